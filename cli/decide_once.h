@@ -1,0 +1,15 @@
+#pragma once
+// One decision for a command that prints it: the daemon without permission to write, stepped until it has decided.
+#include <memory>
+
+#include "cli/process.h"
+
+namespace sliced::cli {
+
+/// Waits at most this long for host, node, policies and slices.
+inline constexpr Millis kDecideMax{30'000};
+
+/// nullptr when there is no decision; stderr then says who has not spoken. Policy problems go to stderr too.
+std::unique_ptr<Daemon> decide_once(Process& process, const config::Options& options);
+
+}  // namespace sliced::cli

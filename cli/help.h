@@ -1,0 +1,13 @@
+#pragma once
+// Help for people, made of the table in config/option_table.h.
+#include <string>
+#include <string_view>
+
+#include "config/options.h"
+
+namespace sliced::cli {
+
+/// Help about a command, or about the whole program for Command::kNone. Lines of at most 100 characters; ends in a newline.
+std::string help_text(config::Command command, std::string_view version);
+
+}  // namespace sliced::cli

@@ -1,0 +1,29 @@
+#include "cli/commands.h"
+#include "cli/decide_once.h"
+#include "cli/show.h"
+
+namespace sliced::cli {
+namespace {
+
+std::string rendered(const publishers::Plan& plan, const publishers::ObservedSlices& observed, config::OutputFormat format) {
+  if (format == config::OutputFormat::kDiff) return plan_diff(plan, observed);
+  if (format == config::OutputFormat::kTable) return plan_table(plan, observed);
+  std::vector<kube::Json> items;
+  for (const kube::ResourceSlice& slice : slices_after(plan, observed)) items.push_back(kube::encode_resource_slice(slice));
+  return formatted(list_of(std::move(items)), format);
+}
+
+}  // namespace
+
+int plan(const config::Options& options) {
+  auto process = Process::open(options);
+  if (!process) return complain(process.error().what), kExitError;
+  auto daemon = decide_once(**process, options);
+  if (!daemon) return (*process)->leave(kExitError);
+  const publishers::Plan plan = daemon->publisher().plan();
+  const bool printed = print(rendered(plan, daemon->publisher().observed(), options.output));
+  daemon.reset();
+  return (*process)->leave(!printed ? kExitError : plan.empty() ? kExitSame : kExitChanges);
+}
+
+}  // namespace sliced::cli

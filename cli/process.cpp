@@ -1,0 +1,106 @@
+#include "cli/process.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "hotplug/netlink_monitor.h"
+#include "hotplug/udev_monitor.h"
+#include "hotplug/uevent_socket.h"
+#include "kube/api_cluster.h"
+#include "kube/directory_cluster.h"
+#include "reactor/base/text.h"
+#include "reactor/net/tcp_stream.h"
+
+namespace sliced::cli {
+
+Process::Process(const config::Options& options) : options_(options) {
+  log = make_log(options.log_format, options.log_level, process_log_target());
+  executor = std::make_unique<reactor::ThreadExecutor>(loop);
+}
+
+Process::~Process() = default;
+
+Result<std::unique_ptr<Process>> Process::open_host_only(const config::Options& options) {
+  auto process = std::unique_ptr<Process>(new Process(options));
+  auto host = hotplug::open_host_view(options.host_root);
+  if (!host) return std::move(host.error()).in("--host " + options.host_root);
+  process->host = std::move(*host);
+  return process;
+}
+
+Result<std::unique_ptr<Process>> Process::open(const config::Options& options) {
+  auto process = open_host_only(options);
+  if (!process) return process;
+  if (auto opened = (*process)->open_cluster(); !opened)
+    return std::move(opened.error()).in("--cluster " + describe(options.cluster));
+  return process;
+}
+
+Result<Unit> Process::open_cluster() {
+  if (const auto* directory = std::get_if<config::ClusterDirectory>(&options_.cluster)) {
+    cluster = std::make_unique<kube::DirectoryCluster>(loop, *log, directory->path, options_.namespace_);
+    return Unit{};
+  }
+  std::unique_ptr<kube::CredentialSource> credentials;
+  kube::LoadingCredentials::Needs needs{loop, loop.scheduler(), *executor, *log, kube::system_wall_clock};
+  if (const auto* file = std::get_if<config::KubeconfigFile>(&options_.cluster)) {
+    credentials = kube::kubeconfig_credentials(std::move(needs), file->path);
+  } else {
+    auto paths = kube::find_in_cluster();
+    if (!paths) return paths.error();
+    credentials = kube::in_cluster_credentials(std::move(needs), std::move(*paths));
+  }
+  cluster = std::make_unique<kube::ApiCluster>(kube::ApiCluster::Needs{
+      loop.scheduler(), *log, std::move(credentials),
+      [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected done) {
+        return reactor::net::connect_tcp(loop, *executor, std::move(endpoint), deadline, std::move(done));
+      },
+      "sliced/" SLICED_VERSION});
+  return Unit{};
+}
+
+hotplug::HostSource::Ports Process::host_ports(bool live_events) {
+  hotplug::HostSource::Ports ports{loop.scheduler(), *executor, host, {}, *log};
+  if (host->is_live()) ports.read_admin_macs = hotplug::read_admin_macs;
+  if (!live_events) return ports;
+  if (host->is_live()) {
+    ports.events.push_back(hotplug::make_udev_monitor(loop, hotplug::udev_kind_here()));
+    ports.events.push_back(hotplug::make_netlink_monitor(loop));
+  } else {
+    ports.events.push_back(hotplug::make_uevent_socket(loop, options_.host_root));
+  }
+  return ports;
+}
+
+DaemonPorts Process::daemon_ports(bool live_events) {
+  return {host_ports(live_events), *cluster, reactor::system_random()};
+}
+
+bool Process::run_until(const std::function<bool()>& done, Millis longest) {
+  const TimePoint until = loop.now() + longest;
+  while (!done()) {
+    const Millis left = until - loop.now();
+    if (left <= Millis{0}) return false;
+    loop.turn(left);
+  }
+  return true;
+}
+
+int Process::leave(int status) {
+  std::fflush(stdout);
+  std::fflush(stderr);
+  if (executor->busy()) _exit(status);
+  return status;
+}
+
+bool print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
+  complain("standard output cannot be written");
+  return false;
+}
+
+void complain(std::string_view text) { std::fprintf(stderr, "sliced: %.*s\n", static_cast<int>(text.size()), text.data()); }
+
+}  // namespace sliced::cli

@@ -1,0 +1,58 @@
+#pragma once
+// The real ports of the daemon, made from the options: loop, threads, log, cluster and host.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/options.h"
+#include "daemon.h"
+#include "hotplug/event_source.h"
+#include "hotplug/host_view.h"
+#include "kube/cluster.h"
+#include "reactor/base/log_sinks.h"
+#include "reactor/loop.h"
+#include "reactor/thread_executor.h"
+
+namespace sliced::cli {
+
+inline constexpr int kExitSame = 0;     // nothing to change, all well
+inline constexpr int kExitError = 1;    // the command could not do its work
+inline constexpr int kExitChanges = 2;  // plan: something would be written
+
+class Process {
+ public:
+  /// Errors: a host root or cluster that cannot be opened; the text names it.
+  static Result<std::unique_ptr<Process>> open(const config::Options& options);
+  /// Without a cluster: for commands that look at the host alone. `cluster` stays null.
+  static Result<std::unique_ptr<Process>> open_host_only(const config::Options& options);
+  ~Process();
+
+  /// Without live events (one-shot commands) the host is read once and not followed.
+  DaemonPorts daemon_ports(bool live_events);
+  hotplug::HostSource::Ports host_ports(bool live_events);
+
+  /// Turns the loop until done() is true or the time is over; false when it was.
+  bool run_until(const std::function<bool()>& done, Millis longest);
+  void run() { loop.run(); }
+
+  /// Leaves at once where a read on a worker hangs: waiting for it could take for ever.
+  int leave(int status);
+
+  reactor::Loop loop;
+  std::unique_ptr<SinkLog> log;
+  std::unique_ptr<reactor::ThreadExecutor> executor;
+  std::unique_ptr<kube::Cluster> cluster;
+  std::shared_ptr<const hotplug::HostView> host;
+
+ private:
+  explicit Process(const config::Options& options);
+  Result<Unit> open_cluster();
+  const config::Options options_;
+};
+
+/// Writes to stdout and says on stderr when that fails (a full disk, a closed pipe).
+bool print(std::string_view text);
+void complain(std::string_view text);  // one line on stderr, "sliced: ..."
+
+}  // namespace sliced::cli

@@ -1,0 +1,81 @@
+#include <csignal>
+#include <ctime>
+
+#include "cli/commands.h"
+#include "cli/process.h"
+#include "cli/show.h"
+#include "reactor/net/interlock.h"
+#include "reactor/signal.h"
+
+namespace sliced::cli {
+namespace {
+
+// The device table, printed when it differs from the last one.
+class Display {
+ public:
+  void show(const policy::Decision& decision) {
+    std::string now = verdicts_table(decision);
+    if (now == last_) return;
+    const std::time_t clock = std::time(nullptr);
+    char stamp[32] = "";
+    std::tm local{};
+    std::strftime(stamp, sizeof stamp, "%H:%M:%S", localtime_r(&clock, &local));
+    size_t offered = 0;
+    for (const auto& pool : decision.pools) offered += pool.devices.size();
+    print("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) + " devices discovered, " +
+          std::to_string(offered) + " allowed by " + std::to_string(decision.inputs->policies->sriov.size()) + " policies\n" + now);
+    last_ = std::move(now);
+  }
+
+ private:
+  std::string last_;
+};
+
+}  // namespace
+
+int run(const config::Options& options, const std::vector<std::string>& arguments) {
+  auto opened = Process::open(options);
+  if (!opened) return complain(opened.error().what), kExitError;
+  Process& process = **opened;
+  config::Options running = options;
+  Display display;
+  process.log->info("starting", {{"version", SLICED_VERSION},
+                                 {"node", options.node_name},
+                                 {"cluster", process.cluster->describe()},
+                                 {"namespace", options.namespace_},
+                                 {"host", options.host_root}});
+  {
+    Daemon daemon(process.daemon_ports(/*live_events=*/true), options,
+                  [&](const policy::Decision& decision) { if (running.show) display.show(decision); });
+    reactor::net::Interlock lock(process.loop, *process.log,
+                                 reactor::net::interlock_name(options.sriov_driver_name, options.node_name),
+                                 [&] { daemon.permit_writes(true); });
+    const auto reload = [&] {
+      const config::Reloaded again = config::reload(running, arguments, config::process_surroundings());
+      for (const std::string& problem : again.problems) process.log->error("configuration not reloaded", {{"problem", problem}});
+      if (!again.problems.empty()) return;
+      for (const std::string& name : again.needs_restart)
+        process.log->warning("option changed in the file but takes effect at the next start only", {{"option", name}});
+      running = again.options;
+      process.log->set_level(running.log_level);
+      process.log->info("configuration reloaded", {{"changed", again.changed.size()}});
+      daemon.reload(running);
+    };
+    std::vector<std::unique_ptr<reactor::Signal>> signals;
+    const auto on = [&](int number, reactor::Task task) {
+      if (auto signal = reactor::Signal::open(process.loop, number, std::move(task)))
+        signals.push_back(std::move(*signal));
+      else
+        process.log->warning("a signal cannot be caught", {{"signal", number}});
+    };
+    on(SIGTERM, [&] { process.loop.stop(); });
+    on(SIGINT, [&] { process.loop.stop(); });
+    on(SIGHUP, reload);
+    daemon.start();
+    process.run();
+    process.log->info("stopping; slices stay as they are", {{"node", options.node_name}});
+  }
+  return process.leave(kExitSame);
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,262 @@
+#include "cli/show.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cli/table.h"
+#include "kube/yaml.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+using kube::Json;
+using kube::ResourceSlice;
+
+// Unknown facts are left out, as everywhere.
+void put(Json& map, std::string_view key, const std::string& text) {
+  if (!text.empty()) map.set(key, is_utf8(text) ? Json(text) : Json(escaped(text)));
+}
+template <class T>
+void put(Json& map, std::string_view key, const std::optional<T>& value) {
+  if (value) map.set(key, Json(*value));
+}
+
+std::string interface_of(const HostDevice& device) {
+  if (!device.netdev) return {};
+  return device.netdev->name + (device.netdev->stale ? " (away)" : "");
+}
+
+std::string state_of(const HostDevice& device) {
+  if (!device.broken.empty()) return device.broken;
+  if (!device.host_use.empty()) return device.host_use;
+  return device.netdev ? device.netdev->oper_state : "";
+}
+
+std::string numa_of(const HostDevice& device) { return device.numa_node ? std::to_string(*device.numa_node) : ""; }
+
+std::string pf_of(const HostDevice& device) {
+  if (!device.pf) return {};
+  const std::string pf = device.pf_name.empty() ? device.pf->text() : device.pf_name;
+  return device.vf_index ? pf + "#" + std::to_string(*device.vf_index) : pf;
+}
+
+Json json_of_netdev(const hotplug::Netdev& netdev) {
+  Json out = Json::Object{};
+  put(out, "name", netdev.name);
+  if (netdev.ifindex > 0) out.set("ifindex", netdev.ifindex);
+  put(out, "mac", netdev.mac);
+  put(out, "mtu", netdev.mtu);
+  put(out, "linkType", netdev.link_type);
+  put(out, "operState", netdev.oper_state);
+  put(out, "speedMbps", netdev.speed_mbps);
+  put(out, "master", netdev.master);
+  put(out, "physSwitchId", netdev.phys_switch_id);
+  put(out, "physPortName", netdev.phys_port_name);
+  if (netdev.carries_default_route) out.set("carriesDefaultRoute", true);
+  if (netdev.stale) out.set("away", true);
+  return out;
+}
+
+// Slices of the plan by name, and what each of them does.
+struct Change {
+  const char* what;
+  const ResourceSlice* after;  // nullptr: deleted
+};
+std::map<std::string, Change> changes_of(const publishers::Plan& plan) {
+  std::map<std::string, Change> out;
+  for (const auto& removal : plan.deletes) out[removal.name] = {"delete", nullptr};
+  for (const auto& slice : plan.updates) out[slice.meta.name] = {"update", &slice};
+  for (const auto& slice : plan.creates) out[slice.meta.name] = {"create", &slice};
+  return out;
+}
+
+void diff_device(std::string& out, const kube::Device& before, const kube::Device& after) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : before.attributes) keys.insert(key);
+  for (const auto& [key, value] : after.attributes) keys.insert(key);
+  for (const std::string& key : keys) {
+    const auto old = before.attributes.find(key), now = after.attributes.find(key);
+    const std::string was = old == before.attributes.end() ? "absent" : kube::describe_attribute(old->second);
+    const std::string is = now == after.attributes.end() ? "absent" : kube::describe_attribute(now->second);
+    if (was != is) out += "  ~ " + after.name + " " + key + ": " + was + " -> " + is + "\n";
+  }
+  Json a = kube::encode_resource_slice({.devices = {before}}), b = kube::encode_resource_slice({.devices = {after}});
+  if (before.attributes == after.attributes && !(a == b)) out += "  ~ " + after.name + " (capacity, counters or taints)\n";
+}
+
+void diff_slice(std::string& out, const ResourceSlice* before, const ResourceSlice* after) {
+  std::map<std::string, const kube::Device*> old;
+  if (before != nullptr)
+    for (const auto& device : before->devices) old[device.name] = &device;
+  if (after != nullptr) {
+    for (const auto& device : after->devices) {
+      const auto at = old.find(device.name);
+      if (at == old.end()) {
+        out += "  + " + device.name + "\n";
+      } else {
+        if (*at->second != device) diff_device(out, *at->second, device);
+        old.erase(at);
+      }
+    }
+  }
+  for (const auto& [name, device] : old) out += "  - " + name + "\n";
+}
+
+}  // namespace
+
+Json json_of(const HostDevice& device) {
+  Json out = Json::Object{};
+  out.set("id", is_utf8(device.id.text) ? device.id.text : escaped(device.id.text));
+  out.set("type", hotplug::name_of(device.type));
+  if (device.pci) out.set("pciAddress", device.pci->text());
+  put(out, "vendor", device.vendor);
+  put(out, "product", device.product);
+  put(out, "subsystemVendor", device.subsystem_vendor);
+  put(out, "subsystemProduct", device.subsystem_product);
+  put(out, "driver", device.driver);
+  put(out, "numaNode", device.numa_node);
+  put(out, "pcieRoot", device.pcie_root);
+  if (device.type == DeviceType::kPf) {
+    out.set("totalVFs", device.total_vfs);
+    out.set("numVFs", device.num_vfs);
+    put(out, "eswitchMode", device.eswitch_mode);
+  }
+  if (device.pf) out.set("pfPciAddress", device.pf->text());
+  put(out, "vfIndex", device.vf_index);
+  put(out, "pfName", device.pf_name);
+  put(out, "adminMac", device.admin_mac);
+  put(out, "representor", device.representor);
+  put(out, "representorOf", device.representor_of);
+  put(out, "bridgeType", device.bridge_type);
+  put(out, "vlanFiltering", device.vlan_filtering);
+  put(out, "vlanId", device.vlan_id);
+  put(out, "parentIfName", device.parent_name);
+  put(out, "rdmaDevice", device.rdma_device);
+  put(out, "hostUse", device.host_use);
+  put(out, "broken", device.broken);
+  if (device.netdev) out.set("netdev", json_of_netdev(*device.netdev));
+  if (!device.unreadable.empty()) {
+    Json::Array facts;
+    for (const std::string& fact : device.unreadable) facts.push_back(escaped(fact));
+    out.set("unreadable", std::move(facts));
+  }
+  return out;
+}
+
+Json json_of(const policy::Explanation& explanation) {
+  Json out = Json::Object{};
+  out.set("device", explanation.device);
+  out.set("outcome", explanation.outcome);
+  put(out, "entry", explanation.entry);
+  out.set("summary", explanation.summary);
+  Json::Array rules;
+  for (const policy::Rule& rule : explanation.rules) {
+    Json one = Json::Object{};
+    put(one, "policy", rule.policy);
+    put(one, "place", rule.place);
+    put(one, "said", rule.said);
+    put(one, "field", rule.field);
+    if (!rule.field.empty()) one.set("found", rule.found);  // "" is a finding: the value is absent
+    put(one, "wanted", rule.wanted);
+    rules.push_back(std::move(one));
+  }
+  out.set("rules", std::move(rules));
+  return out;
+}
+
+std::string devices_table(const hotplug::Inventory& inventory) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [id, device] : inventory.devices)
+    rows.push_back({id, std::string(name_of(device.type)), interface_of(device), device.driver, numa_of(device), pf_of(device), state_of(device)});
+  return table({"DEVICE", "TYPE", "INTERFACE", "DRIVER", "NUMA", "PF", "STATE"}, rows);
+}
+
+std::string verdicts_table(const policy::Decision& decision) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [id, device] : decision.inputs->inventory->devices) {
+    const policy::Explanation why = explain(decision, id);
+    rows.push_back({id, std::string(name_of(device.type)), interface_of(device), device.driver,
+                    why.outcome == "offered" ? "yes" : "no", why.summary});
+  }
+  return table({"DEVICE", "TYPE", "INTERFACE", "DRIVER", "OFFERED", "WHY"}, rows);
+}
+
+std::string explanation_text(const policy::Explanation& explanation) {
+  std::string out = explanation.device + ": " + explanation.summary + "\n";
+  for (const policy::Rule& rule : explanation.rules) {
+    out += "  " + rule.policy + " " + rule.place + ": " + rule.said;
+    if (!rule.field.empty())
+      out += ", " + rule.field + " is " + (rule.found.empty() ? "absent" : rule.found) + ", wanted " + rule.wanted;
+    out += "\n";
+  }
+  return out;
+}
+
+std::string formatted(const Json& value, config::OutputFormat format) {
+  return format == config::OutputFormat::kYaml ? kube::encode_yaml(value) : kube::encode_json_pretty(value) + "\n";
+}
+
+Json list_of(std::vector<Json> items) {
+  Json out = Json::Object{};
+  out.set("apiVersion", "v1");
+  out.set("kind", "List");
+  out.set("items", Json::Array(std::move(items)));
+  return out;
+}
+
+std::vector<ResourceSlice> slices_after(const publishers::Plan& plan, const publishers::ObservedSlices& observed) {
+  const auto changes = changes_of(plan);
+  std::map<std::string, ResourceSlice> after;
+  for (const auto& [name, slice] : observed)
+    if (!changes.contains(name)) after[name] = slice;
+  for (const auto& [name, change] : changes)
+    if (change.after != nullptr) after[name] = *change.after;
+  std::vector<ResourceSlice> out;
+  for (auto& [name, slice] : after) {
+    slice.meta.uid.clear();
+    slice.meta.resource_version.clear();
+    slice.meta.generation = 0;
+    out.push_back(std::move(slice));
+  }
+  return out;
+}
+
+std::string plan_table(const publishers::Plan& plan, const publishers::ObservedSlices& observed) {
+  std::vector<std::vector<std::string>> rows;
+  const auto row = [&](const ResourceSlice& slice, const char* change) {
+    rows.push_back({slice.pool.name, slice.meta.name, std::to_string(slice.pool.generation), std::to_string(slice.devices.size()), change});
+  };
+  const auto changes = changes_of(plan);
+  for (const auto& [name, slice] : observed)
+    if (!changes.contains(name)) row(slice, "none");
+  for (const auto& [name, change] : changes) {
+    const auto old = observed.find(name);
+    row(change.after != nullptr ? *change.after : old->second, change.what);
+  }
+  std::sort(rows.begin(), rows.end());
+  return table({"POOL", "SLICE", "GENERATION", "DEVICES", "CHANGE"}, rows);
+}
+
+std::string plan_diff(const publishers::Plan& plan, const publishers::ObservedSlices& observed) {
+  std::string out;
+  for (const auto& [name, change] : changes_of(plan)) {
+    const auto old = observed.find(name);
+    out += std::string(change.what) + " " + name + "\n";
+    diff_slice(out, old == observed.end() ? nullptr : &old->second, change.after);
+  }
+  return out;
+}
+
+std::string find_device(const hotplug::Inventory& inventory, std::string_view name) {
+  if (inventory.find(name) != nullptr) return std::string(name);
+  for (const auto& [id, device] : inventory.devices) {
+    if (device.pci && device.pci->dashed() == name) return id;
+    if (device.netdev && device.netdev->name == name) return id;
+  }
+  return {};
+}
+
+}  // namespace sliced::cli

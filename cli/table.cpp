@@ -1,0 +1,30 @@
+#include "cli/table.h"
+
+#include <algorithm>
+
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+
+std::string table(const std::vector<std::string>& heading, const std::vector<std::vector<std::string>>& rows) {
+  constexpr size_t kCellMax = 1000;
+  std::vector<std::vector<std::string>> cells = {heading};
+  for (const auto& row : rows) {
+    cells.emplace_back();
+    for (const std::string& cell : row) cells.back().push_back(cell.empty() ? "-" : escaped(cell, kCellMax));
+  }
+  std::vector<size_t> widths(heading.size(), 0);
+  for (const auto& row : cells)
+    for (size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string out;
+  for (const auto& row : cells) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      out += row[i];
+      if (i + 1 < row.size()) out += std::string(widths[i] - row[i].size() + 2, ' ');
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace sliced::cli

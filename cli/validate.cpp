@@ -1,0 +1,105 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "cli/commands.h"
+#include "cli/process.h"
+#include "kube/kinds.h"
+#include "kube/object_meta.h"
+#include "kube/yaml.h"
+#include "policy/sriov/policy.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr size_t kFileMax = 8u << 20;
+
+Result<std::string> read_whole(const std::string& path) {
+  const int fd = path == "-" ? dup(0) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return Error{Errc::kIo, std::strerror(errno)};
+  std::string out, piece(65536, '\0');
+  ssize_t got = 0;
+  while (out.size() <= kFileMax && (got = read(fd, piece.data(), piece.size())) > 0) out.append(piece, 0, static_cast<size_t>(got));
+  const int failed = got < 0 ? errno : 0;
+  close(fd);
+  if (failed != 0) return Error{Errc::kIo, std::strerror(failed)};
+  if (out.size() > kFileMax) return Error{Errc::kTooLarge, "is larger than 8 MiB"};
+  return out;
+}
+
+// Collects "file:line: severity: text".
+struct Report {
+  std::string text;
+  size_t errors = 0, warnings = 0, policies = 0;
+
+  void add(const std::string& file, int line, bool error, const std::string& what) {
+    text += escaped(file) + ":" + std::to_string(line) + ": " + (error ? "error: " : "warning: ") + what + "\n";
+    ++(error ? errors : warnings);
+  }
+  void add(const std::string& file, int object_line, const std::string& who, const policy::Problem& problem, bool error) {
+    add(file, problem.line > 0 ? problem.line : object_line, error,
+        who + ": " + (problem.field.empty() ? "" : problem.field + " ") + problem.what);
+  }
+};
+
+void validate_policy(const kube::Json& object, const std::string& file, Report& report) {
+  const policy::SriovPolicy policy = policy::decode_sriov_policy(object);
+  const std::string who = "SriovResourcePolicy " + policy.id.name;
+  ++report.policies;
+  for (const auto& problem : policy.problems) report.add(file, object.line(), who, problem, true);
+  for (const auto& config : policy.configs)
+    for (const auto& problem : config.problems) report.add(file, object.line(), who, problem, true);
+  for (const auto& problem : warnings_of(policy)) report.add(file, object.line(), who, problem, false);
+}
+
+void validate_attributes(const kube::Json& object, const std::string& file, const std::string& driver, Report& report) {
+  const policy::DeviceAttributes attributes = policy::decode_device_attributes(object, driver);
+  ++report.policies;
+  for (const auto& problem : attributes.problems) report.add(file, object.line(), "DeviceAttributes " + attributes.id.name, problem, true);
+}
+
+void validate_object(const kube::Json& object, const std::string& file, const std::string& driver, Report& report) {
+  const std::string_view kind = object.text("kind");
+  if (const kube::Json* items = object.find("items"); items != nullptr && items->array() != nullptr) {
+    for (const kube::Json& item : *items->array()) validate_object(item, file, driver, report);
+    return;
+  }
+  const std::string group = std::string(object.text("apiVersion"));
+  const auto is = [&](const kube::Resource& resource) { return kind == resource.kind; };
+  if (is(kube::kSriovResourcePolicies) || is(kube::kDeviceAttributes)) {
+    if (group != kube::api_version(kube::kSriovResourcePolicies))
+      report.add(file, object.line(), true, std::string(kind) + ": apiVersion is " + quoted(group) + ", wants " + kube::api_version(kube::kSriovResourcePolicies));
+    else if (is(kube::kSriovResourcePolicies))
+      validate_policy(object, file, report);
+    else
+      validate_attributes(object, file, driver, report);
+  } else if (kind.empty() || group.empty()) {
+    report.add(file, object.line(), true, "is no Kubernetes object: apiVersion or kind is missing");
+  } else if (const std::string near = nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind}); !near.empty()) {
+    report.add(file, object.line(), true, "kind is " + quoted(kind) + "; did you mean " + near + "?");
+  }
+}
+
+}  // namespace
+
+int validate(const config::Options& options) {
+  Report report;
+  for (const std::string& file : options.arguments) {
+    const auto text = read_whole(file);
+    if (!text) {
+      report.add(file, 0, true, "cannot be read: " + text.error().what);
+      continue;
+    }
+    const kube::YamlDocuments yaml = kube::decode_yaml(*text);
+    for (const auto& problem : yaml.problems) report.add(file, problem.line, true, problem.what);
+    for (const kube::Json& object : yaml.documents) validate_object(object, file, options.sriov_driver_name, report);
+  }
+  report.text += std::to_string(report.policies) + " objects checked, " + std::to_string(report.errors) + " errors, " +
+                 std::to_string(report.warnings) + " warnings\n";
+  return print(report.text) && report.errors == 0 ? kExitSame : kExitError;
+}
+
+}  // namespace sliced::cli

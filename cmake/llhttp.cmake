@@ -1,0 +1,13 @@
+# llhttp: a library on Debian 13 (libllhttp-dev) and Fedora; on Debian 12 only its three C files (node-llhttp).
+find_library(LLHTTP_LIBRARY llhttp)
+if(LLHTTP_LIBRARY)
+  find_path(LLHTTP_INCLUDE llhttp.h REQUIRED)
+  add_library(llhttp INTERFACE)
+  target_link_libraries(llhttp INTERFACE ${LLHTTP_LIBRARY})
+  target_include_directories(llhttp SYSTEM INTERFACE ${LLHTTP_INCLUDE})
+else()
+  find_path(LLHTTP_SOURCES llhttp.c PATHS /usr/share/llhttp NO_DEFAULT_PATH REQUIRED)
+  find_path(LLHTTP_INCLUDE llhttp.h PATHS /usr/share/include/llhttp NO_DEFAULT_PATH REQUIRED)
+  add_library(llhttp STATIC ${LLHTTP_SOURCES}/api.c ${LLHTTP_SOURCES}/http.c ${LLHTTP_SOURCES}/llhttp.c)
+  target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE})
+endif()

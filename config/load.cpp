@@ -1,0 +1,373 @@
+#include "config/load.h"
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "config/duration.h"
+#include "config/option_table.h"
+#include "kube/yaml.h"
+#include "reactor/base/text.h"
+
+namespace sliced::config {
+namespace {
+
+constexpr size_t kFileBytesMax = 1u << 20;
+constexpr int kFirstLongOption = 1000;  // getopt values of options without a short form, above every char
+
+using Problems = std::vector<std::string>;
+
+struct Setting {
+  const OptionInfo* option;
+  std::string text;
+  std::string where;  // "--settle", "environment SLICED_SETTLE", "/etc/sliced.yaml:3: settle"
+};
+
+struct CommandLine {
+  std::vector<Setting> settings;
+  std::vector<std::string> words;  // the command and its arguments
+  bool version = false;
+  Problems problems;
+};
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates,
+                         std::string_view prefix = "") {
+  std::string near = nearest(word, candidates);
+  for (const std::string_view candidate : candidates)  // an abbreviation is far from its word
+    if (near.empty() && word.size() >= 2 && candidate.substr(0, word.size()) == word) near = candidate;
+  return near.empty() ? "" : "; did you mean " + std::string(prefix) + near + "?";
+}
+
+std::vector<std::string_view> option_names() {
+  std::vector<std::string_view> names;
+  for (const OptionInfo& option : option_table()) names.push_back(option.name);
+  return names;
+}
+
+std::vector<std::string_view> command_names() {
+  std::vector<std::string_view> names;
+  for (const CommandInfo& command : command_table()) names.push_back(command.name);
+  return names;
+}
+
+std::string unknown_option(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
+  if (name.substr(0, 2) != "--") return escaped(name) + ": there is no such option; see sliced --help";
+  return escaped(name) + ": there is no such option" + did_you_mean(name.substr(2), option_names(), "--");
+}
+
+// The table in getopt's form. The views in the table are literals, so they end in NUL.
+struct GetoptTable {
+  std::vector<option> longs;
+  std::string shorts = ":";  // report a missing argument apart from an unknown option
+
+  GetoptTable() {
+    int value = kFirstLongOption;
+    for (const OptionInfo& info : option_table()) {
+      longs.push_back({info.name.data(), info.placeholder.empty() ? optional_argument : required_argument, nullptr, value++});
+      if (info.short_name == 0) continue;
+      shorts += info.short_name;
+      if (!info.placeholder.empty()) shorts += ':';
+    }
+    longs.push_back({"version", no_argument, nullptr, value});
+    longs.push_back({nullptr, 0, nullptr, 0});
+  }
+  const OptionInfo* option_for(int value) const {
+    for (const OptionInfo& info : option_table())
+      if (info.short_name != 0 && value == info.short_name) return &info;
+    const size_t index = static_cast<size_t>(value - kFirstLongOption);
+    return value >= kFirstLongOption && index < option_table().size() ? &option_table()[index] : nullptr;
+  }
+};
+
+// getopt takes any unambiguous beginning of a long name. A script that relies on that breaks when an option is added.
+bool is_abbreviated(std::string_view word, std::string_view name) {
+  return word.substr(0, 2) == "--" && word.substr(2, word.find('=') - 2) != name;
+}
+
+void read_option(const GetoptTable& table, int value, std::string_view word, const char* argument, CommandLine& line) {
+  const OptionInfo* option = table.option_for(value);
+  const std::string_view name = option == nullptr ? "version" : option->name;
+  if (is_abbreviated(word, name)) return line.problems.push_back(unknown_option(word));
+  if (option == nullptr) return void(line.version = true);
+  const bool is_switch = option->placeholder.empty();
+  line.settings.push_back({option, argument != nullptr ? argument : is_switch ? "true" : "", "--" + std::string(name)});
+}
+
+CommandLine read_command_line(const std::vector<std::string>& arguments) {
+  static const GetoptTable table;
+  CommandLine line;
+  std::vector<std::string> words = arguments;
+  words.insert(words.begin(), "sliced");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const int argc = static_cast<int>(words.size());
+  opterr = 0;
+  optind = 0;  // glibc: start afresh
+  for (;;) {
+    const int value = getopt_long(argc, argv.data(), table.shorts.c_str(), table.longs.data(), nullptr);
+    if (value == -1) break;
+    const bool argument_apart = optarg != nullptr && optind >= 2 && argv[optind - 1] == optarg;
+    const std::string_view word = argv[optind - (argument_apart ? 2 : 1)];
+    if (value == ':') {
+      line.problems.push_back(escaped(word) + ": its value is missing");
+    } else if (value != '?') {
+      read_option(table, value, word, optarg, line);
+    } else if (optopt > 0 && optopt < kFirstLongOption) {
+      line.problems.push_back(unknown_option(std::string("-") + static_cast<char>(optopt)));
+    } else if (optopt >= kFirstLongOption) {
+      line.problems.push_back(escaped(word.substr(0, word.find('='))) + ": takes no value");
+    } else {
+      line.problems.push_back(unknown_option(word));
+    }
+  }
+  for (int i = optind; i < argc; ++i) line.words.emplace_back(argv[i]);
+  return line;
+}
+
+// ---- the file
+
+// Text of a value in the file as an option's parser takes it; with no text, *problem says why.
+std::optional<std::string> scalar_text(const kube::Json& value) {
+  if (const auto* text = value.string()) return *text;
+  if (const auto* truth = value.boolean()) return *truth ? "true" : "false";
+  if (const auto* number = value.integer()) return std::to_string(*number);
+  return std::nullopt;
+}
+
+std::optional<std::string> list_text(const kube::Json::Array& items) {
+  std::vector<std::string> parts;
+  for (const kube::Json& item : items) {
+    if (item.string() == nullptr || item.string()->find(',') != std::string::npos) return std::nullopt;
+    parts.push_back(*item.string());
+  }
+  return join(parts, ",");
+}
+
+std::optional<std::string> map_text(const kube::Json::Object& members) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : members) {
+    if (value.string() == nullptr || value.string()->find(',') != std::string::npos) return std::nullopt;
+    parts.push_back(key + "=" + *value.string());
+  }
+  return join(parts, ",");
+}
+
+void read_member(const std::string& at, const OptionInfo& option, const kube::Json& value, std::vector<Setting>& settings,
+                 Problems& problems) {
+  const bool takes_map = option.placeholder.find('=') != std::string_view::npos;
+  const bool takes_list = !takes_map && option.placeholder.find(",...") != std::string_view::npos;
+  std::optional<std::string> text = scalar_text(value);
+  if (value.array() != nullptr && takes_list) text = list_text(*value.array());
+  if (value.object() != nullptr && takes_map) text = map_text(*value.object());
+  if (text) return settings.push_back({&option, std::move(*text), at});
+  problems.push_back(at + ": is a " + std::string(value.kind_name()) + "; must be " +
+                     (takes_map    ? "a map of strings (quote numbers and booleans)"
+                      : takes_list ? "a list of strings"
+                                   : "one value"));
+}
+
+void read_file_keys(const std::string& path, const kube::Json& document, std::vector<Setting>& settings, Problems& problems) {
+  if (document.object() == nullptr)
+    return problems.push_back(path + ": is a " + std::string(document.kind_name()) + "; must be a map of settings");
+  std::vector<std::string_view> known;
+  for (const OptionInfo& option : option_table())
+    if (!option.file_key.empty()) known.push_back(option.file_key);
+  for (const auto& [key, value] : *document.object()) {
+    const std::string at = path + (value.line() > 0 ? ":" + std::to_string(value.line()) : "") + ": " + escaped(key);
+    const OptionInfo* match = nullptr;
+    for (const OptionInfo& option : option_table())
+      if (!option.file_key.empty() && option.file_key == key) match = &option;
+    if (match == nullptr)
+      problems.push_back(at + ": there is no such setting" + did_you_mean(key, known));
+    else
+      read_member(at, *match, value, settings, problems);
+  }
+}
+
+std::vector<Setting> read_config_file(const std::string& path, const Surroundings& surroundings, Problems& problems) {
+  std::vector<Setting> settings;
+  const Result<std::string> text = surroundings.read_file(path);
+  if (!text) return problems.push_back(path + ": " + text.error().what), settings;
+  const kube::YamlDocuments yaml = kube::decode_yaml(*text);
+  for (const auto& problem : yaml.problems)
+    problems.push_back(path + ":" + std::to_string(problem.line) + ": " + problem.what);
+  if (yaml.documents.size() > 1) problems.push_back(path + ": holds several documents; must be one");
+  if (!yaml.documents.empty()) read_file_keys(path, yaml.documents.front(), settings, problems);
+  return settings;
+}
+
+// ---- all of them together
+
+const Setting* last_of(const std::vector<Setting>& settings, std::string_view name) {
+  const Setting* last = nullptr;
+  for (const Setting& setting : settings)
+    if (setting.option->name == name) last = &setting;
+  return last;
+}
+
+// The environment's settings for what the command takes and no flag overrides. An empty variable counts as unset.
+std::vector<Setting> read_environment(const std::vector<Setting>& flags, const CommandInfo& command,
+                                      const Surroundings& surroundings) {
+  std::vector<Setting> settings;
+  for (const OptionInfo& option : option_table()) {
+    if (option.env == nullptr || !takes(command, option) || last_of(flags, option.name) != nullptr) continue;
+    const auto text = surroundings.env(option.env);
+    if (text && !text->empty()) settings.push_back({&option, *text, std::string("environment ") + option.env});
+  }
+  return settings;
+}
+
+void apply(const std::vector<Setting>& settings, Options& options, Problems& problems) {
+  for (const Setting& setting : settings) {
+    const std::string wrong = setting.option->parse(setting.text, options);
+    if (!wrong.empty()) problems.push_back(setting.where + ": " + quoted(setting.text) + " " + wrong);
+  }
+}
+
+void check_flags(const CommandInfo& command, const std::vector<Setting>& flags, Problems& problems) {
+  for (const Setting& flag : flags) {
+    if (takes(command, *flag.option)) continue;
+    std::vector<std::string> takers;
+    for (const CommandInfo& other : command_table())
+      if (takes(other, *flag.option)) takers.emplace_back(other.name);
+    problems.push_back(flag.where + ": is no option of " + std::string(command.name) + "; it belongs to " + join(takers, ", "));
+  }
+}
+
+void check_arguments(const CommandInfo& command, const Options& options, Problems& problems) {
+  const auto& arguments = options.arguments;
+  if (arguments.size() < command.arguments_min)
+    problems.push_back(std::string(command.name) + ": " + std::string(command.arguments) + " is missing");
+  if (arguments.size() > command.arguments_max)
+    problems.push_back(std::string(command.name) + ": " + quoted(arguments[command.arguments_max]) + " is one word too many");
+  if (command.choices.empty() || arguments.empty()) return;
+  for (const std::string_view choice : command.choices)
+    if (choice == arguments[0]) return;
+  problems.push_back(std::string(command.name) + ": " + quoted(arguments[0]) + " must be one of " +
+                     join({command.choices.begin(), command.choices.end()}, ", ") +
+                     did_you_mean(arguments[0], command.choices));
+}
+
+// What no single option's parser can see.
+void check_together(const Options& options, Problems& problems) {
+  const Millis sync_min = options.allow_short_sync ? kSyncIntervalShortMin : kSyncIntervalMin;
+  if (options.sync_interval < sync_min || options.sync_interval > kSyncIntervalMax)
+    problems.push_back("sync-interval: " + format_duration(options.sync_interval) + " is out of bounds; must be at least " +
+                       format_duration(kSyncIntervalMin) + " (" + format_duration(kSyncIntervalShortMin) +
+                       " with --allow-short-sync) and at most " + format_duration(kSyncIntervalMax));
+  if (options.settle_max > kSettleMax)
+    problems.push_back("settle-max: " + format_duration(options.settle_max) + " is above the limit of " +
+                       format_duration(kSettleMax));
+  if (options.settle > options.settle_max)
+    problems.push_back("settle: " + format_duration(options.settle) + " is longer than settle-max, which is " +
+                       format_duration(options.settle_max));
+  if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
+    problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
+}
+
+void default_node_name(const CommandInfo& command, const Surroundings& surroundings, Options& options, Problems& problems) {
+  const OptionInfo& option = *find_option("node-name");
+  if (!takes(command, option) || !options.node_name.empty()) return;
+  const std::string wrong = option.parse(lower(surroundings.host_name), options);
+  if (!wrong.empty())
+    problems.push_back("host name " + quoted(surroundings.host_name) + " cannot stand for the node's: " + wrong +
+                       "; give --node-name or NODE_NAME");
+}
+
+Loaded help_about(std::string_view command) {
+  Loaded loaded;
+  loaded.wants_help = true;
+  if (const CommandInfo* info = find_command(command)) loaded.options.command = info->id;
+  return loaded;
+}
+
+std::string no_command(std::string_view word) {
+  return quoted(word) + " is no command" + did_you_mean(word, command_names()) + "; see sliced --help";
+}
+
+Loaded refused(Problems problems) {
+  Loaded loaded;
+  loaded.problems = std::move(problems);
+  return loaded;
+}
+
+}  // namespace
+
+Surroundings process_surroundings() {
+  Surroundings surroundings;
+  surroundings.env = [](const char* name) -> std::optional<std::string> {
+    const char* text = std::getenv(name);
+    return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+  };
+  surroundings.read_file = [](const std::string& path) -> Result<std::string> {
+    errno = 0;
+    std::ifstream file(path, std::ios::binary);
+    std::string bytes(kFileBytesMax + 1, '\0');
+    if (!file) return Error{Errc::kIo, std::strerror(errno)};
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (file.bad()) return Error{Errc::kIo, "cannot be read (is it a directory?)"};
+    bytes.resize(static_cast<size_t>(file.gcount()));
+    if (bytes.size() > kFileBytesMax) return Error{Errc::kTooLarge, "is larger than 1 MiB"};
+    return bytes;
+  };
+  char host_name[256] = {};
+  if (gethostname(host_name, sizeof host_name - 1) == 0) surroundings.host_name = host_name;
+  return surroundings;
+}
+
+Loaded load(const std::vector<std::string>& arguments, const Surroundings& surroundings) {
+  CommandLine line = read_command_line(arguments);
+  const std::string word = line.words.empty() ? "" : line.words[0];
+  if (last_of(line.settings, "help") != nullptr) return help_about(word);
+  if (line.version) line.words = {"version"};
+  if (line.words.empty() && line.settings.empty() && line.problems.empty()) return help_about("");
+  const CommandInfo* command = line.words.empty() ? nullptr : find_command(line.words[0]);
+  if (command == nullptr) {
+    line.problems.push_back(line.words.empty() ? "no command is given; see sliced --help" : no_command(word));
+    return refused(std::move(line.problems));
+  }
+  if (command->id == Command::kHelp && line.words.size() == 2 && find_command(line.words[1]) == nullptr)
+    return refused({no_command(line.words[1])});
+  if (command->id == Command::kHelp && line.words.size() <= 2) return help_about(line.words.size() == 2 ? line.words[1] : "");
+
+  Loaded loaded;
+  Options& options = loaded.options;
+  Problems& problems = loaded.problems = std::move(line.problems);
+  options.command = command->id;
+  options.arguments.assign(line.words.begin() + 1, line.words.end());
+  check_flags(*command, line.settings, problems);
+  check_arguments(*command, options, problems);
+  const std::vector<Setting> environment = read_environment(line.settings, *command, surroundings);
+  const Setting* file = last_of(line.settings, "config");
+  if (file == nullptr) file = last_of(environment, "config");
+  if (file != nullptr && !file->text.empty()) apply(read_config_file(file->text, surroundings, problems), options, problems);
+  apply(environment, options, problems);
+  apply(line.settings, options, problems);
+  check_together(options, problems);
+  default_node_name(*command, surroundings, options, problems);
+  return loaded;
+}
+
+Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Surroundings& surroundings) {
+  Reloaded reloaded;
+  reloaded.options = running;
+  const Loaded loaded = load(arguments, surroundings);
+  reloaded.problems = loaded.problems;
+  if (!reloaded.problems.empty()) return reloaded;
+  for (const OptionInfo& option : option_table()) {
+    const std::string now = option.print(loaded.options);
+    if (now == option.print(running)) continue;
+    (option.reloadable ? reloaded.changed : reloaded.needs_restart).emplace_back(option.name);
+    if (option.reloadable) option.parse(now, reloaded.options);
+  }
+  return reloaded;
+}
+
+}  // namespace sliced::config

@@ -1,0 +1,43 @@
+#pragma once
+// From the command line, the environment and the file to Options. Order of strength: flag, environment, file, default.
+// Every problem is reported, not the first. With problems the options must not be acted on.
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/options.h"
+#include "reactor/base/result.h"
+
+namespace sliced::config {
+
+/// What the process is asked for besides its arguments; tests bring their own.
+struct Surroundings {
+  std::function<std::optional<std::string>(const char* name)> env;
+  std::function<Result<std::string>(const std::string& path)> read_file;
+  std::string host_name;
+};
+Surroundings process_surroundings();
+
+struct Loaded {
+  Options options;
+  /// Help was asked for (--help, help, no command); options.command says about what, kNone about everything. There are
+  /// no problems then.
+  bool wants_help = false;
+  std::vector<std::string> problems;  // one line each, with where the value stands, the value and the remedy
+};
+
+/// arguments are argv[1..]. Uses getopt_long and with it its process-wide state: call it from one thread.
+Loaded load(const std::vector<std::string>& arguments, const Surroundings& surroundings);
+
+/// What a SIGHUP changes: the file and the environment are read again below the same command line.
+struct Reloaded {
+  Options options;                         // the running ones with what may change now; the same ones with problems
+  std::vector<std::string> changed;        // names of options that took effect
+  std::vector<std::string> needs_restart;  // names of options that differ and keep their running value
+  std::vector<std::string> problems;
+};
+Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Surroundings& surroundings);
+
+}  // namespace sliced::config

@@ -1,0 +1,82 @@
+#pragma once
+// What the administrator asked for, as plain values. Made by config/load.h from flags, environment, file and defaults;
+// the defaults are the initial values here, and help and manual page print them from here.
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "reactor/base/log.h"
+#include "reactor/base/log_sinks.h"
+#include "reactor/base/time.h"
+
+namespace sliced::config {
+
+using namespace std::chrono_literals;
+
+/// The subcommands; each a bit, so that an option can name the commands that take it.
+enum class Command : unsigned {
+  kNone = 0,
+  kRun = 1,
+  kPlan = 2,
+  kExplain = 4,
+  kDiscover = 8,
+  kValidate = 16,
+  kWithdraw = 32,
+  kVersion = 64,
+  kHelp = 128,
+  kMan = 256,
+  kCompletion = 512,
+};
+
+struct InCluster {  // the service account that Kubernetes mounts into a pod
+  bool operator==(const InCluster&) const = default;
+};
+struct KubeconfigFile {
+  std::string path;
+  bool operator==(const KubeconfigFile&) const = default;
+};
+struct ClusterDirectory {  // a directory of YAML files instead of an API server
+  std::string path;
+  bool operator==(const ClusterDirectory&) const = default;
+};
+using ClusterSpec = std::variant<InCluster, KubeconfigFile, ClusterDirectory>;
+std::string describe(const ClusterSpec& cluster);  // the text that --cluster takes
+
+enum class OutputFormat { kTable, kYaml, kJson, kDiff };
+
+struct Options {
+  Command command = Command::kNone;
+  std::vector<std::string> arguments;  // what follows the command and is no option: a device, files, a shell
+  std::string config_file;             // "" none
+
+  ClusterSpec cluster = InCluster{};
+  std::string node_name;                           // a DNS subdomain; never empty after a load without problems
+  std::map<std::string, std::string> node_labels;  // for a directory cluster without a Node object
+  std::string namespace_ = "dra-driver-sriov";
+  std::string host_root = "/";  // "/" is the running system
+  std::string sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
+  std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...
+
+  Millis sync_interval = 5min;  // full rescan of the host
+  bool allow_short_sync = false;
+  Millis settle = 100ms;    // quiet time before additions from the host are published
+  Millis settle_max = 1s;   // the longest that additions wait when it never gets quiet
+
+  bool show = false;   // run prints devices and verdicts
+  bool watch = false;  // discover goes on
+
+  LogFormat log_format = LogFormat::kAuto;
+  Level log_level = Level::kInfo;
+  OutputFormat output = OutputFormat::kTable;
+
+  bool operator==(const Options&) const = default;
+};
+
+inline constexpr Millis kSyncIntervalMin = 1min;
+inline constexpr Millis kSyncIntervalShortMin = 30s;  // with --allow-short-sync
+inline constexpr Millis kSyncIntervalMax = 24h;
+inline constexpr Millis kSettleMax = 1min;
+
+}  // namespace sliced::config

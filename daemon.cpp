@@ -1,0 +1,392 @@
+#include "daemon.h"
+
+#include <algorithm>
+#include <set>
+
+#include "kube/kinds.h"
+#include "reactor/base/text.h"
+#include "watchers/served_schema.h"
+
+namespace sliced {
+namespace {
+
+using watchers::Standing;
+
+// What follows a decision within this time is decided together (design: leading edge, then coalesced).
+constexpr Millis kCoalesce{50};
+constexpr size_t kNamesInLog = 8;
+
+template <class Source>
+bool has_spoken(const std::unique_ptr<Source>& source) {
+  return source == nullptr || source->standing().known;
+}
+
+template <class Source>
+void say_if_silent(std::vector<std::string>& out, std::string_view what, const std::unique_ptr<Source>& source) {
+  if (has_spoken(source)) return;
+  const Standing& standing = source->standing();
+  out.push_back(std::string(what) + ": " + std::string(describe(standing.state)) + (standing.why.empty() ? "" : ": " + standing.why));
+}
+
+// A slice that cannot be decoded is one that is not what we want: without a pool it is nobody's, and goes.
+kube::ResourceSlice slice_of(const watchers::SliceWatcher::Item& item) {
+  if (item.value) return *item.value;
+  kube::ResourceSlice slice;
+  slice.meta.name = item.id.name;
+  slice.meta.uid = item.uid;
+  slice.meta.resource_version = item.resource_version;
+  slice.unknown_fields = {"unreadable"};
+  return slice;
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  std::vector<std::string> shown(names.begin(), names.begin() + static_cast<long>(std::min(names.size(), kNamesInLog)));
+  if (names.size() > kNamesInLog) shown.push_back("and " + std::to_string(names.size() - kNamesInLog) + " more");
+  return join(shown, ",");
+}
+
+std::string entry_of(const hotplug::HostDevice& device) { return device.pci ? device.pci->dashed() : device.id.text; }
+
+const std::string* text_attribute(const kube::Device& device, const std::string& key) {
+  const auto at = device.attributes.find(key);
+  return at == device.attributes.end() ? nullptr : std::get_if<std::string>(&at->second);
+}
+
+}  // namespace
+
+Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
+    : scheduler_(ports.host.scheduler),
+      log_(ports.host.log),
+      cluster_(ports.cluster),
+      random_(ports.random),
+      options_(std::move(options)),
+      on_decided_(std::move(on_decided)),
+      settler_(options_.settle, options_.settle_max),
+      publisher_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
+                 [this](std::vector<publishers::RefusedEntry> entries) {
+                   for (auto& entry : entries) quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
+                   mark();
+                 }),
+      host_(std::move(ports.host), [this](const hotplug::InventoryUpdate& update) { on_inventory(update); }) {
+  publisher_.permit(false);
+}
+
+Daemon::~Daemon() = default;
+
+watchers::Ports Daemon::watcher_ports() { return {cluster_, scheduler_, log_, random_}; }
+
+void Daemon::start() {
+  start_watchers();
+  host_.start();
+  arm_sync();
+}
+
+void Daemon::start_watchers() {
+  const auto standing = [this](const Standing&) { on_standing(); };
+  node_watcher_ = watchers::make_node_watcher(watcher_ports(), options_.node_name, [this](auto event) { on_node(event); }, standing);
+  slice_watcher_ = watchers::make_slice_watcher(watcher_ports(), options_.sriov_driver_name, options_.node_name,
+                                                [this](auto event) { on_slices(event); }, standing);
+  if (!options_.kinds_off.contains(kube::kSriovResourcePolicies.kind)) {
+    sriov_watcher_ = watchers::make_policy_watcher(watcher_ports(), kube::kSriovResourcePolicies, options_.namespace_,
+                                                   [this](auto event) { on_policies(event); }, standing);
+    if (!options_.kinds_off.contains(kube::kDeviceAttributes.kind))
+      attributes_watcher_ = watchers::make_policy_watcher(watcher_ports(), kube::kDeviceAttributes, options_.namespace_,
+                                                          [this](auto event) { on_attributes(event); }, standing);
+  }
+  node_watcher_->start();
+  slice_watcher_->start();
+  if (sriov_watcher_) sriov_watcher_->start();
+  if (attributes_watcher_) attributes_watcher_->start();
+}
+
+void Daemon::permit_writes(bool permitted) { publisher_.permit(permitted); }
+
+void Daemon::reload(const config::Options& options) {
+  options_ = options;
+  settler_.set_windows(options_.settle, options_.settle_max);
+  arm_sync();
+  host_.rescan("reload");
+}
+
+void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
+  const TimePoint now = scheduler_.now();
+  for (const std::string& id : update.removed) settler_.forget(id);
+  if (decision_) {
+    for (const auto* ids : {&update.added, &update.changed})
+      for (const std::string& id : *ids)
+        if (const hotplug::HostDevice* device = update.now->find(id))
+          settler_.touch(id, device->pf ? device->pf->text() : id, now);
+    log_.debug("host changed", {{"why", update.why}, {"added", update.added.size()}, {"changed", update.changed.size()},
+                                      {"removed", update.removed.size()}});
+  }
+  arm_settle();
+  mark();
+}
+
+void Daemon::on_node(const SourceEvent<watchers::NodeWatcher::Item>& event) {
+  std::optional<watchers::NodeFacts> now;
+  const auto take = [&](const watchers::NodeWatcher::Item& item) {
+    if (item.value) now = *item.value;
+  };
+  if (const auto* changed = std::get_if<Changed<watchers::NodeWatcher::Item>>(&event))
+    take(changed->now);
+  else if (const auto* all = std::get_if<Relisted<watchers::NodeWatcher::Item>>(&event))
+    for (const auto& item : all->all) take(item);
+  if (now == node_) return mark();
+  if (node_ && !now) log_.warning("the Node object is gone; nothing is written until it is back", {{"node", options_.node_name}});
+  if (node_ && now && node_->uid != now->uid)
+    log_.info("the Node object was created anew", {{"node", options_.node_name}, {"uid", now->uid}});
+  node_ = std::move(now);
+  mark();
+}
+
+void Daemon::on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
+  const auto put = [this](const watchers::PolicyWatcher::Item& item) {
+    const policy::SriovPolicy::Id id{item.id.namespace_, item.id.name};
+    sriov_[id] = item.value ? policy::decode_sriov_policy(item.value->object)
+                            : policy::unreadable_sriov_policy(id, item.value.error().what);
+  };
+  if (const auto* changed = std::get_if<Changed<watchers::PolicyWatcher::Item>>(&event)) {
+    put(changed->now);
+  } else if (const auto* removed = std::get_if<Removed<watchers::PolicyWatcher::Item>>(&event)) {
+    sriov_.erase({removed->id.namespace_, removed->id.name});
+  } else {
+    sriov_.clear();
+    for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
+  }
+  policy_set_.reset();
+  mark();
+}
+
+void Daemon::on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
+  const auto put = [this](const watchers::PolicyWatcher::Item& item) {
+    const policy::DeviceAttributes::Id id{item.id.namespace_, item.id.name};
+    if (item.value)
+      attributes_[id] = policy::decode_device_attributes(item.value->object, options_.sriov_driver_name);
+    else
+      attributes_[id] = {.id = id, .problems = {{"", item.value.error().what}}};
+  };
+  if (const auto* changed = std::get_if<Changed<watchers::PolicyWatcher::Item>>(&event)) {
+    put(changed->now);
+  } else if (const auto* removed = std::get_if<Removed<watchers::PolicyWatcher::Item>>(&event)) {
+    attributes_.erase({removed->id.namespace_, removed->id.name});
+  } else {
+    attributes_.clear();
+    for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
+  }
+  policy_set_.reset();
+  mark();
+}
+
+void Daemon::on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event) {
+  using Item = watchers::SliceWatcher::Item;
+  if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
+    publisher_.on_slices(Changed<kube::ResourceSlice>{slice_of(changed->now)});
+  } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
+    publisher_.on_slices(Removed<kube::ResourceSlice>{{removed->id.name}});
+  } else {
+    Relisted<kube::ResourceSlice> whole{{}, std::get<Relisted<Item>>(event).why};
+    for (const Item& item : std::get<Relisted<Item>>(event).all) whole.all.push_back(slice_of(item));
+    publisher_.on_slices(whole);
+    mark();
+  }
+}
+
+void Daemon::on_standing() {
+  check_served_schema();
+  if (!decision_) mark();
+}
+
+// A foreign CRD of the same name drops what it does not know, before we see it; all we can do is say so.
+void Daemon::check_served_schema() {
+  if (schema_asked_ || !sriov_watcher_ || sriov_watcher_->standing().state != Standing::State::kLive) return;
+  schema_asked_ = true;
+  const kube::Resource& kind = kube::kSriovResourcePolicies;
+  schema_call_ = cluster_.schema(
+      kind.group, kind.version,
+      [this, kind](std::string_view text) {
+        const auto dropped = watchers::fields_dropped_by_schema(text, kind, policy::sriov_policy_fields());
+        if (!dropped)
+          log_.warning("the served schema of the policies cannot be read", {{"problem", dropped.error().what}});
+        else if (!dropped->empty())
+          log_.warning("the installed CRD drops fields of SriovResourcePolicy, so policies that use them say less than "
+                             "they should; install the CRD that comes with this version",
+                             {{"fields", join(*dropped, ",")}});
+      },
+      [this](const kube::Failure& failure) {
+        log_.info("the served schema of the policies was not readable", {{"problem", failure.what}});
+      });
+}
+
+std::vector<std::string> Daemon::waiting_for() const {
+  std::vector<std::string> out;
+  if (host_.inventory()->version == 0) out.push_back("host: being read");
+  if (!node_watcher_) return out;
+  say_if_silent(out, "node " + options_.node_name, node_watcher_);
+  say_if_silent(out, "policies", sriov_watcher_);
+  say_if_silent(out, "device attributes", attributes_watcher_);
+  say_if_silent(out, "own slices", slice_watcher_);
+  if (out.empty() && !node_view()) out.push_back("node " + options_.node_name + ": there is no such Node object");
+  return out;
+}
+
+// With an API server a node is what its Node object says. In a directory that has none, flags stand in for it.
+std::optional<kube::NodeView> Daemon::node_view() const {
+  if (node_) return kube::NodeView{node_->name, node_->labels};
+  if (std::holds_alternative<config::ClusterDirectory>(options_.cluster)) return kube::NodeView{options_.node_name, options_.node_labels};
+  return std::nullopt;
+}
+
+std::vector<std::string> Daemon::policy_problems() const {
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& who, const policy::Problem& problem) {
+    out.push_back(who + ": " + (problem.field.empty() ? "" : problem.field + ": ") + problem.what);
+  };
+  for (const auto& [id, policy] : sriov_) {
+    for (const auto& problem : policy.problems) add("policy " + text_of(id), problem);
+    for (const auto& config : policy.configs)
+      for (const auto& problem : config.problems) add("policy " + text_of(id), problem);
+  }
+  for (const auto& [id, object] : attributes_)
+    for (const auto& problem : object.problems) add("DeviceAttributes " + id.namespace_ + "/" + id.name, problem);
+  return out;
+}
+
+void Daemon::mark() {
+  if (decide_ticket_) return;
+  const TimePoint now = scheduler_.now();
+  const Millis delay = last_decided_ ? std::max(Millis{0}, *last_decided_ + kCoalesce - now) : Millis{0};
+  decide_ticket_ = scheduler_.after(delay, [this] { decide(); });
+}
+
+// Facts of netdevs that left before we started, from what we published then. True when the host is read again for it.
+bool Daemon::recover_sticky() {
+  if (recovered_) return false;
+  recovered_ = true;
+  const hotplug::Inventory& inventory = *host_.inventory();
+  const std::string own = options_.sriov_driver_name + "/";
+  std::map<hotplug::PciAddress, hotplug::RecoveredNetdev> found;
+  for (const auto& [name, slice] : publisher_.observed()) {
+    const auto boot = slice.meta.annotations.find(std::string(publishers::kBootIdAnnotation));
+    if (boot == slice.meta.annotations.end() || boot->second != inventory.boot_id || inventory.boot_id.empty()) continue;
+    for (const kube::Device& entry : slice.devices) {
+      const std::string* pf_text = text_attribute(entry, own + "pfPciAddress");
+      const std::string* pf_name = text_attribute(entry, own + "PFName");
+      const hotplug::HostDevice* pf = pf_text ? inventory.find(*pf_text) : nullptr;
+      if (pf && pf->pci && pf_name && !pf->netdev) {
+        const std::string* type = text_attribute(entry, own + "linkType");
+        hotplug::Netdev netdev{.name = *pf_name};
+        if (type && *type == "ethernet") netdev.link_type = 1;
+        if (type && *type == "infiniband") netdev.link_type = 32;
+        found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
+      }
+      const std::string* vf_text = text_attribute(entry, own + "pciAddress");
+      const hotplug::HostDevice* vf = vf_text ? inventory.find(*vf_text) : nullptr;
+      const auto rdma = entry.attributes.find(own + "rdmaCapable");
+      const bool had_rdma = rdma != entry.attributes.end() && rdma->second == kube::AttributeValue(true);
+      if (vf && vf->pci && !vf->netdev && had_rdma && vf->rdma_device.empty())
+        found[*vf->pci] = {*vf->pci, {}, "unknown"};  // that it has one is published, not its name
+    }
+  }
+  if (found.empty()) return false;
+  std::vector<hotplug::RecoveredNetdev> all;
+  for (auto& [address, netdev] : found) all.push_back(std::move(netdev));
+  log_.info("facts of interfaces that are away were recovered from our own slices", {{"functions", all.size()}});
+  host_.recover_sticky(std::move(all));
+  host_.rescan("recovered facts", [this](size_t) { mark(); });
+  return true;
+}
+
+void Daemon::decide() {
+  decide_ticket_.reset();
+  if (!waiting_for().empty()) {
+    // A Node that is gone takes its slices with it (owner reference); its successor gets new ones.
+    if (decision_ && !node_view()) publisher_.clear_desired();
+    return;
+  }
+  if (recover_sticky()) return;
+  last_decided_ = scheduler_.now();
+  if (!policy_set_) {
+    std::vector<policy::SriovPolicy> sriov;
+    for (const auto& [id, policy] : sriov_) sriov.push_back(policy);
+    std::vector<policy::DeviceAttributes> attributes;
+    for (const auto& [id, object] : attributes_) attributes.push_back(object);
+    policy_set_ = std::make_shared<const policy::PolicySet>(policy::make_policy_set(std::move(sriov), std::move(attributes)));
+  }
+  auto inputs = std::make_shared<policy::Inputs>();
+  inputs->inventory = host_.inventory();
+  inputs->policies = policy_set_;
+  inputs->node = *node_view();
+  inputs->settings.sriov_driver = options_.sriov_driver_name;
+  inputs->quarantine = quarantine_;
+  policy::Decision decision = policy::decide(std::move(inputs));
+
+  std::set<std::string> settling;
+  for (const auto& [id, device] : host_.inventory()->devices)
+    if (settler_.settling(id)) settling.insert(entry_of(device));
+  auto pools = publishers::hold_back_news(decision.pools, pools_, settling);
+  tell_news(decision, pools);
+  decision_ = std::move(decision);
+  tell_problems();
+  pools_ = pools;
+  publisher_.set_desired(std::move(pools), {options_.node_name, node_ ? node_->uid : "", host_.inventory()->boot_id});
+  if (on_decided_) on_decided_(*decision_);
+}
+
+void Daemon::tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools) {
+  std::map<std::string, const kube::Device*> before;
+  for (const auto& pool : pools_)
+    for (const auto& device : pool.devices) before[device.name] = &device;
+  std::vector<std::string> added, changed, removed;
+  size_t offered = 0;
+  for (const auto& pool : pools) {
+    for (const auto& device : pool.devices) {
+      ++offered;
+      const auto at = before.find(device.name);
+      if (at == before.end())
+        added.push_back(device.name);
+      else if (*at->second != device)
+        changed.push_back(device.name);
+      before.erase(device.name);
+    }
+  }
+  for (const auto& [name, device] : before) removed.push_back(name);
+  if (decision_ && added.empty() && changed.empty() && removed.empty()) return;
+  log_.info(decision_ ? "offer changed" : "decided",
+                  {{"offered", offered},
+                   {"devices", now.verdicts.size()},
+                   {"policies", now.inputs->policies->sriov.size()},
+                   {"added", some_of(added)},
+                   {"changed", some_of(changed)},
+                   {"removed", some_of(removed)}});
+}
+
+// Each problem and each thing left out is said once while it lasts.
+void Daemon::tell_problems() {
+  std::vector<std::string> now = policy_problems();
+  now.insert(now.end(), decision_->notes.begin(), decision_->notes.end());
+  std::sort(now.begin(), now.end());
+  for (const std::string& text : now)
+    if (!std::binary_search(told_.begin(), told_.end(), text)) log_.warning("held back", {{"why", text}});
+  told_ = std::move(now);
+}
+
+void Daemon::arm_settle() {
+  const auto due = settler_.next_deadline();
+  if (!due) return settle_ticket_.reset();
+  settle_ticket_ = scheduler_.after(std::max(Millis{0}, *due - scheduler_.now()), [this] {
+    if (settler_.expire(scheduler_.now())) mark();
+    arm_settle();
+  });
+}
+
+void Daemon::arm_sync() {
+  sync_ticket_ = scheduler_.after(options_.sync_interval, [this] {
+    host_.rescan("sync timer", [this](size_t missed) {
+      if (missed > 0) log_.warning("the periodic sync found changes that no event had told", {{"devices", missed}});
+    });
+    arm_sync();
+  });
+}
+
+}  // namespace sliced

@@ -1,0 +1,115 @@
+#pragma once
+// The whole daemon over its ports: watchers and hotplug in, decisions in the middle, slices out. main.cpp gives it the
+// real ports, tests and the simulation give it stepped ones.
+//
+//   watchers/ + hotplug/ -> inventory, policies, node -> policy::decide -> settle -> publishers::Publisher -> cluster
+//        ^                                                                                                    |
+//        +------------------------------- own slices come back as one more source ---------------------------+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/options.h"
+#include "hotplug/host_source.h"
+#include "kube/cluster.h"
+#include "policy/decide.h"
+#include "publishers/publisher.h"
+#include "publishers/settle.h"
+#include "reactor/backoff.h"
+#include "reactor/base/log.h"
+#include "reactor/executor.h"
+#include "reactor/scheduler.h"
+#include "watchers/node_watcher.h"
+#include "watchers/policy_watcher.h"
+#include "watchers/slice_watcher.h"
+
+namespace sliced {
+
+/// Everything nondeterministic: time, threads, log and the host; the cluster; chance. All of it outlives the daemon.
+struct DaemonPorts {
+  hotplug::HostSource::Ports host;
+  kube::Cluster& cluster;
+  reactor::Random random;
+};
+
+/// First word: nothing is decided before host, node, policies and own slices have each been told once.
+/// Writing:    not before permit_writes(true); decisions are made and the plan is kept meanwhile.
+/// Reentry:    on_decided may not destroy the daemon.
+class Daemon {
+ public:
+  /// After each decision, with the pools that are published now.
+  using OnDecided = std::function<void(const policy::Decision&)>;
+
+  Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided = {});
+  ~Daemon();
+
+  void start();
+  void permit_writes(bool permitted);
+  /// SIGHUP: what may change while running takes effect, and the host is read again.
+  void reload(const config::Options& options);
+
+  /// The last decision; nullptr before the first word is complete.
+  const policy::Decision* decision() const { return decision_ ? &*decision_ : nullptr; }
+  const hotplug::InventoryPtr& inventory() const { return host_.inventory(); }
+  const publishers::Publisher& publisher() const { return publisher_; }
+  bool converged() const { return decision_ && !decide_ticket_ && publisher_.converged(); }
+  /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; empty when decided.
+  std::vector<std::string> waiting_for() const;
+  /// Every problem of every policy as it stands: "policy ns/name: spec.configs[0]....: ...".
+  std::vector<std::string> policy_problems() const;
+
+ private:
+  watchers::Ports watcher_ports();
+  void start_watchers();
+  void on_inventory(const hotplug::InventoryUpdate& update);
+  void on_node(const SourceEvent<watchers::NodeWatcher::Item>& event);
+  void on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event);
+  void on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& event);
+  void on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event);
+  void on_standing();
+  void check_served_schema();
+  bool recover_sticky();
+
+  void mark();
+  void decide();
+  void tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools);
+  void tell_problems();
+  void arm_settle();
+  void arm_sync();
+  std::optional<kube::NodeView> node_view() const;
+
+  reactor::Scheduler& scheduler_;
+  Log& log_;
+  kube::Cluster& cluster_;
+  reactor::Random random_;
+  config::Options options_;
+  OnDecided on_decided_;
+
+  std::optional<watchers::NodeFacts> node_;
+  std::map<policy::SriovPolicy::Id, policy::SriovPolicy> sriov_;
+  std::map<policy::DeviceAttributes::Id, policy::DeviceAttributes> attributes_;
+  policy::PolicySetPtr policy_set_;  // nullptr: to be made anew
+  std::map<std::string, policy::Quarantine> quarantine_;
+
+  std::optional<policy::Decision> decision_;
+  std::vector<policy::DesiredPool> pools_;  // given to the publisher
+  publishers::Settler settler_;
+  std::vector<std::string> told_;  // problems and notes, each said once while it lasts
+  bool recovered_ = false;         // sticky facts were looked for in our own slices
+  bool schema_asked_ = false;
+
+  std::optional<TimePoint> last_decided_;
+  reactor::Ticket decide_ticket_, settle_ticket_, sync_ticket_;
+  kube::CallPtr schema_call_;
+
+  publishers::Publisher publisher_;
+  hotplug::HostSource host_;
+  std::unique_ptr<watchers::NodeWatcher> node_watcher_;
+  std::unique_ptr<watchers::PolicyWatcher> sriov_watcher_, attributes_watcher_;  // null: switched off
+  std::unique_ptr<watchers::SliceWatcher> slice_watcher_;
+};
+
+}  // namespace sliced

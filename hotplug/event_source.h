@@ -1,0 +1,54 @@
+#pragma once
+// What tells us that the host has changed. Events say where to look, never what is true: facts are read afterwards.
+#include <functional>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "reactor/base/result.h"
+
+namespace sliced::hotplug {
+
+/// A kernel object came, went or changed (lib/kobject_uevent.c).
+struct Uevent {
+  std::string action;     // add remove change move bind unbind online offline
+  std::string devpath;    // "/devices/pci0000:00/.../0000:3b:00.0/net/eth0"
+  std::string subsystem;  // pci net infiniband
+  std::map<std::string, std::string> properties;
+  bool operator==(const Uevent&) const = default;
+};
+
+/// A link came, went or changed (rtnetlink RTM_NEWLINK, RTM_DELLINK).
+struct LinkChange {
+  int ifindex = 0;
+  std::string name;
+  bool is_deleted = false;
+  bool is_moved = false;  // with is_deleted: into another network namespace
+  bool operator==(const LinkChange&) const = default;
+};
+
+/// A default route came or went.
+struct RouteChange {
+  bool operator==(const RouteChange&) const = default;
+};
+
+/// Events were lost: everything may have changed.
+struct Overflow {
+  std::string why;
+  bool operator==(const Overflow&) const = default;
+};
+
+using HostEvent = std::variant<Uevent, LinkChange, RouteChange, Overflow>;
+
+/// A source of events. Dropping it stops it; on_event is not called after that. On the loop's thread.
+class EventSource {
+ public:
+  using OnEvent = std::function<void(HostEvent)>;
+  virtual ~EventSource() = default;
+  /// From its return on no event is missed without an Overflow that says so.
+  virtual Result<Unit> start(OnEvent on_event) = 0;
+  /// "udev", "kernel uevents", "netlink": for the log.
+  virtual std::string name() const = 0;
+};
+
+}  // namespace sliced::hotplug

@@ -1,0 +1,64 @@
+#include "hotplug/facts.h"
+
+#include "reactor/base/text.h"
+
+namespace sliced::hotplug {
+namespace {
+
+// Exactly as sysfs writes it: lower-case hexadecimal of a fixed number of digits.
+std::optional<uint32_t> decode_hex_part(std::string_view text) {
+  for (const char c : text)
+    if (c >= 'A' && c <= 'F') return std::nullopt;
+  const auto value = parse_hex(text);
+  if (!value || *value > UINT32_MAX) return std::nullopt;
+  return static_cast<uint32_t>(*value);
+}
+
+}  // namespace
+
+std::optional<PciAddress> PciAddress::decode(std::string_view text) {
+  // DDDD[DDDD]:BB:dd.f; the kernel prints the domain with %04x.
+  const size_t tail = sizeof("BB:dd.f") - 1;
+  if (text.size() < 5 + tail || text.size() > 9 + tail) return std::nullopt;
+  const std::string_view rest = text.substr(text.size() - tail);
+  if (text[text.size() - tail - 1] != ':' || rest[2] != ':' || rest[5] != '.') return std::nullopt;
+  const std::string_view domain_text = text.substr(0, text.size() - tail - 1);
+  if (domain_text.size() > 4 && domain_text[0] == '0') return std::nullopt;
+  const auto domain = decode_hex_part(domain_text), bus = decode_hex_part(rest.substr(0, 2)),
+             device = decode_hex_part(rest.substr(3, 2)), function = decode_hex_part(rest.substr(6, 1));
+  if (!domain || !bus || !device || !function || *device > 31 || *function > 7) return std::nullopt;
+  return PciAddress{*domain, static_cast<uint8_t>(*bus), static_cast<uint8_t>(*device),
+                    static_cast<uint8_t>(*function)};
+}
+
+std::string PciAddress::text() const {
+  const int digits = domain > 0xfffffff ? 8 : domain > 0xffffff ? 7 : domain > 0xfffff ? 6 : domain > 0xffff ? 5 : 4;
+  return hex(domain, digits) + ':' + hex(bus, 2) + ':' + hex(device, 2) + '.' + hex(function, 1);
+}
+
+std::string PciAddress::dashed() const {
+  std::string out = text();
+  for (char& c : out)
+    if (c == ':' || c == '.') c = '-';
+  return out;
+}
+
+std::string_view name_of(DeviceType type) {
+  switch (type) {
+    case DeviceType::kPf: return "pf";
+    case DeviceType::kVf: return "vf";
+    case DeviceType::kNic: return "nic";
+    case DeviceType::kBridge: return "bridge";
+    case DeviceType::kVlan: return "vlan";
+    case DeviceType::kBond: return "bond";
+    case DeviceType::kVirtual: return "virtual";
+  }
+  return "virtual";
+}
+
+const HostDevice* Inventory::find(std::string_view id) const {
+  const auto at = devices.find(std::string(id));
+  return at == devices.end() ? nullptr : &at->second;
+}
+
+}  // namespace sliced::hotplug

@@ -1,0 +1,102 @@
+#pragma once
+// What the kernel says of the node's network devices, as plain values. Unknown is absent (nullopt or ""), never a guess.
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sliced::hotplug {
+
+/// "0000:03:00.2"; domains may be wider than 4 hex digits (VMD: "10000:01:00.0").
+struct PciAddress {
+  uint32_t domain = 0;
+  uint8_t bus = 0, device = 0, function = 0;
+
+  static std::optional<PciAddress> decode(std::string_view text);  // lower-case hex as in sysfs
+  std::string text() const;
+  std::string dashed() const;  // "0000-03-00-2": a DNS label
+  auto operator<=>(const PciAddress&) const = default;
+};
+
+enum class DeviceType { kPf, kVf, kNic, kBridge, kVlan, kBond, kVirtual };
+std::string_view name_of(DeviceType type);  // pf vf nic bridge vlan bond virtual
+
+/// A network interface: of a function, or a link of its own.
+struct Netdev {
+  std::string name;         // what selectors see; kept from before while a pod's rename may still stand
+  std::string kernel_name;  // what the kernel calls it now, or called it last when stale
+  int ifindex = 0;
+  std::string mac;                      // aa:bb:.. lower case; "" unknown
+  std::optional<int> mtu;
+  std::optional<int> link_type;         // ARPHRD_*, /sys/class/net/X/type: 1 ethernet, 32 infiniband
+  std::string oper_state;               // up, down, unknown ... (volatile)
+  std::optional<int64_t> speed_mbps;    // (volatile)
+  std::string master;                   // name of the bridge, bond or OVS datapath it is enslaved to
+  std::string phys_switch_id, phys_port_name;
+  bool carries_default_route = false;   // itself; what stands above it is in HostDevice::host_use
+  bool stale = false;                   // the netdev left our namespace; these are its last facts
+  bool operator==(const Netdev&) const = default;
+};
+
+/// One function or link with its facts.
+struct HostDevice {
+  /// Identity: a PCI address text for a function, the interface name for a link.
+  struct Id {
+    std::string text;
+    auto operator<=>(const Id&) const = default;
+  };
+  Id id;
+  DeviceType type = DeviceType::kVirtual;
+
+  // Functions.
+  std::optional<PciAddress> pci;
+  std::string vendor, product, subsystem_vendor, subsystem_product;  // 4 lower-case hex digits
+  std::string driver;                                                // "" when none is bound
+  std::optional<int> numa_node;  // a VF's own or, when that is -1, its PF's; absent when both are -1
+  std::string pcie_root;         // "pci0000:00"
+  // PFs.
+  int total_vfs = 0, num_vfs = 0;
+  std::string eswitch_mode;  // legacy, switchdev; "" for what is not a PF
+  // VFs.
+  std::optional<PciAddress> pf;
+  std::optional<int> vf_index;
+  std::string pf_name;             // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
+  std::string pf_product;          // the PF's device id
+  std::optional<int> pf_numa_node; // the PF's numa_node as the kernel has it: -1 is kept
+  std::optional<int> pf_link_type; // the PF's netdev's ARPHRD_*
+  std::string admin_mac;           // what the PF enforces (rtnetlink IFLA_VF_MAC); "" unknown
+  std::string representor;         // netdev name of the VF's representor
+  // Links.
+  std::string bridge_type;  // linux, ovs
+  std::optional<bool> vlan_filtering;
+  std::optional<int> vlan_id;
+  std::string parent_name;    // VLAN's lower device
+  std::string representor_of; // PCI address of the VF a representor stands for
+
+  std::optional<Netdev> netdev;
+  std::string rdma_device;  // "mlx5_0"
+  /// Why the host itself uses it ("enslaved to br0", "default route through eth0.100"); "" when it does not.
+  std::string host_use;
+  /// Facts that could not be read, "speed: EIO": shown, and they cost only themselves.
+  std::vector<std::string> unreadable;
+  /// Set when identity itself cannot be trusted (name not UTF-8, half-removed): held back, with this as the reason.
+  std::string broken;
+
+  bool operator==(const HostDevice&) const = default;
+};
+
+/// Immutable, shared by whoever needs it. version grows with every change.
+struct Inventory {
+  uint64_t version = 0;
+  std::string boot_id;  // proc/sys/kernel/random/boot_id
+  std::map<std::string, HostDevice> devices;  // by Id::text
+
+  const HostDevice* find(std::string_view id) const;
+};
+using InventoryPtr = std::shared_ptr<const Inventory>;
+
+}  // namespace sliced::hotplug

@@ -1,0 +1,486 @@
+#include "hotplug/host_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hotplug/link.h"
+#include "hotplug/pci_function.h"
+#include "hotplug/read_value.h"
+#include "reactor/base/text.h"
+
+namespace sliced::hotplug {
+namespace {
+
+constexpr size_t kTouchedMax = 65536;
+constexpr Millis kRetryDelayMax{60000};
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && name != "." && name != ".." && name.find('/') == std::string_view::npos;
+}
+
+std::string property(const Uevent& event, const char* key) {
+  const auto at = event.properties.find(key);
+  return at == event.properties.end() ? std::string() : at->second;
+}
+
+std::string text_of(const Uevent& event) { return "uevent " + escaped(event.action, 16) + " " + escaped(event.devpath); }
+
+const std::string* own_name(const std::map<PciAddress, std::string>& own, const PciAddress& function) {
+  const auto at = own.find(function);
+  return at == own.end() ? nullptr : &at->second;
+}
+
+}  // namespace
+
+HostSource::HostSource(Ports ports, OnUpdate on_update)
+    : ports_(std::move(ports)),
+      on_update_(std::move(on_update)),
+      entries_(ports_.executor, kReadDeadline),
+      slow_(ports_.executor, kReadDeadline) {}
+
+void HostSource::start() {
+  if (std::exchange(has_started_, true)) return;
+  for (const auto& source : ports_.events) {
+    auto started = source->start([this](HostEvent event) { on_event(std::move(event)); });
+    if (!started)
+      ports_.log.warning("host events are not available; changes are found by the periodic rescan",
+                         {{"source", source->name()}, {"error", started.error().what}});
+  }
+  marks_.full = marks_.relisted = true;
+  marks_.why = "start";
+  begin_reading();
+}
+
+void HostSource::rescan(std::string why, OnRescanned on_rescanned) {
+  marks_.full = marks_.is_sync = true;
+  if (on_rescanned) marks_.on_rescanned.push_back(std::move(on_rescanned));
+  mark(std::move(why));
+}
+
+void HostSource::recover_sticky(std::vector<RecoveredNetdev> recovered) {
+  book_.recover_sticky(std::move(recovered));
+  if (has_reported_) assemble("netdevs recovered from what was published", marks_.news, false);
+}
+
+// Events.
+
+void HostSource::on_event(HostEvent event) {
+  ++counters_.events;
+  std::visit([this](const auto& one) { on(one); }, event);
+}
+
+void HostSource::on(const Uevent& event) {
+  if (event.subsystem == "pci") return on_pci(event);
+  if (event.subsystem == "net") return on_net(event);
+  if (event.subsystem != "infiniband") return;
+  marks_.lists = true;
+  mark(text_of(event));
+}
+
+void HostSource::on_pci(const Uevent& event) {
+  const auto address = PciAddress::decode(last_component(event.devpath));
+  if (!address) return;
+  const auto known = readings_.functions.find(*address);
+  if (known != readings_.functions.end() && known->second.physfn) marks_.touched.functions.insert(*known->second.physfn);
+  if (event.action == "remove") return vanish(EraseFunction{*address}, text_of(event));
+  marks_.touched.functions.insert(*address);
+  mark(text_of(event));
+}
+
+void HostSource::on_net(const Uevent& event) {
+  const std::string given = property(event, "INTERFACE");
+  const std::string name = is_name(given) ? given : std::string(last_component(event.devpath));
+  if (!is_name(name)) return;
+  marks_.touched.netdevs.insert(name);
+  if (event.action == "remove") {
+    marks_.news.left.insert(name);
+    const auto ifindex = parse_int(property(event, "IFINDEX"));
+    return vanish(EraseNetdev{name, static_cast<int>(std::clamp<int64_t>(ifindex.value_or(0), 0, INT32_MAX))}, text_of(event));
+  }
+  if (event.action == "move") {
+    marks_.news.renamed_to.insert(name);
+    const std::string from(last_component(property(event, "DEVPATH_OLD")));
+    if (is_name(from) && from != name) edit(RenameNetdev{from, name});
+  }
+  mark(text_of(event));
+}
+
+void HostSource::on(const LinkChange& event) {
+  if (!is_name(event.name)) return;
+  const std::string why = std::string("link ") + (event.is_deleted ? event.is_moved ? "moved away " : "deleted " : "changed ") +
+                          escaped(event.name, 64);
+  marks_.touched.netdevs.insert(event.name);
+  if (event.is_deleted) {
+    marks_.news.left.insert(event.name);
+    if (!event.is_moved) marks_.news.ended[event.ifindex] = event.name;
+    return vanish(EraseNetdev{event.name, event.ifindex}, why);
+  }
+  const std::string known = name_of_ifindex(event.ifindex);
+  if (!known.empty() && known != event.name) {
+    marks_.news.renamed_to.insert(event.name);
+    edit(RenameNetdev{known, event.name});
+  }
+  mark(why);
+}
+
+void HostSource::on(const RouteChange&) {
+  marks_.lists = true;
+  mark("default route changed");
+}
+
+void HostSource::on(const Overflow& event) {
+  ++counters_.overflows;
+  ports_.log.warning("host events were lost; everything is read again", {{"why", event.why}});
+  marks_.full = marks_.relisted = true;
+  mark("events lost: " + event.why);
+}
+
+void HostSource::mark(std::string why) {
+  if (marks_.why.empty()) marks_.why = std::move(why);
+  if (marks_.touched.functions.size() + marks_.touched.netdevs.size() > kTouchedMax) {
+    marks_.touched = {};
+    marks_.full = true;
+  }
+  schedule();
+}
+
+bool HostSource::apply(const Edit& edit, HostReadings& readings) {
+  if (const auto* gone = std::get_if<EraseFunction>(&edit)) {
+    std::erase_if(readings.netdevs, [&](const auto& entry) {
+      return entry.second.is_functions_own && entry.second.function == gone->function;
+    });
+    readings.rdma_of_function.erase(gone->function);
+    readings.admin_macs.erase(gone->function);
+    return readings.functions.erase(gone->function) > 0;
+  }
+  if (const auto* gone = std::get_if<EraseNetdev>(&edit)) {
+    const auto at = readings.netdevs.find(gone->name);
+    if (at == readings.netdevs.end() || (gone->ifindex != 0 && at->second.ifindex != gone->ifindex)) return false;
+    readings.netdevs.erase(at);
+    return true;
+  }
+  const auto& rename = std::get<RenameNetdev>(edit);
+  auto entry = readings.netdevs.extract(rename.from);
+  if (entry.empty() || readings.netdevs.contains(rename.to)) return !entry.empty();
+  entry.key() = entry.mapped().name = rename.to;
+  readings.netdevs.insert(std::move(entry));
+  return true;
+}
+
+void HostSource::edit(Edit change) {
+  apply(change, readings_);
+  if (!reading_) return;
+  if (reading_->is_read) apply(change, *reading_->result);
+  else reading_->edits.push_back(std::move(change));
+}
+
+// The first of a burst leaves at once; the others follow together.
+void HostSource::vanish(Edit change, const std::string& why) {
+  edit(std::move(change));
+  mark(why);
+  if (!has_reported_) return;
+  if (burst_) {
+    is_assembly_due_ = true;
+    return;
+  }
+  burst_ = ports_.scheduler.after(kCoalesce, [this, why] {
+    burst_.reset();
+    if (std::exchange(is_assembly_due_, false)) assemble(why, marks_.news, false);
+  });
+  assemble(why, marks_.news, false);
+}
+
+std::string HostSource::name_of_ifindex(int ifindex) const {
+  for (const auto& [name, netdev] : readings_.netdevs)
+    if (netdev.ifindex == ifindex) return name;
+  return "";
+}
+
+// Readings.
+
+void HostSource::Marks::merge(Marks other) {
+  touched.functions.merge(other.touched.functions);
+  touched.netdevs.merge(other.touched.netdevs);
+  news.left.merge(other.news.left);
+  news.renamed_to.merge(other.news.renamed_to);
+  news.ended.merge(other.news.ended);
+  lists |= other.lists;
+  full |= other.full;
+  relisted |= other.relisted;
+  is_sync |= other.is_sync;
+  if (why.empty()) why = std::move(other.why);
+  std::move(other.on_rescanned.begin(), other.on_rescanned.end(), std::back_inserter(on_rescanned));
+}
+
+void HostSource::schedule() {
+  if (!has_started_ || reading_ || coalesce_ || retry_ || marks_.is_empty()) return;
+  coalesce_ = ports_.scheduler.after(kCoalesce, [this] {
+    coalesce_.reset();
+    begin_reading();
+  });
+}
+
+void HostSource::begin_reading() {
+  coalesce_.reset();
+  reading_.emplace();
+  reading_->number = ++readings_begun_;
+  reading_->marks = std::exchange(marks_, Marks{});
+  ++(reading_->marks.full ? counters_.full_scans : counters_.partial_scans);
+  if (is_careful_) read_carefully();
+  else read_at_once();
+}
+
+void HostSource::read_at_once() {
+  const bool full = reading_->marks.full;
+  auto result = std::make_shared<HostReadings>(full ? HostReadings{} : readings_);
+  auto work = [host = ports_.host, full, touched = reading_->marks.touched, result] {
+    if (full) *result = read_host(*host);
+    else reread(*host, touched, *result);
+  };
+  const uint64_t number = reading_->number;
+  auto job = ports_.executor.run(std::move(work), kScanDeadline, [this, number, result](bool finished) {
+    if (!reading_ || reading_->number != number) return;
+    const auto own_job = std::move(reading_->job);
+    if (finished) {
+      reading_->result = result;
+      return on_read();
+    }
+    ++counters_.hung_reads;
+    is_careful_ = true;
+    ports_.log.warning("reading the host takes too long; its entries are read one by one",
+                       {{"deadline_ms", static_cast<int64_t>(kScanDeadline.count())}});
+    read_carefully();
+  });
+  if (reading_ && reading_->number == number && !reading_->is_read) reading_->job = std::move(job);
+}
+
+void HostSource::read_carefully() {
+  const uint64_t number = reading_->number = ++readings_begun_;
+  reading_->marks.full = true;
+  auto listing = std::make_shared<HostListing>();
+  auto work = [host = ports_.host, listing] { *listing = list_host(*host); };
+  auto job = ports_.executor.run(std::move(work), kScanDeadline, [this, number, listing](bool finished) {
+    if (!reading_ || reading_->number != number) return;
+    const auto own_job = std::move(reading_->job);
+    if (finished) return read_entries(std::move(*listing));
+    ++counters_.hung_reads;
+    retry_later();
+  });
+  if (reading_ && reading_->number == number && !reading_->result) reading_->job = std::move(job);
+}
+
+void HostSource::retry_later() {
+  ports_.log.warning("the host cannot even be listed; trying again later",
+                     {{"retry_ms", static_cast<int64_t>(retry_delay_.count())}});
+  marks_.merge(std::move(reading_->marks));
+  reading_.reset();
+  retry_ = ports_.scheduler.after(retry_delay_, [this] {
+    retry_.reset();
+    schedule();
+  });
+  retry_delay_ = std::min(retry_delay_ * 2, kRetryDelayMax);
+}
+
+void HostSource::read_entries(HostListing listing) {
+  reading_->result = std::make_shared<HostReadings>(std::move(listing.lists));
+  std::vector<CarefulReads::Ask> asks;
+  for (const auto& [address, target] : listing.functions) asks.push_back(function_ask(address, target));
+  for (const auto& [name, target] : listing.netdevs) asks.push_back(netdev_ask(name, target));
+  entries_.ask(std::move(asks), [this] {
+    if (entries_.hung() == 0) is_careful_ = false;
+    on_read();
+  });
+}
+
+CarefulReads::Ask HostSource::function_ask(const PciAddress& address, const std::string& target) {
+  auto read = [this, host = ports_.host, address, target]() -> CarefulReads::Apply {
+    return [this, address, function = read_function(*host, address, target)] {
+      if (function) reading_->result->functions[address] = *function;
+    };
+  };
+  auto on_hung = [this, address] {
+    say_hung(address.text());
+    const auto known = readings_.functions.find(address);
+    FunctionReading& function = reading_->result->functions[address];
+    if (known != readings_.functions.end()) function = known->second;
+    else function = FunctionReading{.pci = address, .broken = "reading it gives no answer"};
+  };
+  return {address.text(), std::move(read), std::move(on_hung)};
+}
+
+CarefulReads::Ask HostSource::netdev_ask(const std::string& name, const std::string& target) {
+  auto read = [this, host = ports_.host, name, target]() -> CarefulReads::Apply {
+    return [this, name, netdev = read_netdev(*host, name, target)] {
+      if (netdev) reading_->result->netdevs[name] = *netdev;
+    };
+  };
+  auto on_hung = [this, name] {
+    say_hung(name);
+    if (const auto known = readings_.netdevs.find(name); known != readings_.netdevs.end())
+      reading_->result->netdevs[name] = known->second;
+  };
+  return {"net " + name, std::move(read), std::move(on_hung)};
+}
+
+void HostSource::say_hung(const std::string& what) {
+  ++counters_.hung_reads;
+  if (said_to_hang_.size() < kTouchedMax && said_to_hang_.insert(what).second)
+    ports_.log.warning("reading gives no answer; what it would say is unknown", {{"device", what}});
+}
+
+void HostSource::on_read() {
+  retry_delay_ = Millis{1000};
+  for (const std::string& problem : reading_->result->problems) ports_.log.warning("host", {{"problem", problem}});
+  for (const Edit& late : std::exchange(reading_->edits, {})) apply(late, *reading_->result);
+  keep_late_facts(*reading_->result);
+  reading_->is_read = true;
+  auto asks = slow_asks();
+  const uint64_t number = reading_->number;
+  const auto commit_this = [this, number] {
+    if (reading_ && reading_->number == number) commit();
+  };
+  slow_.ask(std::move(asks), commit_this);
+  if (reading_ && reading_->number == number) grace_ = ports_.scheduler.after(kSlowGrace, commit_this);
+}
+
+// What was read slowly belongs to an interface for as long as that is the same one.
+void HostSource::keep_late_facts(HostReadings& result) const {
+  for (auto& [name, netdev] : result.netdevs) {
+    const auto known = readings_.netdevs.find(name);
+    if (known != readings_.netdevs.end() && known->second.ifindex == netdev.ifindex) netdev.slow = known->second.slow;
+  }
+  result.admin_macs = readings_.admin_macs;
+  std::erase_if(result.admin_macs, [&](const auto& entry) { return !result.functions.contains(entry.first); });
+}
+
+template <class Change>
+void HostSource::change_readings(Change change) {
+  bool has_changed = change(readings_);
+  if (reading_ && reading_->is_read) change(*reading_->result);
+  if (has_changed && !(reading_ && reading_->is_read)) note_late_facts();
+}
+
+std::vector<CarefulReads::Ask> HostSource::slow_asks() {
+  const HostReadings& result = *reading_->result;
+  const Marks& marks = reading_->marks;
+  std::vector<CarefulReads::Ask> asks;
+  for (const auto& [name, netdev] : result.netdevs)
+    if (marks.full || !netdev.slow || marks.touched.netdevs.contains(name)) asks.push_back(slow_ask(name, netdev.ifindex));
+  if (!ports_.read_admin_macs) return asks;
+  const auto own = own_netdevs(result);
+  for (const auto& [address, function] : result.functions) {
+    const std::string* name = own_name(own, address);
+    if (function.vfs.empty() || name == nullptr) continue;
+    if (marks.full || marks.touched.functions.contains(address) || marks.touched.netdevs.contains(*name))
+      asks.push_back(admin_macs_ask(address, result.netdevs.at(*name).ifindex));
+  }
+  return asks;
+}
+
+CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
+  const auto take = [this, name, ifindex](const auto& facts_after) {
+    change_readings([&](HostReadings& readings) {
+      const auto at = readings.netdevs.find(name);
+      if (at == readings.netdevs.end() || at->second.ifindex != ifindex) return false;
+      const auto before = at->second.slow;
+      at->second.slow = facts_after(before);
+      return !(before == at->second.slow);
+    });
+  };
+  auto read = [host = ports_.host, name, take]() -> CarefulReads::Apply {
+    return [take, facts = read_slow_facts(*host, name)] { take([&](const auto&) { return facts; }); };
+  };
+  auto on_hung = [this, name, take] {
+    say_hung(name);
+    take([](const std::optional<SlowFacts>& before) {
+      SlowFacts facts = before.value_or(SlowFacts{});
+      facts.unreadable = {"operstate, speed, phys_port_name, phys_switch_id: no answer within " +
+                          std::to_string(kReadDeadline.count()) + " ms"};
+      return facts;
+    });
+  };
+  return {"slow " + name, std::move(read), std::move(on_hung)};
+}
+
+CarefulReads::Ask HostSource::admin_macs_ask(const PciAddress& pf, int ifindex) {
+  auto read = [this, reader = ports_.read_admin_macs, pf, ifindex]() -> CarefulReads::Apply {
+    return [this, pf, macs = reader(ifindex)] {
+      if (!macs) return;  // refused or gone: unknown stays what it was
+      change_readings([&](HostReadings& readings) {
+        const auto function = readings.functions.find(pf);
+        if (function == readings.functions.end()) return false;
+        const auto before = readings.admin_macs;
+        for (const auto& [vf, index] : function->second.vfs) {
+          const auto mac = macs->find(index);
+          if (mac == macs->end()) readings.admin_macs.erase(vf);
+          else readings.admin_macs[vf] = mac->second;
+        }
+        return before != readings.admin_macs;
+      });
+    };
+  };
+  return {"vfs " + pf.text(), std::move(read), [this, pf] { say_hung("VFs of " + pf.text()); }};
+}
+
+// Conclusions.
+
+void HostSource::commit() {
+  grace_.reset();
+  Marks marks = std::move(reading_->marks);
+  readings_ = std::move(*reading_->result);
+  reading_.reset();
+  late_.reset();
+  is_assembly_due_ = false;
+  NetdevNews news = marks.news;
+  news.left.insert(marks_.news.left.begin(), marks_.news.left.end());
+  news.renamed_to.insert(marks_.news.renamed_to.begin(), marks_.news.renamed_to.end());
+  news.ended.insert(marks_.news.ended.begin(), marks_.news.ended.end());
+  news.is_complete = !marks.full;
+  const InventoryDiff diff = assemble(marks.why, news, marks.relisted);
+  if (marks.is_sync) report_missed(marks, diff);
+  schedule();
+}
+
+void HostSource::note_late_facts() {
+  if (late_ || !has_reported_) return;
+  late_ = ports_.scheduler.after(kCoalesce, [this] {
+    late_.reset();
+    assemble("facts that were slow to read", marks_.news, false);
+  });
+}
+
+InventoryDiff HostSource::assemble(const std::string& why, const NetdevNews& news, bool relisted) {
+  InventoryDiff diff = book_.take(readings_, news);
+  if (diff.is_empty() && has_reported_) return diff;
+  has_reported_ = true;
+  on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});
+  return diff;
+}
+
+// Events that came while the rescan ran explain their devices; what else differs had been missed.
+void HostSource::report_missed(const Marks& marks, const InventoryDiff& diff) {
+  std::set<std::string> explained;
+  const auto explain = [&](const Touched& touched) {
+    for (const PciAddress& address : touched.functions) {
+      explained.insert(address.text());
+      if (const auto at = readings_.functions.find(address); at != readings_.functions.end())
+        for (const auto& [vf, index] : at->second.vfs) explained.insert(vf.text());
+    }
+    for (const std::string& name : touched.netdevs) {
+      explained.insert(name);
+      const auto at = readings_.netdevs.find(name);
+      if (at != readings_.netdevs.end() && at->second.function) explained.insert(at->second.function->text());
+    }
+  };
+  explain(marks.touched);
+  explain(marks_.touched);
+  size_t missed = 0;
+  for (const auto* ids : {&diff.added, &diff.changed, &diff.removed})
+    missed += static_cast<size_t>(
+        std::count_if(ids->begin(), ids->end(), [&](const std::string& id) { return !explained.contains(id); }));
+  counters_.missed += missed;
+  if (missed > 0) ports_.log.info("the rescan found what events had not told", {{"devices", missed}});
+  for (const auto& on_rescanned : marks.on_rescanned) on_rescanned(missed);
+}
+
+}  // namespace sliced::hotplug

@@ -1,0 +1,162 @@
+#pragma once
+// The host as one source: events say where to look, workers read it, the inventory book concludes, and whoever listens
+// gets whole inventories with what differs.
+//
+// Order:    event sources are opened before the first scan, so that nothing falls between the two.
+// Rhythm:   events within kCoalesce are one reading; one reading at a time. What vanished leaves the inventory at once,
+//           without a reading, the first of a burst at its first event.
+// Silence:  no update when nothing differs, but for the first.
+// Hangs:    a reading that passes its deadline is repeated entry by entry, and an entry that hangs keeps its last facts or
+//           is `broken`; facts behind the kernel's locks are always read so.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "hotplug/careful_reads.h"
+#include "hotplug/event_source.h"
+#include "hotplug/host_view.h"
+#include "hotplug/inventory.h"
+#include "hotplug/scan.h"
+#include "reactor/base/log.h"
+#include "reactor/executor.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::hotplug {
+
+struct InventoryUpdate {
+  InventoryPtr now;
+  std::vector<std::string> added, changed, removed;  // ids, sorted
+  bool relisted = false;                             // the first, or after a loss of events
+  std::string why;                                   // "start", "uevent add /devices/...", "sync timer"
+};
+
+class HostSource {
+ public:
+  static constexpr Millis kCoalesce{15};
+  static constexpr Millis kScanDeadline{5000};
+  static constexpr Millis kReadDeadline{1000};
+  /// How long an update waits for facts behind the kernel's locks; later ones are an update of their own.
+  static constexpr Millis kSlowGrace{250};
+
+  /// VF index -> MAC that the PF with this netdev enforces. Blocks; runs on a worker. Empty: not asked.
+  using ReadAdminMacs = std::function<Result<std::map<int, std::string>>(int ifindex)>;
+
+  struct Ports {
+    reactor::Scheduler& scheduler;
+    reactor::Executor& executor;
+    std::shared_ptr<const HostView> host;
+    std::vector<std::unique_ptr<EventSource>> events;
+    Log& log;
+    ReadAdminMacs read_admin_macs = {};
+  };
+  using OnUpdate = std::function<void(const InventoryUpdate&)>;
+  /// The number of devices that differed although no event had spoken of them.
+  using OnRescanned = std::function<void(size_t missed)>;
+
+  HostSource(Ports ports, OnUpdate on_update);
+  HostSource(const HostSource&) = delete;
+
+  /// Once. A source that cannot be opened is logged and done without: the sync timer still finds what changes.
+  void start();
+  /// Reads everything and compares. A second call before the first is done joins it.
+  void rescan(std::string why, OnRescanned on_rescanned = {});
+  /// Last known netdevs of functions, from what was published before a restart in this boot.
+  void recover_sticky(std::vector<RecoveredNetdev> recovered);
+
+  /// Version 0 until the first update.
+  const InventoryPtr& inventory() const { return book_.now(); }
+
+  struct Counters {
+    uint64_t events = 0, overflows = 0, full_scans = 0, partial_scans = 0, missed = 0, hung_reads = 0;
+  };
+  const Counters& counters() const { return counters_; }
+
+ private:
+  // What readings do to themselves when an event leaves no doubt.
+  struct EraseFunction {
+    PciAddress function;
+  };
+  struct EraseNetdev {
+    std::string name;
+    int ifindex = 0;  // 0: whichever has the name
+  };
+  struct RenameNetdev {
+    std::string from, to;
+  };
+  using Edit = std::variant<EraseFunction, EraseNetdev, RenameNetdev>;
+  static bool apply(const Edit& edit, HostReadings& readings);
+
+  struct Marks {
+    Touched touched;
+    bool lists = false;  // routes, VLANs, RDMA devices: always read along
+    bool full = false, relisted = false, is_sync = false;
+    std::string why;
+    NetdevNews news;
+    std::vector<OnRescanned> on_rescanned;
+    bool is_empty() const { return touched.is_empty() && !lists && !full; }
+    void merge(Marks other);
+  };
+  // A reading on its way: marks taken when it began, edits that came meanwhile.
+  struct Reading {
+    uint64_t number = 0;
+    Marks marks;
+    std::shared_ptr<HostReadings> result;
+    std::vector<Edit> edits;
+    std::unique_ptr<reactor::Job> job;
+    bool is_read = false;  // the fast part is in result
+  };
+
+  void on_event(HostEvent event);
+  void on(const Uevent& event);
+  void on_pci(const Uevent& event);
+  void on_net(const Uevent& event);
+  void on(const LinkChange& event);
+  void on(const RouteChange& event);
+  void on(const Overflow& event);
+  void mark(std::string why);
+  void edit(Edit change);
+  void vanish(Edit change, const std::string& why);
+  std::string name_of_ifindex(int ifindex) const;
+
+  void schedule();
+  void begin_reading();
+  void read_at_once();
+  void read_carefully();
+  void read_entries(HostListing listing);
+  void on_read();
+  CarefulReads::Ask function_ask(const PciAddress& address, const std::string& target);
+  CarefulReads::Ask netdev_ask(const std::string& name, const std::string& target);
+  CarefulReads::Ask slow_ask(const std::string& name, int ifindex);
+  CarefulReads::Ask admin_macs_ask(const PciAddress& pf, int ifindex);
+  void say_hung(const std::string& what);
+  std::vector<CarefulReads::Ask> slow_asks();
+  void keep_late_facts(HostReadings& result) const;
+  template <class Change>
+  void change_readings(Change change);  // in readings_ and, once it is read, in the reading on its way
+  void commit();
+  void note_late_facts();
+  InventoryDiff assemble(const std::string& why, const NetdevNews& news, bool relisted);
+  void report_missed(const Marks& marks, const InventoryDiff& diff);
+  void retry_later();
+
+  Ports ports_;
+  OnUpdate on_update_;
+  InventoryBook book_;
+  HostReadings readings_;
+  Marks marks_;
+  std::optional<Reading> reading_;
+  CarefulReads entries_;
+  CarefulReads slow_;
+  reactor::Ticket coalesce_, burst_, grace_, late_, retry_;
+  bool has_started_ = false, has_reported_ = false, is_assembly_due_ = false, is_careful_ = false;
+  std::string due_why_;
+  Millis retry_delay_{1000};
+  std::set<std::string> said_to_hang_;
+  uint64_t readings_begun_ = 0;
+  Counters counters_;
+};
+
+}  // namespace sliced::hotplug

@@ -1,0 +1,137 @@
+#include "hotplug/inventory.h"
+
+#include <utility>
+
+namespace sliced::hotplug {
+namespace {
+
+// What does not outlive a departure.
+void drop_volatile(Netdev& netdev) {
+  netdev.oper_state.clear();
+  netdev.master.clear();
+  netdev.carries_default_route = false;
+}
+
+Netdev facts_of(const NetdevReading& reading) {
+  Netdev netdev;
+  netdev.name = netdev.kernel_name = reading.name;
+  netdev.ifindex = reading.ifindex;
+  netdev.mac = reading.mac;
+  netdev.mtu = reading.mtu;
+  netdev.link_type = reading.link_type;
+  if (!reading.slow) return netdev;
+  netdev.speed_mbps = reading.slow->speed_mbps;
+  netdev.phys_switch_id = reading.slow->phys_switch_id;
+  netdev.phys_port_name = reading.slow->phys_port_name;
+  return netdev;
+}
+
+bool has_ended(const Netdev& netdev, const NetdevNews& news) {
+  const auto at = news.ended.find(netdev.ifindex);
+  return at != news.ended.end() && at->second == netdev.kernel_name;
+}
+
+}  // namespace
+
+InventoryDiff diff_inventory(const Inventory& before, const Inventory& now) {
+  InventoryDiff diff;
+  auto old = before.devices.begin();
+  auto fresh = now.devices.begin();
+  while (old != before.devices.end() || fresh != now.devices.end()) {
+    if (fresh == now.devices.end() || (old != before.devices.end() && old->first < fresh->first)) {
+      diff.removed.push_back(old++->first);
+    } else if (old == before.devices.end() || fresh->first < old->first) {
+      diff.added.push_back(fresh++->first);
+    } else {
+      if (!(old->second == fresh->second)) diff.changed.push_back(fresh->first);
+      ++old, ++fresh;
+    }
+  }
+  return diff;
+}
+
+InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevNews& news) {
+  remember(readings, news);
+  auto next = std::make_shared<Inventory>();
+  next->boot_id = readings.boot_id;
+  for (HostDevice& device : resolve(readings, sticky_)) {
+    std::string id = device.id.text;
+    next->devices.emplace_hint(next->devices.end(), std::move(id), std::move(device));
+  }
+  InventoryDiff diff = diff_inventory(*now_, *next);
+  if (diff.is_empty() && next->boot_id == now_->boot_id) return diff;
+  next->version = now_->version + 1;
+  now_ = std::move(next);
+  return diff;
+}
+
+void InventoryBook::recover_sticky(std::vector<RecoveredNetdev> recovered) {
+  for (RecoveredNetdev& one : recovered) {
+    const PciAddress function = one.function;
+    recovered_[function] = std::move(one);
+  }
+}
+
+void InventoryBook::remember(const HostReadings& readings, const NetdevNews& news) {
+  std::erase_if(sticky_, [&](const auto& entry) { return !readings.functions.contains(entry.first); });
+  const auto own = own_netdevs(readings);
+  for (const auto& [address, function] : readings.functions) {
+    if (const auto at = own.find(address); at != own.end())
+      remember_present(function, readings.netdevs.at(at->second), readings, news);
+    else
+      remember_absent(function, news);
+  }
+  recovered_.clear();
+}
+
+void InventoryBook::remember_present(const FunctionReading& function, const NetdevReading& own,
+                                     const HostReadings& readings, const NetdevNews& news) {
+  const auto [at, is_new] = sticky_.try_emplace(function.pci);
+  StickyNetdev& sticky = at->second;
+  const StickyNetdev before = std::exchange(sticky, StickyNetdev{});
+  sticky.last = facts_of(own);
+  sticky.driver = function.driver;
+  if (const auto rdma = readings.rdma_of_function.find(function.pci); rdma != readings.rdma_of_function.end())
+    sticky.rdma_device = rdma->second;
+  else if (const auto soft = readings.rdma_of_netdev.find(own.name); soft != readings.rdma_of_netdev.end())
+    sticky.rdma_device = soft->second;
+  // A value that could not be read again is not a value that went away.
+  if (!own.slow && own.ifindex == before.last.ifindex) sticky.last.speed_mbps = before.last.speed_mbps;
+
+  const bool is_another_netdev = is_new || before.driver != function.driver || has_ended(before.last, news);
+  if (is_another_netdev || own.name == before.last.name || news.renamed_to.contains(own.name)) return;
+  const bool has_left = news.left.contains(before.last.kernel_name) || news.left.contains(before.last.name);
+  const bool was_away = before.is_away || has_left || (before.keeps_name && !before.is_unexplained);
+  // Another name without having been seen to leave: the event that explains it may still be on its way, unless events
+  // were lost or it has had its time.
+  if (!was_away && (!news.is_complete || before.is_unexplained)) return;
+  sticky.last.name = before.last.name;
+  sticky.keeps_name = true;
+  sticky.is_unexplained = !was_away;
+}
+
+void InventoryBook::remember_absent(const FunctionReading& function, const NetdevNews& news) {
+  auto at = sticky_.find(function.pci);
+  if (at == sticky_.end()) {
+    const auto recovered = recovered_.find(function.pci);
+    if (recovered == recovered_.end() || function.driver.empty() || recovered->second.netdev.name.empty()) return;
+    StickyNetdev& sticky = sticky_[function.pci];
+    sticky.last = recovered->second.netdev;
+    drop_volatile(sticky.last);
+    sticky.rdma_device = recovered->second.rdma_device;
+    sticky.driver = function.driver;
+    sticky.is_away = true;
+    return;
+  }
+  StickyNetdev& sticky = at->second;
+  // Without its driver there is no netdev anywhere, and an unregistered one is in no pod.
+  if (sticky.driver != function.driver || has_ended(sticky.last, news)) {
+    sticky_.erase(at);
+    return;
+  }
+  drop_volatile(sticky.last);
+  sticky.is_away = true;
+  sticky.keeps_name = sticky.is_unexplained = false;
+}
+
+}  // namespace sliced::hotplug

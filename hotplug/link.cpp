@@ -1,0 +1,198 @@
+#include "hotplug/link.h"
+
+#include <algorithm>
+#include <array>
+
+#include "hotplug/pci_function.h"
+#include "hotplug/read_value.h"
+#include "reactor/base/text.h"
+
+namespace sliced::hotplug {
+namespace {
+
+constexpr std::string_view kNetdevs = "sys/class/net/";
+constexpr size_t kProcSizeMax = 16 << 20;
+constexpr size_t kLowersMax = 4096;
+
+std::vector<std::string_view> words(std::string_view line) {
+  std::vector<std::string_view> out;
+  for (const std::string_view part : split(line, ' '))
+    for (const std::string_view word : split(part, '\t'))
+      if (!trim(word).empty()) out.push_back(trim(word));
+  return out;
+}
+
+// ".../0000:03:00.0/net/eth0" is the function's own, and so is ".../0000:03:00.0/virtio2/net/eth0".
+bool is_own_path(std::string_view target, const PciAddress& function) {
+  const size_t at = target.rfind("/" + function.text() + "/");
+  if (at == std::string_view::npos) return false;
+  const auto parts = split(target.substr(at + 2 + function.text().size()), '/');
+  if (parts.size() == 2) return parts[0] == "net";
+  return parts.size() == 3 && parts[0].starts_with("virtio") && parts[1] == "net";
+}
+
+void place(const HostView& host, std::string_view target, const HostDir& dir, NetdevReading& netdev) {
+  std::string path(target);
+  if (path.find("devices/") == std::string::npos) {
+    // Not the kernel's own layout (a snapshot that kept only "device" links): the function is the link's last component.
+    if (const auto device = host.readlink(std::string(kNetdevs) + netdev.name + "/device"))
+      path = *device + "/net/" + netdev.name;
+  }
+  (void)dir;
+  netdev.function = function_above(path);
+  netdev.is_functions_own = netdev.function && is_own_path("/" + path, *netdev.function);
+}
+
+bool is_mac(std::string_view text) {
+  return text.size() <= 95 && std::all_of(text.begin(), text.end(), [](char c) {
+           return c == ':' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+std::string devtype_of(std::string_view uevent) {
+  for (const std::string_view line : split(uevent, '\n'))
+    if (line.starts_with("DEVTYPE=")) return std::string(line.substr(8));
+  return "";
+}
+
+void read_link_only_facts(const HostView& host, const HostDir& dir, NetdevReading& netdev) {
+  netdev.devtype = devtype_of(read_text(dir, "uevent", netdev.unreadable));
+  const auto names = dir.list();
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (name == "bridge") netdev.has_bridge = true;
+    if (name == "bonding") netdev.has_bonding = true;
+    if (name.starts_with("lower_") && netdev.lowers.size() < kLowersMax) netdev.lowers.push_back(name.substr(6));
+  }
+  if (!netdev.has_bridge) return;
+  const auto filtering = host.read(std::string(kNetdevs) + netdev.name + "/bridge/vlan_filtering");
+  if (filtering) netdev.vlan_filtering = *filtering != "0";
+  else if (filtering.error().code != Errc::kNotFound)
+    netdev.unreadable.push_back(unreadable_note("vlan_filtering", filtering.error()));
+}
+
+// proc writes names raw; one that has no place in a table's columns cannot be told apart and is passed over.
+template <class OnLine>
+void each_line(std::string_view text, OnLine on_line) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    on_line(text.substr(0, end));
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string read_proc(const HostView& host, std::string_view path, HostReadings& readings) {
+  auto text = host.read(path, kProcSizeMax);
+  if (text) return std::move(*text);
+  if (text.error().code != Errc::kNotFound) readings.problems.push_back(text.error().what);
+  return "";
+}
+
+constexpr uint64_t kRouteUp = 0x1, kRouteReject = 0x200;  // RTF_UP, RTF_REJECT (linux/route.h)
+
+bool is_usable_route(std::string_view flags_text) {
+  const auto flags = parse_hex(flags_text);
+  return flags && (*flags & kRouteUp) != 0 && (*flags & kRouteReject) == 0;
+}
+
+bool is_zeros(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c == '0'; });
+}
+
+}  // namespace
+
+std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name, std::string_view link_target) {
+  NetdevReading netdev;
+  netdev.name = name;
+  const auto opened = host.open_dir(std::string(kNetdevs) + netdev.name);
+  if (!opened) {
+    if (opened.error().code == Errc::kNotFound) return std::nullopt;
+    // bonding_masters is a file among the interfaces.
+    if (host.read(std::string(kNetdevs) + netdev.name)) return std::nullopt;
+    netdev.broken = unreadable_note("unreadable", opened.error());
+    return netdev;
+  }
+  const HostDir& dir = **opened;
+  place(host, link_target, dir, netdev);
+  netdev.ifindex = read_int(dir, "ifindex", netdev.unreadable).value_or(0);
+  netdev.mac = lower(read_text(dir, "address", netdev.unreadable));
+  if (!is_mac(netdev.mac)) {
+    netdev.unreadable.push_back("address: " + quoted(netdev.mac, 64) + " is not a MAC address");
+    netdev.mac.clear();
+  }
+  netdev.mtu = read_int(dir, "mtu", netdev.unreadable);
+  netdev.link_type = read_int(dir, "type", netdev.unreadable);
+  netdev.master = read_link_name(dir, "master", netdev.unreadable);
+  if (!netdev.is_functions_own) read_link_only_facts(host, dir, netdev);
+  // Gone while it was read: a removed directory stays open and has nothing in it.
+  if (netdev.ifindex == 0 && !netdev.link_type && netdev.unreadable.empty()) return std::nullopt;
+  if (!is_utf8(netdev.name)) netdev.broken = "interface name " + quoted(netdev.name, 64) + " is not UTF-8";
+  return netdev;
+}
+
+std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name) {
+  const auto target = host.readlink(std::string(kNetdevs) + std::string(name));
+  return read_netdev(host, name, target ? *target : std::string());
+}
+
+SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name) {
+  SlowFacts slow;
+  const auto opened = host.open_dir(std::string(kNetdevs) + std::string(name));
+  if (!opened) return slow;
+  const HostDir& dir = **opened;
+  slow.oper_state = read_text(dir, "operstate", slow.unreadable);
+  // phys_* say EOPNOTSUPP and speed says EINVAL or -1 where there is nothing to say.
+  slow.phys_switch_id = lower(read_text(dir, "phys_switch_id", slow.unreadable));
+  slow.phys_port_name = read_text(dir, "phys_port_name", slow.unreadable);
+  const auto speed = read_int(dir, "speed", slow.unreadable);
+  if (speed && *speed > 0) slow.speed_mbps = *speed;
+  for (std::string* text : {&slow.oper_state, &slow.phys_switch_id, &slow.phys_port_name}) {
+    if (is_utf8(*text)) continue;
+    slow.unreadable.push_back(quoted(*text, 64) + " is not UTF-8");
+    text->clear();
+  }
+  return slow;
+}
+
+std::map<std::string, VlanEntry> decode_vlan_config(std::string_view text) {
+  std::map<std::string, VlanEntry> vlans;
+  each_line(text, [&](std::string_view line) {
+    const auto columns = split(line, '|');
+    if (columns.size() != 3) return;
+    const auto id = parse_int(trim(columns[1]));
+    if (!id || *id < 0 || *id > 4095) return;  // the two header lines
+    vlans[std::string(trim(columns[0]))] = VlanEntry{static_cast<int>(*id), std::string(trim(columns[2]))};
+  });
+  return vlans;
+}
+
+void decode_default_routes4(std::string_view text, std::set<std::string>& names) {
+  // Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
+  each_line(text, [&](std::string_view line) {
+    const auto columns = words(line);
+    if (columns.size() < 8 || !is_zeros(columns[1]) || !is_zeros(columns[7]) || !is_usable_route(columns[3])) return;
+    names.emplace(columns[0]);
+  });
+}
+
+void decode_default_routes6(std::string_view text, std::set<std::string>& names) {
+  // destination length source length nexthop metric refcount use flags interface
+  each_line(text, [&](std::string_view line) {
+    const auto columns = words(line);
+    if (columns.size() < 10 || !is_zeros(columns[0]) || columns[1] != "00" || !is_usable_route(columns[8])) return;
+    if (columns[9] != "lo") names.emplace(columns[9]);
+  });
+}
+
+void read_vlans(const HostView& host, HostReadings& readings) {
+  readings.vlans = decode_vlan_config(read_proc(host, "proc/net/vlan/config", readings));
+}
+
+void read_default_routes(const HostView& host, HostReadings& readings) {
+  readings.default_routes.clear();
+  decode_default_routes4(read_proc(host, "proc/net/route", readings), readings.default_routes);
+  decode_default_routes6(read_proc(host, "proc/net/ipv6_route", readings), readings.default_routes);
+}
+
+}  // namespace sliced::hotplug

@@ -1,0 +1,151 @@
+#include "hotplug/pci_function.h"
+
+#include <algorithm>
+#include <string>
+
+#include "hotplug/read_value.h"
+#include "reactor/base/text.h"
+
+namespace sliced::hotplug {
+namespace {
+
+constexpr std::string_view kFunctions = "sys/bus/pci/devices/";
+
+enum class Look { kDone, kNotNetwork, kGone, kHalf };
+
+// "0x8086" -> "8086".
+std::string read_id(const HostDir& dir, std::string_view name, std::vector<std::string>& unreadable) {
+  const std::string text = lower(read_text(dir, name, unreadable));
+  if (text.empty()) return "";
+  if (text.size() == 6 && text.starts_with("0x") && parse_hex(std::string_view(text).substr(2)))
+    return text.substr(2);
+  unreadable.push_back(std::string(name) + ": " + quoted(text, 32) + " is not an id of four digits");
+  return "";
+}
+
+bool looks_like_network_without_class(const HostDir& dir) {
+  const auto names = dir.list();
+  const auto has = [&](const char* name) { return std::binary_search(names->begin(), names->end(), name); };
+  return names && (has("net") || has("physfn") || has("sriov_totalvfs"));
+}
+
+// PCI class 02xxxx: network controllers, InfiniBand (0207) among them.
+Look look_at_class(const HostDir& dir, FunctionReading& function) {
+  const auto text = dir.read("class");
+  if (text) {
+    const auto code = text->starts_with("0x") ? parse_hex(std::string_view(*text).substr(2)) : std::nullopt;
+    return code && *code >> 16 == 0x02 ? Look::kDone : Look::kNotNetwork;
+  }
+  if (text.error().code != Errc::kNotFound) {
+    // Not known to be a network function, but not known to be another one either.
+    function.unreadable.push_back(unreadable_note("class", text.error()));
+    return looks_like_network_without_class(dir) ? Look::kDone : Look::kNotNetwork;
+  }
+  const auto names = dir.list();
+  if (!names || names->empty()) return Look::kGone;
+  return looks_like_network_without_class(dir) ? Look::kDone : Look::kNotNetwork;
+}
+
+void read_virtfn_links(const HostDir& dir, FunctionReading& function) {
+  constexpr std::string_view kPrefix = "virtfn";
+  const auto names = dir.list();
+  if (!names) {
+    function.unreadable.push_back(unreadable_note("virtfn", names.error()));
+    return;
+  }
+  for (auto at = std::lower_bound(names->begin(), names->end(), kPrefix); at != names->end() && at->starts_with(kPrefix);
+       ++at) {
+    const auto index = parse_int(std::string_view(*at).substr(kPrefix.size()));
+    if (!index || *index < 0 || *index >= kVfsPerPfMax) continue;
+    const auto vf = PciAddress::decode(read_link_name(dir, *at, function.unreadable));
+    if (vf) function.vfs.emplace(*vf, static_cast<int>(*index));
+  }
+}
+
+Look read_once(const HostView& host, FunctionReading& function) {
+  const auto opened = host.open_dir(std::string(kFunctions) + function.pci.text());
+  if (!opened) {
+    if (opened.error().code == Errc::kNotFound) return Look::kGone;
+    function.broken = unreadable_note("unreadable", opened.error());
+    return Look::kDone;
+  }
+  const HostDir& dir = **opened;
+  auto& unreadable = function.unreadable;
+  if (const Look look = look_at_class(dir, function); look != Look::kDone) return look;
+
+  const std::string physfn = read_link_name(dir, "physfn", unreadable);
+  if (!physfn.empty()) {
+    function.physfn = PciAddress::decode(physfn);
+    if (!function.physfn) function.broken = "physfn: " + quoted(physfn, 64) + " is not a PCI address";
+  }
+  function.subsystem_vendor = read_id(dir, "subsystem_vendor", unreadable);
+  function.subsystem_product = read_id(dir, "subsystem_device", unreadable);
+  function.numa_node = read_int(dir, "numa_node", unreadable);
+  function.driver = read_link_name(dir, "driver", unreadable);
+  if (!is_utf8(function.driver)) {
+    unreadable.push_back("driver: " + quoted(function.driver, 64) + " is not UTF-8");
+    function.driver.clear();
+  }
+  if (!function.physfn) {
+    function.total_vfs = std::clamp(read_int(dir, "sriov_totalvfs", unreadable).value_or(0), 0, 65535);
+    if (function.total_vfs > 0) {
+      function.num_vfs = std::clamp(read_int(dir, "sriov_numvfs", unreadable).value_or(0), 0, 65535);
+      read_virtfn_links(dir, function);
+    }
+  }
+  // Last, so that they also tell whether the function was there to the end: a removed directory stays open and is empty.
+  function.product = read_id(dir, "device", unreadable);
+  function.vendor = read_id(dir, "vendor", unreadable);
+  const bool has_identity = !function.vendor.empty() && !function.product.empty();
+  return has_identity || !unreadable.empty() ? Look::kDone : Look::kHalf;
+}
+
+}  // namespace
+
+std::string pcie_root_of(std::string_view link_target) {
+  constexpr std::string_view kDevices = "devices/";
+  const size_t at = link_target.find(kDevices);
+  if (at == std::string_view::npos) return "";
+  std::string_view root = link_target.substr(at + kDevices.size());
+  root = root.substr(0, root.find('/'));
+  // pci<domain>:<bus>
+  if (!root.starts_with("pci") || !PciAddress::decode(std::string(root.substr(3)) + ":00.0")) return "";
+  return std::string(root);
+}
+
+std::optional<PciAddress> function_above(std::string_view path) {
+  for (size_t end = path.rfind('/'); end != std::string_view::npos && end > 0;) {
+    const size_t begin = path.rfind('/', end - 1);
+    const std::string_view part = path.substr(begin == std::string_view::npos ? 0 : begin + 1,
+                                              end - (begin == std::string_view::npos ? 0 : begin + 1));
+    if (const auto address = PciAddress::decode(part)) return address;
+    end = begin;
+  }
+  return std::nullopt;
+}
+
+std::optional<FunctionReading> read_function(const HostView& host, const PciAddress& address,
+                                             std::string_view link_target) {
+  FunctionReading function;
+  for (int tries = 0;; ++tries) {
+    function = FunctionReading{.pci = address, .pcie_root = pcie_root_of(link_target)};
+    switch (read_once(host, function)) {
+      case Look::kDone: return function;
+      case Look::kNotNetwork: return std::nullopt;
+      case Look::kGone:
+        if (tries > 0) return std::nullopt;
+        break;
+      case Look::kHalf:
+        if (tries == 0) break;
+        function.broken = "vendor or device: ENOENT twice (the function is appearing or vanishing)";
+        return function;
+    }
+  }
+}
+
+std::optional<FunctionReading> read_function(const HostView& host, const PciAddress& address) {
+  const auto target = host.readlink(std::string(kFunctions) + address.text());
+  return read_function(host, address, target ? *target : std::string());
+}
+
+}  // namespace sliced::hotplug

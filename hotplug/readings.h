@@ -1,0 +1,77 @@
+#pragma once
+// What was read from the host, before anything is concluded from it. Kept between scans, so that an event re-reads only
+// what it touches; resolve.h makes host devices of it.
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hotplug/facts.h"
+
+namespace sliced::hotplug {
+
+/// One network function below /sys/bus/pci/devices.
+struct FunctionReading {
+  PciAddress pci;
+  std::string pcie_root;  // "" when the path does not begin with a root complex
+  std::string vendor, product, subsystem_vendor, subsystem_product, driver;
+  std::optional<int> numa_node;  // as it stands: -1 is kept
+  std::optional<PciAddress> physfn;
+  int total_vfs = 0, num_vfs = 0;
+  std::map<PciAddress, int> vfs;  // virtfnN links: address -> N
+  std::vector<std::string> unreadable;
+  std::string broken;
+  bool operator==(const FunctionReading&) const = default;
+};
+
+/// Attributes whose readers take the kernel's network lock or ask firmware. Absent until they were read.
+struct SlowFacts {
+  std::string oper_state;
+  std::optional<int64_t> speed_mbps;
+  std::string phys_switch_id, phys_port_name;
+  std::vector<std::string> unreadable;
+  bool operator==(const SlowFacts&) const = default;
+};
+
+/// One interface below /sys/class/net.
+struct NetdevReading {
+  std::string name;
+  int ifindex = 0;
+  std::string mac;
+  std::optional<int> mtu, link_type;
+  std::string master;
+  std::optional<PciAddress> function;  // the PCI function above it, network function or not
+  bool is_functions_own = false;       // false for what merely hangs below: scalable functions, USB adapters
+  std::string devtype;                 // uevent DEVTYPE: bridge, vlan, bond, openvswitch ...; links only
+  bool has_bridge = false, has_bonding = false;
+  std::optional<bool> vlan_filtering;
+  std::optional<int> vlan_id;
+  std::string vlan_parent;
+  std::vector<std::string> lowers;  // links only
+  std::optional<SlowFacts> slow;
+  std::vector<std::string> unreadable;
+  std::string broken;
+  bool operator==(const NetdevReading&) const = default;
+};
+
+struct VlanEntry {
+  int id = 0;
+  std::string parent;
+  bool operator==(const VlanEntry&) const = default;
+};
+
+struct HostReadings {
+  std::string boot_id;
+  std::map<PciAddress, FunctionReading> functions;
+  std::map<std::string, NetdevReading> netdevs;
+  std::map<PciAddress, std::string> rdma_of_function;
+  std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and the like: netdev -> RDMA device
+  std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config
+  std::set<std::string> default_routes;               // names of interfaces that carry one
+  std::map<PciAddress, std::string> admin_macs;       // VF -> what its PF enforces (rtnetlink)
+  std::vector<std::string> problems;
+  bool operator==(const HostReadings&) const = default;
+};
+
+}  // namespace sliced::hotplug

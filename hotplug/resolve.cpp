@@ -1,0 +1,325 @@
+#include "hotplug/resolve.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "reactor/base/text.h"
+
+namespace sliced::hotplug {
+namespace {
+
+constexpr int kLoopback = 772;  // ARPHRD_LOOPBACK
+
+// Takes digits off the front; -1 when there are none or too many.
+int take_number(std::string_view& text) {
+  size_t length = 0;
+  while (length < text.size() && text[length] >= '0' && text[length] <= '9') ++length;
+  const auto value = length <= 6 ? parse_int(text.substr(0, length)) : std::nullopt;
+  if (!value) return -1;
+  text.remove_prefix(length);
+  return static_cast<int>(*value);
+}
+
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+std::string_view port_name_of(const NetdevReading& netdev) {
+  return netdev.slow ? std::string_view(netdev.slow->phys_port_name) : std::string_view();
+}
+std::string_view switch_id_of(const NetdevReading& netdev) {
+  return netdev.slow ? std::string_view(netdev.slow->phys_switch_id) : std::string_view();
+}
+
+// Lower is more likely to be the function's own: the uplink by name, then what names no port, then the oldest.
+auto own_rank(const NetdevReading& netdev) {
+  const std::string_view text = port_name_of(netdev);
+  const PortName port = decode_port_name(text);
+  int rank = 2;
+  if (port.kind == PortName::Kind::kUplink) rank = 0;
+  else if (text.empty()) rank = 1;
+  return std::make_tuple(rank, netdev.ifindex, std::string_view(netdev.name));
+}
+
+Netdev to_netdev(const NetdevReading& reading, const HostReadings& readings) {
+  Netdev netdev;
+  netdev.name = netdev.kernel_name = reading.name;
+  netdev.ifindex = reading.ifindex;
+  netdev.mac = reading.mac;
+  netdev.mtu = reading.mtu;
+  netdev.link_type = reading.link_type;
+  netdev.master = reading.master;
+  if (reading.slow) {
+    netdev.oper_state = reading.slow->oper_state;
+    netdev.speed_mbps = reading.slow->speed_mbps;
+    netdev.phys_switch_id = reading.slow->phys_switch_id;
+    netdev.phys_port_name = reading.slow->phys_port_name;
+  }
+  netdev.carries_default_route = readings.default_routes.contains(reading.name);
+  return netdev;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+class Resolver {
+ public:
+  Resolver(const HostReadings& readings, const StickyNetdevs& sticky)
+      : readings_(readings), sticky_(sticky), own_(own_netdevs(readings)) {}
+
+  std::vector<HostDevice> run() {
+    for (const auto& [address, reading] : readings_.functions) add_function(reading);
+    std::set<std::string_view> taken;
+    for (const auto& [address, name] : own_) taken.insert(name);
+    for (const auto& [name, reading] : readings_.netdevs)
+      if (!taken.contains(name) && name != "lo" && reading.link_type != kLoopback) add_link(reading);
+    for (auto& [id, device] : devices_)
+      if (device.type == DeviceType::kVf) relate_to_pf(device);
+    relate_representors();
+    note_host_use();
+    std::vector<HostDevice> out;
+    out.reserve(devices_.size());
+    for (auto& [id, device] : devices_) out.push_back(std::move(device));
+    return out;
+  }
+
+ private:
+  void add_function(const FunctionReading& reading) {
+    HostDevice device;
+    device.id.text = reading.pci.text();
+    device.pci = reading.pci;
+    device.type = reading.physfn ? DeviceType::kVf : reading.total_vfs > 0 ? DeviceType::kPf : DeviceType::kNic;
+    device.vendor = reading.vendor;
+    device.product = reading.product;
+    device.subsystem_vendor = reading.subsystem_vendor;
+    device.subsystem_product = reading.subsystem_product;
+    device.driver = reading.driver;
+    if (reading.numa_node.value_or(-1) >= 0) device.numa_node = reading.numa_node;
+    device.pcie_root = reading.pcie_root;
+    device.total_vfs = reading.total_vfs;
+    device.num_vfs = reading.num_vfs;
+    if (device.type == DeviceType::kPf && is_port_known(reading.pci)) device.eswitch_mode = "legacy";
+    device.pf = reading.physfn;
+    device.unreadable = reading.unreadable;
+    device.broken = reading.broken;
+    if (const auto at = readings_.admin_macs.find(reading.pci); at != readings_.admin_macs.end())
+      device.admin_mac = at->second;
+    add_own_netdev(device);
+    devices_[device.id.text] = std::move(device);
+  }
+
+  // A netdev whose port facts have not been read yet may turn out to be an uplink.
+  bool is_port_known(const PciAddress& pf) const {
+    const auto own = own_.find(pf);
+    return own == own_.end() || readings_.netdevs.at(own->second).slow.has_value();
+  }
+
+  void add_own_netdev(HostDevice& device) {
+    const auto rdma = readings_.rdma_of_function.find(*device.pci);
+    if (rdma != readings_.rdma_of_function.end()) device.rdma_device = rdma->second;
+    const auto sticky = sticky_.find(*device.pci);
+    if (const auto own = own_.find(*device.pci); own != own_.end()) {
+      const NetdevReading& reading = readings_.netdevs.at(own->second);
+      take_netdev(device, reading);
+      if (sticky != sticky_.end() && sticky->second.keeps_name) device.netdev->name = sticky->second.last.name;
+    } else if (sticky != sticky_.end() && sticky->second.is_away) {
+      device.netdev = sticky->second.last;
+      device.netdev->stale = true;
+      if (device.rdma_device.empty()) device.rdma_device = sticky->second.rdma_device;
+    }
+  }
+
+  void take_netdev(HostDevice& device, const NetdevReading& reading) {
+    device.netdev = to_netdev(reading, readings_);
+    append(device.unreadable, reading.unreadable);
+    if (reading.slow) append(device.unreadable, reading.slow->unreadable);
+    if (device.broken.empty()) device.broken = reading.broken;
+    if (!device.rdma_device.empty()) return;
+    if (const auto soft = readings_.rdma_of_netdev.find(reading.name); soft != readings_.rdma_of_netdev.end())
+      device.rdma_device = soft->second;
+  }
+
+  void add_link(const NetdevReading& reading) {
+    HostDevice device;
+    device.id.text = reading.name;
+    const auto vlan = readings_.vlans.find(reading.name);
+    if (reading.has_bridge || reading.devtype == "bridge") {
+      device.type = DeviceType::kBridge;
+      device.bridge_type = "linux";
+      device.vlan_filtering = reading.vlan_filtering;
+    } else if (vlan != readings_.vlans.end() || reading.devtype == "vlan") {
+      device.type = DeviceType::kVlan;
+      device.vlan_id = reading.vlan_id;
+      if (vlan != readings_.vlans.end()) device.vlan_id = vlan->second.id;
+      device.parent_name = parent_of_vlan(reading);
+    } else if (reading.has_bonding || reading.devtype == "bond") {
+      device.type = DeviceType::kBond;
+    } else if (reading.devtype == "openvswitch") {
+      device.bridge_type = "ovs";
+    }
+    take_netdev(device, reading);
+    devices_[device.id.text] = std::move(device);
+  }
+
+  std::string parent_of_vlan(const NetdevReading& reading) const {
+    const auto vlan = readings_.vlans.find(reading.name);
+    if (vlan != readings_.vlans.end()) return vlan->second.parent;
+    if (!reading.vlan_parent.empty()) return reading.vlan_parent;
+    return reading.lowers.size() == 1 ? reading.lowers[0] : "";
+  }
+
+  void relate_to_pf(HostDevice& vf) {
+    if (!vf.pf) return;  // broken, with its reason
+    const auto reading = readings_.functions.find(*vf.pf);
+    const auto pf = devices_.find(vf.pf->text());
+    if (reading == readings_.functions.end() || pf == devices_.end()) {
+      if (vf.broken.empty()) vf.broken = "its PF " + vf.pf->text() + " cannot be read";
+      return;
+    }
+    const auto index = reading->second.vfs.find(*vf.pci);
+    if (index != reading->second.vfs.end()) vf.vf_index = index->second;
+    else if (vf.broken.empty())
+      vf.broken = "half there: its PF " + vf.pf->text() + " has no virtfn link to it";
+    vf.pf_product = pf->second.product;
+    vf.pf_numa_node = reading->second.numa_node;
+    if (!vf.numa_node && reading->second.numa_node.value_or(-1) >= 0) vf.numa_node = reading->second.numa_node;
+    if (!pf->second.netdev) return;
+    vf.pf_name = pf->second.netdev->name;
+    vf.pf_link_type = pf->second.netdev->link_type;
+  }
+
+  // A representor hangs below its PF, or (older drivers) below nothing and shares the uplink's switch id.
+  const FunctionReading* pf_of_representor(const NetdevReading& netdev, const PortName& port) const {
+    if (netdev.function) {
+      const auto at = readings_.functions.find(*netdev.function);
+      return at != readings_.functions.end() && at->second.total_vfs > 0 ? &at->second : nullptr;
+    }
+    const FunctionReading* found = nullptr;
+    for (const auto& [address, name] : own_) {
+      const FunctionReading& function = readings_.functions.at(address);
+      if (function.total_vfs == 0 || switch_id_of(readings_.netdevs.at(name)) != switch_id_of(netdev)) continue;
+      if (port.pf >= 0 && port.pf != address.function) continue;
+      if (found != nullptr) return nullptr;  // a switch of several PFs and a name that does not say which
+      found = &function;
+    }
+    return found;
+  }
+
+  void relate_representors() {
+    for (const auto& [name, netdev] : readings_.netdevs) {
+      const PortName port = decode_port_name(port_name_of(netdev));
+      if (port.kind != PortName::Kind::kVf || switch_id_of(netdev).empty()) continue;
+      const auto link = devices_.find(name);
+      if (link == devices_.end() || link->second.pci) continue;
+      const FunctionReading* pf = pf_of_representor(netdev, port);
+      if (pf == nullptr) continue;
+      const auto uplink = own_.find(pf->pci);
+      if (uplink == own_.end() || switch_id_of(readings_.netdevs.at(uplink->second)) != switch_id_of(netdev)) continue;
+      devices_.at(pf->pci.text()).eswitch_mode = "switchdev";
+      const auto vf = std::find_if(pf->vfs.begin(), pf->vfs.end(), [&](const auto& entry) { return entry.second == port.vf; });
+      if (vf == pf->vfs.end()) continue;
+      link->second.representor_of = vf->first.text();
+      if (const auto device = devices_.find(vf->first.text()); device != devices_.end())
+        device->second.representor = name;
+    }
+  }
+
+  // Edges upwards: a master, a VLAN over its parent, and whatever names the interface as its lower one.
+  std::map<std::string, std::set<std::string>> upper_links() const {
+    std::map<std::string, std::set<std::string>> uppers;
+    for (const auto& [name, netdev] : readings_.netdevs) {
+      if (!netdev.master.empty()) uppers[name].insert(netdev.master);
+      for (const std::string& lower : netdev.lowers) uppers[lower].insert(name);
+    }
+    for (const auto& [name, vlan] : readings_.vlans)
+      if (readings_.netdevs.contains(name)) uppers[vlan.parent].insert(name);
+    return uppers;
+  }
+
+  void note_host_use() {
+    const auto uppers = upper_links();
+    for (auto& [id, device] : devices_) {
+      if (!device.netdev || device.netdev->stale) continue;
+      const std::string& name = device.netdev->kernel_name;
+      if (!device.netdev->master.empty()) device.host_use = "enslaved to " + device.netdev->master;
+      else if (device.netdev->carries_default_route) device.host_use = "default route through " + name;
+      else if (const std::string above = default_route_above(uppers, name); !above.empty())
+        device.host_use = "default route through " + above;
+    }
+  }
+
+  // Breadth first, each interface once: a ring in a snapshot must not hold us.
+  std::string default_route_above(const std::map<std::string, std::set<std::string>>& uppers,
+                                  const std::string& name) const {
+    if (readings_.default_routes.empty() || !uppers.contains(name)) return "";
+    std::set<std::string> seen{name};
+    std::vector<std::string> next{name};
+    for (size_t at = 0; at < next.size(); ++at) {
+      const auto above = uppers.find(next[at]);
+      if (above == uppers.end()) continue;
+      for (const std::string& upper : above->second) {
+        if (!seen.insert(upper).second) continue;
+        if (readings_.default_routes.contains(upper)) return upper;
+        next.push_back(upper);
+      }
+    }
+    return "";
+  }
+
+  const HostReadings& readings_;
+  const StickyNetdevs& sticky_;
+  const std::map<PciAddress, std::string> own_;
+  std::map<std::string, HostDevice> devices_;
+};
+
+}  // namespace
+
+std::vector<HostDevice> resolve(const HostReadings& readings, const StickyNetdevs& sticky) {
+  return Resolver(readings, sticky).run();
+}
+
+PortName decode_port_name(std::string_view text) {
+  const std::string_view whole = text;
+  PortName port;
+  if (take(text, "c")) {
+    // A port of another controller's function (seen from a DPU) is none of ours.
+    if (take_number(text) != 0) return port;
+  }
+  if (take(text, "pf")) {
+    const int pf = take_number(text);
+    const int vf = pf >= 0 && take(text, "vf") ? take_number(text) : -1;
+    if (vf >= 0 && text.empty()) port = {PortName::Kind::kVf, pf, vf};
+    return port;
+  }
+  if (text.size() == whole.size() && take(text, "p")) {
+    if (take_number(text) < 0) return port;
+    if (take(text, "s") && take_number(text) < 0) return port;
+    if (text.empty()) port.kind = PortName::Kind::kUplink;
+    return port;
+  }
+  const int vf = take_number(text);
+  if (vf >= 0 && text.empty() && !whole.starts_with("c")) port = {PortName::Kind::kVf, -1, vf};
+  return port;
+}
+
+std::map<PciAddress, std::string> own_netdevs(const HostReadings& readings) {
+  std::map<PciAddress, const NetdevReading*> best;
+  for (const auto& [name, netdev] : readings.netdevs) {
+    if (!netdev.is_functions_own || !readings.functions.contains(*netdev.function)) continue;
+    const bool is_representor = !switch_id_of(netdev).empty() &&
+                                decode_port_name(port_name_of(netdev)).kind == PortName::Kind::kVf;
+    if (is_representor) continue;
+    const NetdevReading*& chosen = best[*netdev.function];
+    if (chosen == nullptr || own_rank(netdev) < own_rank(*chosen)) chosen = &netdev;
+  }
+  std::map<PciAddress, std::string> own;
+  for (const auto& [address, netdev] : best) own.emplace(address, netdev->name);
+  return own;
+}
+
+}  // namespace sliced::hotplug

@@ -1,0 +1,141 @@
+#include "hotplug/scan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hotplug/link.h"
+#include "hotplug/pci_function.h"
+#include "hotplug/read_value.h"
+#include "hotplug/resolve.h"
+#include "reactor/base/text.h"
+
+namespace sliced::hotplug {
+namespace {
+
+constexpr const char* kFunctions = "sys/bus/pci/devices";
+constexpr const char* kNetdevs = "sys/class/net";
+constexpr const char* kRdmaDevices = "sys/class/infiniband";
+
+// Names below dir with the links' targets; a directory that is not there is empty, which is no fault (a machine without
+// PCI, a namespace without interfaces, no RDMA module).
+std::vector<std::pair<std::string, std::string>> list_links(const HostView& host, const char* dir,
+                                                            std::vector<std::string>& problems) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto opened = host.open_dir(dir);
+  const auto names = opened ? (*opened)->list() : Result<std::vector<std::string>>(opened.error());
+  if (!names) {
+    if (names.error().code != Errc::kNotFound) problems.push_back(names.error().what);
+    return out;
+  }
+  out.reserve(names->size());
+  for (const std::string& name : *names) out.emplace_back(name, (*opened)->readlink(name).value_or(""));
+  return out;
+}
+
+void list_functions(const HostView& host, HostListing& listing) {
+  auto& problems = listing.lists.problems;
+  for (auto& [name, target] : list_links(host, kFunctions, problems)) {
+    if (const auto address = PciAddress::decode(name)) listing.functions.emplace_back(*address, std::move(target));
+    else problems.push_back(std::string(kFunctions) + ": " + quoted(name, 64) + " is not a PCI address");
+  }
+}
+
+// "0000:03:00.0/infiniband/mlx5_0" belongs to its function; a soft one names its interface.
+void read_rdma(const HostView& host, HostReadings& readings) {
+  readings.rdma_of_function.clear();
+  readings.rdma_of_netdev.clear();
+  for (const auto& [name, target] : list_links(host, kRdmaDevices, readings.problems)) {
+    if (!is_utf8(name)) continue;
+    const auto function = function_above(target);
+    if (function) {
+      readings.rdma_of_function.emplace(*function, name);
+      continue;
+    }
+    const std::string dir = std::string(kRdmaDevices) + "/" + name;
+    auto parent = host.read(dir + "/parent");
+    if (!parent) parent = host.read(dir + "/ports/1/gid_attrs/ndevs/0");
+    if (parent) readings.rdma_of_netdev.emplace(*parent, name);
+  }
+}
+
+void read_boot_id(const HostView& host, HostReadings& readings) {
+  auto boot_id = host.read("proc/sys/kernel/random/boot_id");
+  if (boot_id && boot_id->size() <= 64 && is_utf8(*boot_id)) readings.boot_id = std::move(*boot_id);
+  else if (!boot_id && boot_id.error().code != Errc::kNotFound) readings.problems.push_back(boot_id.error().what);
+}
+
+void reread_function(const HostView& host, const PciAddress& address, HostReadings& readings) {
+  auto function = read_function(host, address);
+  if (function) readings.functions[address] = std::move(*function);
+  else readings.functions.erase(address);
+}
+
+}  // namespace
+
+HostListing list_host(const HostView& host) {
+  HostListing listing;
+  read_boot_id(host, listing.lists);
+  list_functions(host, listing);
+  listing.netdevs = list_links(host, kNetdevs, listing.lists.problems);
+  read_rdma(host, listing.lists);
+  read_vlans(host, listing.lists);
+  read_default_routes(host, listing.lists);
+  return listing;
+}
+
+HostReadings read_host(const HostView& host) {
+  HostListing listing = list_host(host);
+  HostReadings readings = std::move(listing.lists);
+  for (const auto& [address, target] : listing.functions)
+    if (auto function = read_function(host, address, target)) readings.functions.emplace(address, std::move(*function));
+  for (const auto& [name, target] : listing.netdevs)
+    if (auto netdev = read_netdev(host, name, target)) readings.netdevs.emplace(name, std::move(*netdev));
+  return readings;
+}
+
+void reread(const HostView& host, const Touched& touched, HostReadings& readings) {
+  readings.problems.clear();
+  std::set<PciAddress> functions = touched.functions;
+  for (const PciAddress& address : touched.functions) {
+    const auto known = readings.functions.find(address);
+    if (known != readings.functions.end() && known->second.physfn) functions.insert(*known->second.physfn);
+  }
+  for (const PciAddress& address : functions) {
+    const auto known = readings.functions.find(address);
+    const auto vfs_before = known == readings.functions.end() ? std::map<PciAddress, int>{} : known->second.vfs;
+    reread_function(host, address, readings);
+    const auto now = readings.functions.find(address);
+    if (now == readings.functions.end()) continue;
+    // A VF that is new to us tells its PF; a PF whose links changed tells its VFs.
+    if (now->second.physfn && !functions.contains(*now->second.physfn)) reread_function(host, *now->second.physfn, readings);
+    const auto vfs_now = now->second.vfs;
+    for (const auto& [mine, other] : {std::pair{&vfs_before, &vfs_now}, {&vfs_now, &vfs_before}})
+      for (const auto& [vf, index] : *mine)
+        if (!other->contains(vf) && !functions.contains(vf)) reread_function(host, vf, readings);
+  }
+  for (const std::string& name : touched.netdevs) {
+    auto netdev = read_netdev(host, name);
+    if (!netdev) {
+      readings.netdevs.erase(name);
+      continue;
+    }
+    if (const auto known = readings.netdevs.find(name); known != readings.netdevs.end()) netdev->slow = known->second.slow;
+    readings.netdevs[name] = std::move(*netdev);
+  }
+  read_rdma(host, readings);
+  read_vlans(host, readings);
+  read_default_routes(host, readings);
+}
+
+SlowFacts read_slow_facts(const HostView& host, const std::string& netdev) {
+  return read_slow_facts_of_netdev(host, netdev);
+}
+
+ScanResult scan_host(const HostView& host, SlowReads slow) {
+  HostReadings readings = read_host(host);
+  if (slow == SlowReads::kRead || !host.is_live())
+    for (auto& [name, netdev] : readings.netdevs) netdev.slow = read_slow_facts(host, name);
+  return ScanResult{resolve(readings), readings.problems, readings.boot_id};
+}
+
+}  // namespace sliced::hotplug

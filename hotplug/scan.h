@@ -1,0 +1,56 @@
+#pragma once
+// Discovery from sysfs and proc: identity first, then facts. Pure over a HostView; blocks, so it runs on a worker.
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hotplug/facts.h"
+#include "hotplug/host_view.h"
+#include "hotplug/readings.h"
+#include "reactor/base/result.h"
+
+namespace sliced::hotplug {
+
+struct ScanResult {
+  std::vector<HostDevice> devices;    // sorted by id
+  std::vector<std::string> problems;  // what could not be read, for the log
+  std::string boot_id;
+};
+
+enum class SlowReads { kLeaveOut, kRead };
+
+/// Everything. Facts that take kernel locks (speed, operstate, phys_port_name, phys_switch_id) are left out unless asked
+/// for: on a live host a reader may hang in them, so there they are read one job a device by read_slow_facts(). Of a
+/// snapshot they are read here.
+ScanResult scan_host(const HostView& host, SlowReads slow = SlowReads::kLeaveOut);
+
+inline constexpr size_t kFunctionsMax = 65536;
+inline constexpr size_t kNetdevsMax = 65536;
+
+/// What scan_host() concludes from: kept by who wants to re-read parts of it.
+HostReadings read_host(const HostView& host);
+
+/// The first half of read_host(): which functions and interfaces there are (with their class links' targets), and the
+/// lists that are single files. Who fears a reader that hangs reads the entries one by one, each on its own worker.
+struct HostListing {
+  std::vector<std::pair<PciAddress, std::string>> functions;
+  std::vector<std::pair<std::string, std::string>> netdevs;
+  HostReadings lists;  // all but functions and netdevs
+};
+HostListing list_host(const HostView& host);
+
+/// Reads again what stands below these functions and interfaces, in place: a function, its PF, the VFs that its PF has
+/// gained or lost, and the interfaces with these names. What is gone is erased. proc's lists (VLANs, default routes) and
+/// RDMA devices are read again as a whole: they are single files.
+struct Touched {
+  std::set<PciAddress> functions;
+  std::set<std::string> netdevs;
+  bool is_empty() const { return functions.empty() && netdevs.empty(); }
+};
+void reread(const HostView& host, const Touched& touched, HostReadings& readings);
+
+/// The locked facts of one interface. May hang: run it where that costs one worker and has a deadline.
+SlowFacts read_slow_facts(const HostView& host, const std::string& netdev);
+
+}  // namespace sliced::hotplug

@@ -1,0 +1,123 @@
+#include "hotplug/uevent_socket.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "hotplug/socket_fd.h"
+#include "hotplug/uevent_decode.h"
+#include "reactor/base/text.h"
+#include "reactor/loop.h"
+#include "reactor/poll.h"
+
+namespace sliced::hotplug {
+namespace {
+
+constexpr const char* kName = "uevents";
+
+int open_beneath(int root, const char* path) {
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
+}
+
+class UeventSocket final : public EventSource {
+ public:
+  UeventSocket(reactor::Loop& loop, std::string root)
+      : loop_(loop), root_(std::move(root)), buffer_(kUeventSizeMax + 1) {}
+
+  ~UeventSocket() override {
+    poll_.reset();
+    if (is_bound_) ::unlinkat(dir_.get(), kName, 0);
+  }
+
+  std::string name() const override { return root_ + "/run/sliced/" + kName; }
+
+  Result<Unit> start(OnEvent on_event) override {
+    on_event_ = std::move(on_event);
+    if (auto made = make_dir(); !made) return made;
+    if (auto bound = bind_here(); !bound) return bound;
+    auto poll = reactor::Poll::open(loop_, socket_.get(), [this](reactor::Poll::Ready) { receive(); });
+    if (!poll) return poll.error();
+    poll_ = std::move(*poll);
+    poll_->interest(true, false);
+    return Unit{};
+  }
+
+ private:
+  Error failed(const char* step) const {
+    const char* text = ::strerrorname_np(errno);
+    return Error{Errc::kIo, quoted(name()) + ": " + step + ": " + (text != nullptr ? text : "unknown error")};
+  }
+
+  Result<Unit> make_dir() {
+    const SocketFd root(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root.is_open()) return failed("open");
+    SocketFd parent;
+    for (const auto& [path, leaf] : {std::pair{".", "run"}, {"run", "sliced"}}) {
+      parent = SocketFd(open_beneath(root.get(), path));
+      if (!parent.is_open()) return failed("open");
+      if (::mkdirat(parent.get(), leaf, 0755) != 0 && errno != EEXIST) return failed("mkdir");
+    }
+    dir_ = SocketFd(open_beneath(root.get(), "run/sliced"));
+    if (!dir_.is_open()) return failed("open");
+    return Unit{};
+  }
+
+  // By way of /proc/self/fd: no path can be too long for a socket address, and none leads elsewhere.
+  Result<Unit> bind_here() {
+    struct stat old{};
+    if (::fstatat(dir_.get(), kName, &old, AT_SYMLINK_NOFOLLOW) == 0) {
+      errno = EEXIST;
+      if (!S_ISSOCK(old.st_mode) || ::unlinkat(dir_.get(), kName, 0) != 0) return failed("something else is in the way");
+    }
+    socket_ = SocketFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket_.is_open()) return failed("socket");
+    grow_receive_buffer(socket_.get());
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = "/proc/self/fd/" + std::to_string(dir_.get()) + "/" + kName;
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failed("bind");
+    is_bound_ = true;
+    return Unit{};
+  }
+
+  void receive() {
+    for (int turn = 0; turn < kDatagramsPerTurnMax; ++turn) {
+      const ssize_t got = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return;
+      const std::string_view bytes(buffer_.data(), static_cast<size_t>(got));
+      if (bytes == "overflow") {
+        on_event_(Overflow{"told so by " + name()});
+        continue;
+      }
+      if (auto event = decode_uevent(bytes)) on_event_(std::move(*event));
+    }
+  }
+
+  reactor::Loop& loop_;
+  const std::string root_;
+  OnEvent on_event_;
+  SocketFd dir_, socket_;
+  bool is_bound_ = false;
+  std::unique_ptr<reactor::Poll> poll_;
+  std::vector<char> buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<EventSource> make_uevent_socket(reactor::Loop& loop, std::string root) {
+  return std::make_unique<UeventSocket>(loop, std::move(root));
+}
+
+}  // namespace sliced::hotplug

@@ -1,0 +1,95 @@
+#pragma once
+// Inside kube/api_cluster.cpp: one call to the API server, from credentials to the end of the response.
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "kube/api_cluster.h"
+#include "kube/api_request.h"
+
+namespace sliced::kube {
+
+/// What all operations of a cluster share.
+class ApiCore {
+ public:
+  explicit ApiCore(ApiCluster::Needs needs)
+      : scheduler(needs.scheduler),
+        log(needs.log),
+        credentials(std::move(needs.credentials)),
+        user_agent(std::move(needs.user_agent)),
+        http(needs.scheduler, std::move(needs.dial)) {}
+
+  /// The same pointer as long as the access stays the same.
+  Result<HttpServerPtr> server_for(const Access& access);
+  void log_warnings(const ApiRequest& request, const HttpHead& head);
+
+  reactor::Scheduler& scheduler;
+  Log& log;
+  const std::unique_ptr<CredentialSource> credentials;
+  const std::string user_agent;
+  HttpClient http;
+  RequestCounts counts;
+  HttpServerPtr server;
+
+ private:
+  std::optional<Access> access_;
+  std::set<std::string> warned_;
+};
+
+/// Sends requests one after the other; subclasses make of the responses what the port promises.
+/// Ownership: its Handle owns it; a callback that runs keeps it alive to its end.
+class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
+ public:
+  explicit ApiOperation(std::shared_ptr<ApiCore> core) : core_(std::move(core)) {}
+  virtual ~ApiOperation() = default;
+  /// Asks for credentials, then sends. Also from within on_complete, for the next page.
+  void send(ApiRequest request, HttpOptions options);
+  void cancel();
+
+ protected:
+  /// A piece of the body of a 2xx response. A subclass that has enough calls end().
+  virtual void on_content(std::string_view bytes) = 0;
+  virtual void on_complete() = 0;
+  virtual void on_failed(const Failure& failure) = 0;
+
+  /// Ends the operation; the subclass then calls the last handler.
+  void end();
+  /// end(), then on_failed().
+  void fail(const Failure& failure);
+  void fail_content(const Error& error);  // the response was no good
+  bool ended() const { return ended_; }
+  const ApiRequest& request() const { return request_; }
+  ApiCore& core() { return *core_; }
+
+ private:
+  void ask_for_credentials();
+  void on_credentials(Result<Credentials> credentials);
+  void on_head(const HttpHead& head);
+  void on_body(std::string_view bytes);
+  void on_http_done();
+  void on_http_failure(const Error& error);
+  bool reload_credentials(int status);
+  void refuse();
+
+  const std::shared_ptr<ApiCore> core_;
+  ApiRequest request_;
+  HttpOptions options_;
+  Credentials used_;
+  CallPtr asking_, http_;
+  HttpHead head_;
+  std::string refusal_;  // body of an error response
+  bool ended_ = false, reloaded_ = false;
+};
+
+class ApiHandle final : public Call {
+ public:
+  explicit ApiHandle(std::shared_ptr<ApiOperation> operation) : operation_(std::move(operation)) {}
+  ~ApiHandle() override { operation_->cancel(); }
+
+ private:
+  const std::shared_ptr<ApiOperation> operation_;
+};
+
+}  // namespace sliced::kube

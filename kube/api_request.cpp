@@ -1,0 +1,163 @@
+#include "kube/api_request.h"
+
+#include "kube/json.h"
+
+namespace sliced::kube {
+namespace {
+
+constexpr int64_t kPageItems = 500;
+
+std::string group_path(const std::string& group, const std::string& version) {
+  return group.empty() ? "/api/" + percent_encode(version) : "/apis/" + percent_encode(group) + '/' + percent_encode(version);
+}
+
+std::string collection_path(const Resource& resource, const std::string& namespace_) {
+  std::string path = group_path(resource.group, resource.version);
+  if (resource.namespaced && !namespace_.empty()) path += "/namespaces/" + percent_encode(namespace_);
+  return path + '/' + percent_encode(resource.plural);
+}
+
+std::string object_path(const Resource& resource, const std::string& namespace_, const std::string& name) {
+  return collection_path(resource, namespace_) + '/' + percent_encode(name);
+}
+
+std::string full_name(const Resource& resource) {
+  return resource.group.empty() ? resource.plural : resource.plural + '.' + resource.group;
+}
+
+ApiRequest make(const char* method, const char* verb, const Resource& resource, std::string path) {
+  const std::string name = full_name(resource);
+  return {.verb = verb,
+          .resource = name,
+          .action = std::string(verb) + ' ' + name,
+          .http = {.method = method, .path = std::move(path), .query = {}, .headers = {}, .body = ""}};
+}
+
+void name_object(ApiRequest& request, const std::string& namespace_, const std::string& name) {
+  if (!name.empty()) request.action += ' ' + (namespace_.empty() ? "" : namespace_ + '/') + name;
+}
+
+void name_scope(ApiRequest& request, const Scope& scope) {
+  if (!scope.namespace_.empty()) request.action += " in " + scope.namespace_;
+  if (!scope.field_selector.empty()) request.action += " with " + scope.field_selector;
+}
+
+void accept(ApiRequest& request, const Scope& scope, const char* as) {
+  request.http.headers.push_back(
+      {"Accept", !scope.metadata_only
+                     ? "application/json"
+                     : "application/json;as=" + std::string(as) + ";g=meta.k8s.io;v=v1,application/json"});
+}
+
+void send_json(ApiRequest& request, std::string body) {
+  request.http.headers.push_back({"Accept", "application/json"});
+  request.http.headers.push_back({"Content-Type", "application/json"});
+  request.http.body = std::move(body);
+}
+
+ApiRequest plain_get(std::string verb, std::string path) {
+  ApiRequest request{.verb = std::move(verb), .resource = "", .action = "get " + path, .http = {}, .repeatable = true};
+  request.http.method = "GET";
+  request.http.path = std::move(path);
+  request.http.headers.push_back({"Accept", "application/json"});
+  return request;
+}
+
+// meta/v1 DeleteOptions. With a body the server reads no options from the query.
+std::string encode_delete_options(const WriteRequest& request) {
+  Json preconditions;
+  if (!request.uid.empty()) preconditions.set("uid", request.uid);
+  if (!request.resource_version.empty()) preconditions.set("resourceVersion", request.resource_version);
+  Json options;
+  options.set("kind", "DeleteOptions");
+  options.set("apiVersion", "v1");
+  if (!preconditions.is_null()) options.set("preconditions", std::move(preconditions));
+  if (request.dry_run) options.set("dryRun", Json::Array{Json("All")});
+  return encode_json(options);
+}
+
+ApiRequest encode_delete(const WriteRequest& request) {
+  ApiRequest out = make("DELETE", "delete", request.resource, object_path(request.resource, request.namespace_, request.name));
+  out.repeatable = request.dry_run || !request.uid.empty() || !request.resource_version.empty();
+  send_json(out, encode_delete_options(request));
+  return out;
+}
+
+}  // namespace
+
+ApiRequest encode_list(const ListRequest& request, const std::string& continue_token) {
+  const Scope& scope = request.scope;
+  ApiRequest out = make("GET", "list", scope.resource, collection_path(scope.resource, scope.namespace_));
+  out.repeatable = true;
+  name_scope(out, scope);
+  accept(out, scope, "PartialObjectMetadataList");
+  QueryItems& query = out.http.query;
+  if (!scope.field_selector.empty()) query.emplace_back("fieldSelector", scope.field_selector);
+  // The server answers "any version" from its cache, in one piece; paging would send it to etcd.
+  const int64_t limit = request.limit != 0 ? request.limit : request.resource_version.empty() ? kPageItems : 0;
+  if (limit != 0) query.emplace_back("limit", std::to_string(limit));
+  if (!continue_token.empty()) {
+    query.emplace_back("continue", continue_token);  // which names the version
+  } else if (!request.resource_version.empty()) {
+    query.emplace_back("resourceVersion", request.resource_version);
+  }
+  return out;
+}
+
+ApiRequest encode_watch(const WatchRequest& request) {
+  const Scope& scope = request.scope;
+  ApiRequest out = make("GET", "watch", scope.resource, collection_path(scope.resource, scope.namespace_));
+  out.repeatable = true;
+  name_scope(out, scope);
+  accept(out, scope, "PartialObjectMetadata");
+  QueryItems& query = out.http.query;
+  query.emplace_back("watch", "1");
+  query.emplace_back("allowWatchBookmarks", "true");
+  if (!scope.field_selector.empty()) query.emplace_back("fieldSelector", scope.field_selector);
+  if (!request.resource_version.empty()) query.emplace_back("resourceVersion", request.resource_version);
+  if (request.send_initial_events) {
+    query.emplace_back("sendInitialEvents", "true");
+    query.emplace_back("resourceVersionMatch", "NotOlderThan");
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(request.timeout).count();
+  if (seconds > 0) query.emplace_back("timeoutSeconds", std::to_string(seconds));
+  return out;
+}
+
+ApiRequest encode_write(const WriteRequest& request) {
+  ApiRequest out;
+  if (request.verb == Verb::kDelete) {
+    out = encode_delete(request);
+  } else {
+    const bool update = request.verb == Verb::kUpdate;
+    out = make(update ? "PUT" : "POST", update ? "update" : "create", request.resource,
+               update ? object_path(request.resource, request.namespace_, request.name)
+                      : collection_path(request.resource, request.namespace_));
+    // A PUT carries its resourceVersion: the second of two is a conflict, and not a second change.
+    out.repeatable = update || request.dry_run;
+    if (request.dry_run) out.http.query.emplace_back("dryRun", "All");
+    if (request.strict) out.http.query.emplace_back("fieldValidation", "Strict");
+    send_json(out, request.body);
+  }
+  name_object(out, request.namespace_, request.name);
+  if (request.dry_run) out.action += " (dry run)";
+  return out;
+}
+
+ApiRequest encode_get(const GetRequest& request) {
+  ApiRequest out = make("GET", "get", request.resource, object_path(request.resource, request.namespace_, request.name));
+  out.repeatable = true;
+  out.http.headers.push_back({"Accept", "application/json"});
+  name_object(out, request.namespace_, request.name);
+  return out;
+}
+
+ApiRequest encode_discover(const std::string& group, const std::string& version) {
+  return plain_get("discover", group_path(group, version));
+}
+ApiRequest encode_schema(const std::string& group, const std::string& version) {
+  return plain_get("schema", "/openapi/v3" + group_path(group, version));
+}
+ApiRequest encode_server_info() { return plain_get("version", "/version"); }
+
+}  // namespace sliced::kube

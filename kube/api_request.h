@@ -1,0 +1,28 @@
+#pragma once
+// How the calls of the Cluster port become HTTP requests. Pure.
+#include <string>
+
+#include "kube/cluster.h"
+#include "kube/http_message.h"
+
+namespace sliced::kube {
+
+/// A request and how people and metrics call it.
+struct ApiRequest {
+  std::string verb;      // RBAC's: "list", "watch", "get", "create", "update", "delete"
+  std::string resource;  // "resourceslices.resource.k8s.io"; "" for paths without one
+  std::string action;    // "update resourceslices.resource.k8s.io sliced-0"
+  HttpRequest http;
+  bool repeatable = false;  // may be sent twice (see HttpOptions)
+};
+
+/// One page: `continue_token` is "" for the first. Without a limit and a resource version pages are of 500 items.
+ApiRequest encode_list(const ListRequest& request, const std::string& continue_token);
+ApiRequest encode_watch(const WatchRequest& request);
+ApiRequest encode_write(const WriteRequest& request);
+ApiRequest encode_get(const GetRequest& request);
+ApiRequest encode_discover(const std::string& group, const std::string& version);
+ApiRequest encode_schema(const std::string& group, const std::string& version);
+ApiRequest encode_server_info();
+
+}  // namespace sliced::kube

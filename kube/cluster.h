@@ -1,0 +1,132 @@
+#pragma once
+// The cluster as a port: list, watch, read, write, discover. Implemented by the API server's client
+// (kube/api_cluster.h), by a directory of YAML files (kube/directory_cluster.h), and by tests.
+//
+// Threads:   everything on the loop's thread.
+// Reentry:   callbacks may start and drop calls, their own included; none is called from inside the call that made it.
+// Ownership: every call returns a Call; dropping it cancels, and none of its callbacks runs afterwards.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/json.h"
+#include "reactor/base/result.h"
+#include "reactor/base/time.h"
+
+namespace sliced::kube {
+
+/// A kind as discovery names it.
+struct Resource {
+  std::string group, version, plural, kind;  // group "" is core
+  bool namespaced = false;
+  bool operator==(const Resource&) const = default;
+};
+std::string api_version(const Resource& resource);  // "group/version", or "v1"
+
+/// What to list and watch.
+struct Scope {
+  Resource resource;
+  std::string namespace_;      // "" for all namespaces or cluster-scoped kinds
+  std::string field_selector;  // "spec.driver=x,spec.nodeName=y"
+  bool metadata_only = false;  // PartialObjectMetadata (;as=PartialObjectMetadata;g=meta.k8s.io;v=v1)
+  bool operator==(const Scope&) const = default;
+};
+
+/// Why a call did not succeed. code is what callers branch on: kGone (410, relist), kConflict (409), kNotFound (404),
+/// kDenied (401, 403), kInvalid (400, 422), kBusy (429, 5xx), kIo and kTimeout (no answer).
+struct Failure {
+  Errc code = Errc::kIo;
+  int http_status = 0;  // 0: no answer
+  std::string reason;   // Status.reason: "AlreadyExists", "Expired" ...
+  std::string what;     // outermost first, with verb and resource
+  std::optional<Millis> retry_after;
+  std::vector<std::string> fields;  // Status.details.causes[].field: "spec.devices[3].attributes[example.com/x].string"
+  bool operator==(const Failure&) const = default;
+};
+
+class Call {
+ public:
+  virtual ~Call() = default;
+};
+using CallPtr = std::unique_ptr<Call>;
+
+enum class EventType { kAdded, kModified, kDeleted, kBookmark };
+
+struct WatchEvent {
+  EventType type;
+  std::string_view object;  // one JSON object; valid during the callback only
+};
+
+struct ListRequest {
+  Scope scope;
+  std::string resource_version;  // "" most recent, "0" any
+  int64_t limit = 0;             // 0: the implementation pages as it sees fit
+};
+struct ListHandlers {
+  std::function<void(std::string_view object)> on_item;  // each item whole; valid during the callback only
+  std::function<void(std::string resource_version)> on_done;
+  std::function<void(const Failure&)> on_failure;  // exactly one of on_done and on_failure ends the call
+};
+
+struct WatchRequest {
+  Scope scope;
+  std::string resource_version;      // "" only with send_initial_events
+  bool send_initial_events = false;  // the current state as kAdded, then a bookmark annotated k8s.io/initial-events-end
+  Millis timeout{0};                 // asked of the server; 0: its own
+};
+struct WatchHandlers {
+  std::function<void(const WatchEvent&)> on_event;
+  std::function<void()> on_end;                    // clean end of the stream
+  std::function<void(const Failure&)> on_failure;  // refused, broken, or an ERROR event (410: code kGone)
+};
+
+enum class Verb { kCreate, kUpdate, kDelete };
+
+struct WriteRequest {
+  Verb verb = Verb::kCreate;
+  Resource resource;
+  std::string namespace_, name;
+  std::string body;                        // JSON object; empty for kDelete
+  std::string uid, resource_version;       // preconditions of kDelete; kUpdate carries its own in the body
+  bool dry_run = false;                    // dryRun=All
+  bool strict = true;                      // fieldValidation=Strict
+};
+/// The stored object as the server answered ("" for kDelete), or why not.
+struct WriteHandlers {
+  std::function<void(std::string_view object)> on_done;  // valid during the callback only
+  std::function<void(const Failure&)> on_failure;
+};
+
+struct GetRequest {
+  Resource resource;
+  std::string namespace_, name;
+};
+
+struct ServerInfo {
+  std::string git_version;  // "v1.36.3"; "" when the cluster has none (a directory)
+  bool operator==(const ServerInfo&) const = default;
+};
+
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+  virtual CallPtr list(ListRequest request, ListHandlers handlers) = 0;
+  virtual CallPtr watch(WatchRequest request, WatchHandlers handlers) = 0;
+  virtual CallPtr write(WriteRequest request, WriteHandlers handlers) = 0;
+  virtual CallPtr get(GetRequest request, WriteHandlers handlers) = 0;
+  /// Which of the group-version's plurals are served; an absent group-version is an empty list, not a failure.
+  virtual CallPtr discover(std::string group, std::string version,
+                           std::function<void(std::vector<std::string> plurals)> on_done,
+                           std::function<void(const Failure&)> on_failure) = 0;
+  /// The OpenAPI v3 schema of the group-version (/openapi/v3/apis/G/V) as JSON text; "" when the cluster has none.
+  virtual CallPtr schema(std::string group, std::string version, std::function<void(std::string_view json)> on_done,
+                         std::function<void(const Failure&)> on_failure) = 0;
+  virtual CallPtr server_info(std::function<void(ServerInfo)> on_done, std::function<void(const Failure&)> on_failure) = 0;
+  /// "https://10.0.0.1:443", "dir:/etc/sliced": for people.
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace sliced::kube

@@ -1,0 +1,148 @@
+// Reading credentials from files: the blocking half of kube/credentials.h.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "kube/credentials.h"
+#include "kube/yaml.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kube {
+namespace {
+
+constexpr size_t kFileBytesMax = 1u << 20;
+constexpr size_t kTokenBytesMax = 64u << 10;
+
+Errc errc_of_errno(int number) {
+  return number == ENOENT || number == ENOTDIR ? Errc::kNotFound
+         : number == EACCES || number == EPERM ? Errc::kDenied
+                                               : Errc::kIo;
+}
+
+Error cannot_read(const std::string& path, int number) {
+  return {errc_of_errno(number), quoted(path) + ": cannot be read: " + std::strerror(number)};
+}
+
+// A FIFO or device would hang or never end, so only regular files are taken.
+Result<std::string> read_file(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return cannot_read(path, errno);
+  std::string bytes;
+  struct stat status {};
+  std::optional<Error> error;
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    error = Error{Errc::kInvalid, quoted(path) + ": is not a regular file"};
+  }
+  char chunk[16 << 10];
+  while (!error) {
+    const ssize_t count = read(fd, chunk, sizeof chunk);
+    if (count == 0) break;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) error = cannot_read(path, errno);
+    if (count > 0) bytes.append(chunk, static_cast<size_t>(count));
+    if (bytes.size() > kFileBytesMax) error = Error{Errc::kTooLarge, quoted(path) + ": is larger than 1 MiB"};
+  }
+  close(fd);
+  if (error) return *error;
+  return bytes;
+}
+
+Result<std::string> read_token(const std::string& path) {
+  auto bytes = read_file(path);
+  if (!bytes) return bytes;
+  std::string token(trim(*bytes));
+  if (token.empty()) return Error{Errc::kInvalid, quoted(path) + ": is empty, wanted a token"};
+  if (token.size() > kTokenBytesMax) return Error{Errc::kTooLarge, quoted(path) + ": a token larger than 64 KiB"};
+  if (token.find_first_of("\r\n") != std::string::npos)
+    return Error{Errc::kInvalid, quoted(path) + ": has more than one line, wanted a token"};
+  return token;
+}
+
+Result<std::string> read_pem(const PemSource& source) {
+  if (source.path.empty()) return source.data;
+  auto bytes = read_file(source.path);
+  if (bytes && bytes->find("-----BEGIN ") == std::string::npos)
+    return Error{Errc::kInvalid, quoted(source.path) + ": has no PEM text in it"};
+  return bytes;
+}
+
+}  // namespace
+
+Result<InClusterPaths> find_in_cluster() {
+  const char* host = getenv("KUBERNETES_SERVICE_HOST");
+  const char* port = getenv("KUBERNETES_SERVICE_PORT");
+  if (host == nullptr || port == nullptr || *host == '\0' || *port == '\0')
+    return Error{Errc::kNotFound, "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: not in a pod"};
+  return InClusterPaths{.host = host, .port = port};
+}
+
+Result<LoadedCredentials> load_in_cluster(const InClusterPaths& paths) {
+  LoadedCredentials loaded;
+  const std::string host = paths.host.find(':') == std::string::npos ? paths.host : '[' + paths.host + ']';
+  auto url = decode_url("https://" + host + ':' + paths.port);
+  if (!url) return std::move(url.error()).in("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT");
+  auto token = read_token(paths.directory + "/token");
+  if (!token) return std::move(token.error()).in("service account token");
+  auto ca = read_pem({.data = "", .path = paths.directory + "/ca.crt"});
+  if (!ca) return std::move(ca.error()).in("service account ca.crt");
+  loaded.credentials.access.server = *std::move(url);
+  loaded.credentials.access.ca_pem = *std::move(ca);
+  loaded.credentials.token = *std::move(token);
+  if (const auto name = read_file(paths.directory + "/namespace")) loaded.namespace_ = trim(*name);
+  return loaded;
+}
+
+namespace {
+
+Result<Json> read_kubeconfig_document(const std::string& path) {
+  const auto bytes = read_file(path);
+  if (!bytes) return bytes.error();
+  YamlDocuments read = decode_yaml(*bytes);
+  if (!read.problems.empty())
+    return Error{Errc::kInvalid, quoted(path) + ": line " + std::to_string(read.problems[0].line) + ": " + read.problems[0].what};
+  if (read.documents.size() != 1)
+    return Error{Errc::kInvalid, quoted(path) + ": has " + std::to_string(read.documents.size()) +
+                                     " documents, wanted one kubeconfig"};
+  return std::move(read.documents[0]);
+}
+
+}  // namespace
+
+Result<LoadedCredentials> load_kubeconfig(const std::string& path) {
+  const auto document = read_kubeconfig_document(path);
+  if (!document) return document.error();
+  const size_t slash = path.rfind('/');
+  auto config = decode_kubeconfig(*document, slash == std::string::npos ? "." : path.substr(0, slash));
+  if (!config) return std::move(config.error()).in(quoted(path));
+  LoadedCredentials loaded;
+  Access& access = loaded.credentials.access;
+  access.server = config->server;
+  access.tls_server_name = config->tls_server_name;
+  access.insecure_skip_tls_verify = config->insecure_skip_tls_verify;
+  loaded.exec = config->exec;
+  loaded.namespace_ = config->namespace_;
+  const struct {
+    const char* field;
+    const PemSource& source;
+    std::string& into;
+  } files[] = {{"certificate-authority", config->certificate_authority, access.ca_pem},
+               {"client-certificate", config->client_certificate, access.client_certificate_pem},
+               {"client-key", config->client_key, access.client_key_pem}};
+  for (const auto& file : files) {
+    auto pem = read_pem(file.source);
+    if (!pem) return std::move(pem.error()).in(quoted(path) + ": " + file.field);
+    file.into = *std::move(pem);
+  }
+  loaded.credentials.token = config->token;
+  if (!config->token_file.empty()) {
+    auto token = read_token(config->token_file);
+    if (!token) return std::move(token.error()).in(quoted(path) + ": tokenFile");
+    loaded.credentials.token = *std::move(token);
+  }
+  return loaded;
+}
+
+}  // namespace sliced::kube

@@ -1,0 +1,72 @@
+#pragma once
+// A directory of YAML files as a cluster: policies and nodes in, ResourceSlices out, no Kubernetes needed. Every kind is
+// served. What is written goes to DIR/<plural>/NAME.yaml as objects that `kubectl apply -f` takes.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "kube/cluster.h"
+#include "kube/directory_tree.h"
+#include "kube/object_store.h"
+
+namespace sliced::kube {
+
+/// Versions:  resourceVersions grow with every change of content and start anew with the process; uids are stable hashes.
+///            Neither is written into files, so that a restart with nothing changed finds what it would write.
+/// Errors:    while the directory cannot be read, every call is kIo and open watches end with kIo; it is looked for until
+///            it is back. Lost inotify events end every watch with kGone.
+/// Writing:   only cluster-scoped objects, and only in the files this class would write itself. ResourceSlices are
+///            checked by the API server's rules.
+/// Ownership: calls may outlive it; they are silent then.
+class DirectoryCluster final : public Cluster {
+ public:
+  DirectoryCluster(reactor::Loop& loop, Log& log, std::string directory, std::string default_namespace,
+                   DirectoryLimits limits = {});
+  ~DirectoryCluster() override;
+
+  CallPtr list(ListRequest request, ListHandlers handlers) override;
+  CallPtr watch(WatchRequest request, WatchHandlers handlers) override;
+  CallPtr write(WriteRequest request, WriteHandlers handlers) override;
+  CallPtr get(GetRequest request, WriteHandlers handlers) override;
+  CallPtr discover(std::string group, std::string version, std::function<void(std::vector<std::string>)> on_done,
+                   std::function<void(const Failure&)> on_failure) override;
+  CallPtr schema(std::string group, std::string version, std::function<void(std::string_view)> on_done,
+                 std::function<void(const Failure&)> on_failure) override;
+  CallPtr server_info(std::function<void(ServerInfo)> on_done, std::function<void(const Failure&)> on_failure) override;
+  std::string describe() const override { return "dir:" + directory_; }
+
+ private:
+  struct Watch;
+  class WatchCall;
+  class OnceCall;
+  using Answer = std::variant<std::string, Failure>;  // the stored object, or why not
+
+  CallPtr once(std::function<void(const bool& dropped)> answer);
+  void on_tree_event(DirectoryTree::Event event);
+  void wake_watches();
+  void end_watches(const Failure& failure);
+  void pump(const std::shared_ptr<Watch>& watch);
+  void send_initial(const std::shared_ptr<Watch>& watch);
+  void schedule_pump(const std::shared_ptr<Watch>& watch);
+
+  Result<ObjectFilter> filter(const Scope& scope) const;
+  ObjectKey key_of(const Resource& resource, const std::string& namespace_, const std::string& name) const;
+  Answer find(const GetRequest& request) const;
+  Answer perform(const WriteRequest& request);
+  Answer put(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored);
+  Answer erase(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored);
+  std::optional<Failure> refuse_foreign_file(const WriteRequest& request, const ObjectKey& key) const;
+  Failure io_failure(std::string_view action) const;
+
+  reactor::Scheduler& scheduler_;
+  const std::string directory_, default_namespace_;
+  ObjectStore store_;
+  std::vector<std::weak_ptr<Watch>> watches_;
+  std::shared_ptr<Unit> alive_ = std::make_shared<Unit>();
+  DirectoryTree tree_;
+};
+
+}  // namespace sliced::kube

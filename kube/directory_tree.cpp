@@ -1,0 +1,393 @@
+#include "kube/directory_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "reactor/base/text.h"
+#include "reactor/loop.h"
+
+namespace sliced::kube {
+
+namespace {
+
+using reactor::FileEvent;
+
+Error io_error(std::string_view action, const std::string& path, int code) {
+  const Errc ours = code == EACCES || code == EPERM || code == EROFS ? Errc::kDenied : Errc::kIo;
+  return {ours, std::string(action) + " " + quoted(path) + ": " + std::strerror(code)};
+}
+
+/// Names in a folder, sorted; the folder itself is followed if it is a link.
+Result<std::vector<std::string>> names_in(const std::string& folder) {
+  DIR* open = ::opendir(folder.c_str());
+  if (open == nullptr) return io_error("read directory", folder, errno);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(open)) names.emplace_back(entry->d_name);
+  ::closedir(open);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+enum class Sort { kFile, kFolder, kOther };
+
+/// A link counts as a file when it leads to one; a link to a folder is not followed.
+Sort sort_of(const std::string& path, struct stat& status) {
+  if (::lstat(path.c_str(), &status) != 0) return Sort::kOther;
+  if (S_ISDIR(status.st_mode)) return Sort::kFolder;
+  if (S_ISLNK(status.st_mode) && ::stat(path.c_str(), &status) != 0) return Sort::kOther;
+  return S_ISREG(status.st_mode) ? Sort::kFile : Sort::kOther;
+}
+
+int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+Result<Unit> write_durably(const std::string& path, const std::string& text) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (fd < 0) return io_error("create", path, errno);
+  int code = 0;
+  for (size_t at = 0; at < text.size() && code == 0;) {
+    const ssize_t size = ::write(fd, text.data() + at, text.size() - at);
+    if (size > 0) at += static_cast<size_t>(size);
+    if (size < 0 && errno != EINTR) code = errno;
+  }
+  if (code == 0 && ::fsync(fd) != 0) code = errno;
+  if (::close(fd) != 0 && code == 0) code = errno;
+  if (code == 0) return Unit{};
+  ::unlink(path.c_str());
+  return io_error("write", path, code);
+}
+
+}  // namespace
+
+DirectoryTree::DirectoryTree(reactor::Loop& loop, Log& log, std::string directory, std::string default_namespace,
+                             ObjectStore& store, OnEvent on_event, DirectoryLimits limits)
+    : loop_(loop),
+      scheduler_(loop.scheduler()),
+      log_(log),
+      directory_(std::move(directory)),
+      default_namespace_(std::move(default_namespace)),
+      store_(store),
+      on_event_(std::move(on_event)),
+      limits_(limits) {
+  start();
+  settle();
+  schedule();
+  started_ = true;
+}
+
+std::string DirectoryTree::full(const std::string& relative) const {
+  return relative.empty() ? directory_ : directory_ + "/" + relative;
+}
+
+/// Opens the watch where there is none yet, and reads everything.
+void DirectoryTree::start() {
+  if (!inotify_) {
+    auto opened = reactor::Inotify::open(loop_, [this](const FileEvent& event) { on_file_event(event); });
+    if (opened.ok()) {
+      inotify_ = std::move(*opened);
+    } else if (!std::exchange(unwatched_, true)) {
+      log_.warning("directory cannot be watched; looking at it from time to time", {{"why", opened.error().what}});
+    }
+  }
+  look_at_everything(/*read_all=*/true);
+  if (!trouble_) {
+    log_.info("directory read", {{"directory", directory_}, {"files", files_.size()}, {"objects", sites_.size()}});
+  }
+}
+
+// What the kernel says. --------------------------------------------------------------------------------------------
+
+void DirectoryTree::on_file_event(const FileEvent& event) {
+  const bool root_gone = event.kind == FileEvent::Kind::kDirectoryGone && event.directory == directory_;
+  if (event.kind == FileEvent::Kind::kOverflow) {
+    overflow_ = true;
+  } else if (root_gone || event.is_directory || event.name.starts_with("..")) {
+    rescan_ = true;  // "..data" is the link that ConfigMap volumes swap
+  } else if (is_manifest_name(event.name)) {
+    const std::string folder = event.directory == directory_ ? "" : event.directory.substr(directory_.size() + 1) + "/";
+    marked_.insert(folder + event.name);
+  } else {
+    return;
+  }
+  turn_soon();
+}
+
+void DirectoryTree::turn_soon() {
+  if (!turn_) turn_ = scheduler_.after(Millis{0}, [this] { turn(); });
+}
+
+/// Everything that was marked since the last turn, then what has waited long enough. One event for all of it.
+void DirectoryTree::turn() {
+  turn_.reset();
+  const bool overflow = std::exchange(overflow_, false), had_trouble = trouble_.has_value();
+  const uint64_t before = store_.version();
+  if (overflow || std::exchange(rescan_, false) || had_trouble || unwatched_) look_at_everything(overflow);
+  if (!trouble_) look_at_marked();
+  settle();
+  schedule();
+  if (trouble_) {
+    if (!had_trouble) on_event_(Event::kLost);
+    return;
+  }
+  if (had_trouble) log_.info("directory can be read again", {{"directory", directory_}});
+  if (overflow) {
+    log_.warning("file events were lost; everything was read again", {{"directory", directory_}});
+    return on_event_(Event::kRelisted);
+  }
+  if (store_.version() != before) on_event_(Event::kChanged);
+}
+
+void DirectoryTree::look_at_marked() {
+  std::vector<std::string> due;
+  for (const auto& name : std::exchange(marked_, {})) look_at(name);
+  for (const auto& [name, file] : files_) {
+    const auto waited = [&](const auto& since, Millis time) { return since && scheduler_.now() - *since >= time; };
+    if (waited(file.missing_since, limits_.missing_for) || waited(file.broken_since, limits_.broken_for)) due.push_back(name);
+  }
+  for (const auto& name : due) look_at(name);
+}
+
+/// The next turn that nobody else will ask for.
+void DirectoryTree::schedule() {
+  std::optional<TimePoint> due;
+  const auto by = [&](TimePoint at) { due = due ? std::min(*due, at) : at; };
+  for (const auto& [name, file] : files_) {
+    if (trouble_) break;
+    if (file.missing_since) by(*file.missing_since + limits_.missing_for);
+    if (file.broken_since) by(*file.broken_since + limits_.broken_for);
+  }
+  if (trouble_ || unwatched_) by(scheduler_.now() + limits_.look_again);
+  later_.reset();
+  if (!due) return;
+  later_ = scheduler_.after(std::max(*due - scheduler_.now(), Millis{1}), [this] { turn_soon(); });
+}
+
+// Looking. ---------------------------------------------------------------------------------------------------------
+
+bool DirectoryTree::watch(const std::string& folder) {
+  if (!inotify_) return true;
+  auto watched = inotify_->watch(full(folder));
+  if (watched.ok()) return true;
+  if (folder.empty() && watched.error().code != Errc::kTooLarge) {
+    lose(std::move(watched.error()));
+    return false;
+  }
+  if (watched.error().code == Errc::kTooLarge && !std::exchange(unwatched_, true)) {
+    log_.warning("folder cannot be watched; looking at it from time to time", {{"why", watched.error().what}});
+  }
+  return watched.error().code == Errc::kTooLarge;
+}
+
+void DirectoryTree::lose(Error trouble) {
+  trouble.code = Errc::kIo;
+  if (!trouble_ || trouble_->what != trouble.what) {
+    log_.error("directory cannot be read; what is known of it stays", {{"directory", directory_}, {"why", trouble.what}});
+  }
+  trouble_ = std::move(trouble);
+}
+
+void DirectoryTree::look_at_everything(bool read_all) {
+  std::set<std::string> seen;
+  if (!watch("")) return;
+  if (auto names = names_in(directory_); !names.ok()) return lose(std::move(names.error()));
+  trouble_.reset();
+  walk("", 1, seen);
+  for (const auto& name : seen) {
+    struct stat status {};
+    const auto known = files_.find(name);
+    const bool readable = ::stat(full(name).c_str(), &status) == 0;
+    const Signature now{status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size), nanoseconds(status.st_ctim),
+                        nanoseconds(status.st_mtim)};
+    if (read_all || !readable || known == files_.end() || known->second.signature != now) look_at(name);
+  }
+  std::vector<std::string> gone;
+  for (const auto& [name, file] : files_) {
+    if (!seen.contains(name)) gone.push_back(name);
+  }
+  for (const auto& name : gone) missing(name);
+}
+
+/// Watches first, then reads: nothing that happens in between is missed.
+void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::string>& seen) {
+  if (!folder.empty() && !watch(folder)) return;
+  auto names = names_in(full(folder));
+  if (!names.ok()) return log_.warning("folder is left out", {{"why", names.error().what}});
+  for (const auto& name : *names) {
+    if (name.starts_with('.')) continue;
+    const std::string path = folder.empty() ? name : folder + "/" + name;
+    struct stat status {};
+    const Sort sort = sort_of(full(path), status);
+    if (sort == Sort::kFolder && depth < limits_.depth_max) walk(path, depth + 1, seen);
+    if (sort == Sort::kFolder && depth >= limits_.depth_max) {
+      log_.warning("folder is left out: nested too deeply", {{"folder", path}, {"depth_max", limits_.depth_max}});
+    }
+    if (sort != Sort::kFile || !is_manifest_name(name)) continue;
+    if (seen.size() < limits_.files_max) {
+      seen.insert(path);
+    } else if (!std::exchange(too_many_told_, true)) {
+      log_.error("too many files; the rest is left out", {{"directory", directory_}, {"files_max", limits_.files_max}});
+    }
+  }
+}
+
+void DirectoryTree::look_at(const std::string& name) {
+  struct stat status {};
+  if (sort_of(full(name), status) != Sort::kFile) return missing(name);
+  if (!files_.contains(name) && files_.size() >= limits_.files_max) return;
+  auto text = read_manifest(full(name));
+  if (!text.ok() && text.error().code == Errc::kNotFound) return missing(name);
+  File& file = files_[name];
+  file.missing_since.reset();
+  file.signature = {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size), nanoseconds(status.st_ctim),
+                    nanoseconds(status.st_mtim)};
+  if (!text.ok()) return broken(name, file, {0, text.error().what});
+  Manifest manifest = decode_manifest(*text, default_namespace_);
+  if (!manifest.problems.empty()) return broken(name, file, manifest.problems.front());
+  // An editor may have emptied the file a moment before it fills it.
+  if (trim(*text).empty() && !file.objects.empty() && !has_waited(file)) return;
+  file.broken_since.reset();
+  if (std::exchange(file.unreadable, false)) {
+    file.told.clear();
+    log_.info("file can be read again", {{"file", full(name)}});
+  }
+  if (manifest.remarks.empty()) file.told.clear();
+  for (const auto& remark : manifest.remarks) tell(Level::kWarning, file, name, "object is left out", remark);
+  take(name, file, std::move(manifest.objects));
+}
+
+/// A file that was never read leaves no trace here.
+void DirectoryTree::missing(const std::string& name) {
+  const auto at = files_.find(name);
+  if (at == files_.end()) return;
+  File& file = at->second;
+  if (!file.missing_since) file.missing_since = scheduler_.now();
+  if (scheduler_.now() - *file.missing_since >= limits_.missing_for) drop(name);
+}
+
+void DirectoryTree::broken(const std::string& name, File& file, const YamlProblem& problem) {
+  // At the start there is no content to keep and nobody who could still be writing it.
+  if (started_ && !file.unreadable && !has_waited(file)) return;
+  file.broken_since.reset();
+  if (!std::exchange(file.unreadable, true)) file.told.clear();
+  tell(Level::kError, file, name, "file cannot be read; none of its objects counts", problem);
+  take(name, file, {});
+}
+
+/// Whether the file has been broken for long enough; the first call starts the wait.
+bool DirectoryTree::has_waited(File& file) {
+  if (!file.broken_since) file.broken_since = scheduler_.now();
+  return scheduler_.now() - *file.broken_since >= limits_.broken_for;
+}
+
+/// Once per problem.
+void DirectoryTree::tell(Level level, File& file, const std::string& name, std::string_view message,
+                         const YamlProblem& problem) {
+  const std::string place = full(name) + (problem.line > 0 ? ":" + std::to_string(problem.line) : "");
+  std::string told = place + " " + problem.what;
+  if (file.told.find(told) != std::string::npos) return;
+  file.told += told + "\n";
+  log_.line(level, message, {{"file", place}, {"why", problem.what}});
+}
+
+// From files to objects. -------------------------------------------------------------------------------------------
+
+void DirectoryTree::take(const std::string& name, File& file, std::vector<Manifest::Object> objects) {
+  const auto mark = [&](bool present) {
+    for (size_t i = 0; i < file.objects.size(); ++i) {
+      const ObjectKey& key = file.objects[i].key;
+      unsettled_.insert(key);
+      if (present) {
+        sites_[key].insert({name, i});
+      } else if (auto at = sites_.find(key); at != sites_.end()) {
+        at->second.erase({name, i});
+        if (at->second.empty()) sites_.erase(at);
+      }
+    }
+  };
+  mark(false);
+  file.objects = std::move(objects);
+  mark(true);
+}
+
+void DirectoryTree::drop(const std::string& name) {
+  const auto at = files_.find(name);
+  take(name, at->second, {});
+  files_.erase(at);
+}
+
+/// Brings the store up to date with what the files say now, so that an object that moved between files never vanishes.
+void DirectoryTree::settle() {
+  for (const auto& key : std::exchange(unsettled_, {})) {
+    const auto at = sites_.find(key);
+    tell_shadowed(key, at == sites_.end() ? std::set<Site>() : at->second);
+    if (at == sites_.end()) {
+      if (store_.remove(key)) log_.debug("object is gone", {{"object", describe(key)}});
+      continue;
+    }
+    const auto& [file, index] = *at->second.begin();
+    if (store_.put(key, files_.at(file).objects[index].value)) {
+      log_.debug("object is read", {{"object", describe(key)}, {"file", full(file)}});
+    }
+  }
+}
+
+void DirectoryTree::tell_shadowed(const ObjectKey& key, const std::set<Site>& sites) {
+  std::erase_if(shadowed_, [&](const auto& one) { return one.first == key && !sites.contains(one.second); });
+  for (auto site = sites.begin(); site != sites.end(); ++site) {
+    if (site == sites.begin() || !shadowed_.insert({key, *site}).second) continue;
+    const auto& winner = *sites.begin();
+    const auto place = [&](const Site& at) {
+      return full(at.first) + ":" + std::to_string(files_.at(at.first).objects[at.second].value.line());
+    };
+    log_.warning("object is there twice; the first file counts",
+                 {{"object", describe(key)}, {"file", place(*site)}, {"counts", place(winner)}});
+  }
+}
+
+std::string DirectoryTree::file_of(const ObjectKey& key) const {
+  const auto at = sites_.find(key);
+  return at == sites_.end() ? "" : at->second.begin()->first;
+}
+
+size_t DirectoryTree::objects_in(const std::string& file) const {
+  const auto at = files_.find(file);
+  return at == files_.end() ? 0 : at->second.objects.size();
+}
+
+// Writing. ---------------------------------------------------------------------------------------------------------
+
+Result<Unit> DirectoryTree::write(const std::string& file, const std::string& text) {
+  const size_t slash = file.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : file.substr(0, slash);
+  const std::string scratch = full((folder.empty() ? "" : folder + "/") + "." + file.substr(slash + 1) + ".new");
+  if (!folder.empty()) {
+    const bool made = ::mkdir(full(folder).c_str(), 0755) == 0;
+    if (!made && errno != EEXIST) return io_error("make directory", full(folder), errno);
+    if (made) (void)watch(folder);
+  }
+  if (auto written = write_durably(scratch, text); !written.ok()) return written.error();
+  if (::rename(scratch.c_str(), full(file).c_str()) != 0) {
+    const int code = errno;
+    ::unlink(scratch.c_str());
+    return io_error("rename to", full(file), code);
+  }
+  look_at(file);
+  settle();
+  schedule();
+  return Unit{};
+}
+
+Result<Unit> DirectoryTree::erase(const std::string& file) {
+  if (::unlink(full(file).c_str()) != 0 && errno != ENOENT) return io_error("delete", full(file), errno);
+  if (files_.contains(file)) drop(file);
+  settle();
+  schedule();
+  return Unit{};
+}
+
+}  // namespace sliced::kube

@@ -1,0 +1,127 @@
+#pragma once
+// A folder of manifests kept equal to an ObjectStore, by inotify. Files are read on the loop: they are few, local and
+// bounded.
+//
+//   a file is written, moved in ──▶ read ─▶ parses ─▶ its objects are put
+//                                     └─▶ does not ─▶ last content stays 2 s, read again ─▶ its objects go, error
+//   a file is deleted, moved out ─▶ 100 ms for a replacement (editors rename the old file away first) ─▶ objects go
+//   folders come and go, events are lost ─▶ everything is looked at again
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/manifest.h"
+#include "kube/object_store.h"
+#include "reactor/base/log.h"
+#include "reactor/base/result.h"
+#include "reactor/base/time.h"
+#include "reactor/inotify.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::reactor {
+class Loop;
+}
+
+namespace sliced::kube {
+
+struct DirectoryLimits {
+  Millis broken_for{2'000};      // a file that does not parse keeps its last content this long
+  Millis missing_for{100};       // a file that vanished may be on its way back
+  Millis look_again{1'000};      // while the directory is not there, or where it cannot be watched
+  size_t files_max = 4'096;
+  int depth_max = 8;
+};
+
+/// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
+/// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to folders are not
+///          looked at. An object that is in two files is taken from the first path in sort order, with a warning.
+class DirectoryTree {
+ public:
+  enum class Event {
+    kChanged,    // the store has changes
+    kRelisted,   // events were lost; the store is right again, but not every step was seen
+    kLost,       // trouble() says why nothing can be read; the store keeps what it has
+  };
+  using OnEvent = std::function<void(Event)>;
+
+  /// Reads the directory at once, so that the store is filled when the constructor returns (or trouble() is set).
+  DirectoryTree(reactor::Loop& loop, Log& log, std::string directory, std::string default_namespace, ObjectStore& store,
+                OnEvent on_event, DirectoryLimits limits = {});
+  DirectoryTree(const DirectoryTree&) = delete;
+  DirectoryTree& operator=(const DirectoryTree&) = delete;
+
+  /// Why the directory cannot be read at present.
+  const std::optional<Error>& trouble() const { return trouble_; }
+
+  /// The file, relative to the directory, that an object is taken from; "" when there is none.
+  std::string file_of(const ObjectKey& key) const;
+  size_t objects_in(const std::string& file) const;
+  /// Replaces a file as a whole (scratch file, fsync, rename), makes its folder, and takes its objects over: the store is
+  /// right afterwards, and the kernel's echo changes nothing.
+  Result<Unit> write(const std::string& file, const std::string& text);
+  Result<Unit> erase(const std::string& file);
+
+ private:
+  /// What tells one version of a file from another without reading it.
+  struct Signature {
+    uint64_t device = 0, inode = 0, size = 0;
+    int64_t changed_ns = 0, modified_ns = 0;
+    bool operator==(const Signature&) const = default;
+  };
+  struct File {
+    std::vector<Manifest::Object> objects;
+    Signature signature;
+    std::optional<TimePoint> broken_since, missing_since;
+    bool unreadable = false;  // it was broken for long enough: its objects are gone
+    std::string told;         // what was said about its present content
+  };
+  using Site = std::pair<std::string, size_t>;  // file, index into its objects
+
+  void start();
+  void on_file_event(const reactor::FileEvent& event);
+  void turn_soon();
+  void turn();
+  void look_at_everything(bool read_all);
+  void walk(const std::string& folder, int depth, std::set<std::string>& seen);
+  bool watch(const std::string& folder);
+  void lose(Error trouble);
+
+  void look_at(const std::string& name);
+  void missing(const std::string& name);
+  void broken(const std::string& name, File& file, const YamlProblem& problem);
+  bool has_waited(File& file);
+  void look_at_marked();
+  void take(const std::string& name, File& file, std::vector<Manifest::Object> objects);
+  void drop(const std::string& name);
+  void settle();
+  void tell_shadowed(const ObjectKey& key, const std::set<Site>& sites);
+  void tell(Level level, File& file, const std::string& name, std::string_view message, const YamlProblem& problem);
+  void schedule();
+  std::string full(const std::string& relative) const;
+
+  reactor::Loop& loop_;
+  reactor::Scheduler& scheduler_;
+  Log& log_;
+  const std::string directory_, default_namespace_;
+  ObjectStore& store_;
+  const OnEvent on_event_;
+  const DirectoryLimits limits_;
+
+  std::unique_ptr<reactor::Inotify> inotify_;
+  bool unwatched_ = false;  // some folder cannot be watched: look from time to time
+  std::optional<Error> trouble_;
+  std::map<std::string, File> files_;
+  std::map<ObjectKey, std::set<Site>> sites_;
+  std::set<ObjectKey> unsettled_;
+  std::set<std::pair<ObjectKey, Site>> shadowed_;
+  std::set<std::string> marked_;
+  bool rescan_ = false, overflow_ = false, started_ = false, too_many_told_ = false;
+  reactor::Ticket turn_, later_;
+};
+
+}  // namespace sliced::kube

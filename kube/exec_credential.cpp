@@ -1,0 +1,98 @@
+// The exchange with a credential plugin: KUBERNETES_EXEC_INFO in, ExecCredential out.
+#include <chrono>
+
+#include "kube/base64.h"
+#include "kube/credentials.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kube {
+namespace {
+
+// "2026-11-20T23:07:00Z", also with a fraction or an offset (RFC 3339) -> seconds since 1970.
+std::optional<int64_t> decode_rfc3339(std::string_view text) {
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' ||
+      text[16] != ':')
+    return std::nullopt;
+  const auto number = [&](size_t at, size_t length) { return parse_int(text.substr(at, length)).value_or(-1); };
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  const int64_t hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
+  if (!date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return std::nullopt;
+  std::string_view zone = text.substr(19);
+  if (zone[0] == '.') zone.remove_prefix(std::min(zone.find_first_not_of("0123456789", 1), zone.size()));
+  int64_t offset = 0;
+  if (zone.size() == 6 && (zone[0] == '+' || zone[0] == '-') && zone[3] == ':') {
+    const auto hours = parse_int(zone.substr(1, 2)), minutes = parse_int(zone.substr(4, 2));
+    if (!hours || !minutes || *hours < 0 || *hours > 23 || *minutes < 0 || *minutes > 59) return std::nullopt;
+    offset = (*hours * 60 + *minutes) * (zone[0] == '+' ? 60 : -60);
+  } else if (zone != "Z" && zone != "z") {
+    return std::nullopt;
+  }
+  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  return ((days * 24 + hour) * 60 + minute) * 60 + second - offset;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  static constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    uint32_t bits = 0;
+    const size_t count = std::min<size_t>(3, bytes.size() - at);
+    for (size_t i = 0; i < 3; ++i)
+      bits = bits << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+    for (size_t i = 0; i < 4; ++i) out += i <= count ? kAlphabet[bits >> (18 - 6 * i) & 63] : '=';
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<ExecCredential> decode_exec_credential(std::string_view text, const std::string& api_version) {
+  const auto json = decode_json(text);
+  if (!json) return Error{Errc::kInvalid, "its output is no JSON: " + json.error().what};
+  if (json->text("kind") != "ExecCredential")
+    return Error{Errc::kInvalid, "its output: kind: " + quoted(json->text("kind")) + ", wanted ExecCredential"};
+  if (json->text("apiVersion") != api_version)
+    return Error{Errc::kInvalid, "its output: apiVersion: " + quoted(json->text("apiVersion")) +
+                                     ", but the kubeconfig asks for " + api_version};
+  const Json* status = json->find("status");
+  if (status == nullptr || status->object() == nullptr) return Error{Errc::kInvalid, "its output has no status"};
+  ExecCredential credential{.token = std::string(trim(status->text("token"))),
+                            .client_certificate_pem = std::string(status->text("clientCertificateData")),
+                            .client_key_pem = std::string(status->text("clientKeyData")),
+                            .expires = {}};
+  if (credential.client_certificate_pem.empty() != credential.client_key_pem.empty())
+    return Error{Errc::kInvalid, "its output: clientCertificateData and clientKeyData go together"};
+  if (credential.token.empty() && credential.client_key_pem.empty())
+    return Error{Errc::kInvalid, "its output has neither a token nor a client certificate"};
+  if (credential.token.find_first_of("\r\n") != std::string::npos)
+    return Error{Errc::kInvalid, "its output: status.token has more than one line"};
+  const Json* expires = status->find("expirationTimestamp");
+  if (expires == nullptr || expires->is_null()) return credential;
+  credential.expires = expires->string() == nullptr ? std::nullopt : decode_rfc3339(*expires->string());
+  if (!credential.expires)
+    return Error{Errc::kInvalid, "its output: status.expirationTimestamp: " +
+                                     quoted(status->text("expirationTimestamp")) + " is no RFC 3339 time"};
+  return credential;
+}
+
+std::string encode_exec_info(const ExecPlugin& plugin, const Access& access) {
+  Json spec;
+  spec.set("interactive", false);
+  if (plugin.provide_cluster_info) {
+    Json cluster;
+    cluster.set("server", encode_url(access.server));
+    if (!access.tls_server_name.empty()) cluster.set("tls-server-name", access.tls_server_name);
+    if (access.insecure_skip_tls_verify) cluster.set("insecure-skip-tls-verify", true);
+    if (!access.ca_pem.empty()) cluster.set("certificate-authority-data", encode_base64(access.ca_pem));
+    spec.set("cluster", std::move(cluster));
+  }
+  Json info;
+  info.set("kind", "ExecCredential");
+  info.set("apiVersion", plugin.api_version);
+  info.set("spec", std::move(spec));
+  return encode_json(info);
+}
+
+}  // namespace sliced::kube

@@ -1,0 +1,51 @@
+#pragma once
+// The part of a kubeconfig (client-go clientcmd/api/v1 Config) that its current context names. Pure: files that it
+// points to are read later (kube/credentials.h).
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/json.h"
+#include "kube/url.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kube {
+
+/// PEM text given inside the kubeconfig or by the path of a file; the text wins where both are given.
+struct PemSource {
+  std::string data, path;
+  bool empty() const { return data.empty() && path.empty(); }
+  bool operator==(const PemSource&) const = default;
+};
+
+/// client-go ExecConfig: a program that prints an ExecCredential.
+struct ExecPlugin {
+  std::string command;  // as in the kubeconfig; made absolute by it when it has a '/'
+  std::vector<std::string> args;
+  std::vector<std::pair<std::string, std::string>> env;  // added to the daemon's own
+  std::string api_version;                               // client.authentication.k8s.io/v1 or /v1beta1
+  std::string install_hint;
+  bool provide_cluster_info = false;
+  bool operator==(const ExecPlugin&) const = default;
+};
+
+struct Kubeconfig {
+  std::string context, cluster, user;  // names, for error texts
+  std::string namespace_;              // of the context; "" when it names none
+  Url server;
+  PemSource certificate_authority;
+  std::string tls_server_name;
+  bool insecure_skip_tls_verify = false;
+  PemSource client_certificate, client_key;
+  std::string token, token_file;  // the file wins where both are given
+  std::optional<ExecPlugin> exec;
+  bool operator==(const Kubeconfig&) const = default;
+};
+
+/// Relative paths are made relative to `directory`, the kubeconfig's own. kInvalid, naming the field, for what is
+/// missing, malformed or not supported (passwords, auth-provider, impersonation, proxy-url, interactive plugins).
+Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory);
+
+}  // namespace sliced::kube

@@ -1,0 +1,40 @@
+#include "kube/line_assembler.h"
+
+namespace sliced::kube {
+namespace {
+
+constexpr size_t kKeptCapacity = 256u << 10;  // one large object does not pin its memory for the life of the watch
+
+std::string_view without_cr(std::string_view line) {
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+Result<Unit> LineAssembler::feed(std::string_view bytes, const OnLine& on_line) {
+  while (!bytes.empty()) {
+    const size_t end = bytes.find('\n');
+    const std::string_view part = bytes.substr(0, end);
+    if (line_.size() + part.size() > line_bytes_max_)
+      return Error{Errc::kTooLarge, "a line is longer than " + std::to_string(line_bytes_max_) + " bytes"};
+    if (end == std::string_view::npos) {
+      line_ += part;
+      return Unit{};
+    }
+    bytes.remove_prefix(end + 1);
+    bool go_on = false;
+    if (line_.empty()) {
+      go_on = on_line(without_cr(part));
+    } else {
+      line_ += part;
+      go_on = on_line(without_cr(line_));
+      line_.clear();
+      if (line_.capacity() > kKeptCapacity) line_.shrink_to_fit();
+    }
+    if (!go_on) return Error{Errc::kCanceled, "canceled"};
+  }
+  return Unit{};
+}
+
+}  // namespace sliced::kube

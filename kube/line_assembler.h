@@ -1,0 +1,28 @@
+#pragma once
+// Cuts a byte stream into lines ending in LF (a CR before it is dropped): the frames of a watch.
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "reactor/base/result.h"
+
+namespace sliced::kube {
+
+/// Errors:  kTooLarge once a line exceeds line_bytes_max; kCanceled when on_line returned false. The assembler is of no
+///          use after either.
+/// Reentry: on_line must not destroy the assembler; it returns false to stop.
+class LineAssembler {
+ public:
+  using OnLine = std::function<bool(std::string_view line)>;  // valid during the call
+  explicit LineAssembler(size_t line_bytes_max) : line_bytes_max_(line_bytes_max) {}
+  Result<Unit> feed(std::string_view bytes, const OnLine& on_line);
+  /// Bytes of a line whose end has not come.
+  size_t pending() const { return line_.size(); }
+
+ private:
+  const size_t line_bytes_max_;
+  std::string line_;
+};
+
+}  // namespace sliced::kube

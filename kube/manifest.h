@@ -1,0 +1,43 @@
+#pragma once
+// A file of Kubernetes objects as people keep them: YAML or JSON, several documents, Lists. Pure but for read_manifest().
+#include <compare>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/json.h"
+#include "kube/yaml.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kube {
+
+/// What an object is known by. The namespace is "" for the default one, too: a file need not name it.
+struct ObjectKey {
+  std::string api_version, kind, namespace_, name;
+  auto operator<=>(const ObjectKey&) const = default;
+};
+std::string describe(const ObjectKey& key);  // "v1 Node worker-1"
+
+struct Manifest {
+  struct Object {
+    ObjectKey key;
+    Json value;
+    bool operator==(const Object&) const = default;
+  };
+  std::vector<Object> objects;
+  std::vector<YamlProblem> problems;  // the text is broken: nothing of the file can be relied on
+  std::vector<YamlProblem> remarks;   // objects that were left out: no kind, no name ...
+};
+
+/// Lists (kind "List", or "...List" with items) are taken apart.
+Manifest decode_manifest(std::string_view text, std::string_view default_namespace);
+
+/// Whether a file of that name is one: *.yaml, *.yml, *.json, neither hidden nor an editor's backup or scratch file.
+bool is_manifest_name(std::string_view name);
+
+/// The bytes of a regular file (through links). Never blocks on pipes.
+/// Errors: kNotFound, kDenied, kTooLarge (JsonLimits.size_max), kInvalid (no regular file), kIo.
+Result<std::string> read_manifest(const std::string& path);
+
+}  // namespace sliced::kube

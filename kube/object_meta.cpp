@@ -1,0 +1,117 @@
+#include "kube/object_meta.h"
+
+#include "reactor/base/text.h"
+
+namespace sliced::kube {
+
+namespace {
+
+Error wrong_kind(std::string_view field, std::string_view wanted, const Json& found) {
+  return {Errc::kInvalid,
+          std::string(field) + ": must be a " + std::string(wanted) + ", not " + std::string(found.kind_name())};
+}
+
+/// An optional string member of metadata; null counts as absent.
+Result<Unit> read_text(const Json& metadata, std::string_view key, std::string& out) {
+  const Json* value = metadata.find(key);
+  if (value == nullptr || value->is_null()) return Unit{};
+  if (value->string() == nullptr) return wrong_kind("metadata." + std::string(key), "string", *value);
+  out = *value->string();
+  return Unit{};
+}
+
+Result<Unit> read_map(const Json& metadata, std::string_view key, std::map<std::string, std::string>& out) {
+  const Json* value = metadata.find(key);
+  if (value == nullptr || value->is_null()) return Unit{};
+  const std::string field = "metadata." + std::string(key);
+  if (value->object() == nullptr) return wrong_kind(field, "map", *value);
+  for (const auto& [name, text] : *value->object()) {
+    if (text.string() == nullptr && !text.is_null()) return wrong_kind(field + "[" + escaped(name) + "]", "string", text);
+    out.emplace(name, text.is_null() ? std::string() : *text.string());
+  }
+  return Unit{};
+}
+
+Result<Unit> read_owners(const Json& metadata, std::vector<OwnerReference>& out) {
+  const Json* value = metadata.find("ownerReferences");
+  if (value == nullptr || value->is_null()) return Unit{};
+  if (value->array() == nullptr) return wrong_kind("metadata.ownerReferences", "list", *value);
+  for (const auto& item : *value->array()) {
+    if (item.object() == nullptr) return wrong_kind("metadata.ownerReferences[]", "map", item);
+    const Json* controller = item.find("controller");
+    const bool* controls = controller == nullptr ? nullptr : controller->boolean();
+    out.push_back({std::string(item.text("apiVersion")), std::string(item.text("kind")), std::string(item.text("name")),
+                   std::string(item.text("uid")), controls != nullptr && *controls});
+  }
+  return Unit{};
+}
+
+Json encode_map(const std::map<std::string, std::string>& map) {
+  Json::Object members;
+  for (const auto& [key, value] : map) members.emplace_back(key, value);
+  return members;
+}
+
+}  // namespace
+
+Result<ObjectMeta> decode_object_meta(const Json& object) {
+  const Json* metadata = object.find("metadata");
+  if (metadata == nullptr) return Error{Errc::kInvalid, "metadata: is missing"};
+  if (metadata->object() == nullptr) return wrong_kind("metadata", "map", *metadata);
+  ObjectMeta meta;
+  for (const auto& [key, out] : {std::pair<std::string_view, std::string*>{"name", &meta.name},
+                                 {"namespace", &meta.namespace_},
+                                 {"uid", &meta.uid},
+                                 {"resourceVersion", &meta.resource_version}}) {
+    if (auto read = read_text(*metadata, key, *out); !read.ok()) return read.error();
+  }
+  if (meta.name.empty()) return Error{Errc::kInvalid, "metadata.name: is missing"};
+  if (const Json* generation = metadata->find("generation"); generation != nullptr && !generation->is_null()) {
+    if (generation->integer() == nullptr) return wrong_kind("metadata.generation", "whole number", *generation);
+    meta.generation = *generation->integer();
+  }
+  if (auto read = read_map(*metadata, "labels", meta.labels); !read.ok()) return read.error();
+  if (auto read = read_map(*metadata, "annotations", meta.annotations); !read.ok()) return read.error();
+  if (auto read = read_owners(*metadata, meta.owner_references); !read.ok()) return read.error();
+  const Json* deletion = metadata->find("deletionTimestamp");
+  meta.being_deleted = deletion != nullptr && !deletion->is_null();
+  return meta;
+}
+
+Json encode_object_meta(const ObjectMeta& meta) {
+  Json out = Json::Object();
+  const auto text = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) out.set(key, value);
+  };
+  text("name", meta.name);
+  text("namespace", meta.namespace_);
+  text("uid", meta.uid);
+  text("resourceVersion", meta.resource_version);
+  if (meta.generation != 0) out.set("generation", meta.generation);
+  if (!meta.labels.empty()) out.set("labels", encode_map(meta.labels));
+  if (!meta.annotations.empty()) out.set("annotations", encode_map(meta.annotations));
+  if (meta.owner_references.empty()) return out;
+  Json::Array owners;
+  for (const auto& owner : meta.owner_references) {
+    Json value = Json::Object{
+        {"apiVersion", owner.api_version}, {"kind", owner.kind}, {"name", owner.name}, {"uid", owner.uid}};
+    if (owner.controller) value.set("controller", true);
+    owners.push_back(std::move(value));
+  }
+  out.set("ownerReferences", std::move(owners));
+  return out;
+}
+
+std::string describe_object(const Json& object) {
+  const auto api_version = object.text("apiVersion"), kind = object.text("kind");
+  const Json* metadata = object.find("metadata");
+  const auto namespace_ = metadata == nullptr ? std::string_view() : metadata->text("namespace");
+  const auto name = metadata == nullptr ? std::string_view() : metadata->text("name");
+  std::string out = api_version.empty() ? "" : escaped(api_version) + " ";
+  out += kind.empty() ? "object" : escaped(kind);
+  out += ' ';
+  if (!namespace_.empty()) out += escaped(namespace_) + "/";
+  return out + (name.empty() ? "without a name" : escaped(name));
+}
+
+}  // namespace sliced::kube

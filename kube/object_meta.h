@@ -1,0 +1,35 @@
+#pragma once
+// metadata of an API object, as far as the daemon looks at it (k8s.io/apimachinery meta/v1 ObjectMeta).
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kube/json.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kube {
+
+struct OwnerReference {
+  std::string api_version, kind, name, uid;
+  bool controller = false;
+  bool operator==(const OwnerReference&) const = default;
+};
+
+struct ObjectMeta {
+  std::string name, namespace_, uid, resource_version;
+  int64_t generation = 0;
+  std::map<std::string, std::string> labels, annotations;
+  std::vector<OwnerReference> owner_references;
+  bool being_deleted = false;  // deletionTimestamp is set
+  bool operator==(const ObjectMeta&) const = default;
+};
+
+/// From a whole object (reads its "metadata"). kInvalid when metadata or name is missing or of the wrong kind.
+Result<ObjectMeta> decode_object_meta(const Json& object);
+/// The "metadata" value; empty fields are left out.
+Json encode_object_meta(const ObjectMeta& meta);
+
+/// "group/version, kind, namespace/name" of any object, for error texts; tolerant of everything.
+std::string describe_object(const Json& object);
+
+}  // namespace sliced::kube

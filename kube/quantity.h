@@ -1,0 +1,37 @@
+#pragma once
+// Kubernetes quantities ("100k", "1Gi", "0.5", "12e3"): k8s.io/apimachinery/pkg/api/resource. Compared by value, so the
+// server's canonical "100k" equals the "100000" that was sent.
+#include <compare>
+#include <string>
+#include <string_view>
+
+#include "kube/json.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kube {
+
+/// Exact, in nano units. The text that was read is kept for output and takes no part in comparison.
+class Quantity {
+ public:
+  Quantity() = default;
+  explicit Quantity(int64_t value);
+
+  /// kInvalid for anything but the grammar; kTooLarge beyond 2^63-1 or finer than nano (the server caps and
+  /// rounds there; we refuse). Numbers are accepted where Kubernetes accepts them.
+  static Result<Quantity> decode(std::string_view text);
+  static Result<Quantity> decode(const std::string& text) { return decode(std::string_view(text)); }
+  static Result<Quantity> decode(const char* text) { return decode(std::string_view(text)); }
+  static Result<Quantity> decode(const Json& value);
+
+  const std::string& text() const { return text_; }
+  std::strong_ordering operator<=>(const Quantity& other) const;
+  bool operator==(const Quantity& other) const { return (*this <=> other) == 0; }
+  __int128 nanos() const { return nanos_; }  // exact, in units of 10^-9
+  bool is_negative() const { return nanos_ < 0; }
+
+ private:
+  __int128 nanos_ = 0;
+  std::string text_ = "0";
+};
+
+}  // namespace sliced::kube

@@ -1,0 +1,126 @@
+#pragma once
+// ResourceSlice, resource.k8s.io/v1 (Kubernetes 1.34 and later), as a value. What the daemon never sends (list
+// attributes' gates, per-device node fields) is decoded far enough to be compared and printed.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "kube/json.h"
+#include "kube/object_meta.h"
+#include "kube/quantity.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kube {
+
+struct Version {  // semver 2.0.0 text, no leading v
+  std::string text;
+  bool operator==(const Version&) const = default;
+};
+
+/// Exactly one of int | bool | string | version | ints | bools | strings | versions.
+using AttributeValue = std::variant<int64_t, bool, std::string, Version, std::vector<int64_t>, std::vector<bool>,
+                                    std::vector<std::string>, std::vector<Version>>;
+
+struct ValidRange {
+  Quantity min;
+  std::optional<Quantity> max, step;
+  bool operator==(const ValidRange&) const = default;
+};
+struct RequestPolicy {
+  std::optional<Quantity> default_;
+  std::vector<Quantity> valid_values;
+  std::optional<ValidRange> valid_range;
+  bool operator==(const RequestPolicy&) const = default;
+};
+struct Capacity {
+  Quantity value;
+  std::optional<RequestPolicy> request_policy;
+  bool operator==(const Capacity&) const = default;
+};
+using Counters = std::map<std::string, Quantity>;
+struct CounterSet {
+  std::string name;
+  Counters counters;
+  bool operator==(const CounterSet&) const = default;
+};
+struct CounterConsumption {
+  std::string counter_set;
+  Counters counters;
+  bool operator==(const CounterConsumption&) const = default;
+};
+struct Taint {
+  std::string key, value, effect;  // timeAdded is the server's and takes no part
+  bool operator==(const Taint&) const = default;
+};
+
+struct Device {
+  std::string name;                                  // DNS label, unique in the pool
+  std::map<std::string, AttributeValue> attributes;  // qualified name -> value
+  std::map<std::string, Capacity> capacity;
+  std::vector<CounterConsumption> consumes_counters;
+  std::vector<Taint> taints;
+  bool allow_multiple_allocations = false;
+  bool operator==(const Device&) const = default;
+};
+
+struct Pool {
+  std::string name;
+  int64_t generation = 0;
+  int64_t slice_count = 0;
+  bool operator==(const Pool&) const = default;
+};
+
+struct ResourceSlice {
+  struct Id {  // a slice is known by its object name
+    std::string name;
+    auto operator<=>(const Id&) const = default;
+  };
+  ObjectMeta meta;
+  std::string driver;
+  Pool pool;
+  std::string node_name;
+  std::vector<Device> devices;
+  std::vector<CounterSet> shared_counters;
+  /// Fields of the object that this struct has no place for ("spec.allNodes", "spec.devices[3].bindsToNode"), sorted.
+  /// Somebody else wrote them; a slice of ours that has any is not what we want it to be.
+  std::vector<std::string> unknown_fields;
+  bool operator==(const ResourceSlice&) const = default;
+};
+
+/// kInvalid with the field's path when a known field has the wrong shape.
+Result<ResourceSlice> decode_resource_slice(const Json& object);
+/// A whole API object, ready to be sent or applied: empty optional fields are left out ("devices" is, beside counters).
+Json encode_resource_slice(const ResourceSlice& slice);
+
+Result<AttributeValue> decode_attribute(const Json& value);  // {"string": "x"}
+Json encode_attribute(const AttributeValue& value);
+std::string describe_attribute(const AttributeValue& value);  // for people: 5, true, "x", ["a", "b"]
+
+/// A rule of the API server (pkg/apis/resource/validation) that a device would break. Descriptive: dropping the one
+/// attribute named here mends it; otherwise the whole entry must be held back.
+struct DeviceProblem {
+  std::string field;      // "attributes[example.com/x].string"
+  std::string what;       // value, rule and remedy
+  std::string attribute;  // the key to drop, when `descriptive`
+  bool descriptive = false;
+  bool operator==(const DeviceProblem&) const = default;
+};
+/// Every problem the server would refuse the slice for, device by device, before it is sent.
+std::vector<DeviceProblem> validate_device(const Device& device);
+/// Checks of the slice around its devices: name, driver, pool, counts, limits (128, or 64 with taints, counters, lists).
+std::vector<std::string> validate_slice(const ResourceSlice& slice);
+
+inline constexpr size_t kDevicesPerSliceMax = 128;
+inline constexpr size_t kDevicesPerSliceAdvancedMax = 64;  // any device has taints, counters or a list attribute
+inline constexpr size_t kAttributesAndCapacitiesMax = 32;
+inline constexpr size_t kAttributeValueBytesMax = 64;
+bool has_advanced_features(const Device& device);
+
+/// "domain/id" or "id": id is a C identifier of at most 32 bytes, domain a DNS subdomain of at most 63.
+bool is_qualified_name(std::string_view key);
+bool is_semver(std::string_view text);
+
+}  // namespace sliced::kube

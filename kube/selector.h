@@ -1,0 +1,78 @@
+#pragma once
+// Label and node selectors as the policies use them: a plain map, a LabelSelector (matchLabels, matchExpressions), or a
+// core NodeSelector (nodeSelectorTerms with matchExpressions and matchFields, Gt and Lt).
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/json.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kube {
+
+using Labels = std::map<std::string, std::string>;
+
+enum class Operator { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
+
+struct Requirement {
+  std::string key;
+  Operator op = Operator::kIn;
+  std::vector<std::string> values;
+  bool operator==(const Requirement&) const = default;
+};
+
+struct NodeSelectorTerm {  // AND of all; a term with nothing in it matches nothing
+  std::vector<Requirement> match_expressions;
+  std::vector<Requirement> match_fields;  // only metadata.name exists
+  bool operator==(const NodeSelectorTerm&) const = default;
+};
+
+struct LabelSelector {  // AND of all; an empty selector matches everything (meta/v1)
+  std::vector<Requirement> requirements;
+  bool operator==(const LabelSelector&) const = default;
+};
+
+/// What a policy's nodeSelector means after decoding. Terms are ORed; no terms at all matches nothing.
+struct NodeSelector {
+  bool everything = true;  // the field is absent, or an empty map in one of the label forms
+  std::vector<NodeSelectorTerm> terms;
+  bool operator==(const NodeSelector&) const = default;
+};
+
+struct NodeView {
+  std::string name;
+  Labels labels;
+  bool operator==(const NodeView&) const = default;
+};
+
+/// A field that could not be understood: path below the value that was decoded, and why.
+struct FieldProblem {
+  std::string field;  // "nodeSelectorTerms[0].matchExpressions[1].operator"
+  std::string what;
+  int line = 0;
+  bool operator==(const FieldProblem&) const = default;
+};
+
+/// Every problem, not the first. With problems the returned selector must not be used to offer anything.
+NodeSelector decode_node_selector(const Json& value, std::vector<FieldProblem>& problems);
+LabelSelector decode_label_selector(const Json& value, std::vector<FieldProblem>& problems);
+
+bool matches(const LabelSelector& selector, const Labels& labels);
+
+/// Why a node matched or not: the requirement that said no, with the value found ("" when absent) and wanted.
+struct NodeMatch {
+  bool matched = false;
+  std::string field, found, wanted;  // of the last term that failed
+  bool operator==(const NodeMatch&) const = default;
+};
+NodeMatch match_node(const NodeSelector& selector, const NodeView& node);
+
+/// "[prefix/]name": name of at most 63 bytes [A-Za-z0-9._-], prefix a DNS subdomain (labels, annotations, taints).
+bool is_label_key(std::string_view text);
+/// "" or at most 63 bytes [A-Za-z0-9._-] that begin and end with a letter or digit.
+bool is_label_value(std::string_view text);
+
+std::string describe(const Requirement& requirement);  // "zone In [a, b]"
+
+}  // namespace sliced::kube

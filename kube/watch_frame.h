@@ -1,0 +1,20 @@
+#pragma once
+// One line of a watch: {"type":"ADDED","object":{...}} (k8s.io/apimachinery meta/v1 WatchEvent).
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kube/cluster.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kube {
+
+struct WatchFrame {
+  std::optional<EventType> type;  // nullopt: ERROR, and object is a Status
+  std::string object;             // raw text of one JSON object
+  bool operator==(const WatchFrame&) const = default;
+};
+/// kInvalid for a line of another shape or an unknown type; the object's inside is not checked.
+Result<WatchFrame> decode_watch_frame(std::string_view line);
+
+}  // namespace sliced::kube

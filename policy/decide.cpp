@@ -1,0 +1,227 @@
+#include "policy/decide.h"
+
+#include <algorithm>
+#include <set>
+
+#include "policy/sriov/attributes.h"
+#include "policy/sriov/match.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+
+// Attributes that a config adds to each of its entries, joined once per config.
+struct Additions {
+  std::map<std::string, kube::AttributeValue> attributes;
+  std::string refusal;             // not empty: the entries are held back, and why
+  std::vector<std::string> notes;  // what was left out
+};
+
+bool names_resource(const std::string& key, const std::string& driver) {
+  return key == kMultusResourceName || key == driver + "/" + std::string(kResourceNameId);
+}
+
+bool is_list(const kube::AttributeValue& value) { return value.index() >= 4; }
+
+Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, const Inputs& inputs) {
+  Additions out;
+  const std::string& driver = inputs.settings.sriov_driver;
+  const std::string who = "policy " + text_of(policy.id);
+  if (config.attributes_selector) {
+    for (const DeviceAttributes& object : inputs.policies->attributes) {  // by name: the last one wins
+      if (object.id.namespace_ != policy.id.namespace_ || !kube::matches(*config.attributes_selector, object.labels)) continue;
+      for (const auto& [key, why] : object.refused)
+        if (names_resource(key, driver)) out.refusal = "DeviceAttributes " + object.id.name + ": " + key + " " + why;
+      for (const auto& [key, value] : object.attributes) {
+        if (!is_list(value) || inputs.settings.list_attributes)
+          out.attributes[key] = value;
+        else
+          out.notes.push_back(who + ": attribute " + key + " of DeviceAttributes " + object.id.name +
+                              " left out: the API server takes no list attributes");
+      }
+    }
+  }
+  if (!config.resource_name.empty())
+    out.attributes[driver + "/" + std::string(kResourceNameId)] = config.resource_name;
+  // The entry's own attributes come first; what no longer fits is dropped from the end of the alphabet.
+  const size_t room = kube::kAttributesAndCapacitiesMax - vf_attribute_keys(driver).size();
+  std::vector<std::string> droppable;
+  for (const auto& [key, value] : out.attributes)
+    if (!names_resource(key, driver)) droppable.push_back(key);
+  for (; out.attributes.size() > room && !droppable.empty(); droppable.pop_back()) {
+    out.attributes.erase(droppable.back());
+    out.notes.push_back(who + ": attribute " + droppable.back() + " left out: a device entry holds at most " +
+                        std::to_string(kube::kAttributesAndCapacitiesMax) + " attributes, " + std::to_string(room) +
+                        " of them from DeviceAttributes");
+  }
+  return out;
+}
+
+kube::Device make_entry(const HostDevice& vf, const HostDevice* pf, const Additions& additions, const std::string& driver) {
+  kube::Device entry;
+  entry.name = vf.pci->dashed();
+  entry.attributes = vf_attributes(vf, pf, driver);
+  entry.attributes.insert(additions.attributes.begin(), additions.attributes.end());
+  return entry;
+}
+
+// Why the server would refuse the entry, after dropping what may be dropped alone; "" when it is good.
+std::string make_acceptable(kube::Device& entry, const Inputs& inputs, std::vector<std::string>& notes) {
+  for (int round = 0; round < 64; ++round) {
+    const auto problems = kube::validate_device(entry);
+    if (problems.empty()) break;
+    const kube::DeviceProblem& first = problems.front();
+    if (!first.descriptive || names_resource(first.attribute, inputs.settings.sriov_driver))
+      return first.field + " " + first.what;
+    notes.push_back("device " + entry.name + ": attribute " + escaped(first.attribute) + " left out: " + first.what);
+    entry.attributes.erase(first.attribute);
+  }
+  const auto quarantined = inputs.quarantine.find(entry.name);
+  if (quarantined != inputs.quarantine.end() && quarantined->second.content_hash == content_hash(entry))
+    return quarantined->second.why;
+  return {};
+}
+
+std::string pool_place(const Verdict& verdict) {
+  std::string place = "spec.configs[" + std::to_string(verdict.config) + "]";
+  if (verdict.filter >= 0) place += ".resourceFilters[" + std::to_string(verdict.filter) + "]";
+  return place;
+}
+
+}  // namespace
+
+std::string_view name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kOffered: return "offered";
+    case Outcome::kNotAVf: return "not-a-vf";
+    case Outcome::kNoPolicy: return "no-policy";
+    case Outcome::kNoMatch: return "no-match";
+    case Outcome::kHostUse: return "in-use-by-host";
+    case Outcome::kBroken: return "unreadable";
+    case Outcome::kRefused: return "refused";
+  }
+  return "";
+}
+
+std::vector<int32_t> policies_for_node(const PolicySet& policies, const kube::NodeView& node) {
+  std::vector<int32_t> selected;
+  for (size_t i = 0; i < policies.sriov.size(); ++i)
+    if (policies.sriov[i].problems.empty() && kube::match_node(policies.sriov[i].node_selector, node).matched)
+      selected.push_back(static_cast<int32_t>(i));
+  return selected;
+}
+
+Verdict decide_function(const HostDevice& device, const PolicySet& policies, const std::vector<int32_t>& selected) {
+  if (!device.broken.empty()) return {Outcome::kBroken};
+  if (device.type != DeviceType::kVf || !device.pci) return {Outcome::kNotAVf};
+  if (selected.empty()) return {Outcome::kNoPolicy};
+  return walk(device, policies, selected, [](const Step&) {});
+}
+
+uint64_t content_hash(const kube::Device& device) {
+  kube::ResourceSlice carrier;
+  carrier.devices.push_back(device);
+  return stable_hash(kube::encode_json(kube::encode_resource_slice(carrier)));
+}
+
+Decision decide(std::shared_ptr<const Inputs> inputs) {
+  Decision out;
+  const auto selected = policies_for_node(*inputs->policies, inputs->node);
+  DesiredPool pool{.driver = inputs->settings.sriov_driver, .name = inputs->node.name};
+  std::map<std::pair<int32_t, int32_t>, Additions> additions;  // by policy and config
+  for (const auto& [id, device] : inputs->inventory->devices) {
+    Verdict verdict = decide_function(device, *inputs->policies, selected);
+    if (verdict.outcome == Outcome::kOffered) {
+      const SriovPolicy& policy = inputs->policies->sriov[verdict.policy];
+      const auto [at, fresh] = additions.try_emplace({verdict.policy, verdict.config});
+      if (fresh) {
+        at->second = additions_of(policy, policy.configs[verdict.config], *inputs);
+        out.notes.insert(out.notes.end(), at->second.notes.begin(), at->second.notes.end());
+      }
+      const HostDevice* pf = device.pf ? inputs->inventory->find(device.pf->text()) : nullptr;
+      kube::Device entry = make_entry(device, pf, at->second, inputs->settings.sriov_driver);
+      std::string refusal = at->second.refusal;
+      if (refusal.empty()) refusal = make_acceptable(entry, *inputs, out.notes);
+      if (refusal.empty()) {
+        pool.devices.push_back(std::move(entry));
+      } else {
+        verdict.outcome = Outcome::kRefused;
+        out.notes.push_back("device " + entry.name + " held back: " + refusal);
+        out.refusals[id] = std::move(refusal);
+      }
+    }
+    out.verdicts[id] = verdict;
+  }
+  std::sort(pool.devices.begin(), pool.devices.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::sort(out.notes.begin(), out.notes.end());
+  out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
+  out.pools.push_back(std::move(pool));
+  out.inputs = std::move(inputs);
+  return out;
+}
+
+Explanation explain(const Decision& decision, const std::string& device_id) {
+  Explanation out{.device = device_id};
+  const Inputs& in = *decision.inputs;
+  const HostDevice* device = in.inventory->find(device_id);
+  const auto found = decision.verdicts.find(device_id);
+  if (device == nullptr || found == decision.verdicts.end()) {
+    out.outcome = "unknown";
+    out.summary = "this host has no device " + escaped(device_id);
+    return out;
+  }
+  const Verdict& verdict = found->second;
+  out.outcome = name_of(verdict.outcome);
+  const bool is_vf = device->type == DeviceType::kVf && device->pci;
+  if (is_vf && device->broken.empty()) {
+    std::vector<int32_t> selected;
+    const auto& all = in.policies->sriov;
+    for (int32_t i = 0; i < static_cast<int32_t>(all.size()); ++i) {
+      if (verdict.policy >= 0 && i > verdict.policy) break;
+      const std::string name = text_of(all[i].id);
+      for (const Problem& problem : all[i].problems)
+        out.rules.push_back({name, problem.field, "no", "policy", "cannot be understood: " + problem.what, "a valid policy"});
+      if (!all[i].problems.empty()) continue;
+      const kube::NodeMatch node = kube::match_node(all[i].node_selector, in.node);
+      if (!node.matched)
+        out.rules.push_back({name, "spec.nodeSelector", "no", node.field, node.found, node.wanted});
+      else
+        walk(*device, *in.policies, {i}, [&](const Step& step) { out.rules.push_back(rule_of(step, *device, *in.policies)); });
+    }
+  }
+  const std::string who = verdict.policy >= 0 ? text_of(in.policies->sriov[verdict.policy].id) : "";
+  const std::string by = "policy " + who + ", " + pool_place(verdict);
+  switch (verdict.outcome) {
+    case Outcome::kOffered:
+      out.entry = device->pci->dashed();
+      out.summary = "offered as " + out.entry + " by " + by;
+      break;
+    case Outcome::kNotAVf:
+      out.summary = "is a " + std::string(name_of(device->type)) + "; a SriovResourcePolicy offers virtual functions only";
+      break;
+    case Outcome::kNoPolicy:
+      out.summary = in.policies->sriov.empty() ? "there is no policy; nothing is offered without one" : "no policy selects this node";
+      break;
+    case Outcome::kNoMatch:
+      out.summary = "no filter of any policy for this node matches";
+      break;
+    case Outcome::kHostUse:
+      out.summary = "the host uses it (" + escaped(device->host_use) + "); " + by +
+                    " would offer it: set spec.allowHostUse: true there if that is meant";
+      break;
+    case Outcome::kBroken:
+      out.summary = "cannot be trusted: " + escaped(device->broken);
+      break;
+    case Outcome::kRefused: {
+      const auto why = decision.refusals.find(device_id);
+      out.summary = by + " would offer it, but its entry is held back: " + (why == decision.refusals.end() ? "" : why->second);
+      break;
+    }
+  }
+  return out;
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,25 @@
+#pragma once
+// The attributes of a VF's device entry: those of dra-driver-sriov, by name and type, and the standard ones.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hotplug/facts.h"
+#include "kube/resource_slice.h"
+
+namespace sliced::policy {
+
+inline constexpr std::string_view kResourceNameId = "resourceName";                          // below the driver's domain
+inline constexpr std::string_view kMultusResourceName = "k8s.cni.cncf.io/resourceName";
+
+/// pf: the VF's PF; nullptr when it is not in the inventory.
+std::map<std::string, kube::AttributeValue> vf_attributes(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf,
+                                                          const std::string& driver);
+
+/// Full keys that vf_attributes() can produce for that driver.
+std::vector<std::string> vf_attribute_keys(const std::string& driver);
+
+/// "ethernet", "infiniband", or "unknown" (ARPHRD_ETHER 1, ARPHRD_INFINIBAND 32 of linux/if_arp.h).
+std::string_view link_type_of(const hotplug::HostDevice& vf);
+
+}  // namespace sliced::policy

@@ -1,0 +1,109 @@
+#include <algorithm>
+
+#include "policy/sriov/field_reader.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+
+using kube::Json;
+
+FieldReader::FieldReader(const Json* value, std::string path, std::vector<Problem>& problems)
+    : path_(std::move(path)), problems_(problems) {
+  if (value == nullptr || value->is_null()) return;
+  if (value->object() != nullptr)
+    map_ = value;
+  else
+    problems_.push_back({path_, "is a " + std::string(value->kind_name()) + ", wants a map", value->line()});
+}
+
+std::string FieldReader::path_of(std::string_view key) const {
+  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
+
+void FieldReader::problem(std::string_view key, std::string what, int line) {
+  if (line == 0)
+    if (const Json* at = member(key)) line = at->line();
+  problems_.push_back({path_of(key), std::move(what), line});
+}
+
+void FieldReader::only(std::initializer_list<std::string_view> known) {
+  if (map_ == nullptr) return;
+  for (const auto& [key, value] : *map_->object()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const std::string near = nearest(key, std::vector<std::string_view>(known));
+    problems_.push_back({path_of(escaped(key, 64)),
+                         "unknown field; " + (near.empty() ? "known are " + join(std::vector<std::string>(known.begin(), known.end()), ", ")
+                                                           : "did you mean " + near + "?"),
+                         value.line()});
+  }
+}
+
+const Json* FieldReader::member(std::string_view key) const {
+  if (map_ == nullptr) return nullptr;
+  const Json* value = map_->find(key);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+std::string FieldReader::text(std::string_view key) {
+  const Json* value = member(key);
+  if (value == nullptr) return {};
+  if (value->string() != nullptr) return *value->string();
+  problem(key, "is a " + std::string(value->kind_name()) + ", wants a string");
+  return {};
+}
+
+int64_t FieldReader::integer(std::string_view key, int64_t min, int64_t max, int64_t otherwise) {
+  const Json* value = member(key);
+  if (value == nullptr) return otherwise;
+  if (value->integer() == nullptr) {
+    problem(key, "is a " + std::string(value->kind_name()) + ", wants a whole number");
+    return otherwise;
+  }
+  if (*value->integer() < min || *value->integer() > max) {
+    problem(key, "is " + std::to_string(*value->integer()) + ", wants " + std::to_string(min) + " to " + std::to_string(max));
+    return otherwise;
+  }
+  return *value->integer();
+}
+
+bool FieldReader::boolean(std::string_view key, bool otherwise) {
+  const Json* value = member(key);
+  if (value == nullptr) return otherwise;
+  if (value->boolean() != nullptr) return *value->boolean();
+  problem(key, "is a " + std::string(value->kind_name()) + ", wants true or false");
+  return otherwise;
+}
+
+std::vector<const Json*> FieldReader::items(std::string_view key, size_t count_max) {
+  std::vector<const Json*> out;
+  const Json* value = member(key);
+  if (value == nullptr) return out;
+  if (value->array() == nullptr) {
+    problem(key, "is a " + std::string(value->kind_name()) + ", wants a list");
+    return out;
+  }
+  if (value->array()->size() > count_max) {
+    problem(key, "has " + std::to_string(value->array()->size()) + " entries, at most " + std::to_string(count_max) +
+                     " are read; split the policy");
+    return out;
+  }
+  for (const Json& item : *value->array()) out.push_back(&item);
+  return out;
+}
+
+std::vector<std::string> FieldReader::texts(std::string_view key, size_t count_max, size_t bytes_max) {
+  std::vector<std::string> out;
+  size_t index = 0;
+  for (const Json* item : items(key, count_max)) {
+    const std::string at = std::string(key) + "[" + std::to_string(index++) + "]";
+    if (item->string() == nullptr)
+      problem(at, "is a " + std::string(item->kind_name()) + ", wants a string (put it in quotes)", item->line());
+    else if (item->string()->empty() || item->string()->size() > bytes_max)
+      problem(at, "is " + quoted(*item->string(), 64) + ", wants 1 to " + std::to_string(bytes_max) + " bytes", item->line());
+    else
+      out.push_back(*item->string());
+  }
+  return out;
+}
+
+}  // namespace sliced::policy

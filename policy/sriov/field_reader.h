@@ -1,0 +1,39 @@
+#pragma once
+// Reading the fields of a policy object one by one, collecting every problem instead of stopping at the first.
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/json.h"
+#include "policy/sriov/policy.h"
+
+namespace sliced::policy {
+
+/// A map of the object with its path. Unknown members are problems; so is every member of the wrong kind.
+class FieldReader {
+ public:
+  /// value may be null or absent (nullptr): an empty map then.
+  FieldReader(const kube::Json* value, std::string path, std::vector<Problem>& problems);
+
+  /// The members this map may have; all others become problems, with the nearest known name.
+  void only(std::initializer_list<std::string_view> known);
+
+  const kube::Json* member(std::string_view key) const;  // nullptr when absent or null
+  std::string text(std::string_view key);
+  int64_t integer(std::string_view key, int64_t min, int64_t max, int64_t otherwise);
+  bool boolean(std::string_view key, bool otherwise);
+  /// Lists. Empty when absent; entries beyond count_max and of the wrong kind are problems.
+  std::vector<const kube::Json*> items(std::string_view key, size_t count_max);
+  std::vector<std::string> texts(std::string_view key, size_t count_max, size_t bytes_max);
+
+  std::string path_of(std::string_view key) const;
+  void problem(std::string_view key, std::string what, int line = 0);
+
+ private:
+  const kube::Json* map_ = nullptr;
+  std::string path_;
+  std::vector<Problem>& problems_;
+};
+
+}  // namespace sliced::policy

@@ -1,0 +1,136 @@
+#include "policy/sriov/match.h"
+
+#include <algorithm>
+
+#include "policy/sriov/attributes.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::HostDevice;
+using hotplug::PciAddress;
+
+template <class T>
+bool listed(const std::vector<T>& wanted, const T& value) {
+  return std::find(wanted.begin(), wanted.end(), value) != wanted.end();
+}
+
+template <class Key>
+bool any_covers(const std::vector<PfMatch<Key>>& wanted, const Key& pf, const std::optional<int>& vf_index) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](const PfMatch<Key>& match) {
+    return match.pf == pf && (match.ranges.empty() || (vf_index && match.covers(*vf_index)));
+  });
+}
+
+bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice& vf) {
+  switch (field) {
+    case FilterField::kVendors: return filter.vendors.empty() || listed(filter.vendors, vf.vendor);
+    case FilterField::kDevices: return filter.devices.empty() || listed(filter.devices, vf.product);
+    case FilterField::kDrivers: return filter.drivers.empty() || listed(filter.drivers, vf.driver);
+    case FilterField::kPciAddresses: return filter.pci_addresses.empty() || listed(filter.pci_addresses, *vf.pci);
+    case FilterField::kPfNames: return filter.pf_names.empty() || any_covers(filter.pf_names, vf.pf_name, vf.vf_index);
+    case FilterField::kPfPciAddresses:
+      return filter.pf_pci_addresses.empty() || (vf.pf && any_covers(filter.pf_pci_addresses, *vf.pf, vf.vf_index));
+    case FilterField::kRootDevices:
+      return filter.root_devices.empty() || (vf.pf && any_covers(filter.root_devices, *vf.pf, vf.vf_index));
+    case FilterField::kNumaNodes:
+      return filter.numa_nodes.empty() || (vf.numa_node && listed(filter.numa_nodes, *vf.numa_node));
+    case FilterField::kLinkType: return filter.link_type.empty() || filter.link_type == link_type_of(vf);
+  }
+  return false;
+}
+
+std::string with_index(std::string pf, const HostDevice& vf) {
+  if (pf.empty()) return {};
+  return vf.vf_index ? pf + "#" + std::to_string(*vf.vf_index) : pf;
+}
+
+std::string value_found(FilterField field, const HostDevice& vf) {
+  switch (field) {
+    case FilterField::kVendors: return vf.vendor;
+    case FilterField::kDevices: return vf.product;
+    case FilterField::kDrivers: return escaped(vf.driver);
+    case FilterField::kPciAddresses: return vf.pci->text();
+    case FilterField::kPfNames: return with_index(escaped(vf.pf_name), vf);
+    case FilterField::kPfPciAddresses:
+    case FilterField::kRootDevices: return vf.pf ? with_index(vf.pf->text(), vf) : "";
+    case FilterField::kNumaNodes: return vf.numa_node ? std::to_string(*vf.numa_node) : "";
+    case FilterField::kLinkType: return std::string(link_type_of(vf));
+  }
+  return {};
+}
+
+template <class Key, class Text>
+std::string pf_text(const PfMatch<Key>& match, Text text) {
+  std::string out = text(match.pf);
+  for (size_t i = 0; i < match.ranges.size(); ++i) {
+    out += i == 0 ? "#" : ",";
+    out += std::to_string(match.ranges[i].first);
+    if (match.ranges[i].last != match.ranges[i].first) out += "-" + std::to_string(match.ranges[i].last);
+  }
+  return out;
+}
+
+template <class T, class Text>
+std::string texts(const std::vector<T>& wanted, Text text) {
+  constexpr size_t kShown = 8;
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < wanted.size() && i < kShown; ++i) parts.push_back(text(wanted[i]));
+  if (wanted.size() > kShown) parts.push_back("and " + std::to_string(wanted.size() - kShown) + " more");
+  return (wanted.size() > 1 ? "one of " : "") + join(parts, ", ");
+}
+
+std::string value_wanted(FilterField field, const ResourceFilter& filter) {
+  const auto plain = [](const std::string& text) { return escaped(text); };
+  const auto address = [](const PciAddress& a) { return a.text(); };
+  switch (field) {
+    case FilterField::kVendors: return texts(filter.vendors, plain);
+    case FilterField::kDevices: return texts(filter.devices, plain);
+    case FilterField::kDrivers: return texts(filter.drivers, plain);
+    case FilterField::kPciAddresses: return texts(filter.pci_addresses, address);
+    case FilterField::kPfNames: return texts(filter.pf_names, [&](const auto& m) { return pf_text(m, plain); });
+    case FilterField::kPfPciAddresses: return texts(filter.pf_pci_addresses, [&](const auto& m) { return pf_text(m, address); });
+    case FilterField::kRootDevices: return texts(filter.root_devices, [&](const auto& m) { return pf_text(m, address); });
+    case FilterField::kNumaNodes: return texts(filter.numa_nodes, [](int n) { return std::to_string(n); });
+    case FilterField::kLinkType: return filter.link_type;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<FilterField> first_refusal(const ResourceFilter& filter, const HostDevice& vf) {
+  for (int field = 0; field < kFilterFieldCount; ++field)
+    if (!says_yes(static_cast<FilterField>(field), filter, vf)) return static_cast<FilterField>(field);
+  return std::nullopt;
+}
+
+Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies) {
+  const SriovPolicy& policy = policies.sriov[step.policy];
+  const ResourceConfig& config = policy.configs[step.config];
+  Rule rule{.policy = text_of(policy.id), .place = "spec.configs[" + std::to_string(step.config) + "]"};
+  if (step.filter >= 0) rule.place += ".resourceFilters[" + std::to_string(step.filter) + "]";
+  if (step.unreadable) {
+    const Problem& problem = config.problems.front();
+    rule.said = "no";
+    rule.field = problem.field;
+    rule.found = "cannot be understood: " + problem.what;
+    rule.wanted = "a valid config";
+  } else if (step.refusal) {
+    rule.said = "no";
+    rule.field = name_of(*step.refusal);
+    rule.found = value_found(*step.refusal, vf);
+    rule.wanted = value_wanted(*step.refusal, config.filters[step.filter]);
+  } else if (step.host_use) {
+    rule.said = "held back";
+    rule.field = "spec.allowHostUse";
+    rule.found = escaped(vf.host_use);
+    rule.wanted = "not in use by the host, or spec.allowHostUse: true";
+  } else {
+    rule.said = "match";
+  }
+  return rule;
+}
+
+}  // namespace sliced::policy

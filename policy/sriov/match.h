@@ -1,0 +1,54 @@
+#pragma once
+// Matching one VF against filters. One walk serves the decision (which records nothing) and the explanation.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hotplug/facts.h"
+#include "policy/decide.h"
+#include "policy/sriov/policy.h"
+
+namespace sliced::policy {
+
+/// The first field that says no; nullopt when the filter matches.
+std::optional<FilterField> first_refusal(const ResourceFilter& filter, const hotplug::HostDevice& vf);
+
+/// One config or filter that was asked. filter -1: the config itself (it has no filters, or cannot be understood).
+struct Step {
+  int32_t policy, config, filter;
+  std::optional<FilterField> refusal;
+  bool unreadable = false;
+  bool host_use = false;
+};
+/// The step as text: field, value found, value wanted.
+Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& policies);
+
+/// Policies in order, configs in order; the first that matches decides. record(Step) hears of each, also of the last.
+template <class Record>
+Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std::vector<int32_t>& selected, Record record) {
+  const auto matched = [&](Step step) {
+    const bool held = !vf.host_use.empty() && !policies.sriov[step.policy].allow_host_use;
+    step.host_use = held;
+    record(step);
+    return Verdict{held ? Outcome::kHostUse : Outcome::kOffered, step.policy, step.config, step.filter};
+  };
+  for (const int32_t p : selected) {
+    const auto& configs = policies.sriov[p].configs;
+    for (int32_t c = 0; c < static_cast<int32_t>(configs.size()); ++c) {
+      if (!configs[c].problems.empty()) {
+        record(Step{p, c, -1, std::nullopt, true});
+        continue;
+      }
+      if (configs[c].filters.empty()) return matched({p, c, -1, std::nullopt});
+      for (int32_t f = 0; f < static_cast<int32_t>(configs[c].filters.size()); ++f) {
+        const auto refusal = first_refusal(configs[c].filters[f], vf);
+        if (!refusal) return matched({p, c, f, std::nullopt});
+        record(Step{p, c, f, refusal});
+      }
+    }
+  }
+  return {Outcome::kNoMatch};
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,288 @@
+#include "policy/sriov/policy.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "policy/sriov/attributes.h"
+#include "policy/sriov/field_reader.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::PciAddress;
+using kube::Json;
+
+// Bounds of the kind; config/crd states the same.
+constexpr size_t kConfigsMax = 64;
+constexpr size_t kFiltersMax = 64;
+constexpr size_t kEntriesMax = 256;
+constexpr size_t kEntryBytesMax = 256;
+constexpr int kVfIndexMax = 65535;
+constexpr int64_t kPriorityMax = 1'000'000;
+
+std::vector<std::string> read_ids(FieldReader& reader, std::string_view key) {
+  std::vector<std::string> ids = reader.texts(key, kEntriesMax, kEntryBytesMax);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    std::string id = lower(ids[i]);
+    if (id.starts_with("0x")) id.erase(0, 2);
+    if (id.size() != 4 || !parse_hex(id))
+      reader.problem(key, "has " + quoted(ids[i], 64) + ", wants four hexadecimal digits such as \"8086\"");
+    ids[i] = id;
+  }
+  return ids;
+}
+
+std::optional<std::vector<PfMatch<int>::Range>> decode_ranges(std::string_view text) {
+  std::vector<PfMatch<int>::Range> ranges;
+  for (const std::string_view part : split(text, ',')) {
+    const size_t dash = part.find('-');
+    const auto first = parse_int(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_int(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last > kVfIndexMax) return std::nullopt;
+    ranges.push_back({static_cast<int>(*first), static_cast<int>(*last)});
+  }
+  return ranges;
+}
+
+// "KEY" or "KEY#RANGES"; decode_key returns nullopt for what is no key.
+template <class Key, class DecodeKey>
+std::vector<PfMatch<Key>> read_pf_matches(FieldReader& reader, std::string_view key, std::string_view wanted,
+                                          DecodeKey decode_key) {
+  std::vector<PfMatch<Key>> out;
+  for (const std::string& text : reader.texts(key, kEntriesMax, kEntryBytesMax)) {
+    const size_t hash = text.find('#');
+    const std::optional<Key> pf = decode_key(std::string_view(text).substr(0, hash));
+    PfMatch<Key> match;
+    bool ranges_good = true;
+    if (hash != std::string::npos) {
+      const auto ranges = decode_ranges(std::string_view(text).substr(hash + 1));
+      ranges_good = ranges.has_value();
+      if (ranges)
+        for (const auto& range : *ranges) match.ranges.push_back({range.first, range.last});
+    }
+    if (!pf || !ranges_good) {
+      reader.problem(key, "has " + quoted(text, 96) + ", wants " + std::string(wanted) +
+                              ", optionally with VF ranges such as #0-3,7");
+      continue;
+    }
+    match.pf = *pf;
+    out.push_back(std::move(match));
+  }
+  return out;
+}
+
+std::vector<PfMatch<PciAddress>> read_pf_addresses(FieldReader& reader, std::string_view key) {
+  return read_pf_matches<PciAddress>(reader, key, "a PCI address such as \"0000:3b:00.0\"",
+                                     [](std::string_view text) { return PciAddress::decode(lower(text)); });
+}
+
+std::vector<int> read_numa_nodes(FieldReader& reader) {
+  std::vector<int> nodes;
+  for (const Json* item : reader.items("numaNodes", kEntriesMax)) {
+    const auto number = item->integer() != nullptr ? std::optional(*item->integer())
+                        : item->string() != nullptr ? parse_int(*item->string())
+                                                    : std::nullopt;
+    if (number && *number >= 0 && *number <= 4096)
+      nodes.push_back(static_cast<int>(*number));
+    else
+      reader.problem("numaNodes", "has " + (item->string() ? quoted(*item->string(), 64) : kube::encode_json(*item)) +
+                                      ", wants NUMA node numbers such as 0 or \"1\"");
+  }
+  return nodes;
+}
+
+ResourceFilter decode_filter(const Json& value, const std::string& path, std::vector<Problem>& problems) {
+  FieldReader reader(&value, path, problems);
+  reader.only({"vendors", "devices", "drivers", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices", "numaNodes", "linkType"});
+  ResourceFilter filter;
+  filter.vendors = read_ids(reader, "vendors");
+  filter.devices = read_ids(reader, "devices");
+  filter.drivers = reader.texts("drivers", kEntriesMax, kEntryBytesMax);
+  for (const std::string& text : reader.texts("pciAddresses", kEntriesMax, kEntryBytesMax)) {
+    if (const auto address = PciAddress::decode(lower(text)))
+      filter.pci_addresses.push_back(*address);
+    else
+      reader.problem("pciAddresses", "has " + quoted(text, 64) + ", wants PCI addresses such as \"0000:3b:00.2\"");
+  }
+  filter.pf_names = read_pf_matches<std::string>(
+      reader, "pfNames", "an interface name", [](std::string_view text) -> std::optional<std::string> {
+        return text.empty() ? std::nullopt : std::optional(std::string(text));
+      });
+  filter.pf_pci_addresses = read_pf_addresses(reader, "pfPciAddresses");
+  filter.root_devices = read_pf_addresses(reader, "rootDevices");
+  filter.numa_nodes = read_numa_nodes(reader);
+  const std::string link_type = lower(reader.text("linkType"));
+  if (link_type == "eth" || link_type == "ethernet")
+    filter.link_type = "ethernet";
+  else if (link_type == "ib" || link_type == "infiniband")
+    filter.link_type = "infiniband";
+  else if (!link_type.empty())
+    reader.problem("linkType", "is " + quoted(link_type, 64) + ", wants eth, ethernet, ib or infiniband");
+  // A list that is there but empty would read as "any" and widen the policy.
+  for (const std::string_view list : {"vendors", "devices", "drivers", "pciAddresses", "pfNames", "pfPciAddresses",
+                                      "rootDevices", "numaNodes"})
+    if (const Json* member = reader.member(list); member != nullptr && member->array() != nullptr && member->array()->empty())
+      reader.problem(list, "is an empty list: leave the field out for \"any\"");
+  return filter;
+}
+
+ResourceConfig decode_config(const Json& value, const std::string& path) {
+  ResourceConfig config;
+  FieldReader reader(&value, path, config.problems);
+  reader.only({"resourceName", "resourceFilters", "deviceAttributesSelector"});
+  if (value.is_null()) config.problems.push_back({path, "is null, wants a map", value.line()});
+  config.resource_name = reader.text("resourceName");
+  if (config.resource_name.size() > kube::kAttributeValueBytesMax)
+    reader.problem("resourceName", "has " + std::to_string(config.resource_name.size()) + " bytes, at most " +
+                                       std::to_string(kube::kAttributeValueBytesMax) + " can be published");
+  if (const Json* selector = reader.member("deviceAttributesSelector")) {
+    std::vector<kube::FieldProblem> found;
+    config.attributes_selector = kube::decode_label_selector(*selector, found);
+    for (const auto& problem : found)
+      config.problems.push_back({reader.path_of("deviceAttributesSelector") + (problem.field.empty() ? "" : ".") + problem.field,
+                                 problem.what, problem.line});
+  }
+  size_t index = 0;
+  for (const Json* filter : reader.items("resourceFilters", kFiltersMax)) {
+    const std::string at = reader.path_of("resourceFilters") + "[" + std::to_string(index++) + "]";
+    if (filter->is_null()) config.problems.push_back({at, "is null, wants a map", filter->line()});
+    config.filters.push_back(decode_filter(*filter, at, config.problems));
+  }
+  return config;
+}
+
+std::string full_key(const std::string& key, const std::string& driver) {
+  return key.find('/') == std::string::npos ? driver + "/" + key : key;
+}
+
+}  // namespace
+
+std::string_view name_of(FilterField field) {
+  static constexpr std::string_view kNames[kFilterFieldCount] = {"vendors",        "devices",     "drivers",
+                                                                 "pciAddresses",   "pfNames",     "pfPciAddresses",
+                                                                 "rootDevices",    "numaNodes",   "linkType"};
+  return kNames[static_cast<int>(field)];
+}
+
+std::string text_of(const SriovPolicy::Id& id) { return id.namespace_ + "/" + id.name; }
+
+SriovPolicy decode_sriov_policy(const Json& object) {
+  SriovPolicy policy;
+  if (auto meta = kube::decode_object_meta(object)) {
+    policy.id = {meta->namespace_, meta->name};
+    policy.uid = meta->uid;
+    policy.generation = meta->generation;
+  } else {
+    policy.problems.push_back({"metadata", meta.error().what, object.line()});
+  }
+  const Json* spec = object.find("spec");
+  if (spec == nullptr || spec->is_null()) {
+    policy.problems.push_back({"spec", "is missing; a policy without spec offers nothing", object.line()});
+    return policy;
+  }
+  FieldReader reader(spec, "spec", policy.problems);
+  reader.only({"nodeSelector", "configs", "priority", "allowHostUse"});
+  policy.priority = reader.integer("priority", -kPriorityMax, kPriorityMax, 0);
+  policy.allow_host_use = reader.boolean("allowHostUse", false);
+  if (const Json* selector = reader.member("nodeSelector")) {
+    std::vector<kube::FieldProblem> found;
+    policy.node_selector = kube::decode_node_selector(*selector, found);
+    for (const auto& problem : found)
+      policy.problems.push_back({std::string("spec.nodeSelector") + (problem.field.empty() ? "" : ".") + problem.field,
+                                 problem.what, problem.line});
+  }
+  size_t index = 0;
+  for (const Json* config : reader.items("configs", kConfigsMax))
+    policy.configs.push_back(decode_config(*config, "spec.configs[" + std::to_string(index++) + "]"));
+  return policy;
+}
+
+SriovPolicy unreadable_sriov_policy(SriovPolicy::Id id, std::string why) {
+  SriovPolicy policy;
+  policy.id = std::move(id);
+  policy.problems.push_back({"", std::move(why)});
+  return policy;
+}
+
+DeviceAttributes decode_device_attributes(const Json& object, const std::string& driver) {
+  DeviceAttributes out;
+  if (auto meta = kube::decode_object_meta(object)) {
+    out.id = {meta->namespace_, meta->name};
+    out.labels = meta->labels;
+  } else {
+    out.problems.push_back({"metadata", meta.error().what, object.line()});
+  }
+  FieldReader spec(object.find("spec"), "spec", out.problems);
+  spec.only({"attributes"});
+  const Json* attributes = spec.member("attributes");
+  if (attributes == nullptr) return out;
+  if (attributes->object() == nullptr) {
+    spec.problem("attributes", "is a " + std::string(attributes->kind_name()) + ", wants a map");
+    return out;
+  }
+  const auto refuse = [&](const std::string& key, const Json& value, const std::string& why) {
+    out.refused[full_key(key, driver)] = why;
+    out.problems.push_back({"spec.attributes[" + escaped(key, 128) + "]", why, value.line()});
+  };
+  for (const auto& [key, value] : *attributes->object()) {
+    const std::string full = full_key(key, driver);
+    if (!kube::is_qualified_name(key)) {
+      refuse(key, value, "is no attribute name; wants DOMAIN/IDENTIFIER or IDENTIFIER");
+    } else if (is_reserved_attribute(full, driver)) {
+      refuse(key, value, "is published by the daemon itself and cannot be set; choose another name");
+    } else if (auto decoded = kube::decode_attribute(value); !decoded) {
+      refuse(key, value, decoded.error().what);
+    } else {
+      kube::Device probe{.name = "x", .attributes = {{full, *decoded}}};
+      const auto problems = kube::validate_device(probe);
+      if (problems.empty())
+        out.attributes[full] = std::move(*decoded);
+      else
+        refuse(key, value, problems.front().what);
+    }
+  }
+  return out;
+}
+
+bool is_reserved_attribute(const std::string& key, const std::string& driver) {
+  if (key.starts_with("resource.kubernetes.io/")) return true;
+  const auto own = vf_attribute_keys(driver);
+  return std::find(own.begin(), own.end(), key) != own.end();
+}
+
+std::vector<Problem> warnings_of(const SriovPolicy& policy) {
+  std::vector<Problem> out;
+  if (policy.configs.empty()) out.push_back({"spec.configs", "is empty: the policy offers nothing"});
+  for (size_t c = 0; c < policy.configs.size(); ++c) {
+    const ResourceConfig& config = policy.configs[c];
+    const std::string at = "spec.configs[" + std::to_string(c) + "].resourceFilters";
+    if (config.filters.empty()) out.push_back({at, "is empty: every VF of the selected nodes is offered"});
+    for (size_t f = 0; f < config.filters.size(); ++f)
+      if (config.filters[f] == ResourceFilter{})
+        out.push_back({at + "[" + std::to_string(f) + "]", "has no field: every VF of the selected nodes is offered"});
+    if (config.filters.empty() && c + 1 < policy.configs.size())
+      out.push_back({at, "takes every VF, so the configs after it never match"});
+  }
+  return out;
+}
+
+std::vector<std::string> sriov_policy_fields() {
+  std::vector<std::string> paths = {"spec.nodeSelector", "spec.priority", "spec.allowHostUse", "spec.configs[].resourceName",
+                                    "spec.configs[].deviceAttributesSelector"};
+  for (int field = 0; field < kFilterFieldCount; ++field)
+    paths.push_back("spec.configs[].resourceFilters[]." + std::string(name_of(static_cast<FilterField>(field))));
+  return paths;
+}
+
+PolicySet make_policy_set(std::vector<SriovPolicy> sriov, std::vector<DeviceAttributes> attributes) {
+  std::sort(sriov.begin(), sriov.end(), [](const SriovPolicy& a, const SriovPolicy& b) {
+    return std::tuple(-a.priority, a.id.name, a.id.namespace_) < std::tuple(-b.priority, b.id.name, b.id.namespace_);
+  });
+  std::sort(attributes.begin(), attributes.end(), [](const DeviceAttributes& a, const DeviceAttributes& b) {
+    return std::tie(a.id.name, a.id.namespace_) < std::tie(b.id.name, b.id.namespace_);
+  });
+  return {std::move(sriov), std::move(attributes)};
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,129 @@
+#pragma once
+// SriovResourcePolicy and DeviceAttributes (sriovnetwork.k8snetworkplumbingwg.io/v1alpha1) as values.
+//
+// Both generations of the kind are understood: today's (deviceAttributesSelector, pfPciAddresses, linkType, core
+// NodeSelector) and the older one (resourceName, numaNodes, nodeSelector as a map). What cannot be understood offers
+// nothing: an unknown or wrong field inside a config disables that config, one beside the configs the whole policy.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hotplug/facts.h"
+#include "kube/json.h"
+#include "kube/object_meta.h"
+#include "kube/resource_slice.h"
+#include "kube/selector.h"
+
+namespace sliced::policy {
+
+/// A field that cannot be understood, with where it stands.
+struct Problem {
+  std::string field;  // "spec.configs[0].resourceFilters[1].vendor"
+  std::string what;   // value and remedy
+  int line = 0;       // of the YAML text, 0 unknown
+  bool operator==(const Problem&) const = default;
+};
+
+/// A PF by name or address, and which of its VFs: "ens1f0", "ens1f0#0-3,7".
+template <class Key>
+struct PfMatch {
+  struct Range {
+    int first = 0, last = 0;  // VF indices, both included
+    bool operator==(const Range&) const = default;
+  };
+  Key pf{};
+  std::vector<Range> ranges;  // empty: all VFs
+
+  bool covers(int vf_index) const {
+    if (ranges.empty()) return true;
+    for (const Range& range : ranges)
+      if (range.first <= vf_index && vf_index <= range.last) return true;
+    return false;
+  }
+  bool operator==(const PfMatch&) const = default;
+};
+
+/// The fields of a resource filter, in the order in which they are asked.
+enum class FilterField { kVendors, kDevices, kDrivers, kPciAddresses, kPfNames, kPfPciAddresses, kRootDevices, kNumaNodes, kLinkType };
+inline constexpr int kFilterFieldCount = 9;
+std::string_view name_of(FilterField field);  // "vendors"
+
+/// AND over the fields that are set, OR inside a field.
+struct ResourceFilter {
+  std::vector<std::string> vendors, devices, drivers;
+  std::vector<hotplug::PciAddress> pci_addresses;
+  std::vector<PfMatch<std::string>> pf_names;
+  std::vector<PfMatch<hotplug::PciAddress>> pf_pci_addresses, root_devices;
+  std::vector<int> numa_nodes;
+  std::string link_type;  // "ethernet", "infiniband", "" any
+  bool operator==(const ResourceFilter&) const = default;
+};
+
+struct ResourceConfig {
+  std::string resource_name;                            // older form; "" none
+  std::optional<kube::LabelSelector> attributes_selector;  // absent: no DeviceAttributes
+  std::vector<ResourceFilter> filters;                  // ORed; empty: every VF
+  std::vector<Problem> problems;                        // not empty: offers nothing
+  bool operator==(const ResourceConfig&) const = default;
+};
+
+struct SriovPolicy {
+  struct Id {
+    std::string namespace_, name;
+    auto operator<=>(const Id&) const = default;
+  };
+  Id id;
+  std::string uid;
+  int64_t generation = 0;
+  int64_t priority = 0;  // higher first
+  bool allow_host_use = false;
+  kube::NodeSelector node_selector;
+  std::vector<ResourceConfig> configs;
+  std::vector<Problem> problems;  // beside the configs; not empty: the whole policy offers nothing
+  bool operator==(const SriovPolicy&) const = default;
+};
+std::string text_of(const SriovPolicy::Id& id);  // "namespace/name"
+
+struct DeviceAttributes {
+  struct Id {
+    std::string namespace_, name;
+    auto operator<=>(const Id&) const = default;
+  };
+  Id id;
+  kube::Labels labels;
+  std::map<std::string, kube::AttributeValue> attributes;  // by full key "domain/id"
+  std::map<std::string, std::string> refused;              // by full key: why it is not used
+  std::vector<Problem> problems;                           // the same and more, for people
+  bool operator==(const DeviceAttributes&) const = default;
+};
+
+/// Decodes never fail: what is wrong becomes problems, and problems offer nothing.
+SriovPolicy decode_sriov_policy(const kube::Json& object);
+/// driver: the domain of keys without one.
+DeviceAttributes decode_device_attributes(const kube::Json& object, const std::string& driver);
+
+/// A policy that is known to exist but not readable at all (a broken object): offers nothing, and says why.
+SriovPolicy unreadable_sriov_policy(SriovPolicy::Id id, std::string why);
+
+/// What `validate` says beyond errors: legal, and probably not meant.
+std::vector<Problem> warnings_of(const SriovPolicy& policy);
+
+/// Paths of our fields below the object, for the comparison with the served schema ("spec.priority", ...).
+std::vector<std::string> sriov_policy_fields();
+
+/// Keys that the daemon publishes itself, and all of resource.kubernetes.io/: nobody else may set them.
+bool is_reserved_attribute(const std::string& full_key, const std::string& driver);
+
+/// Everything that is decided from, beside the host: immutable and shared.
+struct PolicySet {
+  std::vector<SriovPolicy> sriov;            // highest priority first, then name, then namespace
+  std::vector<DeviceAttributes> attributes;  // by name, then namespace
+};
+using PolicySetPtr = std::shared_ptr<const PolicySet>;
+/// Puts them into the order of evaluation.
+PolicySet make_policy_set(std::vector<SriovPolicy> sriov, std::vector<DeviceAttributes> attributes);
+
+}  // namespace sliced::policy

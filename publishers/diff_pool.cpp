@@ -1,0 +1,180 @@
+#include "publishers/diff_pool.h"
+
+#include <algorithm>
+
+#include "publishers/pack_slices.h"
+#include "reactor/base/text.h"
+
+namespace sliced::publishers {
+namespace {
+
+using kube::ResourceSlice;
+
+constexpr size_t kObjectNameMax = 253;
+constexpr size_t kCounterSetsPerSliceMax = 8;
+constexpr size_t kIndexDigits = 5;
+constexpr int kSaltMax = 16;
+constexpr int64_t kTrustedGenerationMax = int64_t{1} << 62;
+
+std::optional<size_t> index_in(std::string_view name) {
+  if (name.size() <= kIndexDigits || name[kIndexDigits] != '-') return std::nullopt;
+  return parse_hex(name.substr(0, kIndexDigits));
+}
+
+// The index of an observed slice when its name is one that we give in that pool; nullopt: somebody else made it.
+std::optional<size_t> own_index(const ResourceSlice& slice, const std::string& driver, const std::string& node) {
+  const auto index = index_in(slice.meta.name);
+  if (!index) return std::nullopt;
+  for (int salt = 0; salt <= kSaltMax; ++salt)
+    if (slice.meta.name == slice_name(*index, driver, node, slice.pool.name, salt)) return index;
+  return std::nullopt;
+}
+
+kube::ObjectMeta identity_meta(std::string name, const NodeIdentity& node) {
+  kube::ObjectMeta meta;
+  meta.name = std::move(name);
+  if (!node.boot_id.empty()) meta.annotations[std::string(kBootIdAnnotation)] = node.boot_id;
+  if (!node.uid.empty()) meta.owner_references.push_back({"v1", "Node", node.name, node.uid, true});
+  return meta;
+}
+
+// The slices that should be, by index, with pool.generation left at 0. Counter slices come before device slices.
+std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, const Assigned& assigned, const NodeIdentity& node,
+                                              const std::map<std::string, int>& salts) {
+  std::map<size_t, ResourceSlice> out;
+  const size_t counter_slices = (pool.counters.size() + kCounterSetsPerSliceMax - 1) / kCounterSetsPerSliceMax;
+  for (size_t i = 0; i < pool.counters.size(); ++i) out[i / kCounterSetsPerSliceMax].shared_counters.push_back(pool.counters[i]);
+  for (auto& [index, devices] : pack_devices(pool.devices, assigned, slice_size_for(pool), counter_slices))
+    out[index].devices = std::move(devices);
+  for (auto& [index, slice] : out) {
+    std::string name = slice_name(index, pool.driver, node.name, pool.name, 0);
+    if (const auto salt = salts.find(name); salt != salts.end())
+      name = slice_name(index, pool.driver, node.name, pool.name, std::min(salt->second, kSaltMax));
+    slice.meta = identity_meta(std::move(name), node);
+    slice.driver = pool.driver;
+    slice.node_name = node.name;
+    slice.pool = {pool.name, 0, static_cast<int64_t>(out.size())};
+  }
+  return out;
+}
+
+bool same_spec(const ResourceSlice& a, const ResourceSlice& b) {  // but for the generation
+  return a.driver == b.driver && a.node_name == b.node_name && a.pool.name == b.pool.name &&
+         a.pool.slice_count == b.pool.slice_count && a.devices == b.devices && a.shared_counters == b.shared_counters &&
+         a.unknown_fields == b.unknown_fields;
+}
+
+// What we say in metadata is there; what others add beside it is theirs.
+bool carries_identity(const ResourceSlice& observed, const ResourceSlice& wanted) {
+  for (const auto& [key, value] : wanted.meta.annotations) {
+    const auto at = observed.meta.annotations.find(key);
+    if (at == observed.meta.annotations.end() || at->second != value) return false;
+  }
+  return observed.meta.owner_references == wanted.meta.owner_references;
+}
+
+// The update keeps what others wrote beside ours, so that nobody fights over a label.
+ResourceSlice update_of(const ResourceSlice& observed, ResourceSlice wanted) {
+  const kube::ObjectMeta ours = std::move(wanted.meta);
+  wanted.meta = observed.meta;
+  wanted.meta.owner_references = ours.owner_references;
+  wanted.meta.annotations.erase(std::string(kBootIdAnnotation));
+  wanted.meta.annotations.insert(ours.annotations.begin(), ours.annotations.end());
+  return wanted;
+}
+
+// Of the slices that we hold, those of the highest generation decide. When all of them say what is wanted, that
+// generation is being completed (also after a restart in the middle); when one alone differs, it is changed in place.
+// A generation above the one we remember was written by somebody else and is no base of ours.
+int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const std::map<size_t, const ResourceSlice*>& held,
+                       int64_t remembered) {
+  const int64_t trusted = remembered > 0 ? remembered : kTrustedGenerationMax;
+  int64_t highest = 0;
+  for (const auto& [index, slice] : held)
+    if (slice->pool.generation <= trusted) highest = std::max(highest, slice->pool.generation);
+  if (held.empty()) return remembered + 1;
+  if (highest == 0) highest = std::max<int64_t>(remembered, 1);
+  size_t differing = 0, others = 0;
+  for (const auto& [index, slice] : wanted) {
+    const auto at = held.find(index);
+    if (at == held.end() || at->second->pool.generation != highest)
+      ++others;
+    else if (!same_spec(*at->second, slice))
+      ++differing;
+  }
+  const bool keep = differing == 0 || (differing == 1 && others == 0);
+  return keep ? highest : highest + 1;
+}
+
+void diff_one(const policy::DesiredPool& pool, const std::map<size_t, const ResourceSlice*>& held, const NodeIdentity& node,
+              const Memory& memory, Plan& plan) {
+  Assigned assigned;
+  for (const auto& [index, slice] : held)
+    for (const kube::Device& device : slice->devices) assigned[index].push_back(device.name);
+  auto wanted = wanted_slices(pool, assigned, node, memory.salts);
+
+  const auto remembered = memory.generations.find(pool.name);
+  const int64_t generation = generation_for(wanted, held, remembered == memory.generations.end() ? 0 : remembered->second);
+  for (const auto& [index, slice] : held)
+    if (!wanted.contains(index))
+      plan.deletes.push_back({slice->meta.name, slice->meta.uid, slice->meta.resource_version, "no longer needed"});
+  for (auto& [index, slice] : wanted) {
+    slice.pool.generation = generation;
+    const auto at = held.find(index);
+    if (at == held.end())
+      plan.creates.push_back(std::move(slice));
+    else if (!same_content(*at->second, slice))
+      plan.updates.push_back(update_of(*at->second, std::move(slice)));
+  }
+}
+
+}  // namespace
+
+std::string slice_name(size_t index, const std::string& driver, const std::string& node, const std::string& pool, int salt) {
+  const std::string tail = "-" + hex(stable_hash(salt == 0 ? pool : pool + "#" + std::to_string(salt)), 8);
+  std::string name = hex(index, kIndexDigits) + "-" + driver + "-" + node;
+  if (name.size() + tail.size() > kObjectNameMax) {
+    const std::string shortened = "-" + hex(stable_hash(name), 8);
+    name.resize(kObjectNameMax - tail.size() - shortened.size());
+    while (!name.empty() && (name.back() == '.' || name.back() == '-')) name.pop_back();
+    name += shortened;
+  }
+  return name + tail;
+}
+
+bool same_content(const ResourceSlice& observed, const ResourceSlice& wanted) {
+  return same_spec(observed, wanted) && observed.pool.generation == wanted.pool.generation && carries_identity(observed, wanted);
+}
+
+Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed, const NodeIdentity& node,
+                const std::string& driver, const Memory& memory) {
+  Plan plan;
+  std::map<std::string, std::map<size_t, const ResourceSlice*>> held;  // by pool
+  for (const auto& [name, slice] : observed) {
+    const auto index = own_index(slice, driver, node.name);
+    const bool wanted_pool = std::any_of(desired.begin(), desired.end(), [&](const auto& pool) { return pool.name == slice.pool.name; });
+    if (!index)
+      plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "not ours"});
+    else if (!wanted_pool)
+      plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "obsolete pool"});
+    else if (!held[slice.pool.name].emplace(*index, &slice).second)
+      plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "twin"});
+  }
+  for (const policy::DesiredPool& pool : desired) diff_one(pool, held[pool.name], node, memory, plan);
+  const auto by_name = [](const auto& a, const auto& b) { return a.meta.name < b.meta.name; };
+  std::sort(plan.deletes.begin(), plan.deletes.end(), [](const Removal& a, const Removal& b) { return a.name < b.name; });
+  std::sort(plan.updates.begin(), plan.updates.end(), by_name);
+  std::sort(plan.creates.begin(), plan.creates.end(), by_name);
+  return plan;
+}
+
+std::vector<ResourceSlice> fresh_slices(const policy::DesiredPool& pool, const NodeIdentity& node) {
+  std::vector<ResourceSlice> out;
+  for (auto& [index, slice] : wanted_slices(pool, {}, node, {})) {
+    slice.pool.generation = 1;
+    out.push_back(std::move(slice));
+  }
+  return out;
+}
+
+}  // namespace sliced::publishers

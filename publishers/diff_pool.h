@@ -1,0 +1,67 @@
+#pragma once
+// desired pools x observed slices -> plan. Pure: compared in tests, printed by `plan`, run by the publisher.
+//
+// Generation (dra-api: ResourcePool, KEP-4381): consumers look at a pool's highest generation only, and only when it
+// holds as many slices as each of them says. So one changed slice keeps the generation, anything more starts a new one.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kube/resource_slice.h"
+#include "policy/decide.h"
+
+namespace sliced::publishers {
+
+/// What every slice of ours says about this node, beside its devices.
+struct NodeIdentity {
+  std::string name;
+  std::string uid;      // of the Node object; "" when there is none: no owner reference then
+  std::string boot_id;  // "" leaves the annotation out
+  bool operator==(const NodeIdentity&) const = default;
+};
+
+inline constexpr std::string_view kBootIdAnnotation = "dra.networking/boot-id";
+
+/// Observed slices by object name: all of this driver and node, ours or not.
+using ObservedSlices = std::map<std::string, kube::ResourceSlice>;
+
+/// What the publisher remembers between plans.
+struct Memory {
+  std::map<std::string, int64_t> generations;  // by pool: the last one written or adopted
+  std::map<std::string, int> salts;            // by slice name with salt 0: how often somebody else had the name
+};
+
+struct Removal {
+  std::string name, uid, resource_version;  // preconditions
+  std::string why;                          // "not ours", "obsolete pool", "no longer needed"
+  bool operator==(const Removal&) const = default;
+};
+
+/// Deletes, then updates, then creates; each list in name order.
+struct Plan {
+  std::vector<Removal> deletes;
+  std::vector<kube::ResourceSlice> updates;  // with the resourceVersion they replace
+  std::vector<kube::ResourceSlice> creates;
+  bool empty() const { return deletes.empty() && updates.empty() && creates.empty(); }
+  size_t size() const { return deletes.size() + updates.size() + creates.size(); }
+  bool operator==(const Plan&) const = default;
+};
+
+/// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes.
+Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed, const NodeIdentity& node,
+                const std::string& driver, const Memory& memory);
+
+/// The pool's slices as they would be on an empty API server: for `plan -o yaml`.
+std::vector<kube::ResourceSlice> fresh_slices(const policy::DesiredPool& pool, const NodeIdentity& node);
+
+/// "<5 hex digits>-<driver>-<node>-<hash of pool and salt>", shortened by hash at 253 bytes. The number orders the pool's
+/// slices for the scheduler's first fit.
+std::string slice_name(size_t index, const std::string& driver, const std::string& node, const std::string& pool, int salt);
+
+/// True when a and b say the same: everything but what the server owns (uid, resourceVersion, labels of others).
+bool same_content(const kube::ResourceSlice& a, const kube::ResourceSlice& b);
+
+}  // namespace sliced::publishers

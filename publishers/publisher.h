@@ -1,0 +1,95 @@
+#pragma once
+// Keeps the API server's slices of one driver and node equal to what is desired: diff, one write at a time, compare the
+// answer, diff again. It decides nothing: what should be offered arrives through set_desired().
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/cluster.h"
+#include "kube/kinds.h"
+#include "policy/decide.h"
+#include "publishers/diff_pool.h"
+#include "publishers/slice_cache.h"
+#include "reactor/backoff.h"
+#include "reactor/base/log.h"
+#include "reactor/reconcile_queue.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::publishers {
+
+/// A device entry that the server refused, or stored without one of its fields.
+struct RefusedEntry {
+  std::string name;
+  uint64_t content_hash = 0;  // policy::content_hash of what was sent
+  std::string why;
+};
+
+/// Writes nothing before desired state and own slices are both known, and nothing while not permitted (interlock).
+/// Reentry: on_refused may call set_desired().
+class Publisher {
+ public:
+  struct Ports {
+    kube::Cluster& cluster;
+    reactor::Scheduler& scheduler;
+    Log& log;
+    reactor::Random random;
+  };
+  using OnRefused = std::function<void(std::vector<RefusedEntry>)>;
+  using OnConverged = std::function<void()>;
+
+  Publisher(Ports ports, std::string driver, OnRefused on_refused);
+  ~Publisher();
+
+  void on_slices(const SourceEvent<kube::ResourceSlice>& event);
+  void set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node);
+  /// Nothing more is written until the next set_desired(): the Node is gone, and with it whoever owned the slices.
+  void clear_desired();
+  void permit(bool writes);
+
+  const ObservedSlices& observed() const { return cache_.slices(); }
+  bool listed() const { return cache_.listed(); }
+  /// What would be written now; empty when nothing would, or when nothing is desired yet.
+  Plan plan() const;
+  /// Nothing is in flight and nothing would be written.
+  bool converged() const;
+  uint64_t writes() const { return writes_; }  // answered or not, dry runs excluded
+
+ private:
+  void run(reactor::ReconcileQueue::Done done);
+  void next_step();
+  void send(kube::WriteRequest request, std::optional<kube::ResourceSlice> sent, std::string why);
+  void on_answer(const std::optional<kube::ResourceSlice>& sent, std::string_view object);
+  void on_failure(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent, const kube::Failure& failure);
+  void look_at_squatter(const kube::ResourceSlice& sent);
+  void look_whether_gone(const std::string& name);
+  void quarantine(const kube::ResourceSlice& sent, const kube::Failure& failure);
+  void finish(bool ok);
+  void note_fight();
+  void watch_deadline();
+  void adopt_generations();
+
+  Ports ports_;
+  const std::string driver_;
+  OnRefused on_refused_;
+  SliceCache cache_;
+  Memory memory_;
+  std::optional<std::vector<policy::DesiredPool>> desired_;
+  NodeIdentity node_;
+  bool permitted_ = true;
+
+  reactor::ReconcileQueue::Done done_;  // set while a run is under way
+  kube::CallPtr call_;                  // the one request in flight
+  uint64_t writes_ = 0, run_writes_ = 0;
+  std::optional<TimePoint> not_before_;  // Retry-After, or a fight
+  std::string last_failure_;             // said once
+  bool restoring_ = false;               // desired has been reached since it was set: what differs now, others did
+  std::vector<TimePoint> restored_at_;
+  reactor::Backoff fight_backoff_;
+  reactor::Ticket deadline_;
+  reactor::ReconcileQueue queue_;  // last: its runs use all of the above
+};
+
+}  // namespace sliced::publishers

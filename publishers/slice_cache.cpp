@@ -1,0 +1,116 @@
+#include "publishers/slice_cache.h"
+
+#include <set>
+
+#include "reactor/base/text.h"
+
+namespace sliced::publishers {
+namespace {
+
+using kube::ResourceSlice;
+
+int64_t version_of(const ResourceSlice& slice) { return parse_int(slice.meta.resource_version).value_or(0); }
+
+}  // namespace
+
+bool SliceCache::put(const ResourceSlice& slice) {
+  const auto [at, fresh] = slices_.try_emplace(slice.meta.name, slice);
+  if (fresh) return true;
+  if (at->second == slice) return false;
+  at->second = slice;
+  return true;
+}
+
+bool SliceCache::erase(const std::string& name) { return slices_.erase(name) > 0; }
+
+bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now) {
+  if (const auto* changed = std::get_if<Changed<ResourceSlice>>(&event)) {
+    const auto own = own_.find(changed->now.meta.name);
+    if (own != own_.end()) {
+      const bool stale = own->second.deleted ? version_of(changed->now) <= own->second.version
+                                             : version_of(changed->now) < own->second.version;
+      if (stale) return false;
+      own_.erase(own);
+    }
+    return put(changed->now);
+  }
+  if (const auto* removed = std::get_if<Removed<ResourceSlice>>(&event)) {
+    const auto own = own_.find(removed->id.name);
+    if (own != own_.end() && !own->second.deleted) return false;  // it precedes our write
+    if (own != own_.end()) own_.erase(own);
+    return erase(removed->id.name);
+  }
+  const auto& relisted = std::get<Relisted<ResourceSlice>>(event);
+  listed_ = true;
+  bool different = false;
+  std::set<std::string> shown;
+  for (const ResourceSlice& slice : relisted.all) {
+    shown.insert(slice.meta.name);
+    const auto own = own_.find(slice.meta.name);
+    const bool older = own != own_.end() && (own->second.deleted ? version_of(slice) <= own->second.version
+                                                                 : version_of(slice) < own->second.version);
+    if (older) {
+      own->second.give_up = now + kListLagMax;
+      own->second.list = slice;
+    } else {
+      if (own != own_.end()) own_.erase(own);
+      different |= put(slice);
+    }
+  }
+  for (auto at = own_.begin(); at != own_.end();) {
+    if (shown.contains(at->first)) {
+      ++at;
+    } else if (at->second.deleted) {
+      at = own_.erase(at);
+    } else {
+      at->second.give_up = now + kListLagMax;
+      at->second.list.reset();
+      ++at;
+    }
+  }
+  for (auto at = slices_.begin(); at != slices_.end();) {
+    const bool keep = shown.contains(at->first) || own_.contains(at->first);
+    if (!keep) different = true;
+    at = keep ? std::next(at) : slices_.erase(at);
+  }
+  return different;
+}
+
+void SliceCache::on_stored(ResourceSlice stored, TimePoint) {
+  const std::string name = stored.meta.name;
+  const auto known = slices_.find(name);
+  const int64_t version = version_of(stored);
+  // The watch may have been faster than the answer.
+  if (known != slices_.end() && version_of(known->second) >= version && !own_.contains(name)) return;
+  own_[name] = {.version = version};
+  put(stored);
+}
+
+void SliceCache::on_deleted(const std::string& name, TimePoint) {
+  const auto known = slices_.find(name);
+  if (known == slices_.end()) return;  // the watch was faster
+  own_[name] = {.version = version_of(known->second), .deleted = true};
+  slices_.erase(known);
+}
+
+std::optional<TimePoint> SliceCache::next_deadline() const {
+  std::optional<TimePoint> first;
+  for (const auto& [name, own] : own_)
+    if (own.give_up && (!first || *own.give_up < *first)) first = own.give_up;
+  return first;
+}
+
+bool SliceCache::settle(TimePoint now) {
+  bool different = false;
+  for (auto at = own_.begin(); at != own_.end();) {
+    if (!at->second.give_up || *at->second.give_up > now) {
+      ++at;
+      continue;
+    }
+    different |= at->second.list ? put(*at->second.list) : erase(at->first);
+    at = own_.erase(at);
+  }
+  return different;
+}
+
+}  // namespace sliced::publishers

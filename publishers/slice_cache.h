@@ -1,0 +1,54 @@
+#pragma once
+// What the API server holds of ours, as the newest of two witnesses: the watch, and the answers to our own writes, which
+// may be ahead of it. Pure: time is a parameter.
+//
+// A watch delivers in resourceVersion order. So between a write's answer and the event that shows that write, whatever
+// the watch says about the object is older than the write and is ignored; what follows that event is newer and counts,
+// however soon. (resourceVersions of one kind are comparable as integers: KEP-5504.)
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "kube/resource_slice.h"
+#include "publishers/diff_pool.h"
+#include "reactor/base/source_event.h"
+#include "reactor/base/time.h"
+
+namespace sliced::publishers {
+
+class SliceCache {
+ public:
+  /// After a relist that does not show a write of ours, how long the answer is believed over the list (which may have
+  /// come from a cache behind the write).
+  static constexpr Millis kListLagMax{1'500};
+
+  /// The watch has spoken. Returns true when what is known changed.
+  bool on_event(const SourceEvent<kube::ResourceSlice>& event, TimePoint now);
+  /// Our own create or update was answered with this object.
+  void on_stored(kube::ResourceSlice stored, TimePoint now);
+  /// Our own delete was answered, or the object turned out not to exist.
+  void on_deleted(const std::string& name, TimePoint now);
+
+  const ObservedSlices& slices() const { return slices_; }
+  bool listed() const { return listed_; }
+  /// When believing an unconfirmed answer ends; call settle() then.
+  std::optional<TimePoint> next_deadline() const;
+  bool settle(TimePoint now);
+
+ private:
+  struct Own {  // a write whose event the watch has not shown yet
+    int64_t version = 0;  // of the stored object; for a delete, of the object deleted
+    bool deleted = false;
+    std::optional<TimePoint> give_up;         // set by a relist that does not show it
+    std::optional<kube::ResourceSlice> list;  // what that relist showed instead; nullopt: nothing
+  };
+  bool put(const kube::ResourceSlice& slice);
+  bool erase(const std::string& name);
+
+  ObservedSlices slices_;
+  std::map<std::string, Own> own_;
+  bool listed_ = false;
+};
+
+}  // namespace sliced::publishers

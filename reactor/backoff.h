@@ -1,0 +1,39 @@
+#pragma once
+#include <functional>
+
+#include "reactor/base/time.h"
+
+namespace sliced::reactor {
+
+/// In [0, 1). Injected, so that tests know the outcome.
+using Random = std::function<double()>;
+/// A generator seeded by the system; copies share it. Loop thread only.
+Random system_random();
+
+/// As client-go's reflector waits (k8s.io/client-go/tools/cache: 0.8 s, factor 2, cap 30 s, jitter 1.0, reset 2 min).
+struct BackoffPolicy {
+  Millis initial{800};
+  double factor = 2.0;
+  Millis cap{30'000};         // before jitter, as in client-go
+  double jitter = 1.0;        // a wait is in [base, base * (1 + jitter))
+  Millis reset_after{120'000};  // without use
+};
+
+/// Growing waits. A value: copy it, keep one per key.
+class Backoff {
+ public:
+  explicit Backoff(Random random, BackoffPolicy policy = {});
+  /// The wait before the next attempt; grows with each call.
+  Millis next(TimePoint now);
+  void reset();
+  /// True when reset_after has passed since next(): forgetting this Backoff changes nothing.
+  bool stale(TimePoint now) const;
+
+ private:
+  BackoffPolicy policy_;
+  Random random_;
+  Millis base_{0};  // 0: no attempt failed yet
+  TimePoint last_use_{};
+};
+
+}  // namespace sliced::reactor

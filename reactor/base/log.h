@@ -1,0 +1,36 @@
+#pragma once
+// One line per decision that changed something, with why; nothing repeated in an idle hour.
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace sliced {
+
+enum class Level { kDebug, kInfo, kWarning, kError };
+
+/// A named value of a log line. Foreign bytes need no care here: every sink escapes.
+struct Field {
+  std::string_view key;  // lower_snake_case, stable: log lines are an interface
+  std::string value;
+  Field(std::string_view k, std::string_view v) : key(k), value(v) {}
+  Field(std::string_view k, const std::string& v) : key(k), value(v) {}
+  Field(std::string_view k, const char* v) : key(k), value(v) {}
+  Field(std::string_view k, int64_t v) : key(k), value(std::to_string(v)) {}
+  Field(std::string_view k, int v) : key(k), value(std::to_string(v)) {}
+  Field(std::string_view k, size_t v) : key(k), value(std::to_string(v)) {}
+};
+
+/// Where lines go. Called on the loop's thread only.
+class Log {
+ public:
+  virtual ~Log() = default;
+  virtual void line(Level level, std::string_view message, std::initializer_list<Field> fields) = 0;
+
+  void debug(std::string_view message, std::initializer_list<Field> fields = {}) { line(Level::kDebug, message, fields); }
+  void info(std::string_view message, std::initializer_list<Field> fields = {}) { line(Level::kInfo, message, fields); }
+  void warning(std::string_view message, std::initializer_list<Field> fields = {}) { line(Level::kWarning, message, fields); }
+  void error(std::string_view message, std::initializer_list<Field> fields = {}) { line(Level::kError, message, fields); }
+};
+
+}  // namespace sliced

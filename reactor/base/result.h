@@ -1,0 +1,77 @@
+#pragma once
+// Errors as values. A code exists only where some caller branches on it; the text reads outermost step first:
+// "policy eth-vfs: spec.configs[0]: ...".
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace sliced {
+
+enum class Errc {
+  kIo,        // the operating system or the network said no
+  kTimeout,   // a deadline passed
+  kCanceled,  // the owner went away
+  kNotFound,  // ENOENT, HTTP 404
+  kGone,      // HTTP 410: relist
+  kConflict,  // HTTP 409, failed precondition
+  kDenied,    // EACCES, HTTP 401 and 403
+  kInvalid,   // input that cannot be understood or is refused (HTTP 400, 422)
+  kTooLarge,  // a bound of ours was exceeded
+  kBusy,      // try later (HTTP 429, 5xx)
+};
+
+struct Error {
+  Errc code = Errc::kIo;
+  std::string what;
+
+  Error in(std::string_view step) && { return {code, std::string(step) + ": " + what}; }
+  bool operator==(const Error&) const = default;
+};
+
+struct Unit {
+  bool operator==(const Unit&) const = default;
+};
+
+/// A value or an Error. Reading the wrong side is a programmer's error and aborts, in release builds too.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  T& value() & { return *checked<0>(); }
+  const T& value() const& { return *std::as_const(*this).template checked<0>(); }
+  T&& value() && { return std::move(*checked<0>()); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return checked<0>(); }
+  const T* operator->() const { return checked<0>(); }
+
+  Error& error() { return *checked<1>(); }
+  const Error& error() const { return *checked<1>(); }
+
+  T value_or(T other) const& { return ok() ? value() : std::move(other); }
+
+ private:
+  template <size_t kIndex>
+  auto* checked() {
+    auto* held = std::get_if<kIndex>(&state_);
+    if (held == nullptr) std::abort();
+    return held;
+  }
+  template <size_t kIndex>
+  const auto* checked() const {
+    const auto* held = std::get_if<kIndex>(&state_);
+    if (held == nullptr) std::abort();
+    return held;
+  }
+  std::variant<T, Error> state_;
+};
+
+}  // namespace sliced

@@ -1,0 +1,158 @@
+#include "reactor/base/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <utility>
+
+namespace sliced {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v' || c == '\0'; }
+bool is_label_char(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+// Length of the UTF-8 sequence at the start of bytes, 0 when it is not valid (overlong, surrogate, cut).
+size_t utf8_length(std::string_view bytes) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || bytes.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (lead == 0xe0 && byte(1) < 0xa0) return 0;
+  if (lead == 0xed && byte(1) > 0x9f) return 0;
+  if (lead == 0xf0 && byte(1) < 0x90) return 0;
+  if (lead == 0xf4 && byte(1) > 0x8f) return 0;
+  return length;
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row.back();
+}
+
+template <class T>
+std::optional<T> parse_number(std::string_view text, int base) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string all;
+  for (const std::string& part : parts) {
+    if (&part != parts.data()) all += separator;
+    all += part;
+  }
+  return all;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+bool starts_with_digit(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
+
+bool is_dns_label(std::string_view text) {
+  if (text.empty() || text.size() > 63 || text.front() == '-' || text.back() == '-') return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return c == '-' || is_label_char(c); });
+}
+
+bool is_dns_subdomain(std::string_view text, size_t size_max) {
+  if (text.empty() || text.size() > size_max) return false;
+  const auto parts = split(text, '.');
+  return std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+    // A subdomain's parts may be longer than 63 bytes (Kubernetes checks only the whole).
+    return !part.empty() && part.front() != '-' && part.back() != '-' &&
+           std::all_of(part.begin(), part.end(), [](char c) { return c == '-' || is_label_char(c); });
+  });
+}
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t length = utf8_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string escaped(std::string_view bytes, size_t size_max) {
+  std::string out;
+  while (!bytes.empty()) {
+    if (out.size() >= size_max) return out += "...";
+    const unsigned char c = static_cast<unsigned char>(bytes[0]);
+    const size_t length = utf8_length(bytes);
+    // C1 controls (U+0080 to U+009F) steer terminals as C0 controls do.
+    const bool c1 = length == 2 && c == 0xc2 && static_cast<unsigned char>(bytes[1]) < 0xa0;
+    if (length == 0 || c < 0x20 || c == 0x7f || c == '"' || c == '\\' || c1) {
+      out += "\\x" + hex(c, 2);
+      bytes.remove_prefix(1);
+    } else {
+      out += bytes.substr(0, length);
+      bytes.remove_prefix(length);
+    }
+  }
+  return out;
+}
+
+std::string quoted(std::string_view bytes, size_t size_max) { return '"' + escaped(bytes, size_max) + '"'; }
+
+uint64_t stable_hash(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return hash;
+}
+
+std::string hex(uint64_t value, int digits) {
+  std::string out(static_cast<size_t>(digits), '0');
+  for (auto at = out.rbegin(); at != out.rend(); ++at, value >>= 4) *at = "0123456789abcdef"[value & 15];
+  return out;
+}
+
+std::optional<int64_t> parse_int(std::string_view text) { return parse_number<int64_t>(text, 10); }
+std::optional<uint64_t> parse_hex(std::string_view text) { return parse_number<uint64_t>(text, 16); }
+
+std::string nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
+  std::string_view best;
+  size_t best_distance = std::max<size_t>(word.size() / 3, 1) + 1;
+  for (const std::string_view candidate : candidates) {
+    const size_t distance = edit_distance(lower(word), lower(candidate));
+    if (distance < best_distance) best = candidate, best_distance = distance;
+  }
+  return std::string(best);
+}
+
+}  // namespace sliced

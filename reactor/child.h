@@ -1,0 +1,56 @@
+#pragma once
+// The only way to run another program.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reactor/base/result.h"
+#include "reactor/base/time.h"
+
+namespace sliced::reactor {
+
+class Loop;
+
+struct ChildSpec {
+  std::vector<std::string> argv;                // argv[0] is looked up in the child's PATH unless it contains '/'
+  std::optional<std::vector<std::string>> env;  // "NAME=value", complete; nullopt inherits ours
+  std::optional<std::string> input;             // bytes for its standard input; nullopt is /dev/null
+  Millis deadline{30'000};                      // then SIGTERM; 0 means none
+  Millis kill_after{2'000};                     // after SIGTERM, then SIGKILL
+  size_t output_bytes_max = 1 << 20;            // of standard output and standard error each; the rest is thrown away
+};
+
+struct ChildResult {
+  int exit_status = 0;  // meaningful when signal is 0
+  int signal = 0;       // the signal that ended it
+  bool timed_out = false;
+  bool truncated = false;  // more output than output_bytes_max
+  std::string out;
+  std::string err;
+  bool ok() const { return exit_status == 0 && signal == 0 && !timed_out; }
+};
+
+/// A running program in a process group of its own; signals go to the whole group.
+/// Ownership: dropping the Child kills the group with SIGKILL and reaps it; on_exit is then not called.
+/// Reentry:   on_exit is called once, never from within start(), and may destroy the Child.
+/// End:       on_exit waits for the exit and for the end of both outputs, but at most one second for the latter (a
+///            grandchild may keep them open; what is left of the group is killed then).
+class Child {
+ public:
+  using OnExit = std::function<void(ChildResult)>;
+  /// Errors: kNotFound, kDenied, kInvalid (empty argv, NUL in a string), kIo.
+  static Result<std::unique_ptr<Child>> start(Loop& loop, ChildSpec spec, OnExit on_exit);
+  ~Child();
+  Child(Child&&) = delete;
+
+  int pid() const;
+
+ private:
+  struct State;
+  explicit Child(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sliced::reactor

@@ -1,0 +1,60 @@
+#pragma once
+// What happens in directories (inotify(7)). libuv's own watcher does not ask for CLOSE_WRITE and hides overflow.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "reactor/base/result.h"
+
+namespace sliced::reactor {
+
+class Loop;
+class Poll;
+
+struct FileEvent {
+  enum class Kind {
+    kCreated,        // a directory, link or special file is there; a regular file will say kWritten when it is closed
+    kWritten,        // a file open for writing was closed
+    kMovedIn,        // renamed to `name` in this directory
+    kMovedOut,       // renamed away from `name`
+    kDeleted,        // `name` is gone
+    kDirectoryGone,  // the watched directory itself was deleted, renamed or unmounted: no longer watched; name is empty
+    kOverflow,       // events were lost: list everything again; directory and name are empty
+  };
+  Kind kind = Kind::kOverflow;
+  std::string directory;  // exactly as given to watch()
+  std::string name;       // one path component, any bytes but '/' and NUL
+  bool is_directory = false;
+  bool operator==(const FileEvent&) const = default;
+};
+
+/// Reentry: on_event may watch, unwatch, and destroy the Inotify that called it.
+/// Order:   as the kernel reports. An event for a directory that was unwatched meanwhile is not delivered.
+class Inotify {
+ public:
+  using OnEvent = std::function<void(const FileEvent&)>;
+  /// Errors: the system's limit of inotify instances (the text says which one).
+  static Result<std::unique_ptr<Inotify>> open(Loop& loop, OnEvent on_event);
+  ~Inotify();
+  Inotify(Inotify&&) = delete;
+
+  /// Not recursive. Watching a directory again is harmless. Two paths of one directory are one watch: the last wins.
+  /// Errors: kNotFound, kDenied, kInvalid (not a directory), kTooLarge (fs.inotify.max_user_watches).
+  Result<Unit> watch(const std::string& directory);
+  void unwatch(const std::string& directory);
+
+ private:
+  Inotify(int fd, OnEvent on_event);
+  static void read_events(const std::shared_ptr<Inotify*>& self);
+  void deliver(int wd, uint32_t mask, std::string name);
+
+  int fd_;
+  std::shared_ptr<OnEvent> on_event_;  // shared with the running call, which may destroy us
+  std::unique_ptr<Poll> poll_;
+  std::map<int, std::string> directories_;  // by watch descriptor
+  std::shared_ptr<Inotify*> alive_;         // read_events asks it whether a callback destroyed us
+};
+
+}  // namespace sliced::reactor

@@ -1,0 +1,252 @@
+#include "reactor/loop.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "reactor/handle.h"
+
+namespace sliced::reactor {
+namespace {
+
+constexpr Millis kReapWaitMax{500};
+
+template <class H>
+Handle<H> must_open(uv_loop_t* loop, int (*init)(uv_loop_t*, H*)) {
+  auto opened = Handle<H>::open([&](H* raw) { return init(loop, raw); });
+  return std::move(opened).value();  // these initialisers cannot fail
+}
+
+// Both kinds of waiting behind one face. Tasks with a delay sit in an ordered map under a single timer; tasks without
+// one run from an idle handle, which (unlike a timer of 0) lets the loop look at its descriptors between two rounds.
+class LoopScheduler final : public Scheduler {
+ public:
+  explicit LoopScheduler(uv_loop_t* loop)
+      : loop_(loop), timer_(must_open<uv_timer_t>(loop, uv_timer_init)), idle_(must_open<uv_idle_t>(loop, uv_idle_init)) {
+    timer_->data = idle_->data = this;
+  }
+
+  TimePoint now() const override { return TimePoint{Millis{uv_now(loop_)}}; }
+
+  Ticket after(Millis delay, Task task) override {
+    auto ticket = std::make_shared<Task>(std::move(task));
+    if (delay <= Millis{0}) {
+      next_turn_.push_back(ticket);
+      if (next_turn_.size() == 1) uv_idle_start(idle_.get(), &on_idle);
+      return ticket;
+    }
+    const TimePoint due = deadline(delay);
+    if (due_.size() >= sweep_at_) sweep();
+    due_.emplace(due, ticket);
+    if (due < armed_for_) arm();
+    return ticket;
+  }
+
+ private:
+  // Counted from the real time, since now() may be old after a long callback and the task must not come early.
+  static TimePoint deadline(Millis delay) {
+    constexpr uint64_t kNanosPerMilli = 1'000'000;
+    const TimePoint rounded_up{Millis{(uv_hrtime() + kNanosPerMilli - 1) / kNanosPerMilli}};
+    return delay > TimePoint::max() - rounded_up ? TimePoint::max() : rounded_up + delay;
+  }
+
+  void arm() {
+    while (!due_.empty() && due_.begin()->second.expired()) due_.erase(due_.begin());
+    armed_for_ = due_.empty() ? TimePoint::max() : due_.begin()->first;
+    if (due_.empty()) {
+      uv_timer_stop(timer_.get());
+      return;
+    }
+    const Millis wait = std::max(armed_for_ - now(), Millis{0});
+    uv_timer_start(timer_.get(), &on_timer, static_cast<uint64_t>(wait.count()), 0);
+  }
+
+  // Cancelled tasks would otherwise stay until they were due: a timeout of minutes re-armed on every line adds up.
+  void sweep() {
+    std::erase_if(due_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_at_ = std::max<size_t>(64, 2 * due_.size());
+  }
+
+  static void on_timer(uv_timer_t* raw) noexcept { static_cast<LoopScheduler*>(raw->data)->run_due(); }
+  static void on_idle(uv_idle_t* raw) noexcept { static_cast<LoopScheduler*>(raw->data)->run_next_turn(); }
+
+  void run_due() {
+    armed_for_ = TimePoint::max();
+    // A task scheduled from here on has a delay of at least 1 ms after the real time, so this ends.
+    const TimePoint turn = now();
+    while (!due_.empty() && due_.begin()->first <= turn) {
+      const auto entry = due_.extract(due_.begin());
+      if (const Ticket task = entry.mapped().lock()) (*task)();
+    }
+    arm();
+  }
+
+  void run_next_turn() {
+    const auto tasks = std::exchange(next_turn_, {});
+    for (const std::weak_ptr<Task>& waiting : tasks)
+      if (const Ticket task = waiting.lock()) (*task)();
+    if (next_turn_.empty()) uv_idle_stop(idle_.get());
+  }
+
+  uv_loop_t* loop_;
+  Handle<uv_timer_t> timer_;
+  Handle<uv_idle_t> idle_;
+  std::multimap<TimePoint, std::weak_ptr<Task>> due_;  // equal keys keep the order of insertion
+  std::vector<std::weak_ptr<Task>> next_turn_;
+  TimePoint armed_for_ = TimePoint::max();
+  size_t sweep_at_ = 64;
+};
+
+// Tasks from other threads.
+class Mailbox {
+ public:
+  explicit Mailbox(uv_loop_t* loop) : async_(open(loop)) { async_->data = this; }
+
+  void post(Task task) {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    uv_async_send(async_.get());
+  }
+
+ private:
+  static Handle<uv_async_t> open(uv_loop_t* loop) {
+    auto opened = Handle<uv_async_t>::open([&](uv_async_t* raw) { return uv_async_init(loop, raw, &on_async); });
+    if (opened) return std::move(opened).value();
+    std::fprintf(stderr, "cannot open the event loop: %s\n", opened.error().what.c_str());
+    std::abort();
+  }
+
+  static void on_async(uv_async_t* raw) noexcept {
+    auto* self = static_cast<Mailbox*>(raw->data);
+    std::vector<Task> tasks;
+    {
+      const std::lock_guard lock(self->mutex_);
+      tasks.swap(self->tasks_);
+    }
+    for (const Task& task : tasks) task();
+  }
+
+  std::mutex mutex_;
+  std::vector<Task> tasks_;
+  Handle<uv_async_t> async_;
+};
+
+// A process may be started without standard streams; the loop's descriptors must not take their numbers (libuv aborts
+// when it closes one of them, and what is printed would go into the loop).
+void occupy_standard_streams() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
+uv_loop_t* open_loop() {
+  occupy_standard_streams();
+  auto loop = std::make_unique<uv_loop_t>();
+  if (const int code = uv_loop_init(loop.get()); code != 0) {
+    std::fprintf(stderr, "cannot open the event loop: %s\n", uv_error(code).what.c_str());
+    std::abort();
+  }
+  return loop.release();
+}
+
+std::string describe(const uv_handle_t* handle) {
+  const char* type = uv_handle_type_name(uv_handle_get_type(handle));
+  std::string text = type == nullptr ? "handle" : type;
+  uv_os_fd_t fd = -1;
+  if (uv_fileno(handle, &fd) == 0) text += " (descriptor " + std::to_string(fd) + ")";
+  return text;
+}
+
+}  // namespace
+
+struct Loop::State {
+  explicit State(uv_loop_t* raw)
+      : loop(raw), scheduler(std::make_unique<LoopScheduler>(raw)), mailbox(std::make_unique<Mailbox>(raw)),
+        waker(must_open<uv_timer_t>(raw, uv_timer_init)) {
+    uv_walk(raw, [](uv_handle_t* handle, void* own) noexcept { static_cast<std::vector<uv_handle_t*>*>(own)->push_back(handle); },
+            &own_handles);
+  }
+
+  uv_loop_t* loop;
+  std::unique_ptr<LoopScheduler> scheduler;
+  std::unique_ptr<Mailbox> mailbox;
+  Handle<uv_timer_t> waker;  // bounds turn()
+  std::vector<uv_handle_t*> own_handles;
+  bool stop_asked = false;
+};
+
+Loop::Loop() {
+  std::signal(SIGPIPE, SIG_IGN);
+  state_ = std::make_unique<State>(open_loop());
+}
+
+Loop::~Loop() {
+  const std::vector<std::string> survivors = surviving_handles();
+  uv_loop_t* loop = state_->loop;
+  state_.reset();
+  uv_run(loop, UV_RUN_NOWAIT);
+  if (survivors.empty() && uv_loop_close(loop) == 0) {
+    delete loop;
+    return;
+  }
+  for (const std::string& handle : survivors) std::fprintf(stderr, "outlived the event loop: %s\n", handle.c_str());
+}
+
+void Loop::run() {
+  while (!state_->stop_asked) uv_run(state_->loop, UV_RUN_DEFAULT);
+  state_->stop_asked = false;
+}
+
+void Loop::stop() {
+  state_->stop_asked = true;
+  uv_stop(state_->loop);
+}
+
+void Loop::turn(Millis wait_max) {
+  if (wait_max <= Millis{0}) {
+    uv_run(state_->loop, UV_RUN_NOWAIT);
+    return;
+  }
+  uv_update_time(state_->loop);
+  uv_timer_start(state_->waker.get(), [](uv_timer_t*) noexcept {}, static_cast<uint64_t>(wait_max.count()), 0);
+  uv_run(state_->loop, UV_RUN_ONCE);
+  uv_timer_stop(state_->waker.get());
+}
+
+TimePoint Loop::now() const { return state_->scheduler->now(); }
+Scheduler& Loop::scheduler() { return *state_->scheduler; }
+void Loop::post(Task task) { state_->mailbox->post(std::move(task)); }
+uv_loop_s* Loop::raw() { return state_->loop; }
+
+std::vector<std::string> Loop::surviving_handles() {
+  struct Walk {
+    const std::vector<uv_handle_t*>& own;
+    std::vector<std::string> open{};
+    bool reaping = false;
+  };
+  const auto visit = [](uv_handle_t* handle, void* arg) noexcept {
+    auto* walk = static_cast<Walk*>(arg);
+    if (uv_is_closing(handle) || std::count(walk->own.begin(), walk->own.end(), handle) > 0) return;
+    const bool orphan = uv_handle_get_type(handle) == UV_PROCESS && handle->data == nullptr;  // see child.cpp
+    if (orphan) walk->reaping = true;
+    else walk->open.push_back(describe(handle));
+  };
+  const auto end = Clock::now() + kReapWaitMax;
+  for (;;) {
+    turn(Millis{0});
+    Walk walk{state_->own_handles};
+    uv_walk(state_->loop, visit, &walk);
+    if (!walk.reaping || Clock::now() >= end) return std::move(walk.open);
+    turn(Millis{10});
+  }
+}
+
+}  // namespace sliced::reactor

@@ -1,0 +1,50 @@
+#pragma once
+// The one event loop of the process. Everything that is not blocking work runs on its thread.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reactor/scheduler.h"
+
+struct uv_loop_s;
+
+namespace sliced::reactor {
+
+/// Ownership: outlives every handle, stream and timer made on it. Whatever is still open when it goes is a bug: its
+///            kind is printed to stderr and the loop's memory is given up rather than freed under its users.
+/// Threads:   all of it belongs to one thread, except post().
+/// Errors:    a process that cannot open a loop (no descriptors at start-up) says so and aborts.
+/// Signals:   SIGPIPE is ignored from construction on; writes to a peer that is gone are errors of that stream.
+class Loop {
+ public:
+  Loop();
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  /// Turns until stop(); does not end by itself when nothing is left to do. Not to be called from a callback.
+  void run();
+  /// Makes run() return after the present turn; before run() it makes the next run() return at once.
+  void stop();
+  /// One turn: waits at most wait_max for something to happen. For tests and for draining at exit.
+  void turn(Millis wait_max);
+
+  /// Monotonic, constant within one turn.
+  TimePoint now() const;
+  Scheduler& scheduler();
+
+  /// Any thread, while the loop lives: task runs on the loop's thread in one of the next turns, in order of posting.
+  void post(Task task);
+
+  /// Lets close callbacks run, waits (at most half a second) for killed children to be reaped, and names what is still
+  /// open, one entry a handle. Empty is good.
+  std::vector<std::string> surviving_handles();
+
+  uv_loop_s* raw();  // for reactor/ only
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sliced::reactor

@@ -1,0 +1,182 @@
+#include "reactor/net/tls_stream.h"
+
+#include <utility>
+
+namespace sliced::reactor::net {
+namespace {
+
+class TlsStream final : public ByteStream {
+ public:
+  TlsStream(Scheduler& scheduler, std::unique_ptr<ByteStream> inner, std::unique_ptr<TlsSession> session)
+      : scheduler_(scheduler), inner_(std::move(inner)), session_(std::move(session)),
+        events_(std::make_shared<StreamEvents>()), alive_(std::make_shared<bool>(true)) {}
+  ~TlsStream() override { *alive_ = false; }
+
+  void receive(StreamEvents events) override {
+    events_ = std::make_shared<StreamEvents>(std::move(events));
+    if (std::exchange(receiving_, true)) return;
+    inner_->receive({.on_data = [this](std::string_view bytes) { on_bytes(bytes); },
+                     .on_end = [this] { on_inner_end(); },
+                     .on_error = [this](Error error) { fail(std::move(error)); }});
+    resume();
+  }
+
+  void write(std::string bytes) override {
+    if (closed_ || dead_ || failure_) return;
+    const auto written = session_->write(bytes);
+    flush();
+    if (!written) fail_later(written.error());
+  }
+
+  size_t unsent_bytes() const override { return inner_->unsent_bytes(); }
+
+  void close() override {
+    if (std::exchange(closed_, true) || dead_) return;
+    const auto closed = session_->close();
+    flush();
+    if (!closed) return fail_later(closed.error());
+    inner_->close();
+  }
+
+  void pause() override {
+    paused_ = true;
+    inner_->pause();
+  }
+
+  void resume() override {
+    paused_ = false;
+    if (!receiving_) return;
+    inner_->resume();
+    // What was decrypted while nobody listened.
+    delivery_ = scheduler_.after(Millis{0}, [this] { deliver(); });
+  }
+
+ private:
+  void flush() {
+    std::string outgoing = session_->take_outgoing();
+    if (!outgoing.empty()) inner_->write(std::move(outgoing));
+  }
+
+  void on_bytes(std::string_view bytes) {
+    if (dead_) return;
+    const auto fed = session_->feed(bytes);
+    flush();
+    const auto alive = alive_;
+    deliver();
+    if (*alive && !fed) fail(fed.error());
+  }
+
+  void deliver() {
+    if (paused_ || dead_) return;
+    const auto alive = alive_;
+    if (const std::string plain = session_->take_plain(); !plain.empty()) {
+      const auto events = events_;
+      if (events->on_data) events->on_data(plain);
+      if (!*alive || paused_ || dead_) return;
+    }
+    if (session_->peer_closed()) end();
+  }
+
+  void on_inner_end() {
+    if (dead_) return;
+    if (auto ended = session_->end(); !ended) return fail(std::move(ended.error()));
+    end();
+  }
+
+  void end() {
+    if (std::exchange(ended_, true)) return;
+    const auto events = events_;
+    if (events->on_end) events->on_end();  // last statement
+  }
+
+  void fail_later(Error error) {
+    if (dead_ || failure_) return;
+    failure_ = scheduler_.after(Millis{0}, [this, error] { fail(error); });
+  }
+
+  void fail(Error error) {
+    if (std::exchange(dead_, true)) return;
+    inner_->pause();
+    const auto events = events_;
+    if (events->on_error) events->on_error(std::move(error));  // last statement
+  }
+
+  Scheduler& scheduler_;
+  std::unique_ptr<ByteStream> inner_;
+  std::unique_ptr<TlsSession> session_;
+  std::shared_ptr<StreamEvents> events_;
+  std::shared_ptr<bool> alive_;
+  Ticket delivery_;
+  Ticket failure_;
+  bool receiving_ = false;
+  bool paused_ = false;
+  bool ended_ = false;
+  bool closed_ = false;
+  bool dead_ = false;
+};
+
+class TlsConnect final : public Connecting {
+ public:
+  TlsConnect(Scheduler& scheduler, std::unique_ptr<ByteStream> inner, std::shared_ptr<const TlsContext> context,
+             std::string server_name, Millis deadline, OnConnected on_connected)
+      : scheduler_(scheduler), inner_(std::move(inner)), server_name_(std::move(server_name)),
+        on_connected_(std::move(on_connected)) {
+    step_ = scheduler_.after(Millis{0}, [this, context = std::move(context)] { begin(context); });
+    deadline_ = scheduler_.after(deadline, [this, deadline] {
+      finish(Error{Errc::kTimeout, "no answer within " + std::to_string(deadline.count()) + " ms"});
+    });
+  }
+
+ private:
+  void begin(std::shared_ptr<const TlsContext> context) {
+    auto session = TlsSession::open(std::move(context), server_name_);
+    if (!session) return finish(std::move(session.error()));
+    session_ = std::move(session).value();
+    inner_->receive({.on_data = [this](std::string_view bytes) { on_bytes(bytes); },
+                     .on_end = [this] { finish(Error{Errc::kIo, "the peer closed the connection"}); },
+                     .on_error = [this](Error error) { finish(std::move(error)); }});
+    inner_->write(session_->take_outgoing());
+  }
+
+  void on_bytes(std::string_view bytes) {
+    const auto fed = session_->feed(bytes);
+    inner_->write(session_->take_outgoing());  // an alert, too
+    if (!fed) return finish(fed.error());
+    if (!session_->established()) return;
+    inner_->pause();  // until somebody receives
+    std::unique_ptr<ByteStream> stream =
+        std::make_unique<TlsStream>(scheduler_, std::move(inner_), std::move(session_));
+    finish(std::move(stream));
+  }
+
+  void finish(Result<std::unique_ptr<ByteStream>> outcome) {
+    if (!on_connected_) return;  // told already
+    step_.reset();
+    deadline_.reset();
+    if (!outcome) {
+      inner_->pause();
+      outcome = std::move(outcome.error()).in("TLS handshake with " + server_name_);
+    }
+    const OnConnected call = std::exchange(on_connected_, nullptr);
+    call(std::move(outcome));  // last statement: *this may be gone
+  }
+
+  Scheduler& scheduler_;
+  std::unique_ptr<ByteStream> inner_;
+  const std::string server_name_;
+  OnConnected on_connected_;
+  std::unique_ptr<TlsSession> session_;
+  Ticket step_;
+  Ticket deadline_;
+};
+
+}  // namespace
+
+std::unique_ptr<Connecting> connect_tls(Scheduler& scheduler, std::unique_ptr<ByteStream> inner,
+                                        std::shared_ptr<const TlsContext> context, std::string server_name,
+                                        Millis deadline, OnConnected on_connected) {
+  return std::make_unique<TlsConnect>(scheduler, std::move(inner), std::move(context), std::move(server_name), deadline,
+                                      std::move(on_connected));
+}
+
+}  // namespace sliced::reactor::net

@@ -1,0 +1,40 @@
+#pragma once
+// Private to reactor/net: addresses and descriptors of unix sockets (unix(7)).
+#include <sys/un.h>
+
+#include <string>
+
+#include "reactor/base/result.h"
+
+namespace sliced::reactor::net {
+
+struct UnixAddress {
+  sockaddr_un raw{};
+  unsigned size = 0;
+};
+
+/// A path, or an abstract name after a NUL. Errors: kInvalid (empty, longer than 107 bytes, NUL inside a path).
+Result<UnixAddress> unix_address(const std::string& path);
+
+/// The path as text: an abstract name is shown with '@'.
+std::string unix_text(const std::string& path);
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const { return fd_; }
+  int release();
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// A non-blocking, close-on-exec stream socket; not open when the system refuses (errno).
+Descriptor unix_socket();
+
+}  // namespace sliced::reactor::net

@@ -1,0 +1,114 @@
+#include "reactor/net/uv_stream.h"
+
+#include <utility>
+
+namespace sliced::reactor::net {
+namespace {
+
+constexpr size_t kReadBytes = 64 * 1024;
+// A peer that refuses what we write may have said why before it closed: reading gets this long to find it.
+constexpr Millis kLastWords{20};
+
+// libuv asks for space, reads and delivers without a turn in between: one buffer serves all streams of the thread.
+uv_buf_t read_space() noexcept {
+  static thread_local const auto space = std::make_unique<char[]>(kReadBytes);
+  return uv_buf_init(space.get(), kReadBytes);
+}
+
+}  // namespace
+
+struct UvStream::WriteRequest {
+  uv_write_t request{};
+  std::string bytes;
+  std::weak_ptr<UvStream*> stream;
+};
+
+UvStream::UvStream(Scheduler& scheduler, AnyHandle handle, std::string name)
+    : scheduler_(scheduler), handle_(std::move(handle)), name_(std::move(name)),
+      events_(std::make_shared<StreamEvents>()), alive_(std::make_shared<UvStream*>(this)) {
+  raw()->data = this;
+}
+
+UvStream::~UvStream() = default;
+
+uv_stream_t* UvStream::raw() const {
+  return std::visit([](const auto& handle) { return reinterpret_cast<uv_stream_t*>(handle.get()); }, handle_);
+}
+
+void UvStream::receive(StreamEvents events) {
+  events_ = std::make_shared<StreamEvents>(std::move(events));
+  read();
+}
+
+void UvStream::pause() {
+  paused_ = true;
+  uv_read_stop(raw());
+}
+
+void UvStream::resume() {
+  paused_ = false;
+  read();
+}
+
+void UvStream::read() {
+  if (paused_ || ended_ || dead_) return;
+  const int code = uv_read_start(
+      raw(), [](uv_handle_t*, size_t, uv_buf_t* buffer) noexcept { *buffer = read_space(); }, &on_read);
+  if (code != 0 && code != UV_EALREADY) fail_later(code);
+}
+
+void UvStream::on_read(uv_stream_t* stream, ssize_t size, const uv_buf_t* buffer) noexcept {
+  auto* self = static_cast<UvStream*>(stream->data);
+  if (size == 0) return;  // EAGAIN
+  const std::shared_ptr<StreamEvents> events = self->events_;
+  if (size > 0) {
+    if (events->on_data) events->on_data({buffer->base, static_cast<size_t>(size)});
+  } else if (size == UV_EOF) {
+    self->ended_ = true;
+    uv_read_stop(stream);
+    if (events->on_end) events->on_end();
+  } else {
+    self->fail(static_cast<int>(size));
+  }
+}
+
+void UvStream::write(std::string bytes) {
+  if (closed_ || dead_ || failure_ || bytes.empty()) return;
+  auto request = std::make_unique<WriteRequest>();
+  request->bytes = std::move(bytes);
+  request->stream = alive_;
+  const uv_buf_t buffer = uv_buf_init(request->bytes.data(), static_cast<unsigned>(request->bytes.size()));
+  if (const int code = uv_write(&request->request, raw(), &buffer, 1, &on_written); code != 0) fail_later(code);
+  else request.release();
+}
+
+void UvStream::on_written(uv_write_t* done, int status) noexcept {
+  const std::unique_ptr<WriteRequest> request(reinterpret_cast<WriteRequest*>(done));
+  const auto stream = request->stream.lock();
+  if (stream && status != 0) (*stream)->fail_later(status, kLastWords);
+}
+
+size_t UvStream::unsent_bytes() const { return uv_stream_get_write_queue_size(raw()); }
+
+void UvStream::close() {
+  if (std::exchange(closed_, true) || dead_) return;
+  auto* request = new uv_shutdown_t{};
+  // A peer that is gone already needs no end from us: the outcome is not looked at.
+  const int code = uv_shutdown(request, raw(), [](uv_shutdown_t* done, int) noexcept { delete done; });
+  if (code != 0) delete request;
+}
+
+void UvStream::fail_later(int code, Millis delay) {
+  if (dead_ || failure_) return;
+  failure_ = scheduler_.after(delay, [this, code] { fail(code); });
+}
+
+void UvStream::fail(int code) {
+  if (std::exchange(dead_, true)) return;
+  uv_read_stop(raw());
+  const std::shared_ptr<StreamEvents> events = events_;
+  Error error = uv_error(code).in(name_);
+  if (events->on_error) events->on_error(std::move(error));  // last statement: the stream may be gone
+}
+
+}  // namespace sliced::reactor::net

@@ -1,0 +1,50 @@
+#pragma once
+// Private to reactor/net: a connected libuv stream (TCP or pipe) as a ByteStream.
+#include <uv.h>
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "reactor/handle.h"
+#include "reactor/net/stream.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::reactor::net {
+
+class UvStream final : public ByteStream {
+ public:
+  using AnyHandle = std::variant<Handle<uv_tcp_t>, Handle<uv_pipe_t>>;
+  /// name: the peer, for error texts.
+  UvStream(Scheduler& scheduler, AnyHandle handle, std::string name);
+  ~UvStream() override;
+
+  void receive(StreamEvents events) override;
+  void write(std::string bytes) override;
+  size_t unsent_bytes() const override;
+  void close() override;
+  void pause() override;
+  void resume() override;
+
+ private:
+  struct WriteRequest;
+  static void on_read(uv_stream_t* raw, ssize_t size, const uv_buf_t* buffer) noexcept;
+  static void on_written(uv_write_t* done, int status) noexcept;
+  uv_stream_t* raw() const;
+  void read();
+  void fail_later(int code, Millis delay = Millis{0});
+  void fail(int code);
+
+  Scheduler& scheduler_;
+  AnyHandle handle_;
+  std::string name_;
+  std::shared_ptr<StreamEvents> events_;  // shared with the running call, which may replace them or destroy us
+  std::shared_ptr<UvStream*> alive_;      // write requests outlive us and ask it
+  Ticket failure_;
+  bool paused_ = false;
+  bool ended_ = false;   // the peer's half
+  bool closed_ = false;  // our half
+  bool dead_ = false;
+};
+
+}  // namespace sliced::reactor::net

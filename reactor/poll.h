@@ -1,0 +1,44 @@
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "reactor/handle.h"
+
+struct uv_poll_s;
+
+namespace sliced::reactor {
+
+class Loop;
+
+/// Readiness of a file descriptor (level-triggered). The descriptor stays the caller's: it must stay open while the
+/// Poll lives and may be closed as soon as the Poll is gone. It is set to non-blocking. One Poll per descriptor.
+/// Reentry: the callback may change the interest, or destroy the Poll that called it.
+class Poll {
+ public:
+  /// `failed`: the descriptor has an error pending (a netlink socket after an overflow, a reset connection). Read from
+  /// it to learn and clear the error; whoever cannot must drop the Poll, or will be called again each turn.
+  struct Ready {
+    bool readable = false;
+    bool writable = false;
+    bool hung_up = false;
+    bool failed = false;
+  };
+  using OnReady = std::function<void(Ready)>;
+
+  /// Watches for nothing until interest() is called. Errors: the descriptor cannot be polled (a regular file).
+  static Result<std::unique_ptr<Poll>> open(Loop& loop, int fd, OnReady on_ready);
+  ~Poll();
+  Poll(Poll&&) = delete;
+
+  void interest(bool readable, bool writable);
+
+ private:
+  Poll(Handle<uv_poll_s> handle, OnReady on_ready);
+  void start();
+  static void on_poll(uv_poll_s* raw, int status, int events) noexcept;
+  Handle<uv_poll_s> handle_;
+  std::shared_ptr<OnReady> on_ready_;  // shared with the running call, which may destroy the Poll
+  int events_ = 0;
+};
+
+}  // namespace sliced::reactor

@@ -1,0 +1,24 @@
+#pragma once
+// Time as a port. The loop implements it (reactor/loop.h); tests and the simulation step a fake one.
+#include <functional>
+#include <memory>
+
+#include "reactor/base/time.h"
+
+namespace sliced::reactor {
+
+using Task = std::function<void()>;
+/// Owns a pending task: dropping or resetting it cancels.
+using Ticket = std::shared_ptr<Task>;
+
+/// Units:   monotonic milliseconds; now() is constant within one loop turn.
+/// Reentry: a task may schedule, cancel, and drop its own ticket.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  virtual TimePoint now() const = 0;
+  /// Runs task once, not before delay has passed, on the loop's thread. A delay of 0 means "next turn".
+  [[nodiscard]] virtual Ticket after(Millis delay, Task task) = 0;
+};
+
+}  // namespace sliced::reactor

@@ -1,0 +1,292 @@
+#include "reactor/thread_executor.h"
+
+#include <pthread.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <list>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "reactor/handle.h"
+#include "reactor/loop.h"
+
+namespace sliced::reactor {
+namespace {
+
+constexpr size_t kStackBytes = 512 * 1024;
+using JobId = uint64_t;
+
+}  // namespace
+
+// What workers and the loop share. A worker holds a reference, so that one that hangs may outlive everything else.
+struct ThreadExecutor::Shared {
+  struct Running {
+    TimePoint started;
+    Millis deadline;
+    bool lost = false;
+  };
+  struct Waiting {
+    JobId id;
+    Work work;
+    Millis deadline;
+  };
+
+  std::mutex mutex;
+  std::condition_variable work_came;
+  std::deque<Waiting> waiting;
+  std::map<JobId, Running> running;
+  std::vector<JobId> finished;     // not yet told to the loop
+  size_t workers = 0;              // without the lost ones
+  bool closed = false;             // the executor is gone: async is not to be touched
+  uv_async_t* async = nullptr;
+
+  static TimePoint clock() { return std::chrono::time_point_cast<Millis>(Clock::now()); }
+  static void* work_on(void* reference) noexcept;
+  bool take(std::unique_lock<std::mutex>& lock, Waiting& job);
+  bool put_back(JobId id);
+  std::deque<Waiting> withdraw(JobId id);
+  size_t lost() const {
+    return static_cast<size_t>(std::count_if(running.begin(), running.end(), [](const auto& job) { return job.second.lost; }));
+  }
+};
+
+void* ThreadExecutor::Shared::work_on(void* reference) noexcept {
+  const std::unique_ptr<std::shared_ptr<Shared>> owned(static_cast<std::shared_ptr<Shared>*>(reference));
+  Shared& shared = **owned;
+  for (;;) {
+    Waiting job;
+    {
+      std::unique_lock lock(shared.mutex);
+      if (!shared.take(lock, job)) return nullptr;
+    }
+    job.work();
+    job.work = nullptr;  // what it captured goes before the loop hears of the end
+    const std::lock_guard lock(shared.mutex);
+    if (!shared.put_back(job.id)) return nullptr;
+  }
+}
+
+bool ThreadExecutor::Shared::take(std::unique_lock<std::mutex>& lock, Waiting& job) {
+  work_came.wait(lock, [this] { return closed || !waiting.empty(); });
+  if (closed) return false;
+  job = std::move(waiting.front());
+  waiting.pop_front();
+  running[job.id] = {.started = clock(), .deadline = job.deadline};
+  return true;
+}
+
+// False when the worker has been replaced meanwhile, or the executor is gone.
+bool ThreadExecutor::Shared::put_back(JobId id) {
+  const bool lost = running.at(id).lost;
+  running.erase(id);
+  if (closed || lost) return false;
+  finished.push_back(id);
+  uv_async_send(async);
+  return true;
+}
+
+// A job that no worker has taken up yet, or nothing. Returned, so that its captures go outside the lock.
+std::deque<ThreadExecutor::Shared::Waiting> ThreadExecutor::Shared::withdraw(JobId id) {
+  std::deque<Waiting> withdrawn;
+  const std::lock_guard lock(mutex);
+  const auto at = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& job) { return job.id == id; });
+  if (at == waiting.end()) return withdrawn;
+  withdrawn.push_back(std::move(*at));
+  waiting.erase(at);
+  return withdrawn;
+}
+
+// The loop's half: who waits for what, and the watch over deadlines.
+class ThreadExecutor::Loopside {
+ public:
+  Loopside(Loop& loop, Limits limits) : loop_(loop), limits_(limits), async_(open_async(loop)) {
+    async_->data = this;
+    shared_->async = async_.get();
+  }
+  ~Loopside();
+
+  std::unique_ptr<Job> run(Work work, Millis deadline, Done on_done);
+  const std::shared_ptr<Shared>& shared() const { return shared_; }
+
+ private:
+  // Knows the executor weakly: a Job may be dropped after it.
+  struct Ownership final : Job {
+    std::weak_ptr<std::map<JobId, Done>> all;
+    std::shared_ptr<Shared> shared;
+    JobId id = 0;
+    ~Ownership() override {
+      const auto alive = all.lock();
+      if (!alive || alive->extract(id).empty()) return;
+      const auto never_run = shared->withdraw(id);
+    }
+  };
+
+  static Handle<uv_async_t> open_async(Loop& loop);
+  static void on_async(uv_async_t* raw) noexcept;
+  void collect();
+  void watch(TimePoint when);
+  void look_at_deadlines();
+  void staff();
+  bool start_worker();
+  void refuse(std::deque<Shared::Waiting> jobs);
+  void complete(const std::vector<JobId>& jobs, bool finished);
+
+  Loop& loop_;
+  const Limits limits_;
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  std::shared_ptr<std::map<JobId, Done>> done_ = std::make_shared<std::map<JobId, Done>>();  // also: still alive
+  Handle<uv_async_t> async_;
+  Ticket watch_;
+  std::deque<Shared::Waiting> refused_;  // until the next turn tells
+  Ticket refusal_;
+  TimePoint watch_for_ = TimePoint::max();
+  JobId last_id_ = 0;
+};
+
+Handle<uv_async_t> ThreadExecutor::Loopside::open_async(Loop& loop) {
+  // The loop has its own async handle, so the shared descriptor exists and this cannot fail.
+  return Handle<uv_async_t>::open([&](uv_async_t* raw) { return uv_async_init(loop.raw(), raw, &on_async); }).value();
+}
+
+ThreadExecutor::Loopside::~Loopside() {
+  std::deque<Shared::Waiting> never_run;  // destroyed outside the lock
+  const std::lock_guard lock(shared_->mutex);
+  shared_->closed = true;
+  never_run.swap(shared_->waiting);
+  shared_->work_came.notify_all();
+}
+
+std::unique_ptr<Job> ThreadExecutor::Loopside::run(Work work, Millis deadline, Done on_done) {
+  const JobId id = ++last_id_;
+  auto job = std::make_unique<Ownership>();
+  job->all = done_;
+  job->shared = shared_;
+  job->id = id;
+  done_->emplace(id, std::move(on_done));
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->waiting.push_back({id, std::move(work), deadline});
+    shared_->work_came.notify_one();
+  }
+  staff();
+  if (deadline > Millis{0}) watch(loop_.now() + deadline);
+  return job;
+}
+
+void ThreadExecutor::Loopside::on_async(uv_async_t* raw) noexcept { static_cast<Loopside*>(raw->data)->collect(); }
+
+void ThreadExecutor::Loopside::collect() {
+  std::vector<JobId> finished;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    finished.swap(shared_->finished);
+  }
+  complete(finished, true);  // last statement: an on_done may destroy the executor
+}
+
+void ThreadExecutor::Loopside::complete(const std::vector<JobId>& jobs, bool finished) {
+  const std::weak_ptr<std::map<JobId, Done>> alive = done_;
+  for (const JobId id : jobs) {
+    const auto all = alive.lock();
+    if (!all) return;
+    const auto waiting = all->extract(id);
+    if (waiting) waiting.mapped()(finished);
+  }
+}
+
+void ThreadExecutor::Loopside::watch(TimePoint when) {
+  if (when >= watch_for_) return;
+  watch_for_ = when;
+  watch_ = loop_.scheduler().after(std::max(when - loop_.now(), Millis{0}), [this] { look_at_deadlines(); });
+}
+
+void ThreadExecutor::Loopside::look_at_deadlines() {
+  watch_for_ = TimePoint::max();
+  const TimePoint now = Shared::clock();
+  TimePoint next = TimePoint::max();
+  std::vector<JobId> late;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    for (auto& [id, job] : shared_->running) {
+      if (job.lost || job.deadline <= Millis{0}) continue;
+      if (job.started + job.deadline <= now) {
+        job.lost = true;
+        --shared_->workers;
+        late.push_back(id);
+      } else {
+        next = std::min(next, job.started + job.deadline);
+      }
+    }
+    for (const auto& job : shared_->waiting)
+      if (job.deadline > Millis{0}) next = std::min(next, now + job.deadline);
+  }
+  staff();
+  if (next != TimePoint::max()) watch(loop_.now() + std::max(next - now, Millis{1}));
+  complete(late, false);  // last statement: an on_done may destroy the executor
+}
+
+// Starts workers for what waits, or refuses it when too many are lost.
+void ThreadExecutor::Loopside::staff() {
+  const std::lock_guard lock(shared_->mutex);
+  const size_t lost = shared_->lost();
+  const size_t busy = shared_->running.size() - lost;
+  if (lost < limits_.lost_max)
+    while (shared_->workers < limits_.workers && shared_->workers - busy < shared_->waiting.size())
+      if (!start_worker()) break;
+  const bool hopeless = lost >= limits_.lost_max || shared_->workers == 0;
+  if (hopeless && !shared_->waiting.empty()) refuse(std::exchange(shared_->waiting, {}));
+}
+
+void ThreadExecutor::Loopside::refuse(std::deque<Shared::Waiting> jobs) {
+  for (auto& job : jobs) refused_.push_back(std::move(job));
+  refusal_ = loop_.scheduler().after(Millis{0}, [this] {
+    std::vector<JobId> ids;
+    for (const auto& job : std::exchange(refused_, {})) ids.push_back(job.id);
+    complete(ids, false);  // last statement: an on_done may destroy the executor
+  });
+}
+
+bool ThreadExecutor::Loopside::start_worker() {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  // Signals are the loop's: a worker starts with all of them blocked.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  auto reference = std::make_unique<std::shared_ptr<Shared>>(shared_);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, &Shared::work_on, reference.get()) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (!started) return false;
+  reference.release();
+  ++shared_->workers;
+  return true;
+}
+
+ThreadExecutor::ThreadExecutor(Loop& loop, Limits limits) : loopside_(std::make_unique<Loopside>(loop, limits)) {}
+ThreadExecutor::~ThreadExecutor() = default;
+
+std::unique_ptr<Job> ThreadExecutor::run(Work work, Millis deadline, Done on_done) {
+  return loopside_->run(std::move(work), deadline, std::move(on_done));
+}
+
+size_t ThreadExecutor::lost() const {
+  const std::lock_guard lock(loopside_->shared()->mutex);
+  return loopside_->shared()->lost();
+}
+
+bool ThreadExecutor::busy() const {
+  const std::lock_guard lock(loopside_->shared()->mutex);
+  return !loopside_->shared()->waiting.empty() || !loopside_->shared()->running.empty();
+}
+
+}  // namespace sliced::reactor

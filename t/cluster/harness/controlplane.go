@@ -1,0 +1,353 @@
+// Package harness runs a real Kubernetes control plane, a fabricated host and the daemon under test, and keeps the two
+// records that tests judge by: the API server's audit log and the history of what a consumer of slices saw.
+package harness
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	api "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Options choose what beside etcd and one API server is started, and how old the server pretends to be.
+type Options struct {
+	Scheduler         bool
+	ControllerManager bool
+	SecondServer      bool     // a second API server on the same etcd, for what must go on while the first is down
+	Flags             []string // for the API server: --emulated-version, --feature-gates
+	NoCRDs            bool
+}
+
+// Plane is one control plane. Test code uses Server (or Second), the daemon always talks to Server.
+type Plane struct {
+	Server *APIServer
+	Second *APIServer // nil without Options.SecondServer
+	dir    string
+	cred   *credentials
+	etcd   *Process
+	etcdAt string
+	others []*Process
+	users  []User
+	next   atomic.Int64 // users handed out
+}
+
+const daemonUsers = 100
+
+// DaemonGroup is the group of all the daemon's users; NewPlane grants it what every instance needs.
+const DaemonGroup = "sliced"
+
+var (
+	adminUser     = newUser("test-admin", "system:masters")
+	schedulerUser = newUser("system:kube-scheduler", "")
+	managerUser   = newUser("system:kube-controller-manager", "system:masters")
+)
+
+// Path finds a file of the repository: relative to t/cluster, wherever the test was started from.
+func Path(relative string) string {
+	_, self, _, ok := runtime.Caller(0)
+	if !ok || !filepath.IsAbs(self) { // built with -trimpath: tests run in their package's directory
+		return relative
+	}
+	return filepath.Join(filepath.Dir(self), "..", relative)
+}
+
+func binary(env, fallback string) string {
+	path := os.Getenv(env)
+	if path == "" {
+		path = Path(fallback)
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	return absolute
+}
+
+// NewPlane starts a control plane of the test's own and stops it with the test.
+func NewPlane(t testing.TB, o Options) *Plane {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sliced-cluster-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := StartPlane(dir, o)
+	if err != nil {
+		t.Fatalf("control plane: %v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() && os.Getenv("SLICED_KEEP") != "" {
+			t.Logf("control plane files are kept in %s", dir)
+			plane.stop()
+			return
+		}
+		plane.Stop()
+	})
+	return plane
+}
+
+// StartPlane starts everything and returns when pods can be scheduled.
+func StartPlane(dir string, o Options) (*Plane, error) {
+	program := binary("SLICED_CONTROLPLANE", "../../build/controlplane")
+	if _, err := os.Stat(program); err != nil {
+		return nil, fmt.Errorf("%w: build it as t/cluster/README.md says", err)
+	}
+	cred, err := newCredentials(dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plane{dir: dir, cred: cred}
+	if err := p.start(program, o); err != nil {
+		p.stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Plane) start(program string, o Options) error {
+	p.users = make([]User, daemonUsers)
+	tokens := adminUser.tokenFileLine() + schedulerUser.tokenFileLine() + managerUser.tokenFileLine()
+	for i := range p.users {
+		p.users[i] = newUser(fmt.Sprintf("sliced-%02d", i), DaemonGroup)
+		tokens += p.users[i].tokenFileLine()
+	}
+	for name, text := range map[string]string{"tokens.csv": tokens, "audit.yaml": auditPolicy} {
+		if err := os.WriteFile(p.file(name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := p.startEtcd(program); err != nil {
+		return err
+	}
+	var err error
+	if p.Server, err = p.newServer(program, "apiserver", o.Flags); err != nil {
+		return err
+	}
+	if err := p.Server.Start(); err != nil {
+		return err
+	}
+	if o.SecondServer {
+		if p.Second, err = p.newServer(program, "apiserver2", o.Flags); err != nil {
+			return err
+		}
+		if err := p.Second.Start(); err != nil {
+			return err
+		}
+	}
+	if o.Scheduler {
+		if err := p.startOther(program, "scheduler", schedulerUser); err != nil {
+			return err
+		}
+	}
+	if o.ControllerManager {
+		err := p.startOther(program, "controller-manager", managerUser,
+			"--controllers=resourceclaim-controller,garbage-collector-controller,namespace-controller,"+
+				"serviceaccount-controller,pod-garbage-collector-controller")
+		if err != nil {
+			return err
+		}
+	}
+	return p.furnish(!o.NoCRDs)
+}
+
+func (p *Plane) file(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *Plane) startEtcd(program string) error {
+	client, err := freePort()
+	if err != nil {
+		return err
+	}
+	peer, err := freePort()
+	if err != nil {
+		return err
+	}
+	p.etcdAt = fmt.Sprintf("http://127.0.0.1:%d", client)
+	peerURL := fmt.Sprintf("http://127.0.0.1:%d", peer)
+	p.etcd, err = StartProcess("etcd", p.file("etcd.log"), program, "etcd", "--data-dir="+p.file("etcd"), "--unsafe-no-fsync",
+		"--listen-client-urls="+p.etcdAt, "--advertise-client-urls="+p.etcdAt, "--listen-peer-urls="+peerURL,
+		"--initial-advertise-peer-urls="+peerURL, "--initial-cluster=default="+peerURL, "--log-level=warn")
+	return err
+}
+
+func (p *Plane) startOther(program, name string, u User, extra ...string) error {
+	config := p.file(name + ".kubeconfig")
+	if err := p.cred.kubeconfig(config, p.Server.URL, &api.AuthInfo{Token: u.Token}); err != nil {
+		return err
+	}
+	args := append([]string{name, "--kubeconfig=" + config, "--leader-elect=false", "--secure-port=0"}, extra...)
+	process, err := StartProcess(name, p.file(name+".log"), program, args...)
+	if err == nil {
+		p.others = append(p.others, process)
+	}
+	return err
+}
+
+// Compact makes etcd forget all history before now: a watch from an older resourceVersion then ends in 410.
+func (p *Plane) Compact(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{p.etcdAt}, DialTimeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	now, err := client.Get(ctx, "any", clientv3.WithCountOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Stop ends all processes and removes the files.
+func (p *Plane) Stop() {
+	p.stop()
+	os.RemoveAll(p.dir)
+}
+
+func (p *Plane) stop() {
+	all := append([]*Process{}, p.others...)
+	for _, s := range []*APIServer{p.Server, p.Second} {
+		if s != nil && s.process != nil {
+			all = append(all, s.process)
+		}
+	}
+	if p.etcd != nil {
+		all = append(all, p.etcd)
+	}
+	for _, process := range all {
+		process.Kill()
+	}
+}
+
+// NewUser hands out a user that nobody else of this plane has, so that its requests can be counted.
+func (p *Plane) NewUser() User { return p.users[p.next.Add(1)-1] }
+
+// ServiceAccountToken signs a token for an existing service account.
+func (p *Plane) ServiceAccountToken(t testing.TB, namespace, name, uid string, expires time.Time) string {
+	t.Helper()
+	token, err := p.cred.serviceAccountToken(namespace, name, uid, expires)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// Kubeconfig writes a kubeconfig for server (usually p.Server.URL) and returns its path.
+func (p *Plane) Kubeconfig(t testing.TB, server string, auth *api.AuthInfo) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := p.cred.kubeconfig(path, server, auth); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// ClientCertificate issues a certificate that the API server takes for u.
+func (p *Plane) ClientCertificate(t testing.TB, u User) (certPEM, keyPEM []byte) {
+	t.Helper()
+	cert, key, err := p.cred.issue(p.cred.template(u.Name, u.Group))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert, key
+}
+
+// APIServer is one kube-apiserver at a fixed address; it can be killed and started again.
+type APIServer struct {
+	URL     string
+	Audit   *Audit
+	Client  *kubernetes.Clientset // as the administrator
+	Dynamic *dynamic.DynamicClient
+	name    string
+	program string
+	args    []string
+	plane   *Plane
+	process *Process
+}
+
+func (p *Plane) newServer(program, name string, flags []string) (*APIServer, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &APIServer{URL: fmt.Sprintf("https://127.0.0.1:%d", port), name: name, program: program, plane: p}
+	s.Audit = &Audit{path: p.file(name + "-audit.log")}
+	s.args = append([]string{"apiserver",
+		"--etcd-servers=" + p.etcdAt, "--service-cluster-ip-range=10.0.0.0/24",
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
+		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+		"--tls-cert-file=" + p.file("server.crt"), "--tls-private-key-file=" + p.file("server.key"),
+		"--client-ca-file=" + p.file("ca.crt"), "--token-auth-file=" + p.file("tokens.csv"),
+		"--service-account-issuer=" + issuer, "--service-account-key-file=" + p.file("sa.key"),
+		"--service-account-signing-key-file=" + p.file("sa.key"),
+		"--authorization-mode=Node,RBAC", "--disable-admission-plugins=ServiceAccount",
+		"--audit-policy-file=" + p.file("audit.yaml"), "--audit-log-path=" + p.file(name+"-audit.log"),
+	}, flags...)
+	config := p.cred.restConfig(s.URL, adminUser)
+	if s.Client, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	s.Dynamic, err = dynamic.NewForConfig(config)
+	return s, err
+}
+
+// RESTConfig is for clients of another identity than the administrator.
+func (s *APIServer) RESTConfig(u User) *rest.Config { return s.plane.cred.restConfig(s.URL, u) }
+
+// Start returns when the server is ready. The one before it must have ended, or that one would answer the probe.
+func (s *APIServer) Start() error {
+	var err error
+	s.process, err = StartProcess(s.name, s.plane.file(s.name+".log"), s.program, s.args...)
+	if err != nil {
+		return err
+	}
+	transport, err := rest.TransportFor(s.plane.cred.restConfig(s.URL, adminUser))
+	if err != nil {
+		return err
+	}
+	probe := http.Client{Transport: transport, Timeout: 2 * time.Second}
+	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if s.process.Exited() {
+			return fmt.Errorf("%s ended:\n%s", s.name, s.process.LogTail(20))
+		}
+		answer, err := probe.Get(s.URL + "/readyz")
+		if err != nil {
+			continue
+		}
+		answer.Body.Close()
+		if answer.StatusCode == http.StatusOK {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not ready after 90 s:\n%s", s.name, s.process.LogTail(20))
+}
+
+// Kill ends the server as a power cut would: no drain, connections reset, the port refuses.
+func (s *APIServer) Kill(t testing.TB) {
+	t.Helper()
+	s.process.Kill()
+	address := s.URL[len("https://"):]
+	if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
+		c.Close()
+		t.Fatalf("somebody still listens on %s", address)
+	}
+}
+
+// Pause makes the server hang: connections stay, nothing is answered. Resume ends that.
+func (s *APIServer) Pause()  { s.process.Signal(syscall.SIGSTOP) }
+func (s *APIServer) Resume() { s.process.Signal(syscall.SIGCONT) }

@@ -1,0 +1,143 @@
+package harness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	api "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Lab is one scenario's own world on a shared control plane: a node, a host, a namespace, a user, a history.
+type Lab struct {
+	*Plane
+	T         testing.TB
+	Node      string
+	NodeUID   string
+	Namespace string
+	Host      *HostTree
+	User      User
+	History   *History
+	Watcher   *APIServer // what test code reads and writes through
+	Config    string     // kubeconfig of the daemon
+	runs      int
+}
+
+// Names must not clash with another run of the suite on this machine: daemons of one node interlock machine-wide.
+var suite = fmt.Sprintf("%05x", os.Getpid()&0xfffff)
+
+var labs atomic.Int64
+
+// NewLab makes the node and the namespace and begins the history. No daemon runs yet.
+func NewLab(t testing.TB, plane *Plane, pfs ...PF) *Lab {
+	t.Helper()
+	l := &Lab{Plane: plane, T: t, User: plane.NewUser(), Watcher: plane.Server}
+	if plane.Second != nil {
+		l.Watcher = plane.Second
+	}
+	l.Node = fmt.Sprintf("n%02d-%s", labs.Add(1), suite)
+	l.Namespace = l.Node
+	l.Host = NewHostTree(t, pfs...)
+	l.NodeUID = string(l.Watcher.NewNode(t, l.Node, nil).UID)
+	l.Watcher.NewNamespace(t, l.Namespace, l.User)
+	l.History = NewHistory(t, l.Watcher, Driver, l.Node)
+	l.Config = plane.Kubeconfig(t, plane.Server.URL, &api.AuthInfo{Token: l.User.Token})
+	return l
+}
+
+// Apply creates or replaces one of this lab's policies and returns the revision of the write.
+func (l *Lab) Apply(name string, configs ...any) int64 {
+	l.T.Helper()
+	return l.Watcher.Apply(l.T, Policies, Policy(l.Namespace, name, configs...))
+}
+
+// Daemon is one running `sliced run`.
+type Daemon struct {
+	*Process
+	lab     *Lab
+	Started time.Time
+	meant   bool // its end was asked for
+}
+
+func (l *Lab) flags() []string {
+	return []string{"--cluster", "kubeconfig:" + l.Config, "--node-name", l.Node, "--namespace", l.Namespace, "--host", l.Host.Root}
+}
+
+// Program is the daemon under test.
+func Program(t testing.TB) string {
+	t.Helper()
+	path := binary("SLICED_BIN", "../../build/sliced")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("the daemon under test is missing: %v (SLICED_BIN names another)", err)
+	}
+	return path
+}
+
+// Run starts the daemon; it is killed with the test, and its log is shown if the test failed.
+func (l *Lab) Run(extra ...string) *Daemon {
+	l.T.Helper()
+	l.runs++
+	log := filepath.Join(l.T.TempDir(), fmt.Sprintf("sliced-%d.log", l.runs))
+	d := &Daemon{lab: l, Started: time.Now()}
+	args := append(append([]string{"run"}, l.flags()...), extra...)
+	var err error
+	if d.Process, err = StartProcess("sliced", log, Program(l.T), args...); err != nil {
+		l.T.Fatal(err)
+	}
+	run := l.runs
+	l.T.Cleanup(func() {
+		if d.Exited() && !d.meant {
+			l.T.Errorf("daemon %d ended by itself, exit code %d", run, d.ExitCode())
+		}
+		d.Kill()
+		if l.T.Failed() {
+			l.T.Logf("log of daemon %d on %s:\n%s", run, l.Node, d.LogTail(80))
+		}
+	})
+	return d
+}
+
+// Kill is SIGKILL: nothing can be said or cleaned up.
+func (d *Daemon) Kill() {
+	d.meant = true
+	d.Process.Kill()
+}
+
+// Term asks the daemon to end and returns how long that took; more than the limit fails the test.
+func (d *Daemon) Term(limit time.Duration) time.Duration {
+	d.lab.T.Helper()
+	d.meant = true
+	start := time.Now()
+	d.Signal(syscall.SIGTERM)
+	if !d.Wait(limit) {
+		d.lab.T.Fatalf("the daemon still runs %v after SIGTERM", limit)
+	}
+	if code := d.ExitCode(); code != 0 {
+		d.lab.T.Errorf("after SIGTERM the daemon ended with exit code %d", code)
+	}
+	return time.Since(start)
+}
+
+// Expect lets the daemon end by itself.
+func (d *Daemon) Expect() { d.meant = true }
+
+// Command runs another subcommand with the lab's flags to its end.
+func (l *Lab) Command(name string, extra ...string) (stdout, stderr string, code int) {
+	l.T.Helper()
+	cmd := exec.Command(Program(l.T), append(append([]string{name}, l.flags()...), extra...)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		l.T.Fatalf("sliced %s: %v", name, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,129 @@
+package harness
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is a child whose output goes to a file. It dies with this test binary, however that ends.
+type Process struct {
+	Name    string
+	LogPath string
+	cmd     *exec.Cmd
+	done    chan struct{} // closed once the child has been waited for
+}
+
+// Linux sends the parent-death signal when the *thread* that forked ends, so one thread that never ends forks for all.
+var forks = func() chan func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for f := range work {
+			f()
+		}
+	}()
+	return work
+}()
+
+// StartProcess runs path with args; both output streams are appended to logPath.
+func StartProcess(name, logPath, path string, args ...string) (*Process, error) {
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(path, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	forks <- func() { started <- cmd.Start() }
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	p := &Process{Name: name, LogPath: logPath, cmd: cmd, done: make(chan struct{})}
+	go func() {
+		cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+func (p *Process) Signal(s syscall.Signal) { p.cmd.Process.Signal(s) }
+
+// Exited tells whether the child has ended, without waiting.
+func (p *Process) Exited() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait returns false when the child still runs after the timeout.
+func (p *Process) Wait(timeout time.Duration) bool {
+	select {
+	case <-p.done:
+		return true
+	case <-time.After(timeout):
+		return false
+	}
+}
+
+// ExitCode is -1 while the child runs and after a signal.
+func (p *Process) ExitCode() int {
+	if !p.Exited() {
+		return -1
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Kill ends the child at once and returns when it is gone, so that its port and locks are free.
+func (p *Process) Kill() {
+	p.Signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// Log is everything the child has written so far.
+func (p *Process) Log() string {
+	text, _ := os.ReadFile(p.LogPath)
+	return string(text)
+}
+
+// LogTail is the last n lines, for failure messages.
+func (p *Process) LogTail(n int) string {
+	lines := strings.Split(strings.TrimRight(p.Log(), "\n"), "\n")
+	if len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+var taken sync.Map
+
+// freePort avoids the kernel's ephemeral range: a port that a stopped server will come back to must not be given to an
+// outgoing connection meanwhile (a client that redials it could even connect to itself).
+func freePort() (int, error) {
+	for range 1000 {
+		port := 15000 + rand.IntN(17000)
+		if _, dup := taken.LoadOrStore(port, true); dup {
+			continue
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			l.Close()
+			return port, nil
+		}
+	}
+	return 0, fmt.Errorf("no free port between 15000 and 32000")
+}

@@ -1,0 +1,51 @@
+#pragma once
+// Runs each job in the next turn of a FakeScheduler, on the test's own thread. A job whose work throws Hang is one that
+// hangs: its deadline passes.
+#include <memory>
+#include <utility>
+
+#include "reactor/executor.h"
+#include "t/fake/fake_scheduler.h"
+
+namespace sliced::fake {
+
+class FakeExecutor final : public reactor::Executor {
+ public:
+  struct Hang {};
+
+  explicit FakeExecutor(FakeScheduler& scheduler) : scheduler_(scheduler) {}
+
+  std::unique_ptr<reactor::Job> run(Work work, Millis deadline, Done on_done) override {
+    ++jobs;
+    auto job = std::make_unique<Pending>();
+    auto state = job->state;
+    state->ticket = scheduler_.after(Millis{0}, [this, state = std::weak_ptr(state), work = std::move(work), deadline,
+                                                 on_done = std::move(on_done)] {
+      bool finished = true;
+      try {
+        work();
+      } catch (const Hang&) {
+        finished = false;
+      }
+      const auto alive = state.lock();
+      if (!alive) return;
+      if (finished) return on_done(true);
+      ++hung;
+      if (deadline > Millis{0}) alive->ticket = scheduler_.after(deadline, [on_done] { on_done(false); });
+    });
+    return job;
+  }
+
+  size_t jobs = 0, hung = 0;
+
+ private:
+  struct State {
+    reactor::Ticket ticket;
+  };
+  struct Pending final : reactor::Job {
+    std::shared_ptr<State> state = std::make_shared<State>();
+  };
+  FakeScheduler& scheduler_;
+};
+
+}  // namespace sliced::fake

@@ -1,0 +1,105 @@
+# The rules, over all files of the tree in one pass. Prints "file:line: what is wrong", sorted by file.
+
+BEGIN {
+  # Who may include whom, beside itself. cli, main.cpp and the tests see everything.
+  may["reactor"] = "reactor/base"
+  may["kube"] = "reactor/base reactor"
+  may["watchers"] = "reactor/base reactor kube"
+  may["hotplug"] = "reactor/base reactor"
+  may["policy"] = "reactor/base kube hotplug"
+  may["publishers"] = "reactor/base reactor kube policy"
+  may["config"] = "reactor/base kube"
+  may["reactor/base"] = ""
+  # Written in two pieces, so that this file does not break its own rules.
+  unfinished = "(^|[^A-Za-z])(TO" "DO|FIX" "ME|X" "XX)([^A-Za-z]|$)"
+  skipping = "GTEST_" "SKIP|[ (,:]DISA" "BLED_[A-Za-z]|[^A-Za-z]t\\.Sk" "ip(f|Now)?\\(|testing\\.Sh" "ort\\("
+  machine = "(^|[^A-Za-z0-9_.$}])/(wo" "rk|ro" "ot)/"
+}
+
+function room_of(path) {
+  if (path ~ /^reactor\/base\//) return "reactor/base"
+  return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : ""
+}
+
+function folder_of(path) {
+  sub(/\/[^\/]*$/, "", path)
+  return path
+}
+
+function wrong(line, what) {
+  print FILENAME (line ? ":" line : "") ": " what
+}
+
+FNR == 1 {
+  seen[FILENAME]
+  is_source = FILENAME ~ /\.(h|cpp)$/
+  is_test = FILENAME ~ /^t\//
+  room = room_of(FILENAME)
+  if (FILENAME ~ /\.h$/ && $0 != "#pragma once") wrong(1, "a header begins with #pragma once")
+}
+
+is_source && /^ *# *include/ {
+  target = $0
+  sub(/^ *# *include *["<]/, "", target)
+  sub(/[">].*$/, "", target)
+  if (target == "uv.h" && !is_test && FILENAME !~ /^reactor\//) wrong(FNR, "uv.h is included in reactor/ only")
+  includes[FILENAME] = includes[FILENAME] " " target
+  other = room_of(target)
+  if ((room in may) && (other in may) && other != room && index(" " may[room] " ", " " other " ") == 0)
+    wrong(FNR, room " must not include " target)
+}
+
+!is_test && $0 ~ unfinished { wrong(FNR, "unfinished work is not left in the sources") }
+is_test && $0 ~ skipping { wrong(FNR, "a test is never skipped") }
+$0 ~ machine { wrong(FNR, "a path of one machine") }
+
+FILENAME == "CMakeLists.txt" && /(foreach\(room|set\(SLICED_UNITS)/ { units = units " " $0 " " }
+FILENAME ~ /CMakeLists\.txt$/ { cmake[FILENAME] = cmake[FILENAME] " " $0 " " }
+
+# The first impure header that a file reaches, however far away; its way there is in `via`.
+function impure(path, visited,    list, n, i, found) {
+  if (path in visited) return ""
+  visited[path]
+  n = split(includes[path], list, " ")
+  for (i = 1; i <= n; i++) {
+    if (list[i] == "uv.h" || (list[i] ~ /^reactor\// && list[i] !~ /^reactor\/base\//)) {
+      via = path
+      return list[i]
+    }
+    found = impure(list[i], visited)
+    if (found != "") return found
+  }
+  return ""
+}
+
+function is_named(path, list,    name) {
+  name = substr(path, length(folder_of(list)) + 2)
+  gsub(/[.]/, "[.]", name)
+  return cmake[list] ~ ("[ (/]" name "[ )]")
+}
+
+END {
+  for (path in seen) {
+    FILENAME = path
+    room = room_of(path)
+    delete visited
+    if (room == "policy" && path ~ /\.(h|cpp)$/) {
+      reached = impure(path, visited)
+      if (reached != "") wrong(0, "is not pure: it reaches " reached " through " via)
+    }
+    if ((room in may) && path ~ /\.cpp$/) {
+      list = substr(path, 1, index(path, "/")) "CMakeLists.txt"
+      if (!is_named(path, list)) wrong(0, "is not named in " list ", so it is never built")
+    }
+    if (path ~ /^t\/unit\/.*_test\.cpp$/) {
+      split(path, parts, "/")
+      list = "t/unit/" parts[3] "/CMakeLists.txt"
+      if (!is_named(path, list)) wrong(0, "is not named in " list ", so it is never run")
+    }
+    if (path ~ /^t\/unit\/[^\/]*\/CMakeLists\.txt$/) {
+      split(path, parts, "/")
+      if (units !~ ("[ \"]" parts[3] "[ )\"]"))
+        wrong(0, "its folder is not among the rooms of the root CMakeLists.txt")
+    }
+  }
+}

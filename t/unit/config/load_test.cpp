@@ -1,0 +1,264 @@
+#include "config/load.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace sliced::config {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct World {
+  std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> files;
+  std::string host_name = "Node-A";
+
+  Surroundings surroundings() const {
+    return {[this](const char* name) -> std::optional<std::string> {
+              const auto found = environment.find(name);
+              return found == environment.end() ? std::nullopt : std::optional(found->second);
+            },
+            [this](const std::string& path) -> Result<std::string> {
+              const auto found = files.find(path);
+              if (found == files.end()) return Error{Errc::kIo, "No such file or directory"};
+              return found->second;
+            },
+            host_name};
+  }
+  Loaded load(const Words& arguments) const { return config::load(arguments, surroundings()); }
+};
+
+TEST(Load, DefaultsOfRun) {
+  const Loaded loaded = World{}.load({"run"});
+  EXPECT_EQ(loaded.problems, Words{});
+  Options wanted;
+  wanted.command = Command::kRun;
+  wanted.node_name = "node-a";
+  EXPECT_EQ(loaded.options, wanted);
+  EXPECT_EQ(loaded.options.sync_interval, Millis(300'000));
+  EXPECT_EQ(loaded.options.namespace_, "dra-driver-sriov");
+  EXPECT_EQ(loaded.options.sriov_driver_name, "sriovnetwork.k8snetworkplumbingwg.io");
+}
+
+TEST(Load, EveryFormOfAFlag) {
+  const Loaded loaded = World{}.load({"plan", "--cluster", "dir:/p", "--host=/h", "-ojson", "-n", "apps", "--node-name",
+                                      "n1", "--node-labels", "a=1,b=2"});
+  EXPECT_EQ(loaded.problems, Words{});
+  EXPECT_EQ(loaded.options.command, Command::kPlan);
+  EXPECT_EQ(loaded.options.cluster, ClusterSpec(ClusterDirectory{"/p"}));
+  EXPECT_EQ(loaded.options.host_root, "/h");
+  EXPECT_EQ(loaded.options.output, OutputFormat::kJson);
+  EXPECT_EQ(loaded.options.namespace_, "apps");
+  EXPECT_EQ(loaded.options.node_name, "n1");
+  EXPECT_EQ(loaded.options.node_labels, (std::map<std::string, std::string>{{"a", "1"}, {"b", "2"}}));
+}
+
+TEST(Load, OptionsMayStandBeforeTheCommandAndAmongArguments) {
+  const Loaded loaded = World{}.load({"--log-level", "debug", "validate", "a.yaml", "-n", "x", "b.yaml", "--", "--c.yaml"});
+  EXPECT_EQ(loaded.problems, Words{});
+  EXPECT_EQ(loaded.options.command, Command::kValidate);
+  EXPECT_EQ(loaded.options.arguments, (Words{"a.yaml", "b.yaml", "--c.yaml"}));
+  EXPECT_EQ(loaded.options.log_level, Level::kDebug);
+}
+
+TEST(Load, OrderOfStrengthIsFlagEnvironmentFileDefault) {
+  World world;
+  world.files["/c.yaml"] = "namespace: from-file\nsyncInterval: 2m\nlogLevel: error\n";
+  world.environment = {{"NAMESPACE", "from-env"}, {"SLICED_SYNC_INTERVAL", "3m"}, {"NODE_NAME", "env-node"}};
+  const Loaded loaded = world.load({"run", "-c", "/c.yaml", "--namespace", "from-flag"});
+  EXPECT_EQ(loaded.problems, Words{});
+  EXPECT_EQ(loaded.options.namespace_, "from-flag");
+  EXPECT_EQ(loaded.options.sync_interval, Millis(180'000)) << "environment over file";
+  EXPECT_EQ(loaded.options.log_level, Level::kError) << "file over default";
+  EXPECT_EQ(loaded.options.node_name, "env-node");
+  EXPECT_EQ(loaded.options.settle, Millis(100));
+}
+
+TEST(Load, ASwitchCanBeTurnedOffAgain) {
+  World world;
+  world.environment["SLICED_ALLOW_SHORT_SYNC"] = "true";
+  EXPECT_TRUE(world.load({"run"}).options.allow_short_sync);
+  EXPECT_FALSE(world.load({"run", "--allow-short-sync=false"}).options.allow_short_sync);
+  EXPECT_TRUE(World{}.load({"run", "--allow-short-sync"}).options.allow_short_sync);
+}
+
+TEST(Load, AnEmptyVariableIsUnset) {
+  World world;
+  world.environment = {{"NODE_NAME", ""}, {"NAMESPACE", ""}};
+  const Loaded loaded = world.load({"run"});
+  EXPECT_EQ(loaded.problems, Words{});
+  EXPECT_EQ(loaded.options.node_name, "node-a");
+}
+
+TEST(Load, FileTakesListsAndMaps) {
+  World world;
+  world.files["f"] = "kindsOff: [DeviceAttributes]\nnodeLabels:\n  zone: a\n  rack: \"7\"\nallowShortSync: true\n";
+  const Loaded loaded = world.load({"run", "--config", "f"});
+  EXPECT_EQ(loaded.problems, Words{});
+  EXPECT_EQ(loaded.options.kinds_off, std::set<std::string>{"DeviceAttributes"});
+  EXPECT_EQ(loaded.options.node_labels, (std::map<std::string, std::string>{{"rack", "7"}, {"zone", "a"}}));
+  EXPECT_TRUE(loaded.options.allow_short_sync);
+}
+
+TEST(Load, Problems) {
+  const struct {
+    const char* why;
+    Words arguments;
+    Words problems;
+  } rows[] = {
+      {"a mistyped option", {"run", "--nodename", "x"}, {"--nodename: there is no such option; did you mean --node-name?",
+                                                         "run: \"x\" is one word too many"}},
+      {"an abbreviation would break when options are added", {"run", "--node-n=x"},
+       {"--node-n: there is no such option; did you mean --node-name?"}},
+      {"an ambiguous abbreviation", {"run", "--node=x"}, {"--node: there is no such option; did you mean --node-name?"}},
+      {"an unknown short option", {"run", "-x"}, {"-x: there is no such option; see sliced --help"}},
+      {"no value", {"run", "--cluster"}, {"--cluster: its value is missing"}},
+      {"no value for a short one", {"plan", "-o"}, {"-o: its value is missing"}},
+      {"an option of other commands", {"run", "-o", "json"},
+       {"--output: is no option of run; it belongs to plan, explain, discover"}},
+      {"no command", {"--log-level", "info"}, {"no command is given; see sliced --help"}},
+      {"an unknown command", {"pln"}, {"\"pln\" is no command; did you mean plan?; see sliced --help"}},
+      {"too many words", {"explain", "a", "b"}, {"explain: \"b\" is one word too many"}},
+      {"too few", {"validate"}, {"validate: FILE... is missing"}},
+      {"a word that is none of the choices", {"completion", "bsh"},
+       {"completion: \"bsh\" must be one of bash, zsh, fish; did you mean bash?"}},
+      {"below the minimum", {"run", "--sync-interval", "59s"},
+       {"sync-interval: 59s is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most 24h"}},
+      {"below the lower minimum", {"run", "--sync-interval", "29s", "--allow-short-sync"},
+       {"sync-interval: 29s is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most 24h"}},
+      {"above the maximum", {"run", "--sync-interval", "25h"},
+       {"sync-interval: 25h is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most 24h"}},
+      {"settle windows", {"run", "--settle", "2s"}, {"settle: 2s is longer than settle-max, which is 1s"}},
+      {"settle-max", {"run", "--settle-max", "61s"}, {"settle-max: 1m1s is above the limit of 1m"}},
+      {"diff is plan's", {"explain", "-o", "diff"}, {"--output: \"diff\" is for plan only; must be table, yaml or json"}},
+      {"a file that is not there", {"run", "-c", "/none"}, {"/none: No such file or directory"}},
+      {"every problem, not the first", {"run", "--clustr", "--log-level", "x", "--settle", "y", "z"},
+       {"--clustr: there is no such option; did you mean --cluster?", "run: \"z\" is one word too many",
+        "--log-level: \"x\" must be one of debug, info, warning, error",
+        "--settle: \"y\" must be a duration such as 5m, 90s, 1m30s or 100ms"}},
+      {"bytes that steer a terminal", {"run", "--namespace", "\x1b[2J"},
+       {"--namespace: \"\\x1b[2J\" must be a namespace: lower-case letters, digits and '-', at most 63 bytes"}},
+  };
+  for (const auto& row : rows) EXPECT_EQ(World{}.load(row.arguments).problems, row.problems) << row.why;
+}
+
+TEST(Load, ShortSyncIntervalsAtTheLimits) {
+  EXPECT_EQ(World{}.load({"run", "--sync-interval", "1m"}).problems, Words{});
+  EXPECT_EQ(World{}.load({"run", "--sync-interval", "30s", "--allow-short-sync"}).problems, Words{});
+}
+
+TEST(Load, FileProblemsHaveTheirLines) {
+  World world;
+  world.files["f"] = "logLevel: loud\nnodeNam: x\nsettle: [1s]\nnodeLabels: {a: 1}\ncluster:\n";
+  EXPECT_EQ(world.load({"run", "-c", "f", "--log-level", "info"}).problems,
+            (Words{"f:2: nodeNam: there is no such setting; did you mean nodeName?",
+                   "f:3: settle: is a list; must be one value",
+                   "f:4: nodeLabels: is a map; must be a map of strings (quote numbers and booleans)",
+                   "f:5: cluster: is a null; must be one value",
+                   "f:1: logLevel: \"loud\" must be one of debug, info, warning, error"}))
+      << "a wrong setting is told also where a flag overrides it";
+}
+
+TEST(Load, FilesThatAreNoSettings) {
+  World world;
+  world.files["list"] = "- a\n";
+  world.files["two"] = "logLevel: info\n---\nlogLevel: debug\n";
+  world.files["empty"] = "# nothing\n";
+  EXPECT_EQ(world.load({"run", "-c", "list"}).problems, Words{"list: is a list; must be a map of settings"});
+  EXPECT_EQ(world.load({"run", "-c", "two"}).problems, Words{"two: holds several documents; must be one"});
+  EXPECT_EQ(world.load({"run", "-c", "empty"}).problems, Words{});
+  world.files["broken"] = "logLevel: info\nx: [\n";
+  const Words problems = world.load({"run", "-c", "broken"}).problems;
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].rfind("broken:", 0), 0u) << problems[0];
+}
+
+TEST(Load, EnvironmentProblemsNameTheVariable) {
+  World world;
+  world.environment = {{"NODE_NAME", "A_B"}, {"SLICED_SETTLE", "x"}};
+  EXPECT_EQ(world.load({"discover"}).problems,
+            Words{"environment NODE_NAME: \"A_B\" must be the name of a Node: lower-case letters, digits, '-' and '.', at "
+                  "most 253 bytes"})
+      << "discover takes no --settle, so its variable says nothing";
+  EXPECT_EQ(world.load({"discover", "--node-name", "a"}).problems, Words{}) << "an overridden variable is not looked at";
+}
+
+TEST(Load, AHostNameThatIsNoNodeName) {
+  World world;
+  world.host_name = "my_host";
+  EXPECT_EQ(world.load({"run"}).problems,
+            Words{"host name \"my_host\" cannot stand for the node's: must be the name of a Node: lower-case letters, digits, "
+                  "'-' and '.', at most 253 bytes; give --node-name or NODE_NAME"});
+  EXPECT_EQ(world.load({"run", "--node-name", "n"}).problems, Words{});
+  EXPECT_EQ(world.load({"version"}).problems, Words{});
+}
+
+TEST(Load, Help) {
+  const struct {
+    Words arguments;
+    Command about;
+  } rows[] = {
+      {{}, Command::kNone},
+      {{"--help"}, Command::kNone},
+      {{"-h"}, Command::kNone},
+      {{"help"}, Command::kNone},
+      {{"help", "plan"}, Command::kPlan},
+      {{"plan", "--help"}, Command::kPlan},
+      {{"plan", "--no-such", "-h"}, Command::kPlan},
+      {{"--help", "run"}, Command::kRun},
+      {{"help", "help"}, Command::kHelp},
+  };
+  for (const auto& row : rows) {
+    const Loaded loaded = World{}.load(row.arguments);
+    EXPECT_TRUE(loaded.wants_help);
+    EXPECT_EQ(loaded.problems, Words{});
+    EXPECT_EQ(loaded.options.command, row.about);
+  }
+  EXPECT_EQ(World{}.load({"help", "rn"}).problems, Words{"\"rn\" is no command; did you mean run?; see sliced --help"});
+  EXPECT_EQ(World{}.load({"help", "run", "x"}).problems, Words{"help: \"x\" is one word too many"});
+  EXPECT_EQ(World{}.load({"--version"}).options.command, Command::kVersion);
+}
+
+TEST(Reload, TakesUpWhatMayChangeAndNamesTheRest) {
+  World world;
+  world.files["f"] = "syncInterval: 5m\nnamespace: a\n";
+  const Words arguments = {"run", "-c", "f", "--settle", "200ms"};
+  const Loaded loaded = world.load(arguments);
+  ASSERT_EQ(loaded.problems, Words{});
+
+  world.files["f"] = "syncInterval: 10m\nnamespace: b\nsettle: 1s\n";
+  Reloaded reloaded = reload(loaded.options, arguments, world.surroundings());
+  EXPECT_EQ(reloaded.problems, Words{});
+  EXPECT_EQ(reloaded.changed, Words{"sync-interval"}) << "the flag still overrides settle";
+  EXPECT_EQ(reloaded.needs_restart, Words{"namespace"});
+  EXPECT_EQ(reloaded.options.sync_interval, Millis(600'000));
+  EXPECT_EQ(reloaded.options.namespace_, "a");
+
+  world.files["f"] = "syncInterval: 1s\n";
+  reloaded = reload(reloaded.options, arguments, world.surroundings());
+  EXPECT_EQ(reloaded.problems.size(), 1u);
+  EXPECT_EQ(reloaded.changed, Words{});
+  EXPECT_EQ(reloaded.options.sync_interval, Millis(600'000)) << "a wrong file changes nothing";
+}
+
+TEST(ProcessSurroundings, ReadsFilesWithinBounds) {
+  const Surroundings surroundings = process_surroundings();
+  const auto directory = std::filesystem::temp_directory_path() / ("sliced-config-" + std::to_string(getpid()));
+  std::filesystem::create_directory(directory);
+  std::ofstream(directory / "small") << "a: b\n";
+  std::ofstream(directory / "large") << std::string((1u << 20) + 1, '#');
+  EXPECT_EQ(surroundings.read_file(directory / "small").value_or(""), "a: b\n");
+  EXPECT_EQ(surroundings.read_file(directory / "large").error(), (Error{Errc::kTooLarge, "is larger than 1 MiB"}));
+  EXPECT_EQ(surroundings.read_file(directory / "none").error(), (Error{Errc::kIo, "No such file or directory"}));
+  EXPECT_FALSE(surroundings.read_file(directory).ok());
+  std::filesystem::remove_all(directory);
+  EXPECT_FALSE(surroundings.host_name.empty());
+}
+
+}  // namespace
+}  // namespace sliced::config

@@ -1,0 +1,129 @@
+#include "config/option_table.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace sliced::config {
+namespace {
+
+TEST(OptionTable, NamesAreUniqueInEveryForm) {
+  std::set<std::string_view> names, files, environment;
+  std::set<char> shorts;
+  for (const OptionInfo& option : option_table()) {
+    EXPECT_TRUE(names.insert(option.name).second) << option.name;
+    if (option.short_name != 0) {
+      EXPECT_TRUE(shorts.insert(option.short_name).second) << option.name;
+    }
+    if (option.env != nullptr) {
+      EXPECT_TRUE(environment.insert(option.env).second) << option.env;
+    }
+    if (!option.file_key.empty()) {
+      EXPECT_TRUE(files.insert(option.file_key).second) << option.file_key;
+    }
+    EXPECT_FALSE(option.help.empty()) << option.name;
+    EXPECT_NE(option.commands, 0u) << option.name << " is taken by no command";
+  }
+}
+
+// A reload compares and copies options by their texts.
+TEST(OptionTable, EveryDefaultReadsBackAsItIsPrinted) {
+  const Options standard;
+  for (const OptionInfo& option : option_table()) {
+    const std::string text = option.print(standard);
+    if (text.empty()) continue;
+    Options options;
+    EXPECT_EQ(option.parse(text, options), "") << option.name;
+    EXPECT_EQ(options, standard) << option.name;
+  }
+}
+
+TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
+  const struct {
+    const char* option;
+    const char* text;
+  } rows[] = {
+      {"cluster", "kubeconfig:/home/a/.kube/config"},
+      {"cluster", "dir:/a:b"},
+      {"cluster", "in-cluster"},
+      {"node-name", "worker-1.example.com"},
+      {"node-labels", "a=b,example.com/zone=,kubernetes.io/os=linux"},
+      {"node-labels", ""},
+      {"namespace", "kube-system"},
+      {"host", "/snapshot"},
+      {"config", "/etc/sliced.yaml"},
+      {"sriov-driver-name", "sriov.example.com"},
+      {"kinds-off", "DeviceAttributes,SriovResourcePolicy"},
+      {"sync-interval", "1m30s"},
+      {"allow-short-sync", "true"},
+      {"settle", "0s"},
+      {"settle-max", "2s"},
+      {"log-format", "journald"},
+      {"log-level", "debug"},
+      {"output", "diff"},
+      {"show", "true"},
+      {"watch", "true"},
+  };
+  std::set<std::string_view> covered = {"help"};
+  for (const auto& row : rows) {
+    const OptionInfo* option = find_option(row.option);
+    ASSERT_NE(option, nullptr) << row.option;
+    Options options;
+    EXPECT_EQ(option->parse(row.text, options), "") << row.option;
+    EXPECT_EQ(option->print(options), row.text) << row.option;
+    covered.insert(row.option);
+  }
+  EXPECT_EQ(covered.size(), option_table().size()) << "an option has no row here";
+}
+
+TEST(OptionTable, RefusesWithWhatWouldBeRight) {
+  const struct {
+    const char* option;
+    std::string text;
+    const char* wrong;
+  } rows[] = {
+      {"cluster", "", "must be in-cluster, kubeconfig:PATH or dir:PATH"},
+      {"cluster", "dir:", "must be in-cluster, kubeconfig:PATH or dir:PATH; did you mean dir?"},
+      {"cluster", "/etc/x", "must be in-cluster, kubeconfig:PATH or dir:PATH; did you mean dir:/etc/x or kubeconfig:/etc/x?"},
+      {"cluster", "kubconfig:x", "must be in-cluster, kubeconfig:PATH or dir:PATH; did you mean kubeconfig?"},
+      {"node-name", "Worker1",
+       "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes; did you mean worker1?"},
+      {"node-name", "a_b", "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes"},
+      {"node-name", std::string(254, 'a'),
+       "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes"},
+      {"node-labels", "a", "\"a\" has no '='; write key=value,key2=value2"},
+      {"node-labels", "a=b,", "\"\" has no '='; write key=value,key2=value2"},
+      {"node-labels", "-a=b", "\"-a\" is no label key: [DNS name/]letters, digits, '-', '_', '.'"},
+      {"node-labels", "/a=b", "\"/a\" is no label key: [DNS name/]letters, digits, '-', '_', '.'"},
+      {"node-labels", "x_y/a=b", "\"x_y/a\" is no label key: [DNS name/]letters, digits, '-', '_', '.'"},
+      {"node-labels", "a=b c",
+       "the value \"b c\" of a is no label value: at most 63 letters, digits, '-', '_', '.', the first and last a letter "
+       "or digit"},
+      {"node-labels", "a=b,a=c", "\"a\" is there twice"},
+      {"namespace", "a.b", "must be a namespace: lower-case letters, digits and '-', at most 63 bytes"},
+      {"host", "", "must be a path"},
+      {"sriov-driver-name", std::string(64, 'a'),
+       "must be a DNS name (lower-case letters, digits, '-', '.') of at most 63 bytes"},
+      {"kinds-off", "DeviceAttribute",
+       "\"DeviceAttribute\" is no kind that sliced watches; did you mean DeviceAttributes?"},
+      {"sync-interval", "5", "must be a duration such as 5m, 90s, 1m30s or 100ms"},
+      {"allow-short-sync", "yes", "must be one of true, false"},
+      {"log-format", "jornald", "must be one of auto, text, json, journald; did you mean journald?"},
+      {"log-level", "", "must be one of debug, info, warning, error"},
+      {"output", "jsn", "must be one of table, yaml, json, diff; did you mean json?"},
+  };
+  for (const auto& row : rows) {
+    Options options;
+    EXPECT_EQ(find_option(row.option)->parse(row.text, options), row.wrong) << row.option << " " << row.text;
+    EXPECT_EQ(options, Options{}) << row.option << ": a refused value must change nothing";
+  }
+}
+
+TEST(OptionTable, KindsAreKnownInAnyCase) {
+  Options options;
+  EXPECT_EQ(find_option("kinds-off")->parse("sriovresourcepolicy", options), "");
+  EXPECT_EQ(options.kinds_off, std::set<std::string>{"SriovResourcePolicy"});
+}
+
+}  // namespace
+}  // namespace sliced::config

@@ -1,0 +1,517 @@
+#include "hotplug/host_source.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "t/fake/fake_executor.h"
+#include "t/fake/memory_log.h"
+#include "t/fixture/sysfs_tree.h"
+
+namespace sliced::hotplug {
+namespace {
+
+using namespace std::chrono_literals;
+using fixture::SysfsTree;
+
+class FakeEvents final : public EventSource {
+ public:
+  struct Wire {
+    OnEvent on_event;
+    bool fails = false;
+  };
+  explicit FakeEvents(Wire& wire) : wire_(wire) {}
+  Result<Unit> start(OnEvent on_event) override {
+    if (wire_.fails) return Error{Errc::kDenied, "EPERM"};
+    wire_.on_event = std::move(on_event);
+    return Unit{};
+  }
+  std::string name() const override { return "fake"; }
+
+ private:
+  Wire& wire_;
+};
+
+// A tree in which reading some entries hangs, or something happens at the first look at them.
+class TrickyView final : public HostView {
+ public:
+  explicit TrickyView(std::unique_ptr<HostView> files) : files_(std::move(files)) {}
+  Result<std::string> read(std::string_view path, size_t size_max) const override {
+    ++reads;
+    look(path);
+    return files_->read(path, size_max);
+  }
+  Result<std::vector<std::string>> list(std::string_view path) const override {
+    look(path);
+    return files_->list(path);
+  }
+  Result<std::string> readlink(std::string_view path) const override {
+    look(path);
+    return files_->readlink(path);
+  }
+  bool is_live() const override { return true; }
+
+  std::set<std::string> hanging;  // parts of paths
+  std::map<std::string, std::function<void()>> at_first_look;
+  mutable size_t reads = 0;
+
+ private:
+  void look(std::string_view path) const {
+    auto& self = const_cast<TrickyView&>(*this);
+    for (const std::string& part : hanging)
+      if (path.find(part) != std::string_view::npos) throw fake::FakeExecutor::Hang{};
+    for (auto at = self.at_first_look.begin(); at != self.at_first_look.end();) {
+      if (path.find(at->first) == std::string_view::npos) {
+        ++at;
+        continue;
+      }
+      const auto act = std::move(at->second);
+      self.at_first_look.erase(at);
+      act();
+      at = self.at_first_look.begin();
+    }
+  }
+  std::unique_ptr<HostView> files_;
+};
+
+struct HostSourceTest : testing::Test {
+  SysfsTree tree;
+  fake::FakeScheduler scheduler;
+  fake::FakeExecutor executor{scheduler};
+  fake::MemoryLog log;
+  std::shared_ptr<TrickyView> view = std::make_shared<TrickyView>(tree.view());
+  FakeEvents::Wire wire;
+  std::vector<InventoryUpdate> updates;
+  std::unique_ptr<HostSource> source;
+  HostSource::ReadAdminMacs read_admin_macs;
+
+  void start() {
+    std::vector<std::unique_ptr<EventSource>> events;
+    events.push_back(std::make_unique<FakeEvents>(wire));
+    source = std::make_unique<HostSource>(
+        HostSource::Ports{scheduler, executor, view, std::move(events), log, read_admin_macs},
+        [this](const InventoryUpdate& update) { updates.push_back(update); });
+    source->start();
+  }
+  void start_quietly() {
+    start();
+    scheduler.advance(1s);
+    updates.clear();
+  }
+  void say(HostEvent event) { wire.on_event(std::move(event)); }
+  void pci(const std::string& action, const std::string& address) {
+    say(Uevent{action, "/devices/pci0000:00/0000:00:01.0/" + address, "pci", {}});
+  }
+  void net(const std::string& action, const std::string& name, std::map<std::string, std::string> more = {}) {
+    more["INTERFACE"] = name;
+    say(Uevent{action, "/devices/pci0000:00/0000:00:01.0/0000:3b:00.0/net/" + name, "net", std::move(more)});
+  }
+  const HostDevice* find(const std::string& id) const { return source->inventory()->find(id); }
+};
+
+TEST_F(HostSourceTest, TheFirstUpdateIsEverything) {
+  tree.pci("0000:3b:00.0").driver("ice").netdev("ens1f0").sriov(8).vfs(2);
+  start();
+  EXPECT_TRUE(wire.on_event) << "events are heard before anything is read";
+  EXPECT_TRUE(updates.empty());
+  scheduler.advance(1s);
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_TRUE(updates[0].relisted);
+  EXPECT_EQ(updates[0].why, "start");
+  EXPECT_EQ(updates[0].added, (std::vector<std::string>{"0000:3b:00.0", "0000:3b:02.0", "0000:3b:02.1"}));
+  EXPECT_EQ(updates[0].now, source->inventory());
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->speed_mbps, 25000) << "with what is slow to read";
+}
+
+TEST_F(HostSourceTest, AnEmptyHostIsAFirstWordToo) {
+  start();
+  scheduler.advance(1s);
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_TRUE(updates[0].relisted);
+  EXPECT_EQ(updates[0].now->devices.size(), 0u);
+}
+
+TEST_F(HostSourceTest, SaysNothingWhenNothingDiffers) {
+  tree.pci("0000:3b:00.0").netdev("ens1f0");
+  start_quietly();
+  pci("change", "0000:3b:00.0");
+  net("change", "ens1f0");
+  say(LinkChange{2, "ens1f0"});
+  say(RouteChange{});
+  say(Overflow{"ENOBUFS"});
+  scheduler.advance(1s);
+  EXPECT_TRUE(updates.empty());
+  EXPECT_EQ(source->counters().overflows, 1u);
+}
+
+TEST_F(HostSourceTest, SixtyFourVfsInPieces) {
+  auto pf = tree.pci("0000:3b:00.0").driver("ice").netdev("ens1f0").sriov(64);
+  for (int i = 1; i <= 30; ++i) tree.pci("0000:5" + std::to_string(i / 10) + ":0" + std::to_string(i % 10) + ".0").netdev("other" + std::to_string(i));
+  start_quietly();
+  const size_t reads_of_all = view->reads;
+  view->reads = 0;
+  for (int count = 1; count <= 64; ++count) {
+    pf.vfs(count);
+    pci("add", pf.vf(count - 1).address());
+    scheduler.advance(3ms);
+  }
+  pci("change", "0000:3b:00.0");
+  scheduler.advance(1s);
+  EXPECT_EQ(source->inventory()->devices.size(), 31u + 64u);
+  EXPECT_EQ(find("0000:3b:00.0")->num_vfs, 64);
+  EXPECT_EQ(find(pf.vf(63).address())->vf_index, 63);
+  for (const auto& [id, device] : source->inventory()->devices) EXPECT_EQ(device.broken, "") << id;
+  EXPECT_LT(updates.size(), 20u) << "pieces are gathered";
+  EXPECT_EQ(source->counters().full_scans, 1u);
+  EXPECT_LT(view->reads, 3 * reads_of_all + 64 * 8) << "what no event touched is not read again";
+}
+
+TEST_F(HostSourceTest, ANewPfIsFoundByItsEvents) {
+  start_quietly();
+  tree.pci("0000:3b:00.0").driver("igb").netdev("eth0").sriov(7);
+  pci("add", "0000:3b:00.0");
+  net("add", "eth0");
+  scheduler.advance(1s);
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_EQ(updates[0].added, std::vector<std::string>{"0000:3b:00.0"});
+  EXPECT_FALSE(updates[0].relisted);
+  EXPECT_EQ(find("0000:3b:00.0")->type, DeviceType::kPf);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->oper_state, "up");
+}
+
+TEST_F(HostSourceTest, AFunctionThatGoesIsGoneAtItsEvent) {
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(4);
+  start_quietly();
+  const std::string last = pf.vf(3).address(), third = pf.vf(2).address();
+  pf.vfs(2);
+  pci("remove", last);
+  ASSERT_EQ(updates.size(), 1u) << "without a reading, without waiting";
+  EXPECT_EQ(updates[0].removed, std::vector<std::string>{last});
+  pci("remove", third);
+  scheduler.advance(HostSource::kCoalesce);
+  EXPECT_EQ(find(third), nullptr);
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->num_vfs, 2);
+  EXPECT_LE(updates.size(), 3u);
+}
+
+TEST_F(HostSourceTest, ADeadPfTakesItsVfsWithIt) {
+  auto pf = tree.pci("0000:3b:00.0").netdev("ens1f0").sriov(8).vfs(2);
+  const std::vector<std::string> all{pf.vf(0).address(), pf.vf(1).address(), "0000:3b:00.0"};
+  start_quietly();
+  pf.remove();
+  for (const auto& one : all) pci("remove", one);
+  scheduler.advance(1s);
+  EXPECT_TRUE(source->inventory()->devices.empty());
+}
+
+TEST_F(HostSourceTest, ARemovalDuringAReadingIsNotUndoneByIt) {
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2);
+  const std::string vf = pf.vf(1).address();
+  tree.pci("0000:5b:00.0");
+  start_quietly();
+  // The VF goes after the reading has seen it and before the reading is over.
+  view->at_first_look["proc/net/route"] = [&] {
+    pf.vfs(1);
+    pci("remove", vf);
+  };
+  say(Overflow{"test"});
+  scheduler.advance(HostSource::kCoalesce);
+  EXPECT_EQ(find(vf), nullptr);
+  scheduler.advance(1s);
+  EXPECT_EQ(find(vf), nullptr);
+  for (const auto& update : updates) EXPECT_TRUE(update.added.empty()) << "it never came back";
+}
+
+TEST_F(HostSourceTest, AFunctionThatComesBackAtOnceIsFound) {
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(1);
+  const std::string vf = pf.vf(0).address();
+  start_quietly();
+  pci("remove", vf);
+  pci("add", vf);
+  scheduler.advance(1s);
+  ASSERT_NE(find(vf), nullptr);
+}
+
+TEST_F(HostSourceTest, DriverRebind) {
+  auto vf = tree.pci("0000:3b:00.0").sriov(8).vfs(1, [](SysfsTree::Pci one, int) { one.driver("iavf").netdev("ens1f0v0"); }).vf(0);
+  start_quietly();
+  const int ifindex = find(vf.address())->netdev->ifindex;
+  tree.remove_netdev("ens1f0v0");
+  net("remove", "ens1f0v0");
+  say(LinkChange{ifindex, "ens1f0v0", true, false});
+  vf.driver("");
+  pci("unbind", vf.address());
+  vf.driver("vfio-pci");
+  pci("bind", vf.address());
+  scheduler.advance(1s);
+  EXPECT_EQ(find(vf.address())->driver, "vfio-pci");
+  EXPECT_FALSE(find(vf.address())->netdev) << "it did not go to a pod, it ended";
+  vf.driver("iavf").netdev("eth7");
+  pci("bind", vf.address());
+  net("add", "eth7");
+  scheduler.advance(1s);
+  EXPECT_EQ(find(vf.address())->netdev->name, "eth7");
+}
+
+TEST_F(HostSourceTest, Rename) {
+  tree.pci("0000:3b:00.0").driver("igb").netdev("eth0").sriov(7).vfs(1);
+  start_quietly();
+  tree.rename_netdev("eth0", "enp59s0");
+  net("move", "enp59s0", {{"DEVPATH_OLD", "/devices/pci0000:00/0000:00:01.0/0000:3b:00.0/net/eth0"}});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "enp59s0");
+  EXPECT_EQ(find("0000:3b:02.0")->pf_name, "enp59s0");
+  EXPECT_EQ(updates.size(), 1u);
+}
+
+TEST_F(HostSourceTest, RenameToldByNetlinkAlone) {
+  tree.pci("0000:3b:00.0").driver("igb").netdev("eth0");
+  tree.virtual_link("veth0");
+  start_quietly();
+  tree.rename_netdev("eth0", "enp59s0");
+  say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "enp59s0"});
+  tree.rename_netdev("veth0", "uplink");
+  say(LinkChange{find("veth0")->netdev->ifindex, "uplink"});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "enp59s0");
+  EXPECT_EQ(find("veth0"), nullptr);
+  EXPECT_NE(find("uplink"), nullptr);
+}
+
+TEST_F(HostSourceTest, IntoAPodAndBackUnderAnotherName) {
+  tree.pci("0000:3b:00.0").driver("igb").netdev("ens1").sriov(7).rdma("mlx5_0");
+  start_quietly();
+  const Netdev before = *find("0000:3b:00.0")->netdev;
+  tree.remove_netdev("ens1");
+  say(LinkChange{before.ifindex, "ens1", true, true});
+  ASSERT_EQ(updates.size(), 1u) << "at once";
+  EXPECT_EQ(updates[0].changed, std::vector<std::string>{"0000:3b:00.0"});
+  EXPECT_TRUE(find("0000:3b:00.0")->netdev->stale);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->mac, before.mac);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->speed_mbps, 25000);
+  scheduler.advance(10min);
+  EXPECT_TRUE(find("0000:3b:00.0")->netdev->stale);
+
+  tree.pci("0000:3b:00.0").netdev("net1");
+  net("add", "net1");
+  say(LinkChange{99, "net1"});
+  scheduler.advance(1s);
+  EXPECT_FALSE(find("0000:3b:00.0")->netdev->stale);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "ens1");
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->kernel_name, "net1");
+
+  tree.rename_netdev("net1", "ens1x");
+  net("move", "ens1x", {{"DEVPATH_OLD", "/devices/pci0000:00/0000:00:01.0/0000:3b:00.0/net/net1"}});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "ens1x");
+}
+
+TEST_F(HostSourceTest, RdmaAppears) {
+  auto pf = tree.pci("0000:3b:00.0").netdev("ens1");
+  start_quietly();
+  pf.rdma("mlx5_0");
+  say(Uevent{"add", "/devices/pci0000:00/0000:00:01.0/0000:3b:00.0/infiniband/mlx5_0", "infiniband", {}});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->rdma_device, "mlx5_0");
+}
+
+TEST_F(HostSourceTest, LinksComeAreEnslavedAndGo) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  start_quietly();
+  tree.bridge("br0");
+  net("add", "br0");
+  scheduler.advance(1s);
+  EXPECT_EQ(find("br0")->type, DeviceType::kBridge);
+  tree.enslave("ens1", "br0");
+  say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "ens1"});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->host_use, "enslaved to br0");
+  tree.default_route("br0");
+  say(RouteChange{});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("br0")->host_use, "default route through br0");
+  updates.clear();
+  tree.enslave("ens1", "");
+  tree.remove_netdev("br0");
+  net("remove", "br0");
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_EQ(updates[0].removed, std::vector<std::string>{"br0"});
+}
+
+TEST_F(HostSourceTest, AnOverflowReadsEverythingAgain) {
+  tree.pci("0000:3b:00.0");
+  start_quietly();
+  tree.pci("0000:5b:00.0");
+  tree.pci("0000:3b:00.0").remove();
+  say(Overflow{"netlink: ENOBUFS"});
+  scheduler.advance(1s);
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_TRUE(updates[0].relisted);
+  EXPECT_EQ(updates[0].added, std::vector<std::string>{"0000:5b:00.0"});
+  EXPECT_EQ(updates[0].removed, std::vector<std::string>{"0000:3b:00.0"});
+  EXPECT_EQ(updates[0].why, "events lost: netlink: ENOBUFS");
+}
+
+TEST_F(HostSourceTest, TheRescanCountsWhatEventsHadMissed) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  tree.pci("0000:3c:00.0").netdev("ens2");
+  start_quietly();
+  std::vector<size_t> missed;
+  source->rescan("sync timer", [&](size_t count) { missed.push_back(count); });
+  scheduler.advance(1s);
+  EXPECT_TRUE(updates.empty());
+  tree.netdev_attr("ens1", "mtu", "9000");  // nobody tells
+  tree.netdev_attr("ens2", "mtu", "9000");
+  tree.pci("0000:5b:00.0");
+  say(LinkChange{2, "ens2"});
+  source->rescan("sync timer", [&](size_t count) { missed.push_back(count); });
+  source->rescan("sync timer", [&](size_t count) { missed.push_back(count); });
+  scheduler.advance(1s);
+  EXPECT_EQ(missed, (std::vector<size_t>{0, 2, 2}));
+  EXPECT_EQ(source->counters().missed, 2u);
+  EXPECT_EQ(updates.size(), 1u);
+  EXPECT_EQ(log.count("the rescan found what events had not told devices=2"), 1u);
+}
+
+TEST_F(HostSourceTest, ASlowReadThatHangsCostsThoseFactsOfThatDevice) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  tree.pci("0000:3c:00.0").netdev("ens2");
+  view->hanging = {"sys/class/net/ens1/speed"};
+  start();
+  scheduler.advance(HostSource::kSlowGrace + 10ms);
+  ASSERT_EQ(updates.size(), 1u) << "the rest does not wait for it";
+  EXPECT_EQ(find("0000:3c:00.0")->netdev->speed_mbps, 25000);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->mtu, 1500);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->speed_mbps, std::nullopt);
+  scheduler.advance(5s);
+  ASSERT_EQ(updates.size(), 2u);
+  EXPECT_EQ(updates[1].changed, std::vector<std::string>{"0000:3b:00.0"});
+  ASSERT_EQ(find("0000:3b:00.0")->unreadable.size(), 1u);
+  EXPECT_EQ(find("0000:3b:00.0")->broken, "");
+  const size_t hung = executor.hung;
+  for (int i = 0; i < 5; ++i) {
+    source->rescan("sync timer");
+    scheduler.advance(5min);
+  }
+  EXPECT_EQ(executor.hung, hung) << "a worker that hangs is not joined by others";
+  EXPECT_EQ(log.count("gives no answer"), 1u);
+}
+
+TEST_F(HostSourceTest, AFastReadThatHangsCostsItsDevice) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  tree.pci("0000:3c:00.0").netdev("ens2");
+  view->hanging = {"0000:3b:00.0/numa_node", "net/ens2/mtu"};
+  start();
+  scheduler.advance(20s);
+  ASSERT_FALSE(updates.empty());
+  EXPECT_EQ(find("0000:3b:00.0")->broken, "reading it gives no answer");
+  EXPECT_EQ(find("0000:3c:00.0")->broken, "");
+  EXPECT_FALSE(find("0000:3c:00.0")->netdev);
+  EXPECT_EQ(find("0000:3c:00.0")->numa_node, 0);
+}
+
+TEST_F(HostSourceTest, AHangLaterKeepsWhatWasKnown) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  start_quietly();
+  view->hanging = {"0000:3b:00.0/numa_node"};
+  tree.pci("0000:5b:00.0");
+  pci("change", "0000:3b:00.0");
+  pci("add", "0000:5b:00.0");
+  scheduler.advance(20s);
+  EXPECT_EQ(find("0000:3b:00.0")->broken, "");
+  EXPECT_EQ(find("0000:3b:00.0")->vendor, "8086");
+  EXPECT_NE(find("0000:5b:00.0"), nullptr) << "the others go on";
+}
+
+TEST_F(HostSourceTest, AHostThatCannotBeListedIsTriedAgain) {
+  tree.pci("0000:3b:00.0");
+  view->hanging = {"sys/bus/pci/devices"};
+  start();
+  scheduler.advance(60s);
+  EXPECT_TRUE(updates.empty()) << "no word is not an empty host";
+  EXPECT_LE(executor.hung, 8u);
+  view->hanging.clear();
+  scheduler.advance(120s);
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_TRUE(updates[0].relisted);
+  EXPECT_NE(find("0000:3b:00.0"), nullptr);
+}
+
+TEST_F(HostSourceTest, DevicesThatVanishWhileTheyAreRead) {
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) { vf.netdev("v" + std::to_string(index)); });
+  const std::string vf = pf.vf(1).address();
+  for (const std::string entry : {"/class", "/numa_node", "/driver", "/device", "/vendor"}) {
+    SCOPED_TRACE(entry);
+    pf.vfs(2, [](SysfsTree::Pci one, int index) { one.netdev("v" + std::to_string(index)); });
+    view->at_first_look[vf + entry] = [&] { pf.vfs(1); };
+    if (source) say(Overflow{"test"});
+    else start();
+    scheduler.advance(1s);
+    EXPECT_TRUE(find(vf) == nullptr || !find(vf)->broken.empty()) << "gone, or held back";
+    pci("remove", vf);
+    pci("change", "0000:3b:00.0");
+    scheduler.advance(1s);
+    EXPECT_EQ(find(vf), nullptr);
+    EXPECT_EQ(find("0000:3b:00.0")->broken, "");
+  }
+}
+
+TEST_F(HostSourceTest, AdminMacs) {
+  std::map<int, std::string> macs{{0, "02:aa:00:00:00:01"}};
+  int asked = 0;
+  read_admin_macs = [&](int) {
+    ++asked;
+    return Result<std::map<int, std::string>>(macs);
+  };
+  auto pf = tree.pci("0000:3b:00.0").netdev("ens1").sriov(8).vfs(2);
+  tree.pci("0000:3c:00.0").netdev("ens2").sriov(8);
+  start_quietly();
+  EXPECT_EQ(find(pf.vf(0).address())->admin_mac, "02:aa:00:00:00:01");
+  EXPECT_EQ(find(pf.vf(1).address())->admin_mac, "");
+  EXPECT_EQ(asked, 1) << "only of a PF that has VFs";
+  macs[1] = "02:aa:00:00:00:02";
+  say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "ens1"});
+  scheduler.advance(1s);
+  EXPECT_EQ(find(pf.vf(1).address())->admin_mac, "02:aa:00:00:00:02");
+}
+
+TEST_F(HostSourceTest, RecoveredNetdevsBeforeAndAfterTheFirstScan) {
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2, [](SysfsTree::Pci vf, int) { vf.driver("iavf"); });
+  const auto recovered = [&](int index) {
+    RecoveredNetdev one;
+    one.function = *PciAddress::decode(pf.vf(index).address());
+    one.netdev.name = "ens1f0v" + std::to_string(index);
+    return std::vector<RecoveredNetdev>{one};
+  };
+  start();
+  source->recover_sticky(recovered(0));
+  scheduler.advance(1s);
+  EXPECT_EQ(find(pf.vf(0).address())->netdev->name, "ens1f0v0");
+  source->recover_sticky(recovered(1));
+  EXPECT_EQ(find(pf.vf(1).address())->netdev->name, "ens1f0v1");
+  ASSERT_EQ(updates.size(), 2u);
+}
+
+TEST_F(HostSourceTest, ASourceThatCannotBeOpenedIsDoneWithout) {
+  wire.fails = true;
+  tree.pci("0000:3b:00.0");
+  start();
+  scheduler.advance(1s);
+  EXPECT_EQ(updates.size(), 1u);
+  EXPECT_EQ(log.count("error=EPERM"), 1u);
+}
+
+TEST_F(HostSourceTest, EventsThatNameNothingChangeNothing) {
+  start_quietly();
+  say(Uevent{"add", "/", "pci", {}});
+  say(Uevent{"add", "/devices/x/net/..", "net", {{"INTERFACE", "a/b"}}});
+  say(Uevent{"move", "/devices/x/net/a", "net", {{"DEVPATH_OLD", "/"}}});
+  say(Uevent{"add", "/devices/x", "block", {}});
+  say(LinkChange{3, "../up"});
+  scheduler.advance(1s);
+  EXPECT_TRUE(updates.empty());
+}
+
+}  // namespace
+}  // namespace sliced::hotplug

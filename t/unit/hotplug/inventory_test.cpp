@@ -1,0 +1,217 @@
+#include "hotplug/inventory.h"
+
+#include <gtest/gtest.h>
+
+namespace sliced::hotplug {
+namespace {
+
+const PciAddress kVf{0, 0x3b, 2, 0};
+const std::string kId = "0000:3b:02.0";
+
+// One function whose netdev comes and goes, told in sentences.
+struct BookTest : testing::Test {
+  InventoryBook book;
+  HostReadings readings;
+  NetdevNews news;
+
+  BookTest() { readings.functions[kVf] = FunctionReading{.pci = kVf, .vendor = "8086", .product = "1889", .driver = "iavf"}; }
+
+  void present(const std::string& name, int ifindex = 7) {
+    readings.netdevs.clear();
+    NetdevReading netdev;
+    netdev.name = name;
+    netdev.ifindex = ifindex;
+    netdev.mac = "02:00:00:00:00:07";
+    netdev.mtu = 9000;
+    netdev.link_type = 1;
+    netdev.master = "br0";
+    netdev.function = kVf;
+    netdev.is_functions_own = true;
+    netdev.slow = SlowFacts{.oper_state = "up", .speed_mbps = 25000};
+    readings.netdevs[name] = netdev;
+    readings.rdma_of_function[kVf] = "mlx5_2";
+  }
+  void absent() {
+    readings.netdevs.clear();
+    readings.rdma_of_function.clear();
+  }
+  const HostDevice& take() {
+    diff = book.take(readings, std::exchange(news, {}));
+    return *book.now()->find(kId);
+  }
+  InventoryDiff diff;
+};
+
+TEST_F(BookTest, VersionsGrowWithChangesOnly) {
+  EXPECT_EQ(book.now()->version, 0u);
+  present("eth0");
+  take();
+  const InventoryPtr first = book.now();
+  EXPECT_EQ(first->version, 1u);
+  EXPECT_EQ(diff.added, std::vector<std::string>{kId});
+  take();
+  EXPECT_EQ(book.now(), first) << "the same readings are the same inventory";
+  EXPECT_TRUE(diff.is_empty());
+  readings.netdevs.at("eth0").mtu = 1500;
+  take();
+  EXPECT_EQ(book.now()->version, 2u);
+  EXPECT_EQ(diff.changed, std::vector<std::string>{kId});
+  readings.functions.clear();
+  diff = book.take(readings, {});
+  EXPECT_EQ(diff.removed, std::vector<std::string>{kId});
+  EXPECT_EQ(book.now()->find(kId), nullptr) << "a function that is gone is gone";
+}
+
+TEST_F(BookTest, ANetdevThatIsAwayLeavesItsLastFacts) {
+  present("ens1f0v0");
+  take();
+  absent();
+  const HostDevice& away = take();
+  ASSERT_TRUE(away.netdev);
+  EXPECT_TRUE(away.netdev->stale);
+  EXPECT_EQ(away.netdev->name, "ens1f0v0");
+  EXPECT_EQ(away.netdev->mac, "02:00:00:00:00:07");
+  EXPECT_EQ(away.netdev->mtu, 9000);
+  EXPECT_EQ(away.netdev->link_type, 1);
+  EXPECT_EQ(away.netdev->speed_mbps, 25000);
+  EXPECT_EQ(away.rdma_device, "mlx5_2");
+  EXPECT_EQ(away.netdev->master, "") << "master, default route and operState do not stay";
+  EXPECT_EQ(away.netdev->oper_state, "");
+  EXPECT_EQ(away.host_use, "");
+  take();
+  EXPECT_TRUE(diff.is_empty());
+}
+
+TEST_F(BookTest, BackUnderItsOwnNameNothingIsKept) {
+  present("ens1f0v0");
+  take();
+  absent();
+  take();
+  present("ens1f0v0");
+  EXPECT_FALSE(take().netdev->stale);
+  present("storage0");
+  news.renamed_to.insert("storage0");
+  EXPECT_EQ(take().netdev->name, "storage0");
+}
+
+TEST_F(BookTest, BackUnderAPodsNameTheOldOneStandsUntilARenameHere) {
+  present("ens1f0v0");
+  take();
+  absent();
+  take();
+  present("net1", 12);
+  EXPECT_EQ(take().netdev->name, "ens1f0v0");
+  EXPECT_EQ(take().netdev->kernel_name, "net1");
+  news.is_complete = false;
+  EXPECT_EQ(take().netdev->name, "ens1f0v0") << "a rescan is no rename";
+  present("ens1f0v0x", 12);
+  news.renamed_to.insert("ens1f0v0x");
+  EXPECT_EQ(take().netdev->name, "ens1f0v0x");
+}
+
+TEST_F(BookTest, AwayAndBackBetweenTwoReadings) {
+  present("ens1f0v0");
+  take();
+  present("net1");
+  news.left.insert("ens1f0v0");
+  EXPECT_EQ(take().netdev->name, "ens1f0v0");
+}
+
+TEST_F(BookTest, ANameWithoutExplanationWaitsOnce) {
+  present("ens1f0v0");
+  take();
+  present("net1");
+  EXPECT_EQ(take().netdev->name, "ens1f0v0") << "the event is on its way";
+  news.left.insert("ens1f0v0");
+  EXPECT_EQ(take().netdev->name, "ens1f0v0") << "it had left";
+  EXPECT_EQ(take().netdev->name, "ens1f0v0");
+}
+
+TEST_F(BookTest, ANameThatNothingExplainsIsTheNewName) {
+  present("ens1f0v0");
+  take();
+  present("storage0");
+  take();
+  EXPECT_EQ(take().netdev->name, "storage0");
+}
+
+TEST_F(BookTest, AfterALossOfEventsANewNameIsARename) {
+  present("ens1f0v0");
+  take();
+  present("storage0");
+  news.is_complete = false;
+  EXPECT_EQ(take().netdev->name, "storage0");
+}
+
+TEST_F(BookTest, WhatEndedIsNotAway) {
+  present("eth0");
+  take();
+  absent();
+  news.ended[7] = "eth0";
+  EXPECT_FALSE(take().netdev);
+  present("eth1", 8);
+  EXPECT_EQ(take().netdev->name, "eth1") << "a new netdev has its own name";
+}
+
+TEST_F(BookTest, TheEndMayBeToldAfterTheAbsenceWasSeen) {
+  present("eth0");
+  take();
+  absent();
+  EXPECT_TRUE(take().netdev);
+  news.ended[7] = "somebody-else";
+  EXPECT_TRUE(take().netdev) << "an ifindex that was given again";
+  news.ended[7] = "eth0";
+  EXPECT_FALSE(take().netdev);
+}
+
+TEST_F(BookTest, AnotherDriverHasNoSuchNetdev) {
+  for (const char* driver : {"vfio-pci", ""}) {
+    readings.functions.at(kVf).driver = "iavf";
+    present("eth0");
+    take();
+    absent();
+    readings.functions.at(kVf).driver = driver;
+    EXPECT_FALSE(take().netdev) << driver;
+    EXPECT_EQ(take().rdma_device, "");
+  }
+}
+
+TEST_F(BookTest, AVfSeesThePfsNameWhileThatIsAway) {
+  const PciAddress pf{0, 0x3b, 0, 0};
+  readings.functions[pf] = FunctionReading{.pci = pf, .driver = "ice", .total_vfs = 8, .num_vfs = 1, .vfs = {{kVf, 0}}};
+  readings.functions.at(kVf).physfn = pf;
+  present("ens1f0");
+  readings.netdevs.at("ens1f0").function = pf;
+  EXPECT_EQ(take().pf_name, "ens1f0");
+  absent();
+  EXPECT_EQ(take().pf_name, "ens1f0");
+  EXPECT_EQ(take().pf_link_type, 1);
+  EXPECT_FALSE(take().netdev);
+}
+
+TEST_F(BookTest, RecoveredFromWhatWasPublished) {
+  const PciAddress other{0, 0x3b, 2, 1}, unbound{0, 0x3b, 2, 2}, gone{0, 0x3b, 2, 3};
+  readings.functions[other] = FunctionReading{.pci = other, .driver = "iavf"};
+  readings.functions[unbound] = FunctionReading{.pci = unbound};
+  present("net1");
+  readings.netdevs.at("net1").function = other;
+  readings.rdma_of_function.clear();
+  std::vector<RecoveredNetdev> recovered;
+  for (const PciAddress& function : {kVf, other, unbound, gone})
+    recovered.push_back({function, Netdev{.name = "old" + function.text().substr(11), .mac = "02:00:00:00:00:09", .oper_state = "up"}, "mlx5_9"});
+  book.recover_sticky(recovered);
+  const HostDevice& away = take();
+  EXPECT_EQ(away.netdev->name, "old0");
+  EXPECT_EQ(away.netdev->mac, "02:00:00:00:00:09");
+  EXPECT_EQ(away.netdev->oper_state, "");
+  EXPECT_TRUE(away.netdev->stale);
+  EXPECT_EQ(away.rdma_device, "mlx5_9");
+  EXPECT_EQ(book.now()->find(other.text())->netdev->name, "net1") << "what is here speaks for itself";
+  EXPECT_FALSE(book.now()->find(unbound.text())->netdev) << "without a driver there is none";
+  EXPECT_EQ(book.now()->find(gone.text()), nullptr);
+  present("net2");
+  EXPECT_EQ(take().netdev->name, "old0") << "as for any that comes back";
+}
+
+}  // namespace
+}  // namespace sliced::hotplug

@@ -1,0 +1,66 @@
+#include "hotplug/link.h"
+
+#include <gtest/gtest.h>
+
+namespace sliced::hotplug {
+namespace {
+
+TEST(DecodeVlanConfig, Lines) {
+  const std::string_view text =
+      "VLAN Dev name    | VLAN ID\n"
+      "Name-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD\n"
+      "eth0.100       | 100  | eth0\n"
+      "storage        | 4094  | bond0\n"
+      "bad            | 4095x | eth0\n"
+      "worse          | 70000 | eth0\n"
+      "cut            | 7";
+  EXPECT_EQ(decode_vlan_config(text),
+            (std::map<std::string, VlanEntry>{{"eth0.100", {100, "eth0"}}, {"storage", {4094, "bond0"}}}));
+  EXPECT_TRUE(decode_vlan_config("").empty());
+}
+
+TEST(DecodeDefaultRoutes, V4) {
+  const struct {
+    const char* why;
+    const char* line;
+    std::set<std::string> want;
+  } rows[] = {
+      {"a default route", "eth0\t00000000\t0102A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0", {"eth0"}},
+      {"without gateway (a point-to-point link)", "ppp0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0", {"ppp0"}},
+      {"a subnet", "eth0\t0002A8C0\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0", {}},
+      {"half of everything is no default route", "tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000080\t0\t0\t0", {}},
+      {"an unreachable one", "*\t00000000\t00000000\t0201\t0\t0\t0\t00000000\t0\t0\t0", {}},
+      {"one that is down", "eth1\t00000000\t00000000\t0002\t0\t0\t0\t00000000\t0\t0\t0", {}},
+      {"the header", "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT", {}},
+      {"a cut line", "eth0\t00000000\t0102A8C0\t0003", {}},
+      {"nothing", "", {}},
+  };
+  for (const auto& row : rows) {
+    std::set<std::string> names;
+    decode_default_routes4(row.line, names);
+    EXPECT_EQ(names, row.want) << row.why;
+  }
+}
+
+TEST(DecodeDefaultRoutes, V6) {
+  const std::string zeros(32, '0'), gateway = "fe800000000000000000000000000001";
+  const struct {
+    const char* why;
+    std::string line;
+    std::set<std::string> want;
+  } rows[] = {
+      {"a default route", zeros + " 00 " + zeros + " 00 " + gateway + " 00000400 00000001 00000000 00000003     eth0", {"eth0"}},
+      {"the null entry", zeros + " 00 " + zeros + " 00 " + zeros + " ffffffff 00000001 00000000 00200200       lo", {}},
+      {"a prefix", zeros + " 08 " + zeros + " 00 " + gateway + " 00000400 00000001 00000000 00000003     eth0", {}},
+      {"a host", gateway + " 80 " + zeros + " 00 " + zeros + " 00000000 00000001 00000000 80200001       lo", {}},
+      {"a cut line", zeros + " 00 " + zeros, {}},
+  };
+  for (const auto& row : rows) {
+    std::set<std::string> names;
+    decode_default_routes6(row.line, names);
+    EXPECT_EQ(names, row.want) << row.why;
+  }
+}
+
+}  // namespace
+}  // namespace sliced::hotplug

@@ -1,0 +1,276 @@
+// Real links in a network namespace of our own: the kernel's notifications, its sysfs, worker threads and the loop
+// together. Needs CAP_SYS_ADMIN, or user namespaces that an ordinary user may make.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <net/if.h>
+#include <net/route.h>
+#include <netlink/netlink.h>
+#include <netlink/route/link.h>
+#include <netlink/route/link/macvlan.h>
+#include <netlink/route/link/veth.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+
+#include "hotplug/host_source.h"
+#include "hotplug/netlink_monitor.h"
+#include "hotplug/socket_fd.h"
+#include "hotplug/udev_monitor.h"
+#include "reactor/thread_executor.h"
+#include "t/fake/memory_log.h"
+#include "t/fixture/loop_fixture.h"
+
+namespace sliced::hotplug {
+namespace {
+
+std::string enter_namespaces() {
+  const uid_t uid = ::getuid();
+  const gid_t gid = ::getgid();
+  if (uid != 0) {
+    if (::unshare(CLONE_NEWUSER) != 0) return std::string("unshare(CLONE_NEWUSER): ") + std::strerror(errno);
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
+    std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
+  }
+  if (::unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) return std::string("unshare(CLONE_NEWNET|CLONE_NEWNS): ") + std::strerror(errno);
+  if (::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return std::string("mount /: ") + std::strerror(errno);
+  if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) return std::string("mount sysfs: ") + std::strerror(errno);
+  return "";
+}
+
+// What `ip link` does.
+class Links {
+ public:
+  Links() { nl_connect(socket_, NETLINK_ROUTE); }
+  ~Links() { nl_socket_free(socket_); }
+
+  void add(const char* kind, const std::string& name) {
+    rtnl_link* link = rtnl_link_alloc();
+    rtnl_link_set_type(link, kind);
+    rtnl_link_set_name(link, name.c_str());
+    check(rtnl_link_add(socket_, link, NLM_F_CREATE | NLM_F_EXCL), "add " + name);
+    rtnl_link_put(link);
+  }
+  void add_veth(const std::string& name, const std::string& peer) {
+    check(rtnl_link_veth_add(socket_, name.c_str(), peer.c_str(), ::getpid()), "add " + name);
+  }
+  void add_macvlan(const std::string& name, const std::string& lower) {
+    rtnl_link* link = rtnl_link_macvlan_alloc();
+    rtnl_link_set_name(link, name.c_str());
+    rtnl_link_set_link(link, static_cast<int>(::if_nametoindex(lower.c_str())));
+    check(rtnl_link_add(socket_, link, NLM_F_CREATE | NLM_F_EXCL), "add " + name);
+    rtnl_link_put(link);
+  }
+  void rename(const std::string& from, const std::string& to) {
+    change(from, [&](rtnl_link* link) { rtnl_link_set_name(link, to.c_str()); });
+  }
+  void up(const std::string& name) {
+    change(name, [](rtnl_link* link) { rtnl_link_set_flags(link, IFF_UP); });
+  }
+  void enslave(const std::string& name, const std::string& master) {
+    const int index = master.empty() ? 0 : static_cast<int>(::if_nametoindex(master.c_str()));
+    change(name, [&](rtnl_link* link) { rtnl_link_set_master(link, index); });
+  }
+  void move(const std::string& name, int namespace_fd) {
+    change(name, [&](rtnl_link* link) { rtnl_link_set_ns_fd(link, namespace_fd); });
+  }
+  void remove(const std::string& name) {
+    rtnl_link* link = rtnl_link_alloc();
+    rtnl_link_set_name(link, name.c_str());
+    check(rtnl_link_delete(socket_, link), "delete " + name);
+    rtnl_link_put(link);
+  }
+  void default_route(const std::string& name) {
+    const SocketFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    rtentry route{};
+    route.rt_dst.sa_family = route.rt_genmask.sa_family = AF_INET;
+    route.rt_flags = RTF_UP;
+    std::string device = name;
+    route.rt_dev = device.data();
+    EXPECT_EQ(::ioctl(socket.get(), SIOCADDRT, &route), 0) << std::strerror(errno);
+  }
+
+ private:
+  template <class Set>
+  void change(const std::string& name, Set set) {
+    rtnl_link* old = rtnl_link_alloc();
+    rtnl_link_set_ifindex(old, static_cast<int>(::if_nametoindex(name.c_str())));
+    rtnl_link* fresh = rtnl_link_alloc();
+    set(fresh);
+    check(rtnl_link_change(socket_, old, fresh, 0), "change " + name);
+    rtnl_link_put(old);
+    rtnl_link_put(fresh);
+  }
+  static void check(int rc, const std::string& what) { EXPECT_EQ(rc, 0) << what << ": " << nl_geterror(rc); }
+  nl_sock* socket_ = nl_socket_alloc();
+};
+
+// A namespace that a child holds open.
+class OtherNamespace {
+ public:
+  OtherNamespace() {
+    int ready[2];
+    if (::pipe(ready) != 0) return;
+    child_ = ::fork();
+    if (child_ == 0) {
+      const char said = ::unshare(CLONE_NEWNET) == 0 ? 'y' : 'n';
+      (void)!::write(ready[1], &said, 1);
+      for (;;) ::pause();
+    }
+    char said = 'n';
+    (void)!::read(ready[0], &said, 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+    if (said == 'y') fd_ = SocketFd(::open(("/proc/" + std::to_string(child_) + "/ns/net").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  ~OtherNamespace() {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  int fd() const { return fd_.get(); }
+
+ private:
+  pid_t child_ = -1;
+  SocketFd fd_;
+};
+
+struct NetnsLinksTest : fixture::LoopTest {
+  Links links;
+  fake::MemoryLog log;
+  std::vector<InventoryUpdate> updates;
+
+  std::unique_ptr<HostSource> open(reactor::Executor& executor) {
+    auto view = open_host_view("/");
+    std::vector<std::unique_ptr<EventSource>> events;
+    events.push_back(make_udev_monitor(loop, UdevKind::kKernel));
+    events.push_back(make_netlink_monitor(loop));
+    auto source = std::make_unique<HostSource>(
+        HostSource::Ports{loop.scheduler(), executor, std::move(*view), std::move(events), log, read_admin_macs},
+        [this](const InventoryUpdate& update) { updates.push_back(update); });
+    source->start();
+    EXPECT_TRUE(run_until([&] { return !updates.empty(); }));
+    EXPECT_EQ(log.count("not available"), 0u) << log.all();
+    return source;
+  }
+};
+
+TEST_F(NetnsLinksTest, WhatTheKernelDoesIsSeenWithoutARescan) {
+  reactor::ThreadExecutor executor(loop);
+  const auto source = open(executor);
+  const auto find = [&](const char* id) { return source->inventory()->find(id); };
+  const auto seen = [&](const std::function<bool()>& reached) { return run_until(reached, Millis{5000}); };
+
+  links.add_veth("first0", "peer0");
+  EXPECT_TRUE(seen([&] { return find("first0") && find("peer0"); }));
+  links.rename("first0", "second0");
+  EXPECT_TRUE(seen([&] { return !find("first0") && find("second0"); }));
+  links.add("bridge", "br0");
+  EXPECT_TRUE(seen([&] { return find("br0") && find("br0")->type == DeviceType::kBridge; }));
+  links.enslave("second0", "br0");
+  EXPECT_TRUE(seen([&] { return find("second0")->host_use == "enslaved to br0"; }));
+  links.enslave("second0", "");
+  EXPECT_TRUE(seen([&] { return find("second0")->host_use.empty(); }));
+  links.add_macvlan("mac0", "second0");
+  EXPECT_TRUE(seen([&] { return find("mac0"); }));
+  links.up("peer0");
+  links.up("second0");
+  links.up("mac0");
+  EXPECT_TRUE(seen([&] { return find("second0")->netdev->oper_state == "up"; }));
+  links.default_route("mac0");
+  EXPECT_TRUE(seen([&] { return find("second0")->host_use == "default route through mac0"; }));
+  links.remove("mac0");
+  EXPECT_TRUE(seen([&] { return !find("mac0") && find("second0")->host_use.empty(); }));
+  links.remove("second0");
+  EXPECT_TRUE(seen([&] { return !find("second0") && !find("peer0"); }));
+  links.remove("br0");
+  EXPECT_TRUE(seen([&] { return !find("br0"); }));
+  EXPECT_EQ(source->counters().full_scans, 1u);
+  EXPECT_EQ(source->counters().overflows, 0u);
+
+  // And what events told is all there was.
+  size_t missed = SIZE_MAX;
+  source->rescan("test", [&](size_t count) { missed = count; });
+  EXPECT_TRUE(seen([&] { return missed != SIZE_MAX; }));
+  EXPECT_EQ(missed, 0u);
+}
+
+TEST_F(NetnsLinksTest, AMoveIsToldFromADeletion) {
+  std::vector<LinkChange> ends;
+  const auto monitor = make_netlink_monitor(loop);
+  ASSERT_TRUE(monitor->start([&](HostEvent event) {
+    if (const auto* change = std::get_if<LinkChange>(&event); change && change->is_deleted) ends.push_back(*change);
+  }));
+  const OtherNamespace other;
+  ASSERT_GE(other.fd(), 0);
+  links.add_veth("away0", "stays0");
+  links.move("away0", other.fd());
+  links.add("bridge", "br0");
+  links.remove("br0");
+  ASSERT_TRUE(run_until([&] { return ends.size() >= 2; }));
+  EXPECT_EQ(ends[0].name, "away0");
+  EXPECT_TRUE(ends[0].is_moved);
+  EXPECT_EQ(ends[1].name, "br0");
+  EXPECT_FALSE(ends[1].is_moved);
+  links.remove("stays0");
+}
+
+// More events than the buffer holds, while nobody reads.
+void provoke_uevents(int count) {
+  const SocketFd file(::open("/sys/class/net/lo/uevent", O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(file.is_open());
+  for (int i = 0; i < count; ++i) ASSERT_EQ(::write(file.get(), "change", 6), 6);
+}
+
+TEST_F(NetnsLinksTest, AFullBufferIsConfessed) {
+  size_t overflows = 0, events = 0;
+  const auto monitor = make_udev_monitor(loop, UdevKind::kKernel);
+  ASSERT_TRUE(monitor->start([&](HostEvent event) { ++(std::holds_alternative<Overflow>(event) ? overflows : events); }));
+  provoke_uevents(100'000);
+  EXPECT_TRUE(run_until([&] { return overflows > 0; }));
+  EXPECT_LT(events, 100'000u);
+  // And it goes on hearing.
+  const size_t before = events;
+  EXPECT_TRUE(run_until([&] { return events > before + 100; }));
+}
+
+TEST_F(NetnsLinksTest, AfterAnOverflowEverythingIsReadAgain) {
+  reactor::ThreadExecutor executor(loop);
+  const auto source = open(executor);
+  provoke_uevents(100'000);
+  links.add("bridge", "late0");
+  EXPECT_TRUE(run_until([&] { return source->counters().overflows > 0 && source->inventory()->find("late0"); }));
+  EXPECT_TRUE(run_until([&] { return source->counters().full_scans >= 2; }));
+  links.remove("late0");
+  EXPECT_TRUE(run_until([&] { return !source->inventory()->find("late0"); }));
+}
+
+TEST_F(NetnsLinksTest, AdminMacsOfWhatHasNoVfs) {
+  links.add("bridge", "br0");
+  const auto macs = read_admin_macs(static_cast<int>(::if_nametoindex("br0")));
+  ASSERT_TRUE(macs) << macs.error().what;
+  EXPECT_TRUE(macs->empty());
+  links.remove("br0");
+  EXPECT_EQ(read_admin_macs(4711).error().code, Errc::kNotFound);
+}
+
+}  // namespace
+}  // namespace sliced::hotplug
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  // Before any thread: they all follow the first one's namespaces.
+  if (const std::string problem = sliced::hotplug::enter_namespaces(); !problem.empty()) {
+    std::cerr << "this test needs network and mount namespaces of its own, which this machine refuses: " << problem
+              << "\nrun it as root with CAP_SYS_ADMIN, or allow user namespaces to ordinary users\n";
+    return 1;
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,403 @@
+#include "hotplug/scan.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "t/fixture/sysfs_tree.h"
+
+namespace sliced::hotplug {
+namespace {
+
+using fixture::SysfsTree;
+
+struct ScanTest : testing::Test {
+  SysfsTree tree;
+
+  std::map<std::string, HostDevice> scan() {
+    std::map<std::string, HostDevice> out;
+    const auto host = tree.view();
+    result = scan_host(*host, SlowReads::kRead);
+    for (const HostDevice& device : result.devices) out.emplace(device.id.text, device);
+    return out;
+  }
+  ScanResult result;
+};
+
+std::vector<std::string> ids(const std::map<std::string, HostDevice>& devices) {
+  std::vector<std::string> out;
+  for (const auto& [id, device] : devices) out.push_back(id);
+  return out;
+}
+
+TEST_F(ScanTest, AnEmptyMachineHasNoDevicesAndNoProblems) {
+  EXPECT_TRUE(scan().empty()) << "lo never";
+  EXPECT_TRUE(result.problems.empty());
+  EXPECT_EQ(result.boot_id.size(), 36u);
+}
+
+TEST_F(ScanTest, NeitherDoesAMachineWithNothingInItsRoot) {
+  tree.remove("sys");
+  tree.remove("proc");
+  EXPECT_TRUE(scan().empty());
+  EXPECT_TRUE(result.problems.empty());
+  EXPECT_EQ(result.boot_id, "");
+}
+
+TEST_F(ScanTest, PfWithItsVfs) {
+  tree.pci("0000:3b:00.0").id("15b3", "101d").numa(1).driver("mlx5_core").netdev("ens1f0").rdma("mlx5_0").sriov(8).vfs(
+      2, [](SysfsTree::Pci vf, int index) {
+        vf.id("15b3", "101e").numa(-1).driver("mlx5_core").netdev("ens1f0v" + std::to_string(index));
+        vf.rdma("mlx5_" + std::to_string(index + 2));
+      });
+  const auto devices = scan();
+  ASSERT_EQ(ids(devices), (std::vector<std::string>{"0000:3b:00.0", "0000:3b:02.0", "0000:3b:02.1"}));
+
+  const HostDevice& pf = devices.at("0000:3b:00.0");
+  EXPECT_EQ(pf.type, DeviceType::kPf);
+  EXPECT_EQ(pf.vendor, "15b3");
+  EXPECT_EQ(pf.product, "101d");
+  EXPECT_EQ(pf.subsystem_vendor, "8086");
+  EXPECT_EQ(pf.subsystem_product, "0002");
+  EXPECT_EQ(pf.driver, "mlx5_core");
+  EXPECT_EQ(pf.numa_node, 1);
+  EXPECT_EQ(pf.pcie_root, "pci0000:00");
+  EXPECT_EQ(pf.total_vfs, 8);
+  EXPECT_EQ(pf.num_vfs, 2);
+  EXPECT_EQ(pf.eswitch_mode, "legacy");
+  EXPECT_EQ(pf.rdma_device, "mlx5_0");
+  EXPECT_EQ(pf.pf, std::nullopt);
+  ASSERT_TRUE(pf.netdev);
+  EXPECT_EQ(pf.netdev->name, "ens1f0");
+  EXPECT_EQ(pf.netdev->kernel_name, "ens1f0");
+  EXPECT_EQ(pf.netdev->mtu, 1500);
+  EXPECT_EQ(pf.netdev->link_type, 1);
+  EXPECT_EQ(pf.netdev->oper_state, "up");
+  EXPECT_EQ(pf.netdev->speed_mbps, 25000);
+  EXPECT_EQ(pf.netdev->mac.size(), 17u);
+  EXPECT_GT(pf.netdev->ifindex, 0);
+
+  const HostDevice& vf = devices.at("0000:3b:02.1");
+  EXPECT_EQ(vf.type, DeviceType::kVf);
+  EXPECT_EQ(vf.product, "101e");
+  EXPECT_EQ(vf.pf, PciAddress::decode("0000:3b:00.0"));
+  EXPECT_EQ(vf.vf_index, 1);
+  EXPECT_EQ(vf.pf_name, "ens1f0");
+  EXPECT_EQ(vf.pf_product, "101d");
+  EXPECT_EQ(vf.pf_link_type, 1);
+  EXPECT_EQ(vf.numa_node, 1) << "its own is -1, so its PF's";
+  EXPECT_EQ(vf.pf_numa_node, 1);
+  EXPECT_EQ(vf.netdev->name, "ens1f0v1");
+  EXPECT_EQ(vf.rdma_device, "mlx5_3");
+  EXPECT_EQ(vf.eswitch_mode, "");
+  for (const auto& [id, device] : devices) {
+    EXPECT_EQ(device.broken, "") << id;
+    EXPECT_EQ(device.host_use, "") << id;
+    EXPECT_TRUE(device.unreadable.empty()) << id;
+  }
+}
+
+TEST_F(ScanTest, NumaOfAVf) {
+  const struct {
+    const char* why;
+    int pf, vf;
+    std::optional<int> want, want_pf_raw;
+  } rows[] = {
+      {"its own wins", 0, 1, 1, 0},
+      {"-1 takes the PF's", 1, -1, 1, 1},
+      {"-1 there too is absent, and the PF's is kept as it stands", -1, -1, std::nullopt, -1},
+      {"its own when only the PF's is -1", -1, 0, 0, -1},
+  };
+  for (const auto& row : rows) {
+    auto pf = tree.pci("0000:3b:00.0").numa(row.pf).sriov(1).vfs(1, {});
+    pf.vf(0).numa(row.vf);
+    const auto vf = scan().at("0000:3b:02.0");
+    EXPECT_EQ(vf.numa_node, row.want) << row.why;
+    EXPECT_EQ(vf.pf_numa_node, row.want_pf_raw) << row.why;
+  }
+}
+
+TEST_F(ScanTest, WhatAFunctionIs) {
+  tree.pci("0000:01:00.0");
+  tree.pci("0000:02:00.0").sriov(0);
+  tree.pci("0000:03:00.0").sriov(4);
+  tree.pci("0000:04:00.0").attr("class", "0x020700");
+  tree.pci("0000:05:00.0").attr("class", "0x010802").sriov(16);  // a disk with virtual functions
+  tree.pci("0000:06:00.0").attr("class", "0x060400");
+  tree.pci("0000:07:00.0").attr("class", "junk");
+  std::map<std::string, DeviceType> types;
+  for (const auto& [id, device] : scan()) types[id] = device.type;
+  EXPECT_EQ(types, (std::map<std::string, DeviceType>{{"0000:01:00.0", DeviceType::kNic},
+                                                      {"0000:02:00.0", DeviceType::kNic},
+                                                      {"0000:03:00.0", DeviceType::kPf},
+                                                      {"0000:04:00.0", DeviceType::kNic}}));
+}
+
+TEST_F(ScanTest, NetdevsOfOtherBusesBelowAFunction) {
+  tree.pci("0000:00:03.0", "pci0000:00").driver("virtio-pci").netdev("eth0", "virtio2/");
+  tree.pci("0000:00:14.0", "pci0000:00").attr("class", "0x0c0330").netdev("enx01", "usb1/1-1/1-1:1.0/");
+  tree.pci("0000:3b:00.0").sriov(2).netdev("ens1f0").netdev("ens1f0s8", "mlx5_core.sf.2/");
+  const auto devices = scan();
+  EXPECT_EQ(ids(devices), (std::vector<std::string>{"0000:00:03.0", "0000:3b:00.0", "ens1f0s8", "enx01"}));
+  EXPECT_EQ(devices.at("0000:00:03.0").netdev->name, "eth0");
+  EXPECT_EQ(devices.at("0000:3b:00.0").netdev->name, "ens1f0") << "a scalable function's netdev is not the PF's";
+  EXPECT_EQ(devices.at("enx01").type, DeviceType::kVirtual);
+}
+
+TEST_F(ScanTest, PcieRoots) {
+  const struct {
+    const char* below;
+    const char* want;
+  } rows[] = {
+      {"pci0000:40/0000:40:01.0", "pci0000:40"},
+      {"pci0000:00", "pci0000:00"},
+      {"pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:01.0", "pci0000:00"},  // VMD
+      {"pci10000:00/10000:00:01.0", "pci10000:00"},
+      {"platform/40000000.pcie/pci0002:00", ""},
+  };
+  for (const auto& row : rows) {
+    tree.pci("0000:3b:00.0", row.below);
+    EXPECT_EQ(scan().at("0000:3b:00.0").pcie_root, row.want) << row.below;
+    tree.pci("0000:3b:00.0").remove();
+  }
+}
+
+TEST_F(ScanTest, WideDomainsKeepPfAndVfTogether) {
+  tree.pci("10000:01:00.0", "pci0000:00/0000:00:0e.0/pci10000:00/10000:00:02.0").sriov(2).netdev("ens5").vfs(2);
+  const auto devices = scan();
+  ASSERT_EQ(ids(devices), (std::vector<std::string>{"10000:01:00.0", "10000:01:02.0", "10000:01:02.1"}));
+  EXPECT_EQ(devices.at("10000:01:02.1").pf_name, "ens5");
+  EXPECT_EQ(devices.at("10000:01:02.1").vf_index, 1);
+}
+
+TEST_F(ScanTest, FunctionsWithoutNetdevOrDriver) {
+  tree.pci("0000:3b:00.0").driver("vfio-pci").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) {
+    if (index == 1) vf.driver("vfio-pci");
+  });
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:3b:00.0").driver, "vfio-pci");
+  EXPECT_EQ(devices.at("0000:3b:00.0").netdev, std::nullopt);
+  EXPECT_EQ(devices.at("0000:3b:02.0").driver, "");
+  EXPECT_EQ(devices.at("0000:3b:02.1").driver, "vfio-pci");
+  for (const char* vf : {"0000:3b:02.0", "0000:3b:02.1"}) {
+    EXPECT_EQ(devices.at(vf).type, DeviceType::kVf);
+    EXPECT_EQ(devices.at(vf).pf_name, "");
+    EXPECT_EQ(devices.at(vf).pf_link_type, std::nullopt);
+    EXPECT_TRUE(devices.at(vf).vf_index.has_value());
+    EXPECT_EQ(devices.at(vf).broken, "");
+  }
+}
+
+// switchdev: the representors hang below the PF beside the uplink, and sort before it.
+TEST_F(ScanTest, SwitchdevNamesThePfByItsUplink) {
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).netdev("aaa_rep0").netdev("aaa_rep1").netdev("ens1f0np0").vfs(2);
+  for (const auto& [name, port] : {std::pair{"aaa_rep0", "pf0vf0"}, {"aaa_rep1", "pf0vf1"}, {"ens1f0np0", "p0"}}) {
+    tree.netdev_attr(name, "phys_switch_id", "A088C2000300E0A0");
+    tree.netdev_attr(name, "phys_port_name", port);
+  }
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:3b:00.0").netdev->name, "ens1f0np0");
+  EXPECT_EQ(devices.at("0000:3b:00.0").eswitch_mode, "switchdev");
+  EXPECT_EQ(devices.at("0000:3b:00.0").netdev->phys_port_name, "p0");
+  EXPECT_EQ(devices.at("0000:3b:02.0").pf_name, "ens1f0np0");
+  EXPECT_EQ(devices.at("0000:3b:02.0").representor, "aaa_rep0");
+  EXPECT_EQ(devices.at("0000:3b:02.1").representor, "aaa_rep1");
+  EXPECT_EQ(devices.at("aaa_rep1").representor_of, "0000:3b:02.1");
+  EXPECT_EQ(devices.at("aaa_rep1").type, DeviceType::kVirtual);
+}
+
+TEST_F(ScanTest, SwitchdevOfTwoPortsWithRepresentorsThatHangNowhere) {
+  for (const int port : {0, 1}) {
+    const std::string n = std::to_string(port);
+    tree.pci("0000:3b:00." + n).sriov(8).netdev("ens1f" + n);
+    tree.netdev_attr("ens1f" + n, "phys_switch_id", "e0a0");
+    tree.netdev_attr("ens1f" + n, "phys_port_name", "p" + n);
+    tree.virtual_link("rep" + n);
+    tree.netdev_attr("rep" + n, "phys_switch_id", "e0a0");
+    tree.netdev_attr("rep" + n, "phys_port_name", "pf" + n + "vf0");
+  }
+  tree.pci("0000:3b:00.0").vfs(1);
+  tree.pci("0000:3b:00.1").link("virtfn0", "../0000:3b:04.0");
+  tree.pci("0000:3b:04.0").link("physfn", "../0000:3b:00.1");
+  tree.virtual_link("other");  // another switch's
+  tree.netdev_attr("other", "phys_switch_id", "ffff");
+  tree.netdev_attr("other", "phys_port_name", "pf0vf0");
+  tree.virtual_link("vague");  // says neither PF
+  tree.netdev_attr("vague", "phys_switch_id", "e0a0");
+  tree.netdev_attr("vague", "phys_port_name", "0");
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("rep0").representor_of, "0000:3b:02.0");
+  EXPECT_EQ(devices.at("rep1").representor_of, "0000:3b:04.0");
+  EXPECT_EQ(devices.at("0000:3b:04.0").representor, "rep1");
+  EXPECT_EQ(devices.at("other").representor_of, "");
+  EXPECT_EQ(devices.at("vague").representor_of, "");
+}
+
+TEST_F(ScanTest, ASwitchIdWithoutRepresentorsIsLegacy) {
+  tree.pci("0000:3b:00.0").sriov(8).netdev("ens1f0").vfs(1);
+  tree.netdev_attr("ens1f0", "phys_switch_id", "e0a0");
+  tree.netdev_attr("ens1f0", "phys_port_name", "p0");
+  EXPECT_EQ(scan().at("0000:3b:00.0").eswitch_mode, "legacy");
+}
+
+TEST_F(ScanTest, LinksHaveTypes) {
+  tree.bridge("br0", true);
+  tree.bridge("br1", false);
+  tree.bond("bond0");
+  tree.vlan("bond0.7", 7, "bond0");
+  tree.virtual_link("veth0");
+  tree.virtual_link("br-int", "openvswitch");
+  const auto devices = scan();
+  EXPECT_EQ(ids(devices), (std::vector<std::string>{"bond0", "bond0.7", "br-int", "br0", "br1", "veth0"}));
+  EXPECT_EQ(devices.at("br0").type, DeviceType::kBridge);
+  EXPECT_EQ(devices.at("br0").bridge_type, "linux");
+  EXPECT_EQ(devices.at("br0").vlan_filtering, true);
+  EXPECT_EQ(devices.at("br1").vlan_filtering, false);
+  EXPECT_EQ(devices.at("bond0").type, DeviceType::kBond);
+  EXPECT_EQ(devices.at("bond0.7").type, DeviceType::kVlan);
+  EXPECT_EQ(devices.at("bond0.7").vlan_id, 7);
+  EXPECT_EQ(devices.at("bond0.7").parent_name, "bond0");
+  EXPECT_EQ(devices.at("veth0").type, DeviceType::kVirtual);
+  EXPECT_EQ(devices.at("veth0").vlan_filtering, std::nullopt);
+  EXPECT_EQ(devices.at("br-int").type, DeviceType::kVirtual);
+  EXPECT_EQ(devices.at("br-int").bridge_type, "ovs");
+}
+
+TEST_F(ScanTest, AVlanIsKnownWithoutProc) {
+  tree.virtual_link("eth0");
+  tree.vlan("storage", 9, "eth0");
+  tree.remove("proc/net/vlan");
+  const auto vlan = scan().at("storage");
+  EXPECT_EQ(vlan.type, DeviceType::kVlan);
+  EXPECT_EQ(vlan.vlan_id, std::nullopt);
+  EXPECT_EQ(vlan.parent_name, "eth0");
+}
+
+TEST_F(ScanTest, HostUse) {
+  const struct {
+    const char* why;
+    std::function<void(SysfsTree&)> build;
+    const char* want;
+  } rows[] = {
+      {"nothing", [](SysfsTree&) {}, ""},
+      {"default route", [](SysfsTree& t) { t.default_route("eth0"); }, "default route through eth0"},
+      {"IPv6 default route", [](SysfsTree& t) { t.default_route6("eth0"); }, "default route through eth0"},
+      {"the second of two default routes", [](SysfsTree& t) { t.default_route("other"), t.default_route("eth0"); },
+       "default route through eth0"},
+      {"another's default route", [](SysfsTree& t) { t.default_route("eth1"); }, ""},
+      {"in a bridge", [](SysfsTree& t) { t.bridge("br0"), t.enslave("eth0", "br0"); }, "enslaved to br0"},
+      {"in a bond", [](SysfsTree& t) { t.bond("bond0"), t.enslave("eth0", "bond0"); }, "enslaved to bond0"},
+      {"in OVS", [](SysfsTree& t) { t.virtual_link("ovs-system"), t.enslave("eth0", "ovs-system"); },
+       "enslaved to ovs-system"},
+      {"under a VLAN", [](SysfsTree& t) { t.vlan("eth0.7", 7, "eth0"); }, ""},
+      {"under a VLAN with default route", [](SysfsTree& t) { t.vlan("eth0.7", 7, "eth0"), t.default_route("eth0.7"); },
+       "default route through eth0.7"},
+      {"under a macvlan with default route",
+       [](SysfsTree& t) { t.virtual_link("mv0"), t.stack("mv0", "eth0"), t.default_route("mv0"); },
+       "default route through mv0"},
+      {"under a VLAN in a bridge with default route",
+       [](SysfsTree& t) {
+         t.vlan("eth0.7", 7, "eth0"), t.bridge("br0"), t.enslave("eth0.7", "br0"), t.default_route("br0");
+       },
+       "default route through br0"},
+      {"links in a ring",
+       [](SysfsTree& t) { t.virtual_link("a"), t.stack("a", "eth0"), t.stack("eth0", "a"), t.default_route("other"); }, ""},
+  };
+  for (const auto& row : rows) {
+    SysfsTree host;
+    host.pci("0000:3b:00.0").netdev("eth0");
+    row.build(host);
+    const auto view = host.view();
+    const auto scanned = scan_host(*view);
+    ASSERT_EQ(scanned.devices.front().id.text, "0000:3b:00.0") << row.why;
+    EXPECT_EQ(scanned.devices.front().host_use, row.want) << row.why;
+  }
+}
+
+TEST_F(ScanTest, AVfIsGuardedAsWell) {
+  tree.pci("0000:3b:00.0").sriov(1).netdev("ens1f0").vfs(1, [](SysfsTree::Pci vf, int) { vf.netdev("ens1f0v0"); });
+  tree.default_route("ens1f0v0");
+  EXPECT_EQ(scan().at("0000:3b:02.0").host_use, "default route through ens1f0v0");
+  EXPECT_EQ(scan().at("0000:3b:00.0").host_use, "");
+}
+
+TEST_F(ScanTest, NamesThatAreNotUtf8HoldTheirDeviceBack) {
+  tree.pci("0000:3b:00.0").netdev("eth\xff");
+  tree.virtual_link("v\xc3");
+  tree.virtual_link("v\xc3\xa9th");
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:3b:00.0").broken, "interface name \"eth\\xff\" is not UTF-8");
+  EXPECT_EQ(devices.at("v\xc3").broken, "interface name \"v\\xc3\" is not UTF-8");
+  EXPECT_EQ(devices.at("v\xc3\xa9th").broken, "");
+}
+
+TEST_F(ScanTest, JunkCostsOneFactAndSaysWhich) {
+  tree.pci("0000:3b:00.0").attr("numa_node", "many").attr("subsystem_vendor", "0x12").netdev("eth0");
+  tree.netdev_attr("eth0", "mtu", "99999999999");
+  tree.netdev_attr("eth0", "address", "not a mac");
+  const auto device = scan().at("0000:3b:00.0");
+  EXPECT_EQ(device.numa_node, std::nullopt);
+  EXPECT_EQ(device.subsystem_vendor, "");
+  EXPECT_EQ(device.netdev->mtu, std::nullopt);
+  EXPECT_EQ(device.netdev->mac, "");
+  EXPECT_EQ(device.netdev->link_type, 1);
+  EXPECT_EQ(device.broken, "");
+  EXPECT_EQ(device.unreadable, (std::vector<std::string>{"subsystem_vendor: \"0x12\" is not an id of four digits",
+                                                         "numa_node: \"many\" is not a number",
+                                                         "address: \"not a mac\" is not a MAC address",
+                                                         "mtu: \"99999999999\" is not a number"}));
+}
+
+TEST_F(ScanTest, SpeedIsUnknownWithoutLink) {
+  tree.pci("0000:3b:00.0").netdev("eth0");
+  for (const char* value : {"-1", "0", "4294967295"}) {
+    tree.netdev_attr("eth0", "speed", value);
+    EXPECT_EQ(scan().at("0000:3b:00.0").netdev->speed_mbps, std::nullopt) << value;
+  }
+}
+
+TEST_F(ScanTest, HalfRemovedFunctions) {
+  tree.pci("0000:3b:00.0").sriov(8).vfs(2);
+  tree.remove(tree.pci("0000:3b:00.0").path() + "/virtfn1");
+  tree.pci("0000:3b:02.0").no_attr("vendor");
+  tree.symlink("../../../devices/pci0000:00/0000:7b:00.0", "sys/bus/pci/devices/0000:7b:00.0");  // leads nowhere
+  tree.pci("0000:5b:00.0").link("physfn", "../0000:5a:00.0");
+  const auto devices = scan();
+  EXPECT_EQ(ids(devices), (std::vector<std::string>{"0000:3b:00.0", "0000:3b:02.0", "0000:3b:02.1", "0000:5b:00.0"}));
+  EXPECT_EQ(devices.at("0000:3b:00.0").broken, "");
+  EXPECT_EQ(devices.at("0000:3b:02.0").broken,
+            "vendor or device: ENOENT twice (the function is appearing or vanishing)");
+  EXPECT_EQ(devices.at("0000:3b:02.1").broken, "half there: its PF 0000:3b:00.0 has no virtfn link to it");
+  EXPECT_EQ(devices.at("0000:5b:00.0").broken, "its PF 0000:5a:00.0 cannot be read");
+}
+
+TEST_F(ScanTest, EntriesThatAreNoDevices) {
+  tree.write("sys/class/net/bonding_masters", "bond0");
+  tree.write("sys/bus/pci/devices/README", "x");
+  EXPECT_TRUE(scan().empty());
+  EXPECT_EQ(result.problems, std::vector<std::string>{"sys/bus/pci/devices: \"README\" is not a PCI address"});
+}
+
+TEST_F(ScanTest, SoftRdmaIsFoundByItsInterface) {
+  tree.pci("0000:3b:00.0").netdev("eth0");
+  tree.write("sys/devices/virtual/infiniband/rxe0/parent", "eth0");
+  tree.symlink("../../devices/virtual/infiniband/rxe0", "sys/class/infiniband/rxe0");
+  EXPECT_EQ(scan().at("0000:3b:00.0").rdma_device, "rxe0");
+}
+
+// What the class directories show is enough for whoever made a snapshot by hand.
+TEST_F(ScanTest, ATreeWithoutTheKernelsLinks) {
+  tree.write("sys/bus/pci/devices/0000:3b:00.0/vendor", "0x8086");
+  tree.write("sys/bus/pci/devices/0000:3b:00.0/device", "0x1593");
+  tree.write("sys/class/net/eth0/address", "02:00:00:00:00:01");
+  tree.write("sys/class/net/eth0/type", "1");
+  tree.symlink("../../../bus/pci/devices/0000:3b:00.0", "sys/class/net/eth0/device");
+  tree.write("sys/bus/pci/devices/0000:3b:00.0/net", "");
+  const auto devices = scan();
+  ASSERT_EQ(ids(devices), std::vector<std::string>{"0000:3b:00.0"});
+  EXPECT_EQ(devices.at("0000:3b:00.0").type, DeviceType::kNic);
+  EXPECT_EQ(devices.at("0000:3b:00.0").netdev->mac, "02:00:00:00:00:01");
+}
+
+}  // namespace
+}  // namespace sliced::hotplug

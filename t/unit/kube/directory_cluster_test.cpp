@@ -1,0 +1,709 @@
+#include "kube/directory_cluster.h"
+
+#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "kube/kinds.h"
+#include "kube/resource_slice.h"
+#include "kube/yaml.h"
+#include "t/fake/memory_log.h"
+#include "t/fixture/loop_fixture.h"
+#include "t/unit/kube/json_print.h"
+
+namespace sliced::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string policy(std::string_view name, int priority) {
+  return "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata:\n  name: " +
+         std::string(name) + "\nspec:\n  priority: " + std::to_string(priority) + "\n";
+}
+
+/// What a watch heard, as short lines: "ADDED a 1".
+struct Heard {
+  std::vector<std::string> lines;
+  std::vector<Json> objects;
+  std::vector<Failure> failures;
+  int ends = 0;
+  CallPtr call;
+
+  WatchHandlers handlers() {
+    return {[this](const WatchEvent& event) {
+              static constexpr const char* kNames[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
+              auto object = decode_json(event.object);
+              ASSERT_TRUE(object.ok());
+              const Json* priority = object->find({"spec", "priority"});
+              lines.push_back(std::string(kNames[static_cast<int>(event.type)]) + " " + std::string(object->find("metadata")->text("name")) +
+                              (priority == nullptr ? "" : " " + encode_json(*priority)));
+              objects.push_back(std::move(*object));
+            },
+            [this] { ++ends; }, [this](const Failure& failure) { failures.push_back(failure); }};
+  }
+  bool has(std::string_view line) const { return std::find(lines.begin(), lines.end(), line) != lines.end(); }
+  std::string version() const { return std::string(objects.back().find("metadata")->text("resourceVersion")); }
+};
+
+struct Answered {
+  bool done = false;
+  std::string object;
+  std::optional<Failure> failure;
+  CallPtr call;
+  WriteHandlers handlers() {
+    return {[this](std::string_view text) { done = true; object = text; }, [this](const Failure& why) { done = true; failure = why; }};
+  }
+};
+
+class DirectoryClusterTest : public fixture::LoopTest {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/sliced-dir-XXXXXX";
+    directory = ::mkdtemp(pattern);
+  }
+  void TearDown() override {
+    LoopTest::TearDown();
+    std::filesystem::remove_all(directory);
+  }
+
+  std::string path(const std::string& name) const { return directory + "/" + name; }
+  void put(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+  void put_by_rename(const std::string& name, const std::string& text) const {
+    put(".scratch", text);
+    std::filesystem::rename(path(".scratch"), path(name));
+  }
+  std::string get(const std::string& name) const {
+    std::ostringstream out;
+    out << std::ifstream(path(name)).rdbuf();
+    return out.str();
+  }
+  static WatchRequest policies() { return {.scope = {.resource = kSriovResourcePolicies}, .send_initial_events = true}; }
+  static WatchRequest slices() { return {.scope = {.resource = kResourceSlices}, .send_initial_events = true}; }
+
+  /// Opens a watch and waits for its initial events.
+  void follow(DirectoryCluster& cluster, Heard& heard, WatchRequest request) {
+    heard.call = cluster.watch(std::move(request), heard.handlers());
+    ASSERT_TRUE(run_until([&] { return heard.has("BOOKMARK ") || !heard.failures.empty(); }));
+    heard.lines.clear();
+  }
+  std::vector<std::string> listed(DirectoryCluster& cluster, Scope scope = {.resource = kSriovResourcePolicies}) {
+    std::vector<std::string> names;
+    bool done = false;
+    auto call = cluster.list({.scope = std::move(scope)},
+                             {[&](std::string_view object) { names.emplace_back(decode_json(object)->find("metadata")->text("name")); },
+                              [&](std::string) { done = true; },
+                              [&](const Failure& failure) { names.push_back("failure: " + failure.what); done = true; }});
+    EXPECT_TRUE(run_until([&] { return done; }));
+    return names;
+  }
+  Answered write(DirectoryCluster& cluster, WriteRequest request) {
+    Answered answered;
+    answered.call = cluster.write(std::move(request), answered.handlers());
+    EXPECT_FALSE(answered.done) << "no callback from inside the call";
+    EXPECT_TRUE(run_until([&] { return answered.done; }));
+    return answered;
+  }
+  std::string directory;
+  fake::MemoryLog log;
+};
+
+using Lines = std::vector<std::string>;
+
+ResourceSlice slice(std::string name, int64_t generation = 1) {
+  return {.meta = {.name = std::move(name)},
+          .driver = "dra.networking",
+          .pool = {"node/net", generation, 1},
+          .node_name = "node",
+          .devices = {{.name = "0000-03-00-2", .attributes = {{"example.com/address", std::string("0000:03:00.2")}}}}};
+}
+std::string body(const ResourceSlice& value) { return encode_json(encode_resource_slice(value)); }
+ResourceSlice decoded(std::string_view text) { return *decode_resource_slice(*decode_json(text)); }
+WriteRequest create(const ResourceSlice& value) {
+  return {.verb = Verb::kCreate, .resource = kResourceSlices, .name = value.meta.name, .body = body(value)};
+}
+WriteRequest update(const ResourceSlice& value) {
+  return {.verb = Verb::kUpdate, .resource = kResourceSlices, .name = value.meta.name, .body = body(value)};
+}
+
+// Reading ----------------------------------------------------------------------------------------------------------
+
+TEST_F(DirectoryClusterTest, ListsWhatIsThereAtAnyDepthAndInAnyForm) {
+  std::filesystem::create_directories(path("sub/deeper"));
+  std::filesystem::create_directories(path(".hidden"));
+  put("a.yaml", policy("one", 1) + "---\n" + policy("two", 2));
+  put("sub/b.yml", policy("three", 3));
+  put("sub/deeper/c.json", R"({"apiVersion":"sriovnetwork.k8snetworkplumbingwg.io/v1alpha1","kind":"SriovResourcePolicy","metadata":{"name":"four"}})");
+  for (const auto* ignored : {".hidden/x.yaml", "README.md", ".a.yaml.swp", "a.yaml~", "#a.yaml#", "4913"}) put(ignored, policy("ignored", 0));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  EXPECT_EQ(listed(cluster), (Lines{"four", "one", "three", "two"}));
+  EXPECT_EQ(listed(cluster, {.resource = kSriovResourcePolicies, .namespace_ = "here"}), (Lines{"four", "one", "three", "two"}));
+  EXPECT_EQ(listed(cluster, {.resource = kSriovResourcePolicies, .namespace_ = "there"}), Lines{});
+  EXPECT_EQ(listed(cluster, {.resource = kSriovResourcePolicies, .field_selector = "metadata.name=two"}), Lines{"two"});
+  EXPECT_EQ(listed(cluster, {.resource = kNodes}), Lines{});
+  EXPECT_EQ(listed(cluster, {.resource = kNodes, .field_selector = "spec.x=y"}),
+            Lines{"failure: list nodes: field selector \"spec.x=y\": the field \"spec.x\" is not supported"});
+  EXPECT_EQ(cluster.describe(), "dir:" + directory);
+}
+
+TEST_F(DirectoryClusterTest, GetAnswersTheObjectOrNotFound) {
+  put("a.yaml", policy("one", 1));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Answered there, gone;
+  there.call = cluster.get({kSriovResourcePolicies, "here", "one"}, there.handlers());
+  gone.call = cluster.get({kSriovResourcePolicies, "elsewhere", "one"}, gone.handlers());
+  ASSERT_TRUE(run_until([&] { return there.done && gone.done; }));
+  const Json object = *decode_json(there.object);
+  EXPECT_EQ(object.find("metadata")->text("namespace"), "here");
+  EXPECT_EQ(object.find("metadata")->text("uid").size(), 36u);
+  EXPECT_EQ(gone.failure->code, Errc::kNotFound);
+  EXPECT_EQ(gone.failure->http_status, 404);
+}
+
+TEST_F(DirectoryClusterTest, HeadsOnlyWhereHeadsAreAskedFor) {
+  put("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node, labels: {a: b}}\nspec: {x: 1}\n");
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, {.scope = {.resource = kNodes, .metadata_only = true}, .send_initial_events = true});
+  ASSERT_EQ(heard.objects.size(), 2u);
+  EXPECT_EQ(heard.objects[0].text("kind"), "PartialObjectMetadata");
+  EXPECT_EQ(heard.objects[0].find("spec"), nullptr);
+  EXPECT_EQ(heard.objects[0].find({"metadata", "labels"})->text("a"), "b");
+  EXPECT_EQ(heard.objects[1].find({"metadata", "annotations"})->text("k8s.io/initial-events-end"), "true");
+}
+
+TEST_F(DirectoryClusterTest, AnswersWhatACLusterAnswersBesides) {
+  DirectoryCluster cluster(loop, log, directory, "here");
+  std::vector<std::string> plurals;
+  std::string schema = "?", version = "?";
+  int done = 0;
+  const auto fail = [](const Failure& failure) { ADD_FAILURE() << failure.what; };
+  auto one = cluster.discover("resource.k8s.io", "v1", [&](std::vector<std::string> all) { plurals = std::move(all); ++done; }, fail);
+  auto two = cluster.schema("resource.k8s.io", "v1", [&](std::string_view text) { schema = text; ++done; }, fail);
+  auto three = cluster.server_info([&](ServerInfo info) { version = info.git_version; ++done; }, fail);
+  ASSERT_TRUE(run_until([&] { return done == 3; }));
+  EXPECT_EQ(plurals, Lines{"resourceslices"});
+  EXPECT_EQ(schema, "");
+  EXPECT_EQ(version, "");
+}
+
+TEST_F(DirectoryClusterTest, DroppedCallsAreSilent) {
+  put("a.yaml", policy("one", 1) + "---\n" + policy("two", 2));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  cluster.watch(policies(), heard.handlers()).reset();
+  int items = 0;
+  CallPtr list;
+  list = cluster.list({.scope = {.resource = kSriovResourcePolicies}},
+                      {[&](std::string_view) { ++items; list.reset(); }, [&](std::string) { ADD_FAILURE(); }, [](const Failure&) {}});
+  Heard once;
+  auto handlers = once.handlers();
+  handlers.on_event = [&](const WatchEvent&) { ++once.ends; once.call.reset(); };
+  once.call = cluster.watch(policies(), handlers);
+  ASSERT_TRUE(run_until([&] { return items == 1 && once.ends == 1; }));
+  run_for(30ms);
+  EXPECT_EQ(items, 1);
+  EXPECT_EQ(once.ends, 1);
+  EXPECT_TRUE(heard.lines.empty());
+}
+
+TEST_F(DirectoryClusterTest, CallsMayOutliveTheCluster) {
+  put("a.yaml", policy("one", 1));
+  Heard heard;
+  Answered answered;
+  {
+    DirectoryCluster cluster(loop, log, directory, "here");
+    heard.call = cluster.watch(policies(), heard.handlers());
+    answered.call = cluster.get({kSriovResourcePolicies, "", "one"}, answered.handlers());
+  }
+  run_for(30ms);
+  EXPECT_TRUE(heard.lines.empty());
+  EXPECT_FALSE(answered.done);
+}
+
+// Edits ------------------------------------------------------------------------------------------------------------
+
+TEST_F(DirectoryClusterTest, EditsArriveAsOneEventEach) {
+  put("a.yaml", policy("one", 1));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, policies());
+
+  put("b.yaml", policy("two", 1));  // created
+  ASSERT_TRUE(run_until([&] { return heard.lines.size() == 1; }));
+  put("a.yaml", policy("one", 2));  // edited in place
+  ASSERT_TRUE(run_until([&] { return heard.lines.size() == 2; }));
+  put_by_rename("a.yaml", policy("one", 3));  // renamed over
+  ASSERT_TRUE(run_until([&] { return heard.lines.size() == 3; }));
+  put("a.yaml", policy("one", 3));  // saved with nothing changed
+  std::filesystem::remove(path("b.yaml"));
+  ASSERT_TRUE(run_until([&] { return heard.lines.size() == 4; }));
+  EXPECT_EQ(heard.lines, (Lines{"ADDED two 1", "MODIFIED one 2", "MODIFIED one 3", "DELETED two 1"}));
+  EXPECT_EQ(heard.objects[3].find({"metadata", "generation"})->integer()[0], 2);
+
+  std::vector<uint64_t> versions;
+  for (size_t i = 2; i < heard.objects.size(); ++i) versions.push_back(std::stoull(std::string(heard.objects[i].find("metadata")->text("resourceVersion"))));
+  EXPECT_TRUE(std::is_sorted(versions.begin(), versions.end(), std::less_equal<>())) << "strictly growing, deletions included";
+}
+
+TEST_F(DirectoryClusterTest, AnEditorThatMovesTheOldFileAwayFirstDeletesNothing) {
+  put("a.yaml", policy("one", 1));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, policies());
+  put("4913", "");
+  std::filesystem::remove(path("4913"));
+  std::filesystem::rename(path("a.yaml"), path("a.yaml~"));
+  loop.turn(Millis{5});
+  put("a.yaml", policy("one", 2));
+  std::filesystem::remove(path("a.yaml~"));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 2"); }));
+  run_for(150ms);
+  EXPECT_EQ(heard.lines, Lines{"MODIFIED one 2"});
+}
+
+TEST_F(DirectoryClusterTest, AnObjectThatMovesToAnotherFileNeverVanishes) {
+  put("a.yaml", policy("one", 1));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, policies());
+  std::filesystem::rename(path("a.yaml"), path("b.yaml"));
+  run_for(200ms);
+  EXPECT_EQ(heard.lines, Lines{});
+  put("b.yaml", policy("one", 2));
+  ASSERT_TRUE(run_until([&] { return !heard.lines.empty(); }));
+  EXPECT_EQ(heard.lines, Lines{"MODIFIED one 2"});
+}
+
+TEST_F(DirectoryClusterTest, AHalfWrittenFileKeepsItsLastContentUntilItIsWhole) {
+  put("a.yaml", policy("one", 1) + "---\n" + policy("two", 1));
+  DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 300ms});
+  Heard heard;
+  follow(cluster, heard, policies());
+  put("a.yaml", "");  // truncated, then a broken half, then whole
+  run_for(50ms);
+  put("a.yaml", policy("one", 2) + "---\nspec: [1,\n");
+  run_for(50ms);
+  EXPECT_EQ(heard.lines, Lines{});
+  EXPECT_EQ(listed(cluster), (Lines{"one", "two"}));
+  put("a.yaml", policy("one", 2) + "---\n" + policy("two", 2));
+  ASSERT_TRUE(run_until([&] { return heard.lines.size() == 2; }));
+  run_for(400ms);
+  EXPECT_EQ(heard.lines, (Lines{"MODIFIED one 2", "MODIFIED two 2"}));
+  EXPECT_EQ(log.count("cannot be read"), 0u) << log.all();
+}
+
+TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine) {
+  put("a.yaml", policy("one", 1));
+  put("b.yaml", policy("two", 1));
+  DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 200ms});
+  Heard heard;
+  follow(cluster, heard, policies());
+  const auto start = Clock::now();
+  put("a.yaml", policy("one", 2) + "---\nspec: [1,\n");
+  ASSERT_TRUE(run_until([&] { return heard.has("DELETED one 1"); }));
+  EXPECT_GE(Clock::now() - start, 190ms);
+  EXPECT_EQ(log.count("file cannot be read; none of its objects counts file=" + path("a.yaml") + ":9"), 1u) << log.all();
+  EXPECT_EQ(listed(cluster), Lines{"two"});
+
+  put("a.yaml", policy("one", 3) + "---\nspec: [1,\n");  // still broken, nothing new to say
+  run_for(300ms);
+  EXPECT_EQ(log.count("file cannot be read"), 1u) << log.all();
+  put("a.yaml", policy("one", 4));
+  ASSERT_TRUE(run_until([&] { return heard.has("ADDED one 4"); }));
+  EXPECT_EQ(log.count("file can be read again"), 1u);
+}
+
+TEST_F(DirectoryClusterTest, ABrokenFileAtTheStartIsToldAtOnceAndCostsOnlyItself) {
+  put("a.yaml", "a: [\n");
+  put("b.yaml", policy("two", 1) + "---\nkind: X\n");
+  DirectoryCluster cluster(loop, log, directory, "here");
+  EXPECT_EQ(log.count("file cannot be read; none of its objects counts file=" + path("a.yaml") + ":2"), 1u) << log.all();
+  EXPECT_EQ(log.count("object is left out file=" + path("b.yaml") + ":8"), 1u) << log.all();
+  EXPECT_EQ(listed(cluster), Lines{"two"});
+}
+
+TEST_F(DirectoryClusterTest, AnEmptiedFileIsEmptyInTheEnd) {
+  put("a.yaml", policy("one", 1));
+  DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 100ms});
+  Heard heard;
+  follow(cluster, heard, policies());
+  put("a.yaml", "\n");
+  ASSERT_TRUE(run_until([&] { return heard.has("DELETED one 1"); }));
+  EXPECT_EQ(log.count("cannot be read"), 0u);
+}
+
+TEST_F(DirectoryClusterTest, TheFirstFileCountsWhenTwoHaveTheSameObject) {
+  put("b.yaml", policy("one", 2));
+  put("c.yaml", policy("one", 3));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, policies());
+  EXPECT_EQ(heard.objects[0].find({"spec", "priority"})->integer()[0], 2);
+  EXPECT_EQ(log.count("object is there twice"), 1u);
+  EXPECT_EQ(log.count("file=" + path("c.yaml") + ":1 counts=" + path("b.yaml") + ":1"), 1u) << log.all();
+  put("a.yaml", policy("one", 1));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 1"); }));
+  std::filesystem::remove(path("a.yaml"));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 2"); }));
+  std::filesystem::remove(path("b.yaml"));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 3"); }));
+  EXPECT_EQ(heard.lines.size(), 3u) << "never absent in between";
+}
+
+TEST_F(DirectoryClusterTest, FoldersComeAndGo) {
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, policies());
+  std::filesystem::create_directories(path("x/y"));
+  put("x/y/a.yaml", policy("one", 1));
+  ASSERT_TRUE(run_until([&] { return heard.has("ADDED one 1"); }));
+  put("x/y/a.yaml", policy("one", 2));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 2"); }));
+  std::filesystem::rename(path("x"), directory + ".away");
+  ASSERT_TRUE(run_until([&] { return heard.has("DELETED one 2"); }));
+  std::filesystem::rename(directory + ".away", path("z"));
+  ASSERT_TRUE(run_until([&] { return heard.has("ADDED one 2"); }));
+  put("z/y/a.yaml", policy("one", 3));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 3"); }));
+  std::filesystem::remove_all(path("z"));
+  ASSERT_TRUE(run_until([&] { return heard.has("DELETED one 3"); }));
+  EXPECT_EQ(heard.lines.size(), 6u);
+}
+
+TEST_F(DirectoryClusterTest, AConfigMapVolumeSwapsItsLink) {
+  std::filesystem::create_directories(path("..1"));
+  put("..1/a.yaml", policy("one", 1));
+  std::filesystem::create_symlink("..1", path("..data"));
+  std::filesystem::create_symlink("..data/a.yaml", path("a.yaml"));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, policies());
+  std::filesystem::create_directories(path("..2"));
+  put("..2/a.yaml", policy("one", 2));
+  std::filesystem::create_symlink("..2", path("..data_tmp"));
+  std::filesystem::rename(path("..data_tmp"), path("..data"));
+  std::filesystem::remove_all(path("..1"));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 2"); }));
+  EXPECT_EQ(heard.lines.size(), 1u);
+}
+
+TEST_F(DirectoryClusterTest, LinksInCirclesAndDeepFoldersEnd) {
+  std::filesystem::create_directories(path("a/b/c/d/e/f/g/h/i/j"));
+  put("a/b/c/d/e/f/g/in.yaml", policy("in", 1));
+  put("a/b/c/d/e/f/g/h/out.yaml", policy("out", 1));
+  std::filesystem::create_symlink("..", path("a/up"));
+  std::filesystem::create_symlink("nowhere", path("dangling.yaml"));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  EXPECT_EQ(listed(cluster), Lines{"in"});
+  EXPECT_EQ(log.count("nested too deeply"), 1u);
+}
+
+TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreLeftOutWithOneError) {
+  for (int i = 0; i < 5; ++i) put(std::to_string(i) + ".yaml", policy("p" + std::to_string(i), 1));
+  DirectoryCluster cluster(loop, log, directory, "here", {.files_max = 3});
+  EXPECT_EQ(listed(cluster), (Lines{"p0", "p1", "p2"}));
+  EXPECT_EQ(log.count("too many files"), 1u);
+}
+
+// Watches ----------------------------------------------------------------------------------------------------------
+
+TEST_F(DirectoryClusterTest, AWatchGoesOnFromAKnownVersion) {
+  put("a.yaml", policy("one", 1));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard first;
+  follow(cluster, first, policies());
+  const std::string version = first.version();
+  put("a.yaml", policy("one", 2));
+  ASSERT_TRUE(run_until([&] { return first.has("MODIFIED one 2"); }));
+  Heard second;
+  second.call = cluster.watch({.scope = {.resource = kSriovResourcePolicies}, .resource_version = version}, second.handlers());
+  ASSERT_TRUE(run_until([&] { return !second.lines.empty(); }));
+  EXPECT_EQ(second.lines, Lines{"MODIFIED one 2"});
+
+  Heard unknown;
+  unknown.call = cluster.watch({.scope = {.resource = kSriovResourcePolicies}, .resource_version = "999999"}, unknown.handlers());
+  ASSERT_TRUE(run_until([&] { return !unknown.failures.empty(); }));
+  EXPECT_EQ(unknown.failures[0].code, Errc::kGone);
+  EXPECT_EQ(unknown.failures[0].http_status, 410);
+}
+
+TEST_F(DirectoryClusterTest, AnObjectThatLeavesTheSelectorIsDeletedThere) {
+  const auto text = [](const char* driver) {
+    return "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: " + std::string(driver) + "}\n";
+  };
+  put("s.yaml", text("mine"));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard mine;
+  auto request = slices();
+  request.scope.field_selector = "spec.driver=mine";
+  follow(cluster, mine, request);
+  put("s.yaml", text("yours"));
+  ASSERT_TRUE(run_until([&] { return mine.has("DELETED s"); }));
+  put("s.yaml", text("mine"));
+  ASSERT_TRUE(run_until([&] { return mine.has("ADDED s"); }));
+}
+
+TEST_F(DirectoryClusterTest, AWatchEndsAtTheTimeItAskedFor) {
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  auto request = policies();
+  request.timeout = 50ms;
+  heard.call = cluster.watch(request, heard.handlers());
+  ASSERT_TRUE(run_until([&] { return heard.ends == 1; }));
+  put("a.yaml", policy("one", 1));
+  run_for(50ms);
+  EXPECT_EQ(heard.lines, Lines{"BOOKMARK "});
+}
+
+TEST_F(DirectoryClusterTest, ChangesOfOtherKindsBringBookmarks) {
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard nodes;
+  follow(cluster, nodes, {.scope = {.resource = kNodes}, .send_initial_events = true});
+  const std::string before = nodes.version();
+  std::string many;
+  for (int i = 0; i < 300; ++i) many += policy("p" + std::to_string(i), 1) + "---\n";
+  put("many.yaml", many);
+  ASSERT_TRUE(run_until([&] { return !nodes.lines.empty(); }));
+  EXPECT_EQ(nodes.lines, Lines{"BOOKMARK "});
+  EXPECT_GT(std::stoull(nodes.version()), std::stoull(before));
+}
+
+TEST_F(DirectoryClusterTest, LostEventsEndEveryWatchWithGoneAndTheListIsRight) {
+  put("a.yaml", policy("one", 1));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, policies());
+  const std::string version = heard.version();
+  int queue_max = 0;
+  std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> queue_max;
+  ASSERT_GT(queue_max, 0);
+  for (int i = 0; i <= queue_max / 2 + 1; ++i) {  // the loop does not turn: created and deleted, until the queue is full
+    const std::string name = path("f" + std::to_string(i) + ".txt");
+    ::close(::creat(name.c_str(), 0600));
+    ::unlink(name.c_str());
+  }
+  put("a.yaml", policy("one", 2));  // these are lost
+  put("b.yaml", policy("two", 1));
+  ASSERT_TRUE(run_until([&] { return !heard.failures.empty(); }, 60s));
+  EXPECT_EQ(heard.failures[0].code, Errc::kGone);
+  EXPECT_EQ(heard.lines, Lines{});
+  EXPECT_EQ(listed(cluster), (Lines{"one", "two"}));
+  Heard again;
+  again.call = cluster.watch({.scope = {.resource = kSriovResourcePolicies}, .resource_version = version}, again.handlers());
+  ASSERT_TRUE(run_until([&] { return !again.failures.empty(); }));
+  EXPECT_EQ(again.failures[0].code, Errc::kGone) << "nobody may skip the relist";
+}
+
+// The directory itself ---------------------------------------------------------------------------------------------
+
+TEST_F(DirectoryClusterTest, AMissingDirectoryIsAFailureUntilItIsThere) {
+  const std::string late = path("late");
+  DirectoryCluster cluster(loop, log, late, "here", {.look_again = 20ms});
+  EXPECT_EQ(listed(cluster).at(0).substr(0, 40), std::string("failure: list sriovresourcepolicies.sriovnetwork").substr(0, 40));
+  Heard heard;
+  heard.call = cluster.watch(policies(), heard.handlers());
+  ASSERT_TRUE(run_until([&] { return !heard.failures.empty(); }));
+  EXPECT_EQ(heard.failures[0].code, Errc::kIo);
+  const auto answered = write(cluster, create(slice("s")));
+  ASSERT_TRUE(answered.failure);
+  EXPECT_EQ(answered.failure->code, Errc::kIo);
+  run_for(100ms);
+  EXPECT_EQ(log.count("directory cannot be read"), 1u) << log.all();
+  std::filesystem::create_directories(late);
+  put("late/a.yaml", policy("one", 1));
+  ASSERT_TRUE(run_until([&] { return log.count("directory can be read again") == 1; }));
+  ASSERT_TRUE(run_until([&] { return listed(cluster) == Lines{"one"}; }));
+}
+
+TEST_F(DirectoryClusterTest, ADirectoryThatGoesAwayTakesNothingWithIt) {
+  std::filesystem::create_directories(path("root/sub"));
+  put("root/a.yaml", policy("one", 1));
+  put("root/sub/b.yaml", policy("two", 1));
+  DirectoryCluster cluster(loop, log, path("root"), "here", {.look_again = 20ms});
+  Heard heard;
+  follow(cluster, heard, policies());
+  std::filesystem::rename(path("root"), path("away"));
+  ASSERT_TRUE(run_until([&] { return !heard.failures.empty(); }));
+  EXPECT_EQ(heard.failures[0].code, Errc::kIo);
+  put("away/sub/b.yaml", policy("two", 2));
+  std::filesystem::remove(path("away/a.yaml"));
+  run_for(200ms);
+  EXPECT_EQ(heard.lines, Lines{}) << "unreachable is not deleted";
+  std::filesystem::rename(path("away"), path("root"));
+  ASSERT_TRUE(run_until([&] { return listed(cluster) == Lines{"two"}; }));
+  Heard again;
+  follow(cluster, again, policies());
+  put("root/sub/b.yaml", policy("two", 3));
+  ASSERT_TRUE(run_until([&] { return again.has("MODIFIED two 3"); }));
+}
+
+// Writing ----------------------------------------------------------------------------------------------------------
+
+TEST_F(DirectoryClusterTest, WhatIsWrittenIsAFileAndOneEvent) {
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, slices());
+  const auto created = write(cluster, create(slice("00000-s")));
+  ASSERT_FALSE(created.failure) << created.failure->what;
+  ResourceSlice stored = decoded(created.object);
+  EXPECT_FALSE(stored.meta.uid.empty());
+  EXPECT_FALSE(stored.meta.resource_version.empty());
+  EXPECT_EQ(get("resourceslices/00000-s.yaml"),
+            "apiVersion: resource.k8s.io/v1\n"
+            "kind: ResourceSlice\n"
+            "metadata:\n"
+            "  name: \"00000-s\"\n"
+            "spec:\n"
+            "  driver: dra.networking\n"
+            "  pool:\n"
+            "    name: node/net\n"
+            "    generation: 1\n"
+            "    resourceSliceCount: 1\n"
+            "  nodeName: node\n"
+            "  devices:\n"
+            "  - name: \"0000-03-00-2\"\n"
+            "    attributes:\n"
+            "      example.com/address:\n"
+            "        string: \"0000:03:00.2\"\n");
+  ASSERT_TRUE(run_until([&] { return !heard.lines.empty(); }));
+  EXPECT_EQ(decoded(encode_json(heard.objects.back())), stored) << "the answer is what watches see";
+
+  stored.pool.generation = 2;
+  const auto updated = write(cluster, update(stored));
+  ASSERT_FALSE(updated.failure) << updated.failure->what;
+  EXPECT_EQ(decoded(updated.object).pool.generation, 2);
+  EXPECT_EQ(decoded(updated.object).meta.uid, stored.meta.uid);
+  EXPECT_NE(decoded(updated.object).meta.resource_version, stored.meta.resource_version);
+  run_for(200ms);
+  EXPECT_EQ(heard.lines, (Lines{"ADDED 00000-s", "MODIFIED 00000-s"})) << "the echo of our own writes is silent";
+
+  const auto same = write(cluster, update(decoded(updated.object)));
+  EXPECT_EQ(same.object, updated.object) << "nothing changed";
+
+  const auto erased = write(cluster, {.verb = Verb::kDelete, .resource = kResourceSlices, .name = "00000-s", .uid = stored.meta.uid});
+  EXPECT_FALSE(erased.failure);
+  EXPECT_FALSE(std::filesystem::exists(path("resourceslices/00000-s.yaml")));
+  run_for(200ms);
+  EXPECT_EQ(heard.lines, (Lines{"ADDED 00000-s", "MODIFIED 00000-s", "DELETED 00000-s"}));
+  EXPECT_TRUE(std::filesystem::is_empty(path("resourceslices"))) << "no scratch files";
+}
+
+TEST_F(DirectoryClusterTest, RefusesAsTheServerDoes) {
+  DirectoryCluster cluster(loop, log, directory, "here");
+  const ResourceSlice stored = decoded(write(cluster, create(slice("s"))).object);
+  ResourceSlice stale = stored, foreign = stored, invalid = slice("t"), renamed = slice("t");
+  stale.meta.resource_version = "1";
+  foreign.meta.uid = "other";
+  invalid.pool.slice_count = 0;
+  WriteRequest wrong_name = create(renamed);
+  wrong_name.name = "u";
+  WriteRequest bad_json = create(slice("t")), unknown_field = create(slice("t")), climbing = create(slice("t")), spaced = create(slice("t"));
+  bad_json.body = "{";
+  unknown_field.body = R"({"metadata":{"name":"t"},"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n","x":1}})";
+  climbing.name = "../t";
+  spaced.resource = kSriovResourcePolicies;
+  const struct {
+    WriteRequest request;
+    Errc code;
+    int status;
+    std::string reason;
+  } rows[] = {
+      {create(slice("s")), Errc::kConflict, 409, "AlreadyExists"},
+      {update(slice("t")), Errc::kNotFound, 404, "NotFound"},
+      {update(stale), Errc::kConflict, 409, "Conflict"},
+      {update(foreign), Errc::kConflict, 409, "Conflict"},
+      {{.verb = Verb::kDelete, .resource = kResourceSlices, .name = "t"}, Errc::kNotFound, 404, "NotFound"},
+      {{.verb = Verb::kDelete, .resource = kResourceSlices, .name = "s", .uid = "other"}, Errc::kConflict, 409, "Conflict"},
+      {{.verb = Verb::kDelete, .resource = kResourceSlices, .name = "s", .resource_version = "1"}, Errc::kConflict, 409, "Conflict"},
+      {create(invalid), Errc::kInvalid, 422, "Invalid"},
+      {wrong_name, Errc::kInvalid, 400, "BadRequest"},
+      {bad_json, Errc::kInvalid, 400, "BadRequest"},
+      {unknown_field, Errc::kInvalid, 422, "Invalid"},
+      {climbing, Errc::kInvalid, 422, "Invalid"},
+      {spaced, Errc::kInvalid, 422, "Invalid"},
+  };
+  for (const auto& row : rows) {
+    const auto answered = write(cluster, row.request);
+    ASSERT_TRUE(answered.failure) << row.request.name << " " << row.request.body;
+    EXPECT_EQ(answered.failure->code, row.code) << answered.failure->what;
+    EXPECT_EQ(answered.failure->http_status, row.status) << answered.failure->what;
+    EXPECT_EQ(answered.failure->reason, row.reason) << answered.failure->what;
+  }
+  EXPECT_EQ(listed(cluster, {.resource = kResourceSlices}), Lines{"s"});
+}
+
+TEST_F(DirectoryClusterTest, ADryRunWritesNothing) {
+  DirectoryCluster cluster(loop, log, directory, "here");
+  auto request = create(slice("s"));
+  request.dry_run = true;
+  const auto answered = write(cluster, request);
+  EXPECT_EQ(decoded(answered.object).devices, slice("s").devices);
+  EXPECT_FALSE(std::filesystem::exists(path("resourceslices")));
+  EXPECT_EQ(listed(cluster, {.resource = kResourceSlices}), Lines{});
+}
+
+TEST_F(DirectoryClusterTest, ObjectsInFilesOfSomebodysOwnAreNotOursToChange) {
+  put("mine.yaml", encode_yaml(encode_resource_slice(slice("s"))));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  const auto updated = write(cluster, update(slice("s", 2)));
+  ASSERT_TRUE(updated.failure);
+  EXPECT_EQ(updated.failure->code, Errc::kDenied);
+  EXPECT_NE(updated.failure->what.find("mine.yaml"), std::string::npos) << updated.failure->what;
+  const auto erased = write(cluster, {.verb = Verb::kDelete, .resource = kResourceSlices, .name = "s"});
+  ASSERT_TRUE(erased.failure);
+  EXPECT_TRUE(std::filesystem::exists(path("mine.yaml")));
+}
+
+TEST_F(DirectoryClusterTest, AFileThatCannotBeWrittenIsAnErrorWithItsName) {
+  put("resourceslices", "in the way");
+  DirectoryCluster cluster(loop, log, directory, "here");
+  const auto answered = write(cluster, create(slice("s")));
+  ASSERT_TRUE(answered.failure);
+  EXPECT_EQ(answered.failure->code, Errc::kIo);
+  EXPECT_NE(answered.failure->what.find(path("resourceslices/.s.yaml.new")), std::string::npos) << answered.failure->what;
+}
+
+TEST_F(DirectoryClusterTest, OthersEditsOfOurFilesAreEvents) {
+  DirectoryCluster cluster(loop, log, directory, "here");
+  Heard heard;
+  follow(cluster, heard, slices());
+  write(cluster, create(slice("s")));
+  put("resourceslices/s.yaml", encode_yaml(encode_resource_slice(slice("s", 7))));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED s"); }));
+  std::filesystem::remove_all(path("resourceslices"));
+  ASSERT_TRUE(run_until([&] { return heard.has("DELETED s"); }));
+  const auto restored = write(cluster, create(slice("s")));
+  EXPECT_FALSE(restored.failure) << restored.failure->what;
+  ASSERT_TRUE(run_until([&] { return heard.lines.size() == 4; }));
+  EXPECT_EQ(heard.lines.back(), "ADDED s");
+}
+
+TEST_F(DirectoryClusterTest, AfterARestartTheObjectsAreTheSame) {
+  put("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node}\n");
+  ResourceSlice mine = slice("s");
+  mine.devices[0].attributes["example.com/v"] = Version{"1.2.3"};
+  mine.devices[0].attributes["example.com/text"] = std::string("yes");
+  mine.devices[0].capacity["shares"] = {*Quantity::decode("1k"), std::nullopt};
+  mine.meta.annotations = {{"sliced/boot", "0x1e3"}};
+  ResourceSlice stored;
+  std::string uid;
+  {
+    DirectoryCluster cluster(loop, log, directory, "here");
+    stored = decoded(write(cluster, create(mine)).object);
+  }
+  DirectoryCluster cluster(loop, log, directory, "elsewhere");
+  Heard heard;
+  follow(cluster, heard, slices());
+  ResourceSlice again = decoded(encode_json(heard.objects[0]));
+  EXPECT_EQ(again.meta.uid, stored.meta.uid);
+  again.meta.resource_version = stored.meta.resource_version;
+  EXPECT_EQ(again, stored);
+}
+
+}  // namespace
+}  // namespace sliced::kube

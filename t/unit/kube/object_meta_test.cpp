@@ -1,0 +1,68 @@
+#include "kube/object_meta.h"
+
+#include <gtest/gtest.h>
+
+#include "t/unit/kube/json_print.h"
+
+namespace sliced::kube {
+namespace {
+
+Json parse(std::string_view text) {
+  auto json = decode_json(text);
+  EXPECT_TRUE(json.ok()) << text;
+  return json.ok() ? *json : Json();
+}
+
+TEST(ObjectMeta, ReadsWhatTheDaemonLooksAt) {
+  const auto meta = decode_object_meta(parse(R"({"metadata":{"name":"a","namespace":"b","uid":"u","resourceVersion":"7","generation":3,
+    "labels":{"x":"1"},"annotations":{"y":"2"},"creationTimestamp":"2024-01-01T00:00:00Z","managedFields":[{}],
+    "deletionTimestamp":"2024-01-01T00:00:00Z",
+    "ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"nu","controller":true}]}})"));
+  ASSERT_TRUE(meta.ok()) << meta.error().what;
+  EXPECT_EQ(*meta, (ObjectMeta{"a", "b", "u", "7", 3, {{"x", "1"}}, {{"y", "2"}}, {{"v1", "Node", "n", "nu", true}}, true}));
+}
+
+TEST(ObjectMeta, NullsCountAsAbsent) {
+  const auto meta = decode_object_meta(parse(
+      R"({"metadata":{"name":"a","namespace":null,"labels":null,"annotations":null,"ownerReferences":null,"generation":null,"deletionTimestamp":null}})"));
+  ASSERT_TRUE(meta.ok());
+  EXPECT_EQ(*meta, ObjectMeta{.name = "a"});
+}
+
+TEST(ObjectMeta, WrongShapesNameTheirField) {
+  const struct {
+    std::string_view text, what;
+  } rows[] = {
+      {"{}", "metadata: is missing"},
+      {R"({"metadata":[]})", "metadata: must be a map, not list"},
+      {R"({"metadata":{}})", "metadata.name: is missing"},
+      {R"({"metadata":{"name":""}})", "metadata.name: is missing"},
+      {R"({"metadata":{"name":3}})", "metadata.name: must be a string, not number"},
+      {R"({"metadata":{"name":"a","labels":[]}})", "metadata.labels: must be a map, not list"},
+      {R"({"metadata":{"name":"a","labels":{"x":1}}})", "metadata.labels[x]: must be a string, not number"},
+      {R"({"metadata":{"name":"a","generation":"1"}})", "metadata.generation: must be a whole number, not string"},
+      {R"({"metadata":{"name":"a","ownerReferences":{}}})", "metadata.ownerReferences: must be a list, not map"},
+      {R"({"metadata":{"name":"a","ownerReferences":[1]}})", "metadata.ownerReferences[]: must be a map, not number"},
+  };
+  for (const auto& row : rows) {
+    const auto meta = decode_object_meta(parse(row.text));
+    ASSERT_FALSE(meta.ok()) << row.text;
+    EXPECT_EQ(meta.error(), (Error{Errc::kInvalid, std::string(row.what)}));
+  }
+}
+
+TEST(ObjectMeta, WritesNoEmptyFieldAndReadsBack) {
+  EXPECT_EQ(encode_object_meta({.name = "a"}), (Json::Object{{"name", "a"}}));
+  const ObjectMeta meta{"a", "b", "u", "7", 3, {{"x", "1"}}, {{"y", "2"}}, {{"v1", "Node", "n", "nu", true}}, false};
+  EXPECT_EQ(*decode_object_meta(Json(Json::Object{{"metadata", encode_object_meta(meta)}})), meta);
+}
+
+TEST(DescribeObject, BearsEverything) {
+  EXPECT_EQ(describe_object(parse(R"({"apiVersion":"a/v1","kind":"K","metadata":{"name":"n","namespace":"s"}})")), "a/v1 K s/n");
+  EXPECT_EQ(describe_object(parse(R"({"kind":"K","metadata":{"name":"n"}})")), "K n");
+  EXPECT_EQ(describe_object(parse(R"([1])")), "object without a name");
+  EXPECT_EQ(describe_object(parse(R"({"kind":"\u001b[1m","metadata":7})")), "\\x1b[1m without a name");
+}
+
+}  // namespace
+}  // namespace sliced::kube

@@ -1,0 +1,24 @@
+#include "kube/base64.h"
+
+#include <gtest/gtest.h>
+
+namespace sliced::kube {
+namespace {
+
+TEST(DecodeBase64, Rfc4648Vectors) {
+  EXPECT_EQ(decode_base64(""), "");
+  EXPECT_EQ(decode_base64("Zg=="), "f");
+  EXPECT_EQ(decode_base64("Zm8="), "fo");
+  EXPECT_EQ(decode_base64("Zm9v"), "foo");
+  EXPECT_EQ(decode_base64("Zm9vYg=="), "foob");
+  EXPECT_EQ(decode_base64("Zm9v\nYmFy\n"), "foobar");
+  EXPECT_EQ(decode_base64("+/8A"), std::string("\xfb\xff\0", 3));
+}
+
+TEST(DecodeBase64, Refuses) {
+  for (const char* text : {"Z", "Zg", "Zg=", "Zm9", "Z===", "====", "Zg==Zg==", "Zm=v", "Zm9v-_", "Zg==x", "Zm9v!"})
+    EXPECT_EQ(decode_base64(text), std::nullopt) << text;
+}
+
+}  // namespace
+}  // namespace sliced::kube

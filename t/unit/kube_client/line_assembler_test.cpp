@@ -1,0 +1,49 @@
+#include "kube/line_assembler.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sliced::kube {
+namespace {
+
+TEST(LineAssembler, SameLinesWhereverTheBytesAreCut) {
+  const std::string_view stream = "{\"a\":1}\n\n{\"b\":2}\r\nrest";
+  for (size_t cut = 0; cut <= stream.size(); ++cut) {
+    std::vector<std::string> lines;
+    LineAssembler assembler(/*line_bytes_max=*/8);
+    for (const auto part : {stream.substr(0, cut), stream.substr(cut)})
+      ASSERT_TRUE(assembler.feed(part, [&](std::string_view line) {
+        lines.emplace_back(line);
+        return true;
+      }));
+    EXPECT_EQ(lines, (std::vector<std::string>{"{\"a\":1}", "", "{\"b\":2}"})) << "cut at " << cut;
+    EXPECT_EQ(assembler.pending(), 4u);
+  }
+}
+
+TEST(LineAssembler, RefusesALineThatIsTooLong) {
+  const std::string_view stream = "12345\n123456\n";
+  for (size_t cut = 0; cut <= stream.size(); ++cut) {
+    int lines = 0;
+    LineAssembler assembler(5);
+    const auto count = [&](std::string_view) { return ++lines > 0; };
+    auto fed = assembler.feed(stream.substr(0, cut), count);
+    if (fed) fed = assembler.feed(stream.substr(cut), count);
+    ASSERT_FALSE(fed) << "cut at " << cut;
+    EXPECT_EQ(fed.error().code, Errc::kTooLarge);
+    EXPECT_EQ(lines, 1);
+  }
+}
+
+TEST(LineAssembler, StopsWhenAsked) {
+  LineAssembler assembler(100);
+  int lines = 0;
+  const auto fed = assembler.feed("a\nb\nc\n", [&](std::string_view) { return ++lines < 2; });
+  ASSERT_FALSE(fed);
+  EXPECT_EQ(fed.error().code, Errc::kCanceled);
+  EXPECT_EQ(lines, 2);
+}
+
+}  // namespace
+}  // namespace sliced::kube

@@ -1,0 +1,267 @@
+#include "policy/decide.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+#include "t/fixture/vf_host.h"
+
+namespace sliced::policy {
+namespace {
+
+using fixture::VfHost;
+
+constexpr const char* kPf = "0000:3b:00.0";
+const std::string kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
+
+std::shared_ptr<Inputs> inputs(const VfHost& host, const std::vector<std::string>& policies,
+                               const std::vector<std::string>& attributes = {}, kube::Labels labels = {}) {
+  std::vector<SriovPolicy> sriov;
+  for (const std::string& text : policies) sriov.push_back(decode_sriov_policy(kube::decode_yaml(text).documents.at(0)));
+  std::vector<DeviceAttributes> objects;
+  for (const std::string& text : attributes)
+    objects.push_back(decode_device_attributes(kube::decode_yaml(text).documents.at(0), kDriver));
+  auto in = std::make_shared<Inputs>();
+  in->inventory = host.inventory();
+  in->policies = std::make_shared<const PolicySet>(make_policy_set(std::move(sriov), std::move(objects)));
+  in->node = {"node-a", std::move(labels)};
+  return in;
+}
+
+std::string policy(const std::string& name, const std::string& spec) {
+  return "metadata: {name: " + name + ", namespace: ns}\nspec: " + spec;
+}
+
+std::vector<int> offered_indices(const Decision& decision) {
+  std::vector<int> out;
+  for (const kube::Device& device : decision.pools.at(0).devices)
+    out.push_back(static_cast<int>(std::get<int64_t>(device.attributes.at(kDriver + "/vfID"))));
+  return out;
+}
+
+// Every filter field must be able to say no, and to say yes. A field that is read but not asked (the peer's `drivers`)
+// turns its second row red.
+TEST(Decide, EveryFilterFieldIsEnforced) {
+  const struct {
+    const char* filter;
+    std::vector<int> offered;  // of VFs 0..3
+  } rows[] = {
+      {"{}", {0, 1, 2, 3}},
+      {"{vendors: ['8086']}", {0, 1, 2, 3}},
+      {"{vendors: ['15b3']}", {}},
+      {"{devices: ['1889']}", {0, 1, 2, 3}},
+      {"{devices: ['1890']}", {}},
+      {"{drivers: [vfio-pci]}", {2}},
+      {"{drivers: [nothing]}", {}},
+      {"{pciAddresses: ['0000:3b:00.2']}", {1}},
+      {"{pciAddresses: ['0000:3c:00.2']}", {}},
+      {"{pfNames: [ens1f0]}", {0, 1, 2, 3}},
+      {"{pfNames: ['ens1f0#0,2-3']}", {0, 2, 3}},
+      {"{pfNames: [ens1f1]}", {}},
+      {"{pfPciAddresses: ['0000:3b:00.0']}", {0, 1, 2, 3}},
+      {"{pfPciAddresses: ['0000:3b:00.1']}", {}},
+      {"{rootDevices: ['0000:3b:00.0#1']}", {1}},
+      {"{rootDevices: ['0000:3a:00.0']}", {}},
+      {"{numaNodes: [1]}", {0, 1, 2, 3}},
+      {"{numaNodes: ['0']}", {}},
+      {"{linkType: ethernet}", {0, 1, 2, 3}},
+      {"{linkType: ib}", {}},
+      {"{vendors: ['15b3', '8086'], drivers: [iavf]}", {0, 1, 3}},
+      {"{vendors: ['8086'], drivers: [nothing]}", {}},
+  };
+  VfHost host;
+  host.pf(kPf, "ens1f0", 4);
+  host.at(VfHost::vf_address(kPf, 2)).driver = "vfio-pci";
+  for (const auto& row : rows)
+    EXPECT_EQ(offered_indices(decide(inputs(host, {policy("p", "{configs: [{resourceFilters: [" + std::string(row.filter) + "]}]}")}))), row.offered)
+        << row.filter;
+}
+
+TEST(Decide, NothingIsOfferedUnlessAPolicySaysSo) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 4);
+  const Decision none = decide(inputs(host, {}));
+  ASSERT_EQ(none.pools.size(), 1u) << "the pool itself is always announced";
+  EXPECT_TRUE(none.pools[0].devices.empty());
+  EXPECT_EQ(none.verdicts.at(VfHost::vf_address(kPf, 0)).outcome, Outcome::kNoPolicy);
+  EXPECT_TRUE(decide(inputs(host, {policy("p", "{configs: []}")})).pools[0].devices.empty());
+}
+
+TEST(Decide, ABrokenConfigOffersNothingAndHarmsNoOther) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 4);
+  const auto decision = decide(inputs(host, {policy("p", "{configs: [{resourceFilters: [{vendor: ['15b3']}]}, {resourceFilters: [{pfNames: ['ens1f0#3']}]}]}"),
+                                             policy("q", "{config: [{}]}")}));
+  EXPECT_EQ(offered_indices(decision), (std::vector<int>{3}));
+}
+
+TEST(Decide, PriorityThenNameThenOrderOfConfigs) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 2);
+  const auto resource_of = [&](const std::vector<std::string>& policies) {
+    const Decision decision = decide(inputs(host, policies));
+    return std::get<std::string>(decision.pools[0].devices.at(0).attributes.at(kDriver + "/resourceName"));
+  };
+  EXPECT_EQ(resource_of({policy("b", "{configs: [{resourceName: b}]}"), policy("a", "{configs: [{resourceName: a}]}")}), "a");
+  EXPECT_EQ(resource_of({policy("a", "{configs: [{resourceName: a}]}"), policy("b", "{priority: 1, configs: [{resourceName: b}]}")}), "b");
+  EXPECT_EQ(resource_of({policy("a", "{configs: [{resourceName: one}, {resourceName: two}]}")}), "one");
+}
+
+TEST(Decide, NodeSelectorsDecide) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 1);
+  const auto count = [&](const std::string& selector, kube::Labels labels) {
+    return decide(inputs(host, {policy("p", "{nodeSelector: " + selector + ", configs: [{}]}")}, {}, labels)).pools[0].devices.size();
+  };
+  EXPECT_EQ(count("{zone: a}", {{"zone", "a"}}), 1u);
+  EXPECT_EQ(count("{zone: a}", {{"zone", "b"}}), 0u);
+  EXPECT_EQ(count("{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-a]}]}]}", {}), 1u);
+  EXPECT_EQ(count("{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-b]}]}]}", {}), 0u);
+  EXPECT_EQ(count("{nodeSelectorTerms: [{}]}", {}), 0u) << "an empty term matches nothing";
+  EXPECT_EQ(count("{nodeSelectorTerms: [{matchExpressions: [{key: slots, operator: Gt, values: ['3']}]}]}", {{"slots", "4"}}), 1u);
+  EXPECT_EQ(count("{nodeSelectorTerms: [{matchExpressions: [{key: slots, operator: Gt, values: ['3']}]}]}", {{"slots", "3"}}), 0u);
+}
+
+// Names, types and values are an interface that DeviceClasses and KubeVirt select by.
+TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 1);
+  const auto decision = decide(inputs(host, {policy("p", "{configs: [{}]}")}));
+  const kube::Device& device = decision.pools[0].devices.at(0);
+  EXPECT_EQ(decision.pools[0].name, "node-a");
+  EXPECT_EQ(decision.pools[0].driver, kDriver);
+  EXPECT_EQ(device.name, "0000-3b-00-1");
+  const std::map<std::string, kube::AttributeValue> wanted = {
+      {kDriver + "/vendor", std::string("8086")},
+      {kDriver + "/deviceID", std::string("1889")},
+      {kDriver + "/pfDeviceID", std::string("1592")},
+      {kDriver + "/pciAddress", std::string("0000:3b:00.1")},
+      {kDriver + "/PFName", std::string("ens1f0")},
+      {kDriver + "/pfPciAddress", std::string(kPf)},
+      {kDriver + "/EswitchMode", std::string("legacy")},
+      {kDriver + "/vfID", int64_t{0}},
+      {kDriver + "/linkType", std::string("ethernet")},
+      {kDriver + "/rdmaCapable", false},
+      {"dra.net/numaNode", int64_t{1}},
+      {"resource.kubernetes.io/numaNode", int64_t{1}},
+      {"resource.kubernetes.io/pciBusID", std::string("0000:3b:00.1")},
+      {"resource.kubernetes.io/pcieRoot", std::string("pci0000:3a")},
+      {"k8s.cni.cncf.io/deviceID", std::string("0000:3b:00.1")},
+  };
+  EXPECT_EQ(device.attributes, wanted);
+}
+
+TEST(Decide, UnknownFactsAreAbsentAndWideDomainsHaveNoStandardAddress) {
+  VfHost host;
+  host.pf("10000:01:00.0", "ens9", 1);
+  auto& vf = host.at(VfHost::vf_address("10000:01:00.0", 0));
+  vf.pf_name.clear();
+  vf.pf_link_type.reset();
+  vf.numa_node.reset();
+  vf.pf_numa_node = -1;
+  const auto decision = decide(inputs(host, {policy("p", "{configs: [{}]}")}));
+  const auto& attributes = decision.pools[0].devices.at(0).attributes;
+  EXPECT_EQ(decision.pools[0].devices[0].name, "10000-01-00-1");
+  EXPECT_FALSE(attributes.contains(kDriver + "/PFName"));
+  EXPECT_FALSE(attributes.contains("resource.kubernetes.io/numaNode"));
+  EXPECT_FALSE(attributes.contains("resource.kubernetes.io/pciBusID"));
+  EXPECT_EQ(attributes.at("dra.net/numaNode"), kube::AttributeValue(int64_t{-1}));
+  EXPECT_EQ(attributes.at(kDriver + "/linkType"), kube::AttributeValue(std::string("unknown")));
+}
+
+TEST(Decide, DeviceAttributesJoinBySelectorAndTheLastNameWins) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 1);
+  const auto decision = decide(inputs(
+      host, {policy("p", "{configs: [{deviceAttributesSelector: {matchLabels: {pool: fast}}}]}")},
+      {"metadata: {name: a, namespace: ns, labels: {pool: fast}}\nspec: {attributes: {example.com/rack: {string: r1}, example.com/a: {int: 1}}}",
+       "metadata: {name: b, namespace: ns, labels: {pool: fast}}\nspec: {attributes: {example.com/rack: {string: r2}}}",
+       "metadata: {name: c, namespace: ns, labels: {pool: slow}}\nspec: {attributes: {example.com/rack: {string: r3}}}",
+       "metadata: {name: d, namespace: other, labels: {pool: fast}}\nspec: {attributes: {example.com/rack: {string: r4}}}"}));
+  const auto& attributes = decision.pools[0].devices.at(0).attributes;
+  EXPECT_EQ(attributes.at("example.com/rack"), kube::AttributeValue(std::string("r2")));
+  EXPECT_EQ(attributes.at("example.com/a"), kube::AttributeValue(int64_t{1}));
+}
+
+TEST(Decide, OneRefusedAttributeDropsAloneButARefusedResourceNameHoldsTheDeviceBack) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 1);
+  const std::string select = "{configs: [{deviceAttributesSelector: {}}]}";
+  const std::string long_text(100, 'x');
+  const auto descriptive = decide(inputs(host, {policy("p", select)},
+                                         {"metadata: {name: a, namespace: ns}\nspec: {attributes: {example.com/rack: {string: " + long_text + "}, example.com/ok: {bool: true}}}"}));
+  ASSERT_EQ(descriptive.pools[0].devices.size(), 1u);
+  EXPECT_TRUE(descriptive.pools[0].devices[0].attributes.contains("example.com/ok"));
+  EXPECT_FALSE(descriptive.pools[0].devices[0].attributes.contains("example.com/rack"));
+  const auto resource = decide(inputs(host, {policy("p", select)},
+                                      {"metadata: {name: a, namespace: ns}\nspec: {attributes: {k8s.cni.cncf.io/resourceName: {string: " + long_text + "}}}"}));
+  EXPECT_TRUE(resource.pools[0].devices.empty());
+  EXPECT_EQ(resource.verdicts.at(VfHost::vf_address(kPf, 0)).outcome, Outcome::kRefused);
+  EXPECT_NE(explain(resource, VfHost::vf_address(kPf, 0)).summary.find("resourceName"), std::string::npos);
+}
+
+TEST(Decide, TooManyAttributesAreDroppedFromTheEndAndTheResourceNameStays) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 1);
+  std::string attributes;
+  for (int i = 10; i < 50; ++i) attributes += "a.com/k" + std::to_string(i) + ": {int: 1}, ";
+  const auto decision = decide(inputs(host, {policy("p", "{configs: [{resourceName: fast, deviceAttributesSelector: {}}]}")},
+                                      {"metadata: {name: a, namespace: ns}\nspec: {attributes: {" + attributes + "z.com/last: {int: 1}}}"}));
+  const auto& published = decision.pools[0].devices.at(0).attributes;
+  EXPECT_EQ(published.size(), kube::kAttributesAndCapacitiesMax);
+  EXPECT_TRUE(published.contains(kDriver + "/resourceName"));
+  EXPECT_TRUE(published.contains("a.com/k10"));
+  EXPECT_FALSE(published.contains("z.com/last"));
+  EXPECT_FALSE(decision.notes.empty());
+}
+
+TEST(Decide, WhatTheHostUsesIsHeldBackUnlessThePolicyAllowsIt) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 2);
+  const std::string vf = VfHost::vf_address(kPf, 1);
+  host.at(vf).host_use = "enslaved to br0";
+  EXPECT_EQ(offered_indices(decide(inputs(host, {policy("p", "{configs: [{}]}")}))), (std::vector<int>{0}));
+  EXPECT_EQ(offered_indices(decide(inputs(host, {policy("p", "{allowHostUse: true, configs: [{}]}")}))), (std::vector<int>{0, 1}));
+  const Explanation why = explain(decide(inputs(host, {policy("p", "{configs: [{}]}")})), vf);
+  EXPECT_EQ(why.outcome, "in-use-by-host");
+  EXPECT_NE(why.summary.find("enslaved to br0"), std::string::npos);
+}
+
+TEST(Decide, WhatTheServerRefusedIsHeldBackUntilItsContentChanges) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 1);
+  const auto first = decide(inputs(host, {policy("p", "{configs: [{resourceName: a}]}")}));
+  auto in = inputs(host, {policy("p", "{configs: [{resourceName: a}]}")});
+  in->quarantine["0000-3b-00-1"] = {content_hash(first.pools[0].devices.at(0)), "the API server said no"};
+  EXPECT_TRUE(decide(in).pools[0].devices.empty());
+  auto changed = inputs(host, {policy("p", "{configs: [{resourceName: b}]}")});
+  changed->quarantine = in->quarantine;
+  EXPECT_EQ(decide(changed).pools[0].devices.size(), 1u);
+}
+
+TEST(Explain, NamesFieldValueFoundAndValueWanted) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 4);
+  const auto decision = decide(inputs(host, {policy("a", "{nodeSelector: {zone: west}, configs: [{}]}"),
+                                             policy("b", "{configs: [{resourceFilters: [{vendors: ['15b3', '1924']}, {pfNames: ['ens1f0#1-2']}]}]}"),
+                                             policy("c", "{configs: [{resourceFilters: [{vendor: [x]}]}]}"),
+                                             policy("d", "{configs: [{resourceFilters: [{drivers: [vfio-pci]}]}]}")}));
+  const Explanation hidden = explain(decision, VfHost::vf_address(kPf, 0));
+  EXPECT_EQ(hidden.outcome, "no-match");
+  ASSERT_EQ(hidden.rules.size(), 5u);
+  EXPECT_EQ(hidden.rules[0].place, "spec.nodeSelector");
+  EXPECT_EQ(hidden.rules[1], (Rule{"ns/b", "spec.configs[0].resourceFilters[0]", "no", "vendors", "8086", "one of 15b3, 1924"}));
+  EXPECT_EQ(hidden.rules[2], (Rule{"ns/b", "spec.configs[0].resourceFilters[1]", "no", "pfNames", "ens1f0#0", "ens1f0#1-2"}));
+  EXPECT_NE(hidden.rules[3].found.find("did you mean vendors"), std::string::npos);
+  EXPECT_EQ(hidden.rules[4], (Rule{"ns/d", "spec.configs[0].resourceFilters[0]", "no", "drivers", "iavf", "vfio-pci"}));
+
+  const Explanation offered = explain(decision, VfHost::vf_address(kPf, 1));
+  EXPECT_EQ(offered.outcome, "offered");
+  EXPECT_EQ(offered.rules.back().said, "match");
+  EXPECT_EQ(offered.summary, "offered as 0000-3b-00-2 by policy ns/b, spec.configs[0].resourceFilters[1]");
+
+  EXPECT_EQ(explain(decision, kPf).outcome, "not-a-vf");
+  EXPECT_EQ(explain(decision, "0000:ff:00.0").outcome, "unknown");
+}
+
+}  // namespace
+}  // namespace sliced::policy

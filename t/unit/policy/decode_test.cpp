@@ -1,0 +1,147 @@
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+#include "policy/sriov/policy.h"
+
+namespace sliced::policy {
+namespace {
+
+SriovPolicy policy_of(const std::string& spec) {
+  const auto yaml = kube::decode_yaml("apiVersion: v1\nmetadata: {name: p, namespace: ns}\nspec:\n" + spec);
+  EXPECT_TRUE(yaml.problems.empty());
+  return decode_sriov_policy(yaml.documents.at(0));
+}
+
+TEST(SriovPolicy, BothGenerationsAreUnderstood) {
+  const SriovPolicy today = policy_of(R"(
+  priority: 7
+  nodeSelector:
+    nodeSelectorTerms:
+    - matchExpressions: [{key: zone, operator: In, values: [a]}]
+  configs:
+  - deviceAttributesSelector: {matchLabels: {pool: fast}}
+    resourceFilters:
+    - vendors: ["8086"]
+      pfPciAddresses: ["0000:3b:00.0"]
+      linkType: eth
+)");
+  EXPECT_EQ(today.problems, std::vector<Problem>{});
+  ASSERT_EQ(today.configs.size(), 1u);
+  EXPECT_EQ(today.configs[0].problems, std::vector<Problem>{});
+  EXPECT_EQ(today.priority, 7);
+  EXPECT_EQ(today.configs[0].filters[0].link_type, "ethernet");
+  EXPECT_TRUE(today.configs[0].attributes_selector.has_value());
+
+  const SriovPolicy older = policy_of(R"(
+  nodeSelector: {zone: a}
+  configs:
+  - resourceName: fast_nic
+    resourceFilters:
+    - pfNames: ["ens1f0#0-3,7", "ens2"]
+      numaNodes: ["0", 1]
+      rootDevices: ["0000:3b:00.0#2"]
+)");
+  EXPECT_EQ(older.problems, std::vector<Problem>{});
+  ASSERT_EQ(older.configs.size(), 1u);
+  EXPECT_EQ(older.configs[0].problems, std::vector<Problem>{});
+  EXPECT_EQ(older.configs[0].resource_name, "fast_nic");
+  const ResourceFilter& filter = older.configs[0].filters[0];
+  EXPECT_EQ(filter.numa_nodes, (std::vector<int>{0, 1}));
+  EXPECT_EQ(filter.pf_names[0].pf, "ens1f0");
+  EXPECT_EQ(filter.pf_names[0].ranges, (std::vector<PfMatch<std::string>::Range>{{0, 3}, {7, 7}}));
+  EXPECT_TRUE(filter.pf_names[1].covers(4711)) << "no range means every VF";
+  EXPECT_TRUE(filter.root_devices[0].covers(2));
+  EXPECT_FALSE(filter.root_devices[0].covers(3));
+}
+
+// What cannot be understood must be a problem with its place; a decoder that ignores it would widen the policy.
+TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
+  const struct {
+    const char* why;
+    const char* spec;
+    bool whole;         // the whole policy, not the config alone
+    const char* field;  // of the first problem
+    const char* said;   // part of its text
+  } rows[] = {
+      {"typo in a filter", "  configs: [{resourceFilters: [{vendor: ['8086']}]}]", false, "spec.configs[0].resourceFilters[0].vendor", "did you mean vendors"},
+      {"typo in a config", "  configs: [{resourceFilter: []}]", false, "spec.configs[0].resourceFilter", "did you mean resourceFilters"},
+      {"typo beside the configs", "  config: []", true, "spec.config", "did you mean configs"},
+      {"typo in the node selector", "  nodeSelector: {matchLabel: {a: b}, matchLabels: {a: b}}\n  configs: []", true, "spec.nodeSelector", ""},
+      {"wrong kind of list", "  configs: [{resourceFilters: [{vendors: '8086'}]}]", false, "spec.configs[0].resourceFilters[0].vendors", "wants a list"},
+      {"number for a string", "  configs: [{resourceFilters: [{devices: [1889]}]}]", false, "spec.configs[0].resourceFilters[0].devices[0]", "quotes"},
+      {"vendor by name", "  configs: [{resourceFilters: [{vendors: [intel]}]}]", false, "spec.configs[0].resourceFilters[0].vendors", "four hexadecimal"},
+      {"empty list", "  configs: [{resourceFilters: [{vendors: []}]}]", false, "spec.configs[0].resourceFilters[0].vendors", "empty list"},
+      {"backward range", "  configs: [{resourceFilters: [{pfNames: ['ens1#5-2']}]}]", false, "spec.configs[0].resourceFilters[0].pfNames", "#0-3,7"},
+      {"open range", "  configs: [{resourceFilters: [{pfNames: ['ens1#']}]}]", false, "spec.configs[0].resourceFilters[0].pfNames", "#0-3,7"},
+      {"bad address", "  configs: [{resourceFilters: [{pciAddresses: ['3b:00.0']}]}]", false, "spec.configs[0].resourceFilters[0].pciAddresses", "0000:3b:00.2"},
+      {"link type", "  configs: [{resourceFilters: [{linkType: token}]}]", false, "spec.configs[0].resourceFilters[0].linkType", "infiniband"},
+      {"NUMA node by name", "  configs: [{resourceFilters: [{numaNodes: [left]}]}]", false, "spec.configs[0].resourceFilters[0].numaNodes", "NUMA node numbers"},
+      {"priority as text", "  priority: high\n  configs: []", true, "spec.priority", "whole number"},
+      {"host use as text", "  allowHostUse: 'maybe'\n  configs: []", true, "spec.allowHostUse", "true or false"},
+      {"filter that is null", "  configs: [{resourceFilters: [null]}]", false, "spec.configs[0].resourceFilters[0]", "null"},
+      {"config that is null", "  configs: [null]", false, "spec.configs[0]", "null"},
+      {"configs as a map", "  configs: {a: b}", true, "spec.configs", "wants a list"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.why);
+    const SriovPolicy policy = policy_of(row.spec);
+    const auto& problems = row.whole ? policy.problems : policy.configs.at(0).problems;
+    ASSERT_FALSE(problems.empty());
+    EXPECT_TRUE(problems[0].field.starts_with(row.field)) << problems[0].field;
+    EXPECT_NE(problems[0].what.find(row.said), std::string::npos) << problems[0].what;
+    EXPECT_GT(problems[0].line, 0) << "a person wants to find it";
+  }
+}
+
+TEST(SriovPolicy, EveryProblemIsReportedNotTheFirst) {
+  const SriovPolicy policy = policy_of("  configs: [{resourceFilters: [{vendor: [x], device: [y]}]}, {nonsense: 1}]");
+  EXPECT_EQ(policy.configs.at(0).problems.size(), 2u);
+  EXPECT_EQ(policy.configs.at(1).problems.size(), 1u);
+  EXPECT_TRUE(policy.problems.empty()) << "a broken config leaves its neighbours alone";
+}
+
+TEST(SriovPolicy, MissingSpecOffersNothing) {
+  const auto yaml = kube::decode_yaml("metadata: {name: p}");
+  EXPECT_FALSE(decode_sriov_policy(yaml.documents.at(0)).problems.empty());
+}
+
+TEST(PolicySet, OrderIsPriorityThenName) {
+  const auto named = [](const char* name, int64_t priority) {
+    SriovPolicy policy;
+    policy.id = {"ns", name};
+    policy.priority = priority;
+    return policy;
+  };
+  const PolicySet set = make_policy_set({named("b", 0), named("z", 10), named("a", 0), named("c", -1)}, {});
+  std::string order;
+  for (const SriovPolicy& policy : set.sriov) order += policy.id.name;
+  EXPECT_EQ(order, "zabc");
+}
+
+TEST(DeviceAttributes, ReservedAndBrokenKeysAreRefusedAloneAndByName) {
+  const std::string driver = "sriovnetwork.k8snetworkplumbingwg.io";
+  const auto yaml = kube::decode_yaml(R"(
+metadata: {name: a, namespace: ns, labels: {pool: fast}}
+spec:
+  attributes:
+    example.com/rack: {string: r1}
+    vendor: {string: spoofed}
+    resource.kubernetes.io/anything: {bool: true}
+    k8s.cni.cncf.io/resourceName: {string: intel.com/fast}
+    example.com/two: {string: a, int: 1}
+    example.com/long: {string: "0123456789012345678901234567890123456789012345678901234567890123456789"}
+    bad-name: {bool: true}
+)");
+  ASSERT_TRUE(yaml.problems.empty());
+  const DeviceAttributes object = decode_device_attributes(yaml.documents.at(0), driver);
+  EXPECT_EQ(object.attributes.size(), 2u);
+  EXPECT_TRUE(object.attributes.contains("example.com/rack"));
+  EXPECT_TRUE(object.attributes.contains("k8s.cni.cncf.io/resourceName"));
+  for (const std::string& key : {driver + "/vendor", std::string("resource.kubernetes.io/anything"), std::string("example.com/two"),
+                                std::string("example.com/long"), driver + "/bad-name"})
+    EXPECT_TRUE(object.refused.contains(key)) << key;
+  EXPECT_EQ(object.problems.size(), 5u);
+}
+
+}  // namespace
+}  // namespace sliced::policy

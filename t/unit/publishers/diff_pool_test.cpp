@@ -1,0 +1,269 @@
+#include "publishers/diff_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "publishers/pack_slices.h"
+#include "t/fixture/pools.h"
+
+namespace sliced::publishers {
+namespace {
+
+using fixture::applied;
+using fixture::device_name;
+using fixture::devices;
+using fixture::kDriver;
+using fixture::kNode;
+using fixture::pool;
+
+Plan diff(const policy::DesiredPool& desired, const ObservedSlices& observed, const Memory& memory = {},
+          const NodeIdentity& node = kNode) {
+  return diff_pools({desired}, observed, node, kDriver, memory);
+}
+ObservedSlices published(const policy::DesiredPool& desired) { return applied({}, diff(desired, {})); }
+
+// What a consumer sees: the devices of the highest generation, or nothing while the pool is incomplete.
+std::optional<std::set<std::string>> consumer_view(const ObservedSlices& slices) {
+  int64_t highest = 0;
+  for (const auto& [name, slice] : slices) highest = std::max(highest, slice.pool.generation);
+  std::set<std::string> names;
+  int64_t count = 0, wanted = 0;
+  for (const auto& [name, slice] : slices) {
+    if (slice.pool.generation != highest) continue;
+    ++count;
+    wanted = slice.pool.slice_count;
+    for (const auto& device : slice.devices) names.insert(device.name);
+  }
+  if (count != wanted) return std::nullopt;
+  return names;
+}
+
+std::set<std::string> names_of(const policy::DesiredPool& desired) {
+  std::set<std::string> names;
+  for (const auto& device : desired.devices) names.insert(device.name);
+  return names;
+}
+
+TEST(DiffPool, AnEmptyPoolIsStillAnnounced) {
+  const Plan plan = diff(pool({}), {});
+  ASSERT_EQ(plan.creates.size(), 1u);
+  const kube::ResourceSlice& slice = plan.creates[0];
+  EXPECT_EQ(slice.pool, (kube::Pool{"node-a", 1, 1}));
+  EXPECT_TRUE(slice.devices.empty());
+  EXPECT_EQ(slice.node_name, "node-a");
+  EXPECT_EQ(slice.meta.owner_references, (std::vector<kube::OwnerReference>{{"v1", "Node", "node-a", "node-uid", true}}));
+  EXPECT_TRUE(kube::validate_slice(slice).empty());
+}
+
+TEST(DiffPool, EqualContentWritesNothing) {
+  for (const int count : {0, 1, 128, 129, 300}) EXPECT_TRUE(diff(pool(devices(0, count)), published(pool(devices(0, count)))).empty()) << count;
+}
+
+TEST(DiffPool, NamesAreDeterministicAndValid) {
+  const std::string name = slice_name(0, kDriver, "node-a", "node-a", 0);
+  EXPECT_TRUE(name.starts_with("00000-" + kDriver + "-node-a-")) << name;
+  EXPECT_EQ(name, slice_name(0, kDriver, "node-a", "node-a", 0));
+  EXPECT_NE(name, slice_name(0, kDriver, "node-a", "node-a", 1));
+  EXPECT_NE(name, slice_name(1, kDriver, "node-a", "node-a", 0));
+  const std::string long_node = std::string(200, 'a') + ".example.com";
+  const std::string other_node = std::string(200, 'a') + ".example.org";
+  EXPECT_LE(slice_name(0, kDriver, long_node, long_node, 0).size(), 253u);
+  EXPECT_NE(slice_name(0, kDriver, long_node, "p", 0), slice_name(0, kDriver, other_node, "p", 0));
+  EXPECT_TRUE(is_dns_subdomain(slice_name(0, kDriver, long_node, long_node, 0)));
+}
+
+TEST(DiffPool, ManyDevicesAreSplitAndAllOfOneGeneration) {
+  const Plan plan = diff(pool(devices(0, 300)), {});
+  ASSERT_EQ(plan.creates.size(), 3u);
+  size_t total = 0;
+  for (const auto& slice : plan.creates) {
+    EXPECT_LE(slice.devices.size(), kube::kDevicesPerSliceMax);
+    EXPECT_EQ(slice.pool, (kube::Pool{"node-a", 1, 3}));
+    EXPECT_TRUE(kube::validate_slice(slice).empty());
+    total += slice.devices.size();
+  }
+  EXPECT_EQ(total, 300u);
+}
+
+TEST(DiffPool, TaintsHalveTheSlices) {
+  auto tainted = devices(0, 100);
+  tainted[7].taints.push_back({"a.com/b", "", "NoSchedule"});
+  EXPECT_EQ(diff(pool(std::move(tainted)), {}).creates.size(), 2u);
+}
+
+TEST(DiffPool, OneDeviceMoreOrLessIsOneUpdateInPlace) {
+  const ObservedSlices held = published(pool(devices(0, 300)));
+  auto fewer = devices(0, 300);
+  fewer.erase(fewer.begin() + 140);
+  const struct { const char* why; policy::DesiredPool desired; } rows[] = {
+      {"one more at the end", pool(devices(0, 301))},
+      {"one less in the middle", pool(fewer)},
+      {"one with another attribute", [] { auto all = devices(0, 300); all[5].attributes[kDriver + "/value"] = int64_t{9}; return pool(all); }()},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.why);
+    const Plan plan = diff(row.desired, held);
+    EXPECT_EQ(plan.size(), 1u);
+    ASSERT_EQ(plan.updates.size(), 1u);
+    EXPECT_EQ(plan.updates[0].pool.generation, 1);
+    EXPECT_FALSE(plan.updates[0].meta.resource_version.empty());
+    EXPECT_EQ(consumer_view(applied(held, plan)), names_of(row.desired));
+  }
+}
+
+TEST(DiffPool, MoreThanOneChangeStartsAGenerationForAll) {
+  const ObservedSlices held = published(pool(devices(0, 300)));
+  const Plan plan = diff(pool(devices(0, 300, /*value=*/5)), held);
+  EXPECT_EQ(plan.updates.size(), 3u);
+  for (const auto& slice : plan.updates) EXPECT_EQ(slice.pool.generation, 2);
+}
+
+TEST(DiffPool, ANewSliceStartsAGenerationForAll) {
+  const ObservedSlices held = published(pool(devices(0, 128)));
+  const Plan plan = diff(pool(devices(0, 129)), held);
+  EXPECT_EQ(plan.creates.size(), 1u);
+  ASSERT_EQ(plan.updates.size(), 1u);
+  EXPECT_EQ(plan.updates[0].pool, (kube::Pool{"node-a", 2, 2}));
+  EXPECT_EQ(plan.creates[0].pool, (kube::Pool{"node-a", 2, 2}));
+}
+
+// A restart, or a lost connection, in the middle of a generation must go on with it: starting another one each time
+// would never end. Whatever the order of the writes, no consumer sees a pool that was not meant.
+TEST(DiffPool, AnInterruptedGenerationIsCompleted) {
+  const policy::DesiredPool before = pool(devices(0, 300)), after = pool(devices(0, 300, 5));
+  for (const size_t done : {1u, 2u}) {
+    ObservedSlices held = published(before);
+    Plan plan = diff(after, held);
+    Plan part;
+    part.updates.assign(plan.updates.begin(), plan.updates.begin() + static_cast<long>(done));
+    held = applied(held, part, 200);
+    EXPECT_EQ(consumer_view(held), std::nullopt) << "incomplete, so nobody allocates";
+    const Plan rest = diff(after, held);
+    EXPECT_EQ(rest.size(), 3 - done);
+    for (const auto& slice : rest.updates) EXPECT_EQ(slice.pool.generation, 2);
+    EXPECT_EQ(consumer_view(applied(held, rest, 300)), names_of(after));
+  }
+}
+
+TEST(DiffPool, DeletedSlicesComeBackInTheSameGeneration) {
+  const policy::DesiredPool desired = pool(devices(0, 300));
+  ObservedSlices held = published(desired);
+  held.erase(held.begin());
+  const Plan one = diff(desired, held, {.generations = {{"node-a", 1}}});
+  EXPECT_EQ(one.size(), 1u);
+  ASSERT_EQ(one.creates.size(), 1u);
+  EXPECT_EQ(one.creates[0].pool.generation, 1);
+  const Plan all = diff(desired, {}, {.generations = {{"node-a", 4}}});
+  EXPECT_EQ(all.creates.size(), 3u);
+  EXPECT_EQ(all.creates[0].pool.generation, 5);
+}
+
+TEST(DiffPool, WhatIsNotOursGoesAndIsNoBaseForOurGeneration) {
+  const policy::DesiredPool desired = pool(devices(0, 3));
+  ObservedSlices held = published(desired);
+  kube::ResourceSlice foreign = held.begin()->second;
+  foreign.meta = {.name = "00000-" + kDriver + "-node-a-x7k2p", .uid = "f", .resource_version = "7"};
+  foreign.pool.generation = 1'000'000;
+  held[foreign.meta.name] = foreign;
+  const Plan plan = diff(desired, held);
+  EXPECT_EQ(plan.deletes, (std::vector<Removal>{{foreign.meta.name, "f", "7", "not ours"}}));
+  EXPECT_TRUE(plan.updates.empty() && plan.creates.empty());
+}
+
+TEST(DiffPool, AGenerationThatSomebodyElseWroteIntoOurSliceIsPutBack) {
+  const policy::DesiredPool desired = pool(devices(0, 300));
+  for (const int64_t huge : {int64_t{1000}, std::numeric_limits<int64_t>::max()}) {
+    ObservedSlices held = published(desired);
+    held.begin()->second.pool.generation = huge;
+    const Plan plan = diff(desired, held, {.generations = {{"node-a", 1}}});
+    EXPECT_EQ(plan.size(), 1u);
+    ASSERT_EQ(plan.updates.size(), 1u);
+    EXPECT_EQ(plan.updates[0].pool.generation, 1);
+    EXPECT_TRUE(diff(desired, applied(held, plan), {.generations = {{"node-a", 1}}}).empty());
+  }
+}
+
+TEST(DiffPool, AnUnknownPoolOfOursIsRemoved) {
+  policy::DesiredPool other = pool(devices(0, 1));
+  other.name = "node-a/old";
+  ObservedSlices held = applied(published(pool({})), diff_pools({other}, {}, kNode, kDriver, {}), 500);
+  const Plan plan = diff(pool({}), held);
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(plan.deletes.at(0).why, "obsolete pool");
+}
+
+TEST(DiffPool, AnotherBootOrNodeUidRewritesMetadataOnly) {
+  const policy::DesiredPool desired = pool(devices(0, 300));
+  const ObservedSlices held = published(desired);
+  for (const NodeIdentity& node : {NodeIdentity{"node-a", "node-uid", "boot-2"}, NodeIdentity{"node-a", "other-uid", "boot-1"}}) {
+    const Plan plan = diff(desired, held, {}, node);
+    EXPECT_EQ(plan.updates.size(), 3u);
+    for (const auto& slice : plan.updates) EXPECT_EQ(slice.pool.generation, 1) << "no consumer needs to look again";
+    EXPECT_TRUE(diff(desired, applied(held, plan), {}, node).empty());
+  }
+}
+
+TEST(DiffPool, WhatOthersAddToOurMetadataStays) {
+  const policy::DesiredPool desired = pool(devices(0, 1));
+  ObservedSlices held = published(desired);
+  held.begin()->second.meta.labels["team"] = "net";
+  held.begin()->second.meta.annotations["x.com/y"] = "z";
+  EXPECT_TRUE(diff(desired, held).empty());
+  const Plan plan = diff(pool(devices(0, 2)), held);
+  ASSERT_EQ(plan.updates.size(), 1u);
+  EXPECT_EQ(plan.updates[0].meta.labels.at("team"), "net");
+  EXPECT_EQ(plan.updates[0].meta.annotations.at("x.com/y"), "z");
+}
+
+TEST(DiffPool, FieldsThatWeDoNotWriteAreUndone) {
+  const policy::DesiredPool desired = pool(devices(0, 1));
+  ObservedSlices held = published(desired);
+  held.begin()->second.unknown_fields = {"spec.devices[0].bindsToNode"};
+  const Plan plan = diff(desired, held);
+  ASSERT_EQ(plan.updates.size(), 1u);
+  EXPECT_TRUE(plan.updates[0].unknown_fields.empty());
+}
+
+TEST(DiffPool, ASaltedNameReplacesATakenOne) {
+  Memory memory;
+  memory.salts[slice_name(0, kDriver, "node-a", "node-a", 0)] = 1;
+  const policy::DesiredPool desired = pool(devices(0, 1));
+  const Plan plan = diff(desired, {}, memory);
+  ASSERT_EQ(plan.creates.size(), 1u);
+  EXPECT_EQ(plan.creates[0].meta.name, slice_name(0, kDriver, "node-a", "node-a", 1));
+  EXPECT_TRUE(diff(desired, applied({}, plan), memory).empty());
+  EXPECT_TRUE(diff(desired, applied({}, plan), {}).empty()) << "a restart knows the salted name as its own";
+}
+
+// Random edits: whatever comes after whatever, one plan reaches the goal, and nothing is moved without need.
+TEST(DiffPool, AnySequenceOfPoolsConvergesInOnePlanEach) {
+  uint64_t state = 42;
+  const auto random = [&](uint64_t below) { return (state = state * 6364136223846793005ull + 1442695040888963407ull) >> 33 ? (state >> 33) % below : 0; };
+  ObservedSlices held;
+  for (int step = 0; step < 400; ++step) {
+    SCOPED_TRACE(step);
+    std::vector<kube::Device> wanted;
+    const uint64_t density = 1 + random(9);
+    for (int i = 0; i < 400; ++i)
+      if (random(10) < density) wanted.push_back(devices(i, 1, static_cast<int64_t>(random(50) == 0))[0]);
+    const policy::DesiredPool desired = pool(wanted);
+    const Plan plan = diff(desired, held);
+    held = applied(held, plan, step * 1000);
+    EXPECT_EQ(consumer_view(held), names_of(desired));
+    EXPECT_TRUE(diff(desired, held).empty());
+  }
+}
+
+TEST(PackDevices, ASparsePoolIsPackedAnew) {
+  Assigned assigned;
+  std::vector<kube::Device> left;
+  for (size_t slice = 0; slice < 4; ++slice) {
+    assigned[slice] = {device_name(static_cast<int>(slice))};
+    left.push_back(devices(static_cast<int>(slice), 1)[0]);
+  }
+  EXPECT_EQ(pack_devices(left, assigned, 128, 0).size(), 1u);
+}
+
+}  // namespace
+}  // namespace sliced::publishers

@@ -1,0 +1,285 @@
+#include "publishers/publisher.h"
+
+#include <gtest/gtest.h>
+
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_scheduler.h"
+#include "t/fake/memory_log.h"
+#include "t/fixture/pools.h"
+#include "watchers/slice_watcher.h"
+
+namespace sliced::publishers {
+namespace {
+
+using namespace std::chrono_literals;
+using fake::kResourceSlices;
+using fixture::devices;
+using fixture::kDriver;
+using fixture::kNode;
+using fixture::pool;
+
+// The publisher beside the real watcher, over a stepped API server.
+struct PublisherTest : testing::Test {
+  PublisherTest() { start(); }
+
+  void start() {
+    watcher.reset();
+    publisher = std::make_unique<Publisher>(Publisher::Ports{cluster, scheduler, log, [] { return 0.0; }}, kDriver,
+                                            [this](std::vector<RefusedEntry> entries) {
+                                              refused.insert(refused.end(), entries.begin(), entries.end());
+                                            });
+    watcher = watchers::make_slice_watcher({cluster, scheduler, log, [] { return 0.0; }}, kDriver, kNode.name,
+                                           [this](SourceEvent<watchers::SliceWatcher::Item> event) { forward(event); });
+    watcher->start();
+  }
+
+  void forward(const SourceEvent<watchers::SliceWatcher::Item>& event) {
+    if (const auto* now = std::get_if<Changed<watchers::SliceWatcher::Item>>(&event))
+      publisher->on_slices(Changed<kube::ResourceSlice>{*now->now.value});
+    else if (const auto* gone = std::get_if<Removed<watchers::SliceWatcher::Item>>(&event))
+      publisher->on_slices(Removed<kube::ResourceSlice>{{gone->id.name}});
+    else {
+      Relisted<kube::ResourceSlice> all;
+      for (const auto& item : std::get<Relisted<watchers::SliceWatcher::Item>>(event).all) all.all.push_back(*item.value);
+      publisher->on_slices(all);
+    }
+  }
+
+  std::vector<kube::ResourceSlice> stored() {
+    std::vector<kube::ResourceSlice> out;
+    for (const kube::Json& object : cluster.objects(kResourceSlices)) out.push_back(*kube::decode_resource_slice(object));
+    return out;
+  }
+  size_t devices_stored() {
+    size_t count = 0;
+    for (const auto& slice : stored()) count += slice.devices.size();
+    return count;
+  }
+
+  fake::FakeScheduler scheduler;
+  fake::FakeCluster cluster{scheduler};
+  fake::MemoryLog log;
+  std::vector<RefusedEntry> refused;
+  std::unique_ptr<Publisher> publisher;
+  std::unique_ptr<watchers::SliceWatcher> watcher;
+};
+
+TEST_F(PublisherTest, NothingIsWrittenBeforeOwnSlicesAreListed) {
+  watcher.reset();
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(10s);
+  EXPECT_EQ(cluster.writes().size(), 0u);
+}
+
+TEST_F(PublisherTest, PublishesThenRestsAndARestartWritesNothing) {
+  publisher->set_desired({pool(devices(0, 300))}, kNode);
+  scheduler.advance(1s);
+  EXPECT_EQ(stored().size(), 3u);
+  EXPECT_EQ(devices_stored(), 300u);
+  EXPECT_TRUE(publisher->converged());
+  const size_t writes = cluster.writes().size();
+  EXPECT_EQ(writes, 3u);
+  scheduler.advance(1h);
+  start();
+  publisher->set_desired({pool(devices(0, 300))}, kNode);
+  scheduler.advance(10s);
+  EXPECT_EQ(cluster.writes().size(), writes);
+}
+
+TEST_F(PublisherTest, OneDeviceLessIsOneWriteAtOnce) {
+  publisher->set_desired({pool(devices(0, 300))}, kNode);
+  scheduler.advance(1s);
+  const size_t writes = cluster.writes().size();
+  publisher->set_desired({pool(devices(1, 299))}, kNode);
+  scheduler.advance(20ms);
+  EXPECT_EQ(cluster.writes().size(), writes + 1);
+  EXPECT_EQ(devices_stored(), 299u);
+}
+
+// Both right after our own write, when the watch has not shown it yet, and later.
+TEST_F(PublisherTest, DeletedAndEditedSlicesComeBack) {
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  for (const Millis pause : {1ms, 2ms, 3ms, 5ms, 20ms, 60'000ms}) {
+    SCOPED_TRACE(pause.count());
+    scheduler.advance(pause);
+    if (stored().empty()) continue;
+    cluster.remove(kResourceSlices, stored()[0].meta.name);
+    scheduler.advance(2s);
+    ASSERT_EQ(stored().size(), 1u);
+    EXPECT_EQ(devices_stored(), 3u);
+    kube::ResourceSlice edited = stored()[0];
+    edited.devices.pop_back();
+    cluster.put(kResourceSlices, kube::encode_resource_slice(edited));
+    scheduler.advance(2s);
+    EXPECT_EQ(devices_stored(), 3u);
+    scheduler.advance(10min);
+  }
+}
+
+TEST_F(PublisherTest, SomebodyWhoFightsBackIsAnsweredMoreSlowly) {
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1s);
+  const size_t before = cluster.writes().size();
+  for (int i = 0; i < 600; ++i) {  // a minute of deletes, ten a second
+    for (const auto& slice : stored()) cluster.remove(kResourceSlices, slice.meta.name);
+    scheduler.advance(100ms);
+  }
+  EXPECT_LT(cluster.writes().size() - before, 40u);
+  EXPECT_GE(log.count("somebody keeps changing"), 1u);
+  scheduler.advance(3min);
+  EXPECT_EQ(devices_stored(), 3u);
+}
+
+TEST_F(PublisherTest, ALostAnswerMakesNoTwin) {
+  bool lost = false;
+  cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "create" || lost) return std::nullopt;
+    lost = true;
+    return kube::Failure{.code = Errc::kIo, .what = "connection reset"};
+  };
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(10s);
+  EXPECT_EQ(stored().size(), 1u);
+  EXPECT_TRUE(publisher->converged());
+}
+
+TEST_F(PublisherTest, ASquatterOnOurNameIsWalkedAround) {
+  kube::ResourceSlice foreign;
+  foreign.meta.name = slice_name(0, kDriver, kNode.name, kNode.name, 0);
+  foreign.driver = "other.example.com";
+  foreign.node_name = "node-b";
+  foreign.pool = {"node-b", 1, 1};
+  cluster.put(kResourceSlices, kube::encode_resource_slice(foreign));
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(5s);
+  EXPECT_EQ(stored().size(), 2u);
+  EXPECT_EQ(devices_stored(), 3u);
+  EXPECT_EQ(cluster.object(kResourceSlices, foreign.meta.name)->find("spec")->text("driver"), "other.example.com");
+  EXPECT_EQ(log.count("has our name"), 1u);
+}
+
+TEST_F(PublisherTest, ConflictsAreReadAgainAndRetried) {
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1s);
+  int conflicts = 3;
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "update" || conflicts-- <= 0) return std::nullopt;
+    return kube::Failure{.code = Errc::kConflict, .http_status = 409, .what = "the object has been modified"};
+  };
+  publisher->set_desired({pool(devices(0, 4))}, kNode);
+  scheduler.advance(10s);
+  EXPECT_EQ(devices_stored(), 4u);
+}
+
+TEST_F(PublisherTest, RetryAfterIsHonouredAndCapped) {
+  int refusals = 1;
+  Millis asked = 5s;
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "create" || refusals-- <= 0) return std::nullopt;
+    return kube::Failure{.code = Errc::kBusy, .http_status = 429, .what = "slow down", .retry_after = asked};
+  };
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(4s);
+  EXPECT_EQ(cluster.writes().size(), 1u);
+  scheduler.advance(2s);
+  EXPECT_EQ(devices_stored(), 1u);
+
+  refusals = 1;
+  asked = 24h;
+  cluster.remove(kResourceSlices, stored()[0].meta.name);
+  scheduler.advance(62s);
+  EXPECT_EQ(devices_stored(), 1u) << "a day is not waited for";
+}
+
+TEST_F(PublisherTest, WhileTheServerIsAwayOnlyTheNewestPlanIsKept) {
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(1s);
+  cluster.set_network(fake::FakeCluster::Network::kRefused);
+  for (int i = 2; i < 50; ++i) {
+    publisher->set_desired({pool(devices(0, i))}, kNode);
+    scheduler.advance(1s);
+  }
+  cluster.set_network(fake::FakeCluster::Network::kUp);
+  const size_t before = cluster.writes().size();
+  scheduler.advance(2min);
+  EXPECT_EQ(devices_stored(), 49u);
+  EXPECT_LE(cluster.writes().size() - before, 2u) << "one diff, no replay";
+}
+
+TEST_F(PublisherTest, ARefusedDeviceIsReportedWithItsContent) {
+  cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
+    const auto slice = kube::decode_resource_slice(object);
+    for (size_t i = 0; i < slice->devices.size(); ++i)
+      if (slice->devices[i].name == fixture::device_name(1))
+        return kube::Failure{.code = Errc::kInvalid, .http_status = 422, .what = "no", .fields = {"spec.devices[" + std::to_string(i) + "].name"}};
+    return std::nullopt;
+  };
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(100ms);
+  ASSERT_GE(refused.size(), 1u);
+  EXPECT_EQ(refused[0].name, fixture::device_name(1));
+  EXPECT_EQ(refused[0].content_hash, policy::content_hash(devices(1, 1)[0]));
+  auto without = devices(0, 3);
+  without.erase(without.begin() + 1);
+  publisher->set_desired({pool(without)}, kNode);
+  scheduler.advance(1s);
+  EXPECT_EQ(devices_stored(), 2u);
+}
+
+TEST_F(PublisherTest, AFieldThatTheServerDropsIsALostAbilityAndNoHotLoop) {
+  cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
+    auto slice = *kube::decode_resource_slice(object);
+    for (auto& device : slice.devices) device.taints.clear();
+    object = kube::encode_resource_slice(slice);
+    return std::nullopt;
+  };
+  auto tainted = devices(0, 2);
+  tainted[1].taints.push_back({"a.com/b", "", "NoSchedule"});
+  publisher->set_desired({pool(tainted)}, kNode);
+  scheduler.advance(1min);
+  ASSERT_GE(refused.size(), 1u);
+  EXPECT_EQ(refused[0].name, fixture::device_name(1));
+  EXPECT_LE(cluster.writes().size(), 12u);
+}
+
+TEST_F(PublisherTest, WithoutPermissionNothingIsWritten) {
+  publisher->permit(false);
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(1min);
+  EXPECT_EQ(cluster.writes().size(), 0u);
+  EXPECT_EQ(publisher->plan().creates.size(), 1u);
+  publisher->permit(true);
+  scheduler.advance(1s);
+  EXPECT_EQ(devices_stored(), 1u);
+}
+
+// The n-th request fails, for n = 0, 1, 2, ... until a run needs none of them.
+TEST_F(PublisherTest, ConvergesAfterAnySingleFault) {
+  const kube::Failure faults[] = {{.code = Errc::kIo, .what = "reset"},
+                                  {.code = Errc::kConflict, .http_status = 409, .what = "conflict"},
+                                  {.code = Errc::kNotFound, .http_status = 404, .what = "not found"},
+                                  {.code = Errc::kBusy, .http_status = 500, .what = "internal"},
+                                  {.code = Errc::kDenied, .http_status = 403, .what = "forbidden"}};
+  int64_t value = 0;
+  for (const kube::Failure& fault : faults) {
+    for (int nth = 0;; ++nth) {
+      SCOPED_TRACE(fault.what + " at request " + std::to_string(nth));
+      int seen = 0;
+      bool fired = false;
+      cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+        if (request.verb == "watch" || request.verb == "list" || request.verb == "discover" || seen++ != nth) return std::nullopt;
+        fired = true;
+        return fault;
+      };
+      const int count = nth % 2 == 0 ? 300 : 120;
+      publisher->set_desired({pool(devices(0, count, ++value))}, kNode);
+      scheduler.advance(5min);
+      EXPECT_EQ(devices_stored(), static_cast<size_t>(count));
+      ASSERT_TRUE(publisher->converged());
+      if (!fired) break;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sliced::publishers

@@ -1,0 +1,142 @@
+#include "publishers/slice_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "publishers/settle.h"
+#include "t/fixture/pools.h"
+
+namespace sliced::publishers {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::ResourceSlice;
+
+ResourceSlice slice(const std::string& name, int64_t version, int64_t generation = 1) {
+  ResourceSlice out;
+  out.meta.name = name;
+  out.meta.uid = "u";
+  out.meta.resource_version = std::to_string(version);
+  out.pool.generation = generation;
+  return out;
+}
+TimePoint at(int64_t ms) { return TimePoint{Millis{ms}}; }
+SourceEvent<ResourceSlice> changed(ResourceSlice s) { return Changed<ResourceSlice>{std::move(s)}; }
+SourceEvent<ResourceSlice> removed(const std::string& name) { return Removed<ResourceSlice>{{name}}; }
+SourceEvent<ResourceSlice> relisted(std::vector<ResourceSlice> all) { return Relisted<ResourceSlice>{std::move(all), "test"}; }
+
+struct SliceCacheTest : testing::Test {
+  SliceCacheTest() { cache.on_event(relisted({}), at(0)); }
+  SliceCache cache;
+};
+
+TEST_F(SliceCacheTest, OurAnswerIsBelievedBeforeTheWatchShowsIt) {
+  cache.on_stored(slice("a", 10), at(1));
+  EXPECT_TRUE(cache.slices().contains("a"));
+}
+
+// A lagging watch tells of the past; believing it would delete, create and conflict in circles.
+TEST_F(SliceCacheTest, WhatTheWatchSaysBeforeOurWriteIsOld) {
+  cache.on_event(changed(slice("a", 5)), at(1));
+  cache.on_stored(slice("a", 10, 2), at(2));
+  EXPECT_FALSE(cache.on_event(changed(slice("a", 7)), at(3)));
+  EXPECT_FALSE(cache.on_event(removed("a"), at(4)));
+  EXPECT_EQ(cache.slices().at("a").pool.generation, 2);
+}
+
+TEST_F(SliceCacheTest, WhatTheWatchSaysAfterOurWriteCountsAtOnce) {
+  cache.on_stored(slice("a", 10), at(1));
+  cache.on_event(changed(slice("a", 10)), at(2));
+  EXPECT_TRUE(cache.on_event(removed("a"), at(3)));
+  EXPECT_FALSE(cache.slices().contains("a"));
+
+  cache.on_stored(slice("b", 20), at(4));
+  EXPECT_TRUE(cache.on_event(changed(slice("b", 21, 9)), at(5))) << "somebody edited it right after our write";
+  EXPECT_EQ(cache.slices().at("b").pool.generation, 9);
+}
+
+TEST_F(SliceCacheTest, TheWatchMayBeFasterThanTheAnswer) {
+  cache.on_event(changed(slice("a", 10)), at(1));
+  cache.on_event(changed(slice("a", 12, 7)), at(2));
+  cache.on_stored(slice("a", 10), at(3));
+  EXPECT_EQ(cache.slices().at("a").pool.generation, 7) << "the answer is older than what was seen";
+  EXPECT_TRUE(cache.on_event(removed("a"), at(4)));
+}
+
+TEST_F(SliceCacheTest, ADeletedSliceDoesNotComeBackFromAnOldEvent) {
+  cache.on_event(changed(slice("a", 5)), at(1));
+  cache.on_deleted("a", at(2));
+  EXPECT_FALSE(cache.on_event(changed(slice("a", 5)), at(3)));
+  EXPECT_FALSE(cache.slices().contains("a"));
+  cache.on_event(removed("a"), at(4));
+  EXPECT_TRUE(cache.on_event(changed(slice("a", 9)), at(5))) << "made anew by somebody";
+}
+
+// A list may come from a cache behind our write, or show that the write was undone: it is believed after a while.
+TEST_F(SliceCacheTest, AListThatMissesOurWriteIsBelievedLater) {
+  cache.on_stored(slice("a", 10), at(1));
+  cache.on_event(relisted({}), at(2));
+  EXPECT_TRUE(cache.slices().contains("a"));
+  ASSERT_TRUE(cache.next_deadline().has_value());
+  EXPECT_FALSE(cache.settle(*cache.next_deadline() - 1ms));
+  EXPECT_TRUE(cache.settle(*cache.next_deadline()));
+  EXPECT_FALSE(cache.slices().contains("a"));
+}
+
+TEST_F(SliceCacheTest, AListThatShowsOurWriteConfirmsIt) {
+  cache.on_stored(slice("a", 10), at(1));
+  cache.on_event(relisted({slice("a", 10)}), at(2));
+  EXPECT_EQ(cache.next_deadline(), std::nullopt);
+  EXPECT_TRUE(cache.on_event(removed("a"), at(3)));
+}
+
+TEST_F(SliceCacheTest, AListReplacesEverythingElse) {
+  cache.on_event(changed(slice("a", 5)), at(1));
+  EXPECT_TRUE(cache.on_event(relisted({slice("b", 6)}), at(2)));
+  EXPECT_FALSE(cache.slices().contains("a"));
+  EXPECT_TRUE(cache.slices().contains("b"));
+  EXPECT_FALSE(cache.on_event(relisted({slice("b", 6)}), at(3))) << "nothing new";
+}
+
+TEST(Settler, AWindowEndsAfterQuietOrAfterTheLongest) {
+  Settler settler(100ms, 1000ms);
+  settler.touch("vf1", "pf", at(0));
+  settler.touch("vf2", "pf", at(80));
+  EXPECT_EQ(settler.next_deadline(), at(180));
+  EXPECT_FALSE(settler.expire(at(179)));
+  EXPECT_TRUE(settler.settling("vf1"));
+  EXPECT_TRUE(settler.expire(at(180)));
+  EXPECT_FALSE(settler.settling("vf1"));
+  EXPECT_FALSE(settler.settling("vf2"));
+
+  for (int ms = 0; ms < 2000; ms += 50) {
+    settler.touch("vf3", "pf", at(10'000 + ms));
+    if (ms == 1000) {
+      EXPECT_TRUE(settler.expire(at(11'000))) << "a PF that never gets quiet is not held back for ever";
+    }
+  }
+}
+
+TEST(Settler, GroupsAreApartAndForgottenDevicesLeave) {
+  Settler settler(100ms, 1000ms);
+  settler.touch("a", "pf1", at(0));
+  settler.touch("b", "pf2", at(50));
+  EXPECT_TRUE(settler.expire(at(100)));
+  EXPECT_FALSE(settler.settling("a"));
+  EXPECT_TRUE(settler.settling("b"));
+  settler.forget("b");
+  EXPECT_EQ(settler.next_deadline(), std::nullopt);
+}
+
+TEST(HoldBackNews, RemovalsPassAndNewsWaits) {
+  using fixture::devices;
+  using fixture::pool;
+  const auto before = std::vector{pool(devices(0, 3))};
+  auto desired = std::vector{pool(devices(1, 4, /*value=*/7))};  // 0 gone, 1 and 2 changed, 3 and 4 new
+  const auto now = hold_back_news(desired, before, {fixture::device_name(1), fixture::device_name(3)});
+  std::map<std::string, int64_t> values;
+  for (const auto& device : now[0].devices) values[device.name] = std::get<int64_t>(device.attributes.at(fixture::kDriver + "/value"));
+  EXPECT_EQ(values, (std::map<std::string, int64_t>{{fixture::device_name(1), 0}, {fixture::device_name(2), 7}, {fixture::device_name(4), 7}}));
+}
+
+}  // namespace
+}  // namespace sliced::publishers

@@ -1,0 +1,164 @@
+#include "reactor/base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace sliced {
+namespace {
+
+using namespace std::string_literals;
+using namespace std::string_view_literals;
+using Views = std::vector<std::string_view>;
+
+TEST(Text, Trim) {
+  const struct {
+    std::string_view in, out;
+  } rows[] = {{"", ""}, {" \t\r\n\f\v\0"sv, ""}, {"a", "a"}, {"\na b \0\n"sv, "a b"}, {"\xc2\xa0x", "\xc2\xa0x"}};
+  for (const auto& row : rows) EXPECT_EQ(trim(row.in), row.out);
+}
+
+TEST(Text, SplitKeepsEmptyPartsAndJoinUndoesIt) {
+  const struct {
+    std::string_view in;
+    Views out;
+  } rows[] = {{"", {""}}, {"a", {"a"}}, {",", {"", ""}}, {"a,,b,", {"a", "", "b", ""}}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(split(row.in, ','), row.out) << row.in;
+    EXPECT_EQ(join({row.out.begin(), row.out.end()}, ","), row.in);
+  }
+  EXPECT_EQ(join({}, ","), "");
+}
+
+TEST(Text, LowerIsAsciiOnly) { EXPECT_EQ(lower("AzÄ-9"), "azÄ-9"); }
+
+TEST(Text, StartsWithDigit) {
+  EXPECT_TRUE(starts_with_digit("9a"));
+  EXPECT_FALSE(starts_with_digit("a9"));
+  EXPECT_FALSE(starts_with_digit(""));
+}
+
+TEST(Text, DnsLabel) {
+  const struct {
+    std::string in;
+    bool good;
+  } rows[] = {
+      {"a", true},   {"0", true},   {"a-b", true},  {std::string(63, 'a'), true}, {std::string(64, 'a'), false},
+      {"", false},   {"-a", false}, {"a-", false},  {"A", false},                 {"a.b", false},
+      {"a_b", false}, {"ä", false},  {"a\0"s, false},
+  };
+  for (const auto& row : rows) EXPECT_EQ(is_dns_label(row.in), row.good) << row.in;
+}
+
+TEST(Text, DnsSubdomain) {
+  const struct {
+    std::string in;
+    bool good;
+  } rows[] = {
+      {"a", true},    {"a.b-c.0", true}, {std::string(253, 'a'), true}, {std::string(254, 'a'), false}, {"", false},
+      {".a", false},  {"a.", false},     {"a..b", false},               {"a.-b", false},                {"a-.b", false},
+      {"A.b", false}, {"a/b", false},
+  };
+  for (const auto& row : rows) EXPECT_EQ(is_dns_subdomain(row.in), row.good) << row.in;
+  EXPECT_FALSE(is_dns_subdomain("abcd", 3));
+}
+
+TEST(Text, Utf8) {
+  const struct {
+    const char* why;
+    std::string_view in;
+    bool good;
+  } rows[] = {
+      {"nothing", "", true},
+      {"all lengths", "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", true},
+      {"NUL", "\0"sv, true},
+      {"last code point", "\xf4\x8f\xbf\xbf", true},
+      {"past it", "\xf4\x90\x80\x80", false},
+      {"overlong 2", "\xc0\x80", false},
+      {"overlong 3", "\xe0\x9f\xbf", false},
+      {"overlong 4", "\xf0\x8f\xbf\xbf", false},
+      {"surrogate", "\xed\xa0\x80", false},
+      {"cut", "\xe2\x82", false},
+      {"bare continuation", "\x80", false},
+      {"lead without continuation", "\xc3(", false},
+      {"five bytes", "\xf8\x88\x80\x80\x80", false},
+  };
+  for (const auto& row : rows) EXPECT_EQ(is_utf8(row.in), row.good) << row.why;
+}
+
+TEST(Text, EscapedIsFitForATerminal) {
+  const struct {
+    const char* why;
+    std::string_view in;
+    const char* out;
+  } rows[] = {
+      {"plain", "eth0", "eth0"},
+      {"UTF-8 stays", "stra\xc3\x9f\x65", "stra\xc3\x9f\x65"},
+      {"controls", "a\nb\x1b[2J\x7f", "a\\x0ab\\x1b[2J\\x7f"},
+      {"NUL", "a\0b"sv, "a\\x00b"},
+      {"quote and backslash", "\"\\", "\\x22\\x5c"},
+      {"C1 control", "\xc2\x9b", "\\xc2\\x9b"},
+      {"invalid", "\xff", "\\xff"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(escaped(row.in), row.out) << row.why;
+  EXPECT_EQ(escaped("abcdef", 3), "abc...");
+  EXPECT_EQ(escaped("abc", 3), "abc");
+  EXPECT_EQ(quoted("a\n"), "\"a\\x0a\"");
+}
+
+TEST(Text, StableHashIsStableForever) {
+  EXPECT_EQ(stable_hash(""), 0xcbf29ce484222325ull);
+  EXPECT_EQ(stable_hash("a"), 0xaf63dc4c8601ec8cull);
+  EXPECT_EQ(stable_hash("foobar"), 0x85944171f73967e8ull);
+}
+
+TEST(Text, Hex) {
+  EXPECT_EQ(hex(0x1a, 4), "001a");
+  EXPECT_EQ(hex(0x12345, 2), "45");
+  EXPECT_EQ(hex(0, 0), "");
+}
+
+TEST(Text, ParseInt) {
+  const struct {
+    std::string_view in;
+    std::optional<int64_t> out;
+  } rows[] = {
+      {"0", 0},
+      {"-1", -1},
+      {"9223372036854775807", std::numeric_limits<int64_t>::max()},
+      {"9223372036854775808", std::nullopt},
+      {"", std::nullopt},
+      {" 1", std::nullopt},
+      {"1 ", std::nullopt},
+      {"+1", std::nullopt},
+      {"0x1", std::nullopt},
+      {"1e3", std::nullopt},
+  };
+  for (const auto& row : rows) EXPECT_EQ(parse_int(row.in), row.out) << row.in;
+}
+
+TEST(Text, ParseHex) {
+  const struct {
+    std::string_view in;
+    std::optional<uint64_t> out;
+  } rows[] = {
+      {"15b3", 0x15b3},         {"FFFFFFFFFFFFFFFF", std::numeric_limits<uint64_t>::max()},
+      {"10000000000000000", std::nullopt}, {"0x15b3", std::nullopt},
+      {"", std::nullopt},       {"-1", std::nullopt},
+      {"g", std::nullopt},
+  };
+  for (const auto& row : rows) EXPECT_EQ(parse_hex(row.in), row.out) << row.in;
+}
+
+TEST(Text, Nearest) {
+  const Views fields = {"vendors", "devices", "pfNames", "rootDevices"};
+  const struct {
+    std::string_view word;
+    const char* found;
+  } rows[] = {{"vendor", "vendors"}, {"pfnames", "pfNames"}, {"rootDevice", "rootDevices"}, {"zebra", ""}, {"", ""}};
+  for (const auto& row : rows) EXPECT_EQ(nearest(row.word, fields), row.found) << row.word;
+  EXPECT_EQ(nearest("x", {}), "");
+}
+
+}  // namespace
+}  // namespace sliced

@@ -1,0 +1,116 @@
+// The CRDs of config/crd as the server will serve them: what they name, and that they keep what they do not name.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "kube/kinds.h"
+#include "kube/yaml.h"
+#include "watchers/served_schema.h"
+
+namespace sliced::watchers {
+namespace {
+
+using kube::Json;
+
+Json load_crd(const std::string& name) {
+  std::ifstream file(std::string(SLICED_SOURCE_DIR) + "/config/crd/" + name);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  kube::YamlDocuments yaml = kube::decode_yaml(text);
+  EXPECT_TRUE(yaml.problems.empty()) << yaml.problems.front().what;
+  EXPECT_EQ(yaml.documents.size(), 1u) << name;
+  return yaml.documents.empty() ? Json() : yaml.documents.front();
+}
+
+const Json& version_of(const Json& crd) { return crd.find({"spec", "versions"})->array()->front(); }
+
+/// The OpenAPI document that the API server makes of a CRD.
+std::string served(const Json& crd, const kube::Resource& kind, bool preserve_unknown) {
+  Json schema = *version_of(crd).find({"schema", "openAPIV3Schema"});
+  std::function<void(Json&)> strip = [&](Json& value) {
+    if (Json::Array* items = value.array())
+      for (Json& item : *items) strip(item);
+    if (Json::Object* members = value.object()) {
+      std::erase_if(*members, [](const auto& member) { return member.first == "x-kubernetes-preserve-unknown-fields"; });
+      for (auto& [key, member] : *members) strip(member);
+    }
+  };
+  if (!preserve_unknown) strip(schema);
+  Json name{Json::Object{{"group", Json(kind.group)}, {"version", Json(kind.version)}, {"kind", Json(kind.kind)}}};
+  schema.set("x-kubernetes-group-version-kind", Json(Json::Array{name}));
+  Json schemas, components, document;
+  schemas.set("x", schema);
+  components.set("schemas", schemas);
+  document.set("components", components);
+  return kube::encode_json(document);
+}
+
+std::vector<std::string> dropped(const Json& crd, const kube::Resource& kind, bool preserve_unknown,
+                                 const std::vector<std::string>& paths) {
+  auto result = fields_dropped_by_schema(served(crd, kind, preserve_unknown), kind, paths);
+  EXPECT_TRUE(result) << result.error().what;
+  return result.ok() ? *result : std::vector<std::string>{"error"};
+}
+
+const std::string kFilter = "spec.configs[].resourceFilters[].";
+
+TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
+  const Json crd = load_crd("sriovresourcepolicies.yaml");
+  std::vector<std::string> paths{"spec.nodeSelector", "spec.priority", "spec.allowHostUse", "spec.configs[].resourceName",
+                                 "spec.configs[].deviceAttributesSelector"};
+  for (const char* field : {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices", "drivers",
+                            "numaNodes", "linkType"})
+    paths.push_back(kFilter + field);
+  EXPECT_EQ(dropped(crd, kube::kSriovResourcePolicies, /*preserve_unknown=*/false, paths), std::vector<std::string>{});
+}
+
+TEST(Crd, KeepsATypoWhereverItWouldWiden) {
+  const std::vector<std::string> typos{"spec.nodeSelectr", "spec.nodeSelector.matchLabel.x", "spec.configs[].resourceFilter",
+                                       kFilter + "vendor", kFilter + "pfName",
+                                       "spec.configs[].deviceAttributesSelector.matchLabel"};
+  EXPECT_EQ(dropped(load_crd("sriovresourcepolicies.yaml"), kube::kSriovResourcePolicies, true, typos),
+            std::vector<std::string>{});
+  EXPECT_EQ(dropped(load_crd("deviceattributes.yaml"), kube::kDeviceAttributes, true, {"spec.attributes.x.strng"}),
+            std::vector<std::string>{});
+}
+
+/// Everything that lacks a bound or a description, by path.
+void find_careless(const Json& schema, const std::string& path, std::vector<std::string>& found) {
+  const std::string type(schema.text("type"));
+  const auto lacks = [&](const char* key) { return schema.find(key) == nullptr; };
+  if (type == "array" && lacks("maxItems")) found.push_back(path + ": maxItems");
+  if (type == "string" && lacks("maxLength")) found.push_back(path + ": maxLength");
+  const bool open = !lacks("additionalProperties") || !lacks("x-kubernetes-preserve-unknown-fields");
+  if (type == "object" && open && lacks("maxProperties")) found.push_back(path + ": maxProperties");
+  if (const Json* properties = schema.find("properties"))
+    for (const auto& [key, member] : *properties->object()) {
+      if (key != "metadata" && member.text("description").empty()) found.push_back(path + "." + key + ": description");
+      find_careless(member, path + "." + key, found);
+    }
+  for (const char* inner : {"items", "additionalProperties"})
+    if (const Json* next = schema.find(inner)) find_careless(*next, path + "[]", found);
+}
+
+TEST(Crd, EveryListMapAndTextIsBoundedAndEveryFieldDescribed) {
+  for (const char* name : {"sriovresourcepolicies.yaml", "deviceattributes.yaml"}) {
+    std::vector<std::string> found;
+    find_careless(*version_of(load_crd(name)).find({"schema", "openAPIV3Schema"}), name, found);
+    EXPECT_EQ(found, std::vector<std::string>{});
+  }
+}
+
+TEST(Crd, IsTheKindThatIsWatched) {
+  for (const auto& kind : {kube::kSriovResourcePolicies, kube::kDeviceAttributes}) {
+    const Json crd = load_crd(kind.plural + ".yaml");
+    EXPECT_EQ(crd.find("metadata")->text("name"), kind.plural + "." + kind.group);
+    EXPECT_EQ(crd.find("spec")->text("group"), kind.group);
+    EXPECT_EQ(crd.find({"spec", "names"})->text("kind"), kind.kind);
+    EXPECT_EQ(crd.find({"spec", "names"})->text("plural"), kind.plural);
+    EXPECT_EQ(crd.find("spec")->text("scope") == "Namespaced", kind.namespaced);
+    EXPECT_EQ(version_of(crd).text("name"), kind.version);
+  }
+}
+
+}  // namespace
+}  // namespace sliced::watchers

@@ -1,0 +1,722 @@
+#include "watchers/list_watch.h"
+
+#include "t/unit/watchers/watch_fixture.h"
+
+namespace sliced::watchers {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct ListWatchTest : WatchTest {
+  ListWatchTest() { cluster.install(kThings); }
+
+  std::optional<kube::Failure> busy(std::optional<Millis> retry_after) {
+    return kube::Failure{Errc::kBusy, 429, "TooManyRequests", "watch things: too many requests", retry_after};
+  }
+};
+
+/// A cluster whose one watch the test speaks through.
+struct HandDriven final : kube::Cluster {
+  struct Held final : kube::Call {};
+  kube::CallPtr watch(kube::WatchRequest, kube::WatchHandlers handlers) override {
+    ++watches;
+    to = std::move(handlers);
+    return std::make_unique<Held>();
+  }
+  kube::CallPtr list(kube::ListRequest, kube::ListHandlers) override { return nullptr; }
+  kube::CallPtr write(kube::WriteRequest, kube::WriteHandlers) override { return nullptr; }
+  kube::CallPtr get(kube::GetRequest, kube::WriteHandlers) override { return nullptr; }
+  kube::CallPtr discover(std::string, std::string, std::function<void(std::vector<std::string>)>,
+                         std::function<void(const kube::Failure&)>) override { return nullptr; }
+  kube::CallPtr schema(std::string, std::string, std::function<void(std::string_view)>,
+                       std::function<void(const kube::Failure&)>) override { return nullptr; }
+  kube::CallPtr server_info(std::function<void(kube::ServerInfo)>, std::function<void(const kube::Failure&)>) override {
+    return nullptr;
+  }
+  std::string describe() const override { return "hand"; }
+
+  void say(kube::EventType type, const std::string& name, int version, const std::string& more = "") {
+    const std::string text = R"({"metadata":{"name":")" + name + R"(","resourceVersion":")" + std::to_string(version) +
+                             "\"" + more + R"(},"spec":{"value":)" + std::to_string(version) + "}}";
+    to.on_event({type, text});
+  }
+
+  kube::WatchHandlers to;
+  int watches = 0;
+};
+
+// The list. ---------------------------------------------------------------------------------------------------------
+
+TEST_F(ListWatchTest, TheFirstWordIsOneRelistedOverOneStream) {
+  put("a", 1);
+  put("b", 2);
+  follow();
+  EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
+  EXPECT_EQ(why, "start");
+  EXPECT_EQ(asked(), (Words{"watch initial"}));
+  EXPECT_EQ(source->standing(), (Standing{State::kLive, true, ""}));
+
+  put("a", 3);
+  remove("b");
+  put("c", 4);
+  settle();
+  EXPECT_EQ(news(), (Words{"changed a=3", "removed b", "changed c=4"}));
+  EXPECT_EQ(asked(), Words{}) << "the same stream goes on";
+}
+
+TEST_F(ListWatchTest, AnEmptyListIsAWordToo) {
+  follow();
+  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_TRUE(source->standing().known);
+}
+
+TEST_F(ListWatchTest, NothingIsToldOfAListThatBreaksOff) {
+  put("a", 1);
+  put("b", 2);
+  cluster.event_spacing = 100ms;
+  follow();
+  scheduler.advance(100ms);  // one of two, and no bookmark yet
+  cluster.set_network(Network::kRefused);
+  settle();
+  cluster.event_spacing = 0ms;
+  cluster.set_network(Network::kUp);
+  EXPECT_EQ(news(), Words{});
+  EXPECT_FALSE(source->standing().known);
+  remove("a");
+  scheduler.advance(2s);
+  EXPECT_EQ(news(), (Words{"relisted b=2"})) << "what the broken list held must not leak into the next";
+}
+
+TEST_F(ListWatchTest, AStreamThatEndsBeforeItsBookmarkIsAFailure) {
+  put("a", 1);
+  cluster.event_spacing = 1500ms;
+  follow();
+  scheduler.advance(1600ms);
+  cluster.event_spacing = 0ms;
+  cluster.end_watches();
+  settle();
+  scheduler.advance(100ms);
+  ASSERT_EQ(news(), Words{});
+  scheduler.advance(3s);
+  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+}
+
+TEST_F(ListWatchTest, WhatChangesBeforeTheListIsWholeIsPartOfIt) {
+  HandDriven hand;
+  Words words;
+  WatchedSource<Thing> direct({hand, scheduler, log, [] { return 0.0; }}, kube::Scope{kThings, "", "", false}, decode_thing,
+                              [&](SourceEvent<Watched<Thing>> event) { words.push_back(describe(event)); });
+  direct.start();
+  hand.say(kube::EventType::kAdded, "a", 1);
+  hand.say(kube::EventType::kAdded, "b", 2);
+  hand.say(kube::EventType::kModified, "a", 3);
+  hand.say(kube::EventType::kDeleted, "b", 4);
+  hand.say(kube::EventType::kBookmark, "", 4);  // an ordinary one
+  EXPECT_EQ(words, Words{});
+  hand.say(kube::EventType::kBookmark, "", 5, R"(,"annotations":{"k8s.io/initial-events-end":"true"})");
+  EXPECT_EQ(words, (Words{"relisted a=3"}));
+  EXPECT_EQ(hand.watches, 1);
+}
+
+TEST_F(ListWatchTest, AListAfterAFailureIsNotOlderThanWhatWasTold) {
+  cluster.watch_list = false;
+  put("a", 1);
+  follow();
+  for (int round = 0; round < 2; ++round) {
+    scheduler.advance(70s);
+    if (round == 1) {
+      cluster.expire_watches();  // the version is unusable once, not for ever
+      settle();
+      scheduler.advance(70s);
+    }
+    asked();
+    cluster.inject("things", kube::EventType::kModified, "{}");
+    scheduler.advance(1s);
+    const Words words = asked();
+    ASSERT_FALSE(words.empty());
+    EXPECT_EQ(words[0], "list from " + version()) << round;
+  }
+}
+
+TEST_F(ListWatchTest, WithoutWatchListItListsAndRemembers) {
+  cluster.watch_list = false;
+  put("a", 1);
+  follow();
+  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+  EXPECT_EQ(asked(), (Words{"watch initial", "list from 0", "watch from " + version()}));
+  EXPECT_EQ(log.count("cannot be read"), 0u) << "a missing ability is no outage";
+
+  scheduler.advance(2min);
+  cluster.expire_watches();
+  settle();
+  EXPECT_EQ(asked(), (Words{"list from ", "watch from " + version()})) << "410: neither WatchList nor the old version";
+}
+
+TEST_F(ListWatchTest, WatchListIsTriedAgainAfterAnHourOrWhenTheServerChanged) {
+  cluster.watch_list = false;
+  follow();
+  scheduler.advance(61min);
+  asked();
+  cluster.watch_list = true;
+  cluster.expire_watches();
+  settle();
+  EXPECT_EQ(asked(), (Words{"watch initial"}));
+
+  cluster.watch_list = false;
+  scheduler.advance(2min);
+  cluster.expire_watches();
+  settle();
+  ASSERT_EQ(asked().back(), "watch from " + version());
+  scheduler.advance(2min);
+  asked();
+  source->forget_abilities();
+  cluster.watch_list = true;
+  cluster.expire_watches();
+  settle();
+  EXPECT_EQ(asked(), (Words{"watch initial"}));
+}
+
+TEST_F(ListWatchTest, AListBehindAReplicaThatLagsAsksForTheNewest) {
+  cluster.watch_list = false;
+  follow();
+  asked();
+  bool lagging = true;
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (!lagging || request.resource_version.empty()) return std::nullopt;
+    return kube::Failure{Errc::kBusy, 504, "Timeout", "watch things: Too large resource version: 9, current: 5", {}};
+  };
+  cluster.end_watches();
+  scheduler.advance(2s);
+  lagging = false;
+  settle();
+  EXPECT_EQ(news().size(), 2u);
+  const Words words = asked();
+  ASSERT_GE(words.size(), 2u);
+  EXPECT_EQ(words[1], "list from ");
+}
+
+TEST_F(ListWatchTest, MoreObjectsThanTheBoundKeepTheLastList) {
+  put("a", 1);
+  follow({.objects_max = 2});
+  ASSERT_EQ(news(), (Words{"relisted a=1"}));
+  cluster.end_watches();
+  cluster.compact();
+  put("b", 2);
+  put("c", 3);
+  scheduler.advance(10s);
+  EXPECT_EQ(news(), (Words{})) << "neither a part of the list nor an empty one";
+  EXPECT_EQ(source->standing().state, State::kUnreachable);
+  EXPECT_TRUE(source->standing().known);
+  remove("c");
+  scheduler.advance(61s);
+  EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
+}
+
+// The watch. --------------------------------------------------------------------------------------------------------
+
+TEST_F(ListWatchTest, ABookmarkMovesTheVersionAndNothingElse) {
+  put("a", 1);
+  follow();
+  news();
+  for (int i = 0; i < 3; ++i) cluster.put_text(kube::kNodes, R"({"metadata":{"name":"n)" + std::to_string(i) + R"("}})");
+  cluster.bookmark();
+  scheduler.advance(2s);
+  cluster.end_watches();
+  asked();
+  settle();
+  EXPECT_EQ(asked(), (Words{"watch from " + version()}));
+  EXPECT_EQ(news(), Words{});
+}
+
+TEST_F(ListWatchTest, ACleanEndIsWatchedOnAtOnceFromTheLastEvent) {
+  follow();
+  scheduler.advance(2s);
+  put("a", 1);
+  settle();
+  const std::string last = version();
+  news();
+  asked();
+  cluster.end_watches();
+  put("b", 2);  // while nobody watches
+  scheduler.advance(5ms);
+  EXPECT_EQ(asked(), (Words{"watch from " + last}));
+  settle();
+  EXPECT_EQ(news(), (Words{"changed b=2"}));
+  EXPECT_EQ(log.lines.size(), 1u) << "an end is nothing to talk about";
+}
+
+TEST_F(ListWatchTest, AWatchThatEndsAtOnceWithNothingIsAFailureWithoutARelist) {
+  follow();
+  scheduler.advance(2s);
+  cluster.end_watches();
+  scheduler.advance(5ms);  // watching again
+  asked();
+  cluster.end_watches();
+  scheduler.advance(700ms);
+  EXPECT_EQ(asked(), Words{}) << "it waits 0.8 s";
+  scheduler.advance(200ms);
+  EXPECT_EQ(asked(), (Words{"watch from " + version()}));
+  EXPECT_EQ(news(), (Words{"relisted"})) << "only the first one";
+}
+
+TEST_F(ListWatchTest, AShortWatchThatSaidSomethingIsNoFailure) {
+  follow();
+  scheduler.advance(2s);
+  cluster.end_watches();
+  scheduler.advance(5ms);
+  put("a", 1);
+  scheduler.advance(5ms);
+  asked();
+  cluster.end_watches();
+  settle();
+  EXPECT_EQ(asked(), (Words{"watch from " + version()}));
+}
+
+TEST_F(ListWatchTest, AWatchThatBreaksOverAnEventIsMendedByAList) {
+  put("a", 1);
+  follow();
+  scheduler.advance(70s);
+  news();
+  asked();
+  cluster.fail_watches({Errc::kTooLarge, 0, "", "watch things: event of more than 4 MiB", {}});
+  settle();
+  EXPECT_EQ(asked(), Words{}) << "not at once";
+  scheduler.advance(1s);
+  EXPECT_EQ(asked(), (Words{"watch initial"})) << "the same watch would meet the same event";
+  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+}
+
+TEST_F(ListWatchTest, TheServerIsAskedForARandomTimeoutOfFiveToTenMinutes) {
+  random = 0.5;
+  follow();
+  EXPECT_EQ(cluster.log.back().timeout, 450s);
+  random = 0.999;
+  scheduler.advance(451s);
+  EXPECT_EQ(cluster.log.back().timeout / 1s, 599) << "the next watch draws anew";
+  random = 0;
+  scheduler.advance(600s);
+  EXPECT_EQ(cluster.log.back().timeout, 300s);
+  EXPECT_EQ(cluster.count("watch"), 3u);
+  EXPECT_EQ(log.lines.size(), 1u);
+}
+
+TEST_F(ListWatchTest, ExpiredVersionsAreRelistedAtOnceWithTheReason) {
+  put("a", 1);
+  put("b", 2);
+  follow();
+  scheduler.advance(70s);
+  news();
+  cluster.end_watches();
+  remove("a");
+  cluster.compact();  // the deletion will never be told
+  settle();
+  EXPECT_EQ(news(), (Words{"relisted b=2"}));
+  EXPECT_NE(why.find("too old resource version"), std::string::npos) << why;
+  EXPECT_EQ(source->standing().state, State::kLive);
+}
+
+TEST_F(ListWatchTest, ExpiryThatRepeatsIsNotARace) {
+  follow();
+  scheduler.advance(70s);
+  asked();
+  cluster.expire_watches();
+  settle();
+  ASSERT_EQ(asked(), (Words{"watch initial"})) << "the first at once";
+  cluster.expire_watches();
+  scheduler.advance(700ms);
+  EXPECT_EQ(asked(), Words{}) << "the second, without a word in between, waits";
+  scheduler.advance(200ms);
+  EXPECT_EQ(asked(), (Words{"watch initial"}));
+}
+
+TEST_F(ListWatchTest, BusyOnTheWatchWaitsAsToldAndDoesNotRelist) {
+  follow();
+  scheduler.advance(70s);
+  put("a", 1);
+  settle();
+  news();
+  const std::string last = version();
+  int refusals = 1;
+  cluster.on_request = [&](const fake::Request&) { return refusals-- > 0 ? busy(7s) : std::nullopt; };
+  asked();
+  cluster.end_watches();
+  scheduler.advance(6900ms);
+  EXPECT_EQ(asked(), (Words{"watch from " + last}));
+  scheduler.advance(200ms);
+  EXPECT_EQ(asked(), (Words{"watch from " + last}));
+  EXPECT_EQ(news(), Words{});
+}
+
+TEST_F(ListWatchTest, RetryAfterIsCappedAtAMinute) {
+  follow();
+  scheduler.advance(70s);
+  int refusals = 1;
+  cluster.on_request = [&](const fake::Request&) { return refusals-- > 0 ? busy(24h) : std::nullopt; };
+  cluster.end_watches();
+  settle();
+  asked();
+  scheduler.advance(61s);
+  EXPECT_EQ(asked().size(), 1u);
+}
+
+TEST_F(ListWatchTest, AnOutageIsBridgedByTheWatchAndToldInTwoLines) {
+  put("a", 1);
+  put("b", 1);
+  follow();
+  scheduler.advance(70s);
+  news();
+  log.lines.clear();
+  cluster.set_network(Network::kRefused);
+  scheduler.advance(10s);
+  remove("b");
+  put("a", 2);
+  scheduler.advance(20s);
+  EXPECT_EQ(source->standing().state, State::kUnreachable);
+  EXPECT_TRUE(source->standing().known);
+  EXPECT_EQ(news(), Words{}) << "what was known stays";
+  cluster.set_network(Network::kUp);
+  scheduler.advance(60s);
+  EXPECT_EQ(news(), (Words{"removed b", "changed a=2"})) << "from the history, no relist";
+  ASSERT_EQ(log.lines.size(), 2u);
+  EXPECT_NE(log.lines[0].find("cannot be read resource=things.example.com"), std::string::npos) << log.lines[0];
+  EXPECT_EQ(log.lines[1], "following again resource=things.example.com failures=6");
+  EXPECT_EQ(stood, (std::vector<State>{State::kLive, State::kUnreachable, State::kLive}));
+
+  scheduler.advance(3min);
+  cluster.set_network(Network::kRefused);
+  settle();
+  cluster.set_network(Network::kUp);
+  scheduler.advance(62s);
+  EXPECT_EQ(log.lines.back(), "following again resource=things.example.com failures=1") << "counted from zero";
+}
+
+TEST_F(ListWatchTest, WaitsDoubleFromEightHundredMillisecondsToThirtySeconds) {
+  cluster.set_network(Network::kRefused);
+  follow();
+  scheduler.advance(150s);
+  std::vector<int64_t> gaps;
+  for (size_t i = 1; i < cluster.log.size(); ++i)
+    gaps.push_back((cluster.log[i].at - cluster.log[i - 1].at - cluster.latency).count());
+  EXPECT_EQ(gaps, (std::vector<int64_t>{800, 1600, 3200, 6400, 12800, 25600, 30000, 30000, 30000}));
+  EXPECT_EQ(log.lines.size(), 1u);
+}
+
+TEST_F(ListWatchTest, WaitsStartOverAfterTwoQuietMinutes) {
+  follow();
+  for (const auto quiet : {150s, 150s}) {
+    scheduler.advance(quiet);
+    cluster.fail_watches({Errc::kIo, 0, "", "reset", {}});
+    asked();
+    scheduler.advance(700ms);
+    EXPECT_EQ(asked(), Words{});
+    scheduler.advance(200ms);
+    EXPECT_EQ(asked().size(), 1u);
+  }
+}
+
+TEST_F(ListWatchTest, ASilentPeerIsLeftAfterFiveMinutesAndNotBefore) {
+  put("a", 1);
+  random = 0.9;  // the server would end the watch after 570 s
+  follow();
+  scheduler.advance(150s);  // bookmarks at 60 and 120 s
+  news();
+  asked();
+  const std::string last = version();
+  cluster.set_network(Network::kBlackHole);
+  put("a", 2);
+  cluster.set_network(Network::kUp);  // the open connection stays dead
+  scheduler.advance(260s);
+  EXPECT_EQ(asked(), Words{}) << "290 s since the last bookmark";
+  scheduler.advance(20s);
+  EXPECT_EQ(asked(), (Words{"watch from " + last}));
+  EXPECT_EQ(news(), (Words{"changed a=2"}));
+  EXPECT_EQ(log.lines.size(), 1u);
+}
+
+TEST_F(ListWatchTest, AListThatIsNeverAnsweredIsAskedAgain) {
+  cluster.set_network(Network::kBlackHole);
+  follow();
+  scheduler.advance(59s);
+  EXPECT_EQ(source->standing().state, State::kStarting);
+  scheduler.advance(1100ms);
+  EXPECT_EQ(source->standing().state, State::kUnreachable);
+  EXPECT_FALSE(source->standing().known);
+  cluster.set_network(Network::kUp);
+  scheduler.advance(2s);
+  EXPECT_EQ(news(), (Words{"relisted"}));
+}
+
+TEST_F(ListWatchTest, RetryNowEndsAWait) {
+  cluster.set_network(Network::kRefused);
+  follow();
+  scheduler.advance(100s);
+  cluster.set_network(Network::kUp);
+  source->retry_now();
+  settle();
+  EXPECT_EQ(news(), (Words{"relisted"}));
+  asked();
+  source->retry_now();
+  settle();
+  EXPECT_EQ(asked(), Words{}) << "where nothing waits it does nothing";
+
+  cluster.set_network(Network::kRefused);
+  scheduler.advance(100s);
+  source->retry_now();
+  settle();
+  asked();
+  scheduler.advance(1s);
+  EXPECT_EQ(asked().size(), 1u) << "if it was no use, waits start over";
+}
+
+TEST_F(ListWatchTest, ADroppedSourceSaysAndAsksNothingMore) {
+  follow();
+  news();
+  put("a", 1);  // on its way
+  source.reset();
+  asked();
+  scheduler.advance(1h);
+  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(asked(), Words{});
+}
+
+// Objects that cannot be understood. --------------------------------------------------------------------------------
+
+TEST_F(ListWatchTest, ABrokenObjectIsInTheListAndToldOnce) {
+  put("a", 1);
+  put("b", R"({"value":"x"})");
+  put("c", 3);
+  follow();
+  EXPECT_EQ(news(), (Words{"relisted a=1 b! c=3"}));
+  EXPECT_EQ(log.count("object cannot be understood resource=things namespace=ns name=b why=spec.value"), 1u);
+
+  scheduler.advance(70s);
+  cluster.expire_watches();
+  settle();
+  EXPECT_EQ(news(), (Words{"relisted a=1 b! c=3"}));
+  EXPECT_EQ(log.count("cannot be understood"), 1u) << "the same problem is not news";
+}
+
+TEST_F(ListWatchTest, AnObjectThatBecomesBrokenIsChangedAndNotRemoved) {
+  put("a", 1);
+  follow();
+  put("a", R"({"value":"x"})");
+  settle();
+  put("a", 2);
+  settle();
+  put("a", R"({"value":"x"})");
+  settle();
+  remove("a");
+  settle();
+  EXPECT_EQ(news(), (Words{"relisted a=1", "changed a!", "changed a=2", "changed a!", "removed a"}));
+  EXPECT_EQ(log.count("cannot be understood"), 2u) << "it was well in between";
+}
+
+TEST_F(ListWatchTest, AnObjectNestedTooDeepIsStillKnownByName) {
+  follow();
+  put("a", 1);
+  cluster.on_deliver = [](std::string text) {
+    return text.insert(text.size() - 1, R"(,"deep":)" + std::string(500, '[') + std::string(500, ']'));
+  };
+  put("b", 2);
+  settle();
+  EXPECT_EQ(news(), (Words{"relisted", "changed a=1", "changed b!"}));
+}
+
+TEST_F(ListWatchTest, AnEventThatNamesNothingAsksForTheWholeList) {
+  put("a", 1);
+  follow();
+  news();
+  asked();
+  cluster.inject("things", kube::EventType::kModified, R"({"spec":{}})");
+  remove("a");
+  scheduler.advance(2s);
+  EXPECT_EQ(asked(), (Words{"watch initial"}));
+  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(why, "an event names no object");
+}
+
+TEST_F(ListWatchTest, ANamelessItemCostsItselfOnly) {
+  for (const bool watch_list : {false, true}) {
+    cluster.watch_list = watch_list;
+    put("a", 1);
+    put("b", 2);
+    cluster.on_deliver = [](std::string text) { return text.find("\"a\"") == std::string::npos ? text : "{}"; };
+    follow();
+    EXPECT_EQ(news(), (Words{"relisted b=2"})) << watch_list;
+    EXPECT_EQ(log.count("without a name"), 1u);
+    log.lines.clear();
+  }
+}
+
+// Kinds and permissions. --------------------------------------------------------------------------------------------
+
+TEST_F(ListWatchTest, DeniedSaysNothingUntilAllowed) {
+  put("a", 1);
+  cluster.deny("things");
+  follow();
+  scheduler.advance(5min);
+  EXPECT_EQ(news(), Words{}) << "an empty list would withdraw everything";
+  EXPECT_EQ(source->standing().state, State::kDenied);
+  EXPECT_FALSE(source->standing().known);
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_NE(log.lines[0].find("watch things"), std::string::npos) << "names verb and resource: " << log.lines[0];
+  cluster.allow("things");
+  scheduler.advance(61s);
+  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+}
+
+TEST_F(ListWatchTest, DeniedLaterKeepsWhatWasKnown) {
+  put("a", 1);
+  follow();
+  scheduler.advance(2s);
+  news();
+  cluster.deny("things");
+  cluster.end_watches();
+  scheduler.advance(5min);
+  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(source->standing().state, State::kDenied);
+  EXPECT_TRUE(source->standing().known);
+  put("a", 2);
+  cluster.allow("things");
+  scheduler.advance(61s);
+  EXPECT_EQ(news(), (Words{"changed a=2"}));
+}
+
+TEST_F(ListWatchTest, BusyOnARelistKeepsWhatWasKnown) {
+  put("a", 1);
+  follow();
+  scheduler.advance(70s);
+  news();
+  cluster.on_request = [&](const fake::Request&) { return busy(std::nullopt); };
+  cluster.expire_watches();
+  scheduler.advance(5min);
+  EXPECT_EQ(news(), Words{});
+  cluster.on_request = nullptr;
+  scheduler.advance(61s);
+  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+}
+
+TEST_F(ListWatchTest, AnAbsentKindIsAnEmptyListAndAStateToWaitIn) {
+  cluster.uninstall(kThings);
+  follow();
+  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(why, "things.example.com is not installed");
+  EXPECT_EQ(source->standing(), (Standing{State::kAbsent, true, "things.example.com is not installed"}));
+  EXPECT_EQ(asked(), (Words{"watch initial", "discover"}));
+
+  scheduler.advance(1h);
+  const Words looked = asked();
+  EXPECT_EQ(std::count(looked.begin(), looked.end(), "discover"), static_cast<ptrdiff_t>(looked.size()));
+  EXPECT_GE(looked.size(), 60u) << "it keeps looking";
+  EXPECT_LE(looked.size(), 130u) << "and not often";
+  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(log.lines.size(), 1u);
+
+  cluster.install(kThings);
+  put("a", 1);
+  scheduler.advance(61s);
+  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+  EXPECT_EQ(why, "the kind is installed");
+  EXPECT_EQ(source->standing().state, State::kLive);
+}
+
+TEST_F(ListWatchTest, ADeletedKindWithdrawsWhatItHeldAndComesBack) {
+  put("a", 1);
+  follow();
+  scheduler.advance(70s);
+  news();
+  cluster.uninstall(kThings);
+  scheduler.advance(5s);
+  EXPECT_EQ(news(), (Words{"removed a", "relisted"}));
+  EXPECT_EQ(source->standing().state, State::kAbsent);
+  cluster.install(kThings);
+  put("b", 2);
+  scheduler.advance(61s);
+  EXPECT_EQ(news(), (Words{"relisted b=2"}));
+}
+
+TEST_F(ListWatchTest, NotFoundIsNoWordWhileDiscoveryCannotConfirmIt) {
+  put("a", 1);
+  follow();
+  scheduler.advance(2s);
+  news();
+  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "discover") return kube::Failure{Errc::kDenied, 403, "Forbidden", "get apis: forbidden", {}};
+    return kube::Failure{Errc::kNotFound, 404, "NotFound", "watch things: not found", {}};
+  };
+  cluster.end_watches();
+  scheduler.advance(5min);
+  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(source->standing().state, State::kDenied);
+}
+
+TEST_F(ListWatchTest, NotFoundOfAKindThatDiscoveryNamesIsAFailure) {
+  put("a", 1);
+  follow();
+  scheduler.advance(2s);
+  news();
+  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "discover") return std::nullopt;
+    return kube::Failure{Errc::kNotFound, 404, "NotFound", "watch things: not found", {}};
+  };
+  cluster.end_watches();
+  scheduler.advance(5min);
+  EXPECT_EQ(news(), Words{}) << "not the empty list of a kind that is gone";
+  EXPECT_EQ(source->standing().state, State::kUnreachable);
+  cluster.on_request = nullptr;
+  scheduler.advance(61s);
+  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+}
+
+TEST_F(ListWatchTest, AKindThatIsBeingSetUpIsReadAsSoonAsItCan) {
+  cluster.uninstall(kThings);
+  follow();
+  scheduler.advance(5min);
+  news();
+  int refusals = 2;
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "discover" || refusals-- <= 0) return std::nullopt;
+    return kube::Failure{Errc::kNotFound, 404, "NotFound", "watch things: not found", {}};
+  };
+  cluster.install(kThings);
+  while (refusals == 2) scheduler.advance(1s);  // until discovery has seen it
+  EXPECT_EQ(source->standing().state, State::kAbsent) << "served, and not yet to be read: no failure to talk about";
+  scheduler.advance(3s);
+  EXPECT_EQ(news(), (Words{"relisted"})) << "waits start over at 0.8 s";
+  EXPECT_EQ(log.count("cannot be read"), 0u);
+}
+
+TEST_F(ListWatchTest, DiscoveryAfterALongWatchHasItsBoundToo) {
+  put("a", 1);
+  follow();
+  scheduler.advance(70s);
+  news();
+  cluster.uninstall(kThings);
+  cluster.on_request = [this](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "discover") cluster.set_network(Network::kBlackHole);
+    return std::nullopt;
+  };
+  settle();
+  cluster.on_request = nullptr;
+  cluster.set_network(Network::kUp);
+  scheduler.advance(65s);
+  EXPECT_EQ(news(), (Words{"removed a", "relisted"}));
+}
+
+TEST_F(ListWatchTest, DiscoveryThatIsNeverAnsweredIsAskedAgain) {
+  cluster.uninstall(kThings);
+  cluster.on_request = [this](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "discover") cluster.set_network(Network::kBlackHole);
+    return std::nullopt;
+  };
+  follow();
+  EXPECT_EQ(news(), Words{});
+  cluster.on_request = nullptr;
+  cluster.set_network(Network::kUp);
+  scheduler.advance(65s);
+  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(source->standing().state, State::kAbsent);
+}
+
+}  // namespace
+}  // namespace sliced::watchers

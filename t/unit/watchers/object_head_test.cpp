@@ -1,0 +1,70 @@
+#include "watchers/object_head.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sliced::watchers {
+namespace {
+
+const std::string kWhole =
+    R"({"kind":"T","spec":{"metadata":{"name":"decoy"},"x":["}",{"]":1.5e3}]},)"
+    R"( "metadata" : { "labels":{"name":"decoy"}, "name":"a\u0062", "namespace":"ns","generation":3,)"
+    R"("uid":"u-1","resourceVersion":"42","annotations":{"a":"b","k8s.io/initial-events-end":"true"} },"status":null})";
+
+TEST(ObjectHead, ReadsTheObjectsOwnMetadata) {
+  auto head = decode_object_head(kWhole);
+  ASSERT_TRUE(head) << head.error().what;
+  EXPECT_EQ(*head, (ObjectHead{"ns", "ab", "u-1", "42", true}));
+}
+
+TEST(ObjectHead, IsTheSameOrAnErrorWhereverTheTextIsCut) {
+  const size_t end = kWhole.find(R"(},"status")");  // metadata is whole from here on
+  for (size_t cut = 0; cut <= kWhole.size(); ++cut) {
+    auto head = decode_object_head(std::string_view(kWhole).substr(0, cut));
+    ASSERT_EQ(head.ok(), cut > end) << "cut at " << cut;
+    if (head) { ASSERT_EQ(head->name, "ab"); }
+  }
+}
+
+TEST(ObjectHead, TextsAndWhatTheySay) {
+  const struct {
+    const char* why;
+    std::string text;
+    const char* name;  // nullptr: an error
+  } rows[] = {
+      {"a bookmark has a version only", R"({"metadata":{"resourceVersion":"7"}})", ""},
+      {"empty metadata", R"({"metadata":{}})", ""},
+      {"annotations may be null", R"({"metadata":{"annotations":null,"name":"a"}})", "a"},
+      {"annotations of another shape are not ours to judge", R"({"metadata":{"annotations":[1],"name":"a"}})", "a"},
+      {"what follows metadata is not looked at", R"({"metadata":{"name":"a"},"spec":{{{)", "a"},
+      {"nesting costs nothing", R"({"spec":)" + std::string(1'000'000, '[') + std::string(1'000'000, ']') +
+                                    R"(,"metadata":{"name":"a"}})", "a"},
+      {"null is absent", R"({"metadata":{"namespace":null,"name":"a"}})", "a"},
+      {"no metadata", R"({"kind":"T"})", nullptr},
+      {"metadata is no object", R"({"metadata":"name"})", nullptr},
+      {"a name that is no string", R"({"metadata":{"name":5}})", nullptr},
+      {"a name without end", R"({"metadata":{"name":")" + std::string(600, 'x') + R"("}})", nullptr},
+      {"a bad escape in the name", R"({"metadata":{"name":"\ud800"}})", nullptr},
+      {"a list", R"([{"metadata":{"name":"a"}}])", nullptr},
+      {"nothing", "", nullptr},
+      {"a missing comma", R"({"metadata":{"uid":"u" "name":"a"}})", nullptr},
+      {"a closing bracket too many", R"({"spec":],"metadata":{"name":"a"}})", nullptr},
+  };
+  for (const auto& row : rows) {
+    auto head = decode_object_head(row.text);
+    ASSERT_EQ(head.ok(), row.name != nullptr) << row.why;
+    if (head) { EXPECT_EQ(head->name, row.name) << row.why; }
+  }
+}
+
+TEST(ObjectHead, OnlyTheWordTrueEndsTheInitialEvents) {
+  for (const auto* value : {"\"false\"", "\"\"", "\"True\""}) {
+    auto head = decode_object_head(std::string(R"({"metadata":{"annotations":{"k8s.io/initial-events-end":)") + value + "}}}");
+    ASSERT_TRUE(head);
+    EXPECT_FALSE(head->initial_events_end) << value;
+  }
+}
+
+}  // namespace
+}  // namespace sliced::watchers

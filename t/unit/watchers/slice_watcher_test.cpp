@@ -1,0 +1,68 @@
+#include "watchers/slice_watcher.h"
+
+#include "t/unit/watchers/watch_fixture.h"
+
+namespace sliced::watchers {
+namespace {
+
+struct SliceWatcherTest : WatchTest {
+  void follow_slices() {
+    watcher = make_slice_watcher(ports(), "drv.example", "n1", [this](SourceEvent<Watched<kube::ResourceSlice>> event) {
+      if (auto* changed = std::get_if<Changed<Watched<kube::ResourceSlice>>>(&event)) say("changed", changed->now);
+      if (auto* removed = std::get_if<Removed<Watched<kube::ResourceSlice>>>(&event))
+        words.push_back("removed " + removed->id.name);
+      if (auto* list = std::get_if<Relisted<Watched<kube::ResourceSlice>>>(&event)) {
+        words.push_back("relisted " + std::to_string(list->all.size()));
+        for (const auto& one : list->all) say("has", one);
+      }
+    });
+    watcher->start();
+    settle();
+  }
+  void say(const std::string& verb, const Watched<kube::ResourceSlice>& slice) {
+    words.push_back(verb + " " + slice.id.name +
+                    (slice.value.ok() ? " generation=" + std::to_string(slice.value->pool.generation) : "!"));
+  }
+  void put_slice(const std::string& name, const std::string& driver, const std::string& node,
+                 const std::string& generation) {
+    cluster.put_text(kube::kResourceSlices, R"({"metadata":{"name":")" + name + R"("},"spec":{"driver":")" + driver +
+                                                R"(","nodeName":")" + node + R"(","pool":{"name":"p","generation":)" +
+                                                generation + R"(,"resourceSliceCount":1},"devices":[]}})");
+  }
+  Words look() { return std::exchange(words, {}); }
+
+  Words words;
+  std::unique_ptr<SliceWatcher> watcher;
+};
+
+TEST_F(SliceWatcherTest, SeesOneDriverOnOneNode) {
+  put_slice("mine", "drv.example", "n1", "1");
+  put_slice("other-node", "drv.example", "n2", "1");
+  put_slice("other-driver", "x.example", "n1", "1");
+  follow_slices();
+  ASSERT_EQ(cluster.log.size(), 1u);
+  EXPECT_EQ(cluster.log[0].field_selector, "spec.driver=drv.example,spec.nodeName=n1");
+  EXPECT_EQ(look(), (Words{"relisted 1", "has mine generation=1"}));
+  put_slice("other-node", "drv.example", "n2", "2");
+  put_slice("mine", "drv.example", "n1", "2");
+  cluster.remove(kube::kResourceSlices, "mine");
+  settle();
+  EXPECT_EQ(look(), (Words{"changed mine generation=2", "removed mine"}));
+}
+
+TEST_F(SliceWatcherTest, ASliceThatCannotBeUnderstoodIsStillASliceOfThePool) {
+  put_slice("mine", "drv.example", "n1", "1");
+  put_slice("squatter", "drv.example", "n1", R"("huge")");
+  follow_slices();
+  EXPECT_EQ(look(), (Words{"relisted 2", "has mine generation=1", "has squatter!"}));
+}
+
+TEST_F(SliceWatcherTest, ItemsOfAListDoNotNameTheirKind) {
+  cluster.watch_list = false;
+  put_slice("mine", "drv.example", "n1", "1");
+  follow_slices();
+  EXPECT_EQ(look(), (Words{"relisted 1", "has mine generation=1"}));
+}
+
+}  // namespace
+}  // namespace sliced::watchers

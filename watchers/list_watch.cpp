@@ -1,0 +1,317 @@
+#include "watchers/list_watch.h"
+
+#include <algorithm>
+
+#include "reactor/base/text.h"
+
+namespace sliced::watchers {
+
+using kube::EventType;
+using kube::Failure;
+using State = Standing::State;
+
+std::string_view describe(State state) {
+  switch (state) {
+    case State::kStarting: return "starting";
+    case State::kLive: return "live";
+    case State::kAbsent: return "absent";
+    case State::kDenied: return "denied";
+    case State::kUnreachable: return "unreachable";
+  }
+  return "?";
+}
+
+void ProblemLog::report(const ObjectHead& head, const Error* problem) {
+  if (problem == nullptr) return forget(head);
+  std::string& told = told_[{head.namespace_, head.name}];
+  if (told == problem->what) return;
+  told = problem->what;
+  log_.warning("object cannot be understood",
+               {{"resource", resource_}, {"namespace", head.namespace_}, {"name", head.name}, {"why", told}});
+}
+
+ListWatch::ListWatch(Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
+    : ports_(std::move(ports)), scope_(std::move(scope)), sink_(sink), limits_(limits), backoff_(ports_.random) {}
+
+void ListWatch::start() {
+  if (step_ == Step::kIdle) attempt();
+}
+
+void ListWatch::retry_now() {
+  if (step_ != Step::kWaiting) return;
+  timer_.reset();
+  backoff_.reset();
+  attempt();
+}
+
+// What to ask next. -------------------------------------------------------------------------------------------------
+
+void ListWatch::attempt() {
+  if (looking_) return look_for_kind({});
+  if (!need_list_) return open_watch();
+  sink_.abandon();
+  if (watch_list_usable()) return open_initial_events();
+  open_list();
+}
+
+void ListWatch::relist(std::string why) {
+  need_list_ = true;
+  list_reason_ = std::move(why);
+}
+
+bool ListWatch::watch_list_usable() const {
+  return !watch_list_off_until_ || ports_.scheduler.now() >= *watch_list_off_until_;
+}
+
+void ListWatch::open_initial_events() {
+  step_ = Step::kInitialEvents;
+  start_watch(true);
+}
+
+void ListWatch::open_watch() {
+  step_ = Step::kWatching;
+  start_watch(false);
+}
+
+void ListWatch::start_watch(bool initial_events) {
+  kube::WatchRequest request;
+  request.scope = scope_;
+  request.send_initial_events = initial_events;
+  if (!initial_events) request.resource_version = resource_version_;
+  request.timeout = limits_.watch_timeout_min +
+                    Millis(static_cast<int64_t>(ports_.random() * static_cast<double>(limits_.watch_timeout_min.count())));
+  opened_ = ports_.scheduler.now();
+  events_ = 0;
+  heard();
+  watch_silence();
+  call_ = ports_.cluster.watch(std::move(request), {[this](const kube::WatchEvent& event) { on_event(event); },
+                                                    [this] { on_watch_end(); },
+                                                    [this](const Failure& failure) { on_failure(failure); }});
+}
+
+void ListWatch::open_list() {
+  step_ = Step::kListing;
+  kube::ListRequest request;
+  request.scope = scope_;
+  // "0" is any state the server has at hand; later lists must not be older than what was told already.
+  if (!version_unusable_) request.resource_version = resource_version_.empty() ? "0" : resource_version_;
+  heard();
+  watch_silence();
+  call_ = ports_.cluster.list(std::move(request),
+                              {[this](std::string_view object) { on_list_item(object); },
+                               [this](std::string version) { on_list_done(std::move(version)); },
+                               [this](const Failure& failure) { on_failure(failure); }});
+}
+
+void ListWatch::watch_silence() {
+  const Millis bound = step_ == Step::kWatching ? limits_.silence_max : limits_.initial_silence_max;
+  const Millis left = bound - (ports_.scheduler.now() - last_word_);
+  silence_ = ports_.scheduler.after(std::max(left, Millis{0}), [this, bound] {
+    if (ports_.scheduler.now() - last_word_ < bound) return watch_silence();
+    const bool listing = step_ != Step::kWatching;
+    if (listing) return fail(Errc::kTimeout, "no answer for " + std::to_string(bound.count() / 1000) + " s");
+    // A peer that died without a word. Asking again will show it, and costs one request if it did not.
+    ports_.log.debug("watch is silent; watching anew", {{"resource", resource_name()}});
+    open_watch();
+  });
+}
+
+// What the answer means. --------------------------------------------------------------------------------------------
+
+void ListWatch::on_event(const kube::WatchEvent& event) {
+  heard();
+  Result<ObjectHead> head = decode_object_head(event.object);
+  const bool bookmark = event.type == EventType::kBookmark;
+  if (!head.ok() || head->resource_version.empty() || (head->name.empty() && !bookmark)) {
+    if (step_ == Step::kInitialEvents && !bookmark) return skip_nameless();
+    // Something changed and nobody can say what: only a list can tell.
+    relist("an event names no object");
+    return fail(Errc::kInvalid, "event: " + (head.ok() ? std::string("no name or resourceVersion") : head.error().what));
+  }
+  ++events_;
+  if (step_ == Step::kInitialEvents) return on_initial_event(event.type, *head, event.object);
+  on_live_event(event.type, *head, event.object);
+}
+
+void ListWatch::on_initial_event(EventType type, const ObjectHead& head, std::string_view object) {
+  if (type == EventType::kBookmark) {
+    if (!head.initial_events_end) return;
+    resource_version_ = head.resource_version;
+    return finish_list();
+  }
+  if (type == EventType::kDeleted) return sink_.uncollect(head);
+  sink_.collect(head, object);
+  if (sink_.collected() > limits_.objects_max)
+    fail(Errc::kTooLarge, "more than " + std::to_string(limits_.objects_max) + " objects");
+}
+
+void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::string_view object) {
+  resource_version_ = head.resource_version;
+  relist_at_once_ = true;
+  stand(State::kLive, "");
+  if (type == EventType::kBookmark) return;
+  if (type == EventType::kDeleted) return sink_.removed(head);
+  sink_.changed(head, object);
+}
+
+void ListWatch::on_list_item(std::string_view object) {
+  heard();
+  Result<ObjectHead> head = decode_object_head(object);
+  if (!head.ok() || head->name.empty()) return skip_nameless();
+  sink_.collect(*head, object);
+  if (sink_.collected() > limits_.objects_max)
+    fail(Errc::kTooLarge, "more than " + std::to_string(limits_.objects_max) + " objects");
+}
+
+void ListWatch::skip_nameless() {
+  ports_.log.warning("list item without a name is skipped", {{"resource", resource_name()}});
+}
+
+void ListWatch::on_list_done(std::string resource_version) {
+  resource_version_ = std::move(resource_version);
+  call_.reset();
+  finish_list();
+  open_watch();
+}
+
+void ListWatch::finish_list() {
+  step_ = Step::kWatching;
+  need_list_ = false;
+  version_unusable_ = false;
+  const std::string why = std::exchange(list_reason_, "");
+  const bool first = !standing_.known;
+  standing_.known = true;
+  ports_.log.info(first ? "listed" : "listed again",
+                  {{"resource", resource_name()}, {"objects", sink_.collected()}, {"why", why}});
+  sink_.commit(why);
+  stand(State::kLive, "");
+}
+
+void ListWatch::on_watch_end() {
+  const bool at_once = ports_.scheduler.now() - opened_ < limits_.short_watch && events_ == 0;
+  if (step_ == Step::kInitialEvents) return fail(Errc::kIo, "the stream ended before the list was whole");
+  if (at_once) return fail(Errc::kIo, "the stream ended at once");
+  open_watch();
+}
+
+void ListWatch::on_failure(const Failure& failure) {
+  if (failure.code == Errc::kNotFound) return look_for_kind(failure);
+  // A replica that lags behind answers 504; asking for its newest state mends it (apiserver storage TooLargeResourceVersion).
+  const bool too_new = failure.what.find("Too large resource version") != std::string::npos;
+  if (failure.code == Errc::kGone || too_new) return on_version_gone(failure);
+  if (step_ == Step::kWatching) return on_watch_failure(failure);
+  on_list_failure(failure);
+}
+
+void ListWatch::on_version_gone(const Failure& failure) {
+  version_unusable_ = true;
+  relist(failure.what);
+  if (std::exchange(relist_at_once_, false)) return attempt();
+  fail(failure);
+}
+
+void ListWatch::on_watch_failure(const Failure& failure) {
+  const bool passing = failure.code == Errc::kBusy || failure.code == Errc::kIo || failure.code == Errc::kTimeout ||
+                       failure.code == Errc::kDenied;
+  if (!passing) relist(failure.what);  // the same watch would break at the same event again
+  fail(failure);
+}
+
+void ListWatch::on_list_failure(const Failure& failure) {
+  if (step_ == Step::kInitialEvents && failure.code == Errc::kInvalid) {
+    watch_list_off_until_ = ports_.scheduler.now() + limits_.watch_list_retry;
+    ports_.log.debug("no WatchList; listing instead", {{"resource", resource_name()}, {"why", failure.what}});
+    return attempt();
+  }
+  fail(failure);
+}
+
+void ListWatch::look_for_kind(Failure not_found) {
+  step_ = Step::kDiscovering;
+  heard();
+  watch_silence();
+  const kube::Resource& kind = scope_.resource;
+  call_ = ports_.cluster.discover(
+      kind.group, kind.version,
+      [this, not_found](const std::vector<std::string>& plurals) {
+        if (std::find(plurals.begin(), plurals.end(), scope_.resource.plural) == plurals.end()) return kind_is_absent();
+        relist(standing_.state == State::kAbsent ? "the kind is installed" : not_found.what);
+        if (!std::exchange(looking_, false)) return fail(not_found);  // served, yet 404: still being set up
+        backoff_.reset();
+        attempt();
+      },
+      [this](const Failure& failure) { fail(failure); });
+}
+
+void ListWatch::kind_is_absent() {
+  const std::string why = resource_name() + " is not installed";
+  looking_ = true;
+  call_.reset();
+  if (standing_.state != State::kAbsent) {
+    sink_.abandon();
+    standing_.known = true;
+    sink_.commit(why);
+    stand(State::kAbsent, why);
+  }
+  wait(backoff_.next(ports_.scheduler.now()));
+}
+
+// Waiting, and how it stands. ---------------------------------------------------------------------------------------
+
+void ListWatch::fail(Errc code, std::string_view what) {
+  const std::string verb = step_ == Step::kListing ? "list " : "watch ";
+  fail(Failure{code, 0, "", verb + resource_name() + ": " + std::string(what), std::nullopt});
+}
+
+void ListWatch::fail(const Failure& failure) {
+  ++failures_;
+  const Failure why = failure;  // may live in the call that is dropped next
+  call_.reset();
+  // A kind that is being set up stays absent until it answers.
+  if (standing_.state != State::kAbsent || why.code != Errc::kNotFound)
+    stand(why.code == Errc::kDenied ? State::kDenied : State::kUnreachable, why.what);
+  Millis delay = backoff_.next(ports_.scheduler.now());
+  if (why.retry_after) delay = std::max(delay, std::min(*why.retry_after, limits_.retry_after_max));
+  wait(delay);
+}
+
+void ListWatch::wait(Millis delay) {
+  step_ = Step::kWaiting;
+  silence_.reset();
+  timer_ = ports_.scheduler.after(delay, [this] { attempt(); });
+}
+
+void ListWatch::stand(State state, std::string why) {
+  const State before = standing_.state;
+  if (before == state) return;  // the first reason stands while it lasts
+  standing_.state = state;
+  standing_.why = std::move(why);
+  log_standing(before);
+  if (state == State::kLive) failures_ = 0;
+  sink_.standing_changed(standing_);
+}
+
+void ListWatch::log_standing(State before) {
+  const std::string resource = resource_name();
+  switch (standing_.state) {
+    case State::kLive:
+      if (failures_ > 0) ports_.log.info("following again", {{"resource", resource}, {"failures", failures_}});
+      return;
+    case State::kAbsent:
+      ports_.log.info("kind is not installed; waiting for it", {{"resource", resource}});
+      return;
+    case State::kDenied:
+    case State::kUnreachable:
+      ports_.log.warning(standing_.state == State::kDenied ? "access denied" : "cannot be read",
+                         {{"resource", resource}, {"was", describe(before)}, {"why", standing_.why}});
+      return;
+    case State::kStarting: return;
+  }
+}
+
+std::string ListWatch::resource_name() const {
+  const kube::Resource& kind = scope_.resource;
+  return kind.group.empty() ? kind.plural : kind.plural + "." + kind.group;
+}
+
+}  // namespace sliced::watchers

@@ -1,0 +1,257 @@
+#pragma once
+// Keeps up with everything in one scope of the cluster: list, watch, and what to do when either fails, as client-go's
+// reflector does (k8s.io/client-go/tools/cache/reflector.go). ListWatch is the protocol and knows no types;
+// WatchedSource<T> puts values in and source events out.
+//
+//   start ─▶ initial events (WatchList) ─▶ watch ─▶ clean end ─▶ watch from the last resourceVersion
+//              │ 400, 422                    │ 410, ERROR ─▶ relist
+//              ▼                             │ 429, refused, timeout ─▶ wait, watch again without a relist
+//            LIST ──────────────────────────▶┘ 404 ─▶ discovery: absent is an answer, and a state to wait in
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/cluster.h"
+#include "reactor/backoff.h"
+#include "reactor/base/log.h"
+#include "reactor/base/result.h"
+#include "reactor/base/source_event.h"
+#include "reactor/base/time.h"
+#include "reactor/scheduler.h"
+#include "watchers/object_head.h"
+
+namespace sliced::watchers {
+
+/// What every watcher needs of its surroundings; all of it outlives the watcher.
+struct Ports {
+  kube::Cluster& cluster;
+  reactor::Scheduler& scheduler;
+  Log& log;
+  reactor::Random random;
+};
+
+/// How a source stands. The first word has been given once `known` is set: a list, or discovery's word that the kind is
+/// not installed. Denied, busy or unreachable say nothing: what was known before stays as it was last told.
+struct Standing {
+  enum class State {
+    kStarting,     // nothing answered yet
+    kLive,         // listed, and followed
+    kAbsent,       // discovery confirmed that the kind is not served; looked for again from time to time
+    kDenied,       // 401 or 403
+    kUnreachable,  // no answer, busy, or an answer that cannot be used
+  };
+  State state = State::kStarting;
+  bool known = false;
+  std::string why;  // of kAbsent, kDenied and kUnreachable: verb, resource and reason
+  bool operator==(const Standing&) const = default;
+};
+std::string_view describe(Standing::State state);  // "starting", "live" ...
+
+struct ListWatchLimits {
+  Millis silence_max{300'000};          // without event or bookmark (one a minute): the peer may be dead, watch anew
+  Millis initial_silence_max{60'000};   // while a list is awaited
+  Millis watch_timeout_min{300'000};    // asked of the server; uniformly random up to twice that
+  Millis short_watch{1'000};            // a watch that ends sooner without an event is a failure
+  Millis retry_after_max{60'000};
+  Millis watch_list_retry{3'600'000};   // after this the server is asked for WatchList again
+  size_t objects_max = 50'000;          // more is refused as a whole: the last list stands
+};
+
+/// Where ListWatch puts what it hears. Objects are valid during the call only. No call may destroy the ListWatch.
+class ObjectSink {
+ public:
+  virtual ~ObjectSink() = default;
+  // A list in the making: nothing of it counts before commit().
+  virtual void collect(const ObjectHead& head, std::string_view object) = 0;  // replaces one of the same name
+  virtual void uncollect(const ObjectHead& head) = 0;
+  virtual void abandon() = 0;
+  virtual size_t collected() const = 0;
+  virtual void commit(const std::string& why) = 0;  // replaces everything known before
+  // One object, after the list.
+  virtual void changed(const ObjectHead& head, std::string_view object) = 0;
+  virtual void removed(const ObjectHead& head) = 0;
+
+  virtual void standing_changed(const Standing& standing) = 0;
+};
+
+/// Log:    one line when the standing changes and one per relist; failures that go on are counted, not repeated.
+/// Reentry: its callbacks run from the cluster's and the scheduler's, never from inside start().
+class ListWatch {
+ public:
+  ListWatch(Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits = {});
+  ListWatch(const ListWatch&) = delete;
+  ListWatch& operator=(const ListWatch&) = delete;
+
+  void start();
+  /// Ends a wait between attempts now: credentials were reloaded, or somebody knows that the server is back.
+  void retry_now();
+  /// The server's version changed: what it could not do before is tried again at the next relist.
+  void forget_abilities() { watch_list_off_until_.reset(); }
+
+  const Standing& standing() const { return standing_; }
+  const kube::Scope& scope() const { return scope_; }
+
+ private:
+  enum class Step { kIdle, kInitialEvents, kListing, kWatching, kDiscovering, kWaiting };
+
+  void attempt();
+  void relist(std::string why);  // marks; the next attempt does it
+  void open_initial_events();
+  void open_list();
+  void open_watch();
+  void start_watch(bool initial_events);
+  void look_for_kind(kube::Failure not_found);
+  void kind_is_absent();
+
+  void on_event(const kube::WatchEvent& event);
+  void on_initial_event(kube::EventType type, const ObjectHead& head, std::string_view object);
+  void on_live_event(kube::EventType type, const ObjectHead& head, std::string_view object);
+  void on_list_item(std::string_view object);
+  void skip_nameless();
+  void on_list_done(std::string resource_version);
+  void on_watch_end();
+  void on_failure(const kube::Failure& failure);
+  void on_watch_failure(const kube::Failure& failure);
+  void on_list_failure(const kube::Failure& failure);
+  void on_version_gone(const kube::Failure& failure);
+
+  void finish_list();
+  void fail(const kube::Failure& failure);
+  void fail(Errc code, std::string_view what);
+  void wait(Millis delay);
+  void watch_silence();
+  void heard() { last_word_ = ports_.scheduler.now(); }
+  bool watch_list_usable() const;
+  void stand(Standing::State state, std::string why);
+  void log_standing(Standing::State before);
+  std::string resource_name() const;
+
+  Ports ports_;
+  const kube::Scope scope_;
+  ObjectSink& sink_;
+  const ListWatchLimits limits_;
+  reactor::Backoff backoff_;
+
+  Step step_ = Step::kIdle;
+  Standing standing_;
+  kube::CallPtr call_;
+  reactor::Ticket timer_;    // the wait between attempts
+  reactor::Ticket silence_;  // while a call is open
+
+  bool need_list_ = true;
+  std::string list_reason_ = "start";
+  std::string resource_version_;       // the last one heard
+  bool version_unusable_ = false;      // the server no longer has it, or does not have it yet
+  std::optional<TimePoint> watch_list_off_until_;
+  bool relist_at_once_ = true;  // one relist without a wait per stretch of health, so that 410s cannot spin
+  bool looking_ = false;        // waiting for the kind to be installed
+
+  TimePoint opened_{}, last_word_{};
+  size_t events_ = 0;    // of the watch that is open
+  size_t failures_ = 0;  // since the last sign of health
+};
+
+/// An object as it is watched. One that cannot be understood is still there: `value` then says why, and its owner
+/// decides what that means (a policy offers nothing; it is not deleted).
+template <class T>
+struct Watched {
+  struct Id {
+    std::string namespace_, name;
+    auto operator<=>(const Id&) const = default;
+  };
+  Id id;
+  std::string uid, resource_version;
+  Result<T> value;
+};
+
+/// Tells once what is wrong with an object, and forgets when it is mended or gone.
+class ProblemLog {
+ public:
+  ProblemLog(Log& log, std::string resource) : log_(log), resource_(std::move(resource)) {}
+  void report(const ObjectHead& head, const Error* problem);  // nullptr: it is well
+  void forget(const ObjectHead& head) { told_.erase({head.namespace_, head.name}); }
+  /// Keeps only what is in the new list.
+  template <class Known>
+  void retain(Known known) {
+    std::erase_if(told_, [&](const auto& entry) { return !known(entry.first.first, entry.first.second); });
+  }
+
+ private:
+  Log& log_;
+  const std::string resource_;
+  std::map<std::pair<std::string, std::string>, std::string> told_;  // namespace and name -> problem
+};
+
+/// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its reason
+/// whenever something may have been missed.
+/// Decoding: `decode` is pure, and bounded by its own limits; its Error goes into Watched::value.
+/// Reentry:  on_event and on_standing may not destroy the source.
+template <class T>
+class WatchedSource final : private ObjectSink {
+ public:
+  using Item = Watched<T>;
+  using Decode = std::function<Result<T>(std::string_view object)>;
+  using OnEvent = std::function<void(SourceEvent<Item>)>;
+  using OnStanding = std::function<void(const Standing&)>;
+
+  WatchedSource(Ports ports, kube::Scope scope, Decode decode, OnEvent on_event, OnStanding on_standing = {},
+                ListWatchLimits limits = {})
+      : decode_(std::move(decode)),
+        on_event_(std::move(on_event)),
+        on_standing_(std::move(on_standing)),
+        problems_(ports.log, scope.resource.plural),
+        engine_(std::move(ports), std::move(scope), *this, limits) {}
+
+  void start() { engine_.start(); }
+  void retry_now() { engine_.retry_now(); }
+  void forget_abilities() { engine_.forget_abilities(); }
+  const Standing& standing() const { return engine_.standing(); }
+  const kube::Scope& scope() const { return engine_.scope(); }
+
+ private:
+  Item item(const ObjectHead& head, std::string_view object) {
+    Item made{{head.namespace_, head.name}, head.uid, head.resource_version, decode_(object)};
+    problems_.report(head, made.value.ok() ? nullptr : &made.value.error());
+    return made;
+  }
+
+  void collect(const ObjectHead& head, std::string_view object) override {
+    collected_.insert_or_assign({head.namespace_, head.name}, item(head, object));
+  }
+  void uncollect(const ObjectHead& head) override { collected_.erase({head.namespace_, head.name}); }
+  void abandon() override { collected_.clear(); }
+  size_t collected() const override { return collected_.size(); }
+  void commit(const std::string& why) override {
+    problems_.retain([this](const std::string& namespace_, const std::string& name) {
+      return collected_.contains({namespace_, name});
+    });
+    Relisted<Item> whole{{}, why};
+    whole.all.reserve(collected_.size());
+    for (auto& [id, item] : std::exchange(collected_, {})) whole.all.push_back(std::move(item));
+    on_event_(std::move(whole));
+  }
+  void changed(const ObjectHead& head, std::string_view object) override {
+    on_event_(Changed<Item>{item(head, object)});
+  }
+  void removed(const ObjectHead& head) override {
+    problems_.forget(head);
+    on_event_(Removed<Item>{{head.namespace_, head.name}});
+  }
+  void standing_changed(const Standing& standing) override {
+    if (on_standing_) on_standing_(standing);
+  }
+
+  const Decode decode_;
+  const OnEvent on_event_;
+  const OnStanding on_standing_;
+  ProblemLog problems_;
+  std::map<typename Item::Id, Item> collected_;
+  ListWatch engine_;
+};
+
+}  // namespace sliced::watchers

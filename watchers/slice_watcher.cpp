@@ -1,0 +1,27 @@
+#include "watchers/slice_watcher.h"
+
+#include <string>
+#include <utility>
+
+#include "kube/kinds.h"
+
+namespace sliced::watchers {
+namespace {
+
+Result<kube::ResourceSlice> decode_slice(std::string_view object) {
+  Result<kube::Json> json = kube::decode_json(object);
+  if (!json.ok()) return std::move(json.error());
+  return kube::decode_resource_slice(*json);
+}
+
+}  // namespace
+
+std::unique_ptr<SliceWatcher> make_slice_watcher(Ports ports, std::string_view driver, std::string_view node_name,
+                                                 SliceWatcher::OnEvent on_event, SliceWatcher::OnStanding on_standing) {
+  kube::Scope scope{kube::kResourceSlices, "",
+                    "spec.driver=" + std::string(driver) + ",spec.nodeName=" + std::string(node_name), false};
+  return std::make_unique<SliceWatcher>(std::move(ports), std::move(scope), decode_slice, std::move(on_event),
+                                        std::move(on_standing));
+}
+
+}  // namespace sliced::watchers
