@@ -45,6 +45,9 @@ auto own_rank(const NetdevReading& netdev) {
   return std::make_tuple(rank, netdev.ifindex, std::string_view(netdev.name));
 }
 
+// A name of something else, fit to be shown and published: bytes that are not UTF-8 are spelled out.
+std::string reference(const std::string& name) { return is_utf8(name) ? name : escaped(name); }
+
 Netdev to_netdev(const NetdevReading& reading, const HostReadings& readings) {
   Netdev netdev;
   netdev.name = netdev.kernel_name = reading.name;
@@ -52,7 +55,7 @@ Netdev to_netdev(const NetdevReading& reading, const HostReadings& readings) {
   netdev.mac = reading.mac;
   netdev.mtu = reading.mtu;
   netdev.link_type = reading.link_type;
-  netdev.master = reading.master;
+  netdev.master = reference(reading.master);
   if (reading.slow) {
     netdev.oper_state = reading.slow->oper_state;
     netdev.speed_mbps = reading.slow->speed_mbps;
@@ -156,7 +159,7 @@ class Resolver {
       device.type = DeviceType::kVlan;
       device.vlan_id = reading.vlan_id;
       if (vlan != readings_.vlans.end()) device.vlan_id = vlan->second.id;
-      device.parent_name = parent_of_vlan(reading);
+      device.parent_name = reference(parent_of_vlan(reading));
     } else if (reading.has_bonding || reading.devtype == "bond") {
       device.type = DeviceType::kBond;
     } else if (reading.devtype == "openvswitch") {
@@ -189,7 +192,7 @@ class Resolver {
     vf.pf_numa_node = reading->second.numa_node;
     if (!vf.numa_node && reading->second.numa_node.value_or(-1) >= 0) vf.numa_node = reading->second.numa_node;
     if (!pf->second.netdev) return;
-    vf.pf_name = pf->second.netdev->name;
+    vf.pf_name = reference(pf->second.netdev->name);
     vf.pf_link_type = pf->second.netdev->link_type;
   }
 
@@ -225,7 +228,7 @@ class Resolver {
       if (vf == pf->vfs.end()) continue;
       link->second.representor_of = vf->first.text();
       if (const auto device = devices_.find(vf->first.text()); device != devices_.end())
-        device->second.representor = name;
+        device->second.representor = reference(name);
     }
   }
 
@@ -247,7 +250,7 @@ class Resolver {
       if (!device.netdev || device.netdev->stale) continue;
       const std::string& name = device.netdev->kernel_name;
       if (!device.netdev->master.empty()) device.host_use = "enslaved to " + device.netdev->master;
-      else if (device.netdev->carries_default_route) device.host_use = "default route through " + name;
+      else if (device.netdev->carries_default_route) device.host_use = "default route through " + reference(name);
       else if (const std::string above = default_route_above(uppers, name); !above.empty())
         device.host_use = "default route through " + above;
     }
@@ -264,7 +267,7 @@ class Resolver {
       if (above == uppers.end()) continue;
       for (const std::string& upper : above->second) {
         if (!seen.insert(upper).second) continue;
-        if (readings_.default_routes.contains(upper)) return upper;
+        if (readings_.default_routes.contains(upper)) return reference(upper);
         next.push_back(upper);
       }
     }

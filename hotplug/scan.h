@@ -25,9 +25,6 @@ enum class SlowReads { kLeaveOut, kRead };
 /// snapshot they are read here.
 ScanResult scan_host(const HostView& host, SlowReads slow = SlowReads::kLeaveOut);
 
-inline constexpr size_t kFunctionsMax = 65536;
-inline constexpr size_t kNetdevsMax = 65536;
-
 /// What scan_host() concludes from: kept by who wants to re-read parts of it.
 HostReadings read_host(const HostView& host);
 

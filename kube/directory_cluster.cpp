@@ -31,8 +31,8 @@ std::optional<uint64_t> decode_version(std::string_view text) {
 std::string bookmark(const Resource& resource, uint64_t version, bool initial_events_end) {
   Json metadata = Json::Object{{"resourceVersion", std::to_string(version)}};
   if (initial_events_end) metadata.set("annotations", Json::Object{{"k8s.io/initial-events-end", "true"}});
-  return encode_json(
-      Json::Object{{"apiVersion", api_version(resource)}, {"kind", resource.kind}, {"metadata", std::move(metadata)}});
+  return encode_json(Json::Object{
+      {"apiVersion", api_version(resource)}, {"kind", resource.kind}, {"metadata", std::move(metadata)}});
 }
 
 Json with_version(const Json& object, uint64_t version) {
@@ -63,11 +63,13 @@ Json for_file(const Resource& resource, Json body) {
 std::string slice_problem(const Json& object, bool strict) {
   const auto slice = decode_resource_slice(object);
   if (!slice.ok()) return slice.error().what;
-  if (strict && !slice->unknown_fields.empty()) return "unknown field " + quoted(slice->unknown_fields.front());
+  if (strict && !slice->unknown_fields.empty())
+    return "unknown field " + quoted(slice->unknown_fields.front());
   if (const auto problems = validate_slice(*slice); !problems.empty()) return problems.front();
   for (const auto& device : slice->devices) {
     const auto problems = validate_device(device);
-    if (!problems.empty()) return quoted(device.name) + ": " + problems.front().field + ": " + problems.front().what;
+    if (!problems.empty())
+      return quoted(device.name) + ": " + problems.front().field + ": " + problems.front().what;
   }
   return "";
 }
@@ -80,13 +82,14 @@ std::string action_of(const WriteRequest& request) {
   return std::string(verb_name(request.verb)) + " " + name_of(request.resource) + " " + quoted(request.name);
 }
 
-Failure refused(const WriteRequest& request, Errc code, int http_status, std::string reason, std::string_view why) {
+Failure refused(const WriteRequest& request, Errc code, int http_status, std::string reason,
+                std::string_view why) {
   return {code, http_status, std::move(reason), action_of(request) + ": " + std::string(why), std::nullopt};
 }
 
 /// 409 when uid or resourceVersion are given and are not the stored ones.
-std::optional<Failure> check_preconditions(const WriteRequest& request, const Json& stored, std::string_view uid,
-                                           std::string_view version) {
+std::optional<Failure> check_preconditions(const WriteRequest& request, const Json& stored,
+                                           std::string_view uid, std::string_view version) {
   const Json& metadata = *stored.find("metadata");
   for (const auto& [key, wanted] : {std::pair{"uid", uid}, {"resourceVersion", version}}) {
     if (wanted.empty() || wanted == metadata.text(key)) continue;
@@ -98,12 +101,14 @@ std::optional<Failure> check_preconditions(const WriteRequest& request, const Js
 
 }  // namespace
 
-// Calls. -----------------------------------------------------------------------------------------------------------
+// Calls.
+// -----------------------------------------------------------------------------------------------------------
 
 /// A call that is answered once, in a later turn.
 class DirectoryCluster::OnceCall final : public Call {
  public:
-  OnceCall(reactor::Ticket ticket, std::shared_ptr<bool> dropped) : ticket_(std::move(ticket)), dropped_(std::move(dropped)) {}
+  OnceCall(reactor::Ticket ticket, std::shared_ptr<bool> dropped)
+      : ticket_(std::move(ticket)), dropped_(std::move(dropped)) {}
   ~OnceCall() override { *dropped_ = true; }
 
  private:
@@ -140,13 +145,14 @@ class DirectoryCluster::WatchCall final : public Call {
   std::shared_ptr<Watch> watch_;
 };
 
-DirectoryCluster::DirectoryCluster(reactor::Loop& loop, Log& log, std::string directory, std::string default_namespace,
-                                   DirectoryLimits limits)
+DirectoryCluster::DirectoryCluster(reactor::Loop& loop, Log& log, std::string directory,
+                                   std::string default_namespace, DirectoryLimits limits)
     : scheduler_(loop.scheduler()),
       directory_(std::move(directory)),
       default_namespace_(std::move(default_namespace)),
-      tree_(loop, log, directory_, default_namespace_, store_, [this](DirectoryTree::Event event) { on_tree_event(event); },
-            limits) {}
+      tree_(
+          loop, log, directory_, default_namespace_, store_,
+          [this](DirectoryTree::Event event) { on_tree_event(event); }, limits) {}
 
 DirectoryCluster::~DirectoryCluster() {
   for (const auto& weak : watches_) {
@@ -162,7 +168,8 @@ CallPtr DirectoryCluster::once(std::function<void(const bool&)> answer) {
   return std::make_unique<OnceCall>(scheduler_.after(Millis{0}, std::move(task)), dropped);
 }
 
-// Reading. ---------------------------------------------------------------------------------------------------------
+// Reading.
+// ---------------------------------------------------------------------------------------------------------
 
 Failure DirectoryCluster::io_failure(std::string_view action) const {
   return {Errc::kIo, 0, "", std::string(action) + ": " + tree_.trouble()->what, std::nullopt};
@@ -174,7 +181,8 @@ Result<ObjectFilter> DirectoryCluster::filter(const Scope& scope) const {
   return ObjectFilter{scope, default_namespace_, std::move(*fields)};
 }
 
-ObjectKey DirectoryCluster::key_of(const Resource& resource, const std::string& namespace_, const std::string& name) const {
+ObjectKey DirectoryCluster::key_of(const Resource& resource, const std::string& namespace_,
+                                   const std::string& name) const {
   const bool plain = !resource.namespaced || namespace_ == default_namespace_;
   return {api_version(resource), resource.kind, plain ? "" : namespace_, name};
 }
@@ -185,7 +193,8 @@ CallPtr DirectoryCluster::list(ListRequest request, ListHandlers handlers) {
     if (tree_.trouble()) return handlers.on_failure(io_failure(action));
     const auto ready = filter(request.scope);
     if (!ready.ok()) {
-      return handlers.on_failure({Errc::kInvalid, 400, "BadRequest", action + ": " + ready.error().what, std::nullopt});
+      return handlers.on_failure(
+          {Errc::kInvalid, 400, "BadRequest", action + ": " + ready.error().what, std::nullopt});
     }
     const uint64_t version = store_.version();
     for (const auto& [key, object] : store_.select(*ready)) {
@@ -216,7 +225,8 @@ CallPtr DirectoryCluster::get(GetRequest request, WriteHandlers handlers) {
 CallPtr DirectoryCluster::discover(std::string group, std::string version,
                                    std::function<void(std::vector<std::string>)> on_done,
                                    std::function<void(const Failure&)>) {
-  return once([group = std::move(group), version = std::move(version), on_done = std::move(on_done)](const bool&) {
+  return once([group = std::move(group), version = std::move(version),
+               on_done = std::move(on_done)](const bool&) {
     std::vector<std::string> plurals;
     for (const Resource* known : {&kNodes, &kResourceSlices, &kSriovResourcePolicies, &kDeviceAttributes}) {
       if (known->group == group && known->version == version) plurals.push_back(known->plural);
@@ -230,27 +240,32 @@ CallPtr DirectoryCluster::schema(std::string, std::string, std::function<void(st
   return once([on_done = std::move(on_done)](const bool&) { on_done(""); });
 }
 
-CallPtr DirectoryCluster::server_info(std::function<void(ServerInfo)> on_done, std::function<void(const Failure&)>) {
+CallPtr DirectoryCluster::server_info(std::function<void(ServerInfo)> on_done,
+                                      std::function<void(const Failure&)>) {
   return once([on_done = std::move(on_done)](const bool&) { on_done({}); });
 }
 
-// Watching. --------------------------------------------------------------------------------------------------------
+// Watching.
+// --------------------------------------------------------------------------------------------------------
 
 CallPtr DirectoryCluster::watch(WatchRequest request, WatchHandlers handlers) {
   auto watch = std::make_shared<Watch>();
   const std::string action = "watch " + name_of(request.scope.resource);
   watch->handlers = std::move(handlers);
   watch->initial_bookmark = request.send_initial_events;
-  watch->initial = request.send_initial_events || request.resource_version.empty() || request.resource_version == "0";
+  watch->initial =
+      request.send_initial_events || request.resource_version.empty() || request.resource_version == "0";
   auto ready = filter(request.scope);
   const auto version = decode_version(request.resource_version);
   if (!ready.ok()) {
-    watch->refused = Failure{Errc::kInvalid, 400, "BadRequest", action + ": " + ready.error().what, std::nullopt};
+    watch->refused =
+        Failure{Errc::kInvalid, 400, "BadRequest", action + ": " + ready.error().what, std::nullopt};
   } else {
     watch->filter = std::move(*ready);
   }
   if (!watch->initial && (!version || !store_.remembers(*version))) {
-    watch->refused = gone(action + ": resourceVersion " + quoted(request.resource_version) + " is not known any more");
+    watch->refused =
+        gone(action + ": resourceVersion " + quoted(request.resource_version) + " is not known any more");
   }
   if (tree_.trouble()) watch->refused = io_failure(action);
   watch->cursor = watch->told = version.value_or(0);
@@ -313,7 +328,8 @@ void DirectoryCluster::pump(const std::shared_ptr<Watch>& watch) {
   if (watch->initial) send_initial(watch);
   if (!watch->ended && !store_.remembers(watch->cursor)) {
     watch->end();
-    return watch->handlers.on_failure(gone("watch " + name_of(watch->filter.scope.resource) + ": too far behind"));
+    return watch->handlers.on_failure(
+        gone("watch " + name_of(watch->filter.scope.resource) + ": too far behind"));
   }
   while (!watch->ended) {
     const ObjectChange* next = store_.change_after(watch->cursor);
@@ -323,29 +339,33 @@ void DirectoryCluster::pump(const std::shared_ptr<Watch>& watch) {
     const bool was = change.before && watch->filter.selects(change.key, *change.before);
     const bool is = change.after && watch->filter.selects(change.key, *change.after);
     if (is) {
-      watch->tell(was ? EventType::kModified : EventType::kAdded, watch->filter.present(change.key, *change.after),
-                  change.version);
+      watch->tell(was ? EventType::kModified : EventType::kAdded,
+                  watch->filter.present(change.key, *change.after), change.version);
     } else if (was) {
       const Json last = with_version(*change.before, change.version);
       watch->tell(EventType::kDeleted, watch->filter.present(change.key, last), change.version);
     }
   }
   if (!watch->ended && watch->cursor - watch->told >= kBookmarkEvery) {
-    watch->tell(EventType::kBookmark, bookmark(watch->filter.scope.resource, watch->cursor, false), watch->cursor);
+    watch->tell(EventType::kBookmark, bookmark(watch->filter.scope.resource, watch->cursor, false),
+                watch->cursor);
   }
 }
 
 void DirectoryCluster::on_tree_event(DirectoryTree::Event event) {
   switch (event) {
-    case DirectoryTree::Event::kChanged: return wake_watches();
-    case DirectoryTree::Event::kLost: return end_watches(io_failure("watch"));
+    case DirectoryTree::Event::kChanged:
+      return wake_watches();
+    case DirectoryTree::Event::kLost:
+      return end_watches(io_failure("watch"));
     case DirectoryTree::Event::kRelisted:
       store_.forget_history();
       return end_watches(gone("watch: file events were lost"));
   }
 }
 
-// Writing. ---------------------------------------------------------------------------------------------------------
+// Writing.
+// ---------------------------------------------------------------------------------------------------------
 
 CallPtr DirectoryCluster::write(WriteRequest request, WriteHandlers handlers) {
   return once([this, request = std::move(request), handlers = std::move(handlers)](const bool&) {
@@ -367,22 +387,27 @@ DirectoryCluster::Answer DirectoryCluster::perform(const WriteRequest& request) 
   const ObjectKey key = key_of(request.resource, "", request.name);
   const ObjectPtr stored = store_.find(key);
   if (request.verb == Verb::kCreate && stored) {
-    return refused(request, Errc::kConflict, 409, "AlreadyExists", "already exists in " + quoted(tree_.file_of(key)));
+    return refused(request, Errc::kConflict, 409, "AlreadyExists",
+                   "already exists in " + quoted(tree_.file_of(key)));
   }
-  if (request.verb != Verb::kCreate && !stored) return refused(request, Errc::kNotFound, 404, "NotFound", "not found");
+  if (request.verb != Verb::kCreate && !stored)
+    return refused(request, Errc::kNotFound, 404, "NotFound", "not found");
   return request.verb == Verb::kDelete ? erase(request, key, stored) : put(request, key, stored);
 }
 
 /// An object in a file of somebody's own is not ours to change.
-std::optional<Failure> DirectoryCluster::refuse_foreign_file(const WriteRequest& request, const ObjectKey& key) const {
+std::optional<Failure> DirectoryCluster::refuse_foreign_file(const WriteRequest& request,
+                                                             const ObjectKey& key) const {
   const std::string file = tree_.file_of(key), ours = request.resource.plural + "/" + request.name + ".yaml";
   if (file == ours && tree_.objects_in(file) <= 1) return std::nullopt;
   return refused(request, Errc::kDenied, 403, "Forbidden",
-                 "it is in " + quoted(file) + (file == ours ? " beside other objects" : ", not in " + quoted(ours)) +
+                 "it is in " + quoted(file) +
+                     (file == ours ? " beside other objects" : ", not in " + quoted(ours)) +
                      "; change it there or remove it");
 }
 
-DirectoryCluster::Answer DirectoryCluster::put(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored) {
+DirectoryCluster::Answer DirectoryCluster::put(const WriteRequest& request, const ObjectKey& key,
+                                               const ObjectPtr& stored) {
   auto body = decode_json(request.body);
   if (!body.ok()) return refused(request, Errc::kInvalid, 400, "BadRequest", body.error().what);
   const auto meta = decode_object_meta(*body);
@@ -391,7 +416,8 @@ DirectoryCluster::Answer DirectoryCluster::put(const WriteRequest& request, cons
     return refused(request, Errc::kInvalid, 400, "BadRequest", "metadata.name is " + quoted(meta->name));
   }
   if (stored) {
-    if (auto failure = check_preconditions(request, *stored, meta->uid, meta->resource_version)) return *failure;
+    if (auto failure = check_preconditions(request, *stored, meta->uid, meta->resource_version))
+      return *failure;
     if (auto failure = refuse_foreign_file(request, key)) return *failure;
   }
   const bool slice = request.resource == kResourceSlices;
@@ -402,7 +428,10 @@ DirectoryCluster::Answer DirectoryCluster::put(const WriteRequest& request, cons
   const Json next = store_.preview(key, content);
   const ObjectFilter plain{{.resource = request.resource}, default_namespace_, {}};
   if (request.dry_run) return plain.present(key, next);
-  const bool same = stored && *stored == with_version(next, decode_version(stored->find("metadata")->text("resourceVersion")).value_or(0));
+  const bool same =
+      stored &&
+      *stored ==
+          with_version(next, decode_version(stored->find("metadata")->text("resourceVersion")).value_or(0));
   if (!same) {
     auto written = tree_.write(request.resource.plural + "/" + request.name + ".yaml", encode_yaml(content));
     if (!written.ok()) return refused(request, written.error().code, 0, "", written.error().what);
@@ -412,8 +441,10 @@ DirectoryCluster::Answer DirectoryCluster::put(const WriteRequest& request, cons
   return plain.present(key, *now);
 }
 
-DirectoryCluster::Answer DirectoryCluster::erase(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored) {
-  if (auto failure = check_preconditions(request, *stored, request.uid, request.resource_version)) return *failure;
+DirectoryCluster::Answer DirectoryCluster::erase(const WriteRequest& request, const ObjectKey& key,
+                                                 const ObjectPtr& stored) {
+  if (auto failure = check_preconditions(request, *stored, request.uid, request.resource_version))
+    return *failure;
   if (auto failure = refuse_foreign_file(request, key)) return *failure;
   if (request.dry_run) return std::string();
   auto erased = tree_.erase(tree_.file_of(key));

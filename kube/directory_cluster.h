@@ -1,6 +1,7 @@
 #pragma once
-// A directory of YAML files as a cluster: policies and nodes in, ResourceSlices out, no Kubernetes needed. Every kind is
-// served. What is written goes to DIR/<plural>/NAME.yaml as objects that `kubectl apply -f` takes.
+// A directory of YAML files as a cluster: policies and nodes in, ResourceSlices out, no Kubernetes needed.
+// Every kind is served. What is written goes to DIR/<plural>/NAME.yaml as objects that `kubectl apply -f`
+// takes.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,11 +15,15 @@
 
 namespace sliced::kube {
 
-/// Versions:  resourceVersions grow with every change of content and start anew with the process; uids are stable hashes.
-///            Neither is written into files, so that a restart with nothing changed finds what it would write.
-/// Errors:    while the directory cannot be read, every call is kIo and open watches end with kIo; it is looked for until
+/// Versions:  resourceVersions grow with every change of content and start anew with the process; uids are
+/// stable hashes.
+///            Neither is written into files, so that a restart with nothing changed finds what it would
+///            write.
+/// Errors:    while the directory cannot be read, every call is kIo and open watches end with kIo; it is
+/// looked for until
 ///            it is back. Lost inotify events end every watch with kGone.
-/// Writing:   only cluster-scoped objects, and only in the files this class would write itself. ResourceSlices are
+/// Writing:   only cluster-scoped objects, and only in the files this class would write itself.
+/// ResourceSlices are
 ///            checked by the API server's rules.
 /// Ownership: calls may outlive it; they are silent then.
 class DirectoryCluster final : public Cluster {
@@ -31,11 +36,13 @@ class DirectoryCluster final : public Cluster {
   CallPtr watch(WatchRequest request, WatchHandlers handlers) override;
   CallPtr write(WriteRequest request, WriteHandlers handlers) override;
   CallPtr get(GetRequest request, WriteHandlers handlers) override;
-  CallPtr discover(std::string group, std::string version, std::function<void(std::vector<std::string>)> on_done,
+  CallPtr discover(std::string group, std::string version,
+                   std::function<void(std::vector<std::string>)> on_done,
                    std::function<void(const Failure&)> on_failure) override;
   CallPtr schema(std::string group, std::string version, std::function<void(std::string_view)> on_done,
                  std::function<void(const Failure&)> on_failure) override;
-  CallPtr server_info(std::function<void(ServerInfo)> on_done, std::function<void(const Failure&)> on_failure) override;
+  CallPtr server_info(std::function<void(ServerInfo)> on_done,
+                      std::function<void(const Failure&)> on_failure) override;
   std::string describe() const override { return "dir:" + directory_; }
 
  private:

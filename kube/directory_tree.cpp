@@ -64,8 +64,9 @@ Result<Unit> write_durably(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-DirectoryTree::DirectoryTree(reactor::Loop& loop, Log& log, std::string directory, std::string default_namespace,
-                             ObjectStore& store, OnEvent on_event, DirectoryLimits limits)
+DirectoryTree::DirectoryTree(reactor::Loop& loop, Log& log, std::string directory,
+                             std::string default_namespace, ObjectStore& store, OnEvent on_event,
+                             DirectoryLimits limits)
     : loop_(loop),
       scheduler_(loop.scheduler()),
       log_(log),
@@ -91,16 +92,19 @@ void DirectoryTree::start() {
     if (opened.ok()) {
       inotify_ = std::move(*opened);
     } else if (!std::exchange(unwatched_, true)) {
-      log_.warning("directory cannot be watched; looking at it from time to time", {{"why", opened.error().what}});
+      log_.warning("directory cannot be watched; looking at it from time to time",
+                   {{"why", opened.error().what}});
     }
   }
   look_at_everything(/*read_all=*/true);
   if (!trouble_) {
-    log_.info("directory read", {{"directory", directory_}, {"files", files_.size()}, {"objects", sites_.size()}});
+    log_.info("directory read",
+              {{"directory", directory_}, {"files", files_.size()}, {"objects", sites_.size()}});
   }
 }
 
-// What the kernel says. --------------------------------------------------------------------------------------------
+// What the kernel says.
+// --------------------------------------------------------------------------------------------
 
 void DirectoryTree::on_file_event(const FileEvent& event) {
   const bool root_gone = event.kind == FileEvent::Kind::kDirectoryGone && event.directory == directory_;
@@ -109,7 +113,8 @@ void DirectoryTree::on_file_event(const FileEvent& event) {
   } else if (root_gone || event.is_directory || event.name.starts_with("..")) {
     rescan_ = true;  // "..data" is the link that ConfigMap volumes swap
   } else if (is_manifest_name(event.name)) {
-    const std::string folder = event.directory == directory_ ? "" : event.directory.substr(directory_.size() + 1) + "/";
+    const std::string folder =
+        event.directory == directory_ ? "" : event.directory.substr(directory_.size() + 1) + "/";
     marked_.insert(folder + event.name);
   } else {
     return;
@@ -146,8 +151,11 @@ void DirectoryTree::look_at_marked() {
   std::vector<std::string> due;
   for (const auto& name : std::exchange(marked_, {})) look_at(name);
   for (const auto& [name, file] : files_) {
-    const auto waited = [&](const auto& since, Millis time) { return since && scheduler_.now() - *since >= time; };
-    if (waited(file.missing_since, limits_.missing_for) || waited(file.broken_since, limits_.broken_for)) due.push_back(name);
+    const auto waited = [&](const auto& since, Millis time) {
+      return since && scheduler_.now() - *since >= time;
+    };
+    if (waited(file.missing_since, limits_.missing_for) || waited(file.broken_since, limits_.broken_for))
+      due.push_back(name);
   }
   for (const auto& name : due) look_at(name);
 }
@@ -167,7 +175,8 @@ void DirectoryTree::schedule() {
   later_ = scheduler_.after(std::max(*due - scheduler_.now(), Millis{1}), [this] { turn_soon(); });
 }
 
-// Looking. ---------------------------------------------------------------------------------------------------------
+// Looking.
+// ---------------------------------------------------------------------------------------------------------
 
 bool DirectoryTree::watch(const std::string& folder) {
   if (!inotify_) return true;
@@ -178,7 +187,8 @@ bool DirectoryTree::watch(const std::string& folder) {
     return false;
   }
   if (watched.error().code == Errc::kTooLarge && !std::exchange(unwatched_, true)) {
-    log_.warning("folder cannot be watched; looking at it from time to time", {{"why", watched.error().what}});
+    log_.warning("folder cannot be watched; looking at it from time to time",
+                 {{"why", watched.error().what}});
   }
   return watched.error().code == Errc::kTooLarge;
 }
@@ -186,7 +196,8 @@ bool DirectoryTree::watch(const std::string& folder) {
 void DirectoryTree::lose(Error trouble) {
   trouble.code = Errc::kIo;
   if (!trouble_ || trouble_->what != trouble.what) {
-    log_.error("directory cannot be read; what is known of it stays", {{"directory", directory_}, {"why", trouble.what}});
+    log_.error("directory cannot be read; what is known of it stays",
+               {{"directory", directory_}, {"why", trouble.what}});
   }
   trouble_ = std::move(trouble);
 }
@@ -198,11 +209,11 @@ void DirectoryTree::look_at_everything(bool read_all) {
   trouble_.reset();
   walk("", 1, seen);
   for (const auto& name : seen) {
-    struct stat status {};
+    struct stat status{};
     const auto known = files_.find(name);
     const bool readable = ::stat(full(name).c_str(), &status) == 0;
-    const Signature now{status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size), nanoseconds(status.st_ctim),
-                        nanoseconds(status.st_mtim)};
+    const Signature now{status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+                        nanoseconds(status.st_ctim), nanoseconds(status.st_mtim)};
     if (read_all || !readable || known == files_.end() || known->second.signature != now) look_at(name);
   }
   std::vector<std::string> gone;
@@ -220,31 +231,33 @@ void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::str
   for (const auto& name : *names) {
     if (name.starts_with('.')) continue;
     const std::string path = folder.empty() ? name : folder + "/" + name;
-    struct stat status {};
+    struct stat status{};
     const Sort sort = sort_of(full(path), status);
     if (sort == Sort::kFolder && depth < limits_.depth_max) walk(path, depth + 1, seen);
     if (sort == Sort::kFolder && depth >= limits_.depth_max) {
-      log_.warning("folder is left out: nested too deeply", {{"folder", path}, {"depth_max", limits_.depth_max}});
+      log_.warning("folder is left out: nested too deeply",
+                   {{"folder", path}, {"depth_max", limits_.depth_max}});
     }
     if (sort != Sort::kFile || !is_manifest_name(name)) continue;
     if (seen.size() < limits_.files_max) {
       seen.insert(path);
     } else if (!std::exchange(too_many_told_, true)) {
-      log_.error("too many files; the rest is left out", {{"directory", directory_}, {"files_max", limits_.files_max}});
+      log_.error("too many files; the rest is left out",
+                 {{"directory", directory_}, {"files_max", limits_.files_max}});
     }
   }
 }
 
 void DirectoryTree::look_at(const std::string& name) {
-  struct stat status {};
+  struct stat status{};
   if (sort_of(full(name), status) != Sort::kFile) return missing(name);
   if (!files_.contains(name) && files_.size() >= limits_.files_max) return;
   auto text = read_manifest(full(name));
   if (!text.ok() && text.error().code == Errc::kNotFound) return missing(name);
   File& file = files_[name];
   file.missing_since.reset();
-  file.signature = {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size), nanoseconds(status.st_ctim),
-                    nanoseconds(status.st_mtim)};
+  file.signature = {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+                    nanoseconds(status.st_ctim), nanoseconds(status.st_mtim)};
   if (!text.ok()) return broken(name, file, {0, text.error().what});
   Manifest manifest = decode_manifest(*text, default_namespace_);
   if (!manifest.problems.empty()) return broken(name, file, manifest.problems.front());
@@ -294,7 +307,8 @@ void DirectoryTree::tell(Level level, File& file, const std::string& name, std::
   log_.line(level, message, {{"file", place}, {"why", problem.what}});
 }
 
-// From files to objects. -------------------------------------------------------------------------------------------
+// From files to objects.
+// -------------------------------------------------------------------------------------------
 
 void DirectoryTree::take(const std::string& name, File& file, std::vector<Manifest::Object> objects) {
   const auto mark = [&](bool present) {
@@ -320,7 +334,8 @@ void DirectoryTree::drop(const std::string& name) {
   files_.erase(at);
 }
 
-/// Brings the store up to date with what the files say now, so that an object that moved between files never vanishes.
+/// Brings the store up to date with what the files say now, so that an object that moved between files never
+/// vanishes.
 void DirectoryTree::settle() {
   for (const auto& key : std::exchange(unsettled_, {})) {
     const auto at = sites_.find(key);
@@ -359,12 +374,14 @@ size_t DirectoryTree::objects_in(const std::string& file) const {
   return at == files_.end() ? 0 : at->second.objects.size();
 }
 
-// Writing. ---------------------------------------------------------------------------------------------------------
+// Writing.
+// ---------------------------------------------------------------------------------------------------------
 
 Result<Unit> DirectoryTree::write(const std::string& file, const std::string& text) {
   const size_t slash = file.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : file.substr(0, slash);
-  const std::string scratch = full((folder.empty() ? "" : folder + "/") + "." + file.substr(slash + 1) + ".new");
+  const std::string scratch =
+      full((folder.empty() ? "" : folder + "/") + "." + file.substr(slash + 1) + ".new");
   if (!folder.empty()) {
     const bool made = ::mkdir(full(folder).c_str(), 0755) == 0;
     if (!made && errno != EEXIST) return io_error("make directory", full(folder), errno);

@@ -1,11 +1,12 @@
 #pragma once
-// A folder of manifests kept equal to an ObjectStore, by inotify. Files are read on the loop: they are few, local and
-// bounded.
+// A folder of manifests kept equal to an ObjectStore, by inotify. Files are read on the loop: they are few,
+// local and bounded.
 //
 //   a file is written, moved in ──▶ read ─▶ parses ─▶ its objects are put
-//                                     └─▶ does not ─▶ last content stays 2 s, read again ─▶ its objects go, error
-//   a file is deleted, moved out ─▶ 100 ms for a replacement (editors rename the old file away first) ─▶ objects go
-//   folders come and go, events are lost ─▶ everything is looked at again
+//                                     └─▶ does not ─▶ last content stays 2 s, read again ─▶ its objects go,
+//                                     error
+//   a file is deleted, moved out ─▶ 100 ms for a replacement (editors rename the old file away first) ─▶
+//   objects go folders come and go, events are lost ─▶ everything is looked at again
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,28 +31,31 @@ class Loop;
 namespace sliced::kube {
 
 struct DirectoryLimits {
-  Millis broken_for{2'000};      // a file that does not parse keeps its last content this long
-  Millis missing_for{100};       // a file that vanished may be on its way back
-  Millis look_again{1'000};      // while the directory is not there, or where it cannot be watched
+  Millis broken_for{2'000};  // a file that does not parse keeps its last content this long
+  Millis missing_for{100};   // a file that vanished may be on its way back
+  Millis look_again{1'000};  // while the directory is not there, or where it cannot be watched
   size_t files_max = 4'096;
   int depth_max = 8;
 };
 
 /// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
-/// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to folders are not
-///          looked at. An object that is in two files is taken from the first path in sort order, with a warning.
+/// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to
+/// folders are not
+///          looked at. An object that is in two files is taken from the first path in sort order, with a
+///          warning.
 class DirectoryTree {
  public:
   enum class Event {
-    kChanged,    // the store has changes
-    kRelisted,   // events were lost; the store is right again, but not every step was seen
-    kLost,       // trouble() says why nothing can be read; the store keeps what it has
+    kChanged,   // the store has changes
+    kRelisted,  // events were lost; the store is right again, but not every step was seen
+    kLost,      // trouble() says why nothing can be read; the store keeps what it has
   };
   using OnEvent = std::function<void(Event)>;
 
-  /// Reads the directory at once, so that the store is filled when the constructor returns (or trouble() is set).
-  DirectoryTree(reactor::Loop& loop, Log& log, std::string directory, std::string default_namespace, ObjectStore& store,
-                OnEvent on_event, DirectoryLimits limits = {});
+  /// Reads the directory at once, so that the store is filled when the constructor returns (or trouble() is
+  /// set).
+  DirectoryTree(reactor::Loop& loop, Log& log, std::string directory, std::string default_namespace,
+                ObjectStore& store, OnEvent on_event, DirectoryLimits limits = {});
   DirectoryTree(const DirectoryTree&) = delete;
   DirectoryTree& operator=(const DirectoryTree&) = delete;
 
@@ -61,8 +65,8 @@ class DirectoryTree {
   /// The file, relative to the directory, that an object is taken from; "" when there is none.
   std::string file_of(const ObjectKey& key) const;
   size_t objects_in(const std::string& file) const;
-  /// Replaces a file as a whole (scratch file, fsync, rename), makes its folder, and takes its objects over: the store is
-  /// right afterwards, and the kernel's echo changes nothing.
+  /// Replaces a file as a whole (scratch file, fsync, rename), makes its folder, and takes its objects over:
+  /// the store is right afterwards, and the kernel's echo changes nothing.
   Result<Unit> write(const std::string& file, const std::string& text);
   Result<Unit> erase(const std::string& file);
 
@@ -100,7 +104,8 @@ class DirectoryTree {
   void drop(const std::string& name);
   void settle();
   void tell_shadowed(const ObjectKey& key, const std::set<Site>& sites);
-  void tell(Level level, File& file, const std::string& name, std::string_view message, const YamlProblem& problem);
+  void tell(Level level, File& file, const std::string& name, std::string_view message,
+            const YamlProblem& problem);
   void schedule();
   std::string full(const std::string& relative) const;
 

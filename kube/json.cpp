@@ -36,8 +36,8 @@ class KeySet {
   std::unordered_set<std::string_view> hashed_;
 };
 
-/// Walks a simdjson document into a Json tree. simdjson's on-demand reader only validates what is visited, so every
-/// value is visited, and the end of the text is checked.
+/// Walks a simdjson document into a Json tree. simdjson's on-demand reader only validates what is visited, so
+/// every value is visited, and the end of the text is checked.
 class Reader {
  public:
   Reader(std::string_view text, const JsonLimits& limits, bool lines)
@@ -70,11 +70,13 @@ class Reader {
     ondemand::json_type type{};
     if (const auto error = value.type().get(type)) return fail(error);
     if (!enter(value.raw_json_token(), out)) return false;
-    if (type != ondemand::json_type::object && type != ondemand::json_type::array) return read_scalar(value, type, out);
+    if (type != ondemand::json_type::object && type != ondemand::json_type::array)
+      return read_scalar(value, type, out);
     if (depth > limits_.depth_max) {
       return fail(Errc::kTooLarge, "nested deeper than " + std::to_string(limits_.depth_max) + " levels");
     }
-    return type == ondemand::json_type::object ? read_object(value, depth, out) : read_array(value, depth, out);
+    return type == ondemand::json_type::object ? read_object(value, depth, out)
+                                               : read_array(value, depth, out);
   }
 
   bool read_object(ondemand::value value, int depth, Json& out) {
@@ -125,7 +127,8 @@ class Reader {
         assign(out, Json(value));
         return true;
       }
-      case ondemand::json_type::number: return read_number(node, token, out);
+      case ondemand::json_type::number:
+        return read_number(node, token, out);
       default:
         if (token != "null") return fail(Errc::kInvalid, "neither a value nor null");
         (void)node.is_null();  // moves on to the next token
@@ -141,8 +144,10 @@ class Reader {
       const bool whole = std::all_of(token.begin() + (token.starts_with('-') ? 1 : 0), token.end(),
                                      [](char c) { return c >= '0' && c <= '9'; });
       double big = 0;
-      if (!whole || token.size() < 19 || token.size() > 300 || token[token[0] == '-' ? 1 : 0] == '0') return fail(error);
-      if (std::from_chars(token.data(), token.data() + token.size(), big).ec != std::errc{}) return fail(error);
+      if (!whole || token.size() < 19 || token.size() > 300 || token[token[0] == '-' ? 1 : 0] == '0')
+        return fail(error);
+      if (std::from_chars(token.data(), token.data() + token.size(), big).ec != std::errc{})
+        return fail(error);
       if (node.get_double().get(big) != simdjson::SUCCESS) return fail(error);  // moves on
       assign(out, Json(big));
       return true;
@@ -186,7 +191,8 @@ class Reader {
     return " at byte " + std::to_string(at - padded_.data());
   }
   Error failure(simdjson::error_code code) {
-    const Errc ours = code == simdjson::CAPACITY || code == simdjson::DEPTH_ERROR ? Errc::kTooLarge : Errc::kInvalid;
+    const Errc ours =
+        code == simdjson::CAPACITY || code == simdjson::DEPTH_ERROR ? Errc::kTooLarge : Errc::kInvalid;
     const char* at = nullptr;
     const bool known = document_open() && document_.current_location().get(at) == simdjson::SUCCESS;
     return {ours, std::string("not valid JSON: ") + simdjson::error_message(code) + (known ? place(at) : "")};
@@ -334,11 +340,14 @@ void Json::set(std::string_view key, Json value) {
 }
 
 std::string_view Json::kind_name() const {
-  static constexpr std::string_view kNames[] = {"null", "boolean", "number", "number", "string", "list", "map"};
+  static constexpr std::string_view kNames[] = {"null",   "boolean", "number", "number",
+                                                "string", "list",    "map"};
   return kNames[value_.index()];
 }
 
-Result<Json> decode_json(std::string_view text, const JsonLimits& limits) { return decode(text, limits, false); }
+Result<Json> decode_json(std::string_view text, const JsonLimits& limits) {
+  return decode(text, limits, false);
+}
 
 Result<Json> decode_json_with_lines(std::string_view text, const JsonLimits& limits) {
   return decode(text, limits, true);
@@ -380,11 +389,21 @@ void append_json_string(std::string& out, std::string_view text) {
     }
     flush(i);
     switch (byte) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         out += "\\u00";
         out += kDigits[byte >> 4];
@@ -401,8 +420,10 @@ size_t utf8_sequence(std::string_view bytes) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned char first = at(0);
   if (first < 0x80) return 1;
-  const size_t size = first >= 0xC2 && first <= 0xDF ? 2 : first >= 0xE0 && first <= 0xEF ? 3
-                      : first >= 0xF0 && first <= 0xF4 ? 4 : 0;
+  const size_t size = first >= 0xC2 && first <= 0xDF   ? 2
+                      : first >= 0xE0 && first <= 0xEF ? 3
+                      : first >= 0xF0 && first <= 0xF4 ? 4
+                                                       : 0;
   if (size == 0 || bytes.size() < size) return 0;
   for (size_t i = 1; i < size; ++i) {
     if ((at(i) & 0xC0) != 0x80) return 0;

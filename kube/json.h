@@ -1,6 +1,7 @@
 #pragma once
-// A JSON value as plain data, with == and with the place it came from. YAML becomes the same value (kube/yaml.h), so
-// every decoder has one input. Meant for single objects; large lists are cut into items first (kube/cluster.h).
+// A JSON value as plain data, with == and with the place it came from. YAML becomes the same value
+// (kube/yaml.h), so every decoder has one input. Meant for single objects; large lists are cut into items
+// first (kube/cluster.h).
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -72,8 +73,9 @@ struct JsonLimits {
   size_t nodes_max = 400'000;
 };
 
-/// Decodes one JSON document (RFC 8259). Trailing text other than white space, duplicate keys, invalid UTF-8 and lone
-/// surrogates are errors (kInvalid, with the byte offset where it is known); kTooLarge beyond the limits.
+/// Decodes one JSON document (RFC 8259). Trailing text other than white space, duplicate keys, invalid UTF-8
+/// and lone surrogates are errors (kInvalid, with the byte offset where it is known); kTooLarge beyond the
+/// limits.
 Result<Json> decode_json(std::string_view text, const JsonLimits& limits = {});
 
 /// decode_json, and every value knows its line.

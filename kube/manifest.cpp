@@ -52,7 +52,8 @@ class ManifestDecoder {
     const auto leave_out = [&](std::string why) { out.remarks.push_back({line, std::move(why)}); };
     if (object.object() == nullptr) return leave_out("no object: a " + std::string(object.kind_name()));
     ObjectKey key{std::string(object.text("apiVersion")), std::string(object.text("kind")), "", ""};
-    if (key.api_version.empty() || key.kind.empty()) return leave_out("no object: apiVersion or kind is missing");
+    if (key.api_version.empty() || key.kind.empty())
+      return leave_out("no object: apiVersion or kind is missing");
     auto meta = decode_object_meta(object);
     if (!meta.ok()) return leave_out(describe_object(object) + ": " + meta.error().what);
     key.name = std::move(meta->name);
@@ -101,14 +102,15 @@ Manifest decode_manifest(std::string_view text, std::string_view default_namespa
 }
 
 bool is_manifest_name(std::string_view name) {
-  if (name.starts_with('.') || name.starts_with('#') || name.ends_with('~') || name.ends_with('#')) return false;
+  if (name.starts_with('.') || name.starts_with('#') || name.ends_with('~') || name.ends_with('#'))
+    return false;
   return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
 }
 
 Result<std::string> read_manifest(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return io_error(path, errno);
-  struct stat status {};
+  struct stat status{};
   Result<std::string> out = Error{Errc::kInvalid, quoted(path) + ": not a regular file"};
   if (::fstat(fd, &status) != 0) {
     out = io_error(path, errno);

@@ -1,5 +1,6 @@
 #pragma once
-// A file of Kubernetes objects as people keep them: YAML or JSON, several documents, Lists. Pure but for read_manifest().
+// A file of Kubernetes objects as people keep them: YAML or JSON, several documents, Lists. Pure but for
+// read_manifest().
 #include <compare>
 #include <cstddef>
 #include <string>
@@ -33,7 +34,8 @@ struct Manifest {
 /// Lists (kind "List", or "...List" with items) are taken apart.
 Manifest decode_manifest(std::string_view text, std::string_view default_namespace);
 
-/// Whether a file of that name is one: *.yaml, *.yml, *.json, neither hidden nor an editor's backup or scratch file.
+/// Whether a file of that name is one: *.yaml, *.yml, *.json, neither hidden nor an editor's backup or
+/// scratch file.
 bool is_manifest_name(std::string_view name);
 
 /// The bytes of a regular file (through links). Never blocks on pipes.

@@ -7,8 +7,8 @@ namespace sliced::kube {
 namespace {
 
 Error wrong_kind(std::string_view field, std::string_view wanted, const Json& found) {
-  return {Errc::kInvalid,
-          std::string(field) + ": must be a " + std::string(wanted) + ", not " + std::string(found.kind_name())};
+  return {Errc::kInvalid, std::string(field) + ": must be a " + std::string(wanted) + ", not " +
+                              std::string(found.kind_name())};
 }
 
 /// An optional string member of metadata; null counts as absent.
@@ -26,7 +26,8 @@ Result<Unit> read_map(const Json& metadata, std::string_view key, std::map<std::
   const std::string field = "metadata." + std::string(key);
   if (value->object() == nullptr) return wrong_kind(field, "map", *value);
   for (const auto& [name, text] : *value->object()) {
-    if (text.string() == nullptr && !text.is_null()) return wrong_kind(field + "[" + escaped(name) + "]", "string", text);
+    if (text.string() == nullptr && !text.is_null())
+      return wrong_kind(field + "[" + escaped(name) + "]", "string", text);
     out.emplace(name, text.is_null() ? std::string() : *text.string());
   }
   return Unit{};
@@ -40,8 +41,9 @@ Result<Unit> read_owners(const Json& metadata, std::vector<OwnerReference>& out)
     if (item.object() == nullptr) return wrong_kind("metadata.ownerReferences[]", "map", item);
     const Json* controller = item.find("controller");
     const bool* controls = controller == nullptr ? nullptr : controller->boolean();
-    out.push_back({std::string(item.text("apiVersion")), std::string(item.text("kind")), std::string(item.text("name")),
-                   std::string(item.text("uid")), controls != nullptr && *controls});
+    out.push_back({std::string(item.text("apiVersion")), std::string(item.text("kind")),
+                   std::string(item.text("name")), std::string(item.text("uid")),
+                   controls != nullptr && *controls});
   }
   return Unit{};
 }
@@ -66,8 +68,10 @@ Result<ObjectMeta> decode_object_meta(const Json& object) {
     if (auto read = read_text(*metadata, key, *out); !read.ok()) return read.error();
   }
   if (meta.name.empty()) return Error{Errc::kInvalid, "metadata.name: is missing"};
-  if (const Json* generation = metadata->find("generation"); generation != nullptr && !generation->is_null()) {
-    if (generation->integer() == nullptr) return wrong_kind("metadata.generation", "whole number", *generation);
+  if (const Json* generation = metadata->find("generation");
+      generation != nullptr && !generation->is_null()) {
+    if (generation->integer() == nullptr)
+      return wrong_kind("metadata.generation", "whole number", *generation);
     meta.generation = *generation->integer();
   }
   if (auto read = read_map(*metadata, "labels", meta.labels); !read.ok()) return read.error();

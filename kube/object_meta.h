@@ -24,7 +24,8 @@ struct ObjectMeta {
   bool operator==(const ObjectMeta&) const = default;
 };
 
-/// From a whole object (reads its "metadata"). kInvalid when metadata or name is missing or of the wrong kind.
+/// From a whole object (reads its "metadata"). kInvalid when metadata or name is missing or of the wrong
+/// kind.
 Result<ObjectMeta> decode_object_meta(const Json& object);
 /// The "metadata" value; empty fields are left out.
 Json encode_object_meta(const ObjectMeta& meta);

@@ -9,7 +9,8 @@ namespace sliced::kube {
 namespace {
 
 constexpr size_t kHistoryMax = 1024;
-constexpr std::string_view kFieldPaths[] = {"metadata.name", "metadata.namespace", "spec.driver", "spec.nodeName"};
+constexpr std::string_view kFieldPaths[] = {"metadata.name", "metadata.namespace", "spec.driver",
+                                            "spec.nodeName"};
 
 std::string_view field_value(const Json& object, std::string_view path) {
   const size_t dot = path.find('.');
@@ -18,10 +19,13 @@ std::string_view field_value(const Json& object, std::string_view path) {
 }
 
 void erase_member(Json& object, std::string_view key) {
-  if (auto* members = object.object()) std::erase_if(*members, [&](const auto& member) { return member.first == key; });
+  if (auto* members = object.object())
+    std::erase_if(*members, [&](const auto& member) { return member.first == key; });
 }
 
-Json* member(Json& object, std::string_view key) { return const_cast<Json*>(std::as_const(object).find(key)); }
+Json* member(Json& object, std::string_view key) {
+  return const_cast<Json*>(std::as_const(object).find(key));
+}
 
 /// Everything but metadata equal: the generation stays.
 bool same_outside_metadata(const Json& a, const Json& b) {
@@ -35,8 +39,8 @@ bool same_outside_metadata(const Json& a, const Json& b) {
 std::string stable_uid(const ObjectKey& key) {
   const std::string all = key.api_version + '\n' + key.kind + '\n' + key.namespace_ + '\n' + key.name;
   const std::string digits = hex(stable_hash(all), 16) + hex(stable_hash("uid\n" + all), 16);
-  return digits.substr(0, 8) + "-" + digits.substr(8, 4) + "-" + digits.substr(12, 4) + "-" + digits.substr(16, 4) + "-" +
-         digits.substr(20);
+  return digits.substr(0, 8) + "-" + digits.substr(8, 4) + "-" + digits.substr(12, 4) + "-" +
+         digits.substr(16, 4) + "-" + digits.substr(20);
 }
 
 }  // namespace
@@ -46,13 +50,15 @@ Result<std::vector<FieldTerm>> decode_field_selector(std::string_view text) {
   if (text.empty()) return terms;
   for (const auto part : split(text, ',')) {
     const size_t equals = part.find('=');
-    if (equals == std::string_view::npos) return Error{Errc::kInvalid, "field selector " + quoted(text) + ": want field=value"};
+    if (equals == std::string_view::npos)
+      return Error{Errc::kInvalid, "field selector " + quoted(text) + ": want field=value"};
     FieldTerm term;
     term.negated = equals > 0 && part[equals - 1] == '!';
     term.path = std::string(part.substr(0, equals - (term.negated ? 1 : 0)));
     term.value = std::string(part.substr(part.substr(equals).starts_with("==") ? equals + 2 : equals + 1));
     if (std::find(std::begin(kFieldPaths), std::end(kFieldPaths), term.path) == std::end(kFieldPaths)) {
-      return Error{Errc::kInvalid, "field selector " + quoted(text) + ": the field " + quoted(term.path) + " is not supported"};
+      return Error{Errc::kInvalid, "field selector " + quoted(text) + ": the field " + quoted(term.path) +
+                                       " is not supported"};
     }
     terms.push_back(std::move(term));
   }
@@ -78,8 +84,9 @@ std::string ObjectFilter::present(const ObjectKey& key, const Json& object) cons
     erase_member(*metadata, "namespace");
   }
   if (!scope.metadata_only) return encode_json(out);
-  return encode_json(Json::Object{
-      {"apiVersion", "meta.k8s.io/v1"}, {"kind", "PartialObjectMetadata"}, {"metadata", std::move(*metadata)}});
+  return encode_json(Json::Object{{"apiVersion", "meta.k8s.io/v1"},
+                                  {"kind", "PartialObjectMetadata"},
+                                  {"metadata", std::move(*metadata)}});
 }
 
 Json ObjectStore::dress(const ObjectKey& key, Json content, uint64_t version) const {
@@ -149,8 +156,9 @@ std::vector<std::pair<ObjectKey, ObjectPtr>> ObjectStore::select(const ObjectFil
 }
 
 const ObjectChange* ObjectStore::change_after(uint64_t version) const {
-  const auto at = std::upper_bound(history_.begin(), history_.end(), version,
-                                   [](uint64_t wanted, const ObjectChange& change) { return wanted < change.version; });
+  const auto at =
+      std::upper_bound(history_.begin(), history_.end(), version,
+                       [](uint64_t wanted, const ObjectChange& change) { return wanted < change.version; });
   return at == history_.end() ? nullptr : &*at;
 }
 

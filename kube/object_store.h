@@ -1,6 +1,6 @@
 #pragma once
-// Objects with resource versions and the history of their changes: what an API server keeps, small enough for a
-// directory of files. Pure: knows neither files nor time.
+// Objects with resource versions and the history of their changes: what an API server keeps, small enough for
+// a directory of files. Pure: knows neither files nor time.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -46,8 +46,9 @@ struct ObjectFilter {
 
 class ObjectStore {
  public:
-  /// Objects get uid (a stable hash of kind, namespace and name), generation and resourceVersion where the content has
-  /// none; a resourceVersion in the content is ignored. False when the content is what is stored already.
+  /// Objects get uid (a stable hash of kind, namespace and name), generation and resourceVersion where the
+  /// content has none; a resourceVersion in the content is ignored. False when the content is what is stored
+  /// already.
   bool put(const ObjectKey& key, Json content);
   bool remove(const ObjectKey& key);
 

@@ -20,9 +20,9 @@ struct Suffix {
   int decimal;  // power of ten
 };
 constexpr Suffix kSuffixes[] = {
-    {"", 0, 0},    {"n", 0, -9},  {"u", 0, -6},  {"m", 0, -3},  {"k", 0, 3},   {"M", 0, 6},   {"G", 0, 9},
-    {"T", 0, 12},  {"P", 0, 15},  {"E", 0, 18},  {"Ki", 10, 0}, {"Mi", 20, 0}, {"Gi", 30, 0}, {"Ti", 40, 0},
-    {"Pi", 50, 0}, {"Ei", 60, 0},
+    {"", 0, 0},    {"n", 0, -9},  {"u", 0, -6},  {"m", 0, -3},  {"k", 0, 3},   {"M", 0, 6},
+    {"G", 0, 9},   {"T", 0, 12},  {"P", 0, 15},  {"E", 0, 18},  {"Ki", 10, 0}, {"Mi", 20, 0},
+    {"Gi", 30, 0}, {"Ti", 40, 0}, {"Pi", 50, 0}, {"Ei", 60, 0},
 };
 
 std::optional<Suffix> decode_suffix(std::string_view text) {
@@ -31,10 +31,12 @@ std::optional<Suffix> decode_suffix(std::string_view text) {
   }
   if (text.size() < 2 || (text[0] != 'e' && text[0] != 'E')) return std::nullopt;
   std::string_view digits = text.substr(1);
-  if (digits.starts_with('+')) digits.remove_prefix(digits.starts_with("+-") ? 0 : 1);  // from_chars reads a minus itself
+  if (digits.starts_with('+'))
+    digits.remove_prefix(digits.starts_with("+-") ? 0 : 1);  // from_chars reads a minus itself
   int exponent = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-  if (error != std::errc{} || end != digits.data() + digits.size() || std::abs(exponent) > 1000) return std::nullopt;
+  if (error != std::errc{} || end != digits.data() + digits.size() || std::abs(exponent) > 1000)
+    return std::nullopt;
   return Suffix{text, 0, exponent};
 }
 
@@ -74,7 +76,8 @@ std::optional<__int128> scaled(std::string_view digits, int decimal, int binary,
 
 }  // namespace
 
-Quantity::Quantity(int64_t value) : nanos_(static_cast<__int128>(value) * kNano), text_(std::to_string(value)) {}
+Quantity::Quantity(int64_t value)
+    : nanos_(static_cast<__int128>(value) * kNano), text_(std::to_string(value)) {}
 
 Result<Quantity> Quantity::decode(std::string_view text) {
   std::string_view rest = text;
@@ -101,7 +104,8 @@ Result<Quantity> Quantity::decode(std::string_view text) {
   }
   bool too_fine = false;
   const auto nanos = scaled(digits, suffix->decimal - fraction, suffix->binary, too_fine);
-  if (!nanos) return refused(Errc::kTooLarge, text, too_fine ? "finer than one nano unit" : "larger than 2^63-1");
+  if (!nanos)
+    return refused(Errc::kTooLarge, text, too_fine ? "finer than one nano unit" : "larger than 2^63-1");
   Quantity quantity;
   quantity.nanos_ = negative ? -*nanos : *nanos;
   quantity.text_ = std::string(text);
@@ -116,7 +120,8 @@ Result<Quantity> Quantity::decode(const Json& value) {
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, *number).ptr;
     return decode(std::string_view(buffer, static_cast<size_t>(end - buffer)));
   }
-  return Error{Errc::kInvalid, "a quantity must be a string or a number, not " + std::string(value.kind_name())};
+  return Error{Errc::kInvalid,
+               "a quantity must be a string or a number, not " + std::string(value.kind_name())};
 }
 
 std::strong_ordering Quantity::operator<=>(const Quantity& other) const {

@@ -1,6 +1,6 @@
 #pragma once
-// Kubernetes quantities ("100k", "1Gi", "0.5", "12e3"): k8s.io/apimachinery/pkg/api/resource. Compared by value, so the
-// server's canonical "100k" equals the "100000" that was sent.
+// Kubernetes quantities ("100k", "1Gi", "0.5", "12e3"): k8s.io/apimachinery/pkg/api/resource. Compared by
+// value, so the server's canonical "100k" equals the "100000" that was sent.
 #include <compare>
 #include <string>
 #include <string_view>

@@ -9,7 +9,8 @@ namespace sliced::kube {
 
 namespace {
 
-// ------------------------------------------------------------------------------------------------------------ reading
+// ------------------------------------------------------------------------------------------------------------
+// reading
 
 /// Remembers the first field of a wrong shape and the fields that ResourceSlice has no place for.
 class SliceDecoder {
@@ -42,7 +43,8 @@ class SliceDecoder {
     AttributeValue out;
     const bool known = attribute(value, "", out);
     if (!error_.what.empty()) return error_;
-    if (!known) return Error{Errc::kInvalid, "exactly one of int, bool, string, version and their lists must be set"};
+    if (!known)
+      return Error{Errc::kInvalid, "exactly one of int, bool, string, version and their lists must be set"};
     return out;
   }
 
@@ -118,7 +120,8 @@ class SliceDecoder {
       if (key == "name") return text(member, at, out.name);
       if (key == "attributes") return attributes(member, at, out.attributes);
       if (key == "capacity") return capacities(member, at, out.capacity);
-      if (key == "consumesCounters") return list(member, at, out.consumes_counters, &SliceDecoder::consumption);
+      if (key == "consumesCounters")
+        return list(member, at, out.consumes_counters, &SliceDecoder::consumption);
       if (key == "taints") return list(member, at, out.taints, &SliceDecoder::taint);
       if (key == "allowMultipleAllocations") return boolean(member, at, out.allow_multiple_allocations);
       return unknown(at, member);
@@ -142,7 +145,8 @@ class SliceDecoder {
     return found == 1;
   }
 
-  bool attribute_member(const std::string& key, const Json& value, const std::string& path, AttributeValue& out) {
+  bool attribute_member(const std::string& key, const Json& value, const std::string& path,
+                        AttributeValue& out) {
     if (key == "int") {
       integer(value, path, out.emplace<int64_t>());
     } else if (key == "bool") {
@@ -241,7 +245,8 @@ class SliceDecoder {
   std::vector<std::string> unknown_;
 };
 
-// ------------------------------------------------------------------------------------------------------------ writing
+// ------------------------------------------------------------------------------------------------------------
+// writing
 
 template <class... Visitors>
 struct Overloaded : Visitors... {
@@ -266,14 +271,16 @@ Json encode_map(const Map& map, Encode encode) {
 }
 
 Json encode_counters(const Counters& counters) {
-  return encode_map(counters, [](const Quantity& value) { return Json(Json::Object{{"value", value.text()}}); });
+  return encode_map(counters,
+                    [](const Quantity& value) { return Json(Json::Object{{"value", value.text()}}); });
 }
 
 Json encode_request_policy(const RequestPolicy& policy) {
   Json out = Json::Object();
   if (policy.default_) out.set("default", policy.default_->text());
   if (!policy.valid_values.empty()) {
-    out.set("validValues", encode_list(policy.valid_values, [](const Quantity& value) { return Json(value.text()); }));
+    out.set("validValues",
+            encode_list(policy.valid_values, [](const Quantity& value) { return Json(value.text()); }));
   }
   if (policy.valid_range) {
     Json range = Json::Object{{"min", policy.valid_range->min.text()}};
@@ -291,7 +298,8 @@ Json encode_capacity(const Capacity& capacity) {
 }
 
 Json encode_consumption(const CounterConsumption& consumption) {
-  return Json::Object{{"counterSet", consumption.counter_set}, {"counters", encode_counters(consumption.counters)}};
+  return Json::Object{{"counterSet", consumption.counter_set},
+                      {"counters", encode_counters(consumption.counters)}};
 }
 
 Json encode_taint(const Taint& taint) {
@@ -345,15 +353,21 @@ Json encode_resource_slice(const ResourceSlice& slice) {
 Result<AttributeValue> decode_attribute(const Json& value) { return SliceDecoder().decode_one(value); }
 
 Json encode_attribute(const AttributeValue& value) {
-  const auto one = [](std::string_view key, Json content) { return Json(Json::Object{{std::string(key), std::move(content)}}); };
+  const auto one = [](std::string_view key, Json content) {
+    return Json(Json::Object{{std::string(key), std::move(content)}});
+  };
   return std::visit(
       Overloaded{
           [&](int64_t number) { return one("int", number); },
           [&](bool boolean) { return one("bool", boolean); },
           [&](const std::string& text) { return one("string", text); },
           [&](const Version& version) { return one("version", version.text); },
-          [&](const std::vector<int64_t>& all) { return one("ints", encode_list(all, [](int64_t i) { return Json(i); })); },
-          [&](const std::vector<bool>& all) { return one("bools", encode_list(all, [](bool b) { return Json(b); })); },
+          [&](const std::vector<int64_t>& all) {
+            return one("ints", encode_list(all, [](int64_t i) { return Json(i); }));
+          },
+          [&](const std::vector<bool>& all) {
+            return one("bools", encode_list(all, [](bool b) { return Json(b); }));
+          },
           [&](const std::vector<std::string>& all) {
             return one("strings", encode_list(all, [](const std::string& s) { return Json(s); }));
           },

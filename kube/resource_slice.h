@@ -1,6 +1,6 @@
 #pragma once
-// ResourceSlice, resource.k8s.io/v1 (Kubernetes 1.34 and later), as a value. What the daemon never sends (list
-// attributes' gates, per-device node fields) is decoded far enough to be compared and printed.
+// ResourceSlice, resource.k8s.io/v1 (Kubernetes 1.34 and later), as a value. What the daemon never sends
+// (list attributes' gates, per-device node fields) is decoded far enough to be compared and printed.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,8 +21,8 @@ struct Version {  // semver 2.0.0 text, no leading v
 };
 
 /// Exactly one of int | bool | string | version | ints | bools | strings | versions.
-using AttributeValue = std::variant<int64_t, bool, std::string, Version, std::vector<int64_t>, std::vector<bool>,
-                                    std::vector<std::string>, std::vector<Version>>;
+using AttributeValue = std::variant<int64_t, bool, std::string, Version, std::vector<int64_t>,
+                                    std::vector<bool>, std::vector<std::string>, std::vector<Version>>;
 
 struct ValidRange {
   Quantity min;
@@ -84,23 +84,24 @@ struct ResourceSlice {
   std::string node_name;
   std::vector<Device> devices;
   std::vector<CounterSet> shared_counters;
-  /// Fields of the object that this struct has no place for ("spec.allNodes", "spec.devices[3].bindsToNode"), sorted.
-  /// Somebody else wrote them; a slice of ours that has any is not what we want it to be.
+  /// Fields of the object that this struct has no place for ("spec.allNodes", "spec.devices[3].bindsToNode"),
+  /// sorted. Somebody else wrote them; a slice of ours that has any is not what we want it to be.
   std::vector<std::string> unknown_fields;
   bool operator==(const ResourceSlice&) const = default;
 };
 
 /// kInvalid with the field's path when a known field has the wrong shape.
 Result<ResourceSlice> decode_resource_slice(const Json& object);
-/// A whole API object, ready to be sent or applied: empty optional fields are left out ("devices" is, beside counters).
+/// A whole API object, ready to be sent or applied: empty optional fields are left out ("devices" is, beside
+/// counters).
 Json encode_resource_slice(const ResourceSlice& slice);
 
 Result<AttributeValue> decode_attribute(const Json& value);  // {"string": "x"}
 Json encode_attribute(const AttributeValue& value);
 std::string describe_attribute(const AttributeValue& value);  // for people: 5, true, "x", ["a", "b"]
 
-/// A rule of the API server (pkg/apis/resource/validation) that a device would break. Descriptive: dropping the one
-/// attribute named here mends it; otherwise the whole entry must be held back.
+/// A rule of the API server (pkg/apis/resource/validation) that a device would break. Descriptive: dropping
+/// the one attribute named here mends it; otherwise the whole entry must be held back.
 struct DeviceProblem {
   std::string field;      // "attributes[example.com/x].string"
   std::string what;       // value, rule and remedy
@@ -110,11 +111,13 @@ struct DeviceProblem {
 };
 /// Every problem the server would refuse the slice for, device by device, before it is sent.
 std::vector<DeviceProblem> validate_device(const Device& device);
-/// Checks of the slice around its devices: name, driver, pool, counts, limits (128, or 64 with taints, counters, lists).
+/// Checks of the slice around its devices: name, driver, pool, counts, limits (128, or 64 with taints,
+/// counters, lists).
 std::vector<std::string> validate_slice(const ResourceSlice& slice);
 
 inline constexpr size_t kDevicesPerSliceMax = 128;
-inline constexpr size_t kDevicesPerSliceAdvancedMax = 64;  // any device has taints, counters or a list attribute
+inline constexpr size_t kDevicesPerSliceAdvancedMax =
+    64;  // any device has taints, counters or a list attribute
 inline constexpr size_t kAttributesAndCapacitiesMax = 32;
 inline constexpr size_t kAttributeValueBytesMax = 64;
 bool has_advanced_features(const Device& device);

@@ -1,4 +1,5 @@
-// The API server's rules for slices and devices (pkg/apis/resource/validation), checked before anything is sent.
+// The API server's rules for slices and devices (pkg/apis/resource/validation), checked before anything is
+// sent.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +22,8 @@ constexpr size_t kIdBytesMax = 32;
 
 std::string_view id_of(std::string_view key) { return key.substr(key.rfind('/') + 1); }
 
-/// Whether an attribute only describes: without it the entry still means the same to whoever hands devices out.
+/// Whether an attribute only describes: without it the entry still means the same to whoever hands devices
+/// out.
 bool is_descriptive(std::string_view key) { return id_of(key) != "resourceName"; }
 
 size_t value_count(const AttributeValue& value) {
@@ -47,7 +49,8 @@ class DeviceRules {
   explicit DeviceRules(const Device& device) : device_(device) {}
 
   std::vector<DeviceProblem> check() {
-    if (!is_dns_label(device_.name)) held("name", quoted(device_.name) + " is no DNS label of at most 63 bytes");
+    if (!is_dns_label(device_.name))
+      held("name", quoted(device_.name) + " is no DNS label of at most 63 bytes");
     for (const auto& [key, value] : device_.attributes) check_attribute(key, value);
     for (const auto& [key, capacity] : device_.capacity) check_capacity(key, capacity);
     check_sizes();
@@ -57,7 +60,9 @@ class DeviceRules {
   }
 
  private:
-  void held(std::string field, std::string what) { problems_.push_back({std::move(field), std::move(what), "", false}); }
+  void held(std::string field, std::string what) {
+    problems_.push_back({std::move(field), std::move(what), "", false});
+  }
   void of_attribute(const std::string& key, std::string_view kind, std::string what) {
     const bool descriptive = is_descriptive(key);
     std::string field = "attributes[" + escaped(key) + "]";
@@ -67,16 +72,20 @@ class DeviceRules {
 
   void check_attribute(const std::string& key, const AttributeValue& value) {
     if (!is_qualified_name(key)) {
-      return of_attribute(key, "", quoted(key) + " is no attribute name: want id or domain/id, id a C identifier of at "
-                                   "most 32 bytes, domain a DNS subdomain of at most 63");
+      return of_attribute(key, "",
+                          quoted(key) +
+                              " is no attribute name: want id or domain/id, id a C identifier of at "
+                              "most 32 bytes, domain a DNS subdomain of at most 63");
     }
     if (const auto* text = std::get_if<std::string>(&value)) check_text(key, "string", *text);
     if (const auto* version = std::get_if<Version>(&value)) check_version(key, "version", version->text);
     if (const auto* all = std::get_if<std::vector<std::string>>(&value)) {
-      for (size_t i = 0; i < all->size(); ++i) check_text(key, "strings[" + std::to_string(i) + "]", (*all)[i]);
+      for (size_t i = 0; i < all->size(); ++i)
+        check_text(key, "strings[" + std::to_string(i) + "]", (*all)[i]);
     }
     if (const auto* all = std::get_if<std::vector<Version>>(&value)) {
-      for (size_t i = 0; i < all->size(); ++i) check_version(key, "versions[" + std::to_string(i) + "]", (*all)[i].text);
+      for (size_t i = 0; i < all->size(); ++i)
+        check_version(key, "versions[" + std::to_string(i) + "]", (*all)[i].text);
     }
     if (value_count(value) == 0) of_attribute(key, "", "the list must not be empty");
   }
@@ -103,13 +112,15 @@ class DeviceRules {
     for (const auto& [key, value] : device_.attributes) values += value_count(value);
     size_t entries_over = entries > kAttributesAndCapacitiesMax ? entries - kAttributesAndCapacitiesMax : 0;
     size_t values_over = values > kAttributeValuesMax ? values - kAttributeValuesMax : 0;
-    const std::string what = std::to_string(entries) + " attributes and capacities with " + std::to_string(values) +
-                             " values, at most " + std::to_string(kAttributesAndCapacitiesMax) + " and " +
+    const std::string what = std::to_string(entries) + " attributes and capacities with " +
+                             std::to_string(values) + " values, at most " +
+                             std::to_string(kAttributesAndCapacitiesMax) + " and " +
                              std::to_string(kAttributeValuesMax) + " are allowed";
     for (const bool standard : {false, true}) {
       for (auto at = device_.attributes.rbegin(); at != device_.attributes.rend(); ++at) {
         if (entries_over == 0 && values_over == 0) return;
-        if (!is_descriptive(at->first) || at->first.starts_with("resource.kubernetes.io/") != standard) continue;
+        if (!is_descriptive(at->first) || at->first.starts_with("resource.kubernetes.io/") != standard)
+          continue;
         if (entries_over == 0 && value_count(at->second) < 2) continue;  // only lists are worth dropping now
         of_attribute(at->first, "", "one too many: " + what);
         entries_over -= std::min<size_t>(entries_over, 1);
@@ -134,14 +145,16 @@ class DeviceRules {
     if ((!policy.valid_values.empty() || policy.valid_range) && !policy.default_) {
       return held(policy_field + ".default", "is required beside validValues or validRange");
     }
-    if (!policy.valid_values.empty()) check_valid_values(capacity.value, policy, policy_field + ".validValues");
+    if (!policy.valid_values.empty())
+      check_valid_values(capacity.value, policy, policy_field + ".validValues");
     if (policy.valid_range) check_range(capacity.value, policy, policy_field + ".validRange");
   }
 
   void check_valid_values(const Quantity& value, const RequestPolicy& policy, const std::string& field) {
     const auto& values = policy.valid_values;
     if (values.size() > kValidValuesMax) {
-      held(field, std::to_string(values.size()) + " values, at most " + std::to_string(kValidValuesMax) + " are allowed");
+      held(field, std::to_string(values.size()) + " values, at most " + std::to_string(kValidValuesMax) +
+                      " are allowed");
     }
     for (size_t i = 0; i < values.size(); ++i) {
       const std::string at = field + "[" + std::to_string(i) + "]";
@@ -157,9 +170,11 @@ class DeviceRules {
 
   void check_range(const Quantity& value, const RequestPolicy& policy, const std::string& field) {
     const ValidRange& range = *policy.valid_range;
-    const auto not_over = [&](const Quantity& low, std::string_view low_name, const Quantity& high, std::string_view high_name) {
+    const auto not_over = [&](const Quantity& low, std::string_view low_name, const Quantity& high,
+                              std::string_view high_name) {
       if (low <= high) return;
-      held(field, std::string(low_name) + " " + low.text() + " is larger than " + std::string(high_name) + " " + high.text());
+      held(field, std::string(low_name) + " " + low.text() + " is larger than " + std::string(high_name) +
+                      " " + high.text());
     };
     not_over(range.min, "min", value, "the capacity");
     not_over(range.min, "min", *policy.default_, "the default");
@@ -176,11 +191,13 @@ class DeviceRules {
     const __int128 step = range.step->nanos();
     if (step <= 0) return held(field, range.step->text() + " must be greater than zero");
     if (range.min.nanos() + step > value.nanos()) {
-      held(field, "min plus one step (" + range.step->text() + ") is larger than the capacity " + value.text());
+      held(field,
+           "min plus one step (" + range.step->text() + ") is larger than the capacity " + value.text());
     }
     const auto on_grid = [&](const Quantity& one, std::string_view name) {
       if ((one.nanos() - range.min.nanos()) % step == 0) return;
-      held(field, std::string(name) + " " + one.text() + " is not min plus a multiple of " + range.step->text());
+      held(field,
+           std::string(name) + " " + one.text() + " is not min plus a multiple of " + range.step->text());
     };
     on_grid(*policy.default_, "the default");
     if (range.max) on_grid(*range.max, "max");
@@ -189,13 +206,14 @@ class DeviceRules {
   void check_consumptions() {
     const auto& all = device_.consumes_counters;
     if (all.size() > kConsumptionsMax) {
-      held("consumesCounters", std::to_string(all.size()) + " entries, at most " + std::to_string(kConsumptionsMax) +
-                                   " are allowed");
+      held("consumesCounters", std::to_string(all.size()) + " entries, at most " +
+                                   std::to_string(kConsumptionsMax) + " are allowed");
     }
     std::set<std::string_view> sets;
     for (size_t i = 0; i < all.size(); ++i) {
       const std::string field = "consumesCounters[" + std::to_string(i) + "]";
-      if (!is_dns_label(all[i].counter_set)) held(field + ".counterSet", quoted(all[i].counter_set) + " is no DNS label");
+      if (!is_dns_label(all[i].counter_set))
+        held(field + ".counterSet", quoted(all[i].counter_set) + " is no DNS label");
       if (!sets.insert(all[i].counter_set).second) {
         held(field + ".counterSet", quoted(all[i].counter_set) + " is named twice");
       }
@@ -205,7 +223,8 @@ class DeviceRules {
 
   void check_taints() {
     if (device_.taints.size() > kTaintsMax) {
-      held("taints", std::to_string(device_.taints.size()) + " taints, at most " + std::to_string(kTaintsMax) + " are allowed");
+      held("taints", std::to_string(device_.taints.size()) + " taints, at most " +
+                         std::to_string(kTaintsMax) + " are allowed");
     }
     for (size_t i = 0; i < device_.taints.size(); ++i) {
       const Taint& taint = device_.taints[i];
@@ -223,7 +242,8 @@ class DeviceRules {
     std::vector<std::string> out;
     if (counters.empty()) out.push_back("must not be empty");
     if (counters.size() > kCountersMax) {
-      out.push_back(std::to_string(counters.size()) + " counters, at most " + std::to_string(kCountersMax) + " are allowed");
+      out.push_back(std::to_string(counters.size()) + " counters, at most " + std::to_string(kCountersMax) +
+                    " are allowed");
     }
     for (const auto& [name, value] : counters) {
       if (!is_dns_label(name)) out.push_back(quoted(name) + " is no DNS label");
@@ -238,11 +258,13 @@ class DeviceRules {
 
 bool is_pool_name(std::string_view name) {
   const auto parts = split(name, '/');
-  return name.size() <= 253 && std::all_of(parts.begin(), parts.end(), [](auto part) { return is_dns_subdomain(part); });
+  return name.size() <= 253 &&
+         std::all_of(parts.begin(), parts.end(), [](auto part) { return is_dns_subdomain(part); });
 }
 
 void check_heading(const ResourceSlice& slice, std::vector<std::string>& out) {
-  if (!is_dns_subdomain(slice.meta.name)) out.push_back("metadata.name: " + quoted(slice.meta.name) + " is no DNS subdomain");
+  if (!is_dns_subdomain(slice.meta.name))
+    out.push_back("metadata.name: " + quoted(slice.meta.name) + " is no DNS subdomain");
   if (!is_dns_subdomain(slice.driver, kDomainBytesMax)) {
     out.push_back("spec.driver: " + quoted(slice.driver) + " is no DNS subdomain of at most 63 bytes");
   }
@@ -254,7 +276,8 @@ void check_heading(const ResourceSlice& slice, std::vector<std::string>& out) {
     out.push_back("spec.pool.generation: " + std::to_string(slice.pool.generation) + " must not be negative");
   }
   if (slice.pool.slice_count <= 0) {
-    out.push_back("spec.pool.resourceSliceCount: " + std::to_string(slice.pool.slice_count) + " must be greater than zero");
+    out.push_back("spec.pool.resourceSliceCount: " + std::to_string(slice.pool.slice_count) +
+                  " must be greater than zero");
   }
   if (!is_dns_subdomain(slice.node_name)) {
     out.push_back("spec.nodeName: " + quoted(slice.node_name) + " is no DNS subdomain");
@@ -271,7 +294,8 @@ void check_devices(const ResourceSlice& slice, std::vector<std::string>& out) {
   }
   std::set<std::string_view> names;
   for (const auto& device : slice.devices) {
-    if (!names.insert(device.name).second) out.push_back("spec.devices: " + quoted(device.name) + " is there twice");
+    if (!names.insert(device.name).second)
+      out.push_back("spec.devices: " + quoted(device.name) + " is there twice");
   }
 }
 
@@ -287,9 +311,12 @@ void check_counter_sets(const ResourceSlice& slice, std::vector<std::string>& ou
   std::set<std::string_view> names;
   for (size_t i = 0; i < sets.size(); ++i) {
     const std::string field = "spec.sharedCounters[" + std::to_string(i) + "]";
-    if (!is_dns_label(sets[i].name)) out.push_back(field + ".name: " + quoted(sets[i].name) + " is no DNS label");
-    if (!names.insert(sets[i].name).second) out.push_back(field + ".name: " + quoted(sets[i].name) + " is there twice");
-    for (const auto& what : DeviceRules::counter_problems(sets[i].counters)) out.push_back(field + ".counters: " + what);
+    if (!is_dns_label(sets[i].name))
+      out.push_back(field + ".name: " + quoted(sets[i].name) + " is no DNS label");
+    if (!names.insert(sets[i].name).second)
+      out.push_back(field + ".name: " + quoted(sets[i].name) + " is there twice");
+    for (const auto& what : DeviceRules::counter_problems(sets[i].counters))
+      out.push_back(field + ".counters: " + what);
   }
 }
 
@@ -329,30 +356,34 @@ bool has_advanced_features(const Device& device) {
 
 bool is_qualified_name(std::string_view key) {
   const size_t slash = key.find('/');
-  if (slash != std::string_view::npos && !is_dns_subdomain(key.substr(0, slash), kDomainBytesMax)) return false;
+  if (slash != std::string_view::npos && !is_dns_subdomain(key.substr(0, slash), kDomainBytesMax))
+    return false;
   const std::string_view id = slash == std::string_view::npos ? key : key.substr(slash + 1);
-  return !id.empty() && id.size() <= kIdBytesMax && !is_digit(id[0]) && std::all_of(id.begin(), id.end(), [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  });
+  return !id.empty() && id.size() <= kIdBytesMax && !is_digit(id[0]) &&
+         std::all_of(id.begin(), id.end(), [](char c) {
+           return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+         });
 }
 
 bool is_semver(std::string_view text) {
   const size_t plus = text.find('+');
   if (plus != std::string_view::npos) {
     const auto build = split(text.substr(plus + 1), '.');
-    if (!std::all_of(build.begin(), build.end(), [](auto part) { return is_semver_identifier(part, true); })) return false;
+    if (!std::all_of(build.begin(), build.end(), [](auto part) { return is_semver_identifier(part, true); }))
+      return false;
     text = text.substr(0, plus);
   }
   const size_t dash = text.find('-');
   if (dash != std::string_view::npos) {
     const auto pre = split(text.substr(dash + 1), '.');
-    if (!std::all_of(pre.begin(), pre.end(), [](auto part) { return is_semver_identifier(part, false); })) return false;
+    if (!std::all_of(pre.begin(), pre.end(), [](auto part) { return is_semver_identifier(part, false); }))
+      return false;
     text = text.substr(0, dash);
   }
   const auto core = split(text, '.');
   return core.size() == 3 && std::all_of(core.begin(), core.end(), [](auto part) {
-    return is_semver_identifier(part, false) && std::all_of(part.begin(), part.end(), is_digit);
-  });
+           return is_semver_identifier(part, false) && std::all_of(part.begin(), part.end(), is_digit);
+         });
 }
 
 }  // namespace sliced::kube

@@ -57,7 +57,8 @@ class Decoder {
     if (value.is_null() || !is_list(value, field)) return;
     size_t index = 0;
     for (const auto& item : *value.array()) {
-      if (auto one = requirement(item, field + "[" + std::to_string(index++) + "]", form)) out.push_back(std::move(*one));
+      if (auto one = requirement(item, field + "[" + std::to_string(index++) + "]", form))
+        out.push_back(std::move(*one));
     }
   }
 
@@ -90,10 +91,12 @@ class Decoder {
 
   void read_key(const Json& value, const std::string& field, Form form, Requirement& out) {
     const auto* text = value.string();
-    if (text == nullptr) return problem(value, field, "must be a string, not " + std::string(value.kind_name()));
+    if (text == nullptr)
+      return problem(value, field, "must be a string, not " + std::string(value.kind_name()));
     out.key = *text;
     if (form == Form::kNodeFields) {
-      if (*text != "metadata.name") problem(value, field, quoted(*text) + ": only metadata.name can be matched");
+      if (*text != "metadata.name")
+        problem(value, field, quoted(*text) + ": only metadata.name can be matched");
     } else if (!is_label_key(*text)) {
       problem(value, field, quoted(*text) + " is no label key");
     }
@@ -106,8 +109,10 @@ class Decoder {
     const auto* found = text == nullptr ? end : std::find(kOperatorNames, end, *text);
     if (found == end) {
       std::string wanted;
-      for (const auto* name = kOperatorNames; name != end; ++name) wanted += (wanted.empty() ? "" : ", ") + std::string(*name);
-      problem(value, field, (text == nullptr ? std::string(value.kind_name()) : quoted(*text)) + ": want one of " + wanted);
+      for (const auto* name = kOperatorNames; name != end; ++name)
+        wanted += (wanted.empty() ? "" : ", ") + std::string(*name);
+      problem(value, field,
+              (text == nullptr ? std::string(value.kind_name()) : quoted(*text)) + ": want one of " + wanted);
       return false;
     }
     out.op = static_cast<Operator>(found - kOperatorNames);
@@ -149,7 +154,8 @@ class Decoder {
         return;
       case Operator::kGt:
       case Operator::kLt:
-        if (out.values.size() != 1 || !parse_int(out.values[0])) problem(at, field, "must be one whole number for " + name);
+        if (out.values.size() != 1 || !parse_int(out.values[0]))
+          problem(at, field, "must be one whole number for " + name);
     }
   }
 
@@ -207,15 +213,21 @@ NodeSelector decode_terms(const Json& value, Decoder& decoder) {
 
 bool allows(const Requirement& requirement, const std::string* found) {
   const auto listed = [&] {
-    return std::find(requirement.values.begin(), requirement.values.end(), *found) != requirement.values.end();
+    return std::find(requirement.values.begin(), requirement.values.end(), *found) !=
+           requirement.values.end();
   };
   switch (requirement.op) {
-    case Operator::kIn: return found != nullptr && listed();
-    case Operator::kNotIn: return found == nullptr || !listed();
-    case Operator::kExists: return found != nullptr;
-    case Operator::kDoesNotExist: return found == nullptr;
+    case Operator::kIn:
+      return found != nullptr && listed();
+    case Operator::kNotIn:
+      return found == nullptr || !listed();
+    case Operator::kExists:
+      return found != nullptr;
+    case Operator::kDoesNotExist:
+      return found == nullptr;
     case Operator::kGt:
-    case Operator::kLt: break;
+    case Operator::kLt:
+      break;
   }
   if (found == nullptr || requirement.values.size() != 1) return false;
   const auto have = parse_int(*found), want = parse_int(requirement.values[0]);
@@ -231,7 +243,8 @@ const std::string* label(const Labels& labels, const std::string& key) {
 std::string wanted_of(const Requirement& requirement) {
   std::string out(kOperatorNames[static_cast<size_t>(requirement.op)]);
   if (requirement.op == Operator::kExists || requirement.op == Operator::kDoesNotExist) return out;
-  if (requirement.op == Operator::kGt || requirement.op == Operator::kLt) return out + " " + join(requirement.values, ", ");
+  if (requirement.op == Operator::kGt || requirement.op == Operator::kLt)
+    return out + " " + join(requirement.values, ", ");
   return out + " [" + join(requirement.values, ", ") + "]";
 }
 
@@ -308,6 +321,8 @@ bool is_label_key(std::string_view text) {
 
 bool is_label_value(std::string_view text) { return text.empty() || is_name_part(text); }
 
-std::string describe(const Requirement& requirement) { return requirement.key + " " + wanted_of(requirement); }
+std::string describe(const Requirement& requirement) {
+  return requirement.key + " " + wanted_of(requirement);
+}
 
 }  // namespace sliced::kube

@@ -1,6 +1,7 @@
 #pragma once
-// Label and node selectors as the policies use them: a plain map, a LabelSelector (matchLabels, matchExpressions), or a
-// core NodeSelector (nodeSelectorTerms with matchExpressions and matchFields, Gt and Lt).
+// Label and node selectors as the policies use them: a plain map, a LabelSelector (matchLabels,
+// matchExpressions), or a core NodeSelector (nodeSelectorTerms with matchExpressions and matchFields, Gt and
+// Lt).
 #include <map>
 #include <string>
 #include <string_view>
@@ -68,7 +69,8 @@ struct NodeMatch {
 };
 NodeMatch match_node(const NodeSelector& selector, const NodeView& node);
 
-/// "[prefix/]name": name of at most 63 bytes [A-Za-z0-9._-], prefix a DNS subdomain (labels, annotations, taints).
+/// "[prefix/]name": name of at most 63 bytes [A-Za-z0-9._-], prefix a DNS subdomain (labels, annotations,
+/// taints).
 bool is_label_key(std::string_view text);
 /// "" or at most 63 bytes [A-Za-z0-9._-] that begin and end with a letter or digit.
 bool is_label_value(std::string_view text);

@@ -16,7 +16,8 @@ namespace sliced::kube {
 
 namespace {
 
-// ---------------------------------------------------------------- scalars, as sigs.k8s.io/yaml (go-yaml v2) reads them
+// ---------------------------------------------------------------- scalars, as sigs.k8s.io/yaml (go-yaml v2)
+// reads them
 
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
@@ -26,7 +27,8 @@ bool one_of(std::string_view text, std::initializer_list<std::string_view> words
 
 std::optional<bool> as_boolean(std::string_view text) {
   if (one_of(text, {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})) return true;
-  if (one_of(text, {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})) return false;
+  if (one_of(text, {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"}))
+    return false;
   return std::nullopt;
 }
 
@@ -56,7 +58,8 @@ bool is_float_shaped(std::string_view text) {
   return all_digits(whole) && all_digits(fraction) && !(whole.empty() && fraction.empty());
 }
 
-/// Go writes a whole double without a fraction, and Kubernetes then reads an integer: 1.0 and 1e3 are integers.
+/// Go writes a whole double without a fraction, and Kubernetes then reads an integer: 1.0 and 1e3 are
+/// integers.
 Json folded(double value) {
   if (value == std::floor(value) && std::fabs(value) < 9.2e18) return Json(static_cast<int64_t>(value));
   return Json(value);
@@ -71,8 +74,8 @@ std::optional<Json> as_float(std::string_view text) {
   return folded(value);
 }
 
-/// Decimal, 0x, 0o, 0b, and a leading 0 for octal. Beyond int64 a double, as after Kubernetes' JSON; beyond 64 bits only
-/// decimal ones are numbers.
+/// Decimal, 0x, 0o, 0b, and a leading 0 for octal. Beyond int64 a double, as after Kubernetes' JSON; beyond
+/// 64 bits only decimal ones are numbers.
 std::optional<Json> as_integer(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -84,7 +87,9 @@ std::optional<Json> as_integer(std::string_view text) {
   }
   if (text.empty()) return std::nullopt;
   for (const char c : text) {
-    const int digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 99;
+    const int digit = c >= '0' && c <= '9'                     ? c - '0'
+                      : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                               : 99;
     if (digit >= base) return std::nullopt;
   }
   uint64_t value = 0;
@@ -94,12 +99,14 @@ std::optional<Json> as_integer(std::string_view text) {
   if (fits && !negative && value <= kMax) return Json(static_cast<int64_t>(value));
   double large = fits ? static_cast<double>(value) : 0;
   if (!fits && base != 10) return std::nullopt;
-  if (!fits && std::from_chars(text.data(), text.data() + text.size(), large).ec != std::errc{}) return std::nullopt;
+  if (!fits && std::from_chars(text.data(), text.data() + text.size(), large).ec != std::errc{})
+    return std::nullopt;
   return Json(negative ? -large : large);
 }
 
 std::optional<Json> as_number(std::string_view text) {
-  if (text.empty() || std::string_view("0123456789+-.").find(text[0]) == std::string_view::npos) return std::nullopt;
+  if (text.empty() || std::string_view("0123456789+-.").find(text[0]) == std::string_view::npos)
+    return std::nullopt;
   std::string bare;
   std::copy_if(text.begin(), text.end(), std::back_inserter(bare), [](char c) { return c != '_'; });
   if (text[0] == '.') return as_float(bare);
@@ -110,14 +117,16 @@ std::optional<Json> as_number(std::string_view text) {
 Result<Json> resolve_plain(std::string_view text) {
   if (is_null_word(text)) return Json();
   if (const auto boolean = as_boolean(text)) return Json(*boolean);
-  if (is_special_float(text)) return Error{Errc::kInvalid, quoted(text) + " is no JSON value; quote it to mean text"};
+  if (is_special_float(text))
+    return Error{Errc::kInvalid, quoted(text) + " is no JSON value; quote it to mean text"};
   if (auto number = as_number(text)) return std::move(*number);
   return Json(text);
 }
 
 Result<Json> resolve_tagged(std::string_view tag, std::string_view text) {
   std::string_view core = tag;
-  if (!core.starts_with(kTagPrefix)) return Error{Errc::kInvalid, "the tag " + quoted(tag) + " is not supported"};
+  if (!core.starts_with(kTagPrefix))
+    return Error{Errc::kInvalid, "the tag " + quoted(tag) + " is not supported"};
   core.remove_prefix(kTagPrefix.size());
   if (core == "str" || core == "timestamp") return Json(text);
   std::optional<Json> value;
@@ -134,7 +143,8 @@ Result<Json> resolve_tagged(std::string_view tag, std::string_view text) {
   return Error{Errc::kInvalid, quoted(text) + " is no !!" + std::string(core)};
 }
 
-// ------------------------------------------------------------------------------------------------ events to values
+// ------------------------------------------------------------------------------------------------ events to
+// values
 
 /// One libyaml event, freed with its owner.
 class Event {
@@ -242,7 +252,8 @@ class Decoder {
     return false;
   }
 
-  /// A fault of the document, which is then not delivered; reading goes on. Only the first of a document is told.
+  /// A fault of the document, which is then not delivered; reading goes on. Only the first of a document is
+  /// told.
   bool spoil(int line, std::string what) {
     if (!bad_) out_.problems.push_back({line, std::move(what)});
     bad_ = true;
@@ -276,7 +287,8 @@ class Decoder {
         return stop("nested deeper than " + std::to_string(limits_.depth_max) + " levels");
       }
       const bool sequence = event_.type() == YAML_SEQUENCE_START_EVENT;
-      anchor = view(sequence ? event_.raw().data.sequence_start.anchor : event_.raw().data.mapping_start.anchor);
+      anchor =
+          view(sequence ? event_.raw().data.sequence_start.anchor : event_.raw().data.mapping_start.anchor);
       check_collection_tag(sequence);
       if (!charge({1, 0, 1})) return false;
       read = sequence ? read_sequence(depth, out) : read_mapping(depth, out);
@@ -292,7 +304,8 @@ class Decoder {
   }
 
   void check_collection_tag(bool sequence) {
-    const auto tag = view(sequence ? event_.raw().data.sequence_start.tag : event_.raw().data.mapping_start.tag);
+    const auto tag =
+        view(sequence ? event_.raw().data.sequence_start.tag : event_.raw().data.mapping_start.tag);
     if (tag.empty() || tag == "!" || tag == std::string(kTagPrefix) + (sequence ? "seq" : "map")) return;
     spoil(event_.line(), "the tag " + quoted(tag) + " is not supported");
   }
@@ -300,7 +313,8 @@ class Decoder {
   bool read_alias(int depth, Json& out) {
     const std::string name(view(event_.raw().data.alias.anchor));
     const auto found = anchors_.find(name);
-    if (found == anchors_.end()) return spoil(event_.line(), "the alias *" + escaped(name) + " has no anchor before it");
+    if (found == anchors_.end())
+      return spoil(event_.line(), "the alias *" + escaped(name) + " has no anchor before it");
     if (depth + found->second.cost.depth - 1 > limits_.depth_max) {
       return stop("aliases nest deeper than " + std::to_string(limits_.depth_max) + " levels");
     }
@@ -366,7 +380,8 @@ class Decoder {
   bool is_merge_key() const {
     if (event_.type() != YAML_SCALAR_EVENT || event_.text() != "<<") return false;
     const auto tag = view(event_.raw().data.scalar.tag);
-    return tag == std::string(kTagPrefix) + "merge" || (tag.empty() && event_.raw().data.scalar.plain_implicit != 0);
+    return tag == std::string(kTagPrefix) + "merge" ||
+           (tag.empty() && event_.raw().data.scalar.plain_implicit != 0);
   }
 
   bool read_key(int depth, std::string& key) {
@@ -389,7 +404,8 @@ class Decoder {
   void merge(Json::Object& members, std::unordered_set<std::string>& keys, const std::vector<Json>& merges) {
     const auto take = [&](const Json& from) {
       if (from.object() == nullptr) {
-        spoil(from.line(), "the value of << must be a map or a list of maps, not " + std::string(from.kind_name()));
+        spoil(from.line(),
+              "the value of << must be a map or a list of maps, not " + std::string(from.kind_name()));
         return;
       }
       for (const auto& member : *from.object()) {
@@ -415,23 +431,26 @@ class Decoder {
   bool bad_ = false;
 };
 
-// ----------------------------------------------------------------------------------------------------------- writing
+// -----------------------------------------------------------------------------------------------------------
+// writing
 
 constexpr size_t kSimpleKeyBytesMax = 120;  // YAML allows 1024 characters; longer ones need the "? " form
 
 bool is_plain_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' ||
-         c == '-' || c == '+' || c == '@' || c == '(' || c == ')' || c == ';' || c == '=' || c == '^';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+         c == '/' || c == '-' || c == '+' || c == '@' || c == '(' || c == ')' || c == ';' || c == '=' ||
+         c == '^';
 }
 
-/// Only what every YAML reader takes as text: starts with a letter, '/' or '_', no indicator characters, no word that
-/// YAML 1.1 or 1.2 knows.
+/// Only what every YAML reader takes as text: starts with a letter, '/' or '_', no indicator characters, no
+/// word that YAML 1.1 or 1.2 knows.
 bool is_plain_text(std::string_view text) {
   if (text.empty() || text.size() > 256) return false;
   const char first = text[0];
   const bool lettered = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
   if (!lettered && first != '/' && first != '_') return false;
-  if (!std::all_of(text.begin(), text.end(), [](char c) { return is_plain_byte(c) || c == ' ' || c == ':' || c == ','; })) {
+  if (!std::all_of(text.begin(), text.end(),
+                   [](char c) { return is_plain_byte(c) || c == ' ' || c == ':' || c == ','; })) {
     return false;
   }
   if (text.back() == ' ' || text.back() == ':' || text.find(": ") != std::string_view::npos) return false;
@@ -453,7 +472,8 @@ uint32_t code_point(std::string_view sequence) {
 
 bool is_printable(uint32_t code) {
   if (code < 0x20 || (code >= 0x7F && code <= 0xA0) || code == 0xAD) return false;
-  if ((code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) || code == 0xFEFF) return false;
+  if ((code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) || code == 0xFEFF)
+    return false;
   return code < 0xFFFE || code > 0xFFFF;
 }
 
@@ -491,7 +511,8 @@ void append_text(std::string& out, std::string_view text) {
 }
 
 bool is_block(const Json& value) {
-  return (value.array() != nullptr && !value.array()->empty()) || (value.object() != nullptr && !value.object()->empty());
+  return (value.array() != nullptr && !value.array()->empty()) ||
+         (value.object() != nullptr && !value.object()->empty());
 }
 
 void append_scalar(std::string& out, const Json& value) {
@@ -562,10 +583,13 @@ void append_block(std::string& out, const Json& value, size_t indent) {
 
 YamlDocuments decode_yaml(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.size_max) {
-    return {{}, {{1, "a text of " + std::to_string(text.size()) + " bytes, more than " + std::to_string(limits.size_max)}}};
+    return {{},
+            {{1, "a text of " + std::to_string(text.size()) + " bytes, more than " +
+                     std::to_string(limits.size_max)}}};
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  if (trim(text).starts_with('{')) {  // JSON has escapes that YAML has not (surrogate pairs), and is the faster reader
+  if (trim(text).starts_with(
+          '{')) {  // JSON has escapes that YAML has not (surrogate pairs), and is the faster reader
     if (auto json = decode_json_with_lines(text, limits); json.ok()) return {{std::move(*json)}, {}};
   }
   return Decoder(text, limits).decode();

@@ -1,5 +1,6 @@
 #pragma once
-// YAML as Kubernetes reads it: YAML 1.1 scalars (yes/no/on/off are booleans), turned into JSON values. Lines are kept.
+// YAML as Kubernetes reads it: YAML 1.1 scalars (yes/no/on/off are booleans), turned into JSON values. Lines
+// are kept.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,9 @@ struct YamlDocuments {
   std::vector<YamlProblem> problems;
 };
 
-/// Decodes a stream of documents. JSON is YAML, so this reads both. Bounded in size, depth, nodes and alias expansion
-/// (JsonLimits); duplicate keys, tags other than the core ones and complex keys are problems. Never fails as a whole.
+/// Decodes a stream of documents. JSON is YAML, so this reads both. Bounded in size, depth, nodes and alias
+/// expansion (JsonLimits); duplicate keys, tags other than the core ones and complex keys are problems. Never
+/// fails as a whole.
 YamlDocuments decode_yaml(std::string_view text, const JsonLimits& limits = {});
 
 /// One document in block style; strings are quoted wherever YAML 1.1 or 1.2 would read something else.

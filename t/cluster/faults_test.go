@@ -34,6 +34,7 @@ func TestAPIServerOutage(t *testing.T) {
 	lab.Apply("q", harness.Config("", harness.PFNames("ens2f0")))
 	lab.Run()
 	lab.History.WaitOffers(t, 0, starting, join(vfs(pf0, 0, 4), vfs(pf1, 0, 2))...)
+	harness.Settle()
 	published := plane.Second.Revision(t)
 
 	plane.Server.Kill(t)
@@ -49,11 +50,9 @@ func TestAPIServerOutage(t *testing.T) {
 	if err := plane.Server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	state := lab.History.WaitOffers(t, published, reconnecting, vfs(pf0, 0, 5)...)
-	for name, d := range state.Devices() {
-		if got := text(d, attr+"resourceName"); got != "n8" {
-			t.Errorf("%s is %q, want what the last edit said", name, got)
-		}
+	state := all(lab, published, reconnecting, attr+"resourceName", "n8", vfs(pf0, 0, 5)...)
+	if !state.Offers(vfs(pf0, 0, 5)...) {
+		t.Errorf("after the outage %s", state)
 	}
 	time.Sleep(2 * time.Second)
 	if writes := plane.Server.Audit.Writes(t, lab.User, down); len(writes) != 1 {

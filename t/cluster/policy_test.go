@@ -162,6 +162,7 @@ func TestNarrowingWithdrawsAtOnce(t *testing.T) {
 		rv := edit()
 		edited := time.Now()
 		lab.History.WaitOffers(t, rv, promptly, want...)
+		harness.Settle()
 		writes := shared.Server.Audit.Writes(t, lab.User, before)
 		if len(writes) != 1 {
 			t.Fatalf("%s wrote:\n%s", what, describe(writes))

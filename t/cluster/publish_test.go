@@ -111,6 +111,7 @@ func TestRestartWith300VFsWritesNothing(t *testing.T) {
 	lab.Host.SetVFs(pfs[4].Address, 59)
 	kept := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == vfs(pfs[4], 59, 60)[0] })
 	lab.History.WaitOffers(t, before, promptly, kept...)
+	harness.Settle()
 	if writes := shared.Server.Audit.Writes(t, lab.User, since); len(writes) != 1 || writes[0].Verb != "update" {
 		t.Errorf("one VF less wrote:\n%s", describe(writes))
 	}
@@ -414,6 +415,7 @@ func TestTwoDaemons(t *testing.T) {
 	}
 	first.Signal(syscall.SIGCONT)
 	lab.History.WaitOffers(t, rv, promptly, vfs(pf1, 0, 2)...)
+	harness.Settle() // the second knows it too
 	first.Kill()
 	killed := time.Now()
 	time.Sleep(3 * time.Second) // it takes over; nothing is to be written

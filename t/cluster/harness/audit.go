@@ -70,13 +70,17 @@ func (r Request) Slice(t testing.TB) *resource.ResourceSlice {
 	return slice
 }
 
-// Audit reads the log of one API server. The server writes it in blocking mode: a line is there before its answer is.
+// Audit reads the log of one API server. A line is there before its answer is, but a watcher may see the consequence of a
+// write before either: count after Settle.
 type Audit struct {
 	path   string
 	mu     sync.Mutex
 	offset int64
 	all    []Request
 }
+
+// Settle waits until the requests whose consequences have been seen are in the log, and gives one too many time to come.
+func Settle() { time.Sleep(500 * time.Millisecond) }
 
 // Requests are all events so far that match.
 func (a *Audit) Requests(t testing.TB, match func(Request) bool) []Request {

@@ -66,8 +66,12 @@ type Daemon struct {
 	meant   bool // its end was asked for
 }
 
-func (l *Lab) flags() []string {
-	return []string{"--cluster", "kubeconfig:" + l.Config, "--node-name", l.Node, "--namespace", l.Namespace, "--host", l.Host.Root}
+func (l *Lab) flags(command string) []string {
+	flags := []string{command, "--cluster", "kubeconfig:" + l.Config, "--node-name", l.Node, "--namespace", l.Namespace}
+	if command != "withdraw" { // which asks nothing of the host
+		flags = append(flags, "--host", l.Host.Root)
+	}
+	return flags
 }
 
 // Program is the daemon under test.
@@ -86,7 +90,7 @@ func (l *Lab) Run(extra ...string) *Daemon {
 	l.runs++
 	log := filepath.Join(l.T.TempDir(), fmt.Sprintf("sliced-%d.log", l.runs))
 	d := &Daemon{lab: l, Started: time.Now()}
-	args := append(append([]string{"run"}, l.flags()...), extra...)
+	args := append(l.flags("run"), extra...)
 	var err error
 	if d.Process, err = StartProcess("sliced", log, Program(l.T), args...); err != nil {
 		l.T.Fatal(err)
@@ -131,7 +135,7 @@ func (d *Daemon) Expect() { d.meant = true }
 // Command runs another subcommand with the lab's flags to its end.
 func (l *Lab) Command(name string, extra ...string) (stdout, stderr string, code int) {
 	l.T.Helper()
-	cmd := exec.Command(Program(l.T), append(append([]string{name}, l.flags()...), extra...)...)
+	cmd := exec.Command(Program(l.T), append(l.flags(name), extra...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

@@ -245,6 +245,9 @@ func (h *History) Wait(t testing.TB, want string, after int64, within time.Durat
 func (h *History) WaitOffers(t testing.TB, after int64, within time.Duration, names ...string) PoolState {
 	t.Helper()
 	want := fmt.Sprintf("%d devices %v", len(names), names)
+	if len(names) > 8 {
+		want = fmt.Sprintf("%d devices %v ... %s", len(names), names[:4], names[len(names)-1])
+	}
 	return h.Wait(t, want, after, within, func(s PoolState) bool { return s.Offers(names...) })
 }
 

@@ -331,6 +331,19 @@ TEST_F(ScanTest, NamesThatAreNotUtf8HoldTheirDeviceBack) {
   EXPECT_EQ(devices.at("v\xc3\xa9th").broken, "");
 }
 
+TEST_F(ScanTest, NamesOfOthersAreSpelledOut) {
+  tree.bridge("br\xff");
+  tree.pci("0000:3b:00.0").netdev("pf\xff").sriov(1).vfs(1, [](SysfsTree::Pci vf, int) { vf.netdev("vf0"); });
+  tree.enslave("vf0", "br\xff");
+  tree.vlan("vlan7", 7, "pf\xff");
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:3b:02.0").netdev->master, "br\\xff");
+  EXPECT_EQ(devices.at("0000:3b:02.0").host_use, "enslaved to br\\xff");
+  EXPECT_EQ(devices.at("0000:3b:02.0").pf_name, "pf\\xff");
+  EXPECT_EQ(devices.at("0000:3b:02.0").broken, "");
+  EXPECT_EQ(devices.at("vlan7").parent_name, "pf\\xff");
+}
+
 TEST_F(ScanTest, JunkCostsOneFactAndSaysWhich) {
   tree.pci("0000:3b:00.0").attr("numa_node", "many").attr("subsystem_vendor", "0x12").netdev("eth0");
   tree.netdev_attr("eth0", "mtu", "99999999999");

@@ -1,7 +1,7 @@
 #include "kube/directory_cluster.h"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +22,8 @@ namespace {
 using namespace std::chrono_literals;
 
 std::string policy(std::string_view name, int priority) {
-  return "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata:\n  name: " +
+  return "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata:\n  "
+         "name: " +
          std::string(name) + "\nspec:\n  priority: " + std::to_string(priority) + "\n";
 }
 
@@ -40,14 +41,17 @@ struct Heard {
               auto object = decode_json(event.object);
               ASSERT_TRUE(object.ok());
               const Json* priority = object->find({"spec", "priority"});
-              lines.push_back(std::string(kNames[static_cast<int>(event.type)]) + " " + std::string(object->find("metadata")->text("name")) +
+              lines.push_back(std::string(kNames[static_cast<int>(event.type)]) + " " +
+                              std::string(object->find("metadata")->text("name")) +
                               (priority == nullptr ? "" : " " + encode_json(*priority)));
               objects.push_back(std::move(*object));
             },
             [this] { ++ends; }, [this](const Failure& failure) { failures.push_back(failure); }};
   }
   bool has(std::string_view line) const { return std::find(lines.begin(), lines.end(), line) != lines.end(); }
-  std::string version() const { return std::string(objects.back().find("metadata")->text("resourceVersion")); }
+  std::string version() const {
+    return std::string(objects.back().find("metadata")->text("resourceVersion"));
+  }
 };
 
 struct Answered {
@@ -56,7 +60,14 @@ struct Answered {
   std::optional<Failure> failure;
   CallPtr call;
   WriteHandlers handlers() {
-    return {[this](std::string_view text) { done = true; object = text; }, [this](const Failure& why) { done = true; failure = why; }};
+    return {[this](std::string_view text) {
+              done = true;
+              object = text;
+            },
+            [this](const Failure& why) {
+              done = true;
+              failure = why;
+            }};
   }
 };
 
@@ -82,8 +93,12 @@ class DirectoryClusterTest : public fixture::LoopTest {
     out << std::ifstream(path(name)).rdbuf();
     return out.str();
   }
-  static WatchRequest policies() { return {.scope = {.resource = kSriovResourcePolicies}, .send_initial_events = true}; }
-  static WatchRequest slices() { return {.scope = {.resource = kResourceSlices}, .send_initial_events = true}; }
+  static WatchRequest policies() {
+    return {.scope = {.resource = kSriovResourcePolicies}, .send_initial_events = true};
+  }
+  static WatchRequest slices() {
+    return {.scope = {.resource = kResourceSlices}, .send_initial_events = true};
+  }
 
   /// Opens a watch and waits for its initial events.
   void follow(DirectoryCluster& cluster, Heard& heard, WatchRequest request) {
@@ -91,13 +106,19 @@ class DirectoryClusterTest : public fixture::LoopTest {
     ASSERT_TRUE(run_until([&] { return heard.has("BOOKMARK ") || !heard.failures.empty(); }));
     heard.lines.clear();
   }
-  std::vector<std::string> listed(DirectoryCluster& cluster, Scope scope = {.resource = kSriovResourcePolicies}) {
+  std::vector<std::string> listed(DirectoryCluster& cluster,
+                                  Scope scope = {.resource = kSriovResourcePolicies}) {
     std::vector<std::string> names;
     bool done = false;
     auto call = cluster.list({.scope = std::move(scope)},
-                             {[&](std::string_view object) { names.emplace_back(decode_json(object)->find("metadata")->text("name")); },
+                             {[&](std::string_view object) {
+                                names.emplace_back(decode_json(object)->find("metadata")->text("name"));
+                              },
                               [&](std::string) { done = true; },
-                              [&](const Failure& failure) { names.push_back("failure: " + failure.what); done = true; }});
+                              [&](const Failure& failure) {
+                                names.push_back("failure: " + failure.what);
+                                done = true;
+                              }});
     EXPECT_TRUE(run_until([&] { return done; }));
     return names;
   }
@@ -119,7 +140,8 @@ ResourceSlice slice(std::string name, int64_t generation = 1) {
           .driver = "dra.networking",
           .pool = {"node/net", generation, 1},
           .node_name = "node",
-          .devices = {{.name = "0000-03-00-2", .attributes = {{"example.com/address", std::string("0000:03:00.2")}}}}};
+          .devices = {{.name = "0000-03-00-2",
+                       .attributes = {{"example.com/address", std::string("0000:03:00.2")}}}}};
 }
 std::string body(const ResourceSlice& value) { return encode_json(encode_resource_slice(value)); }
 ResourceSlice decoded(std::string_view text) { return *decode_resource_slice(*decode_json(text)); }
@@ -130,20 +152,25 @@ WriteRequest update(const ResourceSlice& value) {
   return {.verb = Verb::kUpdate, .resource = kResourceSlices, .name = value.meta.name, .body = body(value)};
 }
 
-// Reading ----------------------------------------------------------------------------------------------------------
+// Reading
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(DirectoryClusterTest, ListsWhatIsThereAtAnyDepthAndInAnyForm) {
   std::filesystem::create_directories(path("sub/deeper"));
   std::filesystem::create_directories(path(".hidden"));
   put("a.yaml", policy("one", 1) + "---\n" + policy("two", 2));
   put("sub/b.yml", policy("three", 3));
-  put("sub/deeper/c.json", R"({"apiVersion":"sriovnetwork.k8snetworkplumbingwg.io/v1alpha1","kind":"SriovResourcePolicy","metadata":{"name":"four"}})");
-  for (const auto* ignored : {".hidden/x.yaml", "README.md", ".a.yaml.swp", "a.yaml~", "#a.yaml#", "4913"}) put(ignored, policy("ignored", 0));
+  put("sub/deeper/c.json",
+      R"({"apiVersion":"sriovnetwork.k8snetworkplumbingwg.io/v1alpha1","kind":"SriovResourcePolicy","metadata":{"name":"four"}})");
+  for (const auto* ignored : {".hidden/x.yaml", "README.md", ".a.yaml.swp", "a.yaml~", "#a.yaml#", "4913"})
+    put(ignored, policy("ignored", 0));
   DirectoryCluster cluster(loop, log, directory, "here");
   EXPECT_EQ(listed(cluster), (Lines{"four", "one", "three", "two"}));
-  EXPECT_EQ(listed(cluster, {.resource = kSriovResourcePolicies, .namespace_ = "here"}), (Lines{"four", "one", "three", "two"}));
+  EXPECT_EQ(listed(cluster, {.resource = kSriovResourcePolicies, .namespace_ = "here"}),
+            (Lines{"four", "one", "three", "two"}));
   EXPECT_EQ(listed(cluster, {.resource = kSriovResourcePolicies, .namespace_ = "there"}), Lines{});
-  EXPECT_EQ(listed(cluster, {.resource = kSriovResourcePolicies, .field_selector = "metadata.name=two"}), Lines{"two"});
+  EXPECT_EQ(listed(cluster, {.resource = kSriovResourcePolicies, .field_selector = "metadata.name=two"}),
+            Lines{"two"});
   EXPECT_EQ(listed(cluster, {.resource = kNodes}), Lines{});
   EXPECT_EQ(listed(cluster, {.resource = kNodes, .field_selector = "spec.x=y"}),
             Lines{"failure: list nodes: field selector \"spec.x=y\": the field \"spec.x\" is not supported"});
@@ -182,9 +209,26 @@ TEST_F(DirectoryClusterTest, AnswersWhatACLusterAnswersBesides) {
   std::string schema = "?", version = "?";
   int done = 0;
   const auto fail = [](const Failure& failure) { ADD_FAILURE() << failure.what; };
-  auto one = cluster.discover("resource.k8s.io", "v1", [&](std::vector<std::string> all) { plurals = std::move(all); ++done; }, fail);
-  auto two = cluster.schema("resource.k8s.io", "v1", [&](std::string_view text) { schema = text; ++done; }, fail);
-  auto three = cluster.server_info([&](ServerInfo info) { version = info.git_version; ++done; }, fail);
+  auto one = cluster.discover(
+      "resource.k8s.io", "v1",
+      [&](std::vector<std::string> all) {
+        plurals = std::move(all);
+        ++done;
+      },
+      fail);
+  auto two = cluster.schema(
+      "resource.k8s.io", "v1",
+      [&](std::string_view text) {
+        schema = text;
+        ++done;
+      },
+      fail);
+  auto three = cluster.server_info(
+      [&](ServerInfo info) {
+        version = info.git_version;
+        ++done;
+      },
+      fail);
   ASSERT_TRUE(run_until([&] { return done == 3; }));
   EXPECT_EQ(plurals, Lines{"resourceslices"});
   EXPECT_EQ(schema, "");
@@ -199,10 +243,17 @@ TEST_F(DirectoryClusterTest, DroppedCallsAreSilent) {
   int items = 0;
   CallPtr list;
   list = cluster.list({.scope = {.resource = kSriovResourcePolicies}},
-                      {[&](std::string_view) { ++items; list.reset(); }, [&](std::string) { ADD_FAILURE(); }, [](const Failure&) {}});
+                      {[&](std::string_view) {
+                         ++items;
+                         list.reset();
+                       },
+                       [&](std::string) { ADD_FAILURE(); }, [](const Failure&) {}});
   Heard once;
   auto handlers = once.handlers();
-  handlers.on_event = [&](const WatchEvent&) { ++once.ends; once.call.reset(); };
+  handlers.on_event = [&](const WatchEvent&) {
+    ++once.ends;
+    once.call.reset();
+  };
   once.call = cluster.watch(policies(), handlers);
   ASSERT_TRUE(run_until([&] { return items == 1 && once.ends == 1; }));
   run_for(30ms);
@@ -225,7 +276,8 @@ TEST_F(DirectoryClusterTest, CallsMayOutliveTheCluster) {
   EXPECT_FALSE(answered.done);
 }
 
-// Edits ------------------------------------------------------------------------------------------------------------
+// Edits
+// ------------------------------------------------------------------------------------------------------------
 
 TEST_F(DirectoryClusterTest, EditsArriveAsOneEventEach) {
   put("a.yaml", policy("one", 1));
@@ -246,8 +298,10 @@ TEST_F(DirectoryClusterTest, EditsArriveAsOneEventEach) {
   EXPECT_EQ(heard.objects[3].find({"metadata", "generation"})->integer()[0], 2);
 
   std::vector<uint64_t> versions;
-  for (size_t i = 2; i < heard.objects.size(); ++i) versions.push_back(std::stoull(std::string(heard.objects[i].find("metadata")->text("resourceVersion"))));
-  EXPECT_TRUE(std::is_sorted(versions.begin(), versions.end(), std::less_equal<>())) << "strictly growing, deletions included";
+  for (size_t i = 2; i < heard.objects.size(); ++i)
+    versions.push_back(std::stoull(std::string(heard.objects[i].find("metadata")->text("resourceVersion"))));
+  EXPECT_TRUE(std::is_sorted(versions.begin(), versions.end(), std::less_equal<>()))
+      << "strictly growing, deletions included";
 }
 
 TEST_F(DirectoryClusterTest, AnEditorThatMovesTheOldFileAwayFirstDeletesNothing) {
@@ -307,7 +361,8 @@ TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine)
   put("a.yaml", policy("one", 2) + "---\nspec: [1,\n");
   ASSERT_TRUE(run_until([&] { return heard.has("DELETED one 1"); }));
   EXPECT_GE(Clock::now() - start, 190ms);
-  EXPECT_EQ(log.count("file cannot be read; none of its objects counts file=" + path("a.yaml") + ":9"), 1u) << log.all();
+  EXPECT_EQ(log.count("file cannot be read; none of its objects counts file=" + path("a.yaml") + ":9"), 1u)
+      << log.all();
   EXPECT_EQ(listed(cluster), Lines{"two"});
 
   put("a.yaml", policy("one", 3) + "---\nspec: [1,\n");  // still broken, nothing new to say
@@ -322,7 +377,8 @@ TEST_F(DirectoryClusterTest, ABrokenFileAtTheStartIsToldAtOnceAndCostsOnlyItself
   put("a.yaml", "a: [\n");
   put("b.yaml", policy("two", 1) + "---\nkind: X\n");
   DirectoryCluster cluster(loop, log, directory, "here");
-  EXPECT_EQ(log.count("file cannot be read; none of its objects counts file=" + path("a.yaml") + ":2"), 1u) << log.all();
+  EXPECT_EQ(log.count("file cannot be read; none of its objects counts file=" + path("a.yaml") + ":2"), 1u)
+      << log.all();
   EXPECT_EQ(log.count("object is left out file=" + path("b.yaml") + ":8"), 1u) << log.all();
   EXPECT_EQ(listed(cluster), Lines{"two"});
 }
@@ -410,7 +466,8 @@ TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreLeftOutWithOneError) {
   EXPECT_EQ(log.count("too many files"), 1u);
 }
 
-// Watches ----------------------------------------------------------------------------------------------------------
+// Watches
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(DirectoryClusterTest, AWatchGoesOnFromAKnownVersion) {
   put("a.yaml", policy("one", 1));
@@ -421,12 +478,14 @@ TEST_F(DirectoryClusterTest, AWatchGoesOnFromAKnownVersion) {
   put("a.yaml", policy("one", 2));
   ASSERT_TRUE(run_until([&] { return first.has("MODIFIED one 2"); }));
   Heard second;
-  second.call = cluster.watch({.scope = {.resource = kSriovResourcePolicies}, .resource_version = version}, second.handlers());
+  second.call = cluster.watch({.scope = {.resource = kSriovResourcePolicies}, .resource_version = version},
+                              second.handlers());
   ASSERT_TRUE(run_until([&] { return !second.lines.empty(); }));
   EXPECT_EQ(second.lines, Lines{"MODIFIED one 2"});
 
   Heard unknown;
-  unknown.call = cluster.watch({.scope = {.resource = kSriovResourcePolicies}, .resource_version = "999999"}, unknown.handlers());
+  unknown.call = cluster.watch({.scope = {.resource = kSriovResourcePolicies}, .resource_version = "999999"},
+                               unknown.handlers());
   ASSERT_TRUE(run_until([&] { return !unknown.failures.empty(); }));
   EXPECT_EQ(unknown.failures[0].code, Errc::kGone);
   EXPECT_EQ(unknown.failures[0].http_status, 410);
@@ -434,7 +493,8 @@ TEST_F(DirectoryClusterTest, AWatchGoesOnFromAKnownVersion) {
 
 TEST_F(DirectoryClusterTest, AnObjectThatLeavesTheSelectorIsDeletedThere) {
   const auto text = [](const char* driver) {
-    return "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: " + std::string(driver) + "}\n";
+    return "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: " +
+           std::string(driver) + "}\n";
   };
   put("s.yaml", text("mine"));
   DirectoryCluster cluster(loop, log, directory, "here");
@@ -482,7 +542,8 @@ TEST_F(DirectoryClusterTest, LostEventsEndEveryWatchWithGoneAndTheListIsRight) {
   int queue_max = 0;
   std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> queue_max;
   ASSERT_GT(queue_max, 0);
-  for (int i = 0; i <= queue_max / 2 + 1; ++i) {  // the loop does not turn: created and deleted, until the queue is full
+  for (int i = 0; i <= queue_max / 2 + 1;
+       ++i) {  // the loop does not turn: created and deleted, until the queue is full
     const std::string name = path("f" + std::to_string(i) + ".txt");
     ::close(::creat(name.c_str(), 0600));
     ::unlink(name.c_str());
@@ -494,17 +555,20 @@ TEST_F(DirectoryClusterTest, LostEventsEndEveryWatchWithGoneAndTheListIsRight) {
   EXPECT_EQ(heard.lines, Lines{});
   EXPECT_EQ(listed(cluster), (Lines{"one", "two"}));
   Heard again;
-  again.call = cluster.watch({.scope = {.resource = kSriovResourcePolicies}, .resource_version = version}, again.handlers());
+  again.call = cluster.watch({.scope = {.resource = kSriovResourcePolicies}, .resource_version = version},
+                             again.handlers());
   ASSERT_TRUE(run_until([&] { return !again.failures.empty(); }));
   EXPECT_EQ(again.failures[0].code, Errc::kGone) << "nobody may skip the relist";
 }
 
-// The directory itself ---------------------------------------------------------------------------------------------
+// The directory itself
+// ---------------------------------------------------------------------------------------------
 
 TEST_F(DirectoryClusterTest, AMissingDirectoryIsAFailureUntilItIsThere) {
   const std::string late = path("late");
   DirectoryCluster cluster(loop, log, late, "here", {.look_again = 20ms});
-  EXPECT_EQ(listed(cluster).at(0).substr(0, 40), std::string("failure: list sriovresourcepolicies.sriovnetwork").substr(0, 40));
+  EXPECT_EQ(listed(cluster).at(0).substr(0, 40),
+            std::string("failure: list sriovresourcepolicies.sriovnetwork").substr(0, 40));
   Heard heard;
   heard.call = cluster.watch(policies(), heard.handlers());
   ASSERT_TRUE(run_until([&] { return !heard.failures.empty(); }));
@@ -542,7 +606,8 @@ TEST_F(DirectoryClusterTest, ADirectoryThatGoesAwayTakesNothingWithIt) {
   ASSERT_TRUE(run_until([&] { return again.has("MODIFIED two 3"); }));
 }
 
-// Writing ----------------------------------------------------------------------------------------------------------
+// Writing
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(DirectoryClusterTest, WhatIsWrittenIsAFileAndOneEvent) {
   DirectoryCluster cluster(loop, log, directory, "here");
@@ -580,12 +645,15 @@ TEST_F(DirectoryClusterTest, WhatIsWrittenIsAFileAndOneEvent) {
   EXPECT_EQ(decoded(updated.object).meta.uid, stored.meta.uid);
   EXPECT_NE(decoded(updated.object).meta.resource_version, stored.meta.resource_version);
   run_for(200ms);
-  EXPECT_EQ(heard.lines, (Lines{"ADDED 00000-s", "MODIFIED 00000-s"})) << "the echo of our own writes is silent";
+  EXPECT_EQ(heard.lines, (Lines{"ADDED 00000-s", "MODIFIED 00000-s"}))
+      << "the echo of our own writes is silent";
 
   const auto same = write(cluster, update(decoded(updated.object)));
   EXPECT_EQ(same.object, updated.object) << "nothing changed";
 
-  const auto erased = write(cluster, {.verb = Verb::kDelete, .resource = kResourceSlices, .name = "00000-s", .uid = stored.meta.uid});
+  const auto erased =
+      write(cluster,
+            {.verb = Verb::kDelete, .resource = kResourceSlices, .name = "00000-s", .uid = stored.meta.uid});
   EXPECT_FALSE(erased.failure);
   EXPECT_FALSE(std::filesystem::exists(path("resourceslices/00000-s.yaml")));
   run_for(200ms);
@@ -602,9 +670,11 @@ TEST_F(DirectoryClusterTest, RefusesAsTheServerDoes) {
   invalid.pool.slice_count = 0;
   WriteRequest wrong_name = create(renamed);
   wrong_name.name = "u";
-  WriteRequest bad_json = create(slice("t")), unknown_field = create(slice("t")), climbing = create(slice("t")), spaced = create(slice("t"));
+  WriteRequest bad_json = create(slice("t")), unknown_field = create(slice("t")),
+               climbing = create(slice("t")), spaced = create(slice("t"));
   bad_json.body = "{";
-  unknown_field.body = R"({"metadata":{"name":"t"},"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n","x":1}})";
+  unknown_field.body =
+      R"({"metadata":{"name":"t"},"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n","x":1}})";
   climbing.name = "../t";
   spaced.resource = kSriovResourcePolicies;
   const struct {
@@ -618,8 +688,14 @@ TEST_F(DirectoryClusterTest, RefusesAsTheServerDoes) {
       {update(stale), Errc::kConflict, 409, "Conflict"},
       {update(foreign), Errc::kConflict, 409, "Conflict"},
       {{.verb = Verb::kDelete, .resource = kResourceSlices, .name = "t"}, Errc::kNotFound, 404, "NotFound"},
-      {{.verb = Verb::kDelete, .resource = kResourceSlices, .name = "s", .uid = "other"}, Errc::kConflict, 409, "Conflict"},
-      {{.verb = Verb::kDelete, .resource = kResourceSlices, .name = "s", .resource_version = "1"}, Errc::kConflict, 409, "Conflict"},
+      {{.verb = Verb::kDelete, .resource = kResourceSlices, .name = "s", .uid = "other"},
+       Errc::kConflict,
+       409,
+       "Conflict"},
+      {{.verb = Verb::kDelete, .resource = kResourceSlices, .name = "s", .resource_version = "1"},
+       Errc::kConflict,
+       409,
+       "Conflict"},
       {create(invalid), Errc::kInvalid, 422, "Invalid"},
       {wrong_name, Errc::kInvalid, 400, "BadRequest"},
       {bad_json, Errc::kInvalid, 400, "BadRequest"},
@@ -665,7 +741,8 @@ TEST_F(DirectoryClusterTest, AFileThatCannotBeWrittenIsAnErrorWithItsName) {
   const auto answered = write(cluster, create(slice("s")));
   ASSERT_TRUE(answered.failure);
   EXPECT_EQ(answered.failure->code, Errc::kIo);
-  EXPECT_NE(answered.failure->what.find(path("resourceslices/.s.yaml.new")), std::string::npos) << answered.failure->what;
+  EXPECT_NE(answered.failure->what.find(path("resourceslices/.s.yaml.new")), std::string::npos)
+      << answered.failure->what;
 }
 
 TEST_F(DirectoryClusterTest, OthersEditsOfOurFilesAreEvents) {

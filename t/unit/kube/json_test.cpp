@@ -11,7 +11,8 @@ namespace sliced::kube {
 namespace {
 
 TEST(DecodeJson, ReadsEveryKindOfValue) {
-  const auto json = decode_json(R"({"n":null,"t":true,"f":false,"i":-7,"d":1.5,"s":"a\"b","l":[1,"x",[]],"m":{"k":{}}})");
+  const auto json =
+      decode_json(R"({"n":null,"t":true,"f":false,"i":-7,"d":1.5,"s":"a\"b","l":[1,"x",[]],"m":{"k":{}}})");
   ASSERT_TRUE(json.ok()) << json.error().what;
   EXPECT_EQ(*json, (Json::Object{{"n", nullptr},
                                  {"t", true},
@@ -27,8 +28,8 @@ TEST(DecodeJson, ReadsScalarsAtTheRoot) {
   const struct {
     std::string text;
     Json wanted;
-  } rows[] = {{"null", nullptr}, {" true ", true}, {"false", false}, {"12", 12}, {"-0.5\n", -0.5}, {"\"x\"", "x"},
-              {"[]", Json::Array{}}, {"\t{}", Json::Object{}}};
+  } rows[] = {{"null", nullptr}, {" true ", true}, {"false", false},      {"12", 12},
+              {"-0.5\n", -0.5},  {"\"x\"", "x"},   {"[]", Json::Array{}}, {"\t{}", Json::Object{}}};
   for (const auto& row : rows) {
     const auto json = decode_json(row.text);
     ASSERT_TRUE(json.ok()) << row.text << ": " << json.error().what;
@@ -63,12 +64,65 @@ TEST(DecodeJson, KeepsIntegersExactAndTheRestAsDoubles) {
 
 TEST(DecodeJson, RefusesWhatIsNotOneDocument) {
   const std::string_view rows[] = {
-      "", "   ", "{", "}", "[", "]", "[1", "[1,]", "[,1]", "[1 2]", "{\"a\":1,}", "{\"a\" 1}", "{\"a\":}", "{a:1}", "{'a':1}",
-      "{\"a\":1]", "[1}", "{\"a\":1}x", "{\"a\":1} {\"b\":2}", "[1][2]", "1 2", "nul", "nulll", "tru", "truex", "\"a", "\"a\nb\"",
-      "\"\\q\"", "\"\\u12\"", "\"\\ud800\"", "\"\\ud800x\"", "\"\\udc00\"", "\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"",
-      "01", "-", "+1", "1.", ".5", "1e", "0x10", "NaN", "Infinity", "1e400", "[01]", "[-]", "[1.]", "[nul]", "[truex]",
-      "{\"a\":01}", "{\"a\":nul}", "{1:2}", "{\"a\":1,,\"b\":2}", "// x\n1", "[\"a\" \"b\"]", "{\"a\":1 \"b\":2}",
-      "-09223372036854775809", "[00000000000000000000000]",
+      "",
+      "   ",
+      "{",
+      "}",
+      "[",
+      "]",
+      "[1",
+      "[1,]",
+      "[,1]",
+      "[1 2]",
+      "{\"a\":1,}",
+      "{\"a\" 1}",
+      "{\"a\":}",
+      "{a:1}",
+      "{'a':1}",
+      "{\"a\":1]",
+      "[1}",
+      "{\"a\":1}x",
+      "{\"a\":1} {\"b\":2}",
+      "[1][2]",
+      "1 2",
+      "nul",
+      "nulll",
+      "tru",
+      "truex",
+      "\"a",
+      "\"a\nb\"",
+      "\"\\q\"",
+      "\"\\u12\"",
+      "\"\\ud800\"",
+      "\"\\ud800x\"",
+      "\"\\udc00\"",
+      "\"\xff\"",
+      "\"\xc0\xaf\"",
+      "\"\xed\xa0\x80\"",
+      "01",
+      "-",
+      "+1",
+      "1.",
+      ".5",
+      "1e",
+      "0x10",
+      "NaN",
+      "Infinity",
+      "1e400",
+      "[01]",
+      "[-]",
+      "[1.]",
+      "[nul]",
+      "[truex]",
+      "{\"a\":01}",
+      "{\"a\":nul}",
+      "{1:2}",
+      "{\"a\":1,,\"b\":2}",
+      "// x\n1",
+      "[\"a\" \"b\"]",
+      "{\"a\":1 \"b\":2}",
+      "-09223372036854775809",
+      "[00000000000000000000000]",
   };
   for (const auto row : rows) {
     const auto json = decode_json(row);
@@ -123,13 +177,16 @@ TEST(DecodeJson, KnowsLinesWhenAsked) {
 }
 
 TEST(EncodeJson, WritesCompactAndPretty) {
-  const Json value = Json::Object{{"a", Json::Array{1, nullptr}}, {"b", Json::Object{}}, {"c", Json::Array{}}};
+  const Json value =
+      Json::Object{{"a", Json::Array{1, nullptr}}, {"b", Json::Object{}}, {"c", Json::Array{}}};
   EXPECT_EQ(encode_json(value), R"({"a":[1,null],"b":{},"c":[]})");
-  EXPECT_EQ(encode_json_pretty(value), "{\n  \"a\": [\n    1,\n    null\n  ],\n  \"b\": {},\n  \"c\": []\n}\n");
+  EXPECT_EQ(encode_json_pretty(value),
+            "{\n  \"a\": [\n    1,\n    null\n  ],\n  \"b\": {},\n  \"c\": []\n}\n");
 }
 
 TEST(EncodeJson, DoublesReadBackTheSame) {
-  const double rows[] = {0.1, 1.0, -0.0, 1e300, 5e-324, 1e22, 123456789.125, std::numeric_limits<double>::max(), 1e15, 1e16};
+  const double rows[] = {
+      0.1, 1.0, -0.0, 1e300, 5e-324, 1e22, 123456789.125, std::numeric_limits<double>::max(), 1e15, 1e16};
   for (const double row : rows) {
     const auto back = decode_json(encode_json(Json(row)));
     ASSERT_TRUE(back.ok()) << encode_json(Json(row));
@@ -151,7 +208,10 @@ TEST(EncodeJson, EveryByteStringBecomesValidJson) {
       }
     }
   }
-  EXPECT_EQ(encode_json(Json("a\xff" "b")), "\"a\xEF\xBF\xBD" "b\"");
+  EXPECT_EQ(encode_json(Json("a\xff"
+                             "b")),
+            "\"a\xEF\xBF\xBD"
+            "b\"");
   EXPECT_EQ(encode_json(Json("\x01\n\"\\")), R"("\u0001\n\"\\")");
   EXPECT_EQ(encode_json(Json("\xF0\x9F\x98\x80")), "\"\xF0\x9F\x98\x80\"");
   EXPECT_EQ(*decode_json(R"("\ud83d\ude00")"), Json("\xF0\x9F\x98\x80"));

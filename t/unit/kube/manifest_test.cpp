@@ -14,25 +14,29 @@ namespace {
 
 std::vector<std::string> described(const Manifest& manifest) {
   std::vector<std::string> out;
-  for (const auto& object : manifest.objects) out.push_back(describe(object.key) + "@" + std::to_string(object.value.line()));
+  for (const auto& object : manifest.objects)
+    out.push_back(describe(object.key) + "@" + std::to_string(object.value.line()));
   return out;
 }
 
 TEST(DecodeManifest, TakesDocumentsAndListsApart) {
   const auto manifest = decode_manifest(
       "apiVersion: v1\nkind: Node\nmetadata: {name: node}\n"
-      "---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: a/v1, kind: K, metadata: {name: x, namespace: here}}\n"
+      "---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: a/v1, kind: K, metadata: {name: x, namespace: "
+      "here}}\n"
       "- {apiVersion: a/v1, kind: K, metadata: {name: x, namespace: there}}\n"
       "---\napiVersion: a/v1\nkind: KList\nitems:\n- {metadata: {name: z}}\n",
       "here");
   EXPECT_TRUE(manifest.problems.empty());
   EXPECT_TRUE(manifest.remarks.empty());
-  EXPECT_EQ(described(manifest), (std::vector<std::string>{"v1 Node node@1", "a/v1 K x@8", "a/v1 K there/x@9", "a/v1 K z@14"}));
+  EXPECT_EQ(described(manifest),
+            (std::vector<std::string>{"v1 Node node@1", "a/v1 K x@8", "a/v1 K there/x@9", "a/v1 K z@14"}));
 }
 
 TEST(DecodeManifest, LeavesOutWhatIsNoObjectAndSaysWhere) {
   const auto manifest = decode_manifest(
-      "just text\n---\nkind: K\nmetadata: {name: a}\n---\napiVersion: v1\nkind: K\n---\napiVersion: v1\nkind: K\nmetadata: {name: 3}\n"
+      "just text\n---\nkind: K\nmetadata: {name: a}\n---\napiVersion: v1\nkind: K\n---\napiVersion: "
+      "v1\nkind: K\nmetadata: {name: 3}\n"
       "---\napiVersion: v1\nkind: K\nmetadata: {name: good}\n",
       "d");
   EXPECT_TRUE(manifest.problems.empty());
@@ -45,14 +49,17 @@ TEST(DecodeManifest, LeavesOutWhatIsNoObjectAndSaysWhere) {
 }
 
 TEST(DecodeManifest, AListInAListIsNotTakenApart) {
-  const auto manifest = decode_manifest("{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: []}]}", "d");
+  const auto manifest =
+      decode_manifest("{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: []}]}", "d");
   EXPECT_TRUE(manifest.objects.empty());
   EXPECT_EQ(manifest.remarks.size(), 1u);
 }
 
 TEST(ManifestName, LeavesOutWhatEditorsMake) {
-  for (const auto* good : {"a.yaml", "a.yml", "a.b.json", "0.yaml"}) EXPECT_TRUE(is_manifest_name(good)) << good;
-  for (const auto* bad : {"a", "a.txt", ".a.yaml", ".a.yaml.swp", "a.yaml~", "#a.yaml#", "#a.yaml", "4913", "a.yaml.bak", "a.yaml.new", ".#a.yaml", ""}) {
+  for (const auto* good : {"a.yaml", "a.yml", "a.b.json", "0.yaml"})
+    EXPECT_TRUE(is_manifest_name(good)) << good;
+  for (const auto* bad : {"a", "a.txt", ".a.yaml", ".a.yaml.swp", "a.yaml~", "#a.yaml#", "#a.yaml", "4913",
+                          "a.yaml.bak", "a.yaml.new", ".#a.yaml", ""}) {
     EXPECT_FALSE(is_manifest_name(bad)) << bad;
   }
 }

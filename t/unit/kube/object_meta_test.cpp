@@ -14,12 +14,15 @@ Json parse(std::string_view text) {
 }
 
 TEST(ObjectMeta, ReadsWhatTheDaemonLooksAt) {
-  const auto meta = decode_object_meta(parse(R"({"metadata":{"name":"a","namespace":"b","uid":"u","resourceVersion":"7","generation":3,
+  const auto meta = decode_object_meta(
+      parse(R"({"metadata":{"name":"a","namespace":"b","uid":"u","resourceVersion":"7","generation":3,
     "labels":{"x":"1"},"annotations":{"y":"2"},"creationTimestamp":"2024-01-01T00:00:00Z","managedFields":[{}],
     "deletionTimestamp":"2024-01-01T00:00:00Z",
     "ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"nu","controller":true}]}})"));
   ASSERT_TRUE(meta.ok()) << meta.error().what;
-  EXPECT_EQ(*meta, (ObjectMeta{"a", "b", "u", "7", 3, {{"x", "1"}}, {{"y", "2"}}, {{"v1", "Node", "n", "nu", true}}, true}));
+  EXPECT_EQ(*meta,
+            (ObjectMeta{
+                "a", "b", "u", "7", 3, {{"x", "1"}}, {{"y", "2"}}, {{"v1", "Node", "n", "nu", true}}, true}));
 }
 
 TEST(ObjectMeta, NullsCountAsAbsent) {
@@ -40,9 +43,12 @@ TEST(ObjectMeta, WrongShapesNameTheirField) {
       {R"({"metadata":{"name":3}})", "metadata.name: must be a string, not number"},
       {R"({"metadata":{"name":"a","labels":[]}})", "metadata.labels: must be a map, not list"},
       {R"({"metadata":{"name":"a","labels":{"x":1}}})", "metadata.labels[x]: must be a string, not number"},
-      {R"({"metadata":{"name":"a","generation":"1"}})", "metadata.generation: must be a whole number, not string"},
-      {R"({"metadata":{"name":"a","ownerReferences":{}}})", "metadata.ownerReferences: must be a list, not map"},
-      {R"({"metadata":{"name":"a","ownerReferences":[1]}})", "metadata.ownerReferences[]: must be a map, not number"},
+      {R"({"metadata":{"name":"a","generation":"1"}})",
+       "metadata.generation: must be a whole number, not string"},
+      {R"({"metadata":{"name":"a","ownerReferences":{}}})",
+       "metadata.ownerReferences: must be a list, not map"},
+      {R"({"metadata":{"name":"a","ownerReferences":[1]}})",
+       "metadata.ownerReferences[]: must be a map, not number"},
   };
   for (const auto& row : rows) {
     const auto meta = decode_object_meta(parse(row.text));
@@ -53,12 +59,15 @@ TEST(ObjectMeta, WrongShapesNameTheirField) {
 
 TEST(ObjectMeta, WritesNoEmptyFieldAndReadsBack) {
   EXPECT_EQ(encode_object_meta({.name = "a"}), (Json::Object{{"name", "a"}}));
-  const ObjectMeta meta{"a", "b", "u", "7", 3, {{"x", "1"}}, {{"y", "2"}}, {{"v1", "Node", "n", "nu", true}}, false};
+  const ObjectMeta meta{"a",  "b", "u", "7", 3, {{"x", "1"}}, {{"y", "2"}}, {{"v1", "Node", "n", "nu", true}},
+                        false};
   EXPECT_EQ(*decode_object_meta(Json(Json::Object{{"metadata", encode_object_meta(meta)}})), meta);
 }
 
 TEST(DescribeObject, BearsEverything) {
-  EXPECT_EQ(describe_object(parse(R"({"apiVersion":"a/v1","kind":"K","metadata":{"name":"n","namespace":"s"}})")), "a/v1 K s/n");
+  EXPECT_EQ(
+      describe_object(parse(R"({"apiVersion":"a/v1","kind":"K","metadata":{"name":"n","namespace":"s"}})")),
+      "a/v1 K s/n");
   EXPECT_EQ(describe_object(parse(R"({"kind":"K","metadata":{"name":"n"}})")), "K n");
   EXPECT_EQ(describe_object(parse(R"([1])")), "object without a name");
   EXPECT_EQ(describe_object(parse(R"({"kind":"\u001b[1m","metadata":7})")), "\\x1b[1m without a name");

@@ -12,10 +12,11 @@ namespace {
 const ObjectKey kKey{"v1", "Node", "", "n"};
 
 Json node(std::string_view label, int64_t spec = 0) {
-  return Json::Object{{"apiVersion", "v1"},
-                      {"kind", "Node"},
-                      {"metadata", Json::Object{{"name", "n"}, {"labels", Json::Object{{"x", std::string(label)}}}}},
-                      {"spec", Json::Object{{"value", spec}}}};
+  return Json::Object{
+      {"apiVersion", "v1"},
+      {"kind", "Node"},
+      {"metadata", Json::Object{{"name", "n"}, {"labels", Json::Object{{"x", std::string(label)}}}}},
+      {"spec", Json::Object{{"value", spec}}}};
 }
 
 ObjectMeta meta_of(const ObjectStore& store) { return *decode_object_meta(*store.find(kKey)); }
@@ -40,7 +41,8 @@ TEST(ObjectStore, VersionsGrowWithContentOnly) {
 TEST(ObjectStore, AFilesOwnUidAndGenerationStayButItsVersionDoesNot) {
   ObjectStore store;
   Json content = node("a");
-  content.set("metadata", Json::Object{{"name", "n"}, {"uid", "u"}, {"generation", 40}, {"resourceVersion", "999"}});
+  content.set("metadata",
+              Json::Object{{"name", "n"}, {"uid", "u"}, {"generation", 40}, {"resourceVersion", "999"}});
   store.put(kKey, content);
   EXPECT_EQ(meta_of(store).uid, "u");
   EXPECT_EQ(meta_of(store).generation, 40);
@@ -95,19 +97,25 @@ TEST(ObjectFilter, SelectsByKindNamespaceAndFields) {
   };
   for (const auto& row : rows) {
     const ObjectFilter filter{{.resource = kResourceSlices}, "default", *decode_field_selector(row.selector)};
-    EXPECT_EQ(filter.selects({"resource.k8s.io/v1", "ResourceSlice", "", "s"}, slice), row.selected) << row.selector;
-    EXPECT_FALSE(filter.selects({"resource.k8s.io/v1beta1", "ResourceSlice", "", "s"}, slice)) << row.selector;
+    EXPECT_EQ(filter.selects({"resource.k8s.io/v1", "ResourceSlice", "", "s"}, slice), row.selected)
+        << row.selector;
+    EXPECT_FALSE(filter.selects({"resource.k8s.io/v1beta1", "ResourceSlice", "", "s"}, slice))
+        << row.selector;
     EXPECT_FALSE(filter.selects({"resource.k8s.io/v1", "DeviceClass", "", "s"}, slice)) << row.selector;
   }
-  for (const auto* bad : {"spec.pool.name=x", "metadata.name", "=x", "a=b", ","}) EXPECT_FALSE(decode_field_selector(bad).ok()) << bad;
+  for (const auto* bad : {"spec.pool.name=x", "metadata.name", "=x", "a=b", ","})
+    EXPECT_FALSE(decode_field_selector(bad).ok()) << bad;
 }
 
 TEST(ObjectFilter, AnEmptyNamespaceIsTheDefaultOne) {
   const ObjectKey plain{api_version(kSriovResourcePolicies), "SriovResourcePolicy", "", "p"};
   const ObjectKey other{plain.api_version, plain.kind, "other", "p"};
   const Json object = Json::Object{{"metadata", Json::Object{{"name", "p"}}}};
-  const auto selects = [&](const std::string& namespace_, const ObjectKey& key, const std::string& fields = "") {
-    return ObjectFilter{{.resource = kSriovResourcePolicies, .namespace_ = namespace_}, "sys", *decode_field_selector(fields)}.selects(key, object);
+  const auto selects = [&](const std::string& namespace_, const ObjectKey& key,
+                           const std::string& fields = "") {
+    return ObjectFilter{
+        {.resource = kSriovResourcePolicies, .namespace_ = namespace_}, "sys", *decode_field_selector(fields)}
+        .selects(key, object);
   };
   EXPECT_TRUE(selects("sys", plain));
   EXPECT_TRUE(selects("", plain));
@@ -118,10 +126,13 @@ TEST(ObjectFilter, AnEmptyNamespaceIsTheDefaultOne) {
 }
 
 TEST(ObjectFilter, PresentsAsTheServerDoes) {
-  const Json object = Json::Object{{"kind", "K"}, {"metadata", Json::Object{{"name", "p"}, {"namespace", "x"}}}, {"spec", 1}};
+  const Json object =
+      Json::Object{{"kind", "K"}, {"metadata", Json::Object{{"name", "p"}, {"namespace", "x"}}}, {"spec", 1}};
   const ObjectFilter spaced{{.resource = kSriovResourcePolicies}, "sys", {}};
-  EXPECT_EQ(spaced.present({"", "", "", "p"}, object), R"({"kind":"K","metadata":{"name":"p","namespace":"sys"},"spec":1})");
-  EXPECT_EQ(spaced.present({"", "", "x", "p"}, object), R"({"kind":"K","metadata":{"name":"p","namespace":"x"},"spec":1})");
+  EXPECT_EQ(spaced.present({"", "", "", "p"}, object),
+            R"({"kind":"K","metadata":{"name":"p","namespace":"sys"},"spec":1})");
+  EXPECT_EQ(spaced.present({"", "", "x", "p"}, object),
+            R"({"kind":"K","metadata":{"name":"p","namespace":"x"},"spec":1})");
   const ObjectFilter heads{{.resource = kNodes, .metadata_only = true}, "sys", {}};
   EXPECT_EQ(heads.present({"", "", "", "p"}, object),
             R"({"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"p"}})");

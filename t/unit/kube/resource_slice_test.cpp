@@ -20,27 +20,33 @@ Quantity q(std::string_view text) { return *Quantity::decode(text); }
 Device plain_device() { return {.name = "0000-03-00-2", .attributes = {{"example.com/mtu", int64_t{1500}}}}; }
 
 ResourceSlice plain_slice() {
-  return {.meta = {.name = "00000-x"}, .driver = "dra.networking", .pool = {"node/net", 1, 1}, .node_name = "node", .devices = {plain_device()}};
+  return {.meta = {.name = "00000-x"},
+          .driver = "dra.networking",
+          .pool = {"node/net", 1, 1},
+          .node_name = "node",
+          .devices = {plain_device()}};
 }
 
 /// A slice with every field there is, devices and counters together for the sake of the shape.
 ResourceSlice full_slice() {
   ResourceSlice slice = plain_slice();
   slice.meta.owner_references = {{"v1", "Node", "node", "uid", true}};
-  slice.devices.push_back({.name = "b",
-                           .attributes = {{"a", int64_t{-1}},
-                                          {"b", true},
-                                          {"c", std::string("x")},
-                                          {"d", Version{"1.2.3"}},
-                                          {"e", std::vector<int64_t>{1, 2}},
-                                          {"f", std::vector<bool>{true, false}},
-                                          {"g", std::vector<std::string>{"x", "y"}},
-                                          {"h", std::vector<Version>{{"1.0.0"}}}},
-                           .capacity = {{"shares", {q("1k"), RequestPolicy{q("1"), {q("1"), q("2")}, std::nullopt}}},
-                                        {"bandwidth", {q("10G"), RequestPolicy{q("1G"), {}, ValidRange{q("1G"), q("10G"), q("1G")}}}}},
-                           .consumes_counters = {{"set", {{"slots", q("1")}}}},
-                           .taints = {{"k", "v", "NoSchedule"}},
-                           .allow_multiple_allocations = true});
+  slice.devices.push_back(
+      {.name = "b",
+       .attributes = {{"a", int64_t{-1}},
+                      {"b", true},
+                      {"c", std::string("x")},
+                      {"d", Version{"1.2.3"}},
+                      {"e", std::vector<int64_t>{1, 2}},
+                      {"f", std::vector<bool>{true, false}},
+                      {"g", std::vector<std::string>{"x", "y"}},
+                      {"h", std::vector<Version>{{"1.0.0"}}}},
+       .capacity = {{"shares", {q("1k"), RequestPolicy{q("1"), {q("1"), q("2")}, std::nullopt}}},
+                    {"bandwidth",
+                     {q("10G"), RequestPolicy{q("1G"), {}, ValidRange{q("1G"), q("10G"), q("1G")}}}}},
+       .consumes_counters = {{"set", {{"slots", q("1")}}}},
+       .taints = {{"k", "v", "NoSchedule"}},
+       .allow_multiple_allocations = true});
   slice.shared_counters = {{"set", {{"slots", q("64")}}}};
   return slice;
 }
@@ -55,15 +61,18 @@ TEST(ResourceSlice, ReadsBackWhatItWrites) {
 
 TEST(ResourceSlice, LeavesOutWhatIsEmpty) {
   ResourceSlice slice = plain_slice();
-  EXPECT_EQ(encode_json(encode_resource_slice(slice)),
-            R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"00000-x"},"spec":{"driver":"dra.networking",)"
-            R"("pool":{"name":"node/net","generation":1,"resourceSliceCount":1},"nodeName":"node",)"
-            R"("devices":[{"name":"0000-03-00-2","attributes":{"example.com/mtu":{"int":1500}}}]}})");
+  EXPECT_EQ(
+      encode_json(encode_resource_slice(slice)),
+      R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"00000-x"},"spec":{"driver":"dra.networking",)"
+      R"("pool":{"name":"node/net","generation":1,"resourceSliceCount":1},"nodeName":"node",)"
+      R"("devices":[{"name":"0000-03-00-2","attributes":{"example.com/mtu":{"int":1500}}}]}})");
   slice.devices.clear();
   EXPECT_EQ(encode_resource_slice(slice).find({"spec", "devices"}), nullptr);
   slice.shared_counters = {{"set", {{"slots", q("64")}}}};
-  EXPECT_EQ(encode_json(*encode_resource_slice(slice).find({"spec", "sharedCounters"})), R"([{"name":"set","counters":{"slots":{"value":"64"}}}])");
-  EXPECT_EQ(encode_resource_slice(slice).find({"spec", "devices"}), nullptr) << "an explicit empty list is refused beside counters";
+  EXPECT_EQ(encode_json(*encode_resource_slice(slice).find({"spec", "sharedCounters"})),
+            R"([{"name":"set","counters":{"slots":{"value":"64"}}}])");
+  EXPECT_EQ(encode_resource_slice(slice).find({"spec", "devices"}), nullptr)
+      << "an explicit empty list is refused beside counters";
 }
 
 TEST(ResourceSlice, BearsTheServersNullsAndCanonicalQuantities) {
@@ -76,7 +85,9 @@ TEST(ResourceSlice, BearsTheServersNullsAndCanonicalQuantities) {
                                                   .capacity = {{"c", {q("100000"), RequestPolicy{}}}},
                                                   .taints = {{"k", "", "None"}}}}));
   EXPECT_TRUE(slice->unknown_fields.empty());
-  EXPECT_TRUE(decode_resource_slice(parse(R"({"metadata":{"name":"s"},"spec":{"driver":"d","pool":{},"devices":null}})")).ok());
+  EXPECT_TRUE(decode_resource_slice(
+                  parse(R"({"metadata":{"name":"s"},"spec":{"driver":"d","pool":{},"devices":null}})"))
+                  .ok());
 }
 
 TEST(ResourceSlice, NamesFieldsThatItHasNoPlaceFor) {
@@ -86,9 +97,10 @@ TEST(ResourceSlice, NamesFieldsThatItHasNoPlaceFor) {
       "counters":{"c":{"value":"1","valueFrom":{}}}}]}]}})"));
   ASSERT_TRUE(slice.ok()) << slice.error().what;
   EXPECT_EQ(slice->unknown_fields,
-            (std::vector<std::string>{"spec.allNodes", "spec.devices[0].attributes[b].quantities", "spec.devices[0].basic",
-                                      "spec.devices[0].bindsToNode", "spec.devices[0].consumesCounters[0].compatibilityGroups",
-                                      "spec.devices[0].consumesCounters[0].counters[c].valueFrom", "spec.pool.x", "status"}));
+            (std::vector<std::string>{
+                "spec.allNodes", "spec.devices[0].attributes[b].quantities", "spec.devices[0].basic",
+                "spec.devices[0].bindsToNode", "spec.devices[0].consumesCounters[0].compatibilityGroups",
+                "spec.devices[0].consumesCounters[0].counters[c].valueFrom", "spec.pool.x", "status"}));
   EXPECT_EQ(slice->devices[0].attributes.size(), 1u);
 }
 
@@ -103,18 +115,26 @@ TEST(ResourceSlice, WrongShapesNameObjectAndField) {
       {R"({"pool":{"generation":1.5}})", "spec.pool.generation: must be a whole number, not number"},
       {R"({"devices":{}})", "spec.devices: must be a list, not map"},
       {R"({"devices":[7]})", "spec.devices[0]: must be a map, not number"},
-      {R"({"devices":[{},{"attributes":{"a/b":{"int":"1"}}}]})", "spec.devices[1].attributes[a/b].int: must be a whole number, not string"},
-      {R"({"devices":[{"attributes":{"a":{"int":1,"string":"x"}}}]})", "spec.devices[0].attributes[a]: exactly one value must be set"},
-      {R"({"devices":[{"attributes":{"a":{"strings":["x",1]}}}]})", "spec.devices[0].attributes[a].strings[1]: must be a string, not number"},
-      {R"({"devices":[{"capacity":{"c":{"value":"1 Gi"}}}]})", "spec.devices[0].capacity[c].value: quantity \"1 Gi\""},
-      {R"({"sharedCounters":[{"counters":{"c":{"value":true}}}]})", "spec.sharedCounters[0].counters[c].value: a quantity must be"},
-      {R"({"devices":[{"allowMultipleAllocations":"yes"}]})", "spec.devices[0].allowMultipleAllocations: must be a boolean, not string"},
+      {R"({"devices":[{},{"attributes":{"a/b":{"int":"1"}}}]})",
+       "spec.devices[1].attributes[a/b].int: must be a whole number, not string"},
+      {R"({"devices":[{"attributes":{"a":{"int":1,"string":"x"}}}]})",
+       "spec.devices[0].attributes[a]: exactly one value must be set"},
+      {R"({"devices":[{"attributes":{"a":{"strings":["x",1]}}}]})",
+       "spec.devices[0].attributes[a].strings[1]: must be a string, not number"},
+      {R"({"devices":[{"capacity":{"c":{"value":"1 Gi"}}}]})",
+       "spec.devices[0].capacity[c].value: quantity \"1 Gi\""},
+      {R"({"sharedCounters":[{"counters":{"c":{"value":true}}}]})",
+       "spec.sharedCounters[0].counters[c].value: a quantity must be"},
+      {R"({"devices":[{"allowMultipleAllocations":"yes"}]})",
+       "spec.devices[0].allowMultipleAllocations: must be a boolean, not string"},
   };
   for (const auto& row : rows) {
-    const auto slice = decode_resource_slice(parse(R"({"kind":"ResourceSlice","metadata":{"name":"s"},"spec":)" + std::string(row.spec) + "}"));
+    const auto slice = decode_resource_slice(
+        parse(R"({"kind":"ResourceSlice","metadata":{"name":"s"},"spec":)" + std::string(row.spec) + "}"));
     ASSERT_FALSE(slice.ok()) << row.spec;
     EXPECT_EQ(slice.error().code, Errc::kInvalid);
-    EXPECT_TRUE(slice.error().what.starts_with("ResourceSlice s: " + std::string(row.what))) << slice.error().what;
+    EXPECT_TRUE(slice.error().what.starts_with("ResourceSlice s: " + std::string(row.what)))
+        << slice.error().what;
   }
 }
 
@@ -123,7 +143,8 @@ TEST(Attribute, DecodesOneAndDescribesIt) {
   EXPECT_EQ(*decode_attribute(parse(R"({"string":null,"int":4})")), AttributeValue(int64_t{4}));
   EXPECT_FALSE(decode_attribute(parse("{}")).ok());
   EXPECT_FALSE(decode_attribute(parse(R"({"int":1,"bool":true})")).ok());
-  EXPECT_EQ(decode_attribute(parse(R"({"int":"x"})")).error().what, "int: must be a whole number, not string");
+  EXPECT_EQ(decode_attribute(parse(R"({"int":"x"})")).error().what,
+            "int: must be a whole number, not string");
   EXPECT_EQ(describe_attribute(std::string("x")), "\"x\"");
   EXPECT_EQ(describe_attribute(int64_t{5}), "5");
   EXPECT_EQ(describe_attribute(true), "true");
@@ -220,20 +241,24 @@ TEST(ValidateDevice, KnowsTheServersRules) {
     const auto problems = validate_device(device);
     const std::string at = "row " + std::to_string(index++) + " " + row.field + " " + row.what;
     if (row.field.empty()) {
-      EXPECT_TRUE(problems.empty()) << at << " " << (problems.empty() ? "" : problems[0].field + ": " + problems[0].what);
+      EXPECT_TRUE(problems.empty()) << at << " "
+                                    << (problems.empty() ? "" : problems[0].field + ": " + problems[0].what);
       continue;
     }
     bool found = false;
     for (const auto& one : problems) {
-      found = found || (one.field == row.field && one.what.find(row.what) != std::string::npos && one.descriptive == row.descriptive);
+      found = found || (one.field == row.field && one.what.find(row.what) != std::string::npos &&
+                        one.descriptive == row.descriptive);
     }
-    EXPECT_TRUE(found) << at << (problems.empty() ? "" : " got " + problems[0].field + ": " + problems[0].what);
+    EXPECT_TRUE(found) << at
+                       << (problems.empty() ? "" : " got " + problems[0].field + ": " + problems[0].what);
   }
 }
 
 TEST(ValidateDevice, DroppingTheNamedAttributesMends) {
   Device device = plain_device();
-  for (int i = 0; i < 40; ++i) device.attributes["a" + std::to_string(i)] = std::string(i % 9 == 0 ? 70 : 3, 'x');
+  for (int i = 0; i < 40; ++i)
+    device.attributes["a" + std::to_string(i)] = std::string(i % 9 == 0 ? 70 : 3, 'x');
   device.attributes["resource.kubernetes.io/numaNode"] = int64_t{0};
   device.attributes["z.io/resourceName"] = std::string("x");
   device.attributes["zz"] = std::vector<int64_t>(40);
@@ -249,7 +274,10 @@ TEST(ValidateDevice, DroppingTheNamedAttributesMends) {
 
 TEST(ValidateSlice, KnowsTheServersRules) {
   const auto devices = [](size_t count) {
-    return [=](ResourceSlice& s) { s.devices.clear(); for (size_t i = 0; i < count; ++i) s.devices.push_back({.name = "d" + std::to_string(i)}); };
+    return [=](ResourceSlice& s) {
+      s.devices.clear();
+      for (size_t i = 0; i < count; ++i) s.devices.push_back({.name = "d" + std::to_string(i)});
+    };
   };
   const struct {
     std::string what;
@@ -257,36 +285,83 @@ TEST(ValidateSlice, KnowsTheServersRules) {
   } rows[] = {
       {"", [](ResourceSlice&) {}},
       {"", [](ResourceSlice& s) { s.devices.clear(); }},
-      {"", [](ResourceSlice& s) { s.pool.generation = 0; s.pool.name = "a.b/c/d-e"; }},
+      {"",
+       [](ResourceSlice& s) {
+         s.pool.generation = 0;
+         s.pool.name = "a.b/c/d-e";
+       }},
       {"metadata.name", [](ResourceSlice& s) { s.meta.name = "A"; }},
       {"spec.driver", [](ResourceSlice& s) { s.driver = std::string(64, 'a'); }},
       {"spec.driver", [](ResourceSlice& s) { s.driver = "Dra.networking"; }},
       {"spec.pool.name", [](ResourceSlice& s) { s.pool.name = "a//b"; }},
       {"spec.pool.name", [](ResourceSlice& s) { s.pool.name = ""; }},
-      {"spec.pool.name", [](ResourceSlice& s) { s.pool.name = std::string(200, 'a') + "/" + std::string(60, 'b'); }},
+      {"spec.pool.name",
+       [](ResourceSlice& s) { s.pool.name = std::string(200, 'a') + "/" + std::string(60, 'b'); }},
       {"spec.pool.generation", [](ResourceSlice& s) { s.pool.generation = -1; }},
       {"spec.pool.resourceSliceCount", [](ResourceSlice& s) { s.pool.slice_count = 0; }},
       {"spec.nodeName", [](ResourceSlice& s) { s.node_name = ""; }},
       {"", devices(128)},
       {"129 devices, at most 128", devices(129)},
-      {"", [&](ResourceSlice& s) { devices(64)(s); s.devices[3].taints = {{"k", "", "None"}}; }},
-      {"65 devices, at most 64", [&](ResourceSlice& s) { devices(65)(s); s.devices[3].taints = {{"k", "", "None"}}; }},
-      {"65 devices, at most 64", [&](ResourceSlice& s) { devices(65)(s); s.devices[3].consumes_counters = {{"a", {{"c", q("1")}}}}; }},
-      {"65 devices, at most 64", [&](ResourceSlice& s) { devices(65)(s); s.devices[64].attributes["l"] = std::vector<bool>{true}; }},
-      {"\"d1\" is there twice", [&](ResourceSlice& s) { devices(3)(s); s.devices[2].name = "d1"; }},
-      {"", [](ResourceSlice& s) { s.devices.clear(); s.shared_counters = {{"a", {{"c", q("1")}}}}; }},
-      {"only one of sharedCounters and devices", [](ResourceSlice& s) { s.shared_counters = {{"a", {{"c", q("1")}}}}; }},
-      {"9 counter sets, at most 8", [](ResourceSlice& s) { s.devices.clear(); for (int i = 0; i < 9; ++i) s.shared_counters.push_back({"s" + std::to_string(i), {{"c", q("1")}}}); }},
-      {"\"a\" is there twice", [](ResourceSlice& s) { s.devices.clear(); s.shared_counters.assign(2, {"a", {{"c", q("1")}}}); }},
-      {"sharedCounters[0].name", [](ResourceSlice& s) { s.devices.clear(); s.shared_counters = {{"a.b", {{"c", q("1")}}}}; }},
-      {"sharedCounters[0].counters: must not be empty", [](ResourceSlice& s) { s.devices.clear(); s.shared_counters = {{"a", {}}}; }},
+      {"",
+       [&](ResourceSlice& s) {
+         devices(64)(s);
+         s.devices[3].taints = {{"k", "", "None"}};
+       }},
+      {"65 devices, at most 64",
+       [&](ResourceSlice& s) {
+         devices(65)(s);
+         s.devices[3].taints = {{"k", "", "None"}};
+       }},
+      {"65 devices, at most 64",
+       [&](ResourceSlice& s) {
+         devices(65)(s);
+         s.devices[3].consumes_counters = {{"a", {{"c", q("1")}}}};
+       }},
+      {"65 devices, at most 64",
+       [&](ResourceSlice& s) {
+         devices(65)(s);
+         s.devices[64].attributes["l"] = std::vector<bool>{true};
+       }},
+      {"\"d1\" is there twice",
+       [&](ResourceSlice& s) {
+         devices(3)(s);
+         s.devices[2].name = "d1";
+       }},
+      {"",
+       [](ResourceSlice& s) {
+         s.devices.clear();
+         s.shared_counters = {{"a", {{"c", q("1")}}}};
+       }},
+      {"only one of sharedCounters and devices",
+       [](ResourceSlice& s) { s.shared_counters = {{"a", {{"c", q("1")}}}}; }},
+      {"9 counter sets, at most 8",
+       [](ResourceSlice& s) {
+         s.devices.clear();
+         for (int i = 0; i < 9; ++i) s.shared_counters.push_back({"s" + std::to_string(i), {{"c", q("1")}}});
+       }},
+      {"\"a\" is there twice",
+       [](ResourceSlice& s) {
+         s.devices.clear();
+         s.shared_counters.assign(2, {"a", {{"c", q("1")}}});
+       }},
+      {"sharedCounters[0].name",
+       [](ResourceSlice& s) {
+         s.devices.clear();
+         s.shared_counters = {{"a.b", {{"c", q("1")}}}};
+       }},
+      {"sharedCounters[0].counters: must not be empty",
+       [](ResourceSlice& s) {
+         s.devices.clear();
+         s.shared_counters = {{"a", {}}};
+       }},
   };
   int index = 0;
   for (const auto& row : rows) {
     ResourceSlice slice = plain_slice();
     row.change(slice);
     const auto problems = validate_slice(slice);
-    const std::string at = "row " + std::to_string(index++) + " " + row.what + (problems.empty() ? "" : " got " + problems[0]);
+    const std::string at =
+        "row " + std::to_string(index++) + " " + row.what + (problems.empty() ? "" : " got " + problems[0]);
     if (row.what.empty()) {
       EXPECT_TRUE(problems.empty()) << at;
     } else {
@@ -298,20 +373,25 @@ TEST(ValidateSlice, KnowsTheServersRules) {
 
 TEST(QualifiedName, FollowsTheApi) {
   const std::string id32(32, 'a'), domain63(63, 'a');
-  for (const auto& good : {std::string("a"), std::string("_x9"), std::string("A_b"), std::string("a.b-c/D"), id32, domain63 + "/" + id32}) {
+  for (const auto& good : {std::string("a"), std::string("_x9"), std::string("A_b"), std::string("a.b-c/D"),
+                           id32, domain63 + "/" + id32}) {
     EXPECT_TRUE(is_qualified_name(good)) << good;
   }
-  for (const auto& bad : {std::string(), std::string("9a"), std::string("a-b"), std::string("/a"), std::string("a/"), std::string("a/b/c"),
-                          std::string("A.b/c"), id32 + "a", domain63 + "a/b", std::string("a.b"), std::string("\xC3\xA9")}) {
+  for (const auto& bad : {std::string(), std::string("9a"), std::string("a-b"), std::string("/a"),
+                          std::string("a/"), std::string("a/b/c"), std::string("A.b/c"), id32 + "a",
+                          domain63 + "a/b", std::string("a.b"), std::string("\xC3\xA9")}) {
     EXPECT_FALSE(is_qualified_name(bad)) << bad;
   }
 }
 
 TEST(Semver, FollowsTheSpecification) {
-  for (const std::string_view good : {"0.0.0", "1.2.3", "10.20.30", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-0a.x-y", "1.0.0+001", "1.0.0-a+b.c", "1.0.0--1", "1.0.0+a-b"}) {
+  for (const std::string_view good : {"0.0.0", "1.2.3", "10.20.30", "1.0.0-alpha", "1.0.0-alpha.1",
+                                      "1.0.0-0a.x-y", "1.0.0+001", "1.0.0-a+b.c", "1.0.0--1", "1.0.0+a-b"}) {
     EXPECT_TRUE(is_semver(good)) << good;
   }
-  for (const std::string_view bad : {"", "1", "1.2", "1.2.3.4", "v1.2.3", "01.2.3", "1.02.3", "1.2.3-", "1.2.3-01", "1.2.3-a..b", "1.2.3+", "1.2.3+a+b", "1.2.3-a_b", "1.2.x", "1.2.3 "}) {
+  for (const std::string_view bad :
+       {"", "1", "1.2", "1.2.3.4", "v1.2.3", "01.2.3", "1.02.3", "1.2.3-", "1.2.3-01", "1.2.3-a..b", "1.2.3+",
+        "1.2.3+a+b", "1.2.3-a_b", "1.2.x", "1.2.3 "}) {
     EXPECT_FALSE(is_semver(bad)) << bad;
   }
 }

@@ -14,7 +14,9 @@ Json parse(std::string_view yaml) {
   return decoded.documents.empty() ? Json() : decoded.documents[0];
 }
 
-const NodeView kNode{"worker-1", {{"zone", "a"}, {"cores", "16"}, {"empty", ""}, {"feature.node.kubernetes.io/sriov", "true"}}};
+const NodeView kNode{
+    "worker-1",
+    {{"zone", "a"}, {"cores", "16"}, {"empty", ""}, {"feature.node.kubernetes.io/sriov", "true"}}};
 
 TEST(NodeSelector, SelectsAsKubernetesDoes) {
   const struct {
@@ -46,23 +48,30 @@ TEST(NodeSelector, SelectsAsKubernetesDoes) {
       {"{nodeSelectorTerms: [{}]}", false},
       {"{nodeSelectorTerms: [{matchExpressions: [], matchFields: []}]}", false},
       {"{nodeSelectorTerms: [{}, {matchExpressions: [{key: zone, operator: Exists}]}]}", true},
-      {"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}, {key: absent, operator: Exists}]}]}", false},
+      {"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}, {key: absent, "
+       "operator: Exists}]}]}",
+       false},
       {"{nodeSelectorTerms: [{matchExpressions: [{key: cores, operator: Gt, values: ['8']}]}]}", true},
       {"{nodeSelectorTerms: [{matchExpressions: [{key: cores, operator: Gt, values: ['16']}]}]}", false},
       {"{nodeSelectorTerms: [{matchExpressions: [{key: cores, operator: Lt, values: ['17']}]}]}", true},
       {"{nodeSelectorTerms: [{matchExpressions: [{key: cores, operator: Lt, values: ['9']}]}]}", false},
       {"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Gt, values: ['8']}]}]}", false},
       {"{nodeSelectorTerms: [{matchExpressions: [{key: absent, operator: Lt, values: ['8']}]}]}", false},
-      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [worker-1]}]}]}", true},
-      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [worker-2]}]}]}", false},
-      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: NotIn, values: [worker-2]}]}]}", true},
+      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [worker-1]}]}]}",
+       true},
+      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [worker-2]}]}]}",
+       false},
+      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: NotIn, values: [worker-2]}]}]}",
+       true},
       {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [worker-1]}],"
-       " matchExpressions: [{key: zone, operator: In, values: [b]}]}]}", false},
+       " matchExpressions: [{key: zone, operator: In, values: [b]}]}]}",
+       false},
   };
   for (const auto& row : rows) {
     std::vector<FieldProblem> problems;
     const auto selector = decode_node_selector(row.yaml == "null" ? Json() : parse(row.yaml), problems);
-    EXPECT_TRUE(problems.empty()) << row.yaml << ": " << (problems.empty() ? "" : problems[0].field + " " + problems[0].what);
+    EXPECT_TRUE(problems.empty()) << row.yaml << ": "
+                                  << (problems.empty() ? "" : problems[0].field + " " + problems[0].what);
     EXPECT_EQ(match_node(selector, kNode).matched, row.matched) << row.yaml;
   }
 }
@@ -78,38 +87,46 @@ TEST(NodeSelector, EveryProblemNamesFieldAndReason) {
       {"{matchLabel: {a: b}}", "matchLabel", "must be a string, not map"},
       {"{'bad key': a}", "bad key", "\"bad key\" is no label key"},
       {"{zone: 'bad value'}", "zone", "\"bad value\" is no label value"},
-      {"{matchLabels: {a: b}, matchExpresions: []}", "matchExpresions", "unknown field, did you mean matchExpressions?"},
+      {"{matchLabels: {a: b}, matchExpresions: []}", "matchExpresions",
+       "unknown field, did you mean matchExpressions?"},
       {"{matchLabels: [a]}", "matchLabels", "must be a map, not list"},
       {"{matchLabels: {a: 1}}", "matchLabels[a]", "must be a string, not number; put it in quotes"},
       {"{matchExpressions: {a: b}}", "matchExpressions", "must be a list, not map"},
       {"{matchExpressions: [a]}", "matchExpressions[0]", "must be a map, not string"},
-      {"{matchExpressions: [{key: a, operator: Exists}, {operator: Exists}]}", "matchExpressions[1].key", "is missing"},
+      {"{matchExpressions: [{key: a, operator: Exists}, {operator: Exists}]}", "matchExpressions[1].key",
+       "is missing"},
       {"{matchExpressions: [{key: a}]}", "matchExpressions[0].operator", "is missing"},
       {"{matchExpressions: [{key: a, operator: in, values: [b]}]}", "matchExpressions[0].operator",
        "\"in\": want one of In, NotIn, Exists, DoesNotExist"},
       {"{matchExpressions: [{key: a, operator: Gt, values: ['1']}]}", "matchExpressions[0].operator",
        "\"Gt\": want one of In, NotIn, Exists, DoesNotExist"},
-      {"{matchExpressions: [{key: a, operator: 1}]}", "matchExpressions[0].operator", "number: want one of In, NotIn, Exists, DoesNotExist"},
-      {"{matchExpressions: [{key: a, operator: In}]}", "matchExpressions[0].values", "must not be empty for In"},
-      {"{matchExpressions: [{key: a, operator: NotIn, values: []}]}", "matchExpressions[0].values", "must not be empty for NotIn"},
-      {"{matchExpressions: [{key: a, operator: Exists, values: [b]}]}", "matchExpressions[0].values", "must be empty for Exists"},
+      {"{matchExpressions: [{key: a, operator: 1}]}", "matchExpressions[0].operator",
+       "number: want one of In, NotIn, Exists, DoesNotExist"},
+      {"{matchExpressions: [{key: a, operator: In}]}", "matchExpressions[0].values",
+       "must not be empty for In"},
+      {"{matchExpressions: [{key: a, operator: NotIn, values: []}]}", "matchExpressions[0].values",
+       "must not be empty for NotIn"},
+      {"{matchExpressions: [{key: a, operator: Exists, values: [b]}]}", "matchExpressions[0].values",
+       "must be empty for Exists"},
       {"{matchExpressions: [{key: a, operator: In, values: [b, 1]}]}", "matchExpressions[0].values[1]",
        "must be a string, not number; put it in quotes"},
-      {"{matchExpressions: [{key: a, operator: In, values: b}]}", "matchExpressions[0].values", "must be a list, not string"},
+      {"{matchExpressions: [{key: a, operator: In, values: b}]}", "matchExpressions[0].values",
+       "must be a list, not string"},
       {"{matchExpressions: [{key: a, operator: In, values: [b], value: c}]}", "matchExpressions[0].value",
        "unknown field, did you mean values?"},
       {"{nodeSelectorTerms: [], zone: a}", "zone", "unknown field"},
       {"{nodeSelectorTerms: {a: b}}", "nodeSelectorTerms", "must be a list, not map"},
       {"{nodeSelectorTerms: [a]}", "nodeSelectorTerms[0]", "must be a map, not string"},
       {"{nodeSelectorTerms: [{matchLabels: {a: b}}]}", "nodeSelectorTerms[0].matchLabels", "unknown field"},
-      {"{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Gt, values: [b]}]}]}", "nodeSelectorTerms[0].matchExpressions[0].values",
-       "must be one whole number for Gt"},
+      {"{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Gt, values: [b]}]}]}",
+       "nodeSelectorTerms[0].matchExpressions[0].values", "must be one whole number for Gt"},
       {"{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Lt, values: ['1', '2']}]}]}",
        "nodeSelectorTerms[0].matchExpressions[0].values", "must be one whole number for Lt"},
-      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.namespace, operator: In, values: [a]}]}]}", "nodeSelectorTerms[0].matchFields[0].key",
+      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.namespace, operator: In, values: [a]}]}]}",
+       "nodeSelectorTerms[0].matchFields[0].key",
        "\"metadata.namespace\": only metadata.name can be matched"},
-      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: Exists}]}]}", "nodeSelectorTerms[0].matchFields[0].operator",
-       "\"Exists\": want one of In, NotIn"},
+      {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: Exists}]}]}",
+       "nodeSelectorTerms[0].matchFields[0].operator", "\"Exists\": want one of In, NotIn"},
       {"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [a, b]}]}]}",
        "nodeSelectorTerms[0].matchFields[0].values", "must be exactly one value for a field"},
   };
@@ -119,7 +136,8 @@ TEST(NodeSelector, EveryProblemNamesFieldAndReason) {
     bool found = false;
     std::string all;
     for (const auto& problem : problems) {
-      found = found || (problem.field == row.field && problem.what.starts_with(row.what) && problem.line == 2);
+      found =
+          found || (problem.field == row.field && problem.what.starts_with(row.what) && problem.line == 2);
       all += "\n  " + problem.field + ": " + problem.what + " line " + std::to_string(problem.line);
     }
     EXPECT_TRUE(found) << row.yaml << all;
@@ -137,14 +155,17 @@ TEST(NodeSelector, TellsEveryProblemAtOnce) {
 
 TEST(NodeSelector, SaysWhatWasFoundAndWanted) {
   std::vector<FieldProblem> problems;
-  const auto match = [&](std::string_view yaml) { return match_node(decode_node_selector(parse(yaml), problems), kNode); };
+  const auto match = [&](std::string_view yaml) {
+    return match_node(decode_node_selector(parse(yaml), problems), kNode);
+  };
   EXPECT_EQ(match("{zone: b}"), (NodeMatch{false, "labels[zone]", "a", "In [b]"}));
   EXPECT_EQ(match("{absent: b}"), (NodeMatch{false, "labels[absent]", "", "In [b]"}));
   EXPECT_EQ(match("{nodeSelectorTerms: [{matchExpressions: [{key: cores, operator: Gt, values: ['32']}]}]}"),
             (NodeMatch{false, "labels[cores]", "16", "Gt 32"}));
   EXPECT_EQ(match("{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [w2]}]}]}"),
             (NodeMatch{false, "metadata.name", "worker-1", "In [w2]"}));
-  EXPECT_EQ(match("{matchExpressions: [{key: zone, operator: DoesNotExist}]}"), (NodeMatch{false, "labels[zone]", "a", "DoesNotExist"}));
+  EXPECT_EQ(match("{matchExpressions: [{key: zone, operator: DoesNotExist}]}"),
+            (NodeMatch{false, "labels[zone]", "a", "DoesNotExist"}));
   EXPECT_EQ(match("{nodeSelectorTerms: []}").field, "nodeSelectorTerms");
 }
 
@@ -161,7 +182,8 @@ TEST(LabelSelector, MatchesAsKubernetesDoes) {
   };
   for (const auto& row : rows) {
     std::vector<FieldProblem> problems;
-    EXPECT_EQ(matches(decode_label_selector(parse(row.yaml), problems), kNode.labels), row.matched) << row.yaml;
+    EXPECT_EQ(matches(decode_label_selector(parse(row.yaml), problems), kNode.labels), row.matched)
+        << row.yaml;
     EXPECT_TRUE(problems.empty()) << row.yaml;
   }
   std::vector<FieldProblem> problems;
@@ -171,9 +193,11 @@ TEST(LabelSelector, MatchesAsKubernetesDoes) {
 }
 
 TEST(LabelKeys, FollowTheApi) {
-  for (const std::string_view good : {"a", "A.b_c-1", "x.y/a", "example.com/A", "0"}) EXPECT_TRUE(is_label_key(good)) << good;
-  for (const std::string& bad : {std::string(), std::string("-a"), std::string("a-"), std::string("/a"), std::string("a/"), std::string("A.b/c"),
-                                 std::string("a/b/c"), std::string("a b"), std::string(64, 'a')}) {
+  for (const std::string_view good : {"a", "A.b_c-1", "x.y/a", "example.com/A", "0"})
+    EXPECT_TRUE(is_label_key(good)) << good;
+  for (const std::string& bad :
+       {std::string(), std::string("-a"), std::string("a-"), std::string("/a"), std::string("a/"),
+        std::string("A.b/c"), std::string("a/b/c"), std::string("a b"), std::string(64, 'a')}) {
     EXPECT_FALSE(is_label_key(bad)) << bad;
   }
   EXPECT_TRUE(is_label_value(""));

@@ -106,7 +106,8 @@ struct JournalTest : testing::Test {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     const ssize_t size = recvmsg(journal, &message, 0);
-    bytes.resize(size < 0 ? 0 : static_cast<size_t>(size));
+    if (size < 0) return "";  // nothing came, and msg_controllen says nothing
+    bytes.resize(static_cast<size_t>(size));
     const cmsghdr* header = CMSG_FIRSTHDR(&message);
     if (header == nullptr) return bytes;
     int file = -1;

@@ -1,0 +1,26 @@
+#pragma once
+// A source of host events that says what the test says.
+#include <string>
+#include <utility>
+
+#include "hotplug/event_source.h"
+
+namespace sliced::fake {
+
+class FakeEvents final : public hotplug::EventSource {
+ public:
+  struct Wire {
+    OnEvent on_event;
+  };
+  explicit FakeEvents(Wire& wire) : wire_(wire) {}
+  Result<Unit> start(OnEvent on_event) override {
+    wire_.on_event = std::move(on_event);
+    return Unit{};
+  }
+  std::string name() const override { return "fake"; }
+
+ private:
+  Wire& wire_;
+};
+
+}  // namespace sliced::fake

@@ -1,0 +1,266 @@
+#include "daemon.h"
+
+#include <gtest/gtest.h>
+
+#include "t/fixture/daemon_world.h"
+
+namespace sliced {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct DaemonTest : testing::Test, fixture::DaemonWorld {
+  static constexpr const char* kAll = "{configs: [{}]}";
+};
+
+TEST_F(DaemonTest, NoPolicyIsAnEmptyPool) {
+  make_pf(4);
+  start();
+  run(2s);
+  ASSERT_EQ(slices().size(), 1u);
+  EXPECT_TRUE(offered().empty());
+  EXPECT_EQ(slices()[0].meta.owner_references.at(0).uid, "uid-1");
+}
+
+TEST_F(DaemonTest, PoliciesComeAndGo) {
+  make_pf(4);
+  start();
+  run(2s);
+  put_policy("p", kAll);
+  run(100ms);
+  EXPECT_EQ(offered().size(), 4u);
+  const size_t before = writes();
+  put_policy("p", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
+  run(100ms);
+  EXPECT_EQ(offered().size(), 2u) << "narrowing withdraws at once";
+  EXPECT_EQ(writes(), before + 1);
+  remove_policy("p");
+  run(100ms);
+  EXPECT_TRUE(offered().empty());
+  EXPECT_EQ(slices().size(), 1u) << "the empty pool stays announced";
+}
+
+TEST_F(DaemonTest, NodeLabelsDecide) {
+  make_pf(4);
+  put_policy("p", "{nodeSelector: {zone: a}, configs: [{}]}");
+  start();
+  run(2s);
+  EXPECT_EQ(offered().size(), 4u);
+  put_node("uid-1", {{"zone", "b"}});
+  run(100ms);
+  EXPECT_TRUE(offered().empty());
+  put_node("uid-1", {{"zone", "a"}});
+  run(100ms);
+  EXPECT_EQ(offered().size(), 4u);
+}
+
+// The peer publishes an empty slice first at every start; a watcher would see every device vanish and come back.
+TEST_F(DaemonTest, ARestartWithNothingChangedWritesNothing) {
+  make_pf(64);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  EXPECT_EQ(offered().size(), 64u);
+  const size_t before = writes();
+  for (int i = 0; i < 3; ++i) {
+    start();
+    run(1min);
+  }
+  EXPECT_EQ(writes(), before);
+}
+
+// Each source is late in turn. Deciding without one of them would withdraw what is offered.
+TEST_F(DaemonTest, NothingIsWrittenBeforeEveryFirstWord) {
+  make_pf(4);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  const size_t before = writes();
+  for (const char* plural : {"nodes", "resourceslices", "sriovresourcepolicies", "deviceattributes"}) {
+    SCOPED_TRACE(plural);
+    cluster.deny(plural);
+    start();
+    run(2min);
+    EXPECT_EQ(daemon->decision(), nullptr);
+    ASSERT_EQ(daemon->waiting_for().size(), 1u);
+    EXPECT_NE(daemon->waiting_for()[0].find("denied"), std::string::npos) << daemon->waiting_for()[0];
+    EXPECT_EQ(writes(), before);
+    EXPECT_EQ(offered().size(), 4u);
+    cluster.allow(plural);
+    run(2min);
+    EXPECT_NE(daemon->decision(), nullptr);
+    EXPECT_EQ(writes(), before);
+  }
+}
+
+TEST_F(DaemonTest, ACrdThatIsNotInstalledMeansNoPolicies) {
+  make_pf(4);
+  cluster.uninstall(kube::kSriovResourcePolicies);
+  cluster.uninstall(kube::kDeviceAttributes);
+  start();
+  run(10s);
+  EXPECT_EQ(slices().size(), 1u);
+  cluster.install(kube::kSriovResourcePolicies);
+  cluster.install(kube::kDeviceAttributes);
+  put_policy("p", kAll);
+  run(1min);
+  EXPECT_EQ(offered().size(), 4u);
+  cluster.uninstall(kube::kSriovResourcePolicies);
+  run(1min);
+  EXPECT_TRUE(offered().empty()) << "discovery confirms that there are no policies";
+}
+
+TEST_F(DaemonTest, WhatFailsLaterKeepsWhatIsOffered) {
+  make_pf(4);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  const size_t before = writes();
+  cluster.deny("sriovresourcepolicies");
+  cluster.expire_watches();
+  run(5min);
+  EXPECT_EQ(offered().size(), 4u);
+  EXPECT_EQ(writes(), before);
+}
+
+// 64 VFs made one by one, 10 ms apart: a few writes, not 64.
+TEST_F(DaemonTest, AdditionsSettleAndRemovalsDoNot) {
+  make_pf(0);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  const size_t before = writes();
+  for (int count = 1; count <= 64; ++count) {
+    tree.pci(kPf).vfs(count, [](fixture::SysfsTree::Pci vf, int) { vf.id("8086", "1889").driver("iavf"); });
+    pci_event("add", tree.pci(kPf).vf(count - 1).address());
+    run(10ms);
+  }
+  run(2s);
+  EXPECT_EQ(offered().size(), 64u);
+  EXPECT_LE(writes() - before, 2u);
+
+  const size_t then = writes();
+  const std::string gone = tree.pci(kPf).vf(63).address();
+  tree.pci(kPf).vf(63).remove();
+  pci_event("remove", gone);
+  run(60ms);
+  EXPECT_EQ(offered().size(), 63u);
+  EXPECT_EQ(writes(), then + 1);
+}
+
+TEST_F(DaemonTest, AnIdleHourIsSilent) {
+  make_pf(4);
+  put_policy("p", kAll);
+  start();
+  run(10s);
+  const size_t lines = log.lines.size(), before = writes(), requests = cluster.log.size();
+  run(1h);
+  EXPECT_EQ(writes(), before);
+  EXPECT_EQ(log.lines.size(), lines) << log.all();
+  EXPECT_LE(cluster.log.size() - requests, 60u) << "watches end after five to ten minutes and are opened again";
+}
+
+TEST_F(DaemonTest, ABrokenPolicyIsSaidOnceAndHarmsNoOther) {
+  make_pf(4);
+  put_policy("good", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0']}]}]}");
+  put_policy("typo", "{priority: 9, configs: [{resourceFilters: [{vendor: ['8086']}]}]}");
+  start();
+  run(1h);
+  EXPECT_EQ(offered().size(), 1u);
+  EXPECT_EQ(log.count("did you mean vendors"), 1u);
+}
+
+TEST_F(DaemonTest, ANodeCreatedAnewGetsItsSlicesAnew) {
+  make_pf(4);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  cluster.remove(kube::kNodes, "node-a");
+  run(1s);
+  cluster.remove_where(kube::kResourceSlices, "spec.nodeName=node-a");  // the garbage collector
+  run(10s);
+  EXPECT_TRUE(slices().empty()) << "nobody owns them now";
+  put_node("uid-2", {});
+  run(2s);
+  EXPECT_EQ(offered().size(), 4u);
+  EXPECT_EQ(slices()[0].meta.owner_references.at(0).uid, "uid-2");
+}
+
+TEST_F(DaemonTest, TheKubeletsWipeIsRestoredAtOnce) {
+  make_pf(200);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  cluster.remove_where(kube::kResourceSlices, "spec.nodeName=node-a");
+  run(2s);
+  EXPECT_EQ(offered().size(), 200u);
+}
+
+TEST_F(DaemonTest, ADeviceThatTheServerRefusesIsHeldBackAloneAndExplained) {
+  make_pf(4);
+  const std::string refused = hotplug::PciAddress::decode(tree.pci(kPf).vf(1).address())->dashed();
+  cluster.on_admit = [&](const fake::Request& request, kube::Json& object) -> std::optional<kube::Failure> {
+    if (request.plural != "resourceslices") return std::nullopt;
+    const auto slice = kube::decode_resource_slice(object);
+    for (size_t i = 0; i < slice->devices.size(); ++i)
+      if (slice->devices[i].name == refused)
+        return kube::Failure{.code = Errc::kInvalid, .http_status = 422, .what = "not this one",
+                             .fields = {"spec.devices[" + std::to_string(i) + "].attributes"}};
+    return std::nullopt;
+  };
+  put_policy("p", kAll);
+  start();
+  run(10s);
+  EXPECT_EQ(offered().size(), 3u);
+  EXPECT_FALSE(offered().contains(refused));
+  const auto why = policy::explain(*daemon->decision(), tree.pci(kPf).vf(1).address());
+  EXPECT_EQ(why.outcome, "refused");
+  EXPECT_NE(why.summary.find("not this one"), std::string::npos) << why.summary;
+}
+
+// A pod takes the PF's interface into its namespace and the daemon restarts: the name its policy selects by is known
+// from our own slice of this boot; after a reboot it would be a guess.
+TEST_F(DaemonTest, FactsOfAnInterfaceThatIsAwaySurviveARestart) {
+  make_pf(4);
+  put_policy("p", "{configs: [{resourceFilters: [{pfNames: [ens1f0]}]}]}");
+  start();
+  run(2s);
+  EXPECT_EQ(offered().size(), 4u);
+  const size_t before = writes();
+  tree.remove_netdev("ens1f0");
+  start();
+  run(10s);
+  EXPECT_EQ(offered().size(), 4u);
+  EXPECT_EQ(writes(), before);
+  tree.boot_id("boot-2");
+  start();
+  run(10s);
+  EXPECT_TRUE(offered().empty());
+}
+
+TEST_F(DaemonTest, TheSyncTimerFindsWhatNoEventTold) {
+  make_pf(2);
+  put_policy("p", kAll);
+  start();
+  run(10s);
+  tree.pci(kPf).vfs(3, [](fixture::SysfsTree::Pci vf, int) { vf.id("8086", "1889").driver("iavf"); });
+  run(4min);
+  EXPECT_EQ(offered().size(), 2u);
+  run(2min);
+  EXPECT_EQ(offered().size(), 3u);
+  EXPECT_EQ(log.count("no event had told"), 1u);
+}
+
+TEST_F(DaemonTest, AnOverflowReadsEverythingAgain) {
+  make_pf(2);
+  put_policy("p", kAll);
+  start();
+  run(10s);
+  tree.pci(kPf).vfs(5, [](fixture::SysfsTree::Pci vf, int) { vf.id("8086", "1889").driver("iavf"); });
+  say(hotplug::Overflow{"test"});
+  run(2s);
+  EXPECT_EQ(offered().size(), 5u);
+}
+
+}  // namespace
+}  // namespace sliced
