@@ -15,6 +15,7 @@ using watchers::Standing;
 // What follows a decision within this time is decided together (design: leading edge, then coalesced).
 constexpr Millis kCoalesce{50};
 constexpr size_t kNamesInLog = 8;
+constexpr size_t kReasonsInLog = 4;
 
 template <class Source>
 bool has_spoken(const std::unique_ptr<Source>& source) {
@@ -45,6 +46,23 @@ std::string some_of(const std::vector<std::string>& names) {
   return join(shown, ",");
 }
 
+// "policy ns/name changed", "policy ns/name deleted", "policies listed: 410 Gone"
+std::string reason_of(const std::string& kind, const SourceEvent<watchers::PolicyWatcher::Item>& event) {
+  using Item = watchers::PolicyWatcher::Item;
+  if (const auto* changed = std::get_if<Changed<Item>>(&event))
+    return kind + " " + changed->now.id.namespace_ + "/" + changed->now.id.name + " changed";
+  if (const auto* removed = std::get_if<Removed<Item>>(&event))
+    return kind + " " + removed->id.namespace_ + "/" + removed->id.name + " deleted";
+  return kind + " listed: " + std::get<Relisted<Item>>(event).why;
+}
+
+bool uses_list_attributes(const policy::PolicySet& policies) {
+  for (const policy::DeviceAttributes& object : policies.attributes)
+    for (const auto& [key, value] : object.attributes)
+      if (kube::is_list(value)) return true;
+  return false;
+}
+
 std::string entry_of(const hotplug::HostDevice& device) { return device.pci ? device.pci->dashed() : device.id.text; }
 
 const std::string* text_attribute(const kube::Device& device, const std::string& key) {
@@ -62,10 +80,12 @@ Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
       options_(std::move(options)),
       on_decided_(std::move(on_decided)),
       settler_(options_.settle, options_.settle_max),
+      abilities_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name, options_.node_name,
+                 [this] { mark("the API server's abilities changed"); }),
       publisher_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
                  [this](std::vector<publishers::RefusedEntry> entries) {
                    for (auto& entry : entries) quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
-                   mark();
+                   mark("the API server refused a device");
                  }),
       host_(std::move(ports.host), [this](const hotplug::InventoryUpdate& update) { on_inventory(update); }) {
   publisher_.permit(false);
@@ -120,24 +140,24 @@ void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
                                       {"removed", update.removed.size()}});
   }
   arm_settle();
-  mark();
+  mark("host: " + update.why);
 }
 
 void Daemon::on_node(const SourceEvent<watchers::NodeWatcher::Item>& event) {
   std::optional<watchers::NodeFacts> now;
   const auto take = [&](const watchers::NodeWatcher::Item& item) {
-    if (item.value) now = *item.value;
+    now = item.value ? std::optional(*item.value) : node_;  // what cannot be understood says nothing: the last word stands
   };
   if (const auto* changed = std::get_if<Changed<watchers::NodeWatcher::Item>>(&event))
     take(changed->now);
   else if (const auto* all = std::get_if<Relisted<watchers::NodeWatcher::Item>>(&event))
     for (const auto& item : all->all) take(item);
-  if (now == node_) return mark();
+  if (now == node_) return mark("node listed");
   if (node_ && !now) log_.warning("the Node object is gone; nothing is written until it is back", {{"node", options_.node_name}});
   if (node_ && now && node_->uid != now->uid)
     log_.info("the Node object was created anew", {{"node", options_.node_name}, {"uid", now->uid}});
   node_ = std::move(now);
-  mark();
+  mark("node changed");
 }
 
 void Daemon::on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
@@ -151,11 +171,12 @@ void Daemon::on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event
   } else if (const auto* removed = std::get_if<Removed<watchers::PolicyWatcher::Item>>(&event)) {
     sriov_.erase({removed->id.namespace_, removed->id.name});
   } else {
+    check_served_schema();
     sriov_.clear();
     for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
   }
   policy_set_.reset();
-  mark();
+  mark(reason_of("policy", event));
 }
 
 void Daemon::on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
@@ -175,7 +196,7 @@ void Daemon::on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& eve
     for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
   }
   policy_set_.reset();
-  mark();
+  mark(reason_of("DeviceAttributes", event));
 }
 
 void Daemon::on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event) {
@@ -188,34 +209,60 @@ void Daemon::on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event) {
     Relisted<kube::ResourceSlice> whole{{}, std::get<Relisted<Item>>(event).why};
     for (const Item& item : std::get<Relisted<Item>>(event).all) whole.all.push_back(slice_of(item));
     publisher_.on_slices(whole);
-    mark();
+    abilities_.server_may_have_changed();
+    mark("own slices listed");
   }
 }
 
 void Daemon::on_standing() {
-  check_served_schema();
-  if (!decision_) mark();
+  if (!retry_ticket_) retry_ticket_ = scheduler_.after(Millis{0}, [this] { retry_the_waiting(); });
+  if (!decision_) mark("start");
 }
 
-// A foreign CRD of the same name drops what it does not know, before we see it; all we can do is say so.
+// Sources wait on their own after an outage; once one of them is served again the others need not wait longer.
+void Daemon::retry_the_waiting() {
+  retry_ticket_.reset();
+  const auto is = [](const auto& source, Standing::State state) { return source && source->standing().state == state; };
+  const auto any_live = is(node_watcher_, Standing::State::kLive) || is(slice_watcher_, Standing::State::kLive) ||
+                        is(sriov_watcher_, Standing::State::kLive) || is(attributes_watcher_, Standing::State::kLive);
+  if (!any_live) return;
+  const auto nudge = [&](const auto& source) {
+    if (is(source, Standing::State::kUnreachable)) source->retry_now();
+  };
+  nudge(node_watcher_);
+  nudge(slice_watcher_);
+  nudge(sriov_watcher_);
+  nudge(attributes_watcher_);
+  publisher_.retry_now();
+}
+
+// A foreign CRD of the same name drops what it does not know, before we see it; all we can do is say so. Asked at each
+// list, since a CRD may be replaced.
 void Daemon::check_served_schema() {
-  if (schema_asked_ || !sriov_watcher_ || sriov_watcher_->standing().state != Standing::State::kLive) return;
-  schema_asked_ = true;
   const kube::Resource& kind = kube::kSriovResourcePolicies;
   schema_call_ = cluster_.schema(
       kind.group, kind.version,
-      [this, kind](std::string_view text) {
-        const auto dropped = watchers::fields_dropped_by_schema(text, kind, policy::sriov_policy_fields());
-        if (!dropped)
-          log_.warning("the served schema of the policies cannot be read", {{"problem", dropped.error().what}});
-        else if (!dropped->empty())
-          log_.warning("the installed CRD drops fields of SriovResourcePolicy, so policies that use them say less than "
-                             "they should; install the CRD that comes with this version",
-                             {{"fields", join(*dropped, ",")}});
+      [this](std::string_view text) {
+        tell_dropped(kube::kSriovResourcePolicies, text, policy::sriov_policy_fields());
+        tell_dropped(kube::kDeviceAttributes, text, policy::device_attributes_fields());
       },
       [this](const kube::Failure& failure) {
-        log_.info("the served schema of the policies was not readable", {{"problem", failure.what}});
+        log_.info("the served schema of the policies is not readable", {{"problem", failure.what}});
       });
+}
+
+void Daemon::tell_dropped(const kube::Resource& kind, std::string_view schema, const std::vector<std::string>& fields) {
+  const auto dropped = watchers::fields_dropped_by_schema(schema, kind, fields);
+  std::string text;
+  if (!dropped)
+    text = dropped.error().code == Errc::kNotFound ? "" : dropped.error().what;  // not installed is another matter
+  else if (!dropped->empty())
+    text = "drops " + join(*dropped, ", ");
+  std::string& told = told_schema_[kind.kind];
+  if (!text.empty() && text != told)
+    log_.warning("the installed CRD is not the one of this version; policies that use what it drops say less than they "
+                 "should", {{"kind", kind.kind}, {"schema", text}});
+  told = std::move(text);
 }
 
 std::vector<std::string> Daemon::waiting_for() const {
@@ -252,7 +299,9 @@ std::vector<std::string> Daemon::policy_problems() const {
   return out;
 }
 
-void Daemon::mark() {
+void Daemon::mark(std::string why) {
+  if (reasons_.size() < kReasonsInLog && std::find(reasons_.begin(), reasons_.end(), why) == reasons_.end())
+    reasons_.push_back(std::move(why));
   if (decide_ticket_) return;
   const TimePoint now = scheduler_.now();
   const Millis delay = last_decided_ ? std::max(Millis{0}, *last_decided_ + kCoalesce - now) : Millis{0};
@@ -293,12 +342,13 @@ bool Daemon::recover_sticky() {
   for (auto& [address, netdev] : found) all.push_back(std::move(netdev));
   log_.info("facts of interfaces that are away were recovered from our own slices", {{"functions", all.size()}});
   host_.recover_sticky(std::move(all));
-  host_.rescan("recovered facts", [this](size_t) { mark(); });
+  host_.rescan("recovered facts", [this](size_t) { mark("recovered facts"); });
   return true;
 }
 
 void Daemon::decide() {
   decide_ticket_.reset();
+  const std::string why = join(std::exchange(reasons_, {}), "; ");
   if (!waiting_for().empty()) {
     // A Node that is gone takes its slices with it (owner reference); its successor gets new ones.
     if (decision_ && !node_view()) publisher_.clear_desired();
@@ -313,11 +363,13 @@ void Daemon::decide() {
     for (const auto& [id, object] : attributes_) attributes.push_back(object);
     policy_set_ = std::make_shared<const policy::PolicySet>(policy::make_policy_set(std::move(sriov), std::move(attributes)));
   }
+  if (uses_list_attributes(*policy_set_)) abilities_.want_list_attributes();
   auto inputs = std::make_shared<policy::Inputs>();
   inputs->inventory = host_.inventory();
   inputs->policies = policy_set_;
   inputs->node = *node_view();
   inputs->settings.sriov_driver = options_.sriov_driver_name;
+  inputs->settings.list_attributes = abilities_.list_attributes();
   inputs->quarantine = quarantine_;
   policy::Decision decision = policy::decide(std::move(inputs));
 
@@ -325,15 +377,18 @@ void Daemon::decide() {
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) settling.insert(entry_of(device));
   auto pools = publishers::hold_back_news(decision.pools, pools_, settling);
-  tell_news(decision, pools);
+  tell_news(decision, pools, why);
   decision_ = std::move(decision);
   tell_problems();
   pools_ = pools;
-  publisher_.set_desired(std::move(pools), {options_.node_name, node_ ? node_->uid : "", host_.inventory()->boot_id});
+  // A directory's Nodes have made-up uids, and an owner that does not exist would have the slices collected once somebody
+  // applies them to a cluster.
+  const bool owned = node_ && !std::holds_alternative<config::ClusterDirectory>(options_.cluster);
+  publisher_.set_desired(std::move(pools), {options_.node_name, owned ? node_->uid : "", host_.inventory()->boot_id});
   if (on_decided_) on_decided_(*decision_);
 }
 
-void Daemon::tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools) {
+void Daemon::tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools, const std::string& why) {
   std::map<std::string, const kube::Device*> before;
   for (const auto& pool : pools_)
     for (const auto& device : pool.devices) before[device.name] = &device;
@@ -353,7 +408,8 @@ void Daemon::tell_news(const policy::Decision& now, const std::vector<policy::De
   for (const auto& [name, device] : before) removed.push_back(name);
   if (decision_ && added.empty() && changed.empty() && removed.empty()) return;
   log_.info(decision_ ? "offer changed" : "decided",
-                  {{"offered", offered},
+                  {{"why", why},
+                   {"offered", offered},
                    {"devices", now.verdicts.size()},
                    {"policies", now.inputs->policies->sriov.size()},
                    {"added", some_of(added)},
@@ -375,7 +431,7 @@ void Daemon::arm_settle() {
   const auto due = settler_.next_deadline();
   if (!due) return settle_ticket_.reset();
   settle_ticket_ = scheduler_.after(std::max(Millis{0}, *due - scheduler_.now()), [this] {
-    if (settler_.expire(scheduler_.now())) mark();
+    if (settler_.expire(scheduler_.now())) mark("host has settled");
     arm_settle();
   });
 }

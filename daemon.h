@@ -16,6 +16,7 @@
 #include "hotplug/host_source.h"
 #include "kube/cluster.h"
 #include "policy/decide.h"
+#include "publishers/abilities.h"
 #include "publishers/publisher.h"
 #include "publishers/settle.h"
 #include "reactor/backoff.h"
@@ -56,6 +57,8 @@ class Daemon {
   const hotplug::InventoryPtr& inventory() const { return host_.inventory(); }
   const publishers::Publisher& publisher() const { return publisher_; }
   bool converged() const { return decision_ && !decide_ticket_ && publisher_.converged(); }
+  /// No write is on its way.
+  bool idle() const { return publisher_.idle(); }
   /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; empty when decided.
   std::vector<std::string> waiting_for() const;
   /// Every problem of every policy as it stands: "policy ns/name: spec.configs[0]....: ...".
@@ -70,12 +73,14 @@ class Daemon {
   void on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& event);
   void on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event);
   void on_standing();
+  void retry_the_waiting();
   void check_served_schema();
+  void tell_dropped(const kube::Resource& kind, std::string_view schema, const std::vector<std::string>& fields);
   bool recover_sticky();
 
-  void mark();
+  void mark(std::string why);
   void decide();
-  void tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools);
+  void tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools, const std::string& why);
   void tell_problems();
   void arm_settle();
   void arm_sync();
@@ -99,12 +104,14 @@ class Daemon {
   publishers::Settler settler_;
   std::vector<std::string> told_;  // problems and notes, each said once while it lasts
   bool recovered_ = false;         // sticky facts were looked for in our own slices
-  bool schema_asked_ = false;
+  std::map<std::string, std::string> told_schema_;  // by kind: what the served schema was said to drop
 
   std::optional<TimePoint> last_decided_;
-  reactor::Ticket decide_ticket_, settle_ticket_, sync_ticket_;
+  std::vector<std::string> reasons_;  // of the decision that is due; a few, for the log
+  reactor::Ticket retry_ticket_, decide_ticket_, settle_ticket_, sync_ticket_;
   kube::CallPtr schema_call_;
 
+  publishers::Abilities abilities_;
   publishers::Publisher publisher_;
   hotplug::HostSource host_;
   std::unique_ptr<watchers::NodeWatcher> node_watcher_;

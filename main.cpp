@@ -1,6 +1,7 @@
 // sliced: keeps what the API server offers of this node's network devices equal to what the policies allow.
 // This file chooses the command; daemon.h is the picture of what `run` does.
-#include <cstdio>
+#include <malloc.h>
+
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 using namespace sliced;
 
 int main(int argc, char** argv) {
+  mallopt(M_ARENA_MAX, 2);  // workers allocate little; an arena each would only hold memory
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const config::Loaded loaded = config::load(arguments, config::process_surroundings());
   for (const std::string& problem : loaded.problems) cli::complain(problem);

@@ -6,21 +6,34 @@
 namespace sliced::cli {
 namespace {
 
-int explain_one(const policy::Decision& decision, const std::string& name, config::OutputFormat format) {
+// What the policies allow may still be missing at the API server: no daemon runs, or the server refused the entry.
+policy::Explanation explain_as_published(const Daemon& daemon, const std::string& id) {
+  policy::Explanation explanation = policy::explain(*daemon.decision(), id);
+  if (explanation.entry.empty()) return explanation;
+  for (const auto& [name, slice] : daemon.publisher().observed())
+    for (const kube::Device& device : slice.devices)
+      if (device.name == explanation.entry) return explanation;
+  explanation.summary += "; no slice holds it yet: see whether the daemon runs and what it logs about this entry";
+  return explanation;
+}
+
+int explain_one(const Daemon& daemon, const std::string& name, config::OutputFormat format) {
+  const policy::Decision& decision = *daemon.decision();
   const std::string id = find_device(*decision.inputs->inventory, name);
   if (id.empty()) {
     complain("this host has no device " + quoted(name) + "; `sliced discover` lists them by address and interface name");
     return kExitError;
   }
-  const policy::Explanation explanation = policy::explain(decision, id);
+  const policy::Explanation explanation = explain_as_published(daemon, id);
   const bool table = format == config::OutputFormat::kTable;
   return print(table ? explanation_text(explanation) : formatted(json_of(explanation), format)) ? kExitSame : kExitError;
 }
 
-int explain_all(const policy::Decision& decision, config::OutputFormat format) {
+int explain_all(const Daemon& daemon, config::OutputFormat format) {
+  const policy::Decision& decision = *daemon.decision();
   if (format == config::OutputFormat::kTable) return print(verdicts_table(decision)) ? kExitSame : kExitError;
   std::vector<kube::Json> items;
-  for (const auto& [id, verdict] : decision.verdicts) items.push_back(json_of(policy::explain(decision, id)));
+  for (const auto& [id, verdict] : decision.verdicts) items.push_back(json_of(explain_as_published(daemon, id)));
   return print(formatted(list_of(std::move(items)), format)) ? kExitSame : kExitError;
 }
 
@@ -31,8 +44,8 @@ int explain(const config::Options& options) {
   if (!process) return complain(process.error().what), kExitError;
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);
-  const int status = options.arguments.empty() ? explain_all(*daemon->decision(), options.output)
-                                               : explain_one(*daemon->decision(), options.arguments[0], options.output);
+  const int status = options.arguments.empty() ? explain_all(*daemon, options.output)
+                                               : explain_one(*daemon, options.arguments[0], options.output);
   daemon.reset();
   return (*process)->leave(status);
 }

@@ -16,7 +16,9 @@
 namespace sliced::cli {
 
 Process::Process(const config::Options& options) : options_(options) {
-  log = make_log(options.log_format, options.log_level, process_log_target());
+  // What a one-shot command did is its output; on the way only trouble is worth a line.
+  const bool quiet = options.command != config::Command::kRun && options.log_level == Level::kInfo;
+  log = make_log(options.log_format, quiet ? Level::kWarning : options.log_level, process_log_target());
   executor = std::make_unique<reactor::ThreadExecutor>(loop);
 }
 

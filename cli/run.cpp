@@ -10,6 +10,9 @@
 namespace sliced::cli {
 namespace {
 
+// A write that is on its way is waited for: cut off, nobody would know whether it happened.
+constexpr Millis kDrainMax{1'500};
+
 // The device table, printed when it differs from the last one.
 class Display {
  public:
@@ -73,6 +76,8 @@ int run(const config::Options& options, const std::vector<std::string>& argument
     on(SIGHUP, reload);
     daemon.start();
     process.run();
+    daemon.permit_writes(false);
+    if (!process.run_until([&] { return daemon.idle(); }, kDrainMax)) process.log->warning("a write was not answered in time");
     process.log->info("stopping; slices stay as they are", {{"node", options.node_name}});
   }
   return process.leave(kExitSame);

@@ -15,7 +15,7 @@
 namespace sliced::cli {
 namespace {
 
-constexpr size_t kFileMax = 8u << 20;
+constexpr size_t kFileMax = kube::JsonLimits{}.size_max;
 
 Result<std::string> read_whole(const std::string& path) {
   const int fd = path == "-" ? dup(0) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -26,7 +26,7 @@ Result<std::string> read_whole(const std::string& path) {
   const int failed = got < 0 ? errno : 0;
   close(fd);
   if (failed != 0) return Error{Errc::kIo, std::strerror(failed)};
-  if (out.size() > kFileMax) return Error{Errc::kTooLarge, "is larger than 8 MiB"};
+  if (out.size() > kFileMax) return Error{Errc::kTooLarge, "is larger than " + std::to_string(kFileMax >> 20) + " MiB; split it"};
   return out;
 }
 

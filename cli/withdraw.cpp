@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/process.h"
 #include "kube/kinds.h"
+#include "publishers/diff_pool.h"
 #include "reactor/net/interlock.h"
 #include "watchers/slice_watcher.h"
 
@@ -18,6 +19,8 @@ class Withdrawal {
  public:
   Withdrawal(Process& process, const config::Options& options)
       : process_(process),
+        driver_(options.sriov_driver_name),
+        node_(options.node_name),
         watcher_(watchers::make_slice_watcher(
             {*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()}, options.sriov_driver_name,
             options.node_name, [this](auto event) { on_event(event); },
@@ -31,15 +34,22 @@ class Withdrawal {
  private:
   using Item = watchers::SliceWatcher::Item;
 
+  void put(const Item& item) {
+    if (item.value && !publishers::is_ours(*item.value, driver_, node_))
+      complain("left alone, somebody else made it: " + item.id.name);
+    else
+      slices_[item.id.name] = item.uid;
+  }
+
   void on_event(const SourceEvent<Item>& event) {
     if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
-      slices_[changed->now.id.name] = changed->now.uid;
+      put(changed->now);
     } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
       slices_.erase(removed->id.name);
     } else {
       listed_ = true;
       slices_.clear();
-      for (const Item& item : std::get<Relisted<Item>>(event).all) slices_[item.id.name] = item.uid;
+      for (const Item& item : std::get<Relisted<Item>>(event).all) put(item);
     }
     delete_next();
   }
@@ -75,6 +85,7 @@ class Withdrawal {
   }
 
   Process& process_;
+  const std::string driver_, node_;
   std::map<std::string, std::string> slices_;  // name -> uid
   bool listed_ = false;
   size_t deleted_ = 0;

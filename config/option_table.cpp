@@ -174,7 +174,7 @@ std::vector<OptionInfo> make_options() {
       {"node-labels", 0, "SLICED_NODE_LABELS", "nodeLabels", "KEY=VALUE,...", kDeciding, false, {},
        "Labels of the node, for a directory cluster that holds no Node object. An API server's Node always wins.",
        [](V text, O& o) { return parse_node_labels(text, o.node_labels); }, print_node_labels},
-      {"namespace", 'n', "NAMESPACE", "namespace", "NAME", kOnCluster | bit(Command::kValidate), false, {},
+      {"namespace", 'n', "NAMESPACE", "namespace", "NAME", kOnCluster, false, {},
        "The namespace whose policies count.",
        [](V text, O& o) { return parse_namespace(text, o.namespace_); }, [](const O& o) { return o.namespace_; }},
       {"host", 0, "SLICED_HOST", "host", "ROOT", kOnHost, false, {},
@@ -185,7 +185,7 @@ std::vector<OptionInfo> make_options() {
        "A YAML file with the same settings; its keys stand beside each option in the manual page. It is read again on "
        "SIGHUP.",
        [](V text, O& o) { return parse_path(text, o.config_file); }, [](const O& o) { return o.config_file; }},
-      {"sriov-driver-name", 0, "SLICED_SRIOV_DRIVER_NAME", "sriovDriverName", "NAME", kOnCluster, false, {},
+      {"sriov-driver-name", 0, "SLICED_SRIOV_DRIVER_NAME", "sriovDriverName", "NAME", kOnCluster | bit(Command::kValidate), false, {},
        "The DRA driver name under which SriovResourcePolicy devices are published. Two drivers must never publish "
        "under one name on one node.",
        [](V text, O& o) { return parse_driver_name(text, o.sriov_driver_name); },

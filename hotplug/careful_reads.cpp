@@ -24,12 +24,13 @@ void CarefulReads::enqueue(Ask ask) {
 }
 
 bool CarefulReads::is_asked_now(const std::string& key) const {
-  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) { return entry.second.ask.key == key; });
+  return std::any_of(jobs_.begin(), jobs_.end(),
+                     [&](const auto& entry) { return entry.second.ask.key == key; });
 }
 
 size_t CarefulReads::hung() const {
-  return static_cast<size_t>(
-      std::count_if(hung_.begin(), hung_.end(), [](const auto& entry) { return !entry.second->returned.load(); }));
+  return static_cast<size_t>(std::count_if(hung_.begin(), hung_.end(),
+                                           [](const auto& entry) { return !entry.second->returned.load(); }));
 }
 
 void CarefulReads::fill() {
@@ -43,8 +44,10 @@ void CarefulReads::fill() {
       continue;
     }
     Ask ask = std::move(waiting_keys_.extract(key).mapped());
-    if (hung_in_round_ >= kHungPerRoundMax || hung_.contains(key)) ask.on_hung();
-    else begin(std::move(ask));
+    if (hung_in_round_ >= kHungPerRoundMax || hung_.contains(key))
+      ask.on_hung();
+    else
+      begin(std::move(ask));
   }
   is_filling_ = false;
   end_if_done();

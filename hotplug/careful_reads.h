@@ -1,6 +1,7 @@
 #pragma once
-// Many small reads of which any may hang: each is a job with a deadline, a few at a time. One that hangs costs itself;
-// when several do, the rest of the round is not begun, so that they do not use up the executor that others share.
+// Many small reads of which any may hang: each is a job with a deadline, a few at a time. One that hangs
+// costs itself; when several do, the rest of the round is not begun, so that they do not use up the executor
+// that others share.
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -17,7 +18,7 @@ class CarefulReads {
  public:
   using Apply = std::function<void()>;
   struct Ask {
-    std::string key;              // what is read; one read of a key at a time, and none while an earlier one still hangs
+    std::string key;  // what is read; one read of a key at a time, and none while an earlier one still hangs
     std::function<Apply()> read;  // on a worker; what it returns runs on the loop's thread
     Apply on_hung;                // instead of it
   };
@@ -25,8 +26,9 @@ class CarefulReads {
   CarefulReads(reactor::Executor& executor, Millis deadline) : executor_(executor), deadline_(deadline) {}
   CarefulReads(const CarefulReads&) = delete;
 
-  /// Adds to what is waiting; a newer ask replaces an older one of its key, and follows one that runs. on_all (the newest)
-  /// is called once nothing waits or runs, within this call when there is nothing to do; it may ask again.
+  /// Adds to what is waiting; a newer ask replaces an older one of its key, and follows one that runs. on_all
+  /// (the newest) is called once nothing waits or runs, within this call when there is nothing to do; it may
+  /// ask again.
   void ask(std::vector<Ask> asks, std::function<void()> on_all);
   bool is_running() const { return !waiting_.empty() || !jobs_.empty(); }
   /// Reads past their deadline that have not returned.

@@ -1,5 +1,6 @@
 #pragma once
-// What tells us that the host has changed. Events say where to look, never what is true: facts are read afterwards.
+// What tells us that the host has changed. Events say where to look, never what is true: facts are read
+// afterwards.
 #include <functional>
 #include <map>
 #include <string>

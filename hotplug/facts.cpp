@@ -32,7 +32,11 @@ std::optional<PciAddress> PciAddress::decode(std::string_view text) {
 }
 
 std::string PciAddress::text() const {
-  const int digits = domain > 0xfffffff ? 8 : domain > 0xffffff ? 7 : domain > 0xfffff ? 6 : domain > 0xffff ? 5 : 4;
+  const int digits = domain > 0xfffffff  ? 8
+                     : domain > 0xffffff ? 7
+                     : domain > 0xfffff  ? 6
+                     : domain > 0xffff   ? 5
+                                         : 4;
   return hex(domain, digits) + ':' + hex(bus, 2) + ':' + hex(device, 2) + '.' + hex(function, 1);
 }
 
@@ -45,13 +49,20 @@ std::string PciAddress::dashed() const {
 
 std::string_view name_of(DeviceType type) {
   switch (type) {
-    case DeviceType::kPf: return "pf";
-    case DeviceType::kVf: return "vf";
-    case DeviceType::kNic: return "nic";
-    case DeviceType::kBridge: return "bridge";
-    case DeviceType::kVlan: return "vlan";
-    case DeviceType::kBond: return "bond";
-    case DeviceType::kVirtual: return "virtual";
+    case DeviceType::kPf:
+      return "pf";
+    case DeviceType::kVf:
+      return "vf";
+    case DeviceType::kNic:
+      return "nic";
+    case DeviceType::kBridge:
+      return "bridge";
+    case DeviceType::kVlan:
+      return "vlan";
+    case DeviceType::kBond:
+      return "bond";
+    case DeviceType::kVirtual:
+      return "virtual";
   }
   return "virtual";
 }

@@ -1,5 +1,6 @@
 #pragma once
-// What the kernel says of the node's network devices, as plain values. Unknown is absent (nullopt or ""), never a guess.
+// What the kernel says of the node's network devices, as plain values. Unknown is absent (nullopt or ""),
+// never a guess.
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -30,15 +31,15 @@ struct Netdev {
   std::string name;         // what selectors see; kept from before while a pod's rename may still stand
   std::string kernel_name;  // what the kernel calls it now, or called it last when stale
   int ifindex = 0;
-  std::string mac;                      // aa:bb:.. lower case; "" unknown
+  std::string mac;  // aa:bb:.. lower case; "" unknown
   std::optional<int> mtu;
-  std::optional<int> link_type;         // ARPHRD_*, /sys/class/net/X/type: 1 ethernet, 32 infiniband
-  std::string oper_state;               // up, down, unknown ... (volatile)
-  std::optional<int64_t> speed_mbps;    // (volatile)
-  std::string master;                   // name of the bridge, bond or OVS datapath it is enslaved to
+  std::optional<int> link_type;       // ARPHRD_*, /sys/class/net/X/type: 1 ethernet, 32 infiniband
+  std::string oper_state;             // up, down, unknown ... (volatile)
+  std::optional<int64_t> speed_mbps;  // (volatile)
+  std::string master;                 // name of the bridge, bond or OVS datapath it is enslaved to
   std::string phys_switch_id, phys_port_name;
-  bool carries_default_route = false;   // itself; what stands above it is in HostDevice::host_use
-  bool stale = false;                   // the netdev left our namespace; these are its last facts
+  bool carries_default_route = false;  // itself; what stands above it is in HostDevice::host_use
+  bool stale = false;                  // the netdev left our namespace; these are its last facts
   bool operator==(const Netdev&) const = default;
 };
 
@@ -64,18 +65,18 @@ struct HostDevice {
   // VFs.
   std::optional<PciAddress> pf;
   std::optional<int> vf_index;
-  std::string pf_name;             // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
-  std::string pf_product;          // the PF's device id
-  std::optional<int> pf_numa_node; // the PF's numa_node as the kernel has it: -1 is kept
-  std::optional<int> pf_link_type; // the PF's netdev's ARPHRD_*
-  std::string admin_mac;           // what the PF enforces (rtnetlink IFLA_VF_MAC); "" unknown
-  std::string representor;         // netdev name of the VF's representor
+  std::string pf_name;              // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
+  std::string pf_product;           // the PF's device id
+  std::optional<int> pf_numa_node;  // the PF's numa_node as the kernel has it: -1 is kept
+  std::optional<int> pf_link_type;  // the PF's netdev's ARPHRD_*
+  std::string admin_mac;            // what the PF enforces (rtnetlink IFLA_VF_MAC); "" unknown
+  std::string representor;          // netdev name of the VF's representor
   // Links.
   std::string bridge_type;  // linux, ovs
   std::optional<bool> vlan_filtering;
   std::optional<int> vlan_id;
-  std::string parent_name;    // VLAN's lower device
-  std::string representor_of; // PCI address of the VF a representor stands for
+  std::string parent_name;     // VLAN's lower device
+  std::string representor_of;  // PCI address of the VF a representor stands for
 
   std::optional<Netdev> netdev;
   std::string rdma_device;  // "mlx5_0"
@@ -83,7 +84,8 @@ struct HostDevice {
   std::string host_use;
   /// Facts that could not be read, "speed: EIO": shown, and they cost only themselves.
   std::vector<std::string> unreadable;
-  /// Set when identity itself cannot be trusted (name not UTF-8, half-removed): held back, with this as the reason.
+  /// Set when identity itself cannot be trusted (name not UTF-8, half-removed): held back, with this as the
+  /// reason.
   std::string broken;
 
   bool operator==(const HostDevice&) const = default;
@@ -92,7 +94,7 @@ struct HostDevice {
 /// Immutable, shared by whoever needs it. version grows with every change.
 struct Inventory {
   uint64_t version = 0;
-  std::string boot_id;  // proc/sys/kernel/random/boot_id
+  std::string boot_id;                        // proc/sys/kernel/random/boot_id
   std::map<std::string, HostDevice> devices;  // by Id::text
 
   const HostDevice* find(std::string_view id) const;

@@ -15,7 +15,8 @@ constexpr size_t kTouchedMax = 65536;
 constexpr Millis kRetryDelayMax{60000};
 
 bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && name != "." && name != ".." && name.find('/') == std::string_view::npos;
+  return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
+         name.find('/') == std::string_view::npos;
 }
 
 std::string property(const Uevent& event, const char* key) {
@@ -23,7 +24,9 @@ std::string property(const Uevent& event, const char* key) {
   return at == event.properties.end() ? std::string() : at->second;
 }
 
-std::string text_of(const Uevent& event) { return "uevent " + escaped(event.action, 16) + " " + escaped(event.devpath); }
+std::string text_of(const Uevent& event) {
+  return "uevent " + escaped(event.action, 16) + " " + escaped(event.devpath);
+}
 
 const std::string* own_name(const std::map<PciAddress, std::string>& own, const PciAddress& function) {
   const auto at = own.find(function);
@@ -73,7 +76,7 @@ void HostSource::on(const Uevent& event) {
   if (event.subsystem == "pci") return on_pci(event);
   if (event.subsystem == "net") return on_net(event);
   if (event.subsystem != "infiniband") return;
-  marks_.lists = true;
+  marks_.touched.lists = true;
   mark(text_of(event));
 }
 
@@ -81,7 +84,8 @@ void HostSource::on_pci(const Uevent& event) {
   const auto address = PciAddress::decode(last_component(event.devpath));
   if (!address) return;
   const auto known = readings_.functions.find(*address);
-  if (known != readings_.functions.end() && known->second.physfn) marks_.touched.functions.insert(*known->second.physfn);
+  if (known != readings_.functions.end() && known->second.physfn)
+    marks_.touched.functions.insert(*known->second.physfn);
   if (event.action == "remove") return vanish(EraseFunction{*address}, text_of(event));
   marks_.touched.functions.insert(*address);
   mark(text_of(event));
@@ -95,7 +99,8 @@ void HostSource::on_net(const Uevent& event) {
   if (event.action == "remove") {
     marks_.news.left.insert(name);
     const auto ifindex = parse_int(property(event, "IFINDEX"));
-    return vanish(EraseNetdev{name, static_cast<int>(std::clamp<int64_t>(ifindex.value_or(0), 0, INT32_MAX))}, text_of(event));
+    return vanish(EraseNetdev{name, static_cast<int>(std::clamp<int64_t>(ifindex.value_or(0), 0, INT32_MAX))},
+                  text_of(event));
   }
   if (event.action == "move") {
     marks_.news.renamed_to.insert(name);
@@ -107,7 +112,8 @@ void HostSource::on_net(const Uevent& event) {
 
 void HostSource::on(const LinkChange& event) {
   if (!is_name(event.name)) return;
-  const std::string why = std::string("link ") + (event.is_deleted ? event.is_moved ? "moved away " : "deleted " : "changed ") +
+  const std::string why = std::string("link ") +
+                          (event.is_deleted ? event.is_moved ? "moved away " : "deleted " : "changed ") +
                           escaped(event.name, 64);
   marks_.touched.netdevs.insert(event.name);
   if (event.is_deleted) {
@@ -124,7 +130,7 @@ void HostSource::on(const LinkChange& event) {
 }
 
 void HostSource::on(const RouteChange&) {
-  marks_.lists = true;
+  marks_.touched.lists = true;
   mark("default route changed");
 }
 
@@ -155,7 +161,8 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
   }
   if (const auto* gone = std::get_if<EraseNetdev>(&edit)) {
     const auto at = readings.netdevs.find(gone->name);
-    if (at == readings.netdevs.end() || (gone->ifindex != 0 && at->second.ifindex != gone->ifindex)) return false;
+    if (at == readings.netdevs.end() || (gone->ifindex != 0 && at->second.ifindex != gone->ifindex))
+      return false;
     readings.netdevs.erase(at);
     return true;
   }
@@ -170,8 +177,10 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
 void HostSource::edit(Edit change) {
   apply(change, readings_);
   if (!reading_) return;
-  if (reading_->is_read) apply(change, *reading_->result);
-  else reading_->edits.push_back(std::move(change));
+  if (reading_->is_read)
+    apply(change, *reading_->result);
+  else
+    reading_->edits.push_back(std::move(change));
 }
 
 // The first of a burst leaves at once; the others follow together.
@@ -204,7 +213,7 @@ void HostSource::Marks::merge(Marks other) {
   news.left.merge(other.news.left);
   news.renamed_to.merge(other.news.renamed_to);
   news.ended.merge(other.news.ended);
-  lists |= other.lists;
+  touched.lists |= other.touched.lists;
   full |= other.full;
   relisted |= other.relisted;
   is_sync |= other.is_sync;
@@ -222,20 +231,24 @@ void HostSource::schedule() {
 
 void HostSource::begin_reading() {
   coalesce_.reset();
-  reading_.emplace();
+  reading_ = std::make_unique<Reading>();
   reading_->number = ++readings_begun_;
   reading_->marks = std::exchange(marks_, Marks{});
   ++(reading_->marks.full ? counters_.full_scans : counters_.partial_scans);
-  if (is_careful_) read_carefully();
-  else read_at_once();
+  if (is_careful_)
+    read_carefully();
+  else
+    read_at_once();
 }
 
 void HostSource::read_at_once() {
   const bool full = reading_->marks.full;
-  auto result = std::make_shared<HostReadings>(full ? HostReadings{} : readings_);
+  auto result = std::make_shared<HostReadings>(readings_);
   auto work = [host = ports_.host, full, touched = reading_->marks.touched, result] {
-    if (full) *result = read_host(*host);
-    else reread(*host, touched, *result);
+    if (full)
+      *result = read_host(*host, *result);
+    else
+      reread(*host, touched, *result);
   };
   const uint64_t number = reading_->number;
   auto job = ports_.executor.run(std::move(work), kScanDeadline, [this, number, result](bool finished) {
@@ -258,7 +271,8 @@ void HostSource::read_carefully() {
   const uint64_t number = reading_->number = ++readings_begun_;
   reading_->marks.full = true;
   auto listing = std::make_shared<HostListing>();
-  auto work = [host = ports_.host, listing] { *listing = list_host(*host); };
+  listing->lists.vlans = readings_.vlans;
+  auto work = [host = ports_.host, listing] { *listing = list_host(*host, listing->lists); };
   auto job = ports_.executor.run(std::move(work), kScanDeadline, [this, number, listing](bool finished) {
     if (!reading_ || reading_->number != number) return;
     const auto own_job = std::move(reading_->job);
@@ -286,6 +300,25 @@ void HostSource::read_entries(HostListing listing) {
   std::vector<CarefulReads::Ask> asks;
   for (const auto& [address, target] : listing.functions) asks.push_back(function_ask(address, target));
   for (const auto& [name, target] : listing.netdevs) asks.push_back(netdev_ask(name, target));
+  entries_.ask(std::move(asks), [this] { read_routes(); });
+}
+
+void HostSource::read_routes() {
+  auto scratch = std::make_shared<HostReadings>(*reading_->result);
+  scratch->default_routes = readings_.default_routes;
+  auto read = [this, host = ports_.host, scratch]() -> CarefulReads::Apply {
+    read_default_routes(*host, *scratch);
+    return [this, scratch] {
+      reading_->result->default_routes = scratch->default_routes;
+      reading_->result->problems = scratch->problems;
+    };
+  };
+  auto on_hung = [this] {
+    say_hung("default routes");
+    reading_->result->default_routes = readings_.default_routes;
+  };
+  std::vector<CarefulReads::Ask> asks;
+  asks.push_back({"default routes", std::move(read), std::move(on_hung)});
   entries_.ask(std::move(asks), [this] {
     if (entries_.hung() == 0) is_careful_ = false;
     on_read();
@@ -302,8 +335,10 @@ CarefulReads::Ask HostSource::function_ask(const PciAddress& address, const std:
     say_hung(address.text());
     const auto known = readings_.functions.find(address);
     FunctionReading& function = reading_->result->functions[address];
-    if (known != readings_.functions.end()) function = known->second;
-    else function = FunctionReading{.pci = address, .broken = "reading it gives no answer"};
+    if (known != readings_.functions.end())
+      function = known->second;
+    else
+      function = FunctionReading{.pci = address, .broken = "reading it gives no answer"};
   };
   return {address.text(), std::move(read), std::move(on_hung)};
 }
@@ -330,7 +365,8 @@ void HostSource::say_hung(const std::string& what) {
 
 void HostSource::on_read() {
   retry_delay_ = Millis{1000};
-  for (const std::string& problem : reading_->result->problems) ports_.log.warning("host", {{"problem", problem}});
+  for (const std::string& problem : reading_->result->problems)
+    ports_.log.warning("host", {{"problem", problem}});
   for (const Edit& late : std::exchange(reading_->edits, {})) apply(late, *reading_->result);
   keep_late_facts(*reading_->result);
   reading_->is_read = true;
@@ -347,10 +383,12 @@ void HostSource::on_read() {
 void HostSource::keep_late_facts(HostReadings& result) const {
   for (auto& [name, netdev] : result.netdevs) {
     const auto known = readings_.netdevs.find(name);
-    if (known != readings_.netdevs.end() && known->second.ifindex == netdev.ifindex) netdev.slow = known->second.slow;
+    if (known != readings_.netdevs.end() && known->second.ifindex == netdev.ifindex)
+      netdev.slow = known->second.slow;
   }
   result.admin_macs = readings_.admin_macs;
-  std::erase_if(result.admin_macs, [&](const auto& entry) { return !result.functions.contains(entry.first); });
+  std::erase_if(result.admin_macs,
+                [&](const auto& entry) { return !result.functions.contains(entry.first); });
 }
 
 template <class Change>
@@ -365,7 +403,8 @@ std::vector<CarefulReads::Ask> HostSource::slow_asks() {
   const Marks& marks = reading_->marks;
   std::vector<CarefulReads::Ask> asks;
   for (const auto& [name, netdev] : result.netdevs)
-    if (marks.full || !netdev.slow || marks.touched.netdevs.contains(name)) asks.push_back(slow_ask(name, netdev.ifindex));
+    if (marks.full || !netdev.slow || marks.touched.netdevs.contains(name))
+      asks.push_back(slow_ask(name, netdev.ifindex));
   if (!ports_.read_admin_macs) return asks;
   const auto own = own_netdevs(result);
   for (const auto& [address, function] : result.functions) {
@@ -412,8 +451,10 @@ CarefulReads::Ask HostSource::admin_macs_ask(const PciAddress& pf, int ifindex) 
         const auto before = readings.admin_macs;
         for (const auto& [vf, index] : function->second.vfs) {
           const auto mac = macs->find(index);
-          if (mac == macs->end()) readings.admin_macs.erase(vf);
-          else readings.admin_macs[vf] = mac->second;
+          if (mac == macs->end())
+            readings.admin_macs.erase(vf);
+          else
+            readings.admin_macs[vf] = mac->second;
         }
         return before != readings.admin_macs;
       });
@@ -476,8 +517,8 @@ void HostSource::report_missed(const Marks& marks, const InventoryDiff& diff) {
   explain(marks_.touched);
   size_t missed = 0;
   for (const auto* ids : {&diff.added, &diff.changed, &diff.removed})
-    missed += static_cast<size_t>(
-        std::count_if(ids->begin(), ids->end(), [&](const std::string& id) { return !explained.contains(id); }));
+    missed += static_cast<size_t>(std::count_if(
+        ids->begin(), ids->end(), [&](const std::string& id) { return !explained.contains(id); }));
   counters_.missed += missed;
   if (missed > 0) ports_.log.info("the rescan found what events had not told", {{"devices", missed}});
   for (const auto& on_rescanned : marks.on_rescanned) on_rescanned(missed);

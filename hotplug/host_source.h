@@ -1,16 +1,17 @@
 #pragma once
-// The host as one source: events say where to look, workers read it, the inventory book concludes, and whoever listens
-// gets whole inventories with what differs.
+// The host as one source: events say where to look, workers read it, the inventory book concludes, and
+// whoever listens gets whole inventories with what differs.
 //
 // Order:    event sources are opened before the first scan, so that nothing falls between the two.
-// Rhythm:   events within kCoalesce are one reading; one reading at a time. What vanished leaves the inventory at once,
+// Rhythm:   events within kCoalesce are one reading; one reading at a time. What vanished leaves the
+// inventory at once,
 //           without a reading, the first of a burst at its first event.
 // Silence:  no update when nothing differs, but for the first.
-// Hangs:    a reading that passes its deadline is repeated entry by entry, and an entry that hangs keeps its last facts or
+// Hangs:    a reading that passes its deadline is repeated entry by entry, and an entry that hangs keeps its
+// last facts or
 //           is `broken`; facts behind the kernel's locks are always read so.
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -59,7 +60,8 @@ class HostSource {
   HostSource(Ports ports, OnUpdate on_update);
   HostSource(const HostSource&) = delete;
 
-  /// Once. A source that cannot be opened is logged and done without: the sync timer still finds what changes.
+  /// Once. A source that cannot be opened is logged and done without: the sync timer still finds what
+  /// changes.
   void start();
   /// Reads everything and compares. A second call before the first is done joins it.
   void rescan(std::string why, OnRescanned on_rescanned = {});
@@ -91,12 +93,11 @@ class HostSource {
 
   struct Marks {
     Touched touched;
-    bool lists = false;  // routes, VLANs, RDMA devices: always read along
     bool full = false, relisted = false, is_sync = false;
     std::string why;
     NetdevNews news;
     std::vector<OnRescanned> on_rescanned;
-    bool is_empty() const { return touched.is_empty() && !lists && !full; }
+    bool is_empty() const { return touched.is_empty() && !full; }
     void merge(Marks other);
   };
   // A reading on its way: marks taken when it began, edits that came meanwhile.
@@ -126,6 +127,7 @@ class HostSource {
   void read_at_once();
   void read_carefully();
   void read_entries(HostListing listing);
+  void read_routes();
   void on_read();
   CarefulReads::Ask function_ask(const PciAddress& address, const std::string& target);
   CarefulReads::Ask netdev_ask(const std::string& name, const std::string& target);
@@ -147,7 +149,7 @@ class HostSource {
   InventoryBook book_;
   HostReadings readings_;
   Marks marks_;
-  std::optional<Reading> reading_;
+  std::unique_ptr<Reading> reading_;
   CarefulReads entries_;
   CarefulReads slow_;
   reactor::Ticket coalesce_, burst_, grace_, late_, retry_;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "hotplug/default_routes.h"
 #include "reactor/base/text.h"
 
 namespace sliced::hotplug {
@@ -41,12 +42,19 @@ Error errno_error(std::string_view path, int number) {
   switch (number) {
     case ENOENT:
     case ENODEV:
-    case ENXIO: code = Errc::kNotFound; break;
+    case ENXIO:
+      code = Errc::kNotFound;
+      break;
     case EACCES:
-    case EPERM: code = Errc::kDenied; break;
+    case EPERM:
+      code = Errc::kDenied;
+      break;
     case EINVAL:
-    case EOPNOTSUPP: code = Errc::kInvalid; break;
-    default: break;
+    case EOPNOTSUPP:
+      code = Errc::kInvalid;
+      break;
+    default:
+      break;
   }
   return Error{code, escaped(path) + ": " + (name != nullptr ? name : "errno " + std::to_string(number))};
 }
@@ -90,7 +98,8 @@ Result<std::vector<std::string>> list_names(const Fd& fd, std::string_view path)
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       if (names.size() == kDirEntriesMax)
-        return Error{Errc::kTooLarge, escaped(path) + ": more than " + std::to_string(kDirEntriesMax) + " entries"};
+        return Error{Errc::kTooLarge,
+                     escaped(path) + ": more than " + std::to_string(kDirEntriesMax) + " entries"};
       names.emplace_back(name);
     }
   }
@@ -102,7 +111,8 @@ Result<std::string> read_link_at(int dir, const char* name, std::string_view pat
   char target[kLinkSizeMax];
   const ssize_t got = ::readlinkat(dir, name, target, sizeof target);
   if (got < 0) return errno_error(path, errno);
-  if (got == static_cast<ssize_t>(sizeof target)) return Error{Errc::kTooLarge, escaped(path) + ": link too long"};
+  if (got == static_cast<ssize_t>(sizeof target))
+    return Error{Errc::kTooLarge, escaped(path) + ": link too long"};
   return std::string(target, static_cast<size_t>(got));
 }
 
@@ -180,6 +190,10 @@ class FileHostView final : public HostView {
     return std::unique_ptr<HostDir>(std::make_unique<OpenDir>(std::move(dir), path));
   }
 
+  Result<std::set<int>> default_route_links() const override {
+    return is_live_ ? ask_default_route_links() : HostView::default_route_links();
+  }
+
   bool is_live() const override { return is_live_; }
 
  private:
@@ -193,7 +207,8 @@ class FileHostView final : public HostView {
     open_how how{};
     how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    // EAGAIN: something was renamed while a ".." was walked, and the kernel could not tell whether it stayed inside.
+    // EAGAIN: something was renamed while a ".." was walked, and the kernel could not tell whether it stayed
+    // inside.
     for (int tries = 0;; ++tries) {
       const long fd = ::syscall(SYS_openat2, root_.get(), text.c_str(), &how, sizeof how);
       if (fd >= 0 || errno != EAGAIN || tries == 16) return Fd(static_cast<int>(fd));

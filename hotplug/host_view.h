@@ -1,13 +1,15 @@
 #pragma once
-// The host's files as a tiny view: read, list, readlink below one root. Paths are relative to that root and start with
-// "sys/" or "proc/". With --host ROOT everything is opened beneath ROOT (openat2 RESOLVE_IN_ROOT), so that a link in a
-// customer's snapshot cannot lead outside.
+// The host's files as a tiny view: read, list, readlink below one root. Paths are relative to that root and
+// start with "sys/" or "proc/". With --host ROOT everything is opened beneath ROOT (openat2 RESOLVE_IN_ROOT),
+// so that a link in a customer's snapshot cannot lead outside.
 //
 // Threads: const and safe to use from workers. Every call may block.
-// Errors:  kNotFound (ENOENT, ENODEV, ENXIO: the entry is not there, or its device went away), kInvalid (EINVAL,
-//          EOPNOTSUPP, ENOTSUP: the entry is there and the kernel has no value for it), kDenied, kTooLarge, kIo (the text
-//          has the path and the errno's name).
+// Errors:  kNotFound (ENOENT, ENODEV, ENXIO: the entry is not there, or its device went away), kInvalid
+// (EINVAL,
+//          EOPNOTSUPP, ENOTSUP: the entry is there and the kernel has no value for it), kDenied, kTooLarge,
+//          kIo (the text has the path and the errno's name).
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +18,9 @@
 
 namespace sliced::hotplug {
 
-/// A directory held open, so that reading its entries walks no path and cannot be led elsewhere by a rename. Names are
-/// single components, and a link is not followed. It stays open after the directory is gone: every read is then kNotFound.
-/// Threads: one at a time.
+/// A directory held open, so that reading its entries walks no path and cannot be led elsewhere by a rename.
+/// Names are single components, and a link is not followed. It stays open after the directory is gone: every
+/// read is then kNotFound. Threads: one at a time.
 class HostDir {
  public:
   virtual ~HostDir() = default;
@@ -30,14 +32,20 @@ class HostDir {
 class HostView {
  public:
   virtual ~HostView() = default;
-  /// The bytes of a small file, white space at the end cut off. size_max bounds it (sysfs attributes are at most a page).
+  /// The bytes of a small file, white space at the end cut off. size_max bounds it (sysfs attributes are at
+  /// most a page).
   virtual Result<std::string> read(std::string_view path, size_t size_max = 4096) const = 0;
   /// Names in a directory, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> list(std::string_view path) const = 0;
   /// A link's text as it stands.
   virtual Result<std::string> readlink(std::string_view path) const = 0;
-  /// Follows links. The default asks read(), list() and readlink() with whole paths; *this must outlive what it returns.
+  /// Follows links. The default asks read(), list() and readlink() with whole paths; *this must outlive what
+  /// it returns.
   virtual Result<std::unique_ptr<HostDir>> open_dir(std::string_view path) const;
+  /// Ifindexes of the links that carry a default route of the main table, every next hop counted:
+  /// proc/net/route shows only the first of several. Only the running system can be asked; a snapshot gives
+  /// none.
+  virtual Result<std::set<int>> default_route_links() const { return std::set<int>{}; }
   /// True when this is the running system ("/"), false for a snapshot below another root.
   virtual bool is_live() const = 0;
 };
@@ -45,8 +53,8 @@ class HostView {
 /// Entries of one directory that list() accepts; more is kTooLarge.
 inline constexpr size_t kDirEntriesMax = 65536;
 
-/// root "/" is the running system. Errors: kNotFound or kDenied for root itself; kIo where another root cannot be
-/// confined because the kernel has no openat2 (Linux < 5.6).
+/// root "/" is the running system. Errors: kNotFound or kDenied for root itself; kIo where another root
+/// cannot be confined because the kernel has no openat2 (Linux < 5.6).
 Result<std::unique_ptr<HostView>> open_host_view(const std::string& root);
 
 }  // namespace sliced::hotplug

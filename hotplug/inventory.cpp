@@ -102,8 +102,8 @@ void InventoryBook::remember_present(const FunctionReading& function, const Netd
   if (is_another_netdev || own.name == before.last.name || news.renamed_to.contains(own.name)) return;
   const bool has_left = news.left.contains(before.last.kernel_name) || news.left.contains(before.last.name);
   const bool was_away = before.is_away || has_left || (before.keeps_name && !before.is_unexplained);
-  // Another name without having been seen to leave: the event that explains it may still be on its way, unless events
-  // were lost or it has had its time.
+  // Another name without having been seen to leave: the event that explains it may still be on its way,
+  // unless events were lost or it has had its time.
   if (!was_away && (!news.is_complete || before.is_unexplained)) return;
   sticky.last.name = before.last.name;
   sticky.keeps_name = true;
@@ -114,7 +114,8 @@ void InventoryBook::remember_absent(const FunctionReading& function, const Netde
   auto at = sticky_.find(function.pci);
   if (at == sticky_.end()) {
     const auto recovered = recovered_.find(function.pci);
-    if (recovered == recovered_.end() || function.driver.empty() || recovered->second.netdev.name.empty()) return;
+    if (recovered == recovered_.end() || function.driver.empty() || recovered->second.netdev.name.empty())
+      return;
     StickyNetdev& sticky = sticky_[function.pci];
     sticky.last = recovered->second.netdev;
     drop_volatile(sticky.last);

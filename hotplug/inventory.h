@@ -1,5 +1,6 @@
 #pragma once
-// Readings -> the next inventory and what differs from the last one; and the memory of netdevs that are away. Pure.
+// Readings -> the next inventory and what differs from the last one; and the memory of netdevs that are away.
+// Pure.
 #include <map>
 #include <set>
 #include <string>
@@ -20,13 +21,13 @@ struct InventoryDiff {
 };
 InventoryDiff diff_inventory(const Inventory& before, const Inventory& now);
 
-/// What events said of interfaces since the readings before these: state alone cannot tell a rename here from a rename in
-/// a pod, nor a move from an end.
+/// What events said of interfaces since the readings before these: state alone cannot tell a rename here from
+/// a rename in a pod, nor a move from an end.
 struct NetdevNews {
   std::set<std::string> left;        // names that went away, by a move or for good
   std::set<std::string> renamed_to;  // names given in our namespace
   std::map<int, std::string> ended;  // ifindex -> name of those that were unregistered (not moved)
-  bool is_complete = true;           // false after a loss of events: then a new name is taken as a rename here
+  bool is_complete = true;  // false after a loss of events: then a new name is taken as a rename here
 };
 
 /// A netdev known from what we published before a restart, in the same boot.
@@ -36,21 +37,22 @@ struct RecoveredNetdev {
   std::string rdma_device;
 };
 
-/// The inventory with its memory. Not thread-safe; every call is a pure function of its arguments and the calls before.
+/// The inventory with its memory. Not thread-safe; every call is a pure function of its arguments and the
+/// calls before.
 class InventoryBook {
  public:
   const InventoryPtr& now() const { return now_; }
   /// The next inventory. Its version grows by one if anything differs; else now() stays the same pointer.
   InventoryDiff take(const HostReadings& readings, const NetdevNews& news);
-  /// Takes effect with the next take(), for functions that have no netdev there and have a driver. Those with a netdev
-  /// show what the kernel says.
+  /// Takes effect with the next take(), for functions that have no netdev there and have a driver. Those with
+  /// a netdev show what the kernel says.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
   const StickyNetdevs& sticky() const { return sticky_; }
 
  private:
   void remember(const HostReadings& readings, const NetdevNews& news);
-  void remember_present(const FunctionReading& function, const NetdevReading& own, const HostReadings& readings,
-                        const NetdevNews& news);
+  void remember_present(const FunctionReading& function, const NetdevReading& own,
+                        const HostReadings& readings, const NetdevNews& news);
   void remember_absent(const FunctionReading& function, const NetdevNews& news);
 
   InventoryPtr now_ = std::make_shared<const Inventory>();

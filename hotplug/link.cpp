@@ -34,7 +34,8 @@ bool is_own_path(std::string_view target, const PciAddress& function) {
 void place(const HostView& host, std::string_view target, const HostDir& dir, NetdevReading& netdev) {
   std::string path(target);
   if (path.find("devices/") == std::string::npos) {
-    // Not the kernel's own layout (a snapshot that kept only "device" links): the function is the link's last component.
+    // Not the kernel's own layout (a snapshot that kept only "device" links): the function is the link's last
+    // component.
     if (const auto device = host.readlink(std::string(kNetdevs) + netdev.name + "/device"))
       path = *device + "/net/" + netdev.name;
   }
@@ -62,11 +63,13 @@ void read_link_only_facts(const HostView& host, const HostDir& dir, NetdevReadin
   for (const std::string& name : *names) {
     if (name == "bridge") netdev.has_bridge = true;
     if (name == "bonding") netdev.has_bonding = true;
-    if (name.starts_with("lower_") && netdev.lowers.size() < kLowersMax) netdev.lowers.push_back(name.substr(6));
+    if (name.starts_with("lower_") && netdev.lowers.size() < kLowersMax)
+      netdev.lowers.push_back(name.substr(6));
   }
   if (!netdev.has_bridge) return;
   const auto filtering = host.read(std::string(kNetdevs) + netdev.name + "/bridge/vlan_filtering");
-  if (filtering) netdev.vlan_filtering = *filtering != "0";
+  if (filtering)
+    netdev.vlan_filtering = *filtering != "0";
   else if (filtering.error().code != Errc::kNotFound)
     netdev.unreadable.push_back(unreadable_note("vlan_filtering", filtering.error()));
 }
@@ -82,11 +85,13 @@ void each_line(std::string_view text, OnLine on_line) {
   }
 }
 
-std::string read_proc(const HostView& host, std::string_view path, HostReadings& readings) {
+// "" for a file that is not there; nullopt, with a problem, for one that cannot be read.
+std::optional<std::string> read_proc(const HostView& host, std::string_view path, HostReadings& readings) {
   auto text = host.read(path, kProcSizeMax);
   if (text) return std::move(*text);
-  if (text.error().code != Errc::kNotFound) readings.problems.push_back(text.error().what);
-  return "";
+  if (text.error().code == Errc::kNotFound) return "";
+  readings.problems.push_back(text.error().what);
+  return std::nullopt;
 }
 
 constexpr uint64_t kRouteUp = 0x1, kRouteReject = 0x200;  // RTF_UP, RTF_REJECT (linux/route.h)
@@ -102,7 +107,8 @@ bool is_zeros(std::string_view text) {
 
 }  // namespace
 
-std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name, std::string_view link_target) {
+std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name,
+                                         std::string_view link_target) {
   NetdevReading netdev;
   netdev.name = name;
   const auto opened = host.open_dir(std::string(kNetdevs) + netdev.name);
@@ -171,7 +177,8 @@ void decode_default_routes4(std::string_view text, std::set<std::string>& names)
   // Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
   each_line(text, [&](std::string_view line) {
     const auto columns = words(line);
-    if (columns.size() < 8 || !is_zeros(columns[1]) || !is_zeros(columns[7]) || !is_usable_route(columns[3])) return;
+    if (columns.size() < 8 || !is_zeros(columns[1]) || !is_zeros(columns[7]) || !is_usable_route(columns[3]))
+      return;
     names.emplace(columns[0]);
   });
 }
@@ -180,19 +187,29 @@ void decode_default_routes6(std::string_view text, std::set<std::string>& names)
   // destination length source length nexthop metric refcount use flags interface
   each_line(text, [&](std::string_view line) {
     const auto columns = words(line);
-    if (columns.size() < 10 || !is_zeros(columns[0]) || columns[1] != "00" || !is_usable_route(columns[8])) return;
+    if (columns.size() < 10 || !is_zeros(columns[0]) || columns[1] != "00" || !is_usable_route(columns[8]))
+      return;
     if (columns[9] != "lo") names.emplace(columns[9]);
   });
 }
 
 void read_vlans(const HostView& host, HostReadings& readings) {
-  readings.vlans = decode_vlan_config(read_proc(host, "proc/net/vlan/config", readings));
+  if (const auto text = read_proc(host, "proc/net/vlan/config", readings))
+    readings.vlans = decode_vlan_config(*text);
 }
 
 void read_default_routes(const HostView& host, HostReadings& readings) {
-  readings.default_routes.clear();
-  decode_default_routes4(read_proc(host, "proc/net/route", readings), readings.default_routes);
-  decode_default_routes6(read_proc(host, "proc/net/ipv6_route", readings), readings.default_routes);
+  const auto v4 = read_proc(host, "proc/net/route", readings),
+             v6 = read_proc(host, "proc/net/ipv6_route", readings);
+  const auto links = host.default_route_links();
+  if (!links) readings.problems.push_back(links.error().what);
+  // What cannot be read guards as it did.
+  if (v4 && v6 && links) readings.default_routes.clear();
+  decode_default_routes4(v4.value_or(""), readings.default_routes);
+  decode_default_routes6(v6.value_or(""), readings.default_routes);
+  if (!links || links->empty()) return;
+  for (const auto& [name, netdev] : readings.netdevs)
+    if (links->contains(netdev.ifindex)) readings.default_routes.insert(name);
 }
 
 }  // namespace sliced::hotplug

@@ -1,5 +1,6 @@
 #pragma once
-// One interface below /sys/class/net (Documentation/ABI/testing/sysfs-class-net), and what proc says of all of them.
+// One interface below /sys/class/net (Documentation/ABI/testing/sysfs-class-net), and what proc says of all
+// of them.
 #include <optional>
 #include <string_view>
 
@@ -11,16 +12,19 @@ namespace sliced::hotplug {
 /// nullopt when the interface is gone. Reads nothing that takes the kernel's network lock.
 std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name);
 /// The same where its entry in /sys/class/net is known already ("" unknown).
-std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name, std::string_view link_target);
+std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name,
+                                         std::string_view link_target);
 
 /// Those that take locks or ask firmware: operstate, speed, phys_switch_id, phys_port_name. May hang.
 SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name);
 
-// Texts of proc/net/vlan/config, proc/net/route and proc/net/ipv6_route; what cannot be understood is passed over.
+// Texts of proc/net/vlan/config, proc/net/route and proc/net/ipv6_route; what cannot be understood is passed
+// over.
 std::map<std::string, VlanEntry> decode_vlan_config(std::string_view text);
 void decode_default_routes4(std::string_view text, std::set<std::string>& names);
 void decode_default_routes6(std::string_view text, std::set<std::string>& names);
 
+// What cannot be read keeps its last value and is a problem. Default routes want the interfaces read before.
 void read_vlans(const HostView& host, HostReadings& readings);
 void read_default_routes(const HostView& host, HostReadings& readings);
 

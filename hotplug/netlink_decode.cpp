@@ -73,12 +73,14 @@ bool decode_link(const nlmsghdr& header, std::string_view payload, std::vector<H
   // A port that leaves a bridge is told as RTM_DELLINK of the bridge family: the link itself stays.
   change.is_deleted = header.nlmsg_type == RTM_DELLINK && info->ifi_family == AF_UNSPEC;
   bool is_moved = false;
-  const bool ok = each_attribute(payload.substr(aligned(sizeof *info)), [&](uint16_t type, std::string_view value) {
-    if (type == IFLA_IFNAME) change.name = std::string(value.substr(0, value.find('\0')));
-    if (type == IFLA_NEW_NETNSID || type == IFLA_NEW_IFINDEX) is_moved = true;
-  });
+  const bool ok =
+      each_attribute(payload.substr(aligned(sizeof *info)), [&](uint16_t type, std::string_view value) {
+        if (type == IFLA_IFNAME) change.name = std::string(value.substr(0, value.find('\0')));
+        if (type == IFLA_NEW_NETNSID || type == IFLA_NEW_IFINDEX) is_moved = true;
+      });
   change.is_moved = change.is_deleted && is_moved;
-  if (ok && !change.name.empty() && change.name.find('/') == std::string::npos) events.push_back(std::move(change));
+  if (ok && !change.name.empty() && change.name.find('/') == std::string::npos)
+    events.push_back(std::move(change));
   return ok;
 }
 
@@ -106,12 +108,40 @@ void decode_vf(std::string_view payload, std::map<int, std::string>& macs) {
   });
 }
 
-Error kernel_error(std::string_view payload) {
+bool decode_next_hops(std::string_view list, std::set<int>& ifindexes) {
+  while (list.size() >= sizeof(rtnexthop)) {
+    const auto hop = peek<rtnexthop>(list);
+    if (hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > list.size()) return false;
+    if (hop->rtnh_ifindex > 0) ifindexes.insert(hop->rtnh_ifindex);
+    list.remove_prefix(std::min(list.size(), aligned(hop->rtnh_len)));
+  }
+  return true;
+}
+
+bool decode_default_route(std::string_view payload, std::set<int>& ifindexes) {
+  const auto route = peek<rtmsg>(payload);
+  if (!route) return false;
+  if (route->rtm_dst_len != 0 || route->rtm_type != RTN_UNICAST) return true;
+  uint32_t table = route->rtm_table;
+  std::set<int> links;
+  bool ok = true;
+  ok &= each_attribute(payload.substr(aligned(sizeof *route)), [&](uint16_t type, std::string_view value) {
+    if (type == RTA_TABLE) table = peek<uint32_t>(value).value_or(table);
+    if (const auto link = peek<int>(value); type == RTA_OIF && link && *link > 0) links.insert(*link);
+    if (type == RTA_MULTIPATH) ok &= decode_next_hops(value, links);
+  });
+  if (table == RT_TABLE_MAIN) ifindexes.merge(links);
+  return ok;
+}
+
+Error kernel_error(const char* request, std::string_view payload) {
   const auto error = peek<nlmsgerr>(payload);
   const int number = error ? -error->error : EPROTO;
   const char* name = ::strerrorname_np(number);
-  const Errc code = number == ENODEV ? Errc::kNotFound : number == EPERM ? Errc::kDenied : Errc::kIo;
-  return Error{code, std::string("netlink: RTM_GETLINK: ") + (name != nullptr ? name : "unknown error")};
+  const Errc code = number == ENODEV || number == ENOENT ? Errc::kNotFound
+                    : number == EPERM                    ? Errc::kDenied
+                                                         : Errc::kIo;
+  return Error{code, std::string("netlink: ") + request + ": " + (name != nullptr ? name : "unknown error")};
 }
 
 }  // namespace
@@ -124,11 +154,17 @@ Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram) {
     bool ok = true;
     switch (message->header.nlmsg_type) {
       case RTM_NEWLINK:
-      case RTM_DELLINK: ok = decode_link(message->header, message->payload, events); break;
+      case RTM_DELLINK:
+        ok = decode_link(message->header, message->payload, events);
+        break;
       case RTM_NEWROUTE:
-      case RTM_DELROUTE: ok = decode_route(message->payload, events); break;
-      case NLMSG_OVERRUN: return invalid("NLMSG_OVERRUN");
-      default: break;
+      case RTM_DELROUTE:
+        ok = decode_route(message->payload, events);
+        break;
+      case NLMSG_OVERRUN:
+        return invalid("NLMSG_OVERRUN");
+      default:
+        break;
     }
     if (!ok) return invalid("an attribute's length leads outside its message");
   }
@@ -140,18 +176,45 @@ Result<std::map<int, std::string>> decode_vf_macs(std::string_view datagram) {
   while (datagram.size() >= sizeof(nlmsghdr)) {
     const auto message = take_message(datagram);
     if (!message) return invalid("a message's length leads outside its datagram");
-    if (message->header.nlmsg_type == NLMSG_ERROR) return kernel_error(message->payload);
+    if (message->header.nlmsg_type == NLMSG_ERROR) return kernel_error("RTM_GETLINK", message->payload);
     if (message->header.nlmsg_type != RTM_NEWLINK) continue;
     if (message->payload.size() < sizeof(ifinfomsg)) return invalid("RTM_NEWLINK is cut");
-    const bool ok = each_attribute(message->payload.substr(aligned(sizeof(ifinfomsg))), [&](uint16_t type, std::string_view list) {
-      if (type != IFLA_VFINFO_LIST) return;
-      each_attribute(list, [&](uint16_t inner, std::string_view vf) {
-        if (inner == IFLA_VF_INFO) decode_vf(vf, macs);
-      });
-    });
+    const bool ok = each_attribute(message->payload.substr(aligned(sizeof(ifinfomsg))),
+                                   [&](uint16_t type, std::string_view list) {
+                                     if (type != IFLA_VFINFO_LIST) return;
+                                     each_attribute(list, [&](uint16_t inner, std::string_view vf) {
+                                       if (inner == IFLA_VF_INFO) decode_vf(vf, macs);
+                                     });
+                                   });
     if (!ok) return invalid("an attribute's length leads outside its message");
   }
   return macs;
+}
+
+Result<bool> decode_default_route_links(std::string_view datagram, std::set<int>& ifindexes) {
+  while (datagram.size() >= sizeof(nlmsghdr)) {
+    const auto message = take_message(datagram);
+    if (!message) return invalid("a message's length leads outside its datagram");
+    if (message->header.nlmsg_type == NLMSG_DONE) return true;
+    if (message->header.nlmsg_type == NLMSG_ERROR) return kernel_error("RTM_GETROUTE", message->payload);
+    if (message->header.nlmsg_type == RTM_NEWROUTE && !decode_default_route(message->payload, ifindexes))
+      return invalid("an attribute's length leads outside its message");
+  }
+  return false;
+}
+
+std::string encode_route_dump(uint8_t family, uint32_t sequence) {
+  struct {
+    nlmsghdr header;
+    rtmsg route;
+  } request{};
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = RTM_GETROUTE;
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  request.header.nlmsg_seq = sequence;
+  request.route.rtm_family = family;
+  request.route.rtm_table = RT_TABLE_MAIN;
+  return std::string(reinterpret_cast<const char*>(&request), sizeof request);
 }
 
 std::string encode_vf_request(int ifindex, uint32_t sequence) {

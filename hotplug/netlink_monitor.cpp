@@ -22,21 +22,22 @@
 namespace sliced::hotplug {
 namespace {
 
-constexpr size_t kDatagramSizeMax = 65536;          // a notification of a link is about 1.5 KiB
-constexpr size_t kAnswerSizeMax = 4 << 20;          // a PF with 4096 VFs
+constexpr size_t kDatagramSizeMax = 65536;  // a notification of a link is about 1.5 KiB
+constexpr size_t kAnswerSizeMax = 4 << 20;  // a PF with 4096 VFs
 constexpr timeval kAnswerTimeout{.tv_sec = 2, .tv_usec = 0};
 
 Error errno_error(const char* call) {
   const char* name = ::strerrorname_np(errno);
-  return Error{Errc::kIo, std::string("netlink: ") + call + ": " + (name != nullptr ? name : "unknown error")};
+  return Error{Errc::kIo,
+               std::string("netlink: ") + call + ": " + (name != nullptr ? name : "unknown error")};
 }
 
 bool is_from_kernel(const msghdr& message, const sockaddr_nl& from) {
   return message.msg_namelen == sizeof from && from.nl_family == AF_NETLINK && from.nl_pid == 0;
 }
 
-// Routes come and go by the thousand on nodes that route for pods: only default routes wake us. The packet begins with
-// nlmsghdr; BPF loads 16 bits in network order.
+// Routes come and go by the thousand on nodes that route for pods: only default routes wake us. The packet
+// begins with nlmsghdr; BPF loads 16 bits in network order.
 bool keep_default_routes_only(int fd) {
   constexpr uint32_t kType = offsetof(nlmsghdr, nlmsg_type);
   constexpr uint32_t kDstLen = sizeof(nlmsghdr) + offsetof(rtmsg, rtm_dst_len);
@@ -67,7 +68,8 @@ class NetlinkMonitor final : public EventSource {
     grow_receive_buffer(socket_.get());
     sockaddr_nl self{};
     self.nl_family = AF_NETLINK;
-    if (::bind(socket_.get(), reinterpret_cast<sockaddr*>(&self), sizeof self) != 0) return errno_error("bind");
+    if (::bind(socket_.get(), reinterpret_cast<sockaddr*>(&self), sizeof self) != 0)
+      return errno_error("bind");
     if (!join(RTNLGRP_LINK)) return errno_error("RTNLGRP_LINK");
     // Without the filter every route would wake us; then default routes wait for the periodic rescan.
     if (keep_default_routes_only(socket_.get()) && !(join(RTNLGRP_IPV4_ROUTE) && join(RTNLGRP_IPV6_ROUTE)))
@@ -103,8 +105,10 @@ class NetlinkMonitor final : public EventSource {
         return;
       }
       if (!is_from_kernel(message, from)) continue;
-      if ((message.msg_flags & MSG_TRUNC) != 0) on_event_(Overflow{"netlink: datagram cut"});
-      else deliver(std::string_view(buffer_.data(), static_cast<size_t>(got)));
+      if ((message.msg_flags & MSG_TRUNC) != 0)
+        on_event_(Overflow{"netlink: datagram cut"});
+      else
+        deliver(std::string_view(buffer_.data(), static_cast<size_t>(got)));
     }
   }
 
@@ -124,7 +128,8 @@ class NetlinkMonitor final : public EventSource {
 // The answer's size is asked first: one message holds all VFs.
 Result<std::string> receive_answer(int fd) {
   const ssize_t size = ::recv(fd, nullptr, 0, MSG_PEEK | MSG_TRUNC);
-  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Error{Errc::kTimeout, "netlink: RTM_GETLINK: no answer"};
+  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    return Error{Errc::kTimeout, "netlink: RTM_GETLINK: no answer"};
   if (size < 0) return errno_error("recv");
   if (static_cast<size_t>(size) > kAnswerSizeMax)
     return Error{Errc::kTooLarge, "netlink: RTM_GETLINK: an answer of " + std::to_string(size) + " bytes"};
@@ -143,7 +148,9 @@ void grow_receive_buffer(int fd) {
     ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 }
 
-std::unique_ptr<EventSource> make_netlink_monitor(reactor::Loop& loop) { return std::make_unique<NetlinkMonitor>(loop); }
+std::unique_ptr<EventSource> make_netlink_monitor(reactor::Loop& loop) {
+  return std::make_unique<NetlinkMonitor>(loop);
+}
 
 Result<std::map<int, std::string>> read_admin_macs(int ifindex) {
   const SocketFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
@@ -152,7 +159,8 @@ Result<std::map<int, std::string>> read_admin_macs(int ifindex) {
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;
   const std::string request = encode_vf_request(ifindex, 1);
-  if (::sendto(socket.get(), request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel) < 0)
+  if (::sendto(socket.get(), request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
+               sizeof kernel) < 0)
     return errno_error("send");
   auto answer = receive_answer(socket.get());
   if (!answer) return answer.error();

@@ -53,8 +53,8 @@ void read_virtfn_links(const HostDir& dir, FunctionReading& function) {
     function.unreadable.push_back(unreadable_note("virtfn", names.error()));
     return;
   }
-  for (auto at = std::lower_bound(names->begin(), names->end(), kPrefix); at != names->end() && at->starts_with(kPrefix);
-       ++at) {
+  for (auto at = std::lower_bound(names->begin(), names->end(), kPrefix);
+       at != names->end() && at->starts_with(kPrefix); ++at) {
     const auto index = parse_int(std::string_view(*at).substr(kPrefix.size()));
     if (!index || *index < 0 || *index >= kVfsPerPfMax) continue;
     const auto vf = PciAddress::decode(read_link_name(dir, *at, function.unreadable));
@@ -93,7 +93,8 @@ Look read_once(const HostView& host, FunctionReading& function) {
       read_virtfn_links(dir, function);
     }
   }
-  // Last, so that they also tell whether the function was there to the end: a removed directory stays open and is empty.
+  // Last, so that they also tell whether the function was there to the end: a removed directory stays open
+  // and is empty.
   function.product = read_id(dir, "device", unreadable);
   function.vendor = read_id(dir, "vendor", unreadable);
   const bool has_identity = !function.vendor.empty() && !function.product.empty();
@@ -130,8 +131,10 @@ std::optional<FunctionReading> read_function(const HostView& host, const PciAddr
   for (int tries = 0;; ++tries) {
     function = FunctionReading{.pci = address, .pcie_root = pcie_root_of(link_target)};
     switch (read_once(host, function)) {
-      case Look::kDone: return function;
-      case Look::kNotNetwork: return std::nullopt;
+      case Look::kDone:
+        return function;
+      case Look::kNotNetwork:
+        return std::nullopt;
       case Look::kGone:
         if (tries > 0) return std::nullopt;
         break;

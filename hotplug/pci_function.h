@@ -9,15 +9,17 @@ namespace sliced::hotplug {
 
 inline constexpr int kVfsPerPfMax = 4096;
 
-/// nullopt when the function is gone or is no network function (class 02xx). A function that loses its identity while it
-/// is read is read once more and is then `broken`.
+/// nullopt when the function is gone or is no network function (class 02xx). A function that loses its
+/// identity while it is read is read once more and is then `broken`.
 std::optional<FunctionReading> read_function(const HostView& host, const PciAddress& address);
 
-/// The same where the directory of all functions is open already; link_target is the function's entry in it ("" unknown).
+/// The same where the directory of all functions is open already; link_target is the function's entry in it
+/// ("" unknown).
 std::optional<FunctionReading> read_function(const HostView& host, const PciAddress& address,
                                              std::string_view link_target);
 
-/// "pci0000:00": the first component below sys/devices/ of a link's target, when that is a root complex; else "".
+/// "pci0000:00": the first component below sys/devices/ of a link's target, when that is a root complex; else
+/// "".
 std::string pcie_root_of(std::string_view link_target);
 
 /// The nearest PCI function above the last component of a path below sys/devices/.

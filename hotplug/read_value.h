@@ -1,5 +1,6 @@
 #pragma once
-// Small readers shared by pci_function.cpp and link.cpp: one attribute to one value; what fails costs that value only.
+// Small readers shared by pci_function.cpp and link.cpp: one attribute to one value; what fails costs that
+// value only.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,8 +10,8 @@
 
 namespace sliced::hotplug {
 
-/// One attribute's text; "" when it is not there or has no value, which is no fault. Other errors go to unreadable as
-/// "name: EIO".
+/// One attribute's text; "" when it is not there or has no value, which is no fault. Other errors go to
+/// unreadable as "name: EIO".
 std::string read_text(const HostDir& dir, std::string_view name, std::vector<std::string>& unreadable);
 /// A decimal number within int. Junk goes to unreadable.
 std::optional<int> read_int(const HostDir& dir, std::string_view name, std::vector<std::string>& unreadable);

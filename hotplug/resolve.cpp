@@ -35,13 +35,16 @@ std::string_view switch_id_of(const NetdevReading& netdev) {
   return netdev.slow ? std::string_view(netdev.slow->phys_switch_id) : std::string_view();
 }
 
-// Lower is more likely to be the function's own: the uplink by name, then what names no port, then the oldest.
+// Lower is more likely to be the function's own: the uplink by name, then what names no port, then the
+// oldest.
 auto own_rank(const NetdevReading& netdev) {
   const std::string_view text = port_name_of(netdev);
   const PortName port = decode_port_name(text);
   int rank = 2;
-  if (port.kind == PortName::Kind::kUplink) rank = 0;
-  else if (text.empty()) rank = 1;
+  if (port.kind == PortName::Kind::kUplink)
+    rank = 0;
+  else if (text.empty())
+    rank = 1;
   return std::make_tuple(rank, netdev.ifindex, std::string_view(netdev.name));
 }
 
@@ -96,7 +99,9 @@ class Resolver {
     HostDevice device;
     device.id.text = reading.pci.text();
     device.pci = reading.pci;
-    device.type = reading.physfn ? DeviceType::kVf : reading.total_vfs > 0 ? DeviceType::kPf : DeviceType::kNic;
+    device.type = reading.physfn          ? DeviceType::kVf
+                  : reading.total_vfs > 0 ? DeviceType::kPf
+                                          : DeviceType::kNic;
     device.vendor = reading.vendor;
     device.product = reading.product;
     device.subsystem_vendor = reading.subsystem_vendor;
@@ -129,7 +134,8 @@ class Resolver {
     if (const auto own = own_.find(*device.pci); own != own_.end()) {
       const NetdevReading& reading = readings_.netdevs.at(own->second);
       take_netdev(device, reading);
-      if (sticky != sticky_.end() && sticky->second.keeps_name) device.netdev->name = sticky->second.last.name;
+      if (sticky != sticky_.end() && sticky->second.keeps_name)
+        device.netdev->name = sticky->second.last.name;
     } else if (sticky != sticky_.end() && sticky->second.is_away) {
       device.netdev = sticky->second.last;
       device.netdev->stale = true;
@@ -185,12 +191,14 @@ class Resolver {
       return;
     }
     const auto index = reading->second.vfs.find(*vf.pci);
-    if (index != reading->second.vfs.end()) vf.vf_index = index->second;
+    if (index != reading->second.vfs.end())
+      vf.vf_index = index->second;
     else if (vf.broken.empty())
       vf.broken = "half there: its PF " + vf.pf->text() + " has no virtfn link to it";
     vf.pf_product = pf->second.product;
     vf.pf_numa_node = reading->second.numa_node;
-    if (!vf.numa_node && reading->second.numa_node.value_or(-1) >= 0) vf.numa_node = reading->second.numa_node;
+    if (!vf.numa_node && reading->second.numa_node.value_or(-1) >= 0)
+      vf.numa_node = reading->second.numa_node;
     if (!pf->second.netdev) return;
     vf.pf_name = reference(pf->second.netdev->name);
     vf.pf_link_type = pf->second.netdev->link_type;
@@ -205,7 +213,8 @@ class Resolver {
     const FunctionReading* found = nullptr;
     for (const auto& [address, name] : own_) {
       const FunctionReading& function = readings_.functions.at(address);
-      if (function.total_vfs == 0 || switch_id_of(readings_.netdevs.at(name)) != switch_id_of(netdev)) continue;
+      if (function.total_vfs == 0 || switch_id_of(readings_.netdevs.at(name)) != switch_id_of(netdev))
+        continue;
       if (port.pf >= 0 && port.pf != address.function) continue;
       if (found != nullptr) return nullptr;  // a switch of several PFs and a name that does not say which
       found = &function;
@@ -222,9 +231,11 @@ class Resolver {
       const FunctionReading* pf = pf_of_representor(netdev, port);
       if (pf == nullptr) continue;
       const auto uplink = own_.find(pf->pci);
-      if (uplink == own_.end() || switch_id_of(readings_.netdevs.at(uplink->second)) != switch_id_of(netdev)) continue;
+      if (uplink == own_.end() || switch_id_of(readings_.netdevs.at(uplink->second)) != switch_id_of(netdev))
+        continue;
       devices_.at(pf->pci.text()).eswitch_mode = "switchdev";
-      const auto vf = std::find_if(pf->vfs.begin(), pf->vfs.end(), [&](const auto& entry) { return entry.second == port.vf; });
+      const auto vf = std::find_if(pf->vfs.begin(), pf->vfs.end(),
+                                   [&](const auto& entry) { return entry.second == port.vf; });
       if (vf == pf->vfs.end()) continue;
       link->second.representor_of = vf->first.text();
       if (const auto device = devices_.find(vf->first.text()); device != devices_.end())
@@ -249,8 +260,10 @@ class Resolver {
     for (auto& [id, device] : devices_) {
       if (!device.netdev || device.netdev->stale) continue;
       const std::string& name = device.netdev->kernel_name;
-      if (!device.netdev->master.empty()) device.host_use = "enslaved to " + device.netdev->master;
-      else if (device.netdev->carries_default_route) device.host_use = "default route through " + reference(name);
+      if (!device.netdev->master.empty())
+        device.host_use = "enslaved to " + device.netdev->master;
+      else if (device.netdev->carries_default_route)
+        device.host_use = "default route through " + reference(name);
       else if (const std::string above = default_route_above(uppers, name); !above.empty())
         device.host_use = "default route through " + above;
     }
@@ -314,8 +327,8 @@ std::map<PciAddress, std::string> own_netdevs(const HostReadings& readings) {
   std::map<PciAddress, const NetdevReading*> best;
   for (const auto& [name, netdev] : readings.netdevs) {
     if (!netdev.is_functions_own || !readings.functions.contains(*netdev.function)) continue;
-    const bool is_representor = !switch_id_of(netdev).empty() &&
-                                decode_port_name(port_name_of(netdev)).kind == PortName::Kind::kVf;
+    const bool is_representor =
+        !switch_id_of(netdev).empty() && decode_port_name(port_name_of(netdev)).kind == PortName::Kind::kVf;
     if (is_representor) continue;
     const NetdevReading*& chosen = best[*netdev.function];
     if (chosen == nullptr || own_rank(netdev) < own_rank(*chosen)) chosen = &netdev;

@@ -1,6 +1,6 @@
 #pragma once
-// Readings -> host devices: which netdev is a function's own, which is whose representor, what the host itself uses.
-// Pure; the same readings always give the same devices.
+// Readings -> host devices: which netdev is a function's own, which is whose representor, what the host
+// itself uses. Pure; the same readings always give the same devices.
 #include <map>
 #include <string>
 #include <vector>
@@ -12,11 +12,11 @@ namespace sliced::hotplug {
 
 /// What is remembered of a function's netdev over its absence (design: sticky facts).
 struct StickyNetdev {
-  Netdev last;              // with the name that selectors see
+  Netdev last;  // with the name that selectors see
   std::string rdma_device;
-  std::string driver;       // under which it was seen: another driver's function has no such netdev
-  bool is_away = false;     // it left our namespace while its function stayed
-  bool keeps_name = false;  // it is back under another name, and nobody here has renamed it yet
+  std::string driver;           // under which it was seen: another driver's function has no such netdev
+  bool is_away = false;         // it left our namespace while its function stayed
+  bool keeps_name = false;      // it is back under another name, and nobody here has renamed it yet
   bool is_unexplained = false;  // with keeps_name: it was not seen to leave; the next readings decide
   bool operator==(const StickyNetdev&) const = default;
 };
@@ -30,8 +30,12 @@ std::map<PciAddress, std::string> own_netdevs(const HostReadings& readings);
 
 /// phys_port_name as the kernel's devlink writes it.
 struct PortName {
-  enum class Kind { kUplink, kVf, kOther } kind = Kind::kOther;  // "p0", "p0s1" · "pf0vf3", "c0pf0vf3" or "3" · the rest
-  int pf = -1, vf = -1;  // pf is -1 where the name does not say
+  enum class Kind {
+    kUplink,
+    kVf,
+    kOther
+  } kind = Kind::kOther;  // "p0", "p0s1" · "pf0vf3", "c0pf0vf3" or "3" · the rest
+  int pf = -1, vf = -1;   // pf is -1 where the name does not say
   bool operator==(const PortName&) const = default;
 };
 PortName decode_port_name(std::string_view text);

@@ -16,8 +16,8 @@ constexpr const char* kFunctions = "sys/bus/pci/devices";
 constexpr const char* kNetdevs = "sys/class/net";
 constexpr const char* kRdmaDevices = "sys/class/infiniband";
 
-// Names below dir with the links' targets; a directory that is not there is empty, which is no fault (a machine without
-// PCI, a namespace without interfaces, no RDMA module).
+// Names below dir with the links' targets; a directory that is not there is empty, which is no fault (a
+// machine without PCI, a namespace without interfaces, no RDMA module).
 std::vector<std::pair<std::string, std::string>> list_links(const HostView& host, const char* dir,
                                                             std::vector<std::string>& problems) {
   std::vector<std::pair<std::string, std::string>> out;
@@ -35,8 +35,10 @@ std::vector<std::pair<std::string, std::string>> list_links(const HostView& host
 void list_functions(const HostView& host, HostListing& listing) {
   auto& problems = listing.lists.problems;
   for (auto& [name, target] : list_links(host, kFunctions, problems)) {
-    if (const auto address = PciAddress::decode(name)) listing.functions.emplace_back(*address, std::move(target));
-    else problems.push_back(std::string(kFunctions) + ": " + quoted(name, 64) + " is not a PCI address");
+    if (const auto address = PciAddress::decode(name))
+      listing.functions.emplace_back(*address, std::move(target));
+    else
+      problems.push_back(std::string(kFunctions) + ": " + quoted(name, 64) + " is not a PCI address");
   }
 }
 
@@ -60,36 +62,43 @@ void read_rdma(const HostView& host, HostReadings& readings) {
 
 void read_boot_id(const HostView& host, HostReadings& readings) {
   auto boot_id = host.read("proc/sys/kernel/random/boot_id");
-  if (boot_id && boot_id->size() <= 64 && is_utf8(*boot_id)) readings.boot_id = std::move(*boot_id);
-  else if (!boot_id && boot_id.error().code != Errc::kNotFound) readings.problems.push_back(boot_id.error().what);
+  if (boot_id && boot_id->size() <= 64 && is_utf8(*boot_id))
+    readings.boot_id = std::move(*boot_id);
+  else if (!boot_id && boot_id.error().code != Errc::kNotFound)
+    readings.problems.push_back(boot_id.error().what);
 }
 
 void reread_function(const HostView& host, const PciAddress& address, HostReadings& readings) {
   auto function = read_function(host, address);
-  if (function) readings.functions[address] = std::move(*function);
-  else readings.functions.erase(address);
+  if (function)
+    readings.functions[address] = std::move(*function);
+  else
+    readings.functions.erase(address);
 }
 
 }  // namespace
 
-HostListing list_host(const HostView& host) {
+HostListing list_host(const HostView& host, const HostReadings& before) {
   HostListing listing;
+  listing.lists.vlans = before.vlans;
+  listing.lists.default_routes = before.default_routes;
   read_boot_id(host, listing.lists);
   list_functions(host, listing);
   listing.netdevs = list_links(host, kNetdevs, listing.lists.problems);
   read_rdma(host, listing.lists);
   read_vlans(host, listing.lists);
-  read_default_routes(host, listing.lists);
   return listing;
 }
 
-HostReadings read_host(const HostView& host) {
-  HostListing listing = list_host(host);
+HostReadings read_host(const HostView& host, const HostReadings& before) {
+  HostListing listing = list_host(host, before);
   HostReadings readings = std::move(listing.lists);
   for (const auto& [address, target] : listing.functions)
-    if (auto function = read_function(host, address, target)) readings.functions.emplace(address, std::move(*function));
+    if (auto function = read_function(host, address, target))
+      readings.functions.emplace(address, std::move(*function));
   for (const auto& [name, target] : listing.netdevs)
     if (auto netdev = read_netdev(host, name, target)) readings.netdevs.emplace(name, std::move(*netdev));
+  read_default_routes(host, readings);
   return readings;
 }
 
@@ -102,12 +111,14 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   }
   for (const PciAddress& address : functions) {
     const auto known = readings.functions.find(address);
-    const auto vfs_before = known == readings.functions.end() ? std::map<PciAddress, int>{} : known->second.vfs;
+    const auto vfs_before =
+        known == readings.functions.end() ? std::map<PciAddress, int>{} : known->second.vfs;
     reread_function(host, address, readings);
     const auto now = readings.functions.find(address);
     if (now == readings.functions.end()) continue;
     // A VF that is new to us tells its PF; a PF whose links changed tells its VFs.
-    if (now->second.physfn && !functions.contains(*now->second.physfn)) reread_function(host, *now->second.physfn, readings);
+    if (now->second.physfn && !functions.contains(*now->second.physfn))
+      reread_function(host, *now->second.physfn, readings);
     const auto vfs_now = now->second.vfs;
     for (const auto& [mine, other] : {std::pair{&vfs_before, &vfs_now}, {&vfs_now, &vfs_before}})
       for (const auto& [vf, index] : *mine)
@@ -119,9 +130,11 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
       readings.netdevs.erase(name);
       continue;
     }
-    if (const auto known = readings.netdevs.find(name); known != readings.netdevs.end()) netdev->slow = known->second.slow;
+    if (const auto known = readings.netdevs.find(name); known != readings.netdevs.end())
+      netdev->slow = known->second.slow;
     readings.netdevs[name] = std::move(*netdev);
   }
+  if (!touched.lists && touched.netdevs.empty()) return;
   read_rdma(host, readings);
   read_vlans(host, readings);
   read_default_routes(host, readings);

@@ -1,5 +1,6 @@
 #pragma once
-// Discovery from sysfs and proc: identity first, then facts. Pure over a HostView; blocks, so it runs on a worker.
+// Discovery from sysfs and proc: identity first, then facts. Pure over a HostView; blocks, so it runs on a
+// worker.
 #include <set>
 #include <string>
 #include <utility>
@@ -20,30 +21,34 @@ struct ScanResult {
 
 enum class SlowReads { kLeaveOut, kRead };
 
-/// Everything. Facts that take kernel locks (speed, operstate, phys_port_name, phys_switch_id) are left out unless asked
-/// for: on a live host a reader may hang in them, so there they are read one job a device by read_slow_facts(). Of a
-/// snapshot they are read here.
+/// Everything. Facts that take kernel locks (speed, operstate, phys_port_name, phys_switch_id) are left out
+/// unless asked for: on a live host a reader may hang in them, so there they are read one job a device by
+/// read_slow_facts(). Of a snapshot they are read here.
 ScanResult scan_host(const HostView& host, SlowReads slow = SlowReads::kLeaveOut);
 
-/// What scan_host() concludes from: kept by who wants to re-read parts of it.
-HostReadings read_host(const HostView& host);
+/// What scan_host() concludes from: kept by who wants to re-read parts of it. Lists that cannot be read now
+/// stay as they were before.
+HostReadings read_host(const HostView& host, const HostReadings& before = {});
 
-/// The first half of read_host(): which functions and interfaces there are (with their class links' targets), and the
-/// lists that are single files. Who fears a reader that hangs reads the entries one by one, each on its own worker.
+/// The first half of read_host(): which functions and interfaces there are (with their class links' targets),
+/// and the lists that are single files. Who fears a reader that hangs reads the entries one by one, each on
+/// its own worker.
 struct HostListing {
   std::vector<std::pair<PciAddress, std::string>> functions;
   std::vector<std::pair<std::string, std::string>> netdevs;
-  HostReadings lists;  // all but functions and netdevs
+  HostReadings lists;  // all but functions, netdevs and default routes (which want the netdevs)
 };
-HostListing list_host(const HostView& host);
+HostListing list_host(const HostView& host, const HostReadings& before = {});
 
-/// Reads again what stands below these functions and interfaces, in place: a function, its PF, the VFs that its PF has
-/// gained or lost, and the interfaces with these names. What is gone is erased. proc's lists (VLANs, default routes) and
-/// RDMA devices are read again as a whole: they are single files.
+/// Reads again what stands below these functions and interfaces, in place: a function, its PF, the VFs that
+/// its PF has gained or lost, and the interfaces with these names. What is gone is erased. VLANs, default
+/// routes and RDMA devices are lists of their own and are read as a whole, for an interface or when they are
+/// touched themselves.
 struct Touched {
   std::set<PciAddress> functions;
   std::set<std::string> netdevs;
-  bool is_empty() const { return functions.empty() && netdevs.empty(); }
+  bool lists = false;
+  bool is_empty() const { return functions.empty() && netdevs.empty() && !lists; }
 };
 void reread(const HostView& host, const Touched& touched, HostReadings& readings);
 

@@ -27,8 +27,10 @@ using Owned = std::unique_ptr<T, Unref>;
 std::string text(const char* value) { return value == nullptr ? std::string() : std::string(value); }
 
 Uevent to_event(udev_device* device) {
-  Uevent event{text(udev_device_get_action(device)), text(udev_device_get_devpath(device)),
-               text(udev_device_get_subsystem(device)), {}};
+  Uevent event{text(udev_device_get_action(device)),
+               text(udev_device_get_devpath(device)),
+               text(udev_device_get_subsystem(device)),
+               {}};
   udev_list_entry* entry = nullptr;
   udev_list_entry_foreach(entry, udev_device_get_properties_list_entry(device)) {
     if (event.properties.size() == kUeventPropertiesMax) break;
@@ -47,14 +49,18 @@ class UdevMonitor final : public EventSource {
     on_event_ = std::move(on_event);
     context_.reset(udev_new());
     if (context_ == nullptr) return failed("udev_new", -errno);
-    monitor_.reset(udev_monitor_new_from_netlink(context_.get(), kind_ == UdevKind::kUdev ? "udev" : "kernel"));
+    monitor_.reset(
+        udev_monitor_new_from_netlink(context_.get(), kind_ == UdevKind::kUdev ? "udev" : "kernel"));
     if (monitor_ == nullptr) return failed("udev_monitor_new_from_netlink", -errno);
     for (const char* subsystem : kSubsystems)
-      if (const int rc = udev_monitor_filter_add_match_subsystem_devtype(monitor_.get(), subsystem, nullptr); rc < 0)
+      if (const int rc = udev_monitor_filter_add_match_subsystem_devtype(monitor_.get(), subsystem, nullptr);
+          rc < 0)
         return failed("filter", rc);
     grow_receive_buffer(udev_monitor_get_fd(monitor_.get()));
-    if (const int rc = udev_monitor_enable_receiving(monitor_.get()); rc < 0) return failed("enable_receiving", rc);
-    auto poll = reactor::Poll::open(loop_, udev_monitor_get_fd(monitor_.get()), [this](reactor::Poll::Ready) { receive(); });
+    if (const int rc = udev_monitor_enable_receiving(monitor_.get()); rc < 0)
+      return failed("enable_receiving", rc);
+    auto poll = reactor::Poll::open(loop_, udev_monitor_get_fd(monitor_.get()),
+                                    [this](reactor::Poll::Ready) { receive(); });
     if (!poll) return poll.error();
     poll_ = std::move(*poll);
     poll_->interest(true, false);
@@ -91,7 +97,9 @@ class UdevMonitor final : public EventSource {
 
 }  // namespace
 
-UdevKind udev_kind_here() { return ::access("/run/udev/control", F_OK) == 0 ? UdevKind::kUdev : UdevKind::kKernel; }
+UdevKind udev_kind_here() {
+  return ::access("/run/udev/control", F_OK) == 0 ? UdevKind::kUdev : UdevKind::kKernel;
+}
 
 std::unique_ptr<EventSource> make_udev_monitor(reactor::Loop& loop, UdevKind kind) {
   return std::make_unique<UdevMonitor>(loop, kind);

@@ -1,5 +1,6 @@
 #pragma once
-// Kernel objects by way of libudev: after udev's rules where a udevd runs, straight from the kernel where none does.
+// Kernel objects by way of libudev: after udev's rules where a udevd runs, straight from the kernel where
+// none does.
 #include <memory>
 #include <string>
 
@@ -13,7 +14,8 @@ namespace sliced::hotplug {
 
 enum class UdevKind { kUdev, kKernel };
 
-/// kUdev where /run/udev/control exists. (The udev source opens without complaint where no udevd runs, and stays silent.)
+/// kUdev where /run/udev/control exists. (The udev source opens without complaint where no udevd runs, and
+/// stays silent.)
 UdevKind udev_kind_here();
 
 /// Subsystems pci, net, infiniband. Overflow: ENOBUFS.

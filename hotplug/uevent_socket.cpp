@@ -77,7 +77,8 @@ class UeventSocket final : public EventSource {
     struct stat old{};
     if (::fstatat(dir_.get(), kName, &old, AT_SYMLINK_NOFOLLOW) == 0) {
       errno = EEXIST;
-      if (!S_ISSOCK(old.st_mode) || ::unlinkat(dir_.get(), kName, 0) != 0) return failed("something else is in the way");
+      if (!S_ISSOCK(old.st_mode) || ::unlinkat(dir_.get(), kName, 0) != 0)
+        return failed("something else is in the way");
     }
     socket_ = SocketFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket_.is_open()) return failed("socket");
@@ -86,7 +87,8 @@ class UeventSocket final : public EventSource {
     address.sun_family = AF_UNIX;
     const std::string path = "/proc/self/fd/" + std::to_string(dir_.get()) + "/" + kName;
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failed("bind");
+    if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      return failed("bind");
     is_bound_ = true;
     return Unit{};
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Events of another root: whoever changes the tree below ROOT sends kernel uevent text, one datagram each, to the unix
-// socket ROOT/run/sliced/uevents.
+// Events of another root: whoever changes the tree below ROOT sends kernel uevent text, one datagram each, to
+// the unix socket ROOT/run/sliced/uevents.
 #include <memory>
 #include <string>
 
@@ -12,8 +12,9 @@ class Loop;
 
 namespace sliced::hotplug {
 
-/// Makes ROOT/run/sliced where it is missing, beneath ROOT whatever links say, and takes the place of a socket left there.
-/// The datagram "overflow" is an Overflow, for tests. What is no uevent is logged by nobody and changes nothing.
+/// Makes ROOT/run/sliced where it is missing, beneath ROOT whatever links say, and takes the place of a
+/// socket left there. The datagram "overflow" is an Overflow, for tests. What is no uevent is logged by
+/// nobody and changes nothing.
 std::unique_ptr<EventSource> make_uevent_socket(reactor::Loop& loop, std::string root);
 
 }  // namespace sliced::hotplug

@@ -35,13 +35,15 @@ class ListOperation final : public ApiOperation {
     kind_.clear();
     resource_version_.clear();
     continue_.clear();
-    cutter_.emplace("items", kObjectBytesMax,
-                    JsonCutter::Handlers{.on_member = [this](std::string_view key, std::string_view raw) { return on_member(key, raw); },
-                                         .on_item =
-                                             [this](std::string_view raw) {
-                                               handlers_.on_item(raw);
-                                               return !ended();
-                                             }});
+    cutter_.emplace(
+        "items", kObjectBytesMax,
+        JsonCutter::Handlers{
+            .on_member = [this](std::string_view key, std::string_view raw) { return on_member(key, raw); },
+            .on_item =
+                [this](std::string_view raw) {
+                  handlers_.on_item(raw);
+                  return !ended();
+                }});
     HttpOptions options;
     options.limits.body_bytes_max = kListBytesMax;
     send(encode_list(list_, continue_token), options);
@@ -93,7 +95,10 @@ class ListOperation final : public ApiOperation {
 class WatchOperation final : public ApiOperation {
  public:
   WatchOperation(std::shared_ptr<ApiCore> core, WatchRequest watch, WatchHandlers handlers)
-      : ApiOperation(std::move(core)), watch_(std::move(watch)), handlers_(std::move(handlers)), lines_(kObjectBytesMax) {}
+      : ApiOperation(std::move(core)),
+        watch_(std::move(watch)),
+        handlers_(std::move(handlers)),
+        lines_(kObjectBytesMax) {}
   void start() {
     HttpOptions options;
     options.limits.body_bytes_max = 0;
@@ -137,7 +142,8 @@ class ReadOperation final : public ApiOperation {
  public:
   using OnBody = std::function<void(std::string_view body)>;
   using OnFailure = std::function<void(const Failure&)>;
-  ReadOperation(std::shared_ptr<ApiCore> core, ApiRequest request, size_t bytes_max, OnBody on_body, OnFailure on_failure)
+  ReadOperation(std::shared_ptr<ApiCore> core, ApiRequest request, size_t bytes_max, OnBody on_body,
+                OnFailure on_failure)
       : ApiOperation(std::move(core)),
         first_(std::move(request)),
         bytes_max_(bytes_max),
@@ -212,7 +218,8 @@ CallPtr ApiCluster::write(WriteRequest request, WriteHandlers handlers) {
   auto on_body = [is_delete, on_done = std::move(handlers.on_done)](std::string_view body) {
     on_done(is_delete ? std::string_view() : body);
   };
-  return start<ReadOperation>(core_, encode_write(request), kObjectBytesMax, std::move(on_body), std::move(handlers.on_failure));
+  return start<ReadOperation>(core_, encode_write(request), kObjectBytesMax, std::move(on_body),
+                              std::move(handlers.on_failure));
 }
 
 CallPtr ApiCluster::get(GetRequest request, WriteHandlers handlers) {
@@ -232,25 +239,30 @@ CallPtr ApiCluster::discover(std::string group, std::string version,
   auto on_refusal = [on_done, on_failure](const Failure& failure) {
     failure.http_status == 404 ? on_done({}) : on_failure(failure);
   };
-  return start<ReadOperation>(core_, std::move(request), kObjectBytesMax, std::move(on_body), std::move(on_refusal));
+  return start<ReadOperation>(core_, std::move(request), kObjectBytesMax, std::move(on_body),
+                              std::move(on_refusal));
 }
 
-CallPtr ApiCluster::schema(std::string group, std::string version, std::function<void(std::string_view json)> on_done,
+CallPtr ApiCluster::schema(std::string group, std::string version,
+                           std::function<void(std::string_view json)> on_done,
                            std::function<void(const Failure&)> on_failure) {
   auto on_refusal = [on_done, on_failure](const Failure& failure) {
     failure.http_status == 404 ? on_done("") : on_failure(failure);
   };
-  return start<ReadOperation>(core_, encode_schema(group, version), kSchemaBytesMax, std::move(on_done), std::move(on_refusal));
+  return start<ReadOperation>(core_, encode_schema(group, version), kSchemaBytesMax, std::move(on_done),
+                              std::move(on_refusal));
 }
 
-CallPtr ApiCluster::server_info(std::function<void(ServerInfo)> on_done, std::function<void(const Failure&)> on_failure) {
+CallPtr ApiCluster::server_info(std::function<void(ServerInfo)> on_done,
+                                std::function<void(const Failure&)> on_failure) {
   ApiRequest request = encode_server_info();
   const std::string action = request.action;
   auto on_body = [action, on_done = std::move(on_done), on_failure](std::string_view body) {
     const auto json = decode_json(body);
     json ? on_done({std::string(json->text("gitVersion"))}) : on_failure(not_json(action, json.error()));
   };
-  return start<ReadOperation>(core_, std::move(request), kObjectBytesMax, std::move(on_body), std::move(on_failure));
+  return start<ReadOperation>(core_, std::move(request), kObjectBytesMax, std::move(on_body),
+                              std::move(on_failure));
 }
 
 std::string ApiCluster::describe() const {

@@ -14,8 +14,9 @@
 
 namespace sliced::kube {
 
-/// Requests sent, by (verb, resource): ("list", "nodes"), ("create", "resourceslices.resource.k8s.io"). Pages of a list
-/// and repetitions after a 401 count each. Non-resource requests are ("discover" | "schema" | "version", "").
+/// Requests sent, by (verb, resource): ("list", "nodes"), ("create", "resourceslices.resource.k8s.io"). Pages
+/// of a list and repetitions after a 401 count each. Non-resource requests are ("discover" | "schema" |
+/// "version", "").
 struct RequestCount {
   uint64_t sent = 0, failed = 0;
   bool operator==(const RequestCount&) const = default;
@@ -24,16 +25,20 @@ using RequestCounts = std::map<std::pair<std::string, std::string>, RequestCount
 
 class ApiCore;
 
-/// Texts:    items of lists are what stands in the server's list: items of built-in kinds have no kind and apiVersion
-///           of their own, those of custom resources and PartialObjectMetadata have. Watch events have them always.
-/// Lists:    from the most recent version in pages of 500, 64 MiB in all, 8 MiB an item; an expired continue is kGone.
+/// Texts:    items of lists are what stands in the server's list: items of built-in kinds have no kind and
+/// apiVersion
+///           of their own, those of custom resources and PartialObjectMetadata have. Watch events have them
+///           always.
+/// Lists:    from the most recent version in pages of 500, 64 MiB in all, 8 MiB an item; an expired continue
+/// is kGone.
 ///           Items reach on_item as they arrive, so some may have come before on_failure.
-/// Watches:  an event is at most 8 MiB; silence of 330 s (bookmarks come every two minutes) is kTimeout. Broken framing
+/// Watches:  an event is at most 8 MiB; silence of 330 s (bookmarks come every two minutes) is kTimeout.
+/// Broken framing
 ///           is kIo. "Too large resource version" is kGone.
 /// Writes:   a kept connection that proves dead is replaced and the request repeated, unless it is a create.
 /// 401:      credentials are loaded again and the request repeated once; then kDenied.
-/// Failures: without an answer only kIo, kTimeout, kTooLarge and kBusy occur, never the codes of the server's words.
-/// Warnings: of the server are logged, each text once.
+/// Failures: without an answer only kIo, kTimeout, kTooLarge and kBusy occur, never the codes of the server's
+/// words. Warnings: of the server are logged, each text once.
 class ApiCluster final : public Cluster {
  public:
   struct Needs {
@@ -50,11 +55,13 @@ class ApiCluster final : public Cluster {
   CallPtr watch(WatchRequest request, WatchHandlers handlers) override;
   CallPtr write(WriteRequest request, WriteHandlers handlers) override;
   CallPtr get(GetRequest request, WriteHandlers handlers) override;
-  CallPtr discover(std::string group, std::string version, std::function<void(std::vector<std::string> plurals)> on_done,
+  CallPtr discover(std::string group, std::string version,
+                   std::function<void(std::vector<std::string> plurals)> on_done,
                    std::function<void(const Failure&)> on_failure) override;
   CallPtr schema(std::string group, std::string version, std::function<void(std::string_view json)> on_done,
                  std::function<void(const Failure&)> on_failure) override;
-  CallPtr server_info(std::function<void(ServerInfo)> on_done, std::function<void(const Failure&)> on_failure) override;
+  CallPtr server_info(std::function<void(ServerInfo)> on_done,
+                      std::function<void(const Failure&)> on_failure) override;
   /// The server's address once it is known, before that the place of the credentials.
   std::string describe() const override;
 

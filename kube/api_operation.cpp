@@ -21,12 +21,13 @@ Result<HttpServerPtr> ApiCore::server_for(const Access& access) {
   made->url = access.server;
   made->tls_server_name = access.tls_server_name;
   if (access.server.tls) {
-    auto tls = reactor::net::TlsContext::make({.ca_pem = access.ca_pem,
-                                               .system_ca = access.ca_pem.empty() && !access.insecure_skip_tls_verify,
-                                               .client_cert_pem = access.client_certificate_pem,
-                                               .client_key_pem = access.client_key_pem,
-                                               .insecure_skip_verify = access.insecure_skip_tls_verify,
-                                               .alpn = {"http/1.1"}});
+    auto tls = reactor::net::TlsContext::make(
+        {.ca_pem = access.ca_pem,
+         .system_ca = access.ca_pem.empty() && !access.insecure_skip_tls_verify,
+         .client_cert_pem = access.client_certificate_pem,
+         .client_key_pem = access.client_key_pem,
+         .insecure_skip_verify = access.insecure_skip_tls_verify,
+         .alpn = {"http/1.1"}});
     if (!tls) return std::move(tls.error()).in("certificates from " + credentials->describe());
     made->tls = *std::move(tls);
   }
@@ -73,7 +74,8 @@ void ApiOperation::ask_for_credentials() {
   head_ = {};
   refusal_.clear();
   http_.reset();
-  asking_ = core_->credentials->get([this](Result<Credentials> credentials) { on_credentials(std::move(credentials)); });
+  asking_ = core_->credentials->get(
+      [this](Result<Credentials> credentials) { on_credentials(std::move(credentials)); });
 }
 
 void ApiOperation::on_credentials(Result<Credentials> credentials) {
@@ -130,6 +132,11 @@ void ApiOperation::on_http_failure(const Error& error) {
   fail(no_answer(request_.action, error));
 }
 
-void ApiOperation::refuse() { fail(decode_refusal(request_.action, head_, refusal_)); }
+void ApiOperation::refuse() {
+  Failure failure = decode_refusal(request_.action, head_, refusal_);
+  if (head_.status == 401)
+    failure.what += " (with credentials from " + core_->credentials->describe() + ", loaded twice)";
+  fail(failure);
+}
 
 }  // namespace sliced::kube

@@ -8,7 +8,8 @@ namespace {
 constexpr int64_t kPageItems = 500;
 
 std::string group_path(const std::string& group, const std::string& version) {
-  return group.empty() ? "/api/" + percent_encode(version) : "/apis/" + percent_encode(group) + '/' + percent_encode(version);
+  return group.empty() ? "/api/" + percent_encode(version)
+                       : "/apis/" + percent_encode(group) + '/' + percent_encode(version);
 }
 
 std::string collection_path(const Resource& resource, const std::string& namespace_) {
@@ -56,7 +57,8 @@ void send_json(ApiRequest& request, std::string body) {
 }
 
 ApiRequest plain_get(std::string verb, std::string path) {
-  ApiRequest request{.verb = std::move(verb), .resource = "", .action = "get " + path, .http = {}, .repeatable = true};
+  ApiRequest request{
+      .verb = std::move(verb), .resource = "", .action = "get " + path, .http = {}, .repeatable = true};
   request.http.method = "GET";
   request.http.path = std::move(path);
   request.http.headers.push_back({"Accept", "application/json"});
@@ -77,7 +79,8 @@ std::string encode_delete_options(const WriteRequest& request) {
 }
 
 ApiRequest encode_delete(const WriteRequest& request) {
-  ApiRequest out = make("DELETE", "delete", request.resource, object_path(request.resource, request.namespace_, request.name));
+  ApiRequest out = make("DELETE", "delete", request.resource,
+                        object_path(request.resource, request.namespace_, request.name));
   out.repeatable = request.dry_run || !request.uid.empty() || !request.resource_version.empty();
   send_json(out, encode_delete_options(request));
   return out;
@@ -94,7 +97,9 @@ ApiRequest encode_list(const ListRequest& request, const std::string& continue_t
   QueryItems& query = out.http.query;
   if (!scope.field_selector.empty()) query.emplace_back("fieldSelector", scope.field_selector);
   // The server answers "any version" from its cache, in one piece; paging would send it to etcd.
-  const int64_t limit = request.limit != 0 ? request.limit : request.resource_version.empty() ? kPageItems : 0;
+  const int64_t limit = request.limit != 0                 ? request.limit
+                        : request.resource_version.empty() ? kPageItems
+                                                           : 0;
   if (limit != 0) query.emplace_back("limit", std::to_string(limit));
   if (!continue_token.empty()) {
     query.emplace_back("continue", continue_token);  // which names the version
@@ -145,7 +150,8 @@ ApiRequest encode_write(const WriteRequest& request) {
 }
 
 ApiRequest encode_get(const GetRequest& request) {
-  ApiRequest out = make("GET", "get", request.resource, object_path(request.resource, request.namespace_, request.name));
+  ApiRequest out =
+      make("GET", "get", request.resource, object_path(request.resource, request.namespace_, request.name));
   out.repeatable = true;
   out.http.headers.push_back({"Accept", "application/json"});
   name_object(out, request.namespace_, request.name);

@@ -32,7 +32,8 @@ struct Status {
 };
 
 void read_details(const Json& details, Status& status) {
-  if (const Json* seconds = details.find("retryAfterSeconds"); seconds && seconds->integer() && *seconds->integer() > 0)
+  if (const Json* seconds = details.find("retryAfterSeconds");
+      seconds && seconds->integer() && *seconds->integer() > 0)
     status.retry_after = std::chrono::seconds{std::min(*seconds->integer(), kRetryAfterMax)};
   const Json* causes = details.find("causes");
   if (causes == nullptr || causes->array() == nullptr) return;
@@ -40,7 +41,8 @@ void read_details(const Json& details, Status& status) {
   for (const Json& cause : *causes->array()) {
     const std::string message = readable(cause.text("message")), field = escaped(cause.text("field"));
     if (cause.text("reason") == "ResourceVersionTooLarge") status.version_too_large = true;
-    if (message.empty() || status.message.find(message) != std::string::npos || told++ >= kCausesMax) continue;
+    if (message.empty() || status.message.find(message) != std::string::npos || told++ >= kCausesMax)
+      continue;
     status.message += "; " + (field.empty() ? "" : field + ": ") + message;
   }
 }
@@ -56,7 +58,8 @@ std::optional<Status> decode_status(std::string_view text) {
   return status;
 }
 
-Failure failure_of(std::string_view action, int http_status, const std::optional<Status>& status, std::string_view body) {
+Failure failure_of(std::string_view action, int http_status, const std::optional<Status>& status,
+                   std::string_view body) {
   Failure failure;
   failure.http_status = http_status;
   failure.code = errc_of_status(http_status);
@@ -110,8 +113,14 @@ Failure decode_refusal(std::string_view action, const HttpHead& head, std::strin
 Failure decode_error_event(std::string_view action, std::string_view object) {
   const auto status = decode_status(object);
   if (!status)
-    return {Errc::kIo, 0, "", std::string(action) + ": the server sent an ERROR event without a Status: " + readable(object, 256), {}};
-  Failure failure = failure_of(action, static_cast<int>(std::clamp<int64_t>(status->code, 0, 999)), status, "");
+    return {
+        Errc::kIo,
+        0,
+        "",
+        std::string(action) + ": the server sent an ERROR event without a Status: " + readable(object, 256),
+        {}};
+  Failure failure =
+      failure_of(action, static_cast<int>(std::clamp<int64_t>(status->code, 0, 999)), status, "");
   // The watch itself was answered with 200; a code that is none means a broken server or proxy.
   if (status->code < 400 && failure.code != Errc::kGone) failure.code = Errc::kBusy;
   if (status->reason == "Expired" || status->reason == "Gone") failure.code = Errc::kGone;
@@ -119,8 +128,10 @@ Failure decode_error_event(std::string_view action, std::string_view object) {
 }
 
 Failure no_answer(std::string_view action, const Error& error) {
-  // What callers read as the server's word (kNotFound, kGone, kDenied ...) must not come from a missing file or name.
-  const bool keep = error.code == Errc::kTimeout || error.code == Errc::kTooLarge || error.code == Errc::kBusy;
+  // What callers read as the server's word (kNotFound, kGone, kDenied ...) must not come from a missing file
+  // or name.
+  const bool keep =
+      error.code == Errc::kTimeout || error.code == Errc::kTooLarge || error.code == Errc::kBusy;
   return {keep ? error.code : Errc::kIo, 0, "", std::string(action) + ": " + error.what, {}};
 }
 

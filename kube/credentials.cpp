@@ -54,7 +54,8 @@ Error plugin_failure(const ExecPlugin& plugin, const reactor::ChildResult& resul
   const std::string said = result.err.empty() ? "" : "; it said " + quoted(trim(result.err), 512);
   if (result.timed_out) return plugin_error(plugin, Errc::kTimeout, "did not end in time" + said);
   if (result.truncated) return plugin_error(plugin, Errc::kTooLarge, "printed too much");
-  if (result.signal != 0) return plugin_error(plugin, Errc::kIo, "was ended by signal " + std::to_string(result.signal) + said);
+  if (result.signal != 0)
+    return plugin_error(plugin, Errc::kIo, "was ended by signal " + std::to_string(result.signal) + said);
   return plugin_error(plugin, Errc::kIo, "exit status " + std::to_string(result.exit_status) + said);
 }
 
@@ -63,7 +64,10 @@ Error plugin_failure(const ExecPlugin& plugin, const reactor::ChildResult& resul
 class LoadingCredentials::State : public std::enable_shared_from_this<State> {
  public:
   State(Needs needs, std::string description, Load load, CredentialTimes times)
-      : needs_(std::move(needs)), description_(std::move(description)), load_(std::move(load)), times_(times) {}
+      : needs_(std::move(needs)),
+        description_(std::move(description)),
+        load_(std::move(load)),
+        times_(times) {}
 
   CallPtr get(OnReady on_ready);
   void invalidate(const Credentials& refused) {
@@ -151,12 +155,13 @@ void LoadingCredentials::State::run_plugin(LoadedCredentials loaded) {
   spec.argv.insert(spec.argv.end(), plugin.args.begin(), plugin.args.end());
   spec.env = plugin_environment(plugin, loaded.credentials.access);
   spec.deadline = times_.plugin_max;
-  auto child = reactor::Child::start(needs_.loop, std::move(spec), [this, loaded](const reactor::ChildResult& result) {
-    const auto self = shared_from_this();
-    const auto asked_for = loaded;
-    const auto over = std::move(child_);
-    on_plugin(asked_for, result);
-  });
+  auto child =
+      reactor::Child::start(needs_.loop, std::move(spec), [this, loaded](const reactor::ChildResult& result) {
+        const auto self = shared_from_this();
+        const auto asked_for = loaded;
+        const auto over = std::move(child_);
+        on_plugin(asked_for, result);
+      });
   if (!child) {
     return fail(plugin_error(plugin, child.error().code, child.error().what).in(description_));
   }
@@ -215,9 +220,10 @@ void LoadingCredentials::State::deliver(const Result<Credentials>& result) {
 
 void LoadingCredentials::State::warn_insecure(const Access& access) {
   if (!access.insecure_skip_tls_verify || std::exchange(warned_, true)) return;
-  needs_.log.warning("the API server's certificate is not verified (insecure-skip-tls-verify): whoever is on the way can "
-                     "read and change everything",
-                     {{"server", encode_url(access.server)}, {"source", description_}});
+  needs_.log.warning(
+      "the API server's certificate is not verified (insecure-skip-tls-verify): whoever is on the way can "
+      "read and change everything",
+      {{"server", encode_url(access.server)}, {"source", description_}});
 }
 
 LoadingCredentials::LoadingCredentials(Needs needs, std::string description, Load load, CredentialTimes times)
@@ -228,7 +234,8 @@ CallPtr LoadingCredentials::get(OnReady on_ready) { return state_->get(std::move
 void LoadingCredentials::invalidate(const Credentials& refused) { state_->invalidate(refused); }
 std::string LoadingCredentials::describe() const { return state_->description(); }
 
-std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Needs needs, InClusterPaths paths) {
+std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Needs needs,
+                                                         InClusterPaths paths) {
   return std::make_unique<LoadingCredentials>(std::move(needs), "service account",
                                               [paths = std::move(paths)] { return load_in_cluster(paths); });
 }
@@ -240,7 +247,8 @@ std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Nee
 }
 
 int64_t system_wall_clock() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace sliced::kube

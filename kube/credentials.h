@@ -1,6 +1,6 @@
 #pragma once
-// Where the API server is and who we are to it: from a pod's service account, or from a kubeconfig. Files are read on
-// the executor and read again when they may have changed; plugins run as child processes.
+// Where the API server is and who we are to it: from a pod's service account, or from a kubeconfig. Files are
+// read on the executor and read again when they may have changed; plugins run as child processes.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,8 +34,9 @@ struct Credentials {
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
-  /// on_ready is called once, never from within get(); dropping the Call cancels. Cheap when nothing has to be read.
-  /// Errors: kInvalid, kNotFound, kDenied, kIo, kTimeout; the text names file and field, or the plugin.
+  /// on_ready is called once, never from within get(); dropping the Call cancels. Cheap when nothing has to
+  /// be read. Errors: kInvalid, kNotFound, kDenied, kIo, kTimeout; the text names file and field, or the
+  /// plugin.
   [[nodiscard]] virtual CallPtr get(std::function<void(Result<Credentials>)> on_ready) = 0;
   /// The server refused these (401): the next get() reads everything anew, unless that has happened already.
   virtual void invalidate(const Credentials& refused) = 0;
@@ -80,12 +81,14 @@ struct CredentialTimes {
   int64_t expiry_leeway_s = 10;
 };
 
-/// Loads through `load` (on the executor) and keeps what it got: re-read on demand once reread_after has passed, at once
-/// after invalidate(), and, for a plugin, when its credential expires. A failing re-read keeps the old credentials and is
-/// logged, unless the server has refused them. All askers of one moment share one load.
+/// Loads through `load` (on the executor) and keeps what it got: re-read on demand once reread_after has
+/// passed, at once after invalidate(), and, for a plugin, when its credential expires. A failing re-read
+/// keeps the old credentials and is logged, unless the server has refused them. All askers of one moment
+/// share one load.
 class LoadingCredentials final : public CredentialSource {
  public:
-  using Load = std::function<Result<LoadedCredentials>()>;  // blocks; runs on a worker: captures by value only
+  using Load =
+      std::function<Result<LoadedCredentials>()>;  // blocks; runs on a worker: captures by value only
   struct Needs {
     reactor::Loop& loop;  // plugins are its children
     reactor::Scheduler& scheduler;
@@ -106,7 +109,8 @@ class LoadingCredentials final : public CredentialSource {
   std::shared_ptr<State> state_;
 };
 
-std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Needs needs, InClusterPaths paths);
+std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Needs needs,
+                                                         InClusterPaths paths);
 std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Needs needs, std::string path);
 /// std::chrono's system clock, for Needs::wall_clock.
 int64_t system_wall_clock();

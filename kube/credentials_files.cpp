@@ -31,7 +31,7 @@ Result<std::string> read_file(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return cannot_read(path, errno);
   std::string bytes;
-  struct stat status {};
+  struct stat status{};
   std::optional<Error> error;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     error = Error{Errc::kInvalid, quoted(path) + ": is not a regular file"};
@@ -55,7 +55,8 @@ Result<std::string> read_token(const std::string& path) {
   if (!bytes) return bytes;
   std::string token(trim(*bytes));
   if (token.empty()) return Error{Errc::kInvalid, quoted(path) + ": is empty, wanted a token"};
-  if (token.size() > kTokenBytesMax) return Error{Errc::kTooLarge, quoted(path) + ": a token larger than 64 KiB"};
+  if (token.size() > kTokenBytesMax)
+    return Error{Errc::kTooLarge, quoted(path) + ": a token larger than 64 KiB"};
   if (token.find_first_of("\r\n") != std::string::npos)
     return Error{Errc::kInvalid, quoted(path) + ": has more than one line, wanted a token"};
   return token;
@@ -75,7 +76,8 @@ Result<InClusterPaths> find_in_cluster() {
   const char* host = getenv("KUBERNETES_SERVICE_HOST");
   const char* port = getenv("KUBERNETES_SERVICE_PORT");
   if (host == nullptr || port == nullptr || *host == '\0' || *port == '\0')
-    return Error{Errc::kNotFound, "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: not in a pod"};
+    return Error{Errc::kNotFound,
+                 "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: not in a pod"};
   return InClusterPaths{.host = host, .port = port};
 }
 
@@ -102,7 +104,8 @@ Result<Json> read_kubeconfig_document(const std::string& path) {
   if (!bytes) return bytes.error();
   YamlDocuments read = decode_yaml(*bytes);
   if (!read.problems.empty())
-    return Error{Errc::kInvalid, quoted(path) + ": line " + std::to_string(read.problems[0].line) + ": " + read.problems[0].what};
+    return Error{Errc::kInvalid, quoted(path) + ": line " + std::to_string(read.problems[0].line) + ": " +
+                                     read.problems[0].what};
   if (read.documents.size() != 1)
     return Error{Errc::kInvalid, quoted(path) + ": has " + std::to_string(read.documents.size()) +
                                      " documents, wanted one kubeconfig"};

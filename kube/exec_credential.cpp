@@ -10,15 +10,18 @@ namespace {
 
 // "2026-11-20T23:07:00Z", also with a fraction or an offset (RFC 3339) -> seconds since 1970.
 std::optional<int64_t> decode_rfc3339(std::string_view text) {
-  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' ||
-      text[16] != ':')
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') ||
+      text[13] != ':' || text[16] != ':')
     return std::nullopt;
-  const auto number = [&](size_t at, size_t length) { return parse_int(text.substr(at, length)).value_or(-1); };
+  const auto number = [&](size_t at, size_t length) {
+    return parse_int(text.substr(at, length)).value_or(-1);
+  };
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
                                          std::chrono::month(static_cast<unsigned>(number(5, 2))),
                                          std::chrono::day(static_cast<unsigned>(number(8, 2)))};
   const int64_t hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
-  if (!date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return std::nullopt;
+  if (!date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+    return std::nullopt;
   std::string_view zone = text.substr(19);
   if (zone[0] == '.') zone.remove_prefix(std::min(zone.find_first_not_of("0123456789", 1), zone.size()));
   int64_t offset = 0;
@@ -52,12 +55,14 @@ Result<ExecCredential> decode_exec_credential(std::string_view text, const std::
   const auto json = decode_json(text);
   if (!json) return Error{Errc::kInvalid, "its output is no JSON: " + json.error().what};
   if (json->text("kind") != "ExecCredential")
-    return Error{Errc::kInvalid, "its output: kind: " + quoted(json->text("kind")) + ", wanted ExecCredential"};
+    return Error{Errc::kInvalid,
+                 "its output: kind: " + quoted(json->text("kind")) + ", wanted ExecCredential"};
   if (json->text("apiVersion") != api_version)
     return Error{Errc::kInvalid, "its output: apiVersion: " + quoted(json->text("apiVersion")) +
                                      ", but the kubeconfig asks for " + api_version};
   const Json* status = json->find("status");
-  if (status == nullptr || status->object() == nullptr) return Error{Errc::kInvalid, "its output has no status"};
+  if (status == nullptr || status->object() == nullptr)
+    return Error{Errc::kInvalid, "its output has no status"};
   ExecCredential credential{.token = std::string(trim(status->text("token"))),
                             .client_certificate_pem = std::string(status->text("clientCertificateData")),
                             .client_key_pem = std::string(status->text("clientKeyData")),

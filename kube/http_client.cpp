@@ -13,7 +13,7 @@ using reactor::net::ByteStream;
 using reactor::net::Connecting;
 
 // What outlives the exchanges: the idle connections. Exchanges hold it weakly.
-struct HttpClient::Pool : std::enable_shared_from_this<Pool> {
+struct HttpClient::Pool {
   struct Idle {
     HttpServerPtr server;
     std::unique_ptr<ByteStream> stream;
@@ -53,18 +53,20 @@ void HttpClient::Pool::put(const HttpServerPtr& server, std::unique_ptr<ByteStre
   if (idle.size() >= bounds.idle_max) idle.pop_front();
   const auto at = idle.insert(idle.end(), Idle{server, std::move(stream), nullptr});
   // The list owns the stream and the ticket, so neither callback can come once the entry is gone.
-  const auto drop = [this, at] { idle.erase(at); };
+  const auto drop = [this, at](const auto&...) { idle.erase(at); };  // ends the lambda itself: its last act
   at->expiry = scheduler.after(bounds.idle_keep, drop);
-  at->stream->receive({.on_data = [drop](std::string_view) { auto forget = drop; forget(); },
-                       .on_end = [drop] { auto forget = drop; forget(); },
-                       .on_error = [drop](const Error&) { auto forget = drop; forget(); }});
+  at->stream->receive({.on_data = drop, .on_end = drop, .on_error = drop});
 }
 
 // One request and its response. Kept alive by its Handle and, while a callback runs, by that callback.
 class HttpClient::Exchange : public std::enable_shared_from_this<Exchange> {
  public:
   Exchange(std::shared_ptr<Pool> pool, HttpServerPtr server, HttpOptions options, HttpHandlers handlers)
-      : scheduler_(pool->scheduler), pool_(pool), server_(std::move(server)), options_(options), handlers_(std::move(handlers)) {
+      : scheduler_(pool->scheduler),
+        pool_(pool),
+        server_(std::move(server)),
+        options_(options),
+        handlers_(std::move(handlers)) {
     ++pool->exchanges;
   }
   ~Exchange() { leave(); }
@@ -132,8 +134,9 @@ void HttpClient::Exchange::dial() {
   if (!pool) return fail({Errc::kCanceled, "the client is gone"});
   ++pool->opened;
   watch_the_clock(options_.connect_max, "no connection");
-  connecting_ = pool->dial({server_->url.host, server_->url.port}, options_.connect_max,
-                           [this](Result<std::unique_ptr<ByteStream>> plain) { on_dialed(std::move(plain)); });
+  connecting_ =
+      pool->dial({server_->url.host, server_->url.port}, options_.connect_max,
+                 [this](Result<std::unique_ptr<ByteStream>> plain) { on_dialed(std::move(plain)); });
 }
 
 void HttpClient::Exchange::on_dialed(Result<std::unique_ptr<ByteStream>> plain) {
@@ -281,11 +284,14 @@ HttpClient::HttpClient(reactor::Scheduler& scheduler, Dial dial, Bounds bounds)
     : pool_(std::make_shared<Pool>(scheduler, std::move(dial), bounds)) {}
 HttpClient::~HttpClient() = default;
 
-CallPtr HttpClient::start(HttpServerPtr server, HttpRequest request, HttpOptions options, HttpHandlers handlers) {
+CallPtr HttpClient::start(HttpServerPtr server, HttpRequest request, HttpOptions options,
+                          HttpHandlers handlers) {
   const bool full = pool_->exchanges >= pool_->bounds.exchanges_max;
   auto bytes = encode_http_request(server->url, request);
   auto exchange = std::make_shared<Exchange>(pool_, std::move(server), options, std::move(handlers));
-  if (full) exchange->refuse({Errc::kBusy, "more than " + std::to_string(pool_->bounds.exchanges_max) + " requests at once"});
+  if (full)
+    exchange->refuse(
+        {Errc::kBusy, "more than " + std::to_string(pool_->bounds.exchanges_max) + " requests at once"});
   exchange->start(std::move(bytes));
   return std::make_unique<Handle>(std::move(exchange));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Requests to API servers over connections that are kept and used again. HTTP/1.1 does not show: a request goes in, a
-// head, pieces of a body and an end come out.
+// Requests to API servers over connections that are kept and used again. HTTP/1.1 does not show: a request
+// goes in, a head, pieces of a body and an end come out.
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,8 +16,8 @@
 
 namespace sliced::kube {
 
-/// Whom to connect to and as whom. Connections are shared between requests that hold the same HttpServer; a new one (a
-/// changed certificate) gets new connections and the idle ones of the old are closed.
+/// Whom to connect to and as whom. Connections are shared between requests that hold the same HttpServer; a
+/// new one (a changed certificate) gets new connections and the idle ones of the old are closed.
 struct HttpServer {
   Url url;
   std::shared_ptr<const reactor::net::TlsContext> tls;  // unused when url.tls is false
@@ -34,8 +34,8 @@ struct HttpOptions {
   Millis connect_max{10'000};  // name lookup, TCP and TLS together
   Millis head_max{30'000};     // from the request's sending to the response's head
   Millis silence_max{30'000};  // between two pieces of the response
-  /// The request may be sent twice: when a kept connection turns out to be dead before the first byte of a response, it
-  /// is sent once more on a new one. Not for what must not happen twice.
+  /// The request may be sent twice: when a kept connection turns out to be dead before the first byte of a
+  /// response, it is sent once more on a new one. Not for what must not happen twice.
   bool repeatable = false;
 };
 
@@ -46,17 +46,20 @@ struct HttpHandlers {
   std::function<void(const Error&)> on_failure;   // exactly one of on_done and on_failure ends the exchange
 };
 
-/// Reentry:   no handler is called from within start(). Handlers may start and drop exchanges, their own included.
-/// Ownership: dropping the CallPtr ends the exchange and closes its connection; no handler runs afterwards. Exchanges
+/// Reentry:   no handler is called from within start(). Handlers may start and drop exchanges, their own
+/// included. Ownership: dropping the CallPtr ends the exchange and closes its connection; no handler runs
+/// afterwards. Exchanges
 ///            that outlive the client go on to their end, without keeping their connection.
-/// Errors:    kIo (refused, broken, garbage, cut), kTimeout, kTooLarge, kBusy (too many exchanges at once), kNotFound
-///            (no such host name), kInvalid (request cannot be written, certificate trouble): each text begins with the
-///            server's address. An error status is no failure here, and neither is a redirect: both are responses.
+/// Errors:    kIo (refused, broken, garbage, cut), kTimeout, kTooLarge, kBusy (too many exchanges at once),
+/// kNotFound
+///            (no such host name), kInvalid (request cannot be written, certificate trouble): each text
+///            begins with the server's address. An error status is no failure here, and neither is a
+///            redirect: both are responses.
 class HttpClient {
  public:
   struct Bounds {
     size_t exchanges_max = 64;
-    size_t idle_max = 4;  // connections kept for later
+    size_t idle_max = 4;       // connections kept for later
     Millis idle_keep{60'000};  // API servers close after 90 s and more
   };
   HttpClient(reactor::Scheduler& scheduler, Dial dial) : HttpClient(scheduler, std::move(dial), Bounds{}) {}
@@ -65,7 +68,8 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  [[nodiscard]] CallPtr start(HttpServerPtr server, HttpRequest request, HttpOptions options, HttpHandlers handlers);
+  [[nodiscard]] CallPtr start(HttpServerPtr server, HttpRequest request, HttpOptions options,
+                              HttpHandlers handlers);
 
   size_t idle_connections() const;
   uint64_t connections_opened() const;

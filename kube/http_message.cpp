@@ -66,12 +66,15 @@ struct HttpResponseDecoder::State {
   int count_head(size_t length) {
     head_bytes += length;
     if (head_bytes <= limits.head_bytes_max) return 0;
-    return stop(Errc::kTooLarge, "the response's headers are larger than " + std::to_string(limits.head_bytes_max) + " bytes");
+    return stop(Errc::kTooLarge,
+                "the response's headers are larger than " + std::to_string(limits.head_bytes_max) + " bytes");
   }
   int end_header() {
     if (head.headers.size() >= kHeaderCountMax)
-      return stop(Errc::kTooLarge, "the response has more than " + std::to_string(kHeaderCountMax) + " headers");
-    if (!has_head) head.headers.push_back({std::move(name), std::string(trim(value))});  // trailers are of no use
+      return stop(Errc::kTooLarge,
+                  "the response has more than " + std::to_string(kHeaderCountMax) + " headers");
+    if (!has_head)
+      head.headers.push_back({std::move(name), std::string(trim(value))});  // trailers are of no use
     name.clear();
     value.clear();
     return 0;
@@ -89,7 +92,8 @@ struct HttpResponseDecoder::State {
   int body(std::string_view bytes) {
     body_bytes += bytes.size();
     if (limits.body_bytes_max != 0 && body_bytes > limits.body_bytes_max)
-      return stop(Errc::kTooLarge, "the response's body is larger than " + std::to_string(limits.body_bytes_max) + " bytes");
+      return stop(Errc::kTooLarge,
+                  "the response's body is larger than " + std::to_string(limits.body_bytes_max) + " bytes");
     if (bytes.empty()) return 0;
     return handlers.on_body(bytes) ? 0 : stop(Errc::kCanceled, "canceled");
   }
@@ -101,7 +105,8 @@ struct HttpResponseDecoder::State {
   }
 };
 
-HttpResponseDecoder::HttpResponseDecoder(HttpLimits limits, Handlers handlers) : state_(std::make_unique<State>()) {
+HttpResponseDecoder::HttpResponseDecoder(HttpLimits limits, Handlers handlers)
+    : state_(std::make_unique<State>()) {
   state_->limits = limits;
   state_->handlers = std::move(handlers);
   llhttp_settings_t& on = state_->settings;
@@ -156,9 +161,10 @@ Result<Unit> HttpResponseDecoder::finish() {
     return Unit{};
   }
   if (!state.error)
-    state.error = Error{Errc::kIo, !state.has_head        ? "the connection ended before a response"
-                                   : code == HPE_OK       ? "the connection ended in the middle of the response"
-                                                          : "the connection ended in the middle of the response's body"};
+    state.error =
+        Error{Errc::kIo, !state.has_head  ? "the connection ended before a response"
+                         : code == HPE_OK ? "the connection ended in the middle of the response"
+                                          : "the connection ended in the middle of the response's body"};
   return *state.error;
 }
 
@@ -185,15 +191,21 @@ std::optional<int64_t> decode_http_date(std::string_view text) {
   static constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                                "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   // "Sun, 06 Nov 1994 08:49:37 GMT"
-  if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT" || text[19] != ':' || text[22] != ':')
+  if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT" || text[19] != ':' ||
+      text[22] != ':')
     return std::nullopt;
-  const auto number = [&](size_t at, size_t length) { return parse_int(text.substr(at, length)).value_or(-1); };
+  const auto number = [&](size_t at, size_t length) {
+    return parse_int(text.substr(at, length)).value_or(-1);
+  };
   const auto month = std::find(kMonths.begin(), kMonths.end(), text.substr(8, 3));
-  const int64_t day = number(5, 2), year = number(12, 4), hour = number(17, 2), minute = number(20, 2), second = number(23, 2);
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(year)),
-                                         std::chrono::month(static_cast<unsigned>(month - kMonths.begin()) + 1),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (year < 1970 || !date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+  const int64_t day = number(5, 2), year = number(12, 4), hour = number(17, 2), minute = number(20, 2),
+                second = number(23, 2);
+  const std::chrono::year_month_day date{
+      std::chrono::year(static_cast<int>(year)),
+      std::chrono::month(static_cast<unsigned>(month - kMonths.begin()) + 1),
+      std::chrono::day(static_cast<unsigned>(day))};
+  if (year < 1970 || !date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
+      second > 60)
     return std::nullopt;
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   return ((days * 24 + hour) * 60 + minute) * 60 + second;

@@ -1,6 +1,6 @@
 #pragma once
-// Requests and responses as values, and their HTTP/1.1 form (RFC 9112). Nothing here knows a socket: bytes go in, heads
-// and body pieces come out, the same wherever the bytes are cut.
+// Requests and responses as values, and their HTTP/1.1 form (RFC 9112). Nothing here knows a socket: bytes go
+// in, heads and body pieces come out, the same wherever the bytes are cut.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,9 +45,11 @@ struct HttpLimits {
 };
 
 /// Decodes one final response; interim ones (1xx) are skipped.
-/// Errors:    feed and finish say kIo for what is no HTTP response, an upgrade, bytes behind the response, or an end in
+/// Errors:    feed and finish say kIo for what is no HTTP response, an upgrade, bytes behind the response, or
+/// an end in
 ///            the middle; kTooLarge beyond the limits. The decoder is of no use after an error.
-/// Reentry:   handlers must not destroy the decoder. on_body and on_head may return false: decoding stops and feed says
+/// Reentry:   handlers must not destroy the decoder. on_body and on_head may return false: decoding stops and
+/// feed says
 ///            kCanceled.
 class HttpResponseDecoder {
  public:
@@ -73,8 +75,9 @@ class HttpResponseDecoder {
   std::unique_ptr<State> state_;
 };
 
-/// Retry-After (RFC 9110 10.2.3), seconds or a date, at most `cap`; nullopt when there is none or it makes no sense. A
-/// date is measured against the response's own Date header, so that this machine's clock plays no part.
+/// Retry-After (RFC 9110 10.2.3), seconds or a date, at most `cap`; nullopt when there is none or it makes no
+/// sense. A date is measured against the response's own Date header, so that this machine's clock plays no
+/// part.
 std::optional<Millis> decode_retry_after(const HttpHead& head, Millis cap = std::chrono::seconds{60});
 /// Seconds since 1970 of an IMF-fixdate ("Sun, 06 Nov 1994 08:49:37 GMT").
 std::optional<int64_t> decode_http_date(std::string_view text);

@@ -130,7 +130,8 @@ size_t JsonCutter::inside(std::string_view rest) {
   }
   piece_.append(rest.substr(0, taken));
   if (piece_.size() > (in_ == In::kKey ? kKeyBytesMax : piece_bytes_max_)) {
-    fail(Errc::kTooLarge, "\"" + escaped(key_) + "\" has a value larger than " + std::to_string(piece_bytes_max_) + " bytes");
+    fail(Errc::kTooLarge,
+         "\"" + escaped(key_) + "\" has a value larger than " + std::to_string(piece_bytes_max_) + " bytes");
   } else if (ended || (in_ == In::kScalar && taken < rest.size())) {
     end_piece();
   }

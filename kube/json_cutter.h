@@ -1,7 +1,8 @@
 #pragma once
-// Cuts one JSON object into the raw text of its members while its bytes arrive, and one list member into the raw text of
-// its items: an answer of 50 MB costs the memory of its largest item. What lies inside a value is looked at only for
-// strings and brackets; whoever decodes the piece finds what else is wrong with it, and the other pieces are not harmed.
+// Cuts one JSON object into the raw text of its members while its bytes arrive, and one list member into the
+// raw text of its items: an answer of 50 MB costs the memory of its largest item. What lies inside a value is
+// looked at only for strings and brackets; whoever decodes the piece finds what else is wrong with it, and
+// the other pieces are not harmed.
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -12,16 +13,19 @@
 
 namespace sliced::kube {
 
-/// Errors:  feed and finish say kInvalid for text that is no such object, kTooLarge for a piece beyond piece_bytes_max,
+/// Errors:  feed and finish say kInvalid for text that is no such object, kTooLarge for a piece beyond
+/// piece_bytes_max,
 ///          kCanceled when a callback returned false. The cutter is of no use after an error.
 /// Reentry: callbacks must not destroy the cutter; they return false to stop.
 class JsonCutter {
  public:
   struct Handlers {
-    std::function<bool(std::string_view key, std::string_view raw)> on_member;  // keys as written, escapes kept
+    std::function<bool(std::string_view key, std::string_view raw)>
+        on_member;  // keys as written, escapes kept
     std::function<bool(std::string_view raw)> on_item;
   };
-  /// The member named list_key is cut into items when it is a list ("" for none); null counts as an empty list.
+  /// The member named list_key is cut into items when it is a list ("" for none); null counts as an empty
+  /// list.
   JsonCutter(std::string list_key, size_t piece_bytes_max, Handlers handlers);
 
   Result<Unit> feed(std::string_view bytes);
@@ -29,7 +33,18 @@ class JsonCutter {
   Result<Unit> finish();
 
  private:
-  enum class At { kStart, kKeyOrEnd, kKey, kColon, kValue, kCommaOrEnd, kItemOrEnd, kItem, kItemCommaOrEnd, kDone };
+  enum class At {
+    kStart,
+    kKeyOrEnd,
+    kKey,
+    kColon,
+    kValue,
+    kCommaOrEnd,
+    kItemOrEnd,
+    kItem,
+    kItemCommaOrEnd,
+    kDone
+  };
   enum class In { kNothing, kKey, kString, kScalar, kBrackets };
   size_t step(std::string_view rest);
   void between(char c);
@@ -41,8 +56,8 @@ class JsonCutter {
   const std::string list_key_;
   const size_t piece_bytes_max_;
   const Handlers handlers_;
-  At at_ = At::kStart;      // between pieces: what comes next
-  In in_ = In::kNothing;    // inside a piece: what ends it
+  At at_ = At::kStart;    // between pieces: what comes next
+  In in_ = In::kNothing;  // inside a piece: what ends it
   bool in_list_ = false, list_seen_ = false;
   bool in_string_ = false, escaped_ = false;  // of a string inside the piece
   size_t depth_ = 0;                          // of brackets inside the piece

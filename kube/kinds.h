@@ -8,7 +8,7 @@ inline const Resource kNodes{"", "v1", "nodes", "Node", false};
 inline const Resource kResourceSlices{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false};
 inline const Resource kSriovResourcePolicies{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",
                                              "sriovresourcepolicies", "SriovResourcePolicy", true};
-inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1", "deviceattributes",
-                                        "DeviceAttributes", true};
+inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",
+                                        "deviceattributes", "DeviceAttributes", true};
 
 }  // namespace sliced::kube

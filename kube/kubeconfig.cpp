@@ -119,7 +119,8 @@ Result<ExecPlugin> read_exec(const Json& map, const std::string& where, const st
   plugin.command = exec.text("command");
   if (plugin.command.empty()) exec.fail("command", "is missing");
   // A bare name is looked up in PATH; one with a slash is relative to the kubeconfig.
-  if (plugin.command.find('/') != std::string::npos) plugin.command = Reader::absolute(plugin.command, directory);
+  if (plugin.command.find('/') != std::string::npos)
+    plugin.command = Reader::absolute(plugin.command, directory);
   plugin.api_version = exec.text("apiVersion");
   if (plugin.api_version != "client.authentication.k8s.io/v1" &&
       plugin.api_version != "client.authentication.k8s.io/v1beta1")
@@ -150,14 +151,17 @@ Result<Unit> read_user(const Json& map, const std::string& directory, Kubeconfig
     user.fail(config.client_key.empty() ? "client-key" : "client-certificate",
               "is missing: a client certificate needs its key, and a key its certificate");
   for (const char* key : {"username", "password"})
-    user.refuse(key, "password authentication is not supported (the API server dropped it): use a token or a certificate");
+    user.refuse(
+        key,
+        "password authentication is not supported (the API server dropped it): use a token or a certificate");
   user.refuse("auth-provider", "is not supported: use exec");
   for (const char* key : {"as", "as-uid", "as-groups", "as-user-extra"})
     user.refuse(key, "impersonation is not supported: use credentials of the user itself");
   if (user.error()) return *user.error();
   const Json* exec = map.find("exec");
   // A static token goes before a plugin, as in client-go.
-  if (exec == nullptr || exec->is_null() || !config.token.empty() || !config.token_file.empty()) return Unit{};
+  if (exec == nullptr || exec->is_null() || !config.token.empty() || !config.token_file.empty())
+    return Unit{};
   auto plugin = read_exec(*exec, user.where() + ".exec", directory);
   if (!plugin) return std::move(plugin.error());
   config.exec = *std::move(plugin);

@@ -1,6 +1,6 @@
 #pragma once
-// The part of a kubeconfig (client-go clientcmd/api/v1 Config) that its current context names. Pure: files that it
-// points to are read later (kube/credentials.h).
+// The part of a kubeconfig (client-go clientcmd/api/v1 Config) that its current context names. Pure: files
+// that it points to are read later (kube/credentials.h).
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,8 +44,9 @@ struct Kubeconfig {
   bool operator==(const Kubeconfig&) const = default;
 };
 
-/// Relative paths are made relative to `directory`, the kubeconfig's own. kInvalid, naming the field, for what is
-/// missing, malformed or not supported (passwords, auth-provider, impersonation, proxy-url, interactive plugins).
+/// Relative paths are made relative to `directory`, the kubeconfig's own. kInvalid, naming the field, for
+/// what is missing, malformed or not supported (passwords, auth-provider, impersonation, proxy-url,
+/// interactive plugins).
 Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory);
 
 }  // namespace sliced::kube

@@ -3,7 +3,8 @@
 namespace sliced::kube {
 namespace {
 
-constexpr size_t kKeptCapacity = 256u << 10;  // one large object does not pin its memory for the life of the watch
+constexpr size_t kKeptCapacity = 256u
+                                 << 10;  // one large object does not pin its memory for the life of the watch
 
 std::string_view without_cr(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);

@@ -9,7 +9,8 @@
 
 namespace sliced::kube {
 
-/// Errors:  kTooLarge once a line exceeds line_bytes_max; kCanceled when on_line returned false. The assembler is of no
+/// Errors:  kTooLarge once a line exceeds line_bytes_max; kCanceled when on_line returned false. The
+/// assembler is of no
 ///          use after either.
 /// Reentry: on_line must not destroy the assembler; it returns false to stop.
 class LineAssembler {

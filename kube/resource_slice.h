@@ -24,6 +24,8 @@ struct Version {  // semver 2.0.0 text, no leading v
 using AttributeValue = std::variant<int64_t, bool, std::string, Version, std::vector<int64_t>,
                                     std::vector<bool>, std::vector<std::string>, std::vector<Version>>;
 
+inline bool is_list(const AttributeValue& value) { return value.index() >= 4; }  // gate DRAListTypeAttributes
+
 struct ValidRange {
   Quantity min;
   std::optional<Quantity> max, step;

@@ -15,7 +15,9 @@ bool is_host_char(char c) { return is_alnum(c) || c == '-' || c == '.' || c == '
 bool is_ipv6_char(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' || c == '.';
 }
-bool is_path_char(char c) { return is_unreserved(c) || c == '/' || c == '%' || c == ':' || c == '@' || c == '+'; }
+bool is_path_char(char c) {
+  return is_unreserved(c) || c == '/' || c == '%' || c == ':' || c == '@' || c == '+';
+}
 
 Error bad_url(std::string_view text, std::string_view why) {
   return {Errc::kInvalid, "address " + quoted(text) + ": " + std::string(why)};
@@ -34,7 +36,8 @@ bool decode_authority(std::string_view authority, Url& url) {
     const size_t close = authority.find(']');
     if (close == std::string_view::npos) return false;
     url.host = authority.substr(1, close - 1);
-    if (!std::all_of(url.host.begin(), url.host.end(), is_ipv6_char) || url.host.find(':') == std::string::npos)
+    if (!std::all_of(url.host.begin(), url.host.end(), is_ipv6_char) ||
+        url.host.find(':') == std::string::npos)
       return false;
     port = authority.substr(close + 1);
   } else {
@@ -79,11 +82,13 @@ Result<Url> decode_url(std::string_view text) {
 }
 
 std::string encode_url(const Url& url) {
-  return (url.tls ? "https://" : "http://") + bracketed(url.host) + ':' + std::to_string(url.port) + url.base_path;
+  return (url.tls ? "https://" : "http://") + bracketed(url.host) + ':' + std::to_string(url.port) +
+         url.base_path;
 }
 
 std::string host_header(const Url& url) {
-  return url.port == default_port(url) ? bracketed(url.host) : bracketed(url.host) + ':' + std::to_string(url.port);
+  return url.port == default_port(url) ? bracketed(url.host)
+                                       : bracketed(url.host) + ':' + std::to_string(url.port);
 }
 
 std::string percent_encode(std::string_view text) {

@@ -19,8 +19,8 @@ struct Url {
   bool operator==(const Url&) const = default;
 };
 
-/// "https://host[:port][/base]" or http. kInvalid for other schemes, user information, queries and fragments. A text
-/// without a scheme is https, as kubectl reads it.
+/// "https://host[:port][/base]" or http. kInvalid for other schemes, user information, queries and fragments.
+/// A text without a scheme is https, as kubectl reads it.
 Result<Url> decode_url(std::string_view text);
 /// "https://[::1]:6443/base".
 std::string encode_url(const Url& url);

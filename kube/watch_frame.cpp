@@ -20,17 +20,21 @@ bool read_type(std::string_view raw, WatchFrame& frame) {
 Result<WatchFrame> decode_watch_frame(std::string_view line) {
   WatchFrame frame;
   std::string type;
-  JsonCutter cutter("", line.size(), {.on_member = [&](std::string_view key, std::string_view raw) {
-                      if (key == "type") type = raw;
-                      if (key == "object") frame.object = raw;
-                      return true;
-                    },
+  JsonCutter cutter("", line.size(),
+                    {.on_member =
+                         [&](std::string_view key, std::string_view raw) {
+                           if (key == "type") type = raw;
+                           if (key == "object") frame.object = raw;
+                           return true;
+                         },
                      .on_item = {}});
   auto fed = cutter.feed(line);
   if (fed) fed = cutter.finish();
   if (!fed) return std::move(fed.error()).in("watch event");
-  if (!read_type(type, frame)) return Error{Errc::kInvalid, "watch event: type " + quoted(type, 64) + " is not known"};
-  if (frame.object.empty() || frame.object[0] != '{') return Error{Errc::kInvalid, "watch event: it has no object"};
+  if (!read_type(type, frame))
+    return Error{Errc::kInvalid, "watch event: type " + quoted(type, 64) + " is not known"};
+  if (frame.object.empty() || frame.object[0] != '{')
+    return Error{Errc::kInvalid, "watch event: it has no object"};
   return frame;
 }
 

@@ -24,8 +24,6 @@ bool names_resource(const std::string& key, const std::string& driver) {
   return key == kMultusResourceName || key == driver + "/" + std::string(kResourceNameId);
 }
 
-bool is_list(const kube::AttributeValue& value) { return value.index() >= 4; }
-
 Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, const Inputs& inputs) {
   Additions out;
   const std::string& driver = inputs.settings.sriov_driver;
@@ -36,7 +34,7 @@ Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, 
       for (const auto& [key, why] : object.refused)
         if (names_resource(key, driver)) out.refusal = "DeviceAttributes " + object.id.name + ": " + key + " " + why;
       for (const auto& [key, value] : object.attributes) {
-        if (!is_list(value) || inputs.settings.list_attributes)
+        if (!kube::is_list(value) || inputs.settings.list_attributes)
           out.attributes[key] = value;
         else
           out.notes.push_back(who + ": attribute " + key + " of DeviceAttributes " + object.id.name +
@@ -183,7 +181,7 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
       if (verdict.policy >= 0 && i > verdict.policy) break;
       const std::string name = text_of(all[i].id);
       for (const Problem& problem : all[i].problems)
-        out.rules.push_back({name, problem.field, "no", "policy", "cannot be understood: " + problem.what, "a valid policy"});
+        out.rules.push_back({name, problem.field, "no", "policy", "unreadable (" + problem.what + ")", "a policy that can be understood"});
       if (!all[i].problems.empty()) continue;
       const kube::NodeMatch node = kube::match_node(all[i].node_selector, in.node);
       if (!node.matched)

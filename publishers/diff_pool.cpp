@@ -142,6 +142,10 @@ std::string slice_name(size_t index, const std::string& driver, const std::strin
   return name + tail;
 }
 
+bool is_ours(const ResourceSlice& slice, const std::string& driver, const std::string& node) {
+  return own_index(slice, driver, node).has_value();
+}
+
 bool same_content(const ResourceSlice& observed, const ResourceSlice& wanted) {
   return same_spec(observed, wanted) && observed.pool.generation == wanted.pool.generation && carries_identity(observed, wanted);
 }

@@ -61,6 +61,9 @@ std::vector<kube::ResourceSlice> fresh_slices(const policy::DesiredPool& pool, c
 /// slices for the scheduler's first fit.
 std::string slice_name(size_t index, const std::string& driver, const std::string& node, const std::string& pool, int salt);
 
+/// True when the slice has a name that we give to slices of its pool: we made it, in this life or another.
+bool is_ours(const kube::ResourceSlice& slice, const std::string& driver, const std::string& node);
+
 /// True when a and b say the same: everything but what the server owns (uid, resourceVersion, labels of others).
 bool same_content(const kube::ResourceSlice& a, const kube::ResourceSlice& b);
 

@@ -12,7 +12,6 @@ using kube::Failure;
 using kube::ResourceSlice;
 using kube::Verb;
 
-constexpr const char* kKey = "slices";
 constexpr Millis kRetryAfterMax{60'000};
 constexpr size_t kRestoresFree = 4;        // within kFightWindow, before somebody counts as fighting back
 constexpr Millis kFightWindow{30'000};
@@ -54,7 +53,7 @@ void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
   const bool different = cache_.on_event(event, ports_.scheduler.now());
   watch_deadline();
   adopt_generations();
-  if (different || std::holds_alternative<Relisted<ResourceSlice>>(event)) queue_.mark(kKey);
+  if (different || std::holds_alternative<Relisted<ResourceSlice>>(event)) queue_.mark(std::string(kQueueKey));
 }
 
 void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node) {
@@ -63,7 +62,7 @@ void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity
   node_ = std::move(node);
   restoring_ = false;
   adopt_generations();
-  queue_.mark(kKey);
+  queue_.mark(std::string(kQueueKey));
 }
 
 void Publisher::clear_desired() {
@@ -73,7 +72,7 @@ void Publisher::clear_desired() {
 
 void Publisher::permit(bool writes) {
   permitted_ = writes;
-  if (writes) queue_.mark(kKey);
+  if (writes) queue_.mark(std::string(kQueueKey));
 }
 
 Plan Publisher::plan() const {
@@ -102,7 +101,7 @@ void Publisher::run(reactor::ReconcileQueue::Done done) {
   const TimePoint now = ports_.scheduler.now();
   if (!permitted_ || !desired_ || !cache_.listed()) return done(true);
   if (not_before_ && now < *not_before_) {
-    queue_.mark(kKey, *not_before_ - now);
+    queue_.mark(std::string(kQueueKey), *not_before_ - now);
     return done(true);
   }
   not_before_.reset();
@@ -110,7 +109,7 @@ void Publisher::run(reactor::ReconcileQueue::Done done) {
   run_writes_ = 0;
   if (restoring_ && !plan().empty()) note_fight();
   if (not_before_) {
-    queue_.mark(kKey, *not_before_ - now);
+    queue_.mark(std::string(kQueueKey), *not_before_ - now);
     return finish(true);
   }
   next_step();
@@ -283,7 +282,7 @@ void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure) {
 
 void Publisher::finish(bool ok) {
   call_.reset();
-  if (not_before_) queue_.mark(kKey, std::max(Millis{0}, *not_before_ - ports_.scheduler.now()));
+  if (not_before_) queue_.mark(std::string(kQueueKey), std::max(Millis{0}, *not_before_ - ports_.scheduler.now()));
   if (auto done = std::exchange(done_, {})) done(ok || not_before_.has_value());
 }
 
@@ -291,7 +290,7 @@ void Publisher::watch_deadline() {
   const auto due = cache_.next_deadline();
   if (!due) return deadline_.reset();
   deadline_ = ports_.scheduler.after(*due - ports_.scheduler.now(), [this] {
-    if (cache_.settle(ports_.scheduler.now())) queue_.mark(kKey);
+    if (cache_.settle(ports_.scheduler.now())) queue_.mark(std::string(kQueueKey));
     watch_deadline();
   });
 }

@@ -48,11 +48,15 @@ class Publisher {
   /// Nothing more is written until the next set_desired(): the Node is gone, and with it whoever owned the slices.
   void clear_desired();
   void permit(bool writes);
+  /// The server is known to be back: a wait after a failed write ends now.
+  void retry_now() { queue_.mark(std::string(kQueueKey)); }
 
   const ObservedSlices& observed() const { return cache_.slices(); }
   bool listed() const { return cache_.listed(); }
   /// What would be written now; empty when nothing would, or when nothing is desired yet.
   Plan plan() const;
+  /// No write is on its way.
+  bool idle() const { return !done_; }
   /// Nothing is in flight and nothing would be written.
   bool converged() const;
   uint64_t writes() const { return writes_; }  // answered or not, dry runs excluded
@@ -70,6 +74,8 @@ class Publisher {
   void note_fight();
   void watch_deadline();
   void adopt_generations();
+
+  static constexpr std::string_view kQueueKey = "slices";  // one key: one write in flight
 
   Ports ports_;
   const std::string driver_;

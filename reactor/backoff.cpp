@@ -26,6 +26,8 @@ Millis Backoff::next(TimePoint now) {
 
 void Backoff::reset() { base_ = Millis{0}; }
 
-bool Backoff::stale(TimePoint now) const { return base_ == Millis{0} || now - last_use_ > policy_.reset_after; }
+bool Backoff::stale(TimePoint now) const {
+  return base_ == Millis{0} || now - last_use_ > policy_.reset_after;
+}
 
 }  // namespace sliced::reactor

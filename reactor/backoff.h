@@ -10,12 +10,13 @@ using Random = std::function<double()>;
 /// A generator seeded by the system; copies share it. Loop thread only.
 Random system_random();
 
-/// As client-go's reflector waits (k8s.io/client-go/tools/cache: 0.8 s, factor 2, cap 30 s, jitter 1.0, reset 2 min).
+/// As client-go's reflector waits (k8s.io/client-go/tools/cache: 0.8 s, factor 2, cap 30 s, jitter 1.0, reset
+/// 2 min).
 struct BackoffPolicy {
   Millis initial{800};
   double factor = 2.0;
-  Millis cap{30'000};         // before jitter, as in client-go
-  double jitter = 1.0;        // a wait is in [base, base * (1 + jitter))
+  Millis cap{30'000};           // before jitter, as in client-go
+  double jitter = 1.0;          // a wait is in [base, base * (1 + jitter))
   Millis reset_after{120'000};  // without use
 };
 

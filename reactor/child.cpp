@@ -72,8 +72,9 @@ struct Child::State {
   bool exited = false;
 };
 
-// libuv reaps only processes whose handle is open. So the handle of a child that is given up before its end stays,
-// without an owner (data is null, which Loop::surviving_handles() knows), until the kernel has reported the exit.
+// libuv reaps only processes whose handle is open. So the handle of a child that is given up before its end
+// stays, without an owner (data is null, which Loop::surviving_handles() knows), until the kernel has
+// reported the exit.
 Child::State::~State() {
   if (!process || exited) return;
   kill_group(SIGKILL);
@@ -130,13 +131,14 @@ void Child::State::send_input() {
   auto* request = new InputRequest{.bytes = std::move(*spec.input)};
   const uv_buf_t buffer = uv_buf_init(request->bytes.data(), static_cast<unsigned>(request->bytes.size()));
   // A child that does not read its input is its own affair: the outcome is not looked at.
-  const int code = uv_write(&request->request, reinterpret_cast<uv_stream_t*>(input.get()), &buffer, 1,
-                            [](uv_write_t* done, int) noexcept {
-                              auto* stream = done->handle;
-                              if (!uv_is_closing(reinterpret_cast<uv_handle_t*>(stream)))
-                                static_cast<State*>(stream->data)->input = {};  // the child reads an end of file
-                              delete reinterpret_cast<InputRequest*>(done);
-                            });
+  const int code =
+      uv_write(&request->request, reinterpret_cast<uv_stream_t*>(input.get()), &buffer, 1,
+               [](uv_write_t* done, int) noexcept {
+                 auto* stream = done->handle;
+                 if (!uv_is_closing(reinterpret_cast<uv_handle_t*>(stream)))
+                   static_cast<State*>(stream->data)->input = {};  // the child reads an end of file
+                 delete reinterpret_cast<InputRequest*>(done);
+               });
   if (code == 0) return;
   delete request;
   input = {};

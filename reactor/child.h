@@ -14,12 +14,12 @@ namespace sliced::reactor {
 class Loop;
 
 struct ChildSpec {
-  std::vector<std::string> argv;                // argv[0] is looked up in the child's PATH unless it contains '/'
+  std::vector<std::string> argv;  // argv[0] is looked up in the child's PATH unless it contains '/'
   std::optional<std::vector<std::string>> env;  // "NAME=value", complete; nullopt inherits ours
   std::optional<std::string> input;             // bytes for its standard input; nullopt is /dev/null
   Millis deadline{30'000};                      // then SIGTERM; 0 means none
   Millis kill_after{2'000};                     // after SIGTERM, then SIGKILL
-  size_t output_bytes_max = 1 << 20;            // of standard output and standard error each; the rest is thrown away
+  size_t output_bytes_max = 1 << 20;  // of standard output and standard error each; the rest is thrown away
 };
 
 struct ChildResult {
@@ -35,7 +35,8 @@ struct ChildResult {
 /// A running program in a process group of its own; signals go to the whole group.
 /// Ownership: dropping the Child kills the group with SIGKILL and reaps it; on_exit is then not called.
 /// Reentry:   on_exit is called once, never from within start(), and may destroy the Child.
-/// End:       on_exit waits for the exit and for the end of both outputs, but at most one second for the latter (a
+/// End:       on_exit waits for the exit and for the end of both outputs, but at most one second for the
+/// latter (a
 ///            grandchild may keep them open; what is left of the group is killed then).
 class Child {
  public:

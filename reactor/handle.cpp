@@ -9,15 +9,21 @@ Errc errc_of(int code) {
   switch (code) {
     case UV_ENOENT:
     case UV_EAI_NONAME:
-    case UV_EAI_NODATA: return Errc::kNotFound;
+    case UV_EAI_NODATA:
+      return Errc::kNotFound;
     case UV_EACCES:
-    case UV_EPERM: return Errc::kDenied;
-    case UV_ETIMEDOUT: return Errc::kTimeout;
-    case UV_ECANCELED: return Errc::kCanceled;
+    case UV_EPERM:
+      return Errc::kDenied;
+    case UV_ETIMEDOUT:
+      return Errc::kTimeout;
+    case UV_ECANCELED:
+      return Errc::kCanceled;
     case UV_EINVAL:
     case UV_ENOTDIR:
-    case UV_ENAMETOOLONG: return Errc::kInvalid;
-    default: return Errc::kIo;
+    case UV_ENAMETOOLONG:
+      return Errc::kInvalid;
+    default:
+      return Errc::kIo;
   }
 }
 

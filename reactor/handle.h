@@ -1,6 +1,6 @@
 #pragma once
-// Ownership of libuv handles. This header knows no uv.h, so that headers of owners stay free of it; an owner defines
-// its constructors and destructor in a .cpp that includes <uv.h>.
+// Ownership of libuv handles. This header knows no uv.h, so that headers of owners stay free of it; an owner
+// defines its constructors and destructor in a .cpp that includes <uv.h>.
 #include <memory>
 #include <utility>
 
@@ -15,8 +15,8 @@ void close_handle(uv_handle_s* handle, void (*free_memory)(uv_handle_s*));
 /// A UV_E* code as an Error: ENOENT, EACCES, ETIMEDOUT and the like get their own Errc.
 Error uv_error(int code);
 
-/// An owner may die before its handle: the handle is a heap block of its own that only the close callback frees.
-/// Destroying the owner stops callbacks at once. H is one of uv_timer_s, uv_poll_s, ...
+/// An owner may die before its handle: the handle is a heap block of its own that only the close callback
+/// frees. Destroying the owner stops callbacks at once. H is one of uv_timer_s, uv_poll_s, ...
 template <class H>
 class Handle {
  public:

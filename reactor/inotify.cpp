@@ -13,17 +13,22 @@
 namespace sliced::reactor {
 namespace {
 
-constexpr uint32_t kMask = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF |
-                           IN_MOVE_SELF | IN_ONLYDIR;
+constexpr uint32_t kMask = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
+                           IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
 Error watch_error(int code, const std::string& directory) {
   const std::string at = "watch " + quoted(directory);
   switch (code) {
-    case ENOENT: return {Errc::kNotFound, at + ": no such directory"};
-    case EACCES: return {Errc::kDenied, at + ": permission denied"};
-    case ENOTDIR: return {Errc::kInvalid, at + ": not a directory"};
-    case ENOSPC: return {Errc::kTooLarge, at + ": no watches left; raise the sysctl fs.inotify.max_user_watches"};
-    default: return {Errc::kIo, at + ": " + std::strerror(code)};
+    case ENOENT:
+      return {Errc::kNotFound, at + ": no such directory"};
+    case EACCES:
+      return {Errc::kDenied, at + ": permission denied"};
+    case ENOTDIR:
+      return {Errc::kInvalid, at + ": not a directory"};
+    case ENOSPC:
+      return {Errc::kTooLarge, at + ": no watches left; raise the sysctl fs.inotify.max_user_watches"};
+    default:
+      return {Errc::kIo, at + ": " + std::strerror(code)};
   }
 }
 
@@ -40,7 +45,8 @@ FileEvent::Kind kind_of(uint32_t mask) {
 Result<std::unique_ptr<Inotify>> Inotify::open(Loop& loop, OnEvent on_event) {
   const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (fd < 0 && errno == EMFILE)
-    return Error{Errc::kTooLarge, "inotify: too many instances or open files; raise fs.inotify.max_user_instances"};
+    return Error{Errc::kTooLarge,
+                 "inotify: too many instances or open files; raise fs.inotify.max_user_instances"};
   if (fd < 0) return Error{Errc::kIo, std::string("inotify: ") + std::strerror(errno)};
   std::unique_ptr<Inotify> made(new Inotify(fd, std::move(on_event)));
   auto poll = Poll::open(loop, fd, [alive = made->alive_](Poll::Ready) { read_events(alive); });
@@ -51,7 +57,9 @@ Result<std::unique_ptr<Inotify>> Inotify::open(Loop& loop, OnEvent on_event) {
 }
 
 Inotify::Inotify(int fd, OnEvent on_event)
-    : fd_(fd), on_event_(std::make_shared<OnEvent>(std::move(on_event))), alive_(std::make_shared<Inotify*>(this)) {}
+    : fd_(fd),
+      on_event_(std::make_shared<OnEvent>(std::move(on_event))),
+      alive_(std::make_shared<Inotify*>(this)) {}
 
 Inotify::~Inotify() {
   *alive_ = nullptr;
@@ -62,7 +70,8 @@ Inotify::~Inotify() {
 Result<Unit> Inotify::watch(const std::string& directory) {
   const int wd = inotify_add_watch(fd_, directory.c_str(), kMask);
   if (wd < 0) return watch_error(errno, directory);
-  // The path may have been renamed away and made again since it was watched last: the old directory is not it any more.
+  // The path may have been renamed away and made again since it was watched last: the old directory is not it
+  // any more.
   std::erase_if(directories_, [&](const auto& entry) {
     if (entry.second != directory || entry.first == wd) return false;
     inotify_rm_watch(fd_, entry.first);
@@ -82,7 +91,8 @@ void Inotify::unwatch(const std::string& directory) {
 
 void Inotify::read_events(const std::shared_ptr<Inotify*>& self) {
   alignas(inotify_event) char buffer[8192];
-  const ssize_t size = ::read((*self)->fd_, buffer, sizeof buffer);  // more is told by the next turn's readiness
+  const ssize_t size =
+      ::read((*self)->fd_, buffer, sizeof buffer);  // more is told by the next turn's readiness
   for (ssize_t at = 0; at < size && *self != nullptr;) {
     inotify_event event;
     std::memcpy(&event, buffer + at, sizeof event);

@@ -1,5 +1,6 @@
 #pragma once
-// What happens in directories (inotify(7)). libuv's own watcher does not ask for CLOSE_WRITE and hides overflow.
+// What happens in directories (inotify(7)). libuv's own watcher does not ask for CLOSE_WRITE and hides
+// overflow.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,12 +16,14 @@ class Poll;
 
 struct FileEvent {
   enum class Kind {
-    kCreated,        // a directory, link or special file is there; a regular file will say kWritten when it is closed
-    kWritten,        // a file open for writing was closed
-    kMovedIn,        // renamed to `name` in this directory
-    kMovedOut,       // renamed away from `name`
-    kDeleted,        // `name` is gone
-    kDirectoryGone,  // the watched directory itself was deleted, renamed or unmounted: no longer watched; name is empty
+    kCreated,   // a directory, link or special file is there; a regular file will say kWritten when it is
+                // closed
+    kWritten,   // a file open for writing was closed
+    kMovedIn,   // renamed to `name` in this directory
+    kMovedOut,  // renamed away from `name`
+    kDeleted,   // `name` is gone
+    kDirectoryGone,  // the watched directory itself was deleted, renamed or unmounted: no longer watched;
+                     // name is empty
     kOverflow,       // events were lost: list everything again; directory and name are empty
   };
   Kind kind = Kind::kOverflow;
@@ -40,8 +43,9 @@ class Inotify {
   ~Inotify();
   Inotify(Inotify&&) = delete;
 
-  /// Not recursive. Watching a directory again is harmless. Two paths of one directory are one watch: the last wins.
-  /// Errors: kNotFound, kDenied, kInvalid (not a directory), kTooLarge (fs.inotify.max_user_watches).
+  /// Not recursive. Watching a directory again is harmless. Two paths of one directory are one watch: the
+  /// last wins. Errors: kNotFound, kDenied, kInvalid (not a directory), kTooLarge
+  /// (fs.inotify.max_user_watches).
   Result<Unit> watch(const std::string& directory);
   void unwatch(const std::string& directory);
 

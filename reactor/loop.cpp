@@ -25,12 +25,15 @@ Handle<H> must_open(uv_loop_t* loop, int (*init)(uv_loop_t*, H*)) {
   return std::move(opened).value();  // these initialisers cannot fail
 }
 
-// Both kinds of waiting behind one face. Tasks with a delay sit in an ordered map under a single timer; tasks without
-// one run from an idle handle, which (unlike a timer of 0) lets the loop look at its descriptors between two rounds.
+// Both kinds of waiting behind one face. Tasks with a delay sit in an ordered map under a single timer; tasks
+// without one run from an idle handle, which (unlike a timer of 0) lets the loop look at its descriptors
+// between two rounds.
 class LoopScheduler final : public Scheduler {
  public:
   explicit LoopScheduler(uv_loop_t* loop)
-      : loop_(loop), timer_(must_open<uv_timer_t>(loop, uv_timer_init)), idle_(must_open<uv_idle_t>(loop, uv_idle_init)) {
+      : loop_(loop),
+        timer_(must_open<uv_timer_t>(loop, uv_timer_init)),
+        idle_(must_open<uv_idle_t>(loop, uv_idle_init)) {
     timer_->data = idle_->data = this;
   }
 
@@ -51,7 +54,8 @@ class LoopScheduler final : public Scheduler {
   }
 
  private:
-  // Counted from the real time, since now() may be old after a long callback and the task must not come early.
+  // Counted from the real time, since now() may be old after a long callback and the task must not come
+  // early.
   static TimePoint deadline(Millis delay) {
     constexpr uint64_t kNanosPerMilli = 1'000'000;
     const TimePoint rounded_up{Millis{(uv_hrtime() + kNanosPerMilli - 1) / kNanosPerMilli}};
@@ -69,7 +73,8 @@ class LoopScheduler final : public Scheduler {
     uv_timer_start(timer_.get(), &on_timer, static_cast<uint64_t>(wait.count()), 0);
   }
 
-  // Cancelled tasks would otherwise stay until they were due: a timeout of minutes re-armed on every line adds up.
+  // Cancelled tasks would otherwise stay until they were due: a timeout of minutes re-armed on every line
+  // adds up.
   void sweep() {
     std::erase_if(due_, [](const auto& entry) { return entry.second.expired(); });
     sweep_at_ = std::max<size_t>(64, 2 * due_.size());
@@ -118,7 +123,8 @@ class Mailbox {
 
  private:
   static Handle<uv_async_t> open(uv_loop_t* loop) {
-    auto opened = Handle<uv_async_t>::open([&](uv_async_t* raw) { return uv_async_init(loop, raw, &on_async); });
+    auto opened =
+        Handle<uv_async_t>::open([&](uv_async_t* raw) { return uv_async_init(loop, raw, &on_async); });
     if (opened) return std::move(opened).value();
     std::fprintf(stderr, "cannot open the event loop: %s\n", opened.error().what.c_str());
     std::abort();
@@ -139,8 +145,8 @@ class Mailbox {
   Handle<uv_async_t> async_;
 };
 
-// A process may be started without standard streams; the loop's descriptors must not take their numbers (libuv aborts
-// when it closes one of them, and what is printed would go into the loop).
+// A process may be started without standard streams; the loop's descriptors must not take their numbers
+// (libuv aborts when it closes one of them, and what is printed would go into the loop).
 void occupy_standard_streams() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -169,10 +175,16 @@ std::string describe(const uv_handle_t* handle) {
 
 struct Loop::State {
   explicit State(uv_loop_t* raw)
-      : loop(raw), scheduler(std::make_unique<LoopScheduler>(raw)), mailbox(std::make_unique<Mailbox>(raw)),
+      : loop(raw),
+        scheduler(std::make_unique<LoopScheduler>(raw)),
+        mailbox(std::make_unique<Mailbox>(raw)),
         waker(must_open<uv_timer_t>(raw, uv_timer_init)) {
-    uv_walk(raw, [](uv_handle_t* handle, void* own) noexcept { static_cast<std::vector<uv_handle_t*>*>(own)->push_back(handle); },
-            &own_handles);
+    uv_walk(
+        raw,
+        [](uv_handle_t* handle, void* own) noexcept {
+          static_cast<std::vector<uv_handle_t*>*>(own)->push_back(handle);
+        },
+        &own_handles);
   }
 
   uv_loop_t* loop;
@@ -197,7 +209,8 @@ Loop::~Loop() {
     delete loop;
     return;
   }
-  for (const std::string& handle : survivors) std::fprintf(stderr, "outlived the event loop: %s\n", handle.c_str());
+  for (const std::string& handle : survivors)
+    std::fprintf(stderr, "outlived the event loop: %s\n", handle.c_str());
 }
 
 void Loop::run() {
@@ -216,7 +229,8 @@ void Loop::turn(Millis wait_max) {
     return;
   }
   uv_update_time(state_->loop);
-  uv_timer_start(state_->waker.get(), [](uv_timer_t*) noexcept {}, static_cast<uint64_t>(wait_max.count()), 0);
+  uv_timer_start(
+      state_->waker.get(), [](uv_timer_t*) noexcept {}, static_cast<uint64_t>(wait_max.count()), 0);
   uv_run(state_->loop, UV_RUN_ONCE);
   uv_timer_stop(state_->waker.get());
 }
@@ -236,8 +250,10 @@ std::vector<std::string> Loop::surviving_handles() {
     auto* walk = static_cast<Walk*>(arg);
     if (uv_is_closing(handle) || std::count(walk->own.begin(), walk->own.end(), handle) > 0) return;
     const bool orphan = uv_handle_get_type(handle) == UV_PROCESS && handle->data == nullptr;  // see child.cpp
-    if (orphan) walk->reaping = true;
-    else walk->open.push_back(describe(handle));
+    if (orphan)
+      walk->reaping = true;
+    else
+      walk->open.push_back(describe(handle));
   };
   const auto end = Clock::now() + kReapWaitMax;
   for (;;) {

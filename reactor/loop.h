@@ -10,11 +10,13 @@ struct uv_loop_s;
 
 namespace sliced::reactor {
 
-/// Ownership: outlives every handle, stream and timer made on it. Whatever is still open when it goes is a bug: its
+/// Ownership: outlives every handle, stream and timer made on it. Whatever is still open when it goes is a
+/// bug: its
 ///            kind is printed to stderr and the loop's memory is given up rather than freed under its users.
 /// Threads:   all of it belongs to one thread, except post().
 /// Errors:    a process that cannot open a loop (no descriptors at start-up) says so and aborts.
-/// Signals:   SIGPIPE is ignored from construction on; writes to a peer that is gone are errors of that stream.
+/// Signals:   SIGPIPE is ignored from construction on; writes to a peer that is gone are errors of that
+/// stream.
 class Loop {
  public:
   Loop();
@@ -33,11 +35,12 @@ class Loop {
   TimePoint now() const;
   Scheduler& scheduler();
 
-  /// Any thread, while the loop lives: task runs on the loop's thread in one of the next turns, in order of posting.
+  /// Any thread, while the loop lives: task runs on the loop's thread in one of the next turns, in order of
+  /// posting.
   void post(Task task);
 
-  /// Lets close callbacks run, waits (at most half a second) for killed children to be reaped, and names what is still
-  /// open, one entry a handle. Empty is good.
+  /// Lets close callbacks run, waits (at most half a second) for killed children to be reaped, and names what
+  /// is still open, one entry a handle. Empty is good.
   std::vector<std::string> surviving_handles();
 
   uv_loop_s* raw();  // for reactor/ only

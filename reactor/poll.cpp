@@ -27,13 +27,16 @@ void Poll::interest(bool readable, bool writable) {
 }
 
 void Poll::start() {
-  if (events_ == 0) uv_poll_stop(handle_.get());
-  else uv_poll_start(handle_.get(), events_, &on_poll);
+  if (events_ == 0)
+    uv_poll_stop(handle_.get());
+  else
+    uv_poll_start(handle_.get(), events_, &on_poll);
 }
 
 void Poll::on_poll(uv_poll_s* raw, int status, int events) noexcept {
   auto* self = static_cast<Poll*>(raw->data);
-  // libuv answers EPOLLERR with an error and stops watching; but the error may pass (ENOBUFS of a netlink socket).
+  // libuv answers EPOLLERR with an error and stops watching; but the error may pass (ENOBUFS of a netlink
+  // socket).
   if (status != 0) self->start();
   const std::shared_ptr<OnReady> on_ready = self->on_ready_;
   (*on_ready)({.readable = (events & UV_READABLE) != 0,

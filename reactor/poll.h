@@ -10,13 +10,14 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// Readiness of a file descriptor (level-triggered). The descriptor stays the caller's: it must stay open while the
-/// Poll lives and may be closed as soon as the Poll is gone. It is set to non-blocking. One Poll per descriptor.
-/// Reentry: the callback may change the interest, or destroy the Poll that called it.
+/// Readiness of a file descriptor (level-triggered). The descriptor stays the caller's: it must stay open
+/// while the Poll lives and may be closed as soon as the Poll is gone. It is set to non-blocking. One Poll
+/// per descriptor. Reentry: the callback may change the interest, or destroy the Poll that called it.
 class Poll {
  public:
-  /// `failed`: the descriptor has an error pending (a netlink socket after an overflow, a reset connection). Read from
-  /// it to learn and clear the error; whoever cannot must drop the Poll, or will be called again each turn.
+  /// `failed`: the descriptor has an error pending (a netlink socket after an overflow, a reset connection).
+  /// Read from it to learn and clear the error; whoever cannot must drop the Poll, or will be called again
+  /// each turn.
   struct Ready {
     bool readable = false;
     bool writable = false;
@@ -25,7 +26,8 @@ class Poll {
   };
   using OnReady = std::function<void(Ready)>;
 
-  /// Watches for nothing until interest() is called. Errors: the descriptor cannot be polled (a regular file).
+  /// Watches for nothing until interest() is called. Errors: the descriptor cannot be polled (a regular
+  /// file).
   static Result<std::unique_ptr<Poll>> open(Loop& loop, int fd, OnReady on_ready);
   ~Poll();
   Poll(Poll&&) = delete;

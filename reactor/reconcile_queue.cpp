@@ -11,8 +11,8 @@ namespace sliced::reactor {
 struct ReconcileQueue::State : std::enable_shared_from_this<State> {
   struct Key {
     bool running = false;
-    bool forgotten = false;        // while running
-    uint64_t run = 0;              // number of the run under way: a late Done of an earlier one does not count
+    bool forgotten = false;  // while running
+    uint64_t run = 0;        // number of the run under way: a late Done of an earlier one does not count
     std::optional<TimePoint> due;  // marked
     std::optional<Backoff> backoff;
   };
@@ -56,7 +56,8 @@ struct ReconcileQueue::State : std::enable_shared_from_this<State> {
   }
 
   bool idle() const {
-    return std::none_of(keys_.begin(), keys_.end(), [](const auto& entry) { return entry.second.running || entry.second.due; });
+    return std::none_of(keys_.begin(), keys_.end(),
+                        [](const auto& entry) { return entry.second.running || entry.second.due; });
   }
 
   void arm() {

@@ -10,7 +10,8 @@ Result<std::unique_ptr<Signal>> Signal::open(Loop& loop, int number, Task on_sig
   auto handle = Handle<uv_signal_t>::open([&](uv_signal_t* raw) { return uv_signal_init(loop.raw(), raw); });
   const std::string step = "signal " + std::to_string(number);
   if (!handle) return std::move(handle.error()).in(step);
-  if (const int code = uv_signal_start(handle->get(), &on_raised, number); code != 0) return uv_error(code).in(step);
+  if (const int code = uv_signal_start(handle->get(), &on_raised, number); code != 0)
+    return uv_error(code).in(step);
   return std::unique_ptr<Signal>(new Signal(std::move(handle).value(), std::move(on_signal)));
 }
 

@@ -11,8 +11,8 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// A signal delivered as a callback on the loop, once per delivery (several in a row may be merged by the kernel).
-/// Dropping the last Signal of a number restores the default action.
+/// A signal delivered as a callback on the loop, once per delivery (several in a row may be merged by the
+/// kernel). Dropping the last Signal of a number restores the default action.
 class Signal {
  public:
   /// Errors: a number that cannot be caught.

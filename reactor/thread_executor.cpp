@@ -24,7 +24,8 @@ using JobId = uint64_t;
 
 }  // namespace
 
-// What workers and the loop share. A worker holds a reference, so that one that hangs may outlive everything else.
+// What workers and the loop share. A worker holds a reference, so that one that hangs may outlive everything
+// else.
 struct ThreadExecutor::Shared {
   struct Running {
     TimePoint started;
@@ -41,9 +42,9 @@ struct ThreadExecutor::Shared {
   std::condition_variable work_came;
   std::deque<Waiting> waiting;
   std::map<JobId, Running> running;
-  std::vector<JobId> finished;     // not yet told to the loop
-  size_t workers = 0;              // without the lost ones
-  bool closed = false;             // the executor is gone: async is not to be touched
+  std::vector<JobId> finished;  // not yet told to the loop
+  size_t workers = 0;           // without the lost ones
+  bool closed = false;          // the executor is gone: async is not to be touched
   uv_async_t* async = nullptr;
 
   static TimePoint clock() { return std::chrono::time_point_cast<Millis>(Clock::now()); }
@@ -52,7 +53,8 @@ struct ThreadExecutor::Shared {
   bool put_back(JobId id);
   std::deque<Waiting> withdraw(JobId id);
   size_t lost() const {
-    return static_cast<size_t>(std::count_if(running.begin(), running.end(), [](const auto& job) { return job.second.lost; }));
+    return static_cast<size_t>(
+        std::count_if(running.begin(), running.end(), [](const auto& job) { return job.second.lost; }));
   }
 };
 
@@ -95,7 +97,8 @@ bool ThreadExecutor::Shared::put_back(JobId id) {
 std::deque<ThreadExecutor::Shared::Waiting> ThreadExecutor::Shared::withdraw(JobId id) {
   std::deque<Waiting> withdrawn;
   const std::lock_guard lock(mutex);
-  const auto at = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& job) { return job.id == id; });
+  const auto at =
+      std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& job) { return job.id == id; });
   if (at == waiting.end()) return withdrawn;
   withdrawn.push_back(std::move(*at));
   waiting.erase(at);
@@ -140,7 +143,8 @@ class ThreadExecutor::Loopside {
   Loop& loop_;
   const Limits limits_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
-  std::shared_ptr<std::map<JobId, Done>> done_ = std::make_shared<std::map<JobId, Done>>();  // also: still alive
+  std::shared_ptr<std::map<JobId, Done>> done_ =
+      std::make_shared<std::map<JobId, Done>>();  // also: still alive
   Handle<uv_async_t> async_;
   Ticket watch_;
   std::deque<Shared::Waiting> refused_;  // until the next turn tells
@@ -151,7 +155,8 @@ class ThreadExecutor::Loopside {
 
 Handle<uv_async_t> ThreadExecutor::Loopside::open_async(Loop& loop) {
   // The loop has its own async handle, so the shared descriptor exists and this cannot fail.
-  return Handle<uv_async_t>::open([&](uv_async_t* raw) { return uv_async_init(loop.raw(), raw, &on_async); }).value();
+  return Handle<uv_async_t>::open([&](uv_async_t* raw) { return uv_async_init(loop.raw(), raw, &on_async); })
+      .value();
 }
 
 ThreadExecutor::Loopside::~Loopside() {
@@ -179,7 +184,9 @@ std::unique_ptr<Job> ThreadExecutor::Loopside::run(Work work, Millis deadline, D
   return job;
 }
 
-void ThreadExecutor::Loopside::on_async(uv_async_t* raw) noexcept { static_cast<Loopside*>(raw->data)->collect(); }
+void ThreadExecutor::Loopside::on_async(uv_async_t* raw) noexcept {
+  static_cast<Loopside*>(raw->data)->collect();
+}
 
 void ThreadExecutor::Loopside::collect() {
   std::vector<JobId> finished;
@@ -272,7 +279,8 @@ bool ThreadExecutor::Loopside::start_worker() {
   return true;
 }
 
-ThreadExecutor::ThreadExecutor(Loop& loop, Limits limits) : loopside_(std::make_unique<Loopside>(loop, limits)) {}
+ThreadExecutor::ThreadExecutor(Loop& loop, Limits limits)
+    : loopside_(std::make_unique<Loopside>(loop, limits)) {}
 ThreadExecutor::~ThreadExecutor() = default;
 
 std::unique_ptr<Job> ThreadExecutor::run(Work work, Millis deadline, Done on_done) {

@@ -1,6 +1,6 @@
 #pragma once
-// Blocking work on threads of our own. libuv's pool is not used: four reads that hang would stop it for good, and the
-// process could not end.
+// Blocking work on threads of our own. libuv's pool is not used: four reads that hang would stop it for good,
+// and the process could not end.
 #include <memory>
 
 #include "reactor/executor.h"
@@ -9,10 +9,12 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// Deadline: counts from the moment a worker takes the job up, so that a job does not pay for those ahead of it.
-/// Lost:     a worker whose job passed its deadline is replaced; when its work returns after all it retires. With
+/// Deadline: counts from the moment a worker takes the job up, so that a job does not pay for those ahead of
+/// it. Lost:     a worker whose job passed its deadline is replaced; when its work returns after all it
+/// retires. With
 ///           lost_max workers lost, new and waiting jobs fail: on_done(false) in the next turn.
-/// End:      the destructor does not wait for work that runs. What is still running then touches only what it captured;
+/// End:      the destructor does not wait for work that runs. What is still running then touches only what it
+/// captured;
 ///           a process in which hung() is true must leave by _exit, since exit() would tear down under it.
 class ThreadExecutor final : public Executor {
  public:

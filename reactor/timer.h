@@ -8,11 +8,10 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// One-shot timer on the loop's monotonic clock, for users that want one slot and re-arm it often (an idle timeout).
-/// Where a test should step time, take a Scheduler instead.
-/// Ownership: owns its handle and callback. Destroying it disarms at once.
-/// Reentry:   the callback may re-arm, or destroy, the Timer that called it.
-/// Errors:    none.
+/// One-shot timer on the loop's monotonic clock, for users that want one slot and re-arm it often (an idle
+/// timeout). Where a test should step time, take a Scheduler instead. Ownership: owns its handle and
+/// callback. Destroying it disarms at once. Reentry:   the callback may re-arm, or destroy, the Timer that
+/// called it. Errors:    none.
 class Timer {
  public:
   explicit Timer(Loop& loop);

@@ -12,11 +12,16 @@ using State = Standing::State;
 
 std::string_view describe(State state) {
   switch (state) {
-    case State::kStarting: return "starting";
-    case State::kLive: return "live";
-    case State::kAbsent: return "absent";
-    case State::kDenied: return "denied";
-    case State::kUnreachable: return "unreachable";
+    case State::kStarting:
+      return "starting";
+    case State::kLive:
+      return "live";
+    case State::kAbsent:
+      return "absent";
+    case State::kDenied:
+      return "denied";
+    case State::kUnreachable:
+      return "unreachable";
   }
   return "?";
 }
@@ -31,7 +36,11 @@ void ProblemLog::report(const ObjectHead& head, const Error* problem) {
 }
 
 ListWatch::ListWatch(Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
-    : ports_(std::move(ports)), scope_(std::move(scope)), sink_(sink), limits_(limits), backoff_(ports_.random) {}
+    : ports_(std::move(ports)),
+      scope_(std::move(scope)),
+      sink_(sink),
+      limits_(limits),
+      backoff_(ports_.random) {}
 
 void ListWatch::start() {
   if (step_ == Step::kIdle) attempt();
@@ -44,7 +53,8 @@ void ListWatch::retry_now() {
   attempt();
 }
 
-// What to ask next. -------------------------------------------------------------------------------------------------
+// What to ask next.
+// -------------------------------------------------------------------------------------------------
 
 void ListWatch::attempt() {
   if (looking_) return look_for_kind({});
@@ -78,15 +88,17 @@ void ListWatch::start_watch(bool initial_events) {
   request.scope = scope_;
   request.send_initial_events = initial_events;
   if (!initial_events) request.resource_version = resource_version_;
-  request.timeout = limits_.watch_timeout_min +
-                    Millis(static_cast<int64_t>(ports_.random() * static_cast<double>(limits_.watch_timeout_min.count())));
+  request.timeout =
+      limits_.watch_timeout_min +
+      Millis(static_cast<int64_t>(ports_.random() * static_cast<double>(limits_.watch_timeout_min.count())));
   opened_ = ports_.scheduler.now();
   events_ = 0;
   heard();
   watch_silence();
-  call_ = ports_.cluster.watch(std::move(request), {[this](const kube::WatchEvent& event) { on_event(event); },
-                                                    [this] { on_watch_end(); },
-                                                    [this](const Failure& failure) { on_failure(failure); }});
+  call_ =
+      ports_.cluster.watch(std::move(request), {[this](const kube::WatchEvent& event) { on_event(event); },
+                                                [this] { on_watch_end(); },
+                                                [this](const Failure& failure) { on_failure(failure); }});
 }
 
 void ListWatch::open_list() {
@@ -116,7 +128,8 @@ void ListWatch::watch_silence() {
   });
 }
 
-// What the answer means. --------------------------------------------------------------------------------------------
+// What the answer means.
+// --------------------------------------------------------------------------------------------
 
 void ListWatch::on_event(const kube::WatchEvent& event) {
   heard();
@@ -126,7 +139,8 @@ void ListWatch::on_event(const kube::WatchEvent& event) {
     if (step_ == Step::kInitialEvents && !bookmark) return skip_nameless();
     // Something changed and nobody can say what: only a list can tell.
     relist("an event names no object");
-    return fail(Errc::kInvalid, "event: " + (head.ok() ? std::string("no name or resourceVersion") : head.error().what));
+    return fail(Errc::kInvalid,
+                "event: " + (head.ok() ? std::string("no name or resourceVersion") : head.error().what));
   }
   ++events_;
   if (step_ == Step::kInitialEvents) return on_initial_event(event.type, *head, event.object);
@@ -196,7 +210,8 @@ void ListWatch::on_watch_end() {
 
 void ListWatch::on_failure(const Failure& failure) {
   if (failure.code == Errc::kNotFound) return look_for_kind(failure);
-  // A replica that lags behind answers 504; asking for its newest state mends it (apiserver storage TooLargeResourceVersion).
+  // A replica that lags behind answers 504; asking for its newest state mends it (apiserver storage
+  // TooLargeResourceVersion).
   const bool too_new = failure.what.find("Too large resource version") != std::string::npos;
   if (failure.code == Errc::kGone || too_new) return on_version_gone(failure);
   if (step_ == Step::kWatching) return on_watch_failure(failure);
@@ -211,8 +226,8 @@ void ListWatch::on_version_gone(const Failure& failure) {
 }
 
 void ListWatch::on_watch_failure(const Failure& failure) {
-  const bool passing = failure.code == Errc::kBusy || failure.code == Errc::kIo || failure.code == Errc::kTimeout ||
-                       failure.code == Errc::kDenied;
+  const bool passing = failure.code == Errc::kBusy || failure.code == Errc::kIo ||
+                       failure.code == Errc::kTimeout || failure.code == Errc::kDenied;
   if (!passing) relist(failure.what);  // the same watch would break at the same event again
   fail(failure);
 }
@@ -234,7 +249,8 @@ void ListWatch::look_for_kind(Failure not_found) {
   call_ = ports_.cluster.discover(
       kind.group, kind.version,
       [this, not_found](const std::vector<std::string>& plurals) {
-        if (std::find(plurals.begin(), plurals.end(), scope_.resource.plural) == plurals.end()) return kind_is_absent();
+        if (std::find(plurals.begin(), plurals.end(), scope_.resource.plural) == plurals.end())
+          return kind_is_absent();
         relist(standing_.state == State::kAbsent ? "the kind is installed" : not_found.what);
         if (!std::exchange(looking_, false)) return fail(not_found);  // served, yet 404: still being set up
         backoff_.reset();
@@ -256,7 +272,8 @@ void ListWatch::kind_is_absent() {
   wait(backoff_.next(ports_.scheduler.now()));
 }
 
-// Waiting, and how it stands. ---------------------------------------------------------------------------------------
+// Waiting, and how it stands.
+// ---------------------------------------------------------------------------------------
 
 void ListWatch::fail(Errc code, std::string_view what) {
   const std::string verb = step_ == Step::kListing ? "list " : "watch ";
@@ -267,8 +284,9 @@ void ListWatch::fail(const Failure& failure) {
   ++failures_;
   const Failure why = failure;  // may live in the call that is dropped next
   call_.reset();
-  // A kind that is being set up stays absent until it answers.
-  if (standing_.state != State::kAbsent || why.code != Errc::kNotFound)
+  // A kind that has just been installed answers 404, then 429, until its storage is ready: absent until then.
+  const bool setting_up = why.code == Errc::kNotFound || why.code == Errc::kBusy;
+  if (standing_.state != State::kAbsent || !setting_up)
     stand(why.code == Errc::kDenied ? State::kDenied : State::kUnreachable, why.what);
   Millis delay = backoff_.next(ports_.scheduler.now());
   if (why.retry_after) delay = std::max(delay, std::min(*why.retry_after, limits_.retry_after_max));
@@ -295,7 +313,8 @@ void ListWatch::log_standing(State before) {
   const std::string resource = resource_name();
   switch (standing_.state) {
     case State::kLive:
-      if (failures_ > 0) ports_.log.info("following again", {{"resource", resource}, {"failures", failures_}});
+      if (before == State::kDenied || before == State::kUnreachable)
+        ports_.log.info("following again", {{"resource", resource}, {"failures", failures_}});
       return;
     case State::kAbsent:
       ports_.log.info("kind is not installed; waiting for it", {{"resource", resource}});
@@ -305,7 +324,8 @@ void ListWatch::log_standing(State before) {
       ports_.log.warning(standing_.state == State::kDenied ? "access denied" : "cannot be read",
                          {{"resource", resource}, {"was", describe(before)}, {"why", standing_.why}});
       return;
-    case State::kStarting: return;
+    case State::kStarting:
+      return;
   }
 }
 

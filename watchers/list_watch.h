@@ -1,7 +1,7 @@
 #pragma once
-// Keeps up with everything in one scope of the cluster: list, watch, and what to do when either fails, as client-go's
-// reflector does (k8s.io/client-go/tools/cache/reflector.go). ListWatch is the protocol and knows no types;
-// WatchedSource<T> puts values in and source events out.
+// Keeps up with everything in one scope of the cluster: list, watch, and what to do when either fails, as
+// client-go's reflector does (k8s.io/client-go/tools/cache/reflector.go). ListWatch is the protocol and knows
+// no types; WatchedSource<T> puts values in and source events out.
 //
 //   start ─▶ initial events (WatchList) ─▶ watch ─▶ clean end ─▶ watch from the last resourceVersion
 //              │ 400, 422                    │ 410, ERROR ─▶ relist
@@ -35,8 +35,9 @@ struct Ports {
   reactor::Random random;
 };
 
-/// How a source stands. The first word has been given once `known` is set: a list, or discovery's word that the kind is
-/// not installed. Denied, busy or unreachable say nothing: what was known before stays as it was last told.
+/// How a source stands. The first word has been given once `known` is set: a list, or discovery's word that
+/// the kind is not installed. Denied, busy or unreachable say nothing: what was known before stays as it was
+/// last told.
 struct Standing {
   enum class State {
     kStarting,     // nothing answered yet
@@ -53,16 +54,17 @@ struct Standing {
 std::string_view describe(Standing::State state);  // "starting", "live" ...
 
 struct ListWatchLimits {
-  Millis silence_max{300'000};          // without event or bookmark (one a minute): the peer may be dead, watch anew
-  Millis initial_silence_max{60'000};   // while a list is awaited
-  Millis watch_timeout_min{300'000};    // asked of the server; uniformly random up to twice that
-  Millis short_watch{1'000};            // a watch that ends sooner without an event is a failure
+  Millis silence_max{300'000};  // without event or bookmark (one a minute): the peer may be dead, watch anew
+  Millis initial_silence_max{60'000};  // while a list is awaited
+  Millis watch_timeout_min{300'000};   // asked of the server; uniformly random up to twice that
+  Millis short_watch{1'000};           // a watch that ends sooner without an event is a failure
   Millis retry_after_max{60'000};
-  Millis watch_list_retry{3'600'000};   // after this the server is asked for WatchList again
-  size_t objects_max = 50'000;          // more is refused as a whole: the last list stands
+  Millis watch_list_retry{3'600'000};  // after this the server is asked for WatchList again
+  size_t objects_max = 50'000;         // more is refused as a whole: the last list stands
 };
 
-/// Where ListWatch puts what it hears. Objects are valid during the call only. No call may destroy the ListWatch.
+/// Where ListWatch puts what it hears. Objects are valid during the call only. No call may destroy the
+/// ListWatch.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
@@ -79,8 +81,8 @@ class ObjectSink {
   virtual void standing_changed(const Standing& standing) = 0;
 };
 
-/// Log:    one line when the standing changes and one per relist; failures that go on are counted, not repeated.
-/// Reentry: its callbacks run from the cluster's and the scheduler's, never from inside start().
+/// Log:    one line when the standing changes and one per relist; failures that go on are counted, not
+/// repeated. Reentry: its callbacks run from the cluster's and the scheduler's, never from inside start().
 class ListWatch {
  public:
   ListWatch(Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits = {});
@@ -145,8 +147,8 @@ class ListWatch {
 
   bool need_list_ = true;
   std::string list_reason_ = "start";
-  std::string resource_version_;       // the last one heard
-  bool version_unusable_ = false;      // the server no longer has it, or does not have it yet
+  std::string resource_version_;   // the last one heard
+  bool version_unusable_ = false;  // the server no longer has it, or does not have it yet
   std::optional<TimePoint> watch_list_off_until_;
   bool relist_at_once_ = true;  // one relist without a wait per stretch of health, so that 410s cannot spin
   bool looking_ = false;        // waiting for the kind to be installed
@@ -156,8 +158,8 @@ class ListWatch {
   size_t failures_ = 0;  // since the last sign of health
 };
 
-/// An object as it is watched. One that cannot be understood is still there: `value` then says why, and its owner
-/// decides what that means (a policy offers nothing; it is not deleted).
+/// An object as it is watched. One that cannot be understood is still there: `value` then says why, and its
+/// owner decides what that means (a policy offers nothing; it is not deleted).
 template <class T>
 struct Watched {
   struct Id {
@@ -187,10 +189,9 @@ class ProblemLog {
   std::map<std::pair<std::string, std::string>, std::string> told_;  // namespace and name -> problem
 };
 
-/// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its reason
-/// whenever something may have been missed.
-/// Decoding: `decode` is pure, and bounded by its own limits; its Error goes into Watched::value.
-/// Reentry:  on_event and on_standing may not destroy the source.
+/// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its
+/// reason whenever something may have been missed. Decoding: `decode` is pure, and bounded by its own limits;
+/// its Error goes into Watched::value. Reentry:  on_event and on_standing may not destroy the source.
 template <class T>
 class WatchedSource final : private ObjectSink {
  public:

@@ -18,7 +18,8 @@ Result<NodeFacts> decode_node(std::string_view object) {
 
 }  // namespace
 
-std::unique_ptr<NodeWatcher> make_node_watcher(Ports ports, std::string_view node_name, NodeWatcher::OnEvent on_event,
+std::unique_ptr<NodeWatcher> make_node_watcher(Ports ports, std::string_view node_name,
+                                               NodeWatcher::OnEvent on_event,
                                                NodeWatcher::OnStanding on_standing) {
   kube::Scope scope{kube::kNodes, "", "metadata.name=" + std::string(node_name), true};
   return std::make_unique<NodeWatcher>(std::move(ports), std::move(scope), decode_node, std::move(on_event),

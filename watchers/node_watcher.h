@@ -9,8 +9,8 @@
 
 namespace sliced::watchers {
 
-/// What is read of the Node, of which only metadata is asked (PartialObjectMetadata). A node that was deleted and made
-/// again has another uid, and may come as Removed and Changed, as Changed alone, or in a Relisted.
+/// What is read of the Node, of which only metadata is asked (PartialObjectMetadata). A node that was deleted
+/// and made again has another uid, and may come as Removed and Changed, as Changed alone, or in a Relisted.
 struct NodeFacts {
   std::string name, uid;
   std::map<std::string, std::string> labels;
@@ -19,7 +19,8 @@ struct NodeFacts {
 
 using NodeWatcher = WatchedSource<NodeFacts>;
 
-std::unique_ptr<NodeWatcher> make_node_watcher(Ports ports, std::string_view node_name, NodeWatcher::OnEvent on_event,
+std::unique_ptr<NodeWatcher> make_node_watcher(Ports ports, std::string_view node_name,
+                                               NodeWatcher::OnEvent on_event,
                                                NodeWatcher::OnStanding on_standing = {});
 
 }  // namespace sliced::watchers

@@ -70,7 +70,8 @@ class Scanner {
     return true;
   }
 
-  /// Walks an object: on_member(key) must consume the value. False when the text is no object or on_member said so.
+  /// Walks an object: on_member(key) must consume the value. False when the text is no object or on_member
+  /// said so.
   template <class OnMember>
   bool object(OnMember on_member) {
     if (!take('{')) return false;

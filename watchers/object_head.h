@@ -1,6 +1,6 @@
 #pragma once
-// Who an object is, read from its text without decoding the rest: enough to follow a watch, and to name an object that
-// is too large, too deep or too wrong to be decoded.
+// Who an object is, read from its text without decoding the rest: enough to follow a watch, and to name an
+// object that is too large, too deep or too wrong to be decoded.
 #include <string>
 #include <string_view>
 
@@ -10,14 +10,14 @@ namespace sliced::watchers {
 
 struct ObjectHead {
   std::string namespace_, name, uid, resource_version;  // "" when absent or null (a bookmark has no name)
-  bool initial_events_end = false;  // annotation k8s.io/initial-events-end: "true" (meta/v1 InitialEventsAnnotationKey)
+  bool initial_events_end =
+      false;  // annotation k8s.io/initial-events-end: "true" (meta/v1 InitialEventsAnnotationKey)
   bool operator==(const ObjectHead&) const = default;
 };
 
-/// Reads up to the end of the top-level "metadata" and no further; what follows is not checked. Needs no memory beyond
-/// the fields, whatever the object's size or depth.
-/// Errors: kInvalid when the text is no JSON object that far, has no metadata, or one of the fields is neither null
-/// nor a string of at most 512 bytes.
+/// Reads up to the end of the top-level "metadata" and no further; what follows is not checked. Needs no
+/// memory beyond the fields, whatever the object's size or depth. Errors: kInvalid when the text is no JSON
+/// object that far, has no metadata, or one of the fields is neither null nor a string of at most 512 bytes.
 Result<ObjectHead> decode_object_head(std::string_view object);
 
 }  // namespace sliced::watchers

@@ -10,7 +10,8 @@ namespace {
 void drop_managed_fields(kube::Json& object) {
   for (auto& [key, value] : *object.object()) {
     if (key != "metadata" || value.object() == nullptr) continue;
-    std::erase_if(*value.object(), [](const kube::Json::Member& member) { return member.first == "managedFields"; });
+    std::erase_if(*value.object(),
+                  [](const kube::Json::Member& member) { return member.first == "managedFields"; });
   }
 }
 
@@ -25,10 +26,12 @@ Result<PolicyObject> decode_policy_object(std::string_view object) {
 
 }  // namespace
 
-std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind, std::string_view namespace_,
+std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind,
+                                                   std::string_view namespace_,
                                                    PolicyWatcher::OnEvent on_event,
                                                    PolicyWatcher::OnStanding on_standing) {
-  return std::make_unique<PolicyWatcher>(std::move(ports), kube::Scope{kind, std::string(namespace_), "", false},
+  return std::make_unique<PolicyWatcher>(std::move(ports),
+                                         kube::Scope{kind, std::string(namespace_), "", false},
                                          decode_policy_object, std::move(on_event), std::move(on_standing));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Policies and what goes with them, in one namespace, undecoded: the language of a policy is policy/'s to understand.
+// Policies and what goes with them, in one namespace, undecoded: the language of a policy is policy/'s to
+// understand.
 #include <memory>
 #include <string_view>
 
@@ -18,7 +19,8 @@ struct PolicyObject {
 using PolicyWatcher = WatchedSource<PolicyObject>;
 
 /// One source per kind (kube/kinds.h). namespace_ "" watches all namespaces.
-std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind, std::string_view namespace_,
+std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind,
+                                                   std::string_view namespace_,
                                                    PolicyWatcher::OnEvent on_event,
                                                    PolicyWatcher::OnStanding on_standing = {});
 

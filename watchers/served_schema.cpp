@@ -38,7 +38,8 @@ class Schemas {
       const Json* names = schema.find("x-kubernetes-group-version-kind");
       if (names == nullptr || names->array() == nullptr) continue;
       for (const Json& one : *names->array())
-        if (one.text("group") == kind.group && one.text("version") == kind.version && one.text("kind") == kind.kind)
+        if (one.text("group") == kind.group && one.text("version") == kind.version &&
+            one.text("kind") == kind.kind)
           return &schema;
     }
     return nullptr;
@@ -91,16 +92,19 @@ class Schemas {
 
 }  // namespace
 
-Result<std::vector<std::string>> fields_dropped_by_schema(std::string_view openapi, const kube::Resource& kind,
+Result<std::vector<std::string>> fields_dropped_by_schema(std::string_view openapi,
+                                                          const kube::Resource& kind,
                                                           const std::vector<std::string>& paths) {
   std::vector<std::string> dropped;
   if (openapi.empty()) return dropped;
   Result<Json> document = kube::decode_json(openapi, kLimits);
-  if (!document.ok()) return std::move(document.error()).in("OpenAPI document of " + kind.group + "/" + kind.version);
+  if (!document.ok())
+    return std::move(document.error()).in("OpenAPI document of " + kind.group + "/" + kind.version);
   const Schemas schemas(*document);
   const Json* schema = schemas.of_kind(kind);
   if (schema == nullptr)
-    return Error{Errc::kNotFound, "OpenAPI document of " + kind.group + "/" + kind.version + ": no schema of " + kind.kind};
+    return Error{Errc::kNotFound,
+                 "OpenAPI document of " + kind.group + "/" + kind.version + ": no schema of " + kind.kind};
   for (const std::string& path : paths)
     if (!schemas.keeps(*schema, steps_of(path), 0)) dropped.push_back(path);
   return dropped;

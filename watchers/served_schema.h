@@ -1,6 +1,6 @@
 #pragma once
-// What the served schema of a kind keeps of our fields. Where another CRD of the same name is installed, the server
-// drops what that one does not name, and a policy that loses a filter would offer more than was asked.
+// What the served schema of a kind keeps of our fields. Where another CRD of the same name is installed, the
+// server drops what that one does not name, and a policy that loses a filter would offer more than was asked.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,12 +10,14 @@
 
 namespace sliced::watchers {
 
-/// Those of `paths` ("spec.configs[].resourceFilters[].drivers") that the kind's schema in an OpenAPI v3 document
+/// Those of `paths` ("spec.configs[].resourceFilters[].drivers") that the kind's schema in an OpenAPI v3
+/// document
 /// (/openapi/v3/apis/GROUP/VERSION) has no place for, in the order given. Counted as kept: named properties,
 /// additionalProperties, and everything below x-kubernetes-preserve-unknown-fields that is not named there.
 /// An empty text (a cluster without schemas) drops nothing.
 /// Errors: kInvalid when the document cannot be read, kNotFound when it has no schema for the kind.
-Result<std::vector<std::string>> fields_dropped_by_schema(std::string_view openapi, const kube::Resource& kind,
+Result<std::vector<std::string>> fields_dropped_by_schema(std::string_view openapi,
+                                                          const kube::Resource& kind,
                                                           const std::vector<std::string>& paths);
 
 }  // namespace sliced::watchers

@@ -16,8 +16,9 @@ Result<kube::ResourceSlice> decode_slice(std::string_view object) {
 
 }  // namespace
 
-std::unique_ptr<SliceWatcher> make_slice_watcher(Ports ports, std::string_view driver, std::string_view node_name,
-                                                 SliceWatcher::OnEvent on_event, SliceWatcher::OnStanding on_standing) {
+std::unique_ptr<SliceWatcher> make_slice_watcher(Ports ports, std::string_view driver,
+                                                 std::string_view node_name, SliceWatcher::OnEvent on_event,
+                                                 SliceWatcher::OnStanding on_standing) {
   kube::Scope scope{kube::kResourceSlices, "",
                     "spec.driver=" + std::string(driver) + ",spec.nodeName=" + std::string(node_name), false};
   return std::make_unique<SliceWatcher>(std::move(ports), std::move(scope), decode_slice, std::move(on_event),

@@ -91,8 +91,8 @@ std::vector<const Json*> FieldReader::items(std::string_view key, size_t count_m
   return out;
 }
 
-std::vector<std::string> FieldReader::texts(std::string_view key, size_t count_max, size_t bytes_max) {
-  std::vector<std::string> out;
+std::vector<FieldReader::Entry> FieldReader::texts(std::string_view key, size_t count_max, size_t bytes_max) {
+  std::vector<Entry> out;
   size_t index = 0;
   for (const Json* item : items(key, count_max)) {
     const std::string at = std::string(key) + "[" + std::to_string(index++) + "]";
@@ -101,7 +101,7 @@ std::vector<std::string> FieldReader::texts(std::string_view key, size_t count_m
     else if (item->string()->empty() || item->string()->size() > bytes_max)
       problem(at, "is " + quoted(*item->string(), 64) + ", wants 1 to " + std::to_string(bytes_max) + " bytes", item->line());
     else
-      out.push_back(*item->string());
+      out.push_back({*item->string(), item->line()});
   }
   return out;
 }

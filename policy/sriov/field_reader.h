@@ -25,7 +25,11 @@ class FieldReader {
   bool boolean(std::string_view key, bool otherwise);
   /// Lists. Empty when absent; entries beyond count_max and of the wrong kind are problems.
   std::vector<const kube::Json*> items(std::string_view key, size_t count_max);
-  std::vector<std::string> texts(std::string_view key, size_t count_max, size_t bytes_max);
+  struct Entry {
+    std::string text;
+    int line = 0;
+  };
+  std::vector<Entry> texts(std::string_view key, size_t count_max, size_t bytes_max);
 
   std::string path_of(std::string_view key) const;
   void problem(std::string_view key, std::string what, int line = 0);

@@ -115,8 +115,8 @@ Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies) 
     const Problem& problem = config.problems.front();
     rule.said = "no";
     rule.field = problem.field;
-    rule.found = "cannot be understood: " + problem.what;
-    rule.wanted = "a valid config";
+    rule.found = "unreadable (" + problem.what + ")";
+    rule.wanted = "a config that can be understood";
   } else if (step.refusal) {
     rule.said = "no";
     rule.field = name_of(*step.refusal);

@@ -22,13 +22,13 @@ constexpr int kVfIndexMax = 65535;
 constexpr int64_t kPriorityMax = 1'000'000;
 
 std::vector<std::string> read_ids(FieldReader& reader, std::string_view key) {
-  std::vector<std::string> ids = reader.texts(key, kEntriesMax, kEntryBytesMax);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    std::string id = lower(ids[i]);
+  std::vector<std::string> ids;
+  for (const auto& [text, line] : reader.texts(key, kEntriesMax, kEntryBytesMax)) {
+    std::string id = lower(text);
     if (id.starts_with("0x")) id.erase(0, 2);
     if (id.size() != 4 || !parse_hex(id))
-      reader.problem(key, "has " + quoted(ids[i], 64) + ", wants four hexadecimal digits such as \"8086\"");
-    ids[i] = id;
+      reader.problem(key, "has " + quoted(text, 64) + ", wants four hexadecimal digits such as \"8086\"", line);
+    ids.push_back(std::move(id));
   }
   return ids;
 }
@@ -50,7 +50,7 @@ template <class Key, class DecodeKey>
 std::vector<PfMatch<Key>> read_pf_matches(FieldReader& reader, std::string_view key, std::string_view wanted,
                                           DecodeKey decode_key) {
   std::vector<PfMatch<Key>> out;
-  for (const std::string& text : reader.texts(key, kEntriesMax, kEntryBytesMax)) {
+  for (const auto& [text, line] : reader.texts(key, kEntriesMax, kEntryBytesMax)) {
     const size_t hash = text.find('#');
     const std::optional<Key> pf = decode_key(std::string_view(text).substr(0, hash));
     PfMatch<Key> match;
@@ -63,7 +63,7 @@ std::vector<PfMatch<Key>> read_pf_matches(FieldReader& reader, std::string_view 
     }
     if (!pf || !ranges_good) {
       reader.problem(key, "has " + quoted(text, 96) + ", wants " + std::string(wanted) +
-                              ", optionally with VF ranges such as #0-3,7");
+                              ", optionally with VF ranges such as #0-3,7", line);
       continue;
     }
     match.pf = *pf;
@@ -87,7 +87,7 @@ std::vector<int> read_numa_nodes(FieldReader& reader) {
       nodes.push_back(static_cast<int>(*number));
     else
       reader.problem("numaNodes", "has " + (item->string() ? quoted(*item->string(), 64) : kube::encode_json(*item)) +
-                                      ", wants NUMA node numbers such as 0 or \"1\"");
+                                      ", wants NUMA node numbers such as 0 or \"1\"", item->line());
   }
   return nodes;
 }
@@ -98,12 +98,12 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, std::ve
   ResourceFilter filter;
   filter.vendors = read_ids(reader, "vendors");
   filter.devices = read_ids(reader, "devices");
-  filter.drivers = reader.texts("drivers", kEntriesMax, kEntryBytesMax);
-  for (const std::string& text : reader.texts("pciAddresses", kEntriesMax, kEntryBytesMax)) {
+  for (auto& [text, line] : reader.texts("drivers", kEntriesMax, kEntryBytesMax)) filter.drivers.push_back(std::move(text));
+  for (const auto& [text, line] : reader.texts("pciAddresses", kEntriesMax, kEntryBytesMax)) {
     if (const auto address = PciAddress::decode(lower(text)))
       filter.pci_addresses.push_back(*address);
     else
-      reader.problem("pciAddresses", "has " + quoted(text, 64) + ", wants PCI addresses such as \"0000:3b:00.2\"");
+      reader.problem("pciAddresses", "has " + quoted(text, 64) + ", wants PCI addresses such as \"0000:3b:00.2\"", line);
   }
   filter.pf_names = read_pf_matches<std::string>(
       reader, "pfNames", "an interface name", [](std::string_view text) -> std::optional<std::string> {
@@ -119,16 +119,12 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, std::ve
     filter.link_type = "infiniband";
   else if (!link_type.empty())
     reader.problem("linkType", "is " + quoted(link_type, 64) + ", wants eth, ethernet, ib or infiniband");
-  // A list that is there but empty would read as "any" and widen the policy.
-  for (const std::string_view list : {"vendors", "devices", "drivers", "pciAddresses", "pfNames", "pfPciAddresses",
-                                      "rootDevices", "numaNodes"})
-    if (const Json* member = reader.member(list); member != nullptr && member->array() != nullptr && member->array()->empty())
-      reader.problem(list, "is an empty list: leave the field out for \"any\"");
   return filter;
 }
 
 ResourceConfig decode_config(const Json& value, const std::string& path) {
   ResourceConfig config;
+  config.line = value.line();
   FieldReader reader(&value, path, config.problems);
   reader.only({"resourceName", "resourceFilters", "deviceAttributesSelector"});
   if (value.is_null()) config.problems.push_back({path, "is null, wants a map", value.line()});
@@ -253,16 +249,21 @@ bool is_reserved_attribute(const std::string& key, const std::string& driver) {
 
 std::vector<Problem> warnings_of(const SriovPolicy& policy) {
   std::vector<Problem> out;
+  if (!policy.problems.empty()) return out;  // it offers nothing, whatever else it says
   if (policy.configs.empty()) out.push_back({"spec.configs", "is empty: the policy offers nothing"});
   for (size_t c = 0; c < policy.configs.size(); ++c) {
     const ResourceConfig& config = policy.configs[c];
+    if (!config.problems.empty()) continue;
     const std::string at = "spec.configs[" + std::to_string(c) + "].resourceFilters";
-    if (config.filters.empty()) out.push_back({at, "is empty: every VF of the selected nodes is offered"});
-    for (size_t f = 0; f < config.filters.size(); ++f)
-      if (config.filters[f] == ResourceFilter{})
-        out.push_back({at + "[" + std::to_string(f) + "]", "has no field: every VF of the selected nodes is offered"});
-    if (config.filters.empty() && c + 1 < policy.configs.size())
-      out.push_back({at, "takes every VF, so the configs after it never match"});
+    const auto open = std::find(config.filters.begin(), config.filters.end(), ResourceFilter{});
+    if (config.filters.empty())
+      out.push_back({at, "is empty: every VF of the selected nodes is offered", config.line});
+    else if (open != config.filters.end())
+      out.push_back({at + "[" + std::to_string(open - config.filters.begin()) + "]",
+                     "has no field: every VF of the selected nodes is offered", config.line});
+    else
+      continue;
+    if (c + 1 < policy.configs.size()) out.push_back({at, "takes every VF, so the configs after it never match", config.line});
   }
   return out;
 }
@@ -274,6 +275,8 @@ std::vector<std::string> sriov_policy_fields() {
     paths.push_back("spec.configs[].resourceFilters[]." + std::string(name_of(static_cast<FilterField>(field))));
   return paths;
 }
+
+std::vector<std::string> device_attributes_fields() { return {"spec.attributes"}; }
 
 PolicySet make_policy_set(std::vector<SriovPolicy> sriov, std::vector<DeviceAttributes> attributes) {
   std::sort(sriov.begin(), sriov.end(), [](const SriovPolicy& a, const SriovPolicy& b) {

@@ -67,6 +67,7 @@ struct ResourceConfig {
   std::optional<kube::LabelSelector> attributes_selector;  // absent: no DeviceAttributes
   std::vector<ResourceFilter> filters;                  // ORed; empty: every VF
   std::vector<Problem> problems;                        // not empty: offers nothing
+  int line = 0;                                         // of the YAML text, 0 unknown
   bool operator==(const ResourceConfig&) const = default;
 };
 
@@ -113,6 +114,7 @@ std::vector<Problem> warnings_of(const SriovPolicy& policy);
 
 /// Paths of our fields below the object, for the comparison with the served schema ("spec.priority", ...).
 std::vector<std::string> sriov_policy_fields();
+std::vector<std::string> device_attributes_fields();
 
 /// Keys that the daemon publishes itself, and all of resource.kubernetes.io/: nobody else may set them.
 bool is_reserved_attribute(const std::string& full_key, const std::string& driver);

@@ -58,7 +58,8 @@ struct Interlock::State {
   void wait_for_end() {
     ucred holder{};
     socklen_t size = sizeof holder;
-    if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &holder, &size) != 0) return trouble(std::strerror(errno));
+    if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &holder, &size) != 0)
+      return trouble(std::strerror(errno));
     auto opened = Poll::open(loop, socket.get(), [this](Poll::Ready) {
       poll.reset();
       // A stranger may answer each connection with a byte: not to be followed at its pace.
@@ -91,7 +92,8 @@ struct Interlock::State {
   }
 
   void trouble(const std::string& why) {
-    if (why != last_trouble) log.warning("cannot take the interlock; trying again", {{"name", name}, {"why", why}});
+    if (why != last_trouble)
+      log.warning("cannot take the interlock; trying again", {{"name", name}, {"why", why}});
     last_trouble = why;
     retry(kRetry);
   }
@@ -105,8 +107,8 @@ struct Interlock::State {
   Log& log;
   const std::string name;
   std::function<void()> on_acquired;
-  Descriptor socket;            // bound and listening, or connected to the holder
-  std::unique_ptr<Poll> poll;   // goes before the socket
+  Descriptor socket;           // bound and listening, or connected to the holder
+  std::unique_ptr<Poll> poll;  // goes before the socket
   Ticket ticket;
   pid_t announced = 0;
   std::string last_trouble;

@@ -12,27 +12,29 @@ namespace sliced::reactor::net {
 /// Receivers of a stream's events. Each may destroy the stream that calls it.
 struct StreamEvents {
   std::function<void(std::string_view bytes)> on_data;  // the view is valid during the call
-  std::function<void()> on_end;                         // the peer will send no more; nothing follows but on_error
-  std::function<void(Error)> on_error;                  // the stream is dead; the last event
+  std::function<void()> on_end;         // the peer will send no more; nothing follows but on_error
+  std::function<void(Error)> on_error;  // the stream is dead; the last event
 };
 
 /// A connected, ordered, reliable stream of bytes.
-/// Ownership: dropping it closes at once: what is unsent is lost and no event follows. close() first where it matters.
-/// Reentry:   no event is delivered from within write(), close(), pause(), resume() or receive().
+/// Ownership: dropping it closes at once: what is unsent is lost and no event follows. close() first where it
+/// matters. Reentry:   no event is delivered from within write(), close(), pause(), resume() or receive().
 /// Errors:    come through on_error, once; after it writes are ignored.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
 
-  /// Sets the receivers and starts reading. A second call replaces the receivers (a connection that goes back to a pool).
+  /// Sets the receivers and starts reading. A second call replaces the receivers (a connection that goes back
+  /// to a pool).
   virtual void receive(StreamEvents events) = 0;
   /// Queues; never blocks, never fails here. Callers with much to say watch unsent_bytes().
   virtual void write(std::string bytes) = 0;
   virtual size_t unsent_bytes() const = 0;
-  /// Says the end to the peer once everything is sent; later writes are ignored. Reading goes on until on_end.
+  /// Says the end to the peer once everything is sent; later writes are ignored. Reading goes on until
+  /// on_end.
   virtual void close() = 0;
-  /// Stops reading, so that the peer is slowed down by flow control. Bytes already on the way to the receiver (decrypted
-  /// ones, for instance) are kept and delivered after resume().
+  /// Stops reading, so that the peer is slowed down by flow control. Bytes already on the way to the receiver
+  /// (decrypted ones, for instance) are kept and delivered after resume().
   virtual void pause() = 0;
   virtual void resume() = 0;
 };

@@ -52,8 +52,12 @@ std::string numeric(const sockaddr_storage& address) {
 class TcpConnect final : public Connecting {
  public:
   TcpConnect(Loop& loop, Executor& executor, Endpoint endpoint, Millis deadline, OnConnected on_connected)
-      : loop_(loop), executor_(executor), endpoint_(std::move(endpoint)), deadline_(deadline),
-        on_connected_(std::move(on_connected)), alive_(std::make_shared<TcpConnect*>(this)) {
+      : loop_(loop),
+        executor_(executor),
+        endpoint_(std::move(endpoint)),
+        deadline_(deadline),
+        on_connected_(std::move(on_connected)),
+        alive_(std::make_shared<TcpConnect*>(this)) {
     overall_ = loop_.scheduler().after(deadline_, [this] { time_out(); });
     step_ = loop_.scheduler().after(Millis{0}, [this] { look_up(); });
     ends_ = loop_.now() + deadline_;
@@ -95,13 +99,18 @@ class TcpConnect final : public Connecting {
 void TcpConnect::look_up() {
   if (endpoint_.host.find('\0') != std::string::npos || endpoint_.host.empty())
     return finish(Error{Errc::kInvalid, "connect: bad host name " + quoted(endpoint_.host)});
-  auto lookup = std::make_shared<Lookup>(Lookup{.host = endpoint_.host, .port = std::to_string(endpoint_.port)});
+  auto lookup =
+      std::make_shared<Lookup>(Lookup{.host = endpoint_.host, .port = std::to_string(endpoint_.port)});
   lookup->resolve(AI_NUMERICHOST);  // an address needs no lookup and no thread
   if (lookup->code == 0) return looked_up(lookup);
-  job_ = executor_.run([lookup] { lookup->resolve(0); }, deadline_, [this, lookup](bool finished) {
-    if (finished) looked_up(lookup);
-    else finish(Error{Errc::kTimeout, "connect " + name() + ": the name lookup does not answer"});
-  });
+  job_ = executor_.run(
+      [lookup] { lookup->resolve(0); }, deadline_,
+      [this, lookup](bool finished) {
+        if (finished)
+          looked_up(lookup);
+        else
+          finish(Error{Errc::kTimeout, "connect " + name() + ": the name lookup does not answer"});
+      });
 }
 
 void TcpConnect::looked_up(const std::shared_ptr<Lookup>& lookup) {
@@ -121,12 +130,13 @@ void TcpConnect::try_next() {
   // A silent address must leave time for those behind it.
   const size_t left = addresses_.size() - attempt_ + 1;
   const Millis share = std::max((ends_ - loop_.now()) / static_cast<int64_t>(left), Millis{1});
-  step_ = left == 1 ? nullptr : loop_.scheduler().after(share, [this] {
-    attempt_failed({Errc::kTimeout, "no answer"});
-  });
+  step_ = left == 1
+              ? nullptr
+              : loop_.scheduler().after(share, [this] { attempt_failed({Errc::kTimeout, "no answer"}); });
   handle_ = Handle<uv_tcp_t>::open([&](uv_tcp_t* raw) { return uv_tcp_init(loop_.raw(), raw); }).value();
   auto* request = new Request{.owner = alive_, .attempt = attempt_};
-  const int code = uv_tcp_connect(&request->request, handle_.get(), reinterpret_cast<const sockaddr*>(&address), &on_connect);
+  const int code = uv_tcp_connect(&request->request, handle_.get(),
+                                  reinterpret_cast<const sockaddr*>(&address), &on_connect);
   if (code == 0) return;
   delete request;
   attempt_failed(uv_error(code));
@@ -136,8 +146,10 @@ void TcpConnect::on_connect(uv_connect_t* done, int status) noexcept {
   const std::unique_ptr<Request> request(reinterpret_cast<Request*>(done));
   const auto owner = request->owner.lock();
   if (!owner || (*owner)->attempt_ != request->attempt || status == UV_ECANCELED) return;
-  if (status == 0) (*owner)->connected();
-  else (*owner)->attempt_failed(uv_error(status));
+  if (status == 0)
+    (*owner)->connected();
+  else
+    (*owner)->attempt_failed(uv_error(status));
 }
 
 void TcpConnect::attempt_failed(Error error) {
@@ -155,11 +167,13 @@ void TcpConnect::time_out() {
 void TcpConnect::connected() {
   uv_tcp_nodelay(handle_.get(), 1);
   uv_tcp_keepalive(handle_.get(), 1, kKeepAliveSeconds);
-  // Keep-alive sleeps while bytes are unacknowledged; a peer that dies then would be noticed after 15 minutes.
+  // Keep-alive sleeps while bytes are unacknowledged; a peer that dies then would be noticed after 15
+  // minutes.
   uv_os_fd_t fd = -1;
   if (uv_fileno(reinterpret_cast<uv_handle_t*>(handle_.get()), &fd) == 0)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnackedMillisMax, sizeof kUnackedMillisMax);
-  std::unique_ptr<ByteStream> stream = std::make_unique<UvStream>(loop_.scheduler(), std::move(handle_), name());
+  std::unique_ptr<ByteStream> stream =
+      std::make_unique<UvStream>(loop_.scheduler(), std::move(handle_), name());
   finish(std::move(stream));
 }
 

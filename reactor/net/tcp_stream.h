@@ -17,9 +17,9 @@ struct Endpoint {
   uint16_t port = 0;
 };
 
-/// Connects to host:port, trying all addresses one after the other; the deadline covers the lookup and all of them.
-/// The lookup (getaddrinfo) runs on the executor, and only for names: one that hangs costs this attempt and a worker.
-/// The stream has TCP_NODELAY and keep-alive (30 s; a dead peer is noticed after about 40 s).
+/// Connects to host:port, trying all addresses one after the other; the deadline covers the lookup and all of
+/// them. The lookup (getaddrinfo) runs on the executor, and only for names: one that hangs costs this attempt
+/// and a worker. The stream has TCP_NODELAY and keep-alive (30 s; a dead peer is noticed after about 40 s).
 /// Errors: kNotFound (no such name), kTimeout, kIo; the text names host, port and the last address's failure.
 std::unique_ptr<Connecting> connect_tcp(Loop& loop, Executor& executor, Endpoint endpoint, Millis deadline,
                                         OnConnected on_connected);

@@ -48,12 +48,14 @@ Result<std::vector<X509Ptr>> decode_certificates(const std::string& pem, std::st
   ERR_clear_error();
   while (X509* next = PEM_read_bio_X509(in.get(), nullptr, no_passphrase, nullptr)) {
     all.emplace_back(next);
-    if (all.size() > kCertificatesMax) return Error{Errc::kTooLarge, std::string(what) + ": too many certificates"};
+    if (all.size() > kCertificatesMax)
+      return Error{Errc::kTooLarge, std::string(what) + ": too many certificates"};
   }
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string reason = openssl_reason();
   if (!at_end)
-    return Error{Errc::kInvalid, std::string(what) + ": certificate " + std::to_string(all.size() + 1) + ": " + reason};
+    return Error{Errc::kInvalid,
+                 std::string(what) + ": certificate " + std::to_string(all.size() + 1) + ": " + reason};
   if (all.empty()) return Error{Errc::kInvalid, std::string(what) + ": no certificate in it (PEM wanted)"};
   return all;
 }
@@ -70,7 +72,8 @@ Result<Unit> load_anchors(SSL_CTX* context, const TlsConfig& config) {
   }
   auto anchors = decode_certificates(config.ca_pem, "certificate authority");
   if (!anchors) return std::move(anchors.error());
-  for (const X509Ptr& anchor : *anchors) X509_STORE_add_cert(store, anchor.get());  // twice the same does no harm
+  for (const X509Ptr& anchor : *anchors)
+    X509_STORE_add_cert(store, anchor.get());  // twice the same does no harm
   ERR_clear_error();
   return Unit{};
 }
@@ -86,12 +89,14 @@ Result<Unit> load_client(SSL_CTX* context, const TlsConfig& config) {
   if (!key) {
     const bool encrypted = config.client_key_pem.find("ENCRYPTED") != std::string::npos;
     const std::string reason = openssl_reason();
-    return Error{Errc::kInvalid, "client key: " + (encrypted ? "it is encrypted; give it unencrypted" : reason)};
+    return Error{Errc::kInvalid,
+                 "client key: " + (encrypted ? "it is encrypted; give it unencrypted" : reason)};
   }
   if (SSL_CTX_use_certificate(context, chain->front().get()) != 1)
     return Error{Errc::kInvalid, "client certificate: " + openssl_reason()};
   for (size_t i = 1; i < chain->size(); ++i) SSL_CTX_add1_chain_cert(context, (*chain)[i].get());
-  if (X509_check_private_key(chain->front().get(), key.get()) != 1 || SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
+  if (X509_check_private_key(chain->front().get(), key.get()) != 1 ||
+      SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
     ERR_clear_error();
     return Error{Errc::kInvalid, "client key does not belong to the client certificate"};
   }
@@ -101,7 +106,8 @@ Result<Unit> load_client(SSL_CTX* context, const TlsConfig& config) {
 Result<std::string> alpn_wire(const std::vector<std::string>& protocols) {
   std::string wire;
   for (const std::string& protocol : protocols) {
-    if (protocol.empty() || protocol.size() > 255) return Error{Errc::kInvalid, "ALPN: bad protocol " + quoted(protocol)};
+    if (protocol.empty() || protocol.size() > 255)
+      return Error{Errc::kInvalid, "ALPN: bad protocol " + quoted(protocol)};
     wire += static_cast<char>(protocol.size());
     wire += protocol;
   }
@@ -145,7 +151,8 @@ std::string general_name_text(const GENERAL_NAME& name) {
 
 // The names a certificate is for, as text.
 std::string names_of(X509* certificate) {
-  const NamesPtr names(static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  const NamesPtr names(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   std::vector<std::string> shown;
   const int count = names ? sk_GENERAL_NAME_num(names.get()) : 0;
   for (int i = 0; i < count && shown.size() < kNamesShownMax; ++i)
@@ -155,12 +162,15 @@ std::string names_of(X509* certificate) {
 }
 
 std::string refusal_text(int code, X509* certificate, const std::string& server_name) {
-  const std::string subject =
-      certificate == nullptr ? "certificate" : "certificate of " + name_text(X509_get_subject_name(certificate));
+  const std::string subject = certificate == nullptr
+                                  ? "certificate"
+                                  : "certificate of " + name_text(X509_get_subject_name(certificate));
   switch (code) {
-    case X509_V_ERR_CERT_HAS_EXPIRED: return subject + " has expired on " + time_text(X509_get0_notAfter(certificate));
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return subject + " has expired on " + time_text(X509_get0_notAfter(certificate));
     case X509_V_ERR_CERT_NOT_YET_VALID:
-      return subject + " is not valid before " + time_text(X509_get0_notBefore(certificate)) + "; check the clock";
+      return subject + " is not valid before " + time_text(X509_get0_notBefore(certificate)) +
+             "; check the clock";
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return "certificate is for " + names_of(certificate) + "; not for " + escaped(server_name);
@@ -172,13 +182,15 @@ std::string refusal_text(int code, X509* certificate, const std::string& server_
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
       return subject + " is not signed by the certificate authority we were given (issuer " +
              name_text(X509_get_issuer_name(certificate)) + ")";
-    default: return subject + ": " + X509_verify_cert_error_string(code);
+    default:
+      return subject + ": " + X509_verify_cert_error_string(code);
   }
 }
 
 }  // namespace
 
-// The two ends of a session's transport: OpenSSL reads from a view and appends to a string, nothing is buffered twice.
+// The two ends of a session's transport: OpenSSL reads from a view and appends to a string, nothing is
+// buffered twice.
 struct TlsSession::Pipe {
   std::string_view in;
   std::string out;
@@ -230,13 +242,15 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsConfig& conf
   const auto wire = alpn_wire(config.alpn);
   if (!wire) return Error(wire.error()).in("TLS");
   if (!wire->empty())
-    SSL_CTX_set_alpn_protos(raw, reinterpret_cast<const unsigned char*>(wire->data()), static_cast<unsigned>(wire->size()));
+    SSL_CTX_set_alpn_protos(raw, reinterpret_cast<const unsigned char*>(wire->data()),
+                            static_cast<unsigned>(wire->size()));
   return std::shared_ptr<const TlsContext>(std::move(context));
 }
 
 TlsContext::~TlsContext() { SSL_CTX_free(raw_); }
 
-Result<std::unique_ptr<TlsSession>> TlsSession::open(std::shared_ptr<const TlsContext> context, std::string server_name) {
+Result<std::unique_ptr<TlsSession>> TlsSession::open(std::shared_ptr<const TlsContext> context,
+                                                     std::string server_name) {
   ERR_clear_error();
   SSL* raw = SSL_new(context->raw_);
   if (raw == nullptr) return Error{Errc::kIo, "TLS: " + openssl_reason()};
@@ -247,7 +261,10 @@ Result<std::unique_ptr<TlsSession>> TlsSession::open(std::shared_ptr<const TlsCo
 }
 
 TlsSession::TlsSession(std::shared_ptr<const TlsContext> context, ssl_st* raw, std::string server_name)
-    : context_(std::move(context)), raw_(raw), server_name_(std::move(server_name)), pipe_(std::make_unique<Pipe>()) {
+    : context_(std::move(context)),
+      raw_(raw),
+      server_name_(std::move(server_name)),
+      pipe_(std::make_unique<Pipe>()) {
   BIO* bio = BIO_new(Pipe::method());
   BIO_set_data(bio, pipe_.get());
   BIO_set_init(bio, 1);
@@ -264,11 +281,13 @@ Result<Unit> TlsSession::set_name() {
   if (server_name_.empty() || server_name_.find('\0') != std::string::npos)
     return Error{Errc::kInvalid, "TLS: bad server name " + shown};
   X509_VERIFY_PARAM* wanted = SSL_get0_param(raw_);
-  X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  const bool good = is_address(server_name_)  // an address is verified, but not sent as SNI (RFC 6066 section 3)
-                        ? X509_VERIFY_PARAM_set1_ip_asc(wanted, server_name_.c_str()) == 1
-                        : X509_VERIFY_PARAM_set1_host(wanted, server_name_.data(), server_name_.size()) == 1 &&
-                              SSL_set_tlsext_host_name(raw_, server_name_.c_str()) == 1;
+  X509_VERIFY_PARAM_set_hostflags(wanted,
+                                  X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  const bool good =
+      is_address(server_name_)  // an address is verified, but not sent as SNI (RFC 6066 section 3)
+          ? X509_VERIFY_PARAM_set1_ip_asc(wanted, server_name_.c_str()) == 1
+          : X509_VERIFY_PARAM_set1_host(wanted, server_name_.data(), server_name_.size()) == 1 &&
+                SSL_set_tlsext_host_name(raw_, server_name_.c_str()) == 1;
   if (good) return Unit{};
   ERR_clear_error();
   return Error{Errc::kInvalid, "TLS: bad server name " + shown};
@@ -278,7 +297,8 @@ int TlsSession::on_verified(int good, x509_store_ctx_st* store) noexcept {
   auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
   auto* self = static_cast<TlsSession*>(SSL_get_app_data(ssl));
   if (good == 1 || !self->context_->verify_) return 1;
-  self->refusal_ = refusal_text(X509_STORE_CTX_get_error(store), X509_STORE_CTX_get_current_cert(store), self->server_name_);
+  self->refusal_ = refusal_text(X509_STORE_CTX_get_error(store), X509_STORE_CTX_get_current_cert(store),
+                                self->server_name_);
   return 0;
 }
 

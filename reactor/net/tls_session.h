@@ -1,5 +1,6 @@
 #pragma once
-// TLS as bytes in, bytes out (OpenSSL over memory BIOs); knows no socket and no loop. Client side, TLS 1.2 and later.
+// TLS as bytes in, bytes out (OpenSSL over memory BIOs); knows no socket and no loop. Client side, TLS 1.2
+// and later.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,8 +15,9 @@ struct x509_store_ctx_st;
 namespace sliced::reactor::net {
 
 struct TlsConfig {
-  std::string ca_pem;  // one or more certificates; each is a trust anchor, also an intermediate or a server's own
-  bool system_ca = false;  // trust the system's store as well (1 MB of memory)
+  std::string
+      ca_pem;  // one or more certificates; each is a trust anchor, also an intermediate or a server's own
+  bool system_ca = false;       // trust the system's store as well (1 MB of memory)
   std::string client_cert_pem;  // chain, leaf first; needs client_key_pem
   std::string client_key_pem;   // unencrypted
   bool insecure_skip_verify = false;
@@ -25,7 +27,8 @@ struct TlsConfig {
 /// What all sessions to one server share. Immutable; make a new one when credentials change.
 class TlsContext {
  public:
-  /// Errors: kInvalid, naming what is wrong: CA without a certificate, no trust anchor at all, key does not belong to
+  /// Errors: kInvalid, naming what is wrong: CA without a certificate, no trust anchor at all, key does not
+  /// belong to
   ///         certificate, encrypted key.
   static Result<std::shared_ptr<const TlsContext>> make(const TlsConfig& config);
   ~TlsContext();
@@ -38,14 +41,16 @@ class TlsContext {
   bool verify_ = true;
 };
 
-/// One connection. Feed what the peer sent; after every call send what take_outgoing() returns, and use take_plain().
-/// Errors: any error is final. kDenied when a certificate is refused, by us or by the peer. Texts say what failed:
+/// One connection. Feed what the peer sent; after every call send what take_outgoing() returns, and use
+/// take_plain(). Errors: any error is final. kDenied when a certificate is refused, by us or by the peer.
+/// Texts say what failed:
 ///         "certificate of CN = x has expired on ...", "certificate is for a, 10.0.0.1; not for c".
 class TlsSession {
  public:
-  /// server_name: a DNS name (sent as SNI) or an IP address; must be among the certificate's subject alternative names
-  /// (the common name does not count). The first outgoing bytes are ready at once.
-  static Result<std::unique_ptr<TlsSession>> open(std::shared_ptr<const TlsContext> context, std::string server_name);
+  /// server_name: a DNS name (sent as SNI) or an IP address; must be among the certificate's subject
+  /// alternative names (the common name does not count). The first outgoing bytes are ready at once.
+  static Result<std::unique_ptr<TlsSession>> open(std::shared_ptr<const TlsContext> context,
+                                                  std::string server_name);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
 
@@ -62,7 +67,7 @@ class TlsSession {
   std::string take_plain();
   bool established() const { return established_; }
   bool peer_closed() const { return peer_closed_; }  // close_notify came
-  std::string alpn() const;  // chosen protocol; empty when none
+  std::string alpn() const;                          // chosen protocol; empty when none
 
  private:
   TlsSession(std::shared_ptr<const TlsContext> context, ssl_st* raw, std::string server_name);
@@ -79,7 +84,7 @@ class TlsSession {
   std::string server_name_;
   std::unique_ptr<Pipe> pipe_;  // outlives raw_, which the destructor frees first
   std::string refusal_;         // why verification failed
-  std::string early_;  // plain bytes written before the handshake was done
+  std::string early_;           // plain bytes written before the handshake was done
   std::string plain_;
   bool established_ = false;
   bool peer_closed_ = false;

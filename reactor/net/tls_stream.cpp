@@ -8,8 +8,11 @@ namespace {
 class TlsStream final : public ByteStream {
  public:
   TlsStream(Scheduler& scheduler, std::unique_ptr<ByteStream> inner, std::unique_ptr<TlsSession> session)
-      : scheduler_(scheduler), inner_(std::move(inner)), session_(std::move(session)),
-        events_(std::make_shared<StreamEvents>()), alive_(std::make_shared<bool>(true)) {}
+      : scheduler_(scheduler),
+        inner_(std::move(inner)),
+        session_(std::move(session)),
+        events_(std::make_shared<StreamEvents>()),
+        alive_(std::make_shared<bool>(true)) {}
   ~TlsStream() override { *alive_ = false; }
 
   void receive(StreamEvents events) override {
@@ -117,9 +120,12 @@ class TlsStream final : public ByteStream {
 
 class TlsConnect final : public Connecting {
  public:
-  TlsConnect(Scheduler& scheduler, std::unique_ptr<ByteStream> inner, std::shared_ptr<const TlsContext> context,
-             std::string server_name, Millis deadline, OnConnected on_connected)
-      : scheduler_(scheduler), inner_(std::move(inner)), server_name_(std::move(server_name)),
+  TlsConnect(Scheduler& scheduler, std::unique_ptr<ByteStream> inner,
+             std::shared_ptr<const TlsContext> context, std::string server_name, Millis deadline,
+             OnConnected on_connected)
+      : scheduler_(scheduler),
+        inner_(std::move(inner)),
+        server_name_(std::move(server_name)),
         on_connected_(std::move(on_connected)) {
     step_ = scheduler_.after(Millis{0}, [this, context = std::move(context)] { begin(context); });
     deadline_ = scheduler_.after(deadline, [this, deadline] {
@@ -175,8 +181,8 @@ class TlsConnect final : public Connecting {
 std::unique_ptr<Connecting> connect_tls(Scheduler& scheduler, std::unique_ptr<ByteStream> inner,
                                         std::shared_ptr<const TlsContext> context, std::string server_name,
                                         Millis deadline, OnConnected on_connected) {
-  return std::make_unique<TlsConnect>(scheduler, std::move(inner), std::move(context), std::move(server_name), deadline,
-                                      std::move(on_connected));
+  return std::make_unique<TlsConnect>(scheduler, std::move(inner), std::move(context), std::move(server_name),
+                                      deadline, std::move(on_connected));
 }
 
 }  // namespace sliced::reactor::net

@@ -8,9 +8,10 @@
 
 namespace sliced::reactor::net {
 
-/// TLS over any stream, itself a stream. on_connected comes when the handshake is done and the peer is verified; the
-/// deadline covers the handshake. A connection cut without close_notify is on_error ("truncated"), not on_end.
-/// With TLS 1.3 a server refuses a client certificate only after the handshake: that arrives as on_error.
+/// TLS over any stream, itself a stream. on_connected comes when the handshake is done and the peer is
+/// verified; the deadline covers the handshake. A connection cut without close_notify is on_error
+/// ("truncated"), not on_end. With TLS 1.3 a server refuses a client certificate only after the handshake:
+/// that arrives as on_error.
 std::unique_ptr<Connecting> connect_tls(Scheduler& scheduler, std::unique_ptr<ByteStream> inner,
                                         std::shared_ptr<const TlsContext> context, std::string server_name,
                                         Millis deadline, OnConnected on_connected);

@@ -22,7 +22,10 @@ constexpr Millis kBacklogWait{50};
 class UnixConnect final : public Connecting {
  public:
   UnixConnect(Loop& loop, std::string path, Millis deadline, OnConnected on_connected)
-      : loop_(loop), path_(std::move(path)), ends_(loop.now() + deadline), on_connected_(std::move(on_connected)) {
+      : loop_(loop),
+        path_(std::move(path)),
+        ends_(loop.now() + deadline),
+        on_connected_(std::move(on_connected)) {
     step_ = loop_.scheduler().after(Millis{0}, [this] { attempt(); });
   }
 
@@ -41,15 +44,19 @@ class UnixConnect final : public Connecting {
   }
 
   void connected(Descriptor socket) {
-    auto handle = Handle<uv_pipe_t>::open([&](uv_pipe_t* raw) { return uv_pipe_init(loop_.raw(), raw, 0); }).value();
-    if (const int code = uv_pipe_open(handle.get(), socket.get()); code != 0) return fail(Errc::kIo, uv_error(code).what);
+    auto handle =
+        Handle<uv_pipe_t>::open([&](uv_pipe_t* raw) { return uv_pipe_init(loop_.raw(), raw, 0); }).value();
+    if (const int code = uv_pipe_open(handle.get(), socket.get()); code != 0)
+      return fail(Errc::kIo, uv_error(code).what);
     socket.release();
     std::unique_ptr<ByteStream> stream =
         std::make_unique<UvStream>(loop_.scheduler(), std::move(handle), unix_text(path_));
     finish(std::move(stream));
   }
 
-  void fail(Errc code, const std::string& why) { finish(Error{code, "connect " + unix_text(path_) + ": " + why}); }
+  void fail(Errc code, const std::string& why) {
+    finish(Error{code, "connect " + unix_text(path_) + ": " + why});
+  }
 
   void finish(Result<std::unique_ptr<ByteStream>> outcome) {
     const OnConnected call = std::exchange(on_connected_, nullptr);
@@ -69,7 +76,8 @@ Result<UnixAddress> unix_address(const std::string& path) {
   UnixAddress address;
   const bool abstract = !path.empty() && path[0] == '\0';
   if (path.size() < (abstract ? 2 : 1) || path.size() >= sizeof address.raw.sun_path)
-    return Error{Errc::kInvalid, "a unix socket's path has 1 to 107 bytes, this one " + std::to_string(path.size())};
+    return Error{Errc::kInvalid,
+                 "a unix socket's path has 1 to 107 bytes, this one " + std::to_string(path.size())};
   if (!abstract && path.find('\0') != std::string::npos) return Error{Errc::kInvalid, "NUL byte in the path"};
   address.raw.sun_family = AF_UNIX;
   std::memcpy(address.raw.sun_path, path.data(), path.size());
@@ -92,9 +100,12 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 }
 int Descriptor::release() { return std::exchange(fd_, -1); }
 
-Descriptor unix_socket() { return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
+Descriptor unix_socket() {
+  return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
 
-std::unique_ptr<Connecting> connect_unix(Loop& loop, std::string path, Millis deadline, OnConnected on_connected) {
+std::unique_ptr<Connecting> connect_unix(Loop& loop, std::string path, Millis deadline,
+                                         OnConnected on_connected) {
   return std::make_unique<UnixConnect>(loop, std::move(path), deadline, std::move(on_connected));
 }
 

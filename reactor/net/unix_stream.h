@@ -11,9 +11,10 @@ class Loop;
 
 namespace sliced::reactor::net {
 
-/// Connects to a unix stream socket; a path that starts with NUL is an abstract name. At most 107 bytes (unix(7)).
-/// A full backlog of the listener is waited for until the deadline.
-/// Errors: kNotFound, kDenied, kTimeout, kInvalid (too long), kIo (nobody listens); the text names the path.
-std::unique_ptr<Connecting> connect_unix(Loop& loop, std::string path, Millis deadline, OnConnected on_connected);
+/// Connects to a unix stream socket; a path that starts with NUL is an abstract name. At most 107 bytes
+/// (unix(7)). A full backlog of the listener is waited for until the deadline. Errors: kNotFound, kDenied,
+/// kTimeout, kInvalid (too long), kIo (nobody listens); the text names the path.
+std::unique_ptr<Connecting> connect_unix(Loop& loop, std::string path, Millis deadline,
+                                         OnConnected on_connected);
 
 }  // namespace sliced::reactor::net

@@ -9,7 +9,8 @@ constexpr size_t kReadBytes = 64 * 1024;
 // A peer that refuses what we write may have said why before it closed: reading gets this long to find it.
 constexpr Millis kLastWords{20};
 
-// libuv asks for space, reads and delivers without a turn in between: one buffer serves all streams of the thread.
+// libuv asks for space, reads and delivers without a turn in between: one buffer serves all streams of the
+// thread.
 uv_buf_t read_space() noexcept {
   static thread_local const auto space = std::make_unique<char[]>(kReadBytes);
   return uv_buf_init(space.get(), kReadBytes);
@@ -24,8 +25,11 @@ struct UvStream::WriteRequest {
 };
 
 UvStream::UvStream(Scheduler& scheduler, AnyHandle handle, std::string name)
-    : scheduler_(scheduler), handle_(std::move(handle)), name_(std::move(name)),
-      events_(std::make_shared<StreamEvents>()), alive_(std::make_shared<UvStream*>(this)) {
+    : scheduler_(scheduler),
+      handle_(std::move(handle)),
+      name_(std::move(name)),
+      events_(std::make_shared<StreamEvents>()),
+      alive_(std::make_shared<UvStream*>(this)) {
   raw()->data = this;
 }
 
@@ -78,8 +82,10 @@ void UvStream::write(std::string bytes) {
   request->bytes = std::move(bytes);
   request->stream = alive_;
   const uv_buf_t buffer = uv_buf_init(request->bytes.data(), static_cast<unsigned>(request->bytes.size()));
-  if (const int code = uv_write(&request->request, raw(), &buffer, 1, &on_written); code != 0) fail_later(code);
-  else request.release();
+  if (const int code = uv_write(&request->request, raw(), &buffer, 1, &on_written); code != 0)
+    fail_later(code);
+  else
+    request.release();
 }
 
 void UvStream::on_written(uv_write_t* done, int status) noexcept {

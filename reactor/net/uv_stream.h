@@ -38,8 +38,9 @@ class UvStream final : public ByteStream {
   Scheduler& scheduler_;
   AnyHandle handle_;
   std::string name_;
-  std::shared_ptr<StreamEvents> events_;  // shared with the running call, which may replace them or destroy us
-  std::shared_ptr<UvStream*> alive_;      // write requests outlive us and ask it
+  std::shared_ptr<StreamEvents>
+      events_;                        // shared with the running call, which may replace them or destroy us
+  std::shared_ptr<UvStream*> alive_;  // write requests outlive us and ask it
   Ticket failure_;
   bool paused_ = false;
   bool ended_ = false;   // the peer's half

@@ -16,9 +16,10 @@ import (
 
 const edits = 30 // of each kind
 
-// BenchmarkPolicyEdit prints, by the API server's own clock, how long it takes from the receipt of a policy edit until the
-// last slice write that follows from it is answered, for edits that narrow and edits that widen by 128 VFs. Beside it runs
-// the floor: a client that does nothing but watch the policy and send the very same requests the daemon had sent.
+// BenchmarkPolicyEdit prints, by the API server's own clock, how long it takes from the receipt of a policy
+// edit until the last slice write that follows from it is answered, for edits that narrow and edits that
+// widen by 128 VFs. Beside it runs the floor: a client that does nothing but watch the policy and send the
+// very same requests the daemon had sent.
 func BenchmarkPolicyEdit(b *testing.B) {
 	big := func(bus, name string) harness.PF {
 		pf := harness.E810(bus, name, 128)
@@ -48,8 +49,8 @@ func BenchmarkPolicyEdit(b *testing.B) {
 				lab.History.WaitOffers(b, lab.Apply("p", config), 10*time.Second, names...)
 				time.Sleep(100 * time.Millisecond)
 				edit := shared.Server.Audit.Requests(b, func(r harness.Request) bool {
-					return r.Ref.Resource == "sriovresourcepolicies" && r.Verb == "update" && r.Received.After(since) && r.Ref.Name == "p" &&
-						r.Stage == "ResponseComplete" && r.User.Username == "test-admin"
+					return r.Ref.Resource == "sriovresourcepolicies" && r.Verb == "update" && r.Ref.Name == "p" &&
+						r.Received.After(since) && r.Stage == "ResponseComplete" && r.User.Username == "test-admin"
 				})
 				writes := shared.Server.Audit.Writes(b, u, since)
 				if len(edit) != 1 || len(writes) == 0 {
@@ -80,7 +81,8 @@ func BenchmarkPolicyEdit(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// floor replays requests as soon as a watch event of the policy is there, unconditionally: bodies are made beforehand.
+// floor replays requests as soon as a watch event of the policy is there, unconditionally: bodies are made
+// beforehand.
 func floor(b *testing.B, ctx context.Context, lab *harness.Lab, u harness.User, script map[string][]harness.Request) {
 	b.Helper()
 	type step struct {

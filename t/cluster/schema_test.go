@@ -28,8 +28,10 @@ func resourceOf(t *testing.T, object *unstructured.Unstructured) schema.GroupVer
 	t.Helper()
 	plural, known := map[string]string{"SriovResourcePolicy": "sriovresourcepolicies", "DeviceAttributes": "deviceattributes",
 		"Node": "nodes", "DeviceClass": "deviceclasses", "ResourceClaimTemplate": "resourceclaimtemplates", "Pod": "pods",
-		"ValidatingAdmissionPolicy": "validatingadmissionpolicies", "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
-		"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Role": "roles", "RoleBinding": "rolebindings",
+		"ValidatingAdmissionPolicy":        "validatingadmissionpolicies",
+		"ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+		"ClusterRole":                      "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
+		"Role": "roles", "RoleBinding": "rolebindings",
 		"ServiceAccount": "serviceaccounts", "Namespace": "namespaces"}[object.GetKind()]
 	if !known {
 		t.Fatalf("no test knows the kind %s", object.GetKind())
@@ -48,7 +50,8 @@ func TestExamplesAreAccepted(t *testing.T) {
 		}
 		for _, object := range objects {
 			if ns := object.GetNamespace(); ns != "" {
-				_, err := shared.Server.Client.CoreV1().Namespaces().Create(ctx, &core.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
+				home := &core.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
+				_, err := shared.Server.Client.CoreV1().Namespaces().Create(ctx, home, metav1.CreateOptions{})
 				if err != nil && !apierrors.IsAlreadyExists(err) {
 					t.Fatal(err)
 				}
@@ -61,14 +64,16 @@ func TestExamplesAreAccepted(t *testing.T) {
 	}
 }
 
-// Turns red when our CRDs refuse what users of today's driver have, let nonsense in, or prune what they do not know.
+// Turns red when our CRDs refuse what users of today's driver have, let nonsense in, or prune what they do
+// not know.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	server := shared.Server
 	server.NewNamespace(t, "schemas")
 	create := func(gvr schema.GroupVersionResource, kind string, spec M) (*unstructured.Unstructured, error) {
-		return server.Dynamic.Resource(gvr).Namespace("schemas").Create(ctx, harness.Object(gvr, kind, "schemas", "x", spec), strictly)
+		object := harness.Object(gvr, kind, "schemas", "x", spec)
+		return server.Dynamic.Resource(gvr).Namespace("schemas").Create(ctx, object, strictly)
 	}
 	policy := func(spec M) (*unstructured.Unstructured, error) {
 		return create(harness.Policies, "SriovResourcePolicy", spec)
@@ -77,9 +82,12 @@ func TestSchemas(t *testing.T) {
 	terms := M{"nodeSelectorTerms": L{M{"matchExpressions": L{M{"key": "a", "operator": "Gt", "values": L{"1"}}},
 		"matchFields": L{M{"key": "metadata.name", "operator": "In", "values": L{"n"}}}}}}
 	for name, spec := range map[string]M{
-		"empty":                    {},
-		"the peer's":               {"nodeSelector": terms, "configs": L{M{"deviceAttributesSelector": M{"matchLabels": M{"a": "b"}}, "resourceFilters": L{M{"vendors": L{"8086"}, "pfPciAddresses": L{"0000:03:00.0"}, "linkType": "eth"}}}}},
-		"the older form":           {"nodeSelector": M{"a": "b"}, "configs": L{M{"resourceName": "x", "resourceFilters": L{M{"numaNodes": L{"0"}}}}}},
+		"empty": {},
+		"dra-driver-sriov's": {"nodeSelector": terms, "configs": L{M{
+			"deviceAttributesSelector": M{"matchLabels": M{"a": "b"}},
+			"resourceFilters":          L{M{"vendors": L{"8086"}, "pfPciAddresses": L{"0000:03:00.0"}, "linkType": "eth"}}}}},
+		"the older form": {"nodeSelector": M{"a": "b"},
+			"configs": L{M{"resourceName": "x", "resourceFilters": L{M{"numaNodes": L{"0"}}}}}},
 		"no filters":               {"configs": L{M{"resourceName": "x"}}},
 		"a range":                  filter(M{"pfNames": L{"ens1f0#0-3,7"}}),
 		"a wide domain":            filter(M{"pciAddresses": L{"10000:03:00.1"}}),
@@ -111,17 +119,23 @@ func TestSchemas(t *testing.T) {
 	if _, there := kept["pfName"]; !there {
 		t.Errorf("the misspelt filter was pruned into a filter that matches everything: %v", stored.Object["spec"])
 	}
-	for name, value := range map[string]M{"long": {"string": strings.Repeat("x", 65)}, "version": {"version": "v1.0"}, "two": {"string": "a", "int": int64(1)}, "none": {}} {
-		if _, err := create(harness.Attributes, "DeviceAttributes", M{"attributes": M{"example.com/a": value}}); !apierrors.IsInvalid(err) {
+	attribute := func(name string, value M) error {
+		_, err := create(harness.Attributes, "DeviceAttributes", M{"attributes": M{name: value}})
+		return err
+	}
+	for name, value := range map[string]M{"long": {"string": strings.Repeat("x", 65)}, "version": {"version": "v1.0"},
+		"two": {"string": "a", "int": int64(1)}, "none": {}} {
+		if err := attribute("example.com/a", value); !apierrors.IsInvalid(err) {
 			t.Errorf("bad attribute %s: %v", name, err)
 		}
 	}
-	if _, err := create(harness.Attributes, "DeviceAttributes", M{"attributes": M{"no such/name": M{"int": int64(1)}}}); !apierrors.IsInvalid(err) {
+	if err := attribute("no such/name", M{"int": int64(1)}); !apierrors.IsInvalid(err) {
 		t.Errorf("bad attribute name: %v", err)
 	}
 }
 
-// Turns red when the optional admission policies refuse a good object or let a misspelt field through unnamed.
+// Turns red when the optional admission policies refuse a good object or let a misspelt field through
+// unnamed.
 func TestAdmissionNamesUnknownFields(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -132,7 +146,9 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 		t.Fatalf("%d objects, %v", len(objects), err)
 	}
 	for _, object := range objects {
-		if _, err := plane.Server.Dynamic.Resource(resourceOf(t, object)).Create(ctx, object, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
+		_, err := plane.Server.Dynamic.Resource(resourceOf(t, object)).Create(ctx, object,
+			metav1.CreateOptions{FieldValidation: "Strict"})
+		if err != nil {
 			t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
 		}
 	}
@@ -143,15 +159,19 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 	policy := func(spec M) *unstructured.Unstructured {
 		return harness.Object(harness.Policies, "SriovResourcePolicy", "admission", "x", spec)
 	}
+	attributes := func(spec M) *unstructured.Unstructured {
+		return harness.Object(harness.Attributes, "DeviceAttributes", "admission", "x", spec)
+	}
 	bad := map[string]*unstructured.Unstructured{
 		"nodeselector": policy(M{"nodeselector": M{}}),
 		"resourcename": policy(M{"configs": L{M{"resourcename": "x"}}}),
 		"pfName":       policy(M{"configs": L{M{"resourceFilters": L{M{"vendors": L{"8086"}}, M{"pfName": L{"ens1f0"}}}}}}),
-		"text":         harness.Object(harness.Attributes, "DeviceAttributes", "admission", "x", M{"attributes": M{"a": M{"text": "b"}}}),
-		"attribute":    harness.Object(harness.Attributes, "DeviceAttributes", "admission", "x", M{"attribute": M{}}),
+		"text":         attributes(M{"attributes": M{"a": M{"text": "b"}}}),
+		"attribute":    attributes(M{"attribute": M{}}),
 	}
 	// A new admission policy takes a moment until it is enforced: the first refusal shows that it is.
-	for deadline := time.Now().Add(30 * time.Second); create(bad["nodeselector"]) == nil || create(bad["attribute"]) == nil; time.Sleep(100 * time.Millisecond) {
+	deadline := time.Now().Add(30 * time.Second)
+	for ; create(bad["nodeselector"]) == nil || create(bad["attribute"]) == nil; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is refused")
 		}
@@ -162,10 +182,11 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 		}
 	}
 	good := []*unstructured.Unstructured{
-		policy(M{}), policy(M{"configs": L{M{"resourceName": "x"}, M{"resourceFilters": L{M{"pfNames": L{"ens1f0"}, "linkType": "ib"}}}}}),
+		policy(M{}),
+		policy(M{"configs": L{M{"resourceName": "x"}, M{"resourceFilters": L{M{"pfNames": L{"ens1f0"}, "linkType": "ib"}}}}}),
 		policy(M{"priority": int64(3), "allowHostUse": true, "nodeSelector": M{"a": "b"}}),
-		harness.Object(harness.Attributes, "DeviceAttributes", "admission", "x", M{"attributes": M{"a": M{"int": int64(1)}, "b": M{"bool": true}}}),
-		harness.Object(harness.Attributes, "DeviceAttributes", "admission", "x", M{}),
+		attributes(M{"attributes": M{"a": M{"int": int64(1)}, "b": M{"bool": true}}}),
+		attributes(M{}),
 	}
 	for _, object := range good {
 		if err := create(object); err != nil {

@@ -41,11 +41,13 @@ class Identity {
     return pem([&](BIO* out) { PEM_write_bio_X509(out, certificate_.get()); });
   }
   std::string key_pem() const {
-    return pem([&](BIO* out) { PEM_write_bio_PrivateKey(out, key_.get(), nullptr, nullptr, 0, nullptr, nullptr); });
+    return pem(
+        [&](BIO* out) { PEM_write_bio_PrivateKey(out, key_.get(), nullptr, nullptr, 0, nullptr, nullptr); });
   }
   std::string encrypted_key_pem(const char* passphrase) const {
     return pem([&](BIO* out) {
-      PEM_write_bio_PKCS8PrivateKey(out, key_.get(), EVP_aes_128_cbc(), nullptr, 0, nullptr, const_cast<char*>(passphrase));
+      PEM_write_bio_PKCS8PrivateKey(out, key_.get(), EVP_aes_128_cbc(), nullptr, 0, nullptr,
+                                    const_cast<char*>(passphrase));
     });
   }
 

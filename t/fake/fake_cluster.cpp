@@ -57,7 +57,8 @@ bool selected(const Json& object, std::string_view field_selector) {
     if (equals == std::string_view::npos) return false;
     const Json* found = find_path(object, term.substr(0, equals));
     const std::string* text = found == nullptr ? nullptr : found->string();
-    if ((text == nullptr ? std::string_view() : std::string_view(*text)) != term.substr(equals + 1)) return false;
+    if ((text == nullptr ? std::string_view() : std::string_view(*text)) != term.substr(equals + 1))
+      return false;
   }
   return true;
 }
@@ -86,7 +87,8 @@ Json sorted(Json value) {
     for (Json& item : *items) item = sorted(std::move(item));
   if (Json::Object* members = value.object()) {
     for (Json::Member& member : *members) member.second = sorted(std::move(member.second));
-    std::sort(members->begin(), members->end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(members->begin(), members->end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
   }
   return value;
 }
@@ -94,7 +96,8 @@ Json sorted(Json value) {
 /// Equal apart from what the server itself stamps, and from the order of members.
 bool same_content(Json a, Json b) {
   for (Json* object : {&a, &b})
-    for (std::string_view key : {"resourceVersion", "generation", "managedFields"}) set_meta(*object, key, Json());
+    for (std::string_view key : {"resourceVersion", "generation", "managedFields"})
+      set_meta(*object, key, Json());
   return sorted(std::move(a)) == sorted(std::move(b));
 }
 
@@ -139,7 +142,8 @@ bool FakeCluster::served(std::string_view group, std::string_view version, std::
   return served_.contains(served_key(group, version, plural));
 }
 
-// Objects. ----------------------------------------------------------------------------------------------------------
+// Objects.
+// ----------------------------------------------------------------------------------------------------------
 
 Json FakeCluster::stamped(const Resource& resource, Json object, const Json* before) {
   object.set("apiVersion", api_version_of(resource));
@@ -150,7 +154,8 @@ Json FakeCluster::stamped(const Resource& resource, Json object, const Json* bef
     set_meta(object, "uid", meta_text(*before, "uid"));
   else if (meta_text(object, "uid").empty())
     set_meta(object, "uid", "uid-" + std::to_string(++uids_));
-  if (meta_text(object, "creationTimestamp").empty()) set_meta(object, "creationTimestamp", "2026-01-01T00:00:00Z");
+  if (meta_text(object, "creationTimestamp").empty())
+    set_meta(object, "creationTimestamp", "2026-01-01T00:00:00Z");
   set_meta(object, "resourceVersion", std::to_string(version_ + 1));
   return object;
 }
@@ -213,7 +218,8 @@ std::vector<Json> FakeCluster::objects(const Resource& resource) const {
   return all;
 }
 
-// Requests. ---------------------------------------------------------------------------------------------------------
+// Requests.
+// ---------------------------------------------------------------------------------------------------------
 
 void FakeCluster::later(Millis delay, std::function<void()> task) {
   const uint64_t id = next_ticket_++;
@@ -247,22 +253,25 @@ void FakeCluster::arrive(const CallRef& call, const Fail& on_failure, const Serv
     return refuse(call, on_failure, failure(Errc::kDenied, 403, "Forbidden", request, "forbidden"));
   if (!request.plural.empty() && !served(request.group, request.version, request.plural))
     return refuse(call, on_failure,
-                  failure(Errc::kNotFound, 404, "NotFound", request, "the server could not find the requested resource"));
+                  failure(Errc::kNotFound, 404, "NotFound", request,
+                          "the server could not find the requested resource"));
   serve(call);
 }
 
-void FakeCluster::answer(const CallRef& call, std::string outcome, Fail on_failure, std::function<void()> deliver) {
+void FakeCluster::answer(const CallRef& call, std::string outcome, Fail on_failure,
+                         std::function<void()> deliver) {
   for (auto entry = log.rbegin(); entry != log.rend(); ++entry)
     if (entry->id == call->request.id) {
       entry->outcome = std::move(outcome);
       break;
     }
-  later(latency - latency / 2, [this, call, on_failure = std::move(on_failure), deliver = std::move(deliver)] {
-    if (call->dropped || network_ == Network::kBlackHole) return;
-    if (network_ == Network::kRefused)
-      return on_failure(failure(Errc::kIo, 0, "", call->request, "connection reset"));
-    deliver();
-  });
+  later(latency - latency / 2,
+        [this, call, on_failure = std::move(on_failure), deliver = std::move(deliver)] {
+          if (call->dropped || network_ == Network::kBlackHole) return;
+          if (network_ == Network::kRefused)
+            return on_failure(failure(Errc::kIo, 0, "", call->request, "connection reset"));
+          deliver();
+        });
 }
 
 void FakeCluster::refuse(const CallRef& call, Fail on_failure, Failure why) {
@@ -279,7 +288,8 @@ size_t FakeCluster::count(std::string_view verb, std::string_view plural) const 
 std::vector<Request> FakeCluster::writes() const {
   std::vector<Request> all;
   for (const Request& request : log)
-    if (!request.dry_run && (request.verb == "create" || request.verb == "update" || request.verb == "delete"))
+    if (!request.dry_run &&
+        (request.verb == "create" || request.verb == "update" || request.verb == "delete"))
       all.push_back(request);
   return all;
 }
@@ -309,7 +319,8 @@ std::string FakeCluster::delivered(const Json& object, bool metadata_only, bool 
     out.set("metadata", *object.find("metadata"));
   } else if (list_item && object.text("apiVersion").find("sriovnetwork") == std::string_view::npos) {
     // Items of built-in kinds do not repeat their type; those of custom resources do.
-    std::erase_if(*out.object(), [](const Json::Member& m) { return m.first == "kind" || m.first == "apiVersion"; });
+    std::erase_if(*out.object(),
+                  [](const Json::Member& m) { return m.first == "kind" || m.first == "apiVersion"; });
   }
   std::string text = kube::encode_json(out);
   return on_deliver ? on_deliver(std::move(text)) : text;
@@ -325,7 +336,8 @@ kube::CallPtr FakeCluster::list(kube::ListRequest what, kube::ListHandlers handl
                });
 }
 
-void FakeCluster::serve_list(const CallRef& call, const kube::ListRequest& what, const kube::ListHandlers& handlers) {
+void FakeCluster::serve_list(const CallRef& call, const kube::ListRequest& what,
+                             const kube::ListHandlers& handlers) {
   if (parse_int(what.resource_version).value_or(0) > version_)
     return refuse(call, handlers.on_failure,
                   failure(Errc::kBusy, 504, "Timeout", call->request, "Too large resource version"));
@@ -343,7 +355,8 @@ void FakeCluster::serve_list(const CallRef& call, const kube::ListRequest& what,
          });
 }
 
-// Watches. ----------------------------------------------------------------------------------------------------------
+// Watches.
+// ----------------------------------------------------------------------------------------------------------
 
 kube::CallPtr FakeCluster::watch(kube::WatchRequest what, kube::WatchHandlers handlers) {
   Request request = request_for("watch", what.scope);
@@ -360,9 +373,10 @@ kube::CallPtr FakeCluster::watch(kube::WatchRequest what, kube::WatchHandlers ha
 void FakeCluster::serve_watch(const CallRef& call, const kube::WatchRequest& what,
                               const kube::WatchHandlers& handlers) {
   if (what.send_initial_events && !watch_list)
-    return refuse(call, handlers.on_failure,
-                  failure(Errc::kInvalid, 422, "Invalid", call->request,
-                          "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"));
+    return refuse(
+        call, handlers.on_failure,
+        failure(Errc::kInvalid, 422, "Invalid", call->request,
+                "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"));
   const int64_t from = parse_int(what.resource_version).value_or(0);
   if (from > version_)
     return refuse(call, handlers.on_failure,
@@ -440,9 +454,8 @@ void FakeCluster::send_bookmark(const std::shared_ptr<Watch>& watch, bool initia
   set_meta(object, "resourceVersion", std::to_string(version_));
   if (initial_events_end)
     set_meta(object, "annotations", Json(Json::Object{{"k8s.io/initial-events-end", Json("true")}}));
-  send(watch, [text = kube::encode_json(object)](Watch& to) {
-    to.handlers.on_event({EventType::kBookmark, text});
-  });
+  send(watch,
+       [text = kube::encode_json(object)](Watch& to) { to.handlers.on_event({EventType::kBookmark, text}); });
 }
 
 void FakeCluster::schedule_bookmark(const std::shared_ptr<Watch>& watch) {
@@ -458,7 +471,8 @@ void FakeCluster::schedule_bookmark(const std::shared_ptr<Watch>& watch) {
 std::vector<std::shared_ptr<FakeCluster::Watch>> FakeCluster::watches_of(std::string_view plural) const {
   std::vector<std::shared_ptr<Watch>> found;
   for (const auto& watch : watches_)
-    if (watch->open() && (plural.empty() || watch->request.scope.resource.plural == plural)) found.push_back(watch);
+    if (watch->open() && (plural.empty() || watch->request.scope.resource.plural == plural))
+      found.push_back(watch);
   return found;
 }
 
@@ -469,8 +483,7 @@ void FakeCluster::forget_closed_watches() {
 size_t FakeCluster::open_watches(std::string_view plural) const { return watches_of(plural).size(); }
 
 void FakeCluster::end_watches(std::string_view plural) {
-  for (const auto& watch : watches_of(plural))
-    close(watch, [](Watch& to) { to.handlers.on_end(); });
+  for (const auto& watch : watches_of(plural)) close(watch, [](Watch& to) { to.handlers.on_end(); });
 }
 
 void FakeCluster::fail_watches(Failure why, std::string_view plural) {
@@ -504,7 +517,8 @@ void FakeCluster::set_network(Network network) {
   network_ = network;
 }
 
-// Reads and writes. -------------------------------------------------------------------------------------------------
+// Reads and writes.
+// -------------------------------------------------------------------------------------------------
 
 kube::CallPtr FakeCluster::get(kube::GetRequest what, kube::WriteHandlers handlers) {
   Request request = request_for("get", kube::Scope{what.resource, what.namespace_, "", false});
@@ -523,7 +537,8 @@ kube::CallPtr FakeCluster::get(kube::GetRequest what, kube::WriteHandlers handle
 
 kube::CallPtr FakeCluster::write(kube::WriteRequest what, kube::WriteHandlers handlers) {
   static constexpr const char* kVerbs[] = {"create", "update", "delete"};
-  Request request = request_for(kVerbs[static_cast<int>(what.verb)], kube::Scope{what.resource, what.namespace_, "", false});
+  Request request = request_for(kVerbs[static_cast<int>(what.verb)],
+                                kube::Scope{what.resource, what.namespace_, "", false});
   request.name = what.name;
   request.dry_run = what.dry_run;
   request.strict = what.strict;
@@ -548,9 +563,12 @@ void FakeCluster::serve_write(const CallRef& call, const kube::WriteRequest& wha
          });
 }
 
-std::optional<Failure> FakeCluster::apply_write(const Request& request, const kube::WriteRequest& what, Json& result) {
+std::optional<Failure> FakeCluster::apply_write(const Request& request, const kube::WriteRequest& what,
+                                                Json& result) {
   const Resource& resource = what.resource;
-  const auto conflict = [&](std::string_view why) { return failure(Errc::kConflict, 409, "Conflict", request, why); };
+  const auto conflict = [&](std::string_view why) {
+    return failure(Errc::kConflict, 409, "Conflict", request, why);
+  };
   const std::string name = what.name.empty() ? meta_text(request.body, "name") : what.name;
   const auto current = object(resource, name, what.namespace_);
 
@@ -561,7 +579,8 @@ std::optional<Failure> FakeCluster::apply_write(const Request& request, const ku
     const bool deletes = what.verb == kube::Verb::kDelete;
     const std::string uid = deletes ? what.uid : meta_text(request.body, "uid");
     const std::string version = deletes ? what.resource_version : meta_text(request.body, "resourceVersion");
-    if (!uid.empty() && uid != meta_text(*current, "uid")) return conflict("the UID in the precondition differs");
+    if (!uid.empty() && uid != meta_text(*current, "uid"))
+      return conflict("the UID in the precondition differs");
     if (!version.empty() && version != meta_text(*current, "resourceVersion"))
       return conflict("the object has been modified");
     if (deletes) {
@@ -584,13 +603,14 @@ kube::CallPtr FakeCluster::discover(std::string group, std::string version,
   request.verb = "discover";
   request.group = std::move(group);
   request.version = std::move(version);
-  return start(std::move(request), on_failure, [this, on_done = std::move(on_done), on_failure](const CallRef& call) {
-    const std::string prefix = served_key(call->request.group, call->request.version, "");
-    std::vector<std::string> plurals;
-    for (const std::string& key : served_)
-      if (key.starts_with(prefix)) plurals.push_back(key.substr(prefix.size()));
-    answer(call, "ok", on_failure, [on_done, plurals] { on_done(plurals); });
-  });
+  return start(std::move(request), on_failure,
+               [this, on_done = std::move(on_done), on_failure](const CallRef& call) {
+                 const std::string prefix = served_key(call->request.group, call->request.version, "");
+                 std::vector<std::string> plurals;
+                 for (const std::string& key : served_)
+                   if (key.starts_with(prefix)) plurals.push_back(key.substr(prefix.size()));
+                 answer(call, "ok", on_failure, [on_done, plurals] { on_done(plurals); });
+               });
 }
 
 kube::CallPtr FakeCluster::schema(std::string group, std::string version,
@@ -599,19 +619,21 @@ kube::CallPtr FakeCluster::schema(std::string group, std::string version,
   request.verb = "schema";
   request.group = std::move(group);
   request.version = std::move(version);
-  return start(std::move(request), on_failure, [this, on_done = std::move(on_done), on_failure](const CallRef& call) {
-    const auto found = schemas.find(call->request.group + "/" + call->request.version);
-    answer(call, "ok", on_failure,
-           [on_done, text = found == schemas.end() ? std::string() : found->second] { on_done(text); });
-  });
+  return start(
+      std::move(request), on_failure, [this, on_done = std::move(on_done), on_failure](const CallRef& call) {
+        const auto found = schemas.find(call->request.group + "/" + call->request.version);
+        answer(call, "ok", on_failure,
+               [on_done, text = found == schemas.end() ? std::string() : found->second] { on_done(text); });
+      });
 }
 
 kube::CallPtr FakeCluster::server_info(std::function<void(kube::ServerInfo)> on_done, Fail on_failure) {
   Request request;
   request.verb = "version";
-  return start(std::move(request), on_failure, [this, on_done = std::move(on_done), on_failure](const CallRef& call) {
-    answer(call, "ok", on_failure, [on_done, text = git_version] { on_done(kube::ServerInfo{text}); });
-  });
+  return start(
+      std::move(request), on_failure, [this, on_done = std::move(on_done), on_failure](const CallRef& call) {
+        answer(call, "ok", on_failure, [on_done, text = git_version] { on_done(kube::ServerInfo{text}); });
+      });
 }
 
 }  // namespace sliced::fake

@@ -1,8 +1,9 @@
 #pragma once
-// An API server small enough to step by hand: objects with resourceVersions, a watch history that can be compacted,
-// WatchList that can be off, discovery, conflicts, refusals, latency, and a log of every request.
+// An API server small enough to step by hand: objects with resourceVersions, a watch history that can be
+// compacted, WatchList that can be off, discovery, conflicts, refusals, latency, and a log of every request.
 //
-// Time:      only the scheduler's. A request arrives after latency/2 and is answered after another latency/2, so a
+// Time:      only the scheduler's. A request arrives after latency/2 and is answered after another latency/2,
+// so a
 //            write whose Call was dropped in between has happened all the same, as in life.
 // Ownership: may die before its Calls; a dropped Call's callbacks never run.
 // Order:     events reach a watch in the order they were made; everything is deterministic.
@@ -35,9 +36,9 @@ struct Request {
   std::string group, version, plural, namespace_, name;
   std::string field_selector, resource_version;
   bool send_initial_events = false, metadata_only = false, dry_run = false, strict = false;
-  Millis timeout{0};  // of a watch
-  kube::Json body;    // of a write
-  TimePoint at{};     // when it was made
+  Millis timeout{0};    // of a watch
+  kube::Json body;      // of a write
+  TimePoint at{};       // when it was made
   std::string outcome;  // "" not answered yet, "ok", or Failure.what
 };
 
@@ -47,15 +48,20 @@ class FakeCluster final : public kube::Cluster {
   explicit FakeCluster(reactor::Scheduler& scheduler);
   ~FakeCluster() override;
 
-  // What is served. -----------------------------------------------------------------------------------------------
+  // What is served.
+  // -----------------------------------------------------------------------------------------------
   void install(const kube::Resource& resource);
-  /// As when a CRD is deleted: its objects go (events), its watches end, then it is 404 and absent from discovery.
+  /// As when a CRD is deleted: its objects go (events), its watches end, then it is 404 and absent from
+  /// discovery.
   void uninstall(const kube::Resource& resource);
 
-  // What others do to objects. ------------------------------------------------------------------------------------
-  /// Creates or replaces; fills apiVersion, kind, uid, resourceVersion. A put that changes nothing makes no event.
+  // What others do to objects.
+  // ------------------------------------------------------------------------------------
+  /// Creates or replaces; fills apiVersion, kind, uid, resourceVersion. A put that changes nothing makes no
+  /// event.
   kube::Json put(const kube::Resource& resource, kube::Json object);
-  kube::Json put_text(const kube::Resource& resource, std::string_view json);  // aborts on text that is not JSON
+  kube::Json put_text(const kube::Resource& resource,
+                      std::string_view json);  // aborts on text that is not JSON
   bool remove(const kube::Resource& resource, std::string_view name, std::string_view namespace_ = "");
   /// As the kubelet does at its start: everything of the kind that has this value at the field path.
   size_t remove_where(const kube::Resource& resource, std::string_view field_selector);
@@ -64,7 +70,8 @@ class FakeCluster final : public kube::Cluster {
   std::vector<kube::Json> objects(const kube::Resource& resource) const;  // by namespace, then name
   int64_t resource_version() const { return version_; }
 
-  // Faults. -------------------------------------------------------------------------------------------------------
+  // Faults.
+  // -------------------------------------------------------------------------------------------------------
   Millis latency{2};
   Millis event_spacing{0};        // between two events on one watch
   Millis bookmark_every{60'000};  // to every watch; 0: only bookmark()
@@ -83,9 +90,11 @@ class FakeCluster final : public kube::Cluster {
   void allow(std::string_view plural) { denied_.erase(std::string(plural)); }
   /// Asked before anything else; a Failure is the answer and nothing happens.
   std::function<std::optional<kube::Failure>(const Request&)> on_request;
-  /// Admission of creates and updates: may refuse, or change what will be stored (a dropped field, a default).
+  /// Admission of creates and updates: may refuse, or change what will be stored (a dropped field, a
+  /// default).
   std::function<std::optional<kube::Failure>(const Request&, kube::Json& object)> on_admit;
-  /// Asked after a write has happened: a Failure is what the client sees instead of the answer (a lost reply).
+  /// Asked after a write has happened: a Failure is what the client sees instead of the answer (a lost
+  /// reply).
   std::function<std::optional<kube::Failure>(const Request&)> on_answer;
   /// The text of every object on its way out of list and watch: a place to break it.
   std::function<std::string(std::string)> on_deliver;
@@ -96,18 +105,20 @@ class FakeCluster final : public kube::Cluster {
   void end_watches(std::string_view plural = "");  // clean end of stream; "" for all
   void fail_watches(kube::Failure failure, std::string_view plural = "");
   void expire_watches(std::string_view plural = "");  // an ERROR event with code 410
-  void bookmark();                                     // to all open watches, with the current version
+  void bookmark();                                    // to all open watches, with the current version
   /// Any text as one event to the open watches of a plural.
   void inject(std::string_view plural, kube::EventType type, std::string object);
   size_t open_watches(std::string_view plural = "") const;
 
-  // What was asked. -----------------------------------------------------------------------------------------------
+  // What was asked.
+  // -----------------------------------------------------------------------------------------------
   std::vector<Request> log;
   size_t count(std::string_view verb, std::string_view plural = "") const;
   /// Creates, updates and deletes that were not dry runs.
   std::vector<Request> writes() const;
 
-  // kube::Cluster -------------------------------------------------------------------------------------------------
+  // kube::Cluster
+  // -------------------------------------------------------------------------------------------------
   kube::CallPtr list(kube::ListRequest request, kube::ListHandlers handlers) override;
   kube::CallPtr watch(kube::WatchRequest request, kube::WatchHandlers handlers) override;
   kube::CallPtr write(kube::WriteRequest request, kube::WriteHandlers handlers) override;
@@ -145,7 +156,8 @@ class FakeCluster final : public kube::Cluster {
   void later(Millis delay, std::function<void()> task);
 
   bool served(std::string_view group, std::string_view version, std::string_view plural) const;
-  void record(const kube::Resource& resource, std::optional<kube::Json> before, std::optional<kube::Json> after);
+  void record(const kube::Resource& resource, std::optional<kube::Json> before,
+              std::optional<kube::Json> after);
   kube::Json stamped(const kube::Resource& resource, kube::Json object, const kube::Json* before);
   std::string delivered(const kube::Json& object, bool metadata_only, bool list_item) const;
 
@@ -153,7 +165,8 @@ class FakeCluster final : public kube::Cluster {
   void serve_watch(const CallRef& call, const kube::WatchRequest& what, const kube::WatchHandlers& handlers);
   void open_watch(const std::shared_ptr<Watch>& watch, int64_t from);
   void serve_write(const CallRef& call, const kube::WriteRequest& what, const kube::WriteHandlers& handlers);
-  std::optional<kube::Failure> apply_write(const Request& request, const kube::WriteRequest& what, kube::Json& result);
+  std::optional<kube::Failure> apply_write(const Request& request, const kube::WriteRequest& what,
+                                           kube::Json& result);
 
   void send(const std::shared_ptr<Watch>& watch, std::function<void(Watch&)> deliver);
   void close(const std::shared_ptr<Watch>& watch, std::function<void(Watch&)> tell);

@@ -1,6 +1,6 @@
 #pragma once
-// Runs each job in the next turn of a FakeScheduler, on the test's own thread. A job whose work throws Hang is one that
-// hangs: its deadline passes.
+// Runs each job in the next turn of a FakeScheduler, on the test's own thread. A job whose work throws Hang
+// is one that hangs: its deadline passes.
 #include <memory>
 #include <utility>
 
@@ -19,8 +19,8 @@ class FakeExecutor final : public reactor::Executor {
     ++jobs;
     auto job = std::make_unique<Pending>();
     auto state = job->state;
-    state->ticket = scheduler_.after(Millis{0}, [this, state = std::weak_ptr(state), work = std::move(work), deadline,
-                                                 on_done = std::move(on_done)] {
+    state->ticket = scheduler_.after(Millis{0}, [this, state = std::weak_ptr(state), work = std::move(work),
+                                                 deadline, on_done = std::move(on_done)] {
       bool finished = true;
       try {
         work();

@@ -1,5 +1,6 @@
 #pragma once
-// An HTTP server whose every byte a test writes: it takes requests apart and lets the test answer as rudely as it likes.
+// An HTTP server whose every byte a test writes: it takes requests apart and lets the test answer as rudely
+// as it likes.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -14,7 +15,7 @@
 namespace sliced::fake {
 
 struct SeenRequest {
-  std::string method, target;  // "GET", "/api/v1/nodes?limit=500"
+  std::string method, target;                                // "GET", "/api/v1/nodes?limit=500"
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
   size_t connection = 0;  // on which it came, counted from 0
@@ -33,7 +34,8 @@ class RudeServer {
   using OnRequest = std::function<void(const SeenRequest&, Connection&)>;
 
   RudeServer(reactor::Loop& loop, OnRequest on_request, std::optional<TlsServerConfig> tls = {})
-      : on_request_(std::move(on_request)), tcp_(loop, [this](Connection& from) { read(from); }, std::move(tls)) {}
+      : on_request_(std::move(on_request)),
+        tcp_(loop, [this](Connection& from) { read(from); }, std::move(tls)) {}
 
   uint16_t port() const { return tcp_.port(); }
   size_t connections() const { return tcp_.count(); }

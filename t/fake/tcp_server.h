@@ -1,6 +1,7 @@
 #pragma once
-// A server on 127.0.0.1 whose manners a test writes, plain or with TLS. It runs on the test's own loop; its sockets and
-// its TLS are made by hand (OpenSSL on the descriptor), so that it does not inherit the mistakes of what it judges.
+// A server on 127.0.0.1 whose manners a test writes, plain or with TLS. It runs on the test's own loop; its
+// sockets and its TLS are made by hand (OpenSSL on the descriptor), so that it does not inherit the mistakes
+// of what it judges.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -28,8 +29,8 @@ namespace sliced::fake {
 struct TlsServerConfig {
   std::string cert_pem;  // leaf first
   std::string key_pem;
-  std::string client_ca_pem{};  // set: a client certificate of this authority is demanded
-  int version_max = 0;          // TLS1_2_VERSION, ...; 0 means the newest
+  std::string client_ca_pem{};      // set: a client certificate of this authority is demanded
+  int version_max = 0;              // TLS1_2_VERSION, ...; 0 means the newest
   std::vector<std::string> alpn{};  // the first that the client offers is chosen
 };
 
@@ -39,12 +40,12 @@ class TcpServer {
   class Connection {
    public:
     size_t number = 0;
-    std::string received;       // all plain bytes so far; a test may consume it
-    bool peer_ended = false;    // the client closed its half (TLS: close_notify or a bare end)
+    std::string received;     // all plain bytes so far; a test may consume it
+    bool peer_ended = false;  // the client closed its half (TLS: close_notify or a bare end)
     bool handshake_done = false;
-    std::string sni;            // what the client asked for
+    std::string sni;  // what the client asked for
     std::string client_common_name;
-    std::string trouble;        // why TLS or the socket failed
+    std::string trouble;  // why TLS or the socket failed
 
     /// Sent as soon as the socket takes it; kept back until the handshake is done.
     void send(std::string bytes) {
@@ -105,7 +106,8 @@ class TcpServer {
       if (error == SSL_ERROR_WANT_WRITE) return want_write_ = true, -1;
       if (error == SSL_ERROR_ZERO_RETURN) return 0;
       const int reason = ERR_GET_REASON(ERR_peek_last_error());
-      if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) return handshake_done ? 0 : fail("end during the handshake");
+      if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+        return handshake_done ? 0 : fail("end during the handshake");
       return fail(ERR_reason_error_string(ERR_peek_last_error()));
     }
     int fail(const char* why) {
@@ -184,7 +186,8 @@ class TcpServer {
   /// Called when a connection is there (received is empty then) and whenever it received something or ended.
   using OnNews = std::function<void(Connection&)>;
 
-  explicit TcpServer(reactor::Loop& loop, OnNews on_news = {}, std::optional<TlsServerConfig> tls = {}, uint16_t port = 0)
+  explicit TcpServer(reactor::Loop& loop, OnNews on_news = {}, std::optional<TlsServerConfig> tls = {},
+                     uint16_t port = 0)
       : loop_(loop), on_news_(std::move(on_news)) {
     if (tls) configure(*tls);
     listen(port);
@@ -244,8 +247,8 @@ class TcpServer {
     SSL_CTX_set_verify(tls_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   }
 
-  static int choose(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in, unsigned in_size,
-                    void* server) {
+  static int choose(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
+                    unsigned in_size, void* server) {
     const std::string_view offered(reinterpret_cast<const char*>(in), in_size);
     for (const std::string& protocol : static_cast<TcpServer*>(server)->alpn_) {
       const size_t at = offered.find(static_cast<char>(protocol.size()) + protocol);

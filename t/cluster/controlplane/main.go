@@ -1,5 +1,6 @@
-// Controlplane is etcd, kube-apiserver, kube-scheduler and kube-controller-manager in one program: the first argument
-// says which, the rest are that program's own arguments. One binary links the shared code once and is built once.
+// Controlplane is etcd, kube-apiserver, kube-scheduler and kube-controller-manager in one program: the first
+// argument says which, the rest are that program's own arguments. One binary links the shared code once and
+// is built once.
 package main
 
 import (

@@ -27,7 +27,8 @@ rules:
 - level: Metadata
 `
 
-// Request is one line of the audit log. A watch has two: ResponseStarted when it opens, ResponseComplete when it ends.
+// Request is one line of the audit log. A watch has two: ResponseStarted when it opens, ResponseComplete when
+// it ends.
 type Request struct {
 	Stage string `json:"stage"`
 	URI   string `json:"requestURI"`
@@ -70,8 +71,8 @@ func (r Request) Slice(t testing.TB) *resource.ResourceSlice {
 	return slice
 }
 
-// Audit reads the log of one API server. A line is there before its answer is, but a watcher may see the consequence of a
-// write before either: count after Settle.
+// Audit reads the log of one API server. A line is there before its answer is, but a watcher may see the
+// consequence of a write before either: count after Settle.
 type Audit struct {
 	path   string
 	mu     sync.Mutex
@@ -79,7 +80,8 @@ type Audit struct {
 	all    []Request
 }
 
-// Settle waits until the requests whose consequences have been seen are in the log, and gives one too many time to come.
+// Settle waits until the requests whose consequences have been seen are in the log, and gives one too many
+// time to come.
 func Settle() { time.Sleep(500 * time.Millisecond) }
 
 // Requests are all events so far that match.
@@ -138,7 +140,8 @@ func (a *Audit) Of(t testing.TB, u User, since time.Time) []Request {
 	})
 }
 
-// Writes are the writes of one user after since that were meant (no dry run), of any resource, whatever the answer was.
+// Writes are the writes of one user after since that were meant (no dry run), of any resource, whatever the
+// answer was.
 func (a *Audit) Writes(t testing.TB, u User, since time.Time) []Request {
 	t.Helper()
 	var writes []Request

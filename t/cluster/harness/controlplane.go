@@ -1,5 +1,6 @@
-// Package harness runs a real Kubernetes control plane, a fabricated host and the daemon under test, and keeps the two
-// records that tests judge by: the API server's audit log and the history of what a consumer of slices saw.
+// Package harness runs a real Kubernetes control plane, a fabricated host and the daemon under test, and
+// keeps the two records that tests judge by: the API server's audit log and the history of what a consumer of
+// slices saw.
 package harness
 
 import (
@@ -46,9 +47,6 @@ type Plane struct {
 
 const daemonUsers = 100
 
-// DaemonGroup is the group of all the daemon's users; NewPlane grants it what every instance needs.
-const DaemonGroup = "sliced"
-
 var (
 	adminUser     = newUser("test-admin", "system:masters")
 	schedulerUser = newUser("system:kube-scheduler", "")
@@ -79,30 +77,23 @@ func binary(env, fallback string) string {
 // NewPlane starts a control plane of the test's own and stops it with the test.
 func NewPlane(t testing.TB, o Options) *Plane {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sliced-cluster-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plane, err := StartPlane(dir, o)
+	plane, err := StartPlane(o)
 	if err != nil {
 		t.Fatalf("control plane: %v", err)
 	}
-	t.Cleanup(func() {
-		if t.Failed() && os.Getenv("SLICED_KEEP") != "" {
-			t.Logf("control plane files are kept in %s", dir)
-			plane.stop()
-			return
-		}
-		plane.Stop()
-	})
+	t.Cleanup(func() { plane.Stop(t.Failed()) })
 	return plane
 }
 
 // StartPlane starts everything and returns when pods can be scheduled.
-func StartPlane(dir string, o Options) (*Plane, error) {
+func StartPlane(o Options) (*Plane, error) {
 	program := binary("SLICED_CONTROLPLANE", "../../build/controlplane")
 	if _, err := os.Stat(program); err != nil {
 		return nil, fmt.Errorf("%w: build it as t/cluster/README.md says", err)
+	}
+	dir, err := os.MkdirTemp(memory(4<<30), "sliced-cluster-")
+	if err != nil {
+		return nil, err
 	}
 	cred, err := newCredentials(dir)
 	if err != nil {
@@ -110,7 +101,7 @@ func StartPlane(dir string, o Options) (*Plane, error) {
 	}
 	p := &Plane{dir: dir, cred: cred}
 	if err := p.start(program, o); err != nil {
-		p.stop()
+		p.Stop(true)
 		return nil, err
 	}
 	return p, nil
@@ -120,7 +111,7 @@ func (p *Plane) start(program string, o Options) error {
 	p.users = make([]User, daemonUsers)
 	tokens := adminUser.tokenFileLine() + schedulerUser.tokenFileLine() + managerUser.tokenFileLine()
 	for i := range p.users {
-		p.users[i] = newUser(fmt.Sprintf("sliced-%02d", i), DaemonGroup)
+		p.users[i] = newUser(fmt.Sprintf("sliced-%02d", i), "")
 		tokens += p.users[i].tokenFileLine()
 	}
 	for name, text := range map[string]string{"tokens.csv": tokens, "audit.yaml": auditPolicy} {
@@ -213,13 +204,8 @@ func (p *Plane) Compact(t testing.TB) {
 	}
 }
 
-// Stop ends all processes and removes the files.
-func (p *Plane) Stop() {
-	p.stop()
-	os.RemoveAll(p.dir)
-}
-
-func (p *Plane) stop() {
+// Stop ends all processes and removes the files; after a failure they stay if SLICED_KEEP is set.
+func (p *Plane) Stop(failed bool) {
 	all := append([]*Process{}, p.others...)
 	for _, s := range []*APIServer{p.Server, p.Second} {
 		if s != nil && s.process != nil {
@@ -232,6 +218,11 @@ func (p *Plane) stop() {
 	for _, process := range all {
 		process.Kill()
 	}
+	if failed && os.Getenv("SLICED_KEEP") != "" {
+		fmt.Fprintln(os.Stderr, "files of a control plane are kept in", p.dir)
+		return
+	}
+	os.RemoveAll(p.dir)
 }
 
 // NewUser hands out a user that nobody else of this plane has, so that its requests can be counted.
@@ -309,7 +300,8 @@ func (p *Plane) newServer(program, name string, flags []string) (*APIServer, err
 // RESTConfig is for clients of another identity than the administrator.
 func (s *APIServer) RESTConfig(u User) *rest.Config { return s.plane.cred.restConfig(s.URL, u) }
 
-// Start returns when the server is ready. The one before it must have ended, or that one would answer the probe.
+// Start returns when the server is ready. The one before it must have ended, or that one would answer the
+// probe.
 func (s *APIServer) Start() error {
 	var err error
 	s.process, err = StartProcess(s.name, s.plane.file(s.name+".log"), s.program, s.args...)

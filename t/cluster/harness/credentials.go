@@ -101,8 +101,8 @@ func (c *credentials) issue(template *x509.Certificate) (certPEM, keyPEM []byte,
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
 }
 
-// serviceAccountToken signs what the TokenRequest API would issue. The server grants a minute of leeway after expiry, so
-// a token that ended 50 s ago is good for about 10 s more: a test of expiry need not wait for one.
+// serviceAccountToken signs what the TokenRequest API would issue. The server grants a minute of leeway after
+// expiry, so a token that ended 50 s ago is good for about 10 s more: a test of expiry need not wait for one.
 func (c *credentials) serviceAccountToken(namespace, name, uid string, expires time.Time) (string, error) {
 	type M = map[string]any
 	header, _ := json.Marshal(M{"alg": "RS256", "kid": keyID(&c.saKey.PublicKey)})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -30,7 +31,8 @@ type Lab struct {
 	runs      int
 }
 
-// Names must not clash with another run of the suite on this machine: daemons of one node interlock machine-wide.
+// Names must not clash with another run of the suite on this machine: daemons of one node interlock
+// machine-wide.
 var suite = fmt.Sprintf("%05x", os.Getpid()&0xfffff)
 
 var labs atomic.Int64
@@ -129,8 +131,25 @@ func (d *Daemon) Term(limit time.Duration) time.Duration {
 	return time.Since(start)
 }
 
-// Expect lets the daemon end by itself.
-func (d *Daemon) Expect() { d.meant = true }
+// WaitLog fails when the daemon has not said all of the words within the time.
+func (d *Daemon) WaitLog(within time.Duration, words ...string) {
+	d.lab.T.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
+		log, missing := d.Log(), ""
+		for _, word := range words {
+			if !strings.Contains(log, word) {
+				missing = word
+			}
+		}
+		if missing == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			d.lab.T.Errorf("the log does not mention %q", missing)
+			return
+		}
+	}
+}
 
 // Command runs another subcommand with the lab's flags to its end.
 func (l *Lab) Command(name string, extra ...string) (stdout, stderr string, code int) {

@@ -84,8 +84,9 @@ func (s PoolState) String() string {
 		s.At.Format("15:04:05.000"), s.RV, s.Event, len(s.Slices), s.Generation(), s.Complete(), len(names), text)
 }
 
-// History is every state that a watcher of one driver's slices on one node saw since the history was begun. It survives
-// the end of a watch; a gap in it (410) fails the test, because an unseen state could be the wrong one.
+// History is every state that a watcher of one driver's slices on one node saw since the history was begun.
+// It survives the end of a watch; a gap in it (410) fails the test, because an unseen state could be the
+// wrong one.
 type History struct {
 	node    string
 	mu      sync.Mutex
@@ -183,7 +184,8 @@ func (h *History) fail(err error) {
 	h.grown = make(chan struct{})
 }
 
-// States are those after revision rv, together with the one that held at rv: what a consumer could see from then on.
+// States are those after revision rv, together with the one that held at rv: what a consumer could see from
+// then on.
 func (h *History) States(t testing.TB, rv int64) []PoolState {
 	t.Helper()
 	h.mu.Lock()
@@ -207,7 +209,8 @@ func (h *History) Now() PoolState {
 	return h.states[len(h.states)-1]
 }
 
-// Wait returns the first state made by a write later than revision after for which ok holds. Older states never count.
+// Wait returns the first state made by a write later than revision after for which ok holds. Older states
+// never count.
 func (h *History) Wait(t testing.TB, want string, after int64, within time.Duration, ok func(PoolState) bool) PoolState {
 	t.Helper()
 	deadline := time.After(within)
@@ -251,8 +254,8 @@ func (h *History) WaitOffers(t testing.TB, after int64, within time.Duration, na
 	return h.Wait(t, want, after, within, func(s PoolState) bool { return s.Offers(names...) })
 }
 
-// NeverBelow fails when from revision rv on a consumer ever could not use one of these devices: an empty pool, a hole, or
-// a pool that stayed incomplete between two writes.
+// NeverBelow fails when from revision rv on a consumer ever could not use one of these devices: an empty
+// pool, a hole, or a pool that stayed incomplete between two writes.
 func (h *History) NeverBelow(t testing.TB, rv int64, names ...string) {
 	t.Helper()
 	for _, s := range h.States(t, rv) {
@@ -265,7 +268,8 @@ func (h *History) NeverBelow(t testing.TB, rv int64, names ...string) {
 	}
 }
 
-// NeverEmpty fails when from revision rv on a consumer ever saw a complete pool without devices, or no slice at all.
+// NeverEmpty fails when from revision rv on a consumer ever saw a complete pool without devices, or no slice
+// at all.
 func (h *History) NeverEmpty(t testing.TB, rv int64) {
 	t.Helper()
 	for _, s := range h.States(t, rv) {

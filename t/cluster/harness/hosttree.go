@@ -32,8 +32,8 @@ func E810(bus, name string, vfs int) PF {
 		Driver: "ice", VFDriver: "iavf", TotalVFs: 64, VFs: vfs}
 }
 
-// HostTree fabricates /sys and /proc of a machine under Root in the kernel's layout, changes them as the kernel does, and
-// sends the uevents of each change to the daemon.
+// HostTree fabricates /sys and /proc of a machine under Root in the kernel's layout, changes them as the
+// kernel does, and sends the uevents of each change to the daemon.
 type HostTree struct {
 	Root   string
 	t      testing.TB
@@ -45,16 +45,17 @@ type HostTree struct {
 	seqnum int
 }
 
+// NewHostTree makes a machine with loopback and these cards; it goes with the test.
 func NewHostTree(t testing.TB, pfs ...PF) *HostTree {
 	t.Helper()
-	root, err := os.MkdirTemp("", "sh-") // short: ROOT/run/sliced/uevents must fit in a socket address
+	root, err := os.MkdirTemp(memory(1<<30), "sh-") // short: ROOT/run/sliced/uevents must fit in a socket address
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
 	h := &HostTree{Root: root, t: t, pfs: map[string]*PF{}, vfs: map[string]int{}, names: map[string]string{}}
-	for _, dir := range []string{"sys/bus/pci/devices", "sys/bus/pci/drivers", "sys/class/net", "sys/class/infiniband", "run/sliced",
-		"sys/devices/virtual/net/lo", "proc/net/vlan", "proc/sys/kernel/random"} {
+	for _, dir := range []string{"sys/bus/pci/devices", "sys/bus/pci/drivers", "sys/class/net",
+		"sys/class/infiniband", "run/sliced", "sys/devices/virtual/net/lo", "proc/net/vlan", "proc/sys/kernel/random"} {
 		h.mkdir(dir)
 	}
 	h.write("proc/sys/kernel/random/boot_id", "6d0c2f0e-6a3c-4f0e-9d6c-0b5d5c2f7a11\n")
@@ -116,8 +117,8 @@ func (h *HostTree) AddPF(pf PF) {
 	}
 }
 
-// SetVFs is a write to sriov_numvfs that ends with n VFs: it takes away from the end or adds to it. (The kernel itself
-// only goes through zero; a test that wants that calls SetVFs(pf, 0) first.)
+// SetVFs is a write to sriov_numvfs that ends with n VFs: it takes away from the end or adds to it. (The
+// kernel itself only goes through zero; a test that wants that calls SetVFs(pf, 0) first.)
 func (h *HostTree) SetVFs(address string, n int) {
 	h.t.Helper()
 	pf := h.pfs[address]
@@ -164,7 +165,8 @@ func (h *HostTree) removeVF(pf *PF, i int) {
 	h.send("remove", dir, "pci")
 }
 
-// Rebind moves a function to another driver; a netdev goes with its driver, and a new one comes unless it is vfio-pci.
+// Rebind moves a function to another driver; a netdev goes with its driver, and a new one comes unless it is
+// vfio-pci.
 func (h *HostTree) Rebind(address, driver string) {
 	h.t.Helper()
 	name := h.names[address]
@@ -305,9 +307,13 @@ func (h *HostTree) mkdir(dir string) {
 	h.must(os.MkdirAll(h.at(dir), 0o755))
 }
 
-// write replaces a file in one step: the kernel never shows half of a value.
+// write makes a file, or replaces it in one step: the kernel never shows half of a value.
 func (h *HostTree) write(file, text string) {
 	h.t.Helper()
+	if _, err := os.Lstat(h.at(file)); err != nil {
+		h.must(os.WriteFile(h.at(file), []byte(text), 0o644))
+		return
+	}
 	h.must(os.WriteFile(h.at(file)+".new", []byte(text), 0o644))
 	h.must(os.Rename(h.at(file)+".new", h.at(file)))
 }

@@ -39,7 +39,8 @@ type (
 var (
 	Policies   = schema.GroupVersionResource{Group: Driver, Version: "v1alpha1", Resource: "sriovresourcepolicies"}
 	Attributes = schema.GroupVersionResource{Group: Driver, Version: "v1alpha1", Resource: "deviceattributes"}
-	CRDs       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	CRDs       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"}
 )
 
 // furnish makes what every scenario needs: permissions of the daemon, the DeviceClass, the CRDs.
@@ -48,7 +49,8 @@ func (p *Plane) furnish(crds bool) error {
 	client := p.Server.Client
 	all := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 	read := []string{"get", "list", "watch"}
-	// What runs on a node may read nodes and own slices; the policies' namespace is granted namespace by namespace.
+	// What runs on a node may read nodes and own slices; the policies' namespace is granted namespace by
+	// namespace.
 	roles := map[string][]rbac.PolicyRule{
 		"sliced": {
 			{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: read},
@@ -137,7 +139,8 @@ func LooseCRD(kind, plural string, spec M) *unstructured.Unstructured {
 				"type": "object", "properties": M{"spec": spec}}}}}}}}
 }
 
-// InstallCRDs creates them and returns once each is served: a first LIST may answer 429 while its storage starts.
+// InstallCRDs creates them and returns once each is served: a first LIST may answer 429 while its storage
+// starts.
 func (s *APIServer) InstallCRDs(objects []*unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
@@ -166,7 +169,8 @@ func (s *APIServer) InstallCRDs(objects []*unstructured.Unstructured) error {
 	return nil
 }
 
-// NewNode makes a Node as a kubelet that is ready would: with status, and without the taint of its first seconds.
+// NewNode makes a Node as a kubelet that is ready would: with status, and without the taint of its first
+// seconds.
 func (s *APIServer) NewNode(t testing.TB, name string, labels map[string]string) *core.Node {
 	t.Helper()
 	ctx := context.Background()
@@ -241,7 +245,8 @@ func (s *APIServer) Unbind(t testing.TB, role string, u User) {
 	}
 }
 
-// Apply creates the object or replaces its spec, and returns the revision of that write and when it was answered.
+// Apply creates the object or replaces its spec, and returns the revision of that write and when it was
+// answered.
 func (s *APIServer) Apply(t testing.TB, gvr schema.GroupVersionResource, object *unstructured.Unstructured) int64 {
 	t.Helper()
 	ctx := context.Background()
@@ -265,7 +270,8 @@ func (s *APIServer) Apply(t testing.TB, gvr schema.GroupVersionResource, object 
 func (s *APIServer) Delete(t testing.TB, gvr schema.GroupVersionResource, namespace, name string) int64 {
 	t.Helper()
 	before := s.Revision(t)
-	if err := s.Dynamic.Resource(gvr).Namespace(namespace).Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+	err := s.Dynamic.Resource(gvr).Namespace(namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
+	if err != nil {
 		t.Fatalf("delete %s %s: %v", gvr.Resource, name, err)
 	}
 	return before
@@ -292,7 +298,8 @@ func Object(gvr schema.GroupVersionResource, kind, namespace, name string, spec 
 		"metadata": M{"namespace": namespace, "name": name}, "spec": spec}}
 }
 
-// Config is one config of a policy: a resource name ("" for none) and filters, none of which matches every VF.
+// Config is one config of a policy: a resource name ("" for none) and filters, none of which matches every
+// VF.
 func Config(resourceName string, filters ...any) M {
 	config := M{}
 	if resourceName != "" {
@@ -320,7 +327,8 @@ func (s *APIServer) NewPod(t testing.TB, namespace, name, node string, count int
 	template := &resource.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
 	template.Spec.Spec.Devices.Requests = []resource.DeviceRequest{{Name: "vf", Exactly: &resource.ExactDeviceRequest{
 		DeviceClassName: Class, AllocationMode: resource.DeviceAllocationModeExactCount, Count: count}}}
-	if _, err := s.Client.ResourceV1().ResourceClaimTemplates(namespace).Create(ctx, template, metav1.CreateOptions{}); err != nil {
+	_, err := s.Client.ResourceV1().ResourceClaimTemplates(namespace).Create(ctx, template, metav1.CreateOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	no := false
@@ -354,7 +362,8 @@ func (s *APIServer) Claim(t testing.TB, namespace, pod string) *resource.Resourc
 }
 
 // WaitScheduled returns the devices allocated to a pod once the scheduler has bound it to a node.
-func (s *APIServer) WaitScheduled(t testing.TB, namespace, pod string, within time.Duration) []resource.DeviceRequestAllocationResult {
+func (s *APIServer) WaitScheduled(t testing.TB, namespace, pod string,
+	within time.Duration) []resource.DeviceRequestAllocationResult {
 	t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
 		p, err := s.Client.CoreV1().Pods(namespace).Get(context.Background(), pod, metav1.GetOptions{})

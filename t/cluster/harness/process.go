@@ -21,7 +21,8 @@ type Process struct {
 	done    chan struct{} // closed once the child has been waited for
 }
 
-// Linux sends the parent-death signal when the *thread* that forked ends, so one thread that never ends forks for all.
+// Linux sends the parent-death signal when the *thread* that forked ends, so one thread that never ends forks
+// for all.
 var forks = func() chan func() {
 	work := make(chan func())
 	go func() {
@@ -109,10 +110,20 @@ func (p *Process) LogTail(n int) string {
 	return strings.Join(lines, "\n")
 }
 
+// memory is a file system in memory with that much room, or "" for the usual place: hundreds of VFs are
+// thousands of files, and etcd's are large.
+func memory(room uint64) string {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs("/dev/shm", &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < room {
+		return ""
+	}
+	return "/dev/shm"
+}
+
 var taken sync.Map
 
-// freePort avoids the kernel's ephemeral range: a port that a stopped server will come back to must not be given to an
-// outgoing connection meanwhile (a client that redials it could even connect to itself).
+// freePort avoids the kernel's ephemeral range: a port that a stopped server will come back to must not be
+// given to an outgoing connection meanwhile (a client that redials it could even connect to itself).
 func freePort() (int, error) {
 	for range 1000 {
 		port := 15000 + rand.IntN(17000)

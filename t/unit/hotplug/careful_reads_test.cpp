@@ -17,11 +17,13 @@ struct CarefulReadsTest : testing::Test {
   int all = 0;
 
   CarefulReads::Ask answers(const std::string& key, const std::string& answer) {
-    return {key, [this, answer]() -> CarefulReads::Apply { return [this, answer] { said.push_back(answer); }; },
+    return {key,
+            [this, answer]() -> CarefulReads::Apply { return [this, answer] { said.push_back(answer); }; },
             [this, key] { said.push_back(key + " hung"); }};
   }
   CarefulReads::Ask hangs(const std::string& key) {
-    return {key, []() -> CarefulReads::Apply { throw fake::FakeExecutor::Hang{}; }, [this, key] { said.push_back(key + " hung"); }};
+    return {key, []() -> CarefulReads::Apply { throw fake::FakeExecutor::Hang{}; },
+            [this, key] { said.push_back(key + " hung"); }};
   }
   void ask(std::vector<CarefulReads::Ask> asks) {
     reads.ask(std::move(asks), [this] { ++all; });

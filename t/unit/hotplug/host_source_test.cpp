@@ -146,7 +146,9 @@ TEST_F(HostSourceTest, SaysNothingWhenNothingDiffers) {
 
 TEST_F(HostSourceTest, SixtyFourVfsInPieces) {
   auto pf = tree.pci("0000:3b:00.0").driver("ice").netdev("ens1f0").sriov(64);
-  for (int i = 1; i <= 30; ++i) tree.pci("0000:5" + std::to_string(i / 10) + ":0" + std::to_string(i % 10) + ".0").netdev("other" + std::to_string(i));
+  for (int i = 1; i <= 30; ++i)
+    tree.pci("0000:5" + std::to_string(i / 10) + ":0" + std::to_string(i % 10) + ".0")
+        .netdev("other" + std::to_string(i));
   start_quietly();
   const size_t reads_of_all = view->reads;
   view->reads = 0;
@@ -234,7 +236,10 @@ TEST_F(HostSourceTest, AFunctionThatComesBackAtOnceIsFound) {
 }
 
 TEST_F(HostSourceTest, DriverRebind) {
-  auto vf = tree.pci("0000:3b:00.0").sriov(8).vfs(1, [](SysfsTree::Pci one, int) { one.driver("iavf").netdev("ens1f0v0"); }).vf(0);
+  auto vf = tree.pci("0000:3b:00.0")
+                .sriov(8)
+                .vfs(1, [](SysfsTree::Pci one, int) { one.driver("iavf").netdev("ens1f0v0"); })
+                .vf(0);
   start_quietly();
   const int ifindex = find(vf.address())->netdev->ifindex;
   tree.remove_netdev("ens1f0v0");
@@ -411,6 +416,46 @@ TEST_F(HostSourceTest, AFastReadThatHangsCostsItsDevice) {
   EXPECT_EQ(find("0000:3c:00.0")->numa_node, 0);
 }
 
+TEST_F(HostSourceTest, RoutesThatCannotBeReadGuardAsBefore) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  tree.default_route("ens1");
+  start_quietly();
+  tree.remove("proc/net/route");
+  tree.symlink("route", "proc/net/route");  // ELOOP
+  say(Overflow{"test"});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through ens1");
+  EXPECT_TRUE(updates.empty());
+  EXPECT_EQ(log.count("proc/net/route: ELOOP"), 1u) << log.all();
+  view->hanging = {"0000:3b:00.0/vendor", "proc/net/route"};
+  say(Overflow{"test"});
+  scheduler.advance(60s);
+  EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through ens1");
+}
+
+TEST_F(HostSourceTest, RepresentorsThatComeLater) {
+  auto pf = tree.pci("0000:3b:00.0").driver("mlx5_core").netdev("ens1f0np0").sriov(8).vfs(2);
+  tree.netdev_attr("ens1f0np0", "phys_port_name", "p0");
+  start_quietly();
+  EXPECT_EQ(find("0000:3b:00.0")->eswitch_mode, "legacy");
+  tree.netdev_attr("ens1f0np0", "phys_switch_id", "e0a0");
+  pf.netdev("eth0").netdev("eth1");
+  for (const auto& [name, port] : {std::pair{"eth0", "pf0vf0"}, {"eth1", "pf0vf1"}}) {
+    tree.netdev_attr(name, "phys_switch_id", "e0a0");
+    tree.netdev_attr(name, "phys_port_name", port);
+    net("add", name);
+  }
+  say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "ens1f0np0"});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->eswitch_mode, "switchdev");
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "ens1f0np0");
+  EXPECT_EQ(find(pf.vf(1).address())->representor, "eth1");
+  EXPECT_EQ(find("eth1")->representor_of, pf.vf(1).address());
+  for (const auto& update : updates)
+    EXPECT_EQ(update.now->find(pf.vf(0).address())->pf_name, "ens1f0np0")
+        << "a representor never stands for the PF";
+}
+
 TEST_F(HostSourceTest, AHangLaterKeepsWhatWasKnown) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   start_quietly();
@@ -439,14 +484,18 @@ TEST_F(HostSourceTest, AHostThatCannotBeListedIsTriedAgain) {
 }
 
 TEST_F(HostSourceTest, DevicesThatVanishWhileTheyAreRead) {
-  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) { vf.netdev("v" + std::to_string(index)); });
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) {
+    vf.netdev("v" + std::to_string(index));
+  });
   const std::string vf = pf.vf(1).address();
   for (const std::string entry : {"/class", "/numa_node", "/driver", "/device", "/vendor"}) {
     SCOPED_TRACE(entry);
     pf.vfs(2, [](SysfsTree::Pci one, int index) { one.netdev("v" + std::to_string(index)); });
     view->at_first_look[vf + entry] = [&] { pf.vfs(1); };
-    if (source) say(Overflow{"test"});
-    else start();
+    if (source)
+      say(Overflow{"test"});
+    else
+      start();
     scheduler.advance(1s);
     EXPECT_TRUE(find(vf) == nullptr || !find(vf)->broken.empty()) << "gone, or held back";
     pci("remove", vf);

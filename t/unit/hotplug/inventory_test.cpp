@@ -14,7 +14,10 @@ struct BookTest : testing::Test {
   HostReadings readings;
   NetdevNews news;
 
-  BookTest() { readings.functions[kVf] = FunctionReading{.pci = kVf, .vendor = "8086", .product = "1889", .driver = "iavf"}; }
+  BookTest() {
+    readings.functions[kVf] =
+        FunctionReading{.pci = kVf, .vendor = "8086", .product = "1889", .driver = "iavf"};
+  }
 
   void present(const std::string& name, int ifindex = 7) {
     readings.netdevs.clear();
@@ -178,7 +181,8 @@ TEST_F(BookTest, AnotherDriverHasNoSuchNetdev) {
 
 TEST_F(BookTest, AVfSeesThePfsNameWhileThatIsAway) {
   const PciAddress pf{0, 0x3b, 0, 0};
-  readings.functions[pf] = FunctionReading{.pci = pf, .driver = "ice", .total_vfs = 8, .num_vfs = 1, .vfs = {{kVf, 0}}};
+  readings.functions[pf] =
+      FunctionReading{.pci = pf, .driver = "ice", .total_vfs = 8, .num_vfs = 1, .vfs = {{kVf, 0}}};
   readings.functions.at(kVf).physfn = pf;
   present("ens1f0");
   readings.netdevs.at("ens1f0").function = pf;
@@ -198,7 +202,10 @@ TEST_F(BookTest, RecoveredFromWhatWasPublished) {
   readings.rdma_of_function.clear();
   std::vector<RecoveredNetdev> recovered;
   for (const PciAddress& function : {kVf, other, unbound, gone})
-    recovered.push_back({function, Netdev{.name = "old" + function.text().substr(11), .mac = "02:00:00:00:00:09", .oper_state = "up"}, "mlx5_9"});
+    recovered.push_back(
+        {function,
+         Netdev{.name = "old" + function.text().substr(11), .mac = "02:00:00:00:00:09", .oper_state = "up"},
+         "mlx5_9"});
   book.recover_sticky(recovered);
   const HostDevice& away = take();
   EXPECT_EQ(away.netdev->name, "old0");

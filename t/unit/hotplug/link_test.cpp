@@ -26,12 +26,18 @@ TEST(DecodeDefaultRoutes, V4) {
     std::set<std::string> want;
   } rows[] = {
       {"a default route", "eth0\t00000000\t0102A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0", {"eth0"}},
-      {"without gateway (a point-to-point link)", "ppp0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0", {"ppp0"}},
+      {"without gateway (a point-to-point link)",
+       "ppp0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0",
+       {"ppp0"}},
       {"a subnet", "eth0\t0002A8C0\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0", {}},
-      {"half of everything is no default route", "tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000080\t0\t0\t0", {}},
+      {"half of everything is no default route",
+       "tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000080\t0\t0\t0",
+       {}},
       {"an unreachable one", "*\t00000000\t00000000\t0201\t0\t0\t0\t00000000\t0\t0\t0", {}},
       {"one that is down", "eth1\t00000000\t00000000\t0002\t0\t0\t0\t00000000\t0\t0\t0", {}},
-      {"the header", "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT", {}},
+      {"the header",
+       "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
+       {}},
       {"a cut line", "eth0\t00000000\t0102A8C0\t0003", {}},
       {"nothing", "", {}},
   };
@@ -49,10 +55,18 @@ TEST(DecodeDefaultRoutes, V6) {
     std::string line;
     std::set<std::string> want;
   } rows[] = {
-      {"a default route", zeros + " 00 " + zeros + " 00 " + gateway + " 00000400 00000001 00000000 00000003     eth0", {"eth0"}},
-      {"the null entry", zeros + " 00 " + zeros + " 00 " + zeros + " ffffffff 00000001 00000000 00200200       lo", {}},
-      {"a prefix", zeros + " 08 " + zeros + " 00 " + gateway + " 00000400 00000001 00000000 00000003     eth0", {}},
-      {"a host", gateway + " 80 " + zeros + " 00 " + zeros + " 00000000 00000001 00000000 80200001       lo", {}},
+      {"a default route",
+       zeros + " 00 " + zeros + " 00 " + gateway + " 00000400 00000001 00000000 00000003     eth0",
+       {"eth0"}},
+      {"the null entry",
+       zeros + " 00 " + zeros + " 00 " + zeros + " ffffffff 00000001 00000000 00200200       lo",
+       {}},
+      {"a prefix",
+       zeros + " 08 " + zeros + " 00 " + gateway + " 00000400 00000001 00000000 00000003     eth0",
+       {}},
+      {"a host",
+       gateway + " 80 " + zeros + " 00 " + zeros + " 00000000 00000001 00000000 80200001       lo",
+       {}},
       {"a cut line", zeros + " 00 " + zeros, {}},
   };
   for (const auto& row : rows) {

@@ -1,5 +1,5 @@
-// Real links in a network namespace of our own: the kernel's notifications, its sysfs, worker threads and the loop
-// together. Needs CAP_SYS_ADMIN, or user namespaces that an ordinary user may make.
+// Real links in a network namespace of our own: the kernel's notifications, its sysfs, worker threads and the
+// loop together. Needs CAP_SYS_ADMIN, or user namespaces that an ordinary user may make.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <net/if.h>
@@ -20,6 +20,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "hotplug/default_routes.h"
 #include "hotplug/host_source.h"
 #include "hotplug/netlink_monitor.h"
 #include "hotplug/socket_fd.h"
@@ -40,9 +41,12 @@ std::string enter_namespaces() {
     std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
     std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
   }
-  if (::unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) return std::string("unshare(CLONE_NEWNET|CLONE_NEWNS): ") + std::strerror(errno);
-  if (::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return std::string("mount /: ") + std::strerror(errno);
-  if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) return std::string("mount sysfs: ") + std::strerror(errno);
+  if (::unshare(CLONE_NEWNET | CLONE_NEWNS) != 0)
+    return std::string("unshare(CLONE_NEWNET|CLONE_NEWNS): ") + std::strerror(errno);
+  if (::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return std::string("mount /: ") + std::strerror(errno);
+  if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0)
+    return std::string("mount sysfs: ") + std::strerror(errno);
   return "";
 }
 
@@ -129,7 +133,8 @@ class OtherNamespace {
     (void)!::read(ready[0], &said, 1);
     ::close(ready[0]);
     ::close(ready[1]);
-    if (said == 'y') fd_ = SocketFd(::open(("/proc/" + std::to_string(child_) + "/ns/net").c_str(), O_RDONLY | O_CLOEXEC));
+    if (said == 'y')
+      fd_ = SocketFd(::open(("/proc/" + std::to_string(child_) + "/ns/net").c_str(), O_RDONLY | O_CLOEXEC));
   }
   ~OtherNamespace() {
     ::kill(child_, SIGKILL);
@@ -152,9 +157,10 @@ struct NetnsLinksTest : fixture::LoopTest {
     std::vector<std::unique_ptr<EventSource>> events;
     events.push_back(make_udev_monitor(loop, UdevKind::kKernel));
     events.push_back(make_netlink_monitor(loop));
-    auto source = std::make_unique<HostSource>(
-        HostSource::Ports{loop.scheduler(), executor, std::move(*view), std::move(events), log, read_admin_macs},
-        [this](const InventoryUpdate& update) { updates.push_back(update); });
+    auto source =
+        std::make_unique<HostSource>(HostSource::Ports{loop.scheduler(), executor, std::move(*view),
+                                                       std::move(events), log, read_admin_macs},
+                                     [this](const InventoryUpdate& update) { updates.push_back(update); });
     source->start();
     EXPECT_TRUE(run_until([&] { return !updates.empty(); }));
     EXPECT_EQ(log.count("not available"), 0u) << log.all();
@@ -206,7 +212,8 @@ TEST_F(NetnsLinksTest, AMoveIsToldFromADeletion) {
   std::vector<LinkChange> ends;
   const auto monitor = make_netlink_monitor(loop);
   ASSERT_TRUE(monitor->start([&](HostEvent event) {
-    if (const auto* change = std::get_if<LinkChange>(&event); change && change->is_deleted) ends.push_back(*change);
+    if (const auto* change = std::get_if<LinkChange>(&event); change && change->is_deleted)
+      ends.push_back(*change);
   }));
   const OtherNamespace other;
   ASSERT_GE(other.fd(), 0);
@@ -232,7 +239,8 @@ void provoke_uevents(int count) {
 TEST_F(NetnsLinksTest, AFullBufferIsConfessed) {
   size_t overflows = 0, events = 0;
   const auto monitor = make_udev_monitor(loop, UdevKind::kKernel);
-  ASSERT_TRUE(monitor->start([&](HostEvent event) { ++(std::holds_alternative<Overflow>(event) ? overflows : events); }));
+  ASSERT_TRUE(monitor->start(
+      [&](HostEvent event) { ++(std::holds_alternative<Overflow>(event) ? overflows : events); }));
   provoke_uevents(100'000);
   EXPECT_TRUE(run_until([&] { return overflows > 0; }));
   EXPECT_LT(events, 100'000u);
@@ -246,10 +254,23 @@ TEST_F(NetnsLinksTest, AfterAnOverflowEverythingIsReadAgain) {
   const auto source = open(executor);
   provoke_uevents(100'000);
   links.add("bridge", "late0");
-  EXPECT_TRUE(run_until([&] { return source->counters().overflows > 0 && source->inventory()->find("late0"); }));
+  EXPECT_TRUE(
+      run_until([&] { return source->counters().overflows > 0 && source->inventory()->find("late0"); }));
   EXPECT_TRUE(run_until([&] { return source->counters().full_scans >= 2; }));
   links.remove("late0");
   EXPECT_TRUE(run_until([&] { return !source->inventory()->find("late0"); }));
+}
+
+TEST_F(NetnsLinksTest, DefaultRoutesAreAskedOfTheKernel) {
+  links.add_veth("one0", "two0");
+  links.up("one0");
+  links.up("two0");
+  const auto before = ask_default_route_links();
+  ASSERT_TRUE(before) << before.error().what;
+  EXPECT_TRUE(before->empty());
+  links.default_route("one0");
+  EXPECT_EQ(*ask_default_route_links(), std::set<int>{static_cast<int>(::if_nametoindex("one0"))});
+  links.remove("one0");
 }
 
 TEST_F(NetnsLinksTest, AdminMacsOfWhatHasNoVfs) {
@@ -268,7 +289,8 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   // Before any thread: they all follow the first one's namespaces.
   if (const std::string problem = sliced::hotplug::enter_namespaces(); !problem.empty()) {
-    std::cerr << "this test needs network and mount namespaces of its own, which this machine refuses: " << problem
+    std::cerr << "this test needs network and mount namespaces of its own, which this machine refuses: "
+              << problem
               << "\nrun it as root with CAP_SYS_ADMIN, or allow user namespaces to ordinary users\n";
     return 1;
   }

@@ -45,8 +45,14 @@ TEST_F(ScanTest, NeitherDoesAMachineWithNothingInItsRoot) {
 }
 
 TEST_F(ScanTest, PfWithItsVfs) {
-  tree.pci("0000:3b:00.0").id("15b3", "101d").numa(1).driver("mlx5_core").netdev("ens1f0").rdma("mlx5_0").sriov(8).vfs(
-      2, [](SysfsTree::Pci vf, int index) {
+  tree.pci("0000:3b:00.0")
+      .id("15b3", "101d")
+      .numa(1)
+      .driver("mlx5_core")
+      .netdev("ens1f0")
+      .rdma("mlx5_0")
+      .sriov(8)
+      .vfs(2, [](SysfsTree::Pci vf, int index) {
         vf.id("15b3", "101e").numa(-1).driver("mlx5_core").netdev("ens1f0v" + std::to_string(index));
         vf.rdma("mlx5_" + std::to_string(index + 2));
       });
@@ -140,7 +146,8 @@ TEST_F(ScanTest, NetdevsOfOtherBusesBelowAFunction) {
   const auto devices = scan();
   EXPECT_EQ(ids(devices), (std::vector<std::string>{"0000:00:03.0", "0000:3b:00.0", "ens1f0s8", "enx01"}));
   EXPECT_EQ(devices.at("0000:00:03.0").netdev->name, "eth0");
-  EXPECT_EQ(devices.at("0000:3b:00.0").netdev->name, "ens1f0") << "a scalable function's netdev is not the PF's";
+  EXPECT_EQ(devices.at("0000:3b:00.0").netdev->name, "ens1f0")
+      << "a scalable function's netdev is not the PF's";
   EXPECT_EQ(devices.at("enx01").type, DeviceType::kVirtual);
 }
 
@@ -163,7 +170,10 @@ TEST_F(ScanTest, PcieRoots) {
 }
 
 TEST_F(ScanTest, WideDomainsKeepPfAndVfTogether) {
-  tree.pci("10000:01:00.0", "pci0000:00/0000:00:0e.0/pci10000:00/10000:00:02.0").sriov(2).netdev("ens5").vfs(2);
+  tree.pci("10000:01:00.0", "pci0000:00/0000:00:0e.0/pci10000:00/10000:00:02.0")
+      .sriov(2)
+      .netdev("ens5")
+      .vfs(2);
   const auto devices = scan();
   ASSERT_EQ(ids(devices), (std::vector<std::string>{"10000:01:00.0", "10000:01:02.0", "10000:01:02.1"}));
   EXPECT_EQ(devices.at("10000:01:02.1").pf_name, "ens5");
@@ -190,8 +200,10 @@ TEST_F(ScanTest, FunctionsWithoutNetdevOrDriver) {
 
 // switchdev: the representors hang below the PF beside the uplink, and sort before it.
 TEST_F(ScanTest, SwitchdevNamesThePfByItsUplink) {
-  auto pf = tree.pci("0000:3b:00.0").sriov(8).netdev("aaa_rep0").netdev("aaa_rep1").netdev("ens1f0np0").vfs(2);
-  for (const auto& [name, port] : {std::pair{"aaa_rep0", "pf0vf0"}, {"aaa_rep1", "pf0vf1"}, {"ens1f0np0", "p0"}}) {
+  auto pf =
+      tree.pci("0000:3b:00.0").sriov(8).netdev("aaa_rep0").netdev("aaa_rep1").netdev("ens1f0np0").vfs(2);
+  for (const auto& [name, port] :
+       {std::pair{"aaa_rep0", "pf0vf0"}, {"aaa_rep1", "pf0vf1"}, {"ens1f0np0", "p0"}}) {
     tree.netdev_attr(name, "phys_switch_id", "A088C2000300E0A0");
     tree.netdev_attr(name, "phys_port_name", port);
   }
@@ -282,15 +294,16 @@ TEST_F(ScanTest, HostUse) {
       {"nothing", [](SysfsTree&) {}, ""},
       {"default route", [](SysfsTree& t) { t.default_route("eth0"); }, "default route through eth0"},
       {"IPv6 default route", [](SysfsTree& t) { t.default_route6("eth0"); }, "default route through eth0"},
-      {"the second of two default routes", [](SysfsTree& t) { t.default_route("other"), t.default_route("eth0"); },
-       "default route through eth0"},
+      {"the second of two default routes",
+       [](SysfsTree& t) { t.default_route("other"), t.default_route("eth0"); }, "default route through eth0"},
       {"another's default route", [](SysfsTree& t) { t.default_route("eth1"); }, ""},
       {"in a bridge", [](SysfsTree& t) { t.bridge("br0"), t.enslave("eth0", "br0"); }, "enslaved to br0"},
       {"in a bond", [](SysfsTree& t) { t.bond("bond0"), t.enslave("eth0", "bond0"); }, "enslaved to bond0"},
       {"in OVS", [](SysfsTree& t) { t.virtual_link("ovs-system"), t.enslave("eth0", "ovs-system"); },
        "enslaved to ovs-system"},
       {"under a VLAN", [](SysfsTree& t) { t.vlan("eth0.7", 7, "eth0"); }, ""},
-      {"under a VLAN with default route", [](SysfsTree& t) { t.vlan("eth0.7", 7, "eth0"), t.default_route("eth0.7"); },
+      {"under a VLAN with default route",
+       [](SysfsTree& t) { t.vlan("eth0.7", 7, "eth0"), t.default_route("eth0.7"); },
        "default route through eth0.7"},
       {"under a macvlan with default route",
        [](SysfsTree& t) { t.virtual_link("mv0"), t.stack("mv0", "eth0"), t.default_route("mv0"); },
@@ -301,7 +314,10 @@ TEST_F(ScanTest, HostUse) {
        },
        "default route through br0"},
       {"links in a ring",
-       [](SysfsTree& t) { t.virtual_link("a"), t.stack("a", "eth0"), t.stack("eth0", "a"), t.default_route("other"); }, ""},
+       [](SysfsTree& t) {
+         t.virtual_link("a"), t.stack("a", "eth0"), t.stack("eth0", "a"), t.default_route("other");
+       },
+       ""},
   };
   for (const auto& row : rows) {
     SysfsTree host;
@@ -315,7 +331,9 @@ TEST_F(ScanTest, HostUse) {
 }
 
 TEST_F(ScanTest, AVfIsGuardedAsWell) {
-  tree.pci("0000:3b:00.0").sriov(1).netdev("ens1f0").vfs(1, [](SysfsTree::Pci vf, int) { vf.netdev("ens1f0v0"); });
+  tree.pci("0000:3b:00.0").sriov(1).netdev("ens1f0").vfs(1, [](SysfsTree::Pci vf, int) {
+    vf.netdev("ens1f0v0");
+  });
   tree.default_route("ens1f0v0");
   EXPECT_EQ(scan().at("0000:3b:02.0").host_use, "default route through ens1f0v0");
   EXPECT_EQ(scan().at("0000:3b:00.0").host_use, "");
@@ -355,10 +373,11 @@ TEST_F(ScanTest, JunkCostsOneFactAndSaysWhich) {
   EXPECT_EQ(device.netdev->mac, "");
   EXPECT_EQ(device.netdev->link_type, 1);
   EXPECT_EQ(device.broken, "");
-  EXPECT_EQ(device.unreadable, (std::vector<std::string>{"subsystem_vendor: \"0x12\" is not an id of four digits",
-                                                         "numa_node: \"many\" is not a number",
-                                                         "address: \"not a mac\" is not a MAC address",
-                                                         "mtu: \"99999999999\" is not a number"}));
+  EXPECT_EQ(
+      device.unreadable,
+      (std::vector<std::string>{
+          "subsystem_vendor: \"0x12\" is not an id of four digits", "numa_node: \"many\" is not a number",
+          "address: \"not a mac\" is not a MAC address", "mtu: \"99999999999\" is not a number"}));
 }
 
 TEST_F(ScanTest, SpeedIsUnknownWithoutLink) {
@@ -373,10 +392,12 @@ TEST_F(ScanTest, HalfRemovedFunctions) {
   tree.pci("0000:3b:00.0").sriov(8).vfs(2);
   tree.remove(tree.pci("0000:3b:00.0").path() + "/virtfn1");
   tree.pci("0000:3b:02.0").no_attr("vendor");
-  tree.symlink("../../../devices/pci0000:00/0000:7b:00.0", "sys/bus/pci/devices/0000:7b:00.0");  // leads nowhere
+  tree.symlink("../../../devices/pci0000:00/0000:7b:00.0",
+               "sys/bus/pci/devices/0000:7b:00.0");  // leads nowhere
   tree.pci("0000:5b:00.0").link("physfn", "../0000:5a:00.0");
   const auto devices = scan();
-  EXPECT_EQ(ids(devices), (std::vector<std::string>{"0000:3b:00.0", "0000:3b:02.0", "0000:3b:02.1", "0000:5b:00.0"}));
+  EXPECT_EQ(ids(devices),
+            (std::vector<std::string>{"0000:3b:00.0", "0000:3b:02.0", "0000:3b:02.1", "0000:5b:00.0"}));
   EXPECT_EQ(devices.at("0000:3b:00.0").broken, "");
   EXPECT_EQ(devices.at("0000:3b:02.0").broken,
             "vendor or device: ENOENT twice (the function is appearing or vanishing)");
@@ -388,7 +409,8 @@ TEST_F(ScanTest, EntriesThatAreNoDevices) {
   tree.write("sys/class/net/bonding_masters", "bond0");
   tree.write("sys/bus/pci/devices/README", "x");
   EXPECT_TRUE(scan().empty());
-  EXPECT_EQ(result.problems, std::vector<std::string>{"sys/bus/pci/devices: \"README\" is not a PCI address"});
+  EXPECT_EQ(result.problems,
+            std::vector<std::string>{"sys/bus/pci/devices: \"README\" is not a PCI address"});
 }
 
 TEST_F(ScanTest, SoftRdmaIsFoundByItsInterface) {

@@ -43,13 +43,27 @@ TEST(DecodeUevent, RefusesWhatItIsNot) {
     Error want;
   } rows[] = {
       {"nothing", "", {Errc::kInvalid, "uevent: header \"\" has no action@path"}},
-      {"libudev's own format", text({"libudev"}) + "\xfe\xed\xca\xfe", {Errc::kInvalid, "uevent: header \"libudev\" has no action@path"}},
-      {"no action", text({"@/devices/x", "SUBSYSTEM=pci"}), {Errc::kInvalid, "uevent: header \"@/devices/x\" has no action@path"}},
-      {"a relative path", text({"add@devices/x", "SUBSYSTEM=pci"}), {Errc::kInvalid, "uevent: path \"devices/x\" is not absolute"}},
-      {"no subsystem", text({"add@/devices/x"}), {Errc::kInvalid, "uevent: \"add@/devices/x\" names no SUBSYSTEM"}},
-      {"not a property", text({"add@/devices/x", "SUBSYSTEM"}), {Errc::kInvalid, "uevent: property \"SUBSYSTEM\" is not KEY=value"}},
-      {"a nameless one", text({"add@/devices/x", "=x"}), {Errc::kInvalid, "uevent: property \"=x\" is not KEY=value"}},
-      {"too long", std::string(kUeventSizeMax + 1, 'x'), {Errc::kTooLarge, "uevent: 16385 bytes, the bound is 16384"}},
+      {"libudev's own format",
+       text({"libudev"}) + "\xfe\xed\xca\xfe",
+       {Errc::kInvalid, "uevent: header \"libudev\" has no action@path"}},
+      {"no action",
+       text({"@/devices/x", "SUBSYSTEM=pci"}),
+       {Errc::kInvalid, "uevent: header \"@/devices/x\" has no action@path"}},
+      {"a relative path",
+       text({"add@devices/x", "SUBSYSTEM=pci"}),
+       {Errc::kInvalid, "uevent: path \"devices/x\" is not absolute"}},
+      {"no subsystem",
+       text({"add@/devices/x"}),
+       {Errc::kInvalid, "uevent: \"add@/devices/x\" names no SUBSYSTEM"}},
+      {"not a property",
+       text({"add@/devices/x", "SUBSYSTEM"}),
+       {Errc::kInvalid, "uevent: property \"SUBSYSTEM\" is not KEY=value"}},
+      {"a nameless one",
+       text({"add@/devices/x", "=x"}),
+       {Errc::kInvalid, "uevent: property \"=x\" is not KEY=value"}},
+      {"too long",
+       std::string(kUeventSizeMax + 1, 'x'),
+       {Errc::kTooLarge, "uevent: 16385 bytes, the bound is 16384"}},
   };
   for (const auto& row : rows) {
     const auto event = decode_uevent(row.bytes);
@@ -65,7 +79,8 @@ TEST(DecodeUevent, BoundsTheNumberOfProperties) {
 }
 
 TEST(DecodeUevent, NoCutMakesItTrip) {
-  const std::string whole = text({"move@/devices/a/net/b", "ACTION=move", "DEVPATH=/devices/a/net/b", "SUBSYSTEM=net", "SEQNUM=1"});
+  const std::string whole =
+      text({"move@/devices/a/net/b", "ACTION=move", "DEVPATH=/devices/a/net/b", "SUBSYSTEM=net", "SEQNUM=1"});
   for (size_t cut = 0; cut <= whole.size(); ++cut) (void)decode_uevent(whole.substr(0, cut)).ok();
   EXPECT_TRUE(decode_uevent(whole));
 }

@@ -27,7 +27,8 @@ struct UeventSocketTest : fixture::LoopTest {
     address.sun_family = AF_UNIX;
     ASSERT_LT(path().size(), sizeof address.sun_path);
     std::strcpy(address.sun_path, path().c_str());
-    ASSERT_EQ(::sendto(socket.get(), datagram.data(), datagram.size(), 0, reinterpret_cast<sockaddr*>(&address), sizeof address),
+    ASSERT_EQ(::sendto(socket.get(), datagram.data(), datagram.size(), 0,
+                       reinterpret_cast<sockaddr*>(&address), sizeof address),
               static_cast<ssize_t>(datagram.size()))
         << std::strerror(errno);
   }
@@ -74,7 +75,8 @@ TEST_F(UeventSocketTest, DoesNotRemoveWhatIsNoSocket) {
   const auto source = make_uevent_socket(loop, tree.root());
   const auto started = source->start(keep());
   ASSERT_FALSE(started);
-  EXPECT_NE(started.error().what.find("something else is in the way"), std::string::npos) << started.error().what;
+  EXPECT_NE(started.error().what.find("something else is in the way"), std::string::npos)
+      << started.error().what;
   EXPECT_EQ(*tree.view()->read("run/sliced/uevents"), "precious");
 }
 

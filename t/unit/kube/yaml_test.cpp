@@ -401,7 +401,7 @@ TEST(EncodeYaml, ReadsBackTheSame) {
       case 1:
         return random() % 2 == 0;
       case 2:
-        return static_cast<int64_t>(random()) * static_cast<int64_t>(random()) - 12345;
+        return static_cast<int64_t>((uint64_t{random()} << 32) + random());
       case 3:
         return static_cast<double>(random()) / 1024 + 0.0001;
       case 4:

@@ -42,7 +42,8 @@ class ScriptedCredentials final : public CredentialSource {
   reactor::Scheduler& scheduler_;
 };
 
-/// What a call brought, in the order it came: "item {...}", "event 0 {...}", "done 7", "end", "failed 3 404 ...".
+/// What a call brought, in the order it came: "item {...}", "event 0 {...}", "done 7", "end", "failed 3 404
+/// ...".
 struct Heard {
   std::vector<std::string> words;
   std::optional<Failure> failure;
@@ -71,7 +72,8 @@ struct Heard {
   }
   WatchHandlers watch() {
     return {[this](const WatchEvent& event) {
-              words.push_back("event " + std::to_string(static_cast<int>(event.type)) + ' ' + std::string(event.object));
+              words.push_back("event " + std::to_string(static_cast<int>(event.type)) + ' ' +
+                              std::string(event.object));
             },
             [this] {
               words.emplace_back("end");
@@ -93,7 +95,8 @@ struct ApiWorld : ClientWorld {
     cluster = std::make_unique<ApiCluster>(ApiCluster::Needs{
         time, log, std::move(made),
         [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected on_connected) {
-          return reactor::net::connect_tcp(test.loop, executor, std::move(endpoint), deadline, std::move(on_connected));
+          return reactor::net::connect_tcp(test.loop, executor, std::move(endpoint), deadline,
+                                           std::move(on_connected));
         },
         "sliced/1.2.3"});
   }
@@ -124,8 +127,8 @@ struct ApiWorld : ClientWorld {
 struct ApiClusterTest : fixture::LoopTest {};
 
 std::string page(const std::string& items, const std::string& next, const std::string& version = "7") {
-  return R"({"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":")" + version + R"(","continue":")" + next +
-         R"("},"items":[)" + items + "]}";
+  return R"({"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":")" + version +
+         R"(","continue":")" + next + R"("},"items":[)" + items + "]}";
 }
 
 TEST_F(ApiClusterTest, AListIsAskedForInPages) {
@@ -149,7 +152,8 @@ TEST_F(ApiClusterTest, AListIsAskedForInPages) {
 TEST_F(ApiClusterTest, AnExpiredPageIsGone) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
     const bool first = request.target.find("continue") == std::string::npos;
-    to.send(first ? http_response(200, page("{}", "tok")) : http_response(410, R"({"kind":"Status","reason":"Expired","message":"old"})"));
+    to.send(first ? http_response(200, page("{}", "tok"))
+                  : http_response(410, R"({"kind":"Status","reason":"Expired","message":"old"})"));
   });
   const Heard heard = world.list();
   EXPECT_EQ(heard.words, (Words{"item {}", "failed"}));
@@ -159,15 +163,20 @@ TEST_F(ApiClusterTest, AnExpiredPageIsGone) {
 }
 
 TEST_F(ApiClusterTest, ABrokenItemHarmsNoOther) {
-  ApiWorld world(*this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, page(R"({"a":1},{x: y},{"b":2})", ""))); });
+  ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
+    to.send(http_response(200, page(R"({"a":1},{x: y},{"b":2})", "")));
+  });
   EXPECT_EQ(world.list().words, (Words{R"(item {"a":1})", "item {x: y}", R"(item {"b":2})", "done 7"}));
 }
 
 TEST_F(ApiClusterTest, WhatIsNoListIsAFailure) {
   for (const std::string& body :
-       {std::string("{}"), std::string("<html>please log in</html>"), std::string("[]"), std::string(R"({"kind":"Status","metadata":{}})"),
-        std::string(R"({"kind":"NodeList","metadata":{},"items":[]})"), std::string(R"({"kind":"Node","metadata":{"resourceVersion":"1"}})"),
-        std::string(R"({"kind":"NodeList","metadata":{"resourceVersion":"1"},"items":[{})"), page("{}", "") + "x", std::string()}) {
+       {std::string("{}"), std::string("<html>please log in</html>"), std::string("[]"),
+        std::string(R"({"kind":"Status","metadata":{}})"),
+        std::string(R"({"kind":"NodeList","metadata":{},"items":[]})"),
+        std::string(R"({"kind":"Node","metadata":{"resourceVersion":"1"}})"),
+        std::string(R"({"kind":"NodeList","metadata":{"resourceVersion":"1"},"items":[{})"),
+        page("{}", "") + "x", std::string()}) {
     ApiWorld world(*this, [&](const SeenRequest&, Connection& to) { to.send(http_response(200, body)); });
     const Heard heard = world.list();
     ASSERT_TRUE(heard.failure) << body;
@@ -177,7 +186,9 @@ TEST_F(ApiClusterTest, WhatIsNoListIsAFailure) {
 }
 
 TEST_F(ApiClusterTest, ListsAreBounded) {
-  ApiWorld world(*this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, page("\"" + std::string(9 << 20, 'x') + "\"", ""))); });
+  ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
+    to.send(http_response(200, page("\"" + std::string(9 << 20, 'x') + "\"", "")));
+  });
   Heard heard = world.list();
   ASSERT_TRUE(heard.failure);
   EXPECT_EQ(heard.failure->code, Errc::kTooLarge) << heard.what();
@@ -210,9 +221,11 @@ TEST_F(ApiClusterTest, AWatchHearsTheSameEventsWhereverTheBytesAreCut) {
     to.send(fake::last_chunk());
   });
   for (; cut <= lines.size(); ++cut)
-    EXPECT_EQ(world.watch().words, (Words{R"(event 0 {"a":1})", R"(event 1 {"a":2})", "event 2 {}", R"(event 3 {"b":0})", "end"}))
+    EXPECT_EQ(world.watch().words,
+              (Words{R"(event 0 {"a":1})", R"(event 1 {"a":2})", "event 2 {}", R"(event 3 {"b":0})", "end"}))
         << "cut at " << cut;
-  EXPECT_EQ(world.server.requests[0].target, "/api/v1/nodes?watch=1&allowWatchBookmarks=true&resourceVersion=5");
+  EXPECT_EQ(world.server.requests[0].target,
+            "/api/v1/nodes?watch=1&allowWatchBookmarks=true&resourceVersion=5");
 }
 
 TEST_F(ApiClusterTest, AWatchCutAtAnyByteNeverEndsCleanly) {
@@ -252,7 +265,8 @@ TEST_F(ApiClusterTest, HowAWatchFails) {
   };
   for (const auto& row : rows) {
     ApiWorld world(*this, [&](const SeenRequest&, Connection& to) {
-      to.send(fake::chunked_head() + chunk("{\"type\":\"ADDED\",\"object\":{}}\n") + chunk(row.stream) + fake::last_chunk());
+      to.send(fake::chunked_head() + chunk("{\"type\":\"ADDED\",\"object\":{}}\n") + chunk(row.stream) +
+              fake::last_chunk());
     });
     const Heard heard = world.watch();
     ASSERT_TRUE(heard.failure) << row.words;
@@ -264,7 +278,9 @@ TEST_F(ApiClusterTest, HowAWatchFails) {
 }
 
 TEST_F(ApiClusterTest, ASilentWatchIsGivenUp) {
-  ApiWorld world(*this, [](const SeenRequest&, Connection& to) { to.send(fake::chunked_head() + chunk("{\"type\":\"ADDED\",\"object\":{}}\n")); });
+  ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
+    to.send(fake::chunked_head() + chunk("{\"type\":\"ADDED\",\"object\":{}}\n"));
+  });
   Heard heard;
   const CallPtr call = world.cluster->watch({{kNodes}, "5"}, heard.watch());
   ASSERT_TRUE(world.run_until([&] { return heard.words.size() == 1; }));
@@ -280,17 +296,23 @@ TEST_F(ApiClusterTest, RefusalsCarryWhatTheServerSaid) {
     std::string response;
     Failure want;
   } rows[] = {
-      {http_response(429, R"({"kind":"Status","reason":"TooManyRequests","message":"slow down"})", "Retry-After: 7\r\n"),
-       {Errc::kBusy, 429, "TooManyRequests", "list nodes: the server said 429 TooManyRequests: slow down", Millis{7'000}}},
+      {http_response(429, R"({"kind":"Status","reason":"TooManyRequests","message":"slow down"})",
+                     "Retry-After: 7\r\n"),
+       {Errc::kBusy, 429, "TooManyRequests", "list nodes: the server said 429 TooManyRequests: slow down",
+        Millis{7'000}}},
       {http_response(500, "oops"), {Errc::kBusy, 500, "", "list nodes: the server said 500: oops", {}}},
       {http_response(403, R"({"kind":"Status","reason":"Forbidden","message":"no"})"),
        {Errc::kDenied, 403, "Forbidden", "list nodes: the server said 403 Forbidden: no", {}}},
       {http_response(307, "", "Location: https://elsewhere/\r\n"),
-       {Errc::kIo, 307, "",
-        "list nodes: the server said 307 (a redirect to \"https://elsewhere/\", which is not followed: give the address of the API "
+       {Errc::kIo,
+        307,
+        "",
+        "list nodes: the server said 307 (a redirect to \"https://elsewhere/\", which is not followed: give "
+        "the address of the API "
         "server itself)",
         {}}},
-      {"HTTP/1.1 404 X\r\nContent-Length: 50\r\n\r\n{\"kind\":", {Errc::kNotFound, 404, "", "list nodes: the server said 404: {\"kind\":", {}}},
+      {"HTTP/1.1 404 X\r\nContent-Length: 50\r\n\r\n{\"kind\":",
+       {Errc::kNotFound, 404, "", "list nodes: the server said 404: {\"kind\":", {}}},
   };
   for (const auto& row : rows) {
     ApiWorld world(*this, [&](const SeenRequest&, Connection& to) {
@@ -315,7 +337,9 @@ TEST_F(ApiClusterTest, AnEndlessRefusalIsCutShort) {
 }
 
 TEST_F(ApiClusterTest, CompressionThatNobodyAskedForIsAFailure) {
-  ApiWorld world(*this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, "\x1f\x8b", "Content-Encoding: gzip\r\n")); });
+  ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
+    to.send(http_response(200, "\x1f\x8b", "Content-Encoding: gzip\r\n"));
+  });
   const Heard heard = world.list();
   ASSERT_TRUE(heard.failure);
   EXPECT_EQ(heard.failure->code, Errc::kIo);
@@ -324,8 +348,9 @@ TEST_F(ApiClusterTest, CompressionThatNobodyAskedForIsAFailure) {
 
 TEST_F(ApiClusterTest, ARefusedTokenIsReloadedOnce) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
-    to.send(request.header("authorization") == "Bearer fresh" ? http_response(200, page("", ""))
-                                                              : http_response(401, R"({"kind":"Status","reason":"Unauthorized"})"));
+    to.send(request.header("authorization") == "Bearer fresh"
+                ? http_response(200, page("", ""))
+                : http_response(401, R"({"kind":"Status","reason":"Unauthorized"})"));
   });
   Credentials fresh = *world.credentials->next;
   fresh.token = "fresh";
@@ -340,7 +365,8 @@ TEST_F(ApiClusterTest, ARefusedTokenIsReloadedOnce) {
   const Heard heard = world.list();
   ASSERT_TRUE(heard.failure);
   EXPECT_EQ(heard.failure->code, Errc::kDenied);
-  EXPECT_EQ(heard.what(), "list nodes: the server said 401 Unauthorized");
+  EXPECT_EQ(heard.what(),
+            "list nodes: the server said 401 Unauthorized (with credentials from a test, loaded twice)");
   EXPECT_EQ(world.server.requests.size(), 4u) << "twice, not more";
 }
 
@@ -351,7 +377,8 @@ TEST_F(ApiClusterTest, WithoutCredentialsThereIsNoRequest) {
   ASSERT_TRUE(heard.failure);
   EXPECT_EQ(heard.failure->code, Errc::kIo) << "a missing file is not a 404";
   EXPECT_EQ(heard.what(), "list nodes: credentials: \"/x/token\": cannot be read");
-  world.credentials->next = Credentials{{.server = *decode_url("https://127.0.0.1"), .ca_pem = "no certificate"}, ""};
+  world.credentials->next =
+      Credentials{{.server = *decode_url("https://127.0.0.1"), .ca_pem = "no certificate"}, ""};
   heard = world.list();
   ASSERT_TRUE(heard.failure);
   EXPECT_NE(heard.what().find("certificates from a test"), std::string::npos) << heard.what();
@@ -359,7 +386,9 @@ TEST_F(ApiClusterTest, WithoutCredentialsThereIsNoRequest) {
 }
 
 TEST_F(ApiClusterTest, ChangedCertificatesMeanNewConnections) {
-  ApiWorld world(*this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, page("", ""))); }, Wire::kTls);
+  ApiWorld world(
+      *this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, page("", ""))); },
+      Wire::kTls);
   EXPECT_EQ(world.list().words, (Words{"done 7"}));
   EXPECT_EQ(world.list().words, (Words{"done 7"}));
   EXPECT_EQ(world.server.connections(), 1u);
@@ -386,13 +415,19 @@ TEST_F(ApiClusterTest, WarningsAreLoggedOnceEach) {
 }
 
 TEST_F(ApiClusterTest, WritesBringTheStoredObject) {
-  ApiWorld world(*this, [](const SeenRequest& request, Connection& to) { to.send(http_response(request.method == "POST" ? 201 : 200, "{\"stored\": 1}")); });
-  EXPECT_EQ(world.write({.verb = Verb::kCreate, .resource = kSlices, .name = "s", .body = "{\"a\":1}"}).words, (Words{"done {\"stored\": 1}"}));
-  EXPECT_EQ(world.write({.verb = Verb::kUpdate, .resource = kSlices, .name = "s", .body = "{}"}).words, (Words{"done {\"stored\": 1}"}));
-  EXPECT_EQ(world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"}).words, (Words{"done "}));
+  ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
+    to.send(http_response(request.method == "POST" ? 201 : 200, "{\"stored\": 1}"));
+  });
+  EXPECT_EQ(world.write({.verb = Verb::kCreate, .resource = kSlices, .name = "s", .body = "{\"a\":1}"}).words,
+            (Words{"done {\"stored\": 1}"}));
+  EXPECT_EQ(world.write({.verb = Verb::kUpdate, .resource = kSlices, .name = "s", .body = "{}"}).words,
+            (Words{"done {\"stored\": 1}"}));
+  EXPECT_EQ(world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"}).words,
+            (Words{"done "}));
   EXPECT_EQ(world.server.requests[0].body, "{\"a\":1}");
   EXPECT_EQ(world.server.requests[0].header("content-type"), "application/json");
-  EXPECT_EQ(world.server.requests[2].body, R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u"}})");
+  EXPECT_EQ(world.server.requests[2].body,
+            R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u"}})");
 }
 
 TEST_F(ApiClusterTest, ACreateIsNotRepeatedAndAnUpdateIs) {
@@ -404,21 +439,25 @@ TEST_F(ApiClusterTest, ACreateIsNotRepeatedAndAnUpdateIs) {
   };
   world.write({.verb = Verb::kUpdate, .resource = kSlices, .name = "s", .body = "{}"});
   world.server.on_request_ = close_second;
-  EXPECT_EQ(world.write({.verb = Verb::kUpdate, .resource = kSlices, .name = "s", .body = "{}"}).words, (Words{"done {}"}));
+  EXPECT_EQ(world.write({.verb = Verb::kUpdate, .resource = kSlices, .name = "s", .body = "{}"}).words,
+            (Words{"done {}"}));
   closed = 1;
   const Heard heard = world.write({.verb = Verb::kCreate, .resource = kSlices, .name = "s", .body = "{}"});
   ASSERT_TRUE(heard.failure);
   EXPECT_EQ(heard.failure->code, Errc::kIo);
-  EXPECT_EQ(heard.what().find("create resourceslices.resource.k8s.io s: http://127.0.0.1:"), 0u) << heard.what();
+  EXPECT_EQ(heard.what().find("create resourceslices.resource.k8s.io s: http://127.0.0.1:"), 0u)
+      << heard.what();
 }
 
 TEST_F(ApiClusterTest, DiscoverySchemaAndVersion) {
   int status = 200;
   ApiWorld world(*this, [&](const SeenRequest& request, Connection& to) {
     const bool discovery = request.target == "/apis/a.io/v1";
-    const std::string body = request.target == "/version" ? R"({"gitVersion":"v1.36.3","major":"1"})"
-                             : discovery ? R"({"kind":"APIResourceList","resources":[{"name":"xs"},{"name":"xs/status"},5,{"name":"ys"}]})"
-                                         : R"({"openapi":"3.0.0"})";
+    const std::string body =
+        request.target == "/version" ? R"({"gitVersion":"v1.36.3","major":"1"})"
+        : discovery
+            ? R"({"kind":"APIResourceList","resources":[{"name":"xs"},{"name":"xs/status"},5,{"name":"ys"}]})"
+            : R"({"openapi":"3.0.0"})";
     to.send(http_response(status, status == 200 ? body : ""));
   });
   std::vector<std::string> plurals{"untouched"};
@@ -427,9 +466,13 @@ TEST_F(ApiClusterTest, DiscoverySchemaAndVersion) {
   Heard failed;
   const auto run = [&] {
     done = 0;
-    const CallPtr a = world.cluster->discover("a.io", "v1", [&](std::vector<std::string> got) { plurals = std::move(got), ++done; }, failed.on_failure());
-    const CallPtr b = world.cluster->schema("a.io", "v1", [&](std::string_view got) { schema = got, ++done; }, failed.on_failure());
-    const CallPtr c = world.cluster->server_info([&](const ServerInfo& got) { version = got.git_version, ++done; }, failed.on_failure());
+    const CallPtr a = world.cluster->discover(
+        "a.io", "v1", [&](std::vector<std::string> got) { plurals = std::move(got), ++done; },
+        failed.on_failure());
+    const CallPtr b = world.cluster->schema(
+        "a.io", "v1", [&](std::string_view got) { schema = got, ++done; }, failed.on_failure());
+    const CallPtr c = world.cluster->server_info(
+        [&](const ServerInfo& got) { version = got.git_version, ++done; }, failed.on_failure());
     EXPECT_TRUE(world.run_until([&] { return done + failed.words.size() == 3; }));
   };
   run();
@@ -448,8 +491,11 @@ TEST_F(ApiClusterTest, DiscoverySchemaAndVersion) {
 TEST_F(ApiClusterTest, DroppedInItsOwnHandlerACallIsSilent) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
     if (request.target.find("watch=1") != std::string::npos)
-      return to.send(fake::chunked_head() + chunk("{\"type\":\"ADDED\",\"object\":{}}\n{\"type\":\"ADDED\",\"object\":{}}\n") + fake::last_chunk());
-    to.send(http_response(request.target.find("forbidden") == std::string::npos ? 200 : 403, page("{},{}", "more")));
+      return to.send(fake::chunked_head() +
+                     chunk("{\"type\":\"ADDED\",\"object\":{}}\n{\"type\":\"ADDED\",\"object\":{}}\n") +
+                     fake::last_chunk());
+    to.send(http_response(request.target.find("forbidden") == std::string::npos ? 200 : 403,
+                          page("{},{}", "more")));
   });
   for (const bool refused : {false, true}) {
     int heard = 0;
@@ -467,7 +513,8 @@ TEST_F(ApiClusterTest, DroppedInItsOwnHandlerACallIsSilent) {
     EXPECT_TRUE(world.run_until([&] { return heard > 1; }));
     world.settle();
     EXPECT_EQ(heard, 2);
-    call = world.cluster->write({.verb = Verb::kUpdate, .resource = kSlices, .name = refused ? "forbidden" : "s"}, {drop, drop});
+    call = world.cluster->write(
+        {.verb = Verb::kUpdate, .resource = kSlices, .name = refused ? "forbidden" : "s"}, {drop, drop});
     EXPECT_TRUE(world.run_until([&] { return heard > 2; }));
     world.settle();
     EXPECT_EQ(heard, 3);
@@ -475,7 +522,8 @@ TEST_F(ApiClusterTest, DroppedInItsOwnHandlerACallIsSilent) {
 }
 
 TEST_F(ApiClusterTest, DroppedBeforeAnythingHappenedACallIsSilent) {
-  ApiWorld world(*this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, page("", ""))); });
+  ApiWorld world(*this,
+                 [](const SeenRequest&, Connection& to) { to.send(http_response(200, page("", ""))); });
   for (int turns = 0; turns < 12; ++turns) {
     Heard heard;
     CallPtr call = world.cluster->list({{kNodes}}, heard.list());

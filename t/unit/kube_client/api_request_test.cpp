@@ -12,7 +12,8 @@ const Resource kPolicies{"example.io", "v1alpha1", "policies", "Policy", true};
 // "GET /path?query accept" and the rest in short.
 std::string line(const ApiRequest& request) {
   std::string text = request.http.method + ' ' + request.http.path;
-  for (const auto& [key, value] : request.http.query) text += (key == request.http.query[0].first ? '?' : '&') + key + '=' + value;
+  for (const auto& [key, value] : request.http.query)
+    text += (key == request.http.query[0].first ? '?' : '&') + key + '=' + value;
   if (!request.http.body.empty()) text += ' ' + request.http.body;
   return text;
 }
@@ -30,14 +31,25 @@ TEST(EncodeList, Table) {
     const char* line;
     const char* action;
   } rows[] = {
-      {{{kNodes, "", "metadata.name=n"}}, "", "GET /api/v1/nodes?fieldSelector=metadata.name=n&limit=500",
+      {{{kNodes, "", "metadata.name=n"}},
+       "",
+       "GET /api/v1/nodes?fieldSelector=metadata.name=n&limit=500",
        "list nodes with metadata.name=n"},
-      {{{kSlices}, "0"}, "", "GET /apis/resource.k8s.io/v1/resourceslices?resourceVersion=0", "list resourceslices.resource.k8s.io"},
-      {{{kSlices}, "7", 3}, "", "GET /apis/resource.k8s.io/v1/resourceslices?limit=3&resourceVersion=7",
+      {{{kSlices}, "0"},
+       "",
+       "GET /apis/resource.k8s.io/v1/resourceslices?resourceVersion=0",
        "list resourceslices.resource.k8s.io"},
-      {{{kSlices}, "7", 3}, "tok", "GET /apis/resource.k8s.io/v1/resourceslices?limit=3&continue=tok",
+      {{{kSlices}, "7", 3},
+       "",
+       "GET /apis/resource.k8s.io/v1/resourceslices?limit=3&resourceVersion=7",
        "list resourceslices.resource.k8s.io"},
-      {{{kPolicies, "ns/../x"}}, "", "GET /apis/example.io/v1alpha1/namespaces/ns%2F..%2Fx/policies?limit=500",
+      {{{kSlices}, "7", 3},
+       "tok",
+       "GET /apis/resource.k8s.io/v1/resourceslices?limit=3&continue=tok",
+       "list resourceslices.resource.k8s.io"},
+      {{{kPolicies, "ns/../x"}},
+       "",
+       "GET /apis/example.io/v1alpha1/namespaces/ns%2F..%2Fx/policies?limit=500",
        "list policies.example.io in ns/../x"},
       {{{kPolicies, ""}}, "", "GET /apis/example.io/v1alpha1/policies?limit=500", "list policies.example.io"},
   };
@@ -51,17 +63,24 @@ TEST(EncodeList, Table) {
 }
 
 TEST(EncodeWatch, Table) {
-  EXPECT_EQ(line(encode_watch({{kSlices, "", "spec.driver=d"}, "9", false, Millis{400'500}})),
-            "GET /apis/resource.k8s.io/v1/resourceslices?watch=1&allowWatchBookmarks=true&fieldSelector=spec.driver=d&"
-            "resourceVersion=9&timeoutSeconds=400");
-  EXPECT_EQ(line(encode_watch({{kNodes}, "", true})),
-            "GET /api/v1/nodes?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+  EXPECT_EQ(
+      line(encode_watch({{kSlices, "", "spec.driver=d"}, "9", false, Millis{400'500}})),
+      "GET "
+      "/apis/resource.k8s.io/v1/resourceslices?watch=1&allowWatchBookmarks=true&fieldSelector=spec.driver=d&"
+      "resourceVersion=9&timeoutSeconds=400");
+  EXPECT_EQ(
+      line(encode_watch({{kNodes}, "", true})),
+      "GET "
+      "/api/v1/"
+      "nodes?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
 }
 
 TEST(EncodeScope, MetadataOnlyAsksForPartialObjects) {
   const Scope scope{.resource = kNodes, .metadata_only = true};
-  EXPECT_EQ(accept(encode_list({scope}, "")), "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
-  EXPECT_EQ(accept(encode_watch({scope})), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+  EXPECT_EQ(accept(encode_list({scope}, "")),
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
+  EXPECT_EQ(accept(encode_watch({scope})),
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
 }
 
 TEST(EncodeWrite, Table) {
@@ -72,21 +91,30 @@ TEST(EncodeWrite, Table) {
     bool repeatable;
   } rows[] = {
       {{.verb = Verb::kCreate, .resource = kSlices, .name = "s", .body = "{}"},
-       "POST /apis/resource.k8s.io/v1/resourceslices?fieldValidation=Strict {}", "create resourceslices.resource.k8s.io s", false},
+       "POST /apis/resource.k8s.io/v1/resourceslices?fieldValidation=Strict {}",
+       "create resourceslices.resource.k8s.io s",
+       false},
       {{.verb = Verb::kCreate, .resource = kSlices, .body = "{}", .dry_run = true, .strict = false},
-       "POST /apis/resource.k8s.io/v1/resourceslices?dryRun=All {}", "create resourceslices.resource.k8s.io (dry run)", true},
+       "POST /apis/resource.k8s.io/v1/resourceslices?dryRun=All {}",
+       "create resourceslices.resource.k8s.io (dry run)",
+       true},
       {{.verb = Verb::kUpdate, .resource = kPolicies, .namespace_ = "n", .name = "p", .body = "{}"},
-       "PUT /apis/example.io/v1alpha1/namespaces/n/policies/p?fieldValidation=Strict {}", "update policies.example.io n/p", true},
+       "PUT /apis/example.io/v1alpha1/namespaces/n/policies/p?fieldValidation=Strict {}",
+       "update policies.example.io n/p",
+       true},
       {{.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u", .resource_version = "3"},
        "DELETE /apis/resource.k8s.io/v1/resourceslices/s "
        R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u","resourceVersion":"3"}})",
-       "delete resourceslices.resource.k8s.io s", true},
+       "delete resourceslices.resource.k8s.io s",
+       true},
       {{.verb = Verb::kDelete, .resource = kSlices, .name = "s"},
        R"(DELETE /apis/resource.k8s.io/v1/resourceslices/s {"kind":"DeleteOptions","apiVersion":"v1"})",
-       "delete resourceslices.resource.k8s.io s", false},
+       "delete resourceslices.resource.k8s.io s",
+       false},
       {{.verb = Verb::kDelete, .resource = kSlices, .name = "s", .dry_run = true},
        R"(DELETE /apis/resource.k8s.io/v1/resourceslices/s {"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]})",
-       "delete resourceslices.resource.k8s.io s (dry run)", true},
+       "delete resourceslices.resource.k8s.io s (dry run)",
+       true},
   };
   for (const auto& row : rows) {
     const ApiRequest request = encode_write(row.request);

@@ -16,7 +16,8 @@ TEST(DecodeBase64, Rfc4648Vectors) {
 }
 
 TEST(DecodeBase64, Refuses) {
-  for (const char* text : {"Z", "Zg", "Zg=", "Zm9", "Z===", "====", "Zg==Zg==", "Zm=v", "Zm9v-_", "Zg==x", "Zm9v!"})
+  for (const char* text :
+       {"Z", "Zg", "Zg=", "Zm9", "Z===", "====", "Zg==Zg==", "Zm=v", "Zm9v-_", "Zg==x", "Zm9v!"})
     EXPECT_EQ(decode_base64(text), std::nullopt) << text;
 }
 

@@ -42,14 +42,17 @@ struct Outcome {
 
 /// Everything that owns handles; lives in the test's body.
 struct ClientWorld {
-  ClientWorld(fixture::LoopTest& test_in, Wire wire, fake::RudeServer::OnRequest on_request, HttpClient::Bounds bounds = {})
+  ClientWorld(fixture::LoopTest& test_in, Wire wire, fake::RudeServer::OnRequest on_request,
+              HttpClient::Bounds bounds = {})
       : test(test_in),
         executor(test.loop),
-        server(test.loop, std::move(on_request), wire == Wire::kTls ? std::optional(server_tls()) : std::nullopt),
+        server(test.loop, std::move(on_request),
+               wire == Wire::kTls ? std::optional(server_tls()) : std::nullopt),
         client(
             time,
             [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected on_connected) {
-              return reactor::net::connect_tcp(test.loop, executor, std::move(endpoint), deadline, std::move(on_connected));
+              return reactor::net::connect_tcp(test.loop, executor, std::move(endpoint), deadline,
+                                               std::move(on_connected));
             },
             bounds),
         target(make_target(wire)) {}

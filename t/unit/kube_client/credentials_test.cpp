@@ -31,10 +31,12 @@ struct CredentialsTest : fixture::LoopTest {
     std::ofstream(path(name)) << text;
     chmod(path(name).c_str(), mode);
   }
-  void write_kubeconfig(const std::string& user, const std::string& cluster = "certificate-authority: ca.crt") const {
+  void write_kubeconfig(const std::string& user,
+                        const std::string& cluster = "certificate-authority: ca.crt") const {
     write("kubeconfig",
           "current-context: x\ncontexts: [{name: x, context: {cluster: x, user: x, namespace: here}}]\n"
-          "clusters: [{name: x, cluster: {server: 'https://k:6443', " + cluster + "}}]\nusers: [{name: x, user: {" + user + "}}]\n");
+          "clusters: [{name: x, cluster: {server: 'https://k:6443', " +
+              cluster + "}}]\nusers: [{name: x, user: {" + user + "}}]\n");
   }
   /// A plugin that counts its runs in the file "runs" and then runs the script.
   void write_plugin(const std::string& script) const {
@@ -82,9 +84,11 @@ TEST_F(CredentialsTest, InClusterReadsTheServiceAccount) {
   write("namespace", "mine");
   const auto got = load_in_cluster({.host = "fd00::1", .port = "443", .directory = directory});
   ASSERT_TRUE(got) << got.error().what;
-  EXPECT_EQ(*got, (LoadedCredentials{.credentials = {{.server = *decode_url("https://[fd00::1]:443"), .ca_pem = kPem}, "abc"},
-                                     .exec = {},
-                                     .namespace_ = "mine"}));
+  EXPECT_EQ(*got,
+            (LoadedCredentials{
+                .credentials = {{.server = *decode_url("https://[fd00::1]:443"), .ca_pem = kPem}, "abc"},
+                .exec = {},
+                .namespace_ = "mine"}));
 }
 
 TEST_F(CredentialsTest, TroubleWithFilesNamesThem) {
@@ -92,7 +96,8 @@ TEST_F(CredentialsTest, TroubleWithFilesNamesThem) {
     const auto got = load_in_cluster({.host = "h", .port = "1", .directory = directory});
     return got ? "" : got.error().what;
   };
-  EXPECT_EQ(load(), "service account token: \"" + path("token") + "\": cannot be read: No such file or directory");
+  EXPECT_EQ(load(),
+            "service account token: \"" + path("token") + "\": cannot be read: No such file or directory");
   write("token", " \n");
   EXPECT_NE(load().find("is empty"), std::string::npos);
   write("token", "a\nb");
@@ -127,7 +132,8 @@ TEST_F(CredentialsTest, KubeconfigFilesAreRelativeToIt) {
   std::filesystem::remove(path("k.pem"));
   const auto missing = load_kubeconfig(path("kubeconfig"));
   ASSERT_FALSE(missing);
-  EXPECT_NE(missing.error().what.find(path("kubeconfig") + "\": client-key: \"" + path("k.pem")), std::string::npos)
+  EXPECT_NE(missing.error().what.find(path("kubeconfig") + "\": client-key: \"" + path("k.pem")),
+            std::string::npos)
       << missing.error().what;
   write("kubeconfig", "a: [\n");
   EXPECT_NE(load_kubeconfig(path("kubeconfig")).error().what.find("line"), std::string::npos);
@@ -137,7 +143,8 @@ TEST_F(CredentialsTest, ATokenIsReadAgainWithinAMinuteAndAtOnceWhenRefused) {
   World world(*this);
   write("token", "one");
   write("ca.crt", kPem);
-  const auto source = in_cluster_credentials(world.needs(), {.host = "h", .port = "1", .directory = directory});
+  const auto source =
+      in_cluster_credentials(world.needs(), {.host = "h", .port = "1", .directory = directory});
   const auto first = world.get(*source);
   ASSERT_TRUE(first) << first.error().what;
   EXPECT_EQ(first->token, "one");
@@ -157,7 +164,8 @@ TEST_F(CredentialsTest, AFailingRereadKeepsWhatTheServerTakes) {
   World world(*this);
   write("token", "one");
   write("ca.crt", kPem);
-  const auto source = in_cluster_credentials(world.needs(), {.host = "h", .port = "1", .directory = directory});
+  const auto source =
+      in_cluster_credentials(world.needs(), {.host = "h", .port = "1", .directory = directory});
   EXPECT_EQ(world.token(*source), "one");
   std::filesystem::remove(path("token"));
   world.time.advance(60s);
@@ -166,7 +174,8 @@ TEST_F(CredentialsTest, AFailingRereadKeepsWhatTheServerTakes) {
   EXPECT_EQ(world.token(*source), "one");
   EXPECT_EQ(world.log.count("cannot be read again"), 1u) << "not for every request";
   source->invalidate(*world.get(*source));
-  EXPECT_EQ(world.token(*source).find("failed: service account token: "), 0u) << "refused and not to be had anew";
+  EXPECT_EQ(world.token(*source).find("failed: service account token: "), 0u)
+      << "refused and not to be had anew";
   write("token", "two");
   EXPECT_EQ(world.token(*source), "two") << "an error is not remembered";
 }
@@ -223,19 +232,24 @@ TEST_F(CredentialsTest, InsecureIsSaidOnce) {
 }
 
 constexpr const char* kExec =
-    "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, args: [first], interactiveMode: Never, "
+    "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, args: [first], interactiveMode: "
+    "Never, "
     "env: [{name: COLOUR, value: red}], installHint: get it somewhere}";
 
 std::string print_status(const std::string& status) {
-  return R"(printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":)" + status + "}'";
+  return R"(printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":)" +
+         status + "}'";
 }
 
 TEST_F(CredentialsTest, APluginIsAskedAndItsAnswerKeptUntilItExpires) {
   World world(*this);
   write("ca.crt", kPem);
   write_kubeconfig(kExec);
-  write_plugin("t=$(wc -l < '" + path("runs") + "')-$1-$COLOUR\ncase \"$KUBERNETES_EXEC_INFO\" in *ExecCredential*interactive*false*) ;; *) exit 9;; esac\n"
-               R"(printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s","expirationTimestamp":"2001-09-09T01:56:40Z"}}' "$t")");
+  write_plugin(
+      "t=$(wc -l < '" + path("runs") +
+      "')-$1-$COLOUR\ncase \"$KUBERNETES_EXEC_INFO\" in *ExecCredential*interactive*false*) ;; *) exit 9;; "
+      "esac\n"
+      R"(printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s","expirationTimestamp":"2001-09-09T01:56:40Z"}}' "$t")");
   // 2001-09-09T01:56:40Z is 10 minutes after the wall clock's 1000000000.
   const auto source = kubeconfig_credentials(world.needs(), path("kubeconfig"));
   EXPECT_EQ(world.token(*source), "1-first-red");
@@ -287,7 +301,8 @@ TEST_F(CredentialsTest, TroubleWithAPluginIsTold) {
   const std::pair<const char*, const char*> rows[] = {
       {"echo not logged in >&2; exit 3", "exit status 3; it said \"not logged in\": get it somewhere"},
       {"echo nonsense", "its output is no JSON"},
-      {"printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}'", "apiVersion"},
+      {"printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}'",
+       "apiVersion"},
       {"kill -9 $$", "signal 9"},
       {"head -c 2000000 /dev/zero", "printed too much"},
       {"sleep 60", "did not end in time"},
@@ -295,7 +310,8 @@ TEST_F(CredentialsTest, TroubleWithAPluginIsTold) {
   for (const auto& [script, words] : rows) {
     World world(*this);
     write_plugin(script);
-    LoadingCredentials source(world.needs(), "kubeconfig k", [file = path("kubeconfig")] { return load_kubeconfig(file); },
+    LoadingCredentials source(world.needs(), "kubeconfig k",
+                              [file = path("kubeconfig")] { return load_kubeconfig(file); },
                               {.plugin_max = std::string_view(script) == "sleep 60" ? 300ms : 10s});
     const std::string got = world.token(source);
     EXPECT_EQ(got.find("failed: kubeconfig k: credential plugin \""), 0u) << got;

@@ -36,15 +36,18 @@ TEST(DecodeExecCredential, Refuses) {
       {"", "no JSON"},
       {"<html>", "no JSON"},
       {R"({"kind":"Pod"})", "kind"},
-      {R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"t"}})", "apiVersion"},
+      {R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"t"}})",
+       "apiVersion"},
       {R"({"kind":"ExecCredential","apiVersion":")" + kV1 + R"("})", "status"},
       {exec_credential("{}"), "neither"},
       {exec_credential(R"({"clientKeyData":"k"})"), "go together"},
       {exec_credential(R"({"token":"a\nb"})"), "line"},
       {exec_credential(R"({"token":"t","expirationTimestamp":"tomorrow"})"), "expirationTimestamp"},
       {exec_credential(R"({"token":"t","expirationTimestamp":5})"), "expirationTimestamp"},
-      {exec_credential(R"({"token":"t","expirationTimestamp":"2024-02-30T12:00:00Z"})"), "expirationTimestamp"},
-      {exec_credential(R"({"token":"t","expirationTimestamp":"2024-02-29T12:00:00+0130"})"), "expirationTimestamp"},
+      {exec_credential(R"({"token":"t","expirationTimestamp":"2024-02-30T12:00:00Z"})"),
+       "expirationTimestamp"},
+      {exec_credential(R"({"token":"t","expirationTimestamp":"2024-02-29T12:00:00+0130"})"),
+       "expirationTimestamp"},
   };
   for (const auto& [text, word] : rows) {
     const auto got = decode_exec_credential(text, kV1);
@@ -56,11 +59,13 @@ TEST(DecodeExecCredential, Refuses) {
 TEST(EncodeExecInfo, TellsTheClusterOnlyWhenAsked) {
   ExecPlugin plugin{.command = "p", .api_version = kV1};
   Access access{.server = *decode_url("https://k:1"), .ca_pem = "foob", .tls_server_name = "n"};
-  EXPECT_EQ(encode_exec_info(plugin, access), R"({"kind":"ExecCredential","apiVersion":")" + kV1 + R"(","spec":{"interactive":false}})");
-  plugin.provide_cluster_info = true;
   EXPECT_EQ(encode_exec_info(plugin, access),
-            R"({"kind":"ExecCredential","apiVersion":")" + kV1 +
-                R"(","spec":{"interactive":false,"cluster":{"server":"https://k:1","tls-server-name":"n","certificate-authority-data":"Zm9vYg=="}}})");
+            R"({"kind":"ExecCredential","apiVersion":")" + kV1 + R"(","spec":{"interactive":false}})");
+  plugin.provide_cluster_info = true;
+  EXPECT_EQ(
+      encode_exec_info(plugin, access),
+      R"({"kind":"ExecCredential","apiVersion":")" + kV1 +
+          R"(","spec":{"interactive":false,"cluster":{"server":"https://k:1","tls-server-name":"n","certificate-authority-data":"Zm9vYg=="}}})");
 }
 
 }  // namespace

@@ -14,7 +14,9 @@ struct HttpClientTest : fixture::LoopTest, testing::WithParamInterface<Wire> {};
 INSTANTIATE_TEST_SUITE_P(Wires, HttpClientTest, testing::Values(Wire::kPlain, Wire::kTls),
                          [](const auto& info) { return info.param == Wire::kTls ? "Tls" : "Plain"; });
 
-void answer_ok(const SeenRequest& request, Connection& to) { to.send(http_response(200, "you asked " + request.target)); }
+void answer_ok(const SeenRequest& request, Connection& to) {
+  to.send(http_response(200, "you asked " + request.target));
+}
 
 TEST_P(HttpClientTest, OneConnectionServesRequestAfterRequest) {
   ClientWorld world(*this, GetParam(), answer_ok);
@@ -33,13 +35,15 @@ TEST_P(HttpClientTest, RequestsAtOnceHaveConnectionsOfTheirOwn) {
   std::vector<Outcome> outcomes(5);
   std::vector<CallPtr> calls;
   for (Outcome& outcome : outcomes) calls.push_back(world.get(outcome));
-  ASSERT_TRUE(world.run_until([&] { return std::all_of(outcomes.begin(), outcomes.end(), [](auto& o) { return o.done; }); }));
+  ASSERT_TRUE(world.run_until(
+      [&] { return std::all_of(outcomes.begin(), outcomes.end(), [](auto& o) { return o.done; }); }));
   EXPECT_EQ(world.server.connections(), 5u);
   EXPECT_EQ(world.client.idle_connections(), 2u) << "the pool is bounded";
 }
 
 TEST_P(HttpClientTest, TooManyRequestsAtOnceAreRefused) {
-  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection&) {}, {.exchanges_max = 2, .idle_max = 2, .idle_keep = 60s});
+  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection&) {},
+                    {.exchanges_max = 2, .idle_max = 2, .idle_keep = 60s});
   std::vector<Outcome> outcomes(3);
   std::vector<CallPtr> calls;
   for (Outcome& outcome : outcomes) calls.push_back(world.get(outcome));
@@ -152,13 +156,17 @@ TEST_P(HttpClientTest, IdleConnectionsGoWhenTheServerOrTimeEndsThem) {
 }
 
 TEST_P(HttpClientTest, BytesBehindAResponseCostTheConnection) {
-  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) { to.send(http_response(200, "a") + "HTTP/1.1"); });
+  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) {
+    to.send(http_response(200, "a") + "HTTP/1.1");
+  });
   EXPECT_EQ(world.fetch().body, "a");
   EXPECT_EQ(world.client.idle_connections(), 0u);
 }
 
 TEST_P(HttpClientTest, ConnectionCloseIsHonoured) {
-  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) { to.send(http_response(200, "a", "Connection: close\r\n")); });
+  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) {
+    to.send(http_response(200, "a", "Connection: close\r\n"));
+  });
   EXPECT_TRUE(world.fetch().done);
   EXPECT_TRUE(world.fetch().done);
   EXPECT_EQ(world.server.connections(), 2u);
@@ -170,7 +178,8 @@ TEST_P(HttpClientTest, AnAnswerBeforeTheRequestWasReadEndsTheConnection) {
   Connection& connection = world.server.tcp().connection(0);
   connection.deaf(true);
   Outcome outcome;
-  const CallPtr call = world.send({.method = "POST", .path = "/x", .body = std::string(16 << 20, 'x')}, outcome);
+  const CallPtr call =
+      world.send({.method = "POST", .path = "/x", .body = std::string(16 << 20, 'x')}, outcome);
   world.settle();
   connection.send(http_response(413, "too much"));
   ASSERT_TRUE(world.run_until([&] { return outcome.ended(); }));
@@ -196,10 +205,13 @@ TEST_P(HttpClientTest, GarbageAndExcessAreFailures) {
       {"\x15\x03\x01\x00\x02\x02\x0a", Errc::kIo, "not an HTTP response"},
       {"SSH-2.0-OpenSSH_9.2\r\n", Errc::kIo, "not an HTTP response"},
       {"HTTP/1.1 200 OK\nContent-Length: 0\n\n", Errc::kIo, "not an HTTP response"},
-      {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", Errc::kIo, "switched protocols"},
-      {"HTTP/1.1 200 OK\r\nA: " + std::string(100'000, 'a'), Errc::kTooLarge, "headers are larger than 65536"},
+      {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", Errc::kIo,
+       "switched protocols"},
+      {"HTTP/1.1 200 OK\r\nA: " + std::string(100'000, 'a'), Errc::kTooLarge,
+       "headers are larger than 65536"},
       {http_response(200, std::string(1001, 'a')), Errc::kTooLarge, "body is larger than 1000"},
-      {fake::chunked_head() + chunk(std::string(600, 'a')) + chunk(std::string(600, 'a')), Errc::kTooLarge, "larger than 1000"},
+      {fake::chunked_head() + chunk(std::string(600, 'a')) + chunk(std::string(600, 'a')), Errc::kTooLarge,
+       "larger than 1000"},
   };
   for (const auto& row : rows) {
     ClientWorld world(*this, GetParam(), [&](const SeenRequest&, Connection& to) { to.send(row.bytes); });
@@ -207,19 +219,23 @@ TEST_P(HttpClientTest, GarbageAndExcessAreFailures) {
     ASSERT_TRUE(outcome.failure) << row.words;
     EXPECT_EQ(outcome.failure->code, row.code) << outcome.what();
     EXPECT_NE(outcome.what().find(row.words), std::string::npos) << outcome.what();
-    EXPECT_EQ(outcome.what().find(encode_url(world.target->url)), 0u) << "the server is named: " << outcome.what();
+    EXPECT_EQ(outcome.what().find(encode_url(world.target->url)), 0u)
+        << "the server is named: " << outcome.what();
   }
 }
 
 TEST_P(HttpClientTest, ARedirectIsAResponse) {
-  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) { to.send(http_response(302, "", "Location: /y\r\n")); });
+  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) {
+    to.send(http_response(302, "", "Location: /y\r\n"));
+  });
   const Outcome outcome = world.fetch();
   EXPECT_EQ(outcome.status, 302);
   EXPECT_EQ(world.server.requests.size(), 1u);
 }
 
 TEST_P(HttpClientTest, NoHeadWithinItsTimeIsATimeoutAlsoWhenItDrips) {
-  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) { to.send("HTTP/1.1 200 OK\r\n"); });
+  ClientWorld world(*this, GetParam(),
+                    [](const SeenRequest&, Connection& to) { to.send("HTTP/1.1 200 OK\r\n"); });
   Outcome outcome;
   const CallPtr call = world.get(outcome);
   ASSERT_TRUE(world.run_until([&] { return world.server.requests.size() == 1; }));
@@ -236,7 +252,8 @@ TEST_P(HttpClientTest, NoHeadWithinItsTimeIsATimeoutAlsoWhenItDrips) {
 }
 
 TEST_P(HttpClientTest, SilenceIsMeasuredFromTheLastByteOfTheBody) {
-  ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) { to.send(fake::chunked_head()); });
+  ClientWorld world(*this, GetParam(),
+                    [](const SeenRequest&, Connection& to) { to.send(fake::chunked_head()); });
   Outcome outcome;
   const CallPtr call = world.get(outcome, {.silence_max = 330s});
   ASSERT_TRUE(world.run_until([&] { return outcome.heads == 1; }));
@@ -275,7 +292,8 @@ TEST_F(HttpClientConnecting, FailuresNameTheServer) {
   world.server.tcp().stop_listening();
   Outcome outcome = world.fetch();
   ASSERT_TRUE(outcome.failure) << "nobody listens";
-  EXPECT_EQ(outcome.what().find("https://127.0.0.1:" + std::to_string(world.server.port()) + ": "), 0u) << outcome.what();
+  EXPECT_EQ(outcome.what().find("https://127.0.0.1:" + std::to_string(world.server.port()) + ": "), 0u)
+      << outcome.what();
 
   fake::TcpServer plain(loop, [](Connection& to) {
     if (!to.received.empty()) to.send("HTTP/1.1 400 Bad Request\r\n\r\nClient sent TLS to a plain server");
@@ -303,7 +321,8 @@ TEST_P(HttpClientTest, DroppedAtAnyMomentItIsSilent) {
     SCOPED_TRACE(stage);
     ClientWorld world(*this, GetParam(), [&](const SeenRequest&, Connection& to) {
       if (stage == kSent) return;
-      to.send(fake::chunked_head() + chunk("one") + chunk("two") + (stage == kOnFailure ? "zz\r\n" : fake::last_chunk()));
+      to.send(fake::chunked_head() + chunk("one") + chunk("two") +
+              (stage == kOnFailure ? "zz\r\n" : fake::last_chunk()));
     });
     int heard_after = 0;
     CallPtr call;
@@ -330,7 +349,8 @@ TEST_P(HttpClientTest, DroppedAtAnyMomentItIsSilent) {
     EXPECT_EQ(world.client.idle_connections(), 0u) << "a minute has passed";
     if (stage < kSent) continue;
     Connection& there = world.server.tcp().connection(0);
-    EXPECT_TRUE(world.run_until([&] { return there.peer_ended || !there.open(); })) << "the server sees it go";
+    EXPECT_TRUE(world.run_until([&] { return there.peer_ended || !there.open(); }))
+        << "the server sees it go";
   }
 }
 
@@ -338,11 +358,12 @@ TEST_P(HttpClientTest, AHandlerMayStartTheNextRequestOnTheSameConnection) {
   ClientWorld world(*this, GetParam(), answer_ok);
   Outcome second;
   CallPtr next;
-  const CallPtr call = world.client.start(world.target, {.method = "GET", .path = "/1"}, {},
-                                          {.on_head = [](const HttpHead&) {},
-                                           .on_body = [](std::string_view) {},
-                                           .on_done = [&] { next = world.send({.method = "GET", .path = "/2"}, second); },
-                                           .on_failure = [](const Error&) {}});
+  const CallPtr call =
+      world.client.start(world.target, {.method = "GET", .path = "/1"}, {},
+                         {.on_head = [](const HttpHead&) {},
+                          .on_body = [](std::string_view) {},
+                          .on_done = [&] { next = world.send({.method = "GET", .path = "/2"}, second); },
+                          .on_failure = [](const Error&) {}});
   ASSERT_TRUE(world.run_until([&] { return second.ended(); }));
   EXPECT_EQ(second.body, "you asked /2");
   EXPECT_EQ(world.server.connections(), 1u);
@@ -350,12 +371,16 @@ TEST_P(HttpClientTest, AHandlerMayStartTheNextRequestOnTheSameConnection) {
 
 TEST_P(HttpClientTest, ExchangesSurviveTheirClient) {
   ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection&) {});
-  auto client = std::make_unique<HttpClient>(world.time, [&](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected on_connected) {
-    return reactor::net::connect_tcp(loop, world.executor, std::move(endpoint), deadline, std::move(on_connected));
+  auto client = std::make_unique<HttpClient>(world.time, [&](reactor::net::Endpoint endpoint, Millis deadline,
+                                                             reactor::net::OnConnected on_connected) {
+    return reactor::net::connect_tcp(loop, world.executor, std::move(endpoint), deadline,
+                                     std::move(on_connected));
   });
   bool done = false;
   const CallPtr call = client->start(world.target, {.method = "GET", .path = "/"}, {},
-                                     {.on_head = [](const HttpHead&) {}, .on_body = [](std::string_view) {}, .on_done = [&] { done = true; },
+                                     {.on_head = [](const HttpHead&) {},
+                                      .on_body = [](std::string_view) {},
+                                      .on_done = [&] { done = true; },
                                       .on_failure = [](const Error& error) { ADD_FAILURE() << error.what; }});
   ASSERT_TRUE(world.run_until([&] { return world.server.requests.size() == 1; }));
   client.reset();

@@ -43,13 +43,17 @@ Decoded decode(const std::vector<std::string_view>& pieces, bool then_end = fals
   return out;
 }
 
-constexpr std::string_view kPlain = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n{\"a\"}";
+constexpr std::string_view kPlain =
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n{\"a\"}";
 constexpr std::string_view kChunked =
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A:  b \r\n\r\n5\r\nhello\r\n1;ext=1\r\n!\r\n0\r\nTrailer: t\r\n\r\n";
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A:  b "
+    "\r\n\r\n5\r\nhello\r\n1;ext=1\r\n!\r\n0\r\nTrailer: t\r\n\r\n";
 constexpr std::string_view kInterim =
-    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok";
+    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 201 "
+    "Created\r\nContent-Length: 2\r\n\r\nok";
 constexpr std::string_view kNoBody = "HTTP/1.1 204 No Content\r\nDate: x\r\n\r\n";
-constexpr std::string_view kClose = "HTTP/1.1 409 Conflict\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
+constexpr std::string_view kClose =
+    "HTTP/1.1 409 Conflict\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
 constexpr std::string_view kUntilEnd = "HTTP/1.0 500 Oops\r\nServer: y\r\n\r\nall of it";
 
 TEST(HttpResponseDecoder, SameResponseWhereverTheBytesAreCut) {
@@ -58,7 +62,9 @@ TEST(HttpResponseDecoder, SameResponseWhereverTheBytesAreCut) {
     bool then_end;
     Decoded want;
   } rows[] = {
-      {kPlain, false, {{200, {{"Content-Type", "application/json"}, {"Content-Length", "5"}}}, "{\"a\"}", true, true, ""}},
+      {kPlain,
+       false,
+       {{200, {{"Content-Type", "application/json"}, {"Content-Length", "5"}}}, "{\"a\"}", true, true, ""}},
       {kChunked, false, {{200, {{"Transfer-Encoding", "chunked"}, {"X-A", "b"}}}, "hello!", true, true, ""}},
       {kInterim, false, {{201, {{"Content-Length", "2"}}}, "ok", true, true, ""}},
       {kNoBody, false, {{204, {{"Date", "x"}}}, "", true, true, ""}},
@@ -96,12 +102,15 @@ TEST(HttpResponseDecoder, BytesBehindTheResponseForbidReuse) {
 
 TEST(HttpResponseDecoder, RefusesWhatIsNoResponse) {
   for (const std::string_view bytes :
-       {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "HTTP/1.1 20x OK\r\n\r\n", "hello world\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5x\r\n\r\nhello",
+       {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "HTTP/1.1 20x OK\r\n\r\n",
+        "hello world\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5x\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nNo colon here\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"}) {
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nNo colon here\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"}) {
     const Decoded out = decode({bytes});
     EXPECT_NE(out.error, "") << bytes;
     EXPECT_FALSE(out.complete) << bytes;
@@ -120,7 +129,8 @@ TEST(HttpResponseDecoder, Bounds) {
   EXPECT_NE(body.error.find("body is larger than 4"), std::string::npos) << body.error;
   EXPECT_EQ(decode({kPlain}, false, {.head_bytes_max = 1000, .body_bytes_max = 5}).error, "");
   EXPECT_EQ(decode({kPlain}, false, {.head_bytes_max = 1000, .body_bytes_max = 0}).error, "");
-  const std::string trailers = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nT: " + std::string(70'000, 'x');
+  const std::string trailers =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nT: " + std::string(70'000, 'x');
   EXPECT_NE(decode({trailers}).error.find("headers are larger"), std::string::npos);
 }
 
@@ -137,9 +147,14 @@ TEST(HttpResponseDecoder, AHandlerCanStopIt) {
 
 TEST(EncodeHttpRequest, WritesWhatRfc9112Wants) {
   const Url server = *decode_url("https://kube:6443/base");
-  HttpRequest request{.method = "PUT", .path = "/api/v1/x", .query = {{"a", "b c"}}, .headers = {{"Accept", "*/*"}}, .body = "{}"};
-  EXPECT_EQ(*encode_http_request(server, request),
-            "PUT /base/api/v1/x?a=b%20c HTTP/1.1\r\nHost: kube:6443\r\nAccept: */*\r\nContent-Length: 2\r\n\r\n{}");
+  HttpRequest request{.method = "PUT",
+                      .path = "/api/v1/x",
+                      .query = {{"a", "b c"}},
+                      .headers = {{"Accept", "*/*"}},
+                      .body = "{}"};
+  EXPECT_EQ(
+      *encode_http_request(server, request),
+      "PUT /base/api/v1/x?a=b%20c HTTP/1.1\r\nHost: kube:6443\r\nAccept: */*\r\nContent-Length: 2\r\n\r\n{}");
   request = {.method = "GET", .path = "/version"};
   EXPECT_EQ(*encode_http_request(server, request), "GET /base/version HTTP/1.1\r\nHost: kube:6443\r\n\r\n");
   request = {.method = "POST", .path = "/x"};
@@ -170,9 +185,15 @@ TEST(DecodeRetryAfter, Table) {
       {"overflow", {{"Retry-After", "99999999999999999999"}}, {}},
       {"negative", {{"Retry-After", "-1"}}, {}},
       {"nonsense", {{"Retry-After", "soon"}}, {}},
-      {"a date after the response's own", {{"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:42 GMT"}}, Millis{5'000}},
-      {"a date before it", {{"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:30 GMT"}}, Millis{0}},
-      {"a date far ahead", {{"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}, {"Retry-After", "Sun, 06 Nov 2094 08:49:30 GMT"}}, Millis{60'000}},
+      {"a date after the response's own",
+       {{"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:42 GMT"}},
+       Millis{5'000}},
+      {"a date before it",
+       {{"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:30 GMT"}},
+       Millis{0}},
+      {"a date far ahead",
+       {{"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}, {"Retry-After", "Sun, 06 Nov 2094 08:49:30 GMT"}},
+       Millis{60'000}},
       {"a date and none to measure it", {{"Retry-After", "Sun, 06 Nov 1994 08:49:30 GMT"}}, Millis{60'000}},
   };
   for (const auto& row : rows) EXPECT_EQ(decode_retry_after({429, row.headers}), row.want) << row.why;
@@ -182,9 +203,10 @@ TEST(DecodeHttpDate, Table) {
   EXPECT_EQ(decode_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), 784111777);
   EXPECT_EQ(decode_http_date("Thu, 01 Jan 1970 00:00:00 GMT"), 0);
   EXPECT_EQ(decode_http_date("Thu, 29 Feb 2024 12:00:00 GMT"), 1709208000);
-  for (const char* text : {"", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 31 Feb 2024 08:49:37 GMT",
-                           "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 -1:49:37 GMT",
-                           "Sunday, 06-Nov-94 08:49:37 GMT"})
+  for (const char* text :
+       {"", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 31 Feb 2024 08:49:37 GMT",
+        "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 -1:49:37 GMT",
+        "Sunday, 06-Nov-94 08:49:37 GMT"})
     EXPECT_EQ(decode_http_date(text), std::nullopt) << text;
 }
 
@@ -195,7 +217,8 @@ TEST(DecodeWarnings, TakesTheTexts) {
                        {"warning", "299 kube \"second\" \"date\""},
                        {"Warning", "no quotes"},
                        {"Warning", "299 - \"open"}}};
-  EXPECT_EQ(decode_warnings(head), (std::vector<std::string>{"unknown field \"spec.x\"", "second", "no quotes", "open"}));
+  EXPECT_EQ(decode_warnings(head),
+            (std::vector<std::string>{"unknown field \"spec.x\"", "second", "no quotes", "open"}));
 }
 
 }  // namespace

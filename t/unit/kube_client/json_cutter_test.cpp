@@ -38,8 +38,10 @@ Cut cut(const std::vector<std::string_view>& pieces, size_t piece_bytes_max = 10
 TEST(JsonCutter, SamePiecesWhereverTheBytesAreCut) {
   const std::string_view text =
       " {\"kind\" : \"X\\\"]}List\",\"n\":-1.5e3,\"metadata\":{\"a\":[1,{\"b\":\"}\"}]},\n"
-      "\"items\":[ {\"a\":\"[\\\\\"},{\"b\":[]} ,3,\"s,]\",null , [1]], \"t\":true,\"e\":{},\"k\\\"ey\":[] }\n";
-  const Cut want{{"kind=\"X\\\"]}List\"", "n=-1.5e3", "metadata={\"a\":[1,{\"b\":\"}\"}]}", "t=true", "e={}", "k\\\"ey=[]"},
+      "\"items\":[ {\"a\":\"[\\\\\"},{\"b\":[]} ,3,\"s,]\",null , [1]], \"t\":true,\"e\":{},\"k\\\"ey\":[] "
+      "}\n";
+  const Cut want{{"kind=\"X\\\"]}List\"", "n=-1.5e3", "metadata={\"a\":[1,{\"b\":\"}\"}]}", "t=true", "e={}",
+                  "k\\\"ey=[]"},
                  {"{\"a\":\"[\\\\\"}", "{\"b\":[]}", "3", "\"s,]\"", "null", "[1]"},
                  ""};
   for (size_t at = 0; at <= text.size(); ++at)
@@ -51,7 +53,8 @@ TEST(JsonCutter, SamePiecesWhereverTheBytesAreCut) {
 
 TEST(JsonCutter, AnEndInTheMiddleIsAnErrorAtEveryByte) {
   const std::string_view text = R"({"items":[{"a":1},2],"b":"c"})";
-  for (size_t at = 0; at < text.size(); ++at) EXPECT_NE(cut({text.substr(0, at)}).error, "") << "cut at " << at;
+  for (size_t at = 0; at < text.size(); ++at)
+    EXPECT_NE(cut({text.substr(0, at)}).error, "") << "cut at " << at;
   EXPECT_EQ(cut({text}).error, "");
 }
 
@@ -68,9 +71,26 @@ TEST(JsonCutter, ItemsThatMakeNoSenseInsideDoNoHarm) {
 }
 
 TEST(JsonCutter, RefusesWhatIsNoObject) {
-  for (const char* text : {"", "[]", "x", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{\"a\":1 2}", "{\"items\":[1 2]}",
-                           "{\"items\":[1,]}", "{\"items\":{}}", "{\"items\":\"x\"}", "{\"items\":5}", "{} x", "{}{}", "{\"a\":'x'}",
-                           "{\"items\":[],\"items\":[]}", "{\"items\":nul}", "{\"items\":[}", "<html>"})
+  for (const char* text : {"",
+                           "[]",
+                           "x",
+                           "{\"a\"}",
+                           "{\"a\":}",
+                           "{\"a\":1,}",
+                           "{a:1}",
+                           "{\"a\":1 2}",
+                           "{\"items\":[1 2]}",
+                           "{\"items\":[1,]}",
+                           "{\"items\":{}}",
+                           "{\"items\":\"x\"}",
+                           "{\"items\":5}",
+                           "{} x",
+                           "{}{}",
+                           "{\"a\":'x'}",
+                           "{\"items\":[],\"items\":[]}",
+                           "{\"items\":nul}",
+                           "{\"items\":[}",
+                           "<html>"})
     EXPECT_NE(cut({text}).error, "") << text;
 }
 
@@ -82,8 +102,9 @@ TEST(JsonCutter, BoundsAPiece) {
 
 TEST(JsonCutter, StopsWhenAsked) {
   int items = 0;
-  JsonCutter cutter("items", 100, {.on_member = [](std::string_view, std::string_view) { return true; },
-                                   .on_item = [&](std::string_view) { return ++items < 2; }});
+  JsonCutter cutter("items", 100,
+                    {.on_member = [](std::string_view, std::string_view) { return true; },
+                     .on_item = [&](std::string_view) { return ++items < 2; }});
   const auto fed = cutter.feed(R"({"items":[1,2,3]})");
   ASSERT_FALSE(fed);
   EXPECT_EQ(fed.error().code, Errc::kCanceled);

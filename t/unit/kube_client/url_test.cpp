@@ -29,9 +29,9 @@ TEST(DecodeUrl, Table) {
 TEST(DecodeUrl, RefusesWhatItDoesNotUnderstand) {
   const std::string too_long = "https://" + std::string(3000, 'a');
   for (const std::string_view text :
-       {"", "https://", "ftp://x", "https://user:secret@x", "https://x:0", "https://x:65536", "https://x:", "https://x:6443a",
-        "https://[::1", "https://[zz]", "https://[1.2.3.4]", "https://x y", "https://x/a?b=c", "https://x/a#b", "https://x/\n",
-        "https://::1", too_long.c_str()}) {
+       {"", "https://", "ftp://x", "https://user:secret@x", "https://x:0", "https://x:65536",
+        "https://x:", "https://x:6443a", "https://[::1", "https://[zz]", "https://[1.2.3.4]", "https://x y",
+        "https://x/a?b=c", "https://x/a#b", "https://x/\n", "https://::1", too_long.c_str()}) {
     const auto url = decode_url(text);
     ASSERT_FALSE(url) << text;
     EXPECT_EQ(url.error().code, Errc::kInvalid) << text;
@@ -46,7 +46,8 @@ TEST(HostHeader, LeavesOutTheSchemesOwnPort) {
 }
 
 TEST(EncodeQuery, EscapesAllButUnreserved) {
-  EXPECT_EQ(encode_query({{"fieldSelector", "spec.driver=a,b"}, {"x", ""}}), "fieldSelector=spec.driver%3Da%2Cb&x=");
+  EXPECT_EQ(encode_query({{"fieldSelector", "spec.driver=a,b"}, {"x", ""}}),
+            "fieldSelector=spec.driver%3Da%2Cb&x=");
   EXPECT_EQ(percent_encode("aZ09-._~/ \xc3\xa4%"), "aZ09-._~%2F%20%C3%A4%25");
   EXPECT_EQ(encode_query({}), "");
 }

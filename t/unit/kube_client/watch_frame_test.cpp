@@ -24,9 +24,10 @@ TEST(DecodeWatchFrame, Types) {
 }
 
 TEST(DecodeWatchFrame, Refuses) {
-  for (const char* line : {"", "x", "{}", R"({"type":"ADDED"})", R"({"object":{}})", R"({"type":"ADDED","object":null})",
-                           R"({"type":"ADDED","object":[]})", R"({"type":"SYNCED","object":{}})", R"({"type":1,"object":{}})",
-                           R"({"type":"ADDED","object":{}} {"type":"ADDED","object":{}})", R"({"type":"ADDED","object":{})"})
+  for (const char* line :
+       {"", "x", "{}", R"({"type":"ADDED"})", R"({"object":{}})", R"({"type":"ADDED","object":null})",
+        R"({"type":"ADDED","object":[]})", R"({"type":"SYNCED","object":{}})", R"({"type":1,"object":{}})",
+        R"({"type":"ADDED","object":{}} {"type":"ADDED","object":{}})", R"({"type":"ADDED","object":{})"})
     EXPECT_FALSE(decode_watch_frame(line)) << line;
 }
 

@@ -70,7 +70,6 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
       {"wrong kind of list", "  configs: [{resourceFilters: [{vendors: '8086'}]}]", false, "spec.configs[0].resourceFilters[0].vendors", "wants a list"},
       {"number for a string", "  configs: [{resourceFilters: [{devices: [1889]}]}]", false, "spec.configs[0].resourceFilters[0].devices[0]", "quotes"},
       {"vendor by name", "  configs: [{resourceFilters: [{vendors: [intel]}]}]", false, "spec.configs[0].resourceFilters[0].vendors", "four hexadecimal"},
-      {"empty list", "  configs: [{resourceFilters: [{vendors: []}]}]", false, "spec.configs[0].resourceFilters[0].vendors", "empty list"},
       {"backward range", "  configs: [{resourceFilters: [{pfNames: ['ens1#5-2']}]}]", false, "spec.configs[0].resourceFilters[0].pfNames", "#0-3,7"},
       {"open range", "  configs: [{resourceFilters: [{pfNames: ['ens1#']}]}]", false, "spec.configs[0].resourceFilters[0].pfNames", "#0-3,7"},
       {"bad address", "  configs: [{resourceFilters: [{pciAddresses: ['3b:00.0']}]}]", false, "spec.configs[0].resourceFilters[0].pciAddresses", "0000:3b:00.2"},
@@ -91,6 +90,14 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
     EXPECT_NE(problems[0].what.find(row.said), std::string::npos) << problems[0].what;
     EXPECT_GT(problems[0].line, 0) << "a person wants to find it";
   }
+}
+
+// An empty list is an absent one, as in the peer; `validate` says what that means.
+TEST(SriovPolicy, AnEmptyListIsAnAbsentOneAndWarnedOf) {
+  const SriovPolicy policy = policy_of("  configs: [{resourceFilters: [{vendors: []}]}]");
+  EXPECT_TRUE(policy.configs.at(0).problems.empty());
+  ASSERT_EQ(warnings_of(policy).size(), 1u);
+  EXPECT_EQ(warnings_of(policy)[0].field, "spec.configs[0].resourceFilters[0]");
 }
 
 TEST(SriovPolicy, EveryProblemIsReportedNotTheFirst) {

@@ -114,7 +114,8 @@ TEST_F(ChildTest, AGrandchildThatKeepsTheOutputOpenDoesNotHoldTheResult) {
 
 TEST_F(ChildTest, DroppingItKillsTheWholeGroupAndReaps) {
   bool exited = false;
-  auto child = Child::start(loop, shell("sleep 1000; echo never"), [&](ChildResult) { exited = true; }).value();
+  auto child =
+      Child::start(loop, shell("sleep 1000; echo never"), [&](ChildResult) { exited = true; }).value();
   const int pid = child->pid();
   ASSERT_TRUE(process_exists(pid));
   child.reset();
@@ -158,7 +159,8 @@ TEST_F(ChildTest, StartErrorsNameTheProgram) {
 }
 
 TEST_F(ChildTest, SignalsAreInTheirDefaultState) {
-  EXPECT_EQ(run(shell("kill -PIPE $$; echo survived"))->signal, SIGPIPE) << "our own ignoring is not inherited";
+  EXPECT_EQ(run(shell("kill -PIPE $$; echo survived"))->signal, SIGPIPE)
+      << "our own ignoring is not inherited";
 }
 
 }  // namespace

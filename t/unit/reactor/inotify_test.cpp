@@ -14,7 +14,8 @@
 namespace sliced::reactor {
 
 void PrintTo(const FileEvent& event, std::ostream* out) {
-  *out << static_cast<int>(event.kind) << ' ' << event.directory << ' ' << event.name << (event.is_directory ? "/" : "");
+  *out << static_cast<int>(event.kind) << ' ' << event.directory << ' ' << event.name
+       << (event.is_directory ? "/" : "");
 }
 
 namespace {
@@ -33,18 +34,23 @@ struct InotifyTest : fixture::LoopTest {
   std::unique_ptr<Inotify> open() {
     return Inotify::open(loop, [this](const FileEvent& event) { events.push_back(event); }).value();
   }
-  void write(const std::string& path, const std::string& text = "x") { std::ofstream(root + "/" + path) << text; }
+  void write(const std::string& path, const std::string& text = "x") {
+    std::ofstream(root + "/" + path) << text;
+  }
   // The order of events is the kernel's, so one more that is known to come closes the list.
   std::vector<FileEvent> collect(Inotify& inotify) {
     const std::string end = root + "/end";
     fs::create_directory(end);
     EXPECT_TRUE(inotify.watch(end));
     std::ofstream(end + "/mark") << "x";
-    const auto is_mark = [&](const FileEvent& event) { return event.directory == end && event.kind == Kind::kWritten; };
+    const auto is_mark = [&](const FileEvent& event) {
+      return event.directory == end && event.kind == Kind::kWritten;
+    };
     EXPECT_TRUE(run_until([&] { return std::any_of(events.begin(), events.end(), is_mark); }));
     inotify.unwatch(end);
     fs::remove_all(end);
-    std::erase_if(events, [&](const FileEvent& event) { return event.directory == end || event.name == "end"; });
+    std::erase_if(events,
+                  [&](const FileEvent& event) { return event.directory == end || event.name == "end"; });
     return std::exchange(events, {});
   }
 
@@ -59,10 +65,10 @@ TEST_F(InotifyTest, TellsWhatHappensToFiles) {
   fs::rename(root + "/a", root + "/b");
   fs::remove(root + "/b");
   EXPECT_EQ(collect(*inotify), (std::vector<FileEvent>{{Kind::kCreated, root, "a"},
-                                                      {Kind::kWritten, root, "a"},
-                                                      {Kind::kMovedOut, root, "a"},
-                                                      {Kind::kMovedIn, root, "b"},
-                                                      {Kind::kDeleted, root, "b"}}));
+                                                       {Kind::kWritten, root, "a"},
+                                                       {Kind::kMovedOut, root, "a"},
+                                                       {Kind::kMovedIn, root, "b"},
+                                                       {Kind::kDeleted, root, "b"}}));
 }
 
 TEST_F(InotifyTest, TellsLinksAndDirectories) {
@@ -72,8 +78,8 @@ TEST_F(InotifyTest, TellsLinksAndDirectories) {
   fs::create_directory(root + "/sub");
   fs::remove(root + "/sub");
   EXPECT_EQ(collect(*inotify), (std::vector<FileEvent>{{Kind::kCreated, root, "..data"},
-                                                      {Kind::kCreated, root, "sub", true},
-                                                      {Kind::kDeleted, root, "sub", true}}));
+                                                       {Kind::kCreated, root, "sub", true},
+                                                       {Kind::kDeleted, root, "sub", true}}));
 }
 
 TEST_F(InotifyTest, ADirectoryThatGoesIsSaidOnceAndNoLongerWatched) {
@@ -87,7 +93,7 @@ TEST_F(InotifyTest, ADirectoryThatGoesIsSaidOnceAndNoLongerWatched) {
   fs::rename(moved, root + "/elsewhere");
   std::ofstream(root + "/elsewhere/file") << "x";
   EXPECT_EQ(collect(*inotify), (std::vector<FileEvent>{{Kind::kDirectoryGone, deleted, "", true},
-                                                      {Kind::kDirectoryGone, moved, "", true}}));
+                                                       {Kind::kDirectoryGone, moved, "", true}}));
   fs::create_directory(deleted);
   ASSERT_TRUE(inotify->watch(deleted)) << "the name can be watched again";
   std::ofstream(deleted + "/file") << "x";

@@ -127,7 +127,7 @@ TEST_F(LoopFixture, APostedTaskMayPost) {
 }
 
 TEST_F(LoopFixture, SigpipeIsIgnored) {
-  struct sigaction now {};
+  struct sigaction now{};
   sigaction(SIGPIPE, nullptr, &now);
   EXPECT_EQ(now.sa_handler, SIG_IGN);
 }

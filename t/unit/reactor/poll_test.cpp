@@ -61,8 +61,8 @@ TEST_F(PollTest, MayBeDestroyedByItsCallbackAndItsDescriptorClosed) {
   EXPECT_TRUE(run_until([&] { return poll == nullptr; }));
 }
 
-// libuv stops watching a descriptor that has an error pending, but the error may pass: a netlink socket that overflowed
-// lives on. Here a datagram that found no receiver makes the error.
+// libuv stops watching a descriptor that has an error pending, but the error may pass: a netlink socket that
+// overflowed lives on. Here a datagram that found no receiver makes the error.
 TEST_F(PollTest, GoesOnAfterAPendingError) {
   const auto bound = [](sockaddr_in& address) {
     const int made = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -111,7 +111,8 @@ TEST_F(QueueTest, FailuresBackOffPerKeyAndSuccessForgets) {
     runs.back().done(false);
     scheduler.advance(5s);
   }
-  EXPECT_EQ(times("bad"), (std::vector<int64_t>{0, 800, 6600, 13200})) << "0.8, 1.6, 3.2 s after each failure";
+  EXPECT_EQ(times("bad"), (std::vector<int64_t>{0, 800, 6600, 13200}))
+      << "0.8, 1.6, 3.2 s after each failure";
   queue.mark("good");
   scheduler.advance(0ms);
   EXPECT_EQ(times("good").size(), 1u) << "not slowed down by its neighbour";
@@ -199,14 +200,14 @@ TEST_F(QueueTest, DoneIsHarmlessAfterTheQueue) {
 TEST_F(QueueTest, StartMayDestroyTheQueue) {
   std::unique_ptr<ReconcileQueue> queue;
   int started = 0;
-  queue = std::make_unique<ReconcileQueue>(scheduler,
-                                           [&, canary = std::make_shared<int>(7)](const std::string& key, auto done) {
-                                             ++started;
-                                             queue.reset();
-                                             EXPECT_EQ(*canary, 7);
-                                             EXPECT_EQ(key, "a");
-                                             done(false);
-                                           });
+  queue = std::make_unique<ReconcileQueue>(
+      scheduler, [&, canary = std::make_shared<int>(7)](const std::string& key, auto done) {
+        ++started;
+        queue.reset();
+        EXPECT_EQ(*canary, 7);
+        EXPECT_EQ(key, "a");
+        done(false);
+      });
   queue->mark("a");
   queue->mark("b");
   scheduler.advance(1h);

@@ -14,7 +14,8 @@ using Views = std::vector<std::string_view>;
 TEST(Text, Trim) {
   const struct {
     std::string_view in, out;
-  } rows[] = {{"", ""}, {" \t\r\n\f\v\0"sv, ""}, {"a", "a"}, {"\na b \0\n"sv, "a b"}, {"\xc2\xa0x", "\xc2\xa0x"}};
+  } rows[] = {
+      {"", ""}, {" \t\r\n\f\v\0"sv, ""}, {"a", "a"}, {"\na b \0\n"sv, "a b"}, {"\xc2\xa0x", "\xc2\xa0x"}};
   for (const auto& row : rows) EXPECT_EQ(trim(row.in), row.out);
 }
 
@@ -43,9 +44,19 @@ TEST(Text, DnsLabel) {
     std::string in;
     bool good;
   } rows[] = {
-      {"a", true},   {"0", true},   {"a-b", true},  {std::string(63, 'a'), true}, {std::string(64, 'a'), false},
-      {"", false},   {"-a", false}, {"a-", false},  {"A", false},                 {"a.b", false},
-      {"a_b", false}, {"ä", false},  {"a\0"s, false},
+      {"a", true},
+      {"0", true},
+      {"a-b", true},
+      {std::string(63, 'a'), true},
+      {std::string(64, 'a'), false},
+      {"", false},
+      {"-a", false},
+      {"a-", false},
+      {"A", false},
+      {"a.b", false},
+      {"a_b", false},
+      {"ä", false},
+      {"a\0"s, false},
   };
   for (const auto& row : rows) EXPECT_EQ(is_dns_label(row.in), row.good) << row.in;
 }
@@ -55,9 +66,18 @@ TEST(Text, DnsSubdomain) {
     std::string in;
     bool good;
   } rows[] = {
-      {"a", true},    {"a.b-c.0", true}, {std::string(253, 'a'), true}, {std::string(254, 'a'), false}, {"", false},
-      {".a", false},  {"a.", false},     {"a..b", false},               {"a.-b", false},                {"a-.b", false},
-      {"A.b", false}, {"a/b", false},
+      {"a", true},
+      {"a.b-c.0", true},
+      {std::string(253, 'a'), true},
+      {std::string(254, 'a'), false},
+      {"", false},
+      {".a", false},
+      {"a.", false},
+      {"a..b", false},
+      {"a.-b", false},
+      {"a-.b", false},
+      {"A.b", false},
+      {"a/b", false},
   };
   for (const auto& row : rows) EXPECT_EQ(is_dns_subdomain(row.in), row.good) << row.in;
   EXPECT_FALSE(is_dns_subdomain("abcd", 3));
@@ -142,9 +162,12 @@ TEST(Text, ParseHex) {
     std::string_view in;
     std::optional<uint64_t> out;
   } rows[] = {
-      {"15b3", 0x15b3},         {"FFFFFFFFFFFFFFFF", std::numeric_limits<uint64_t>::max()},
-      {"10000000000000000", std::nullopt}, {"0x15b3", std::nullopt},
-      {"", std::nullopt},       {"-1", std::nullopt},
+      {"15b3", 0x15b3},
+      {"FFFFFFFFFFFFFFFF", std::numeric_limits<uint64_t>::max()},
+      {"10000000000000000", std::nullopt},
+      {"0x15b3", std::nullopt},
+      {"", std::nullopt},
+      {"-1", std::nullopt},
       {"g", std::nullopt},
   };
   for (const auto& row : rows) EXPECT_EQ(parse_hex(row.in), row.out) << row.in;
@@ -155,7 +178,8 @@ TEST(Text, Nearest) {
   const struct {
     std::string_view word;
     const char* found;
-  } rows[] = {{"vendor", "vendors"}, {"pfnames", "pfNames"}, {"rootDevice", "rootDevices"}, {"zebra", ""}, {"", ""}};
+  } rows[] = {
+      {"vendor", "vendors"}, {"pfnames", "pfNames"}, {"rootDevice", "rootDevices"}, {"zebra", ""}, {"", ""}};
   for (const auto& row : rows) EXPECT_EQ(nearest(row.word, fields), row.found) << row.word;
   EXPECT_EQ(nearest("x", {}), "");
 }

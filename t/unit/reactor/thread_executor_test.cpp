@@ -65,10 +65,11 @@ TEST_F(ExecutorTest, WorkRunsElsewhereAndDoneHere) {
   const auto home = std::this_thread::get_id();
   auto worked_on = std::make_shared<std::thread::id>();
   std::thread::id done_on;
-  const auto job = executor.run([worked_on] { *worked_on = std::this_thread::get_id(); }, 0ms, [&](bool finished) {
-    EXPECT_TRUE(finished);
-    done_on = std::this_thread::get_id();
-  });
+  const auto job = executor.run([worked_on] { *worked_on = std::this_thread::get_id(); }, 0ms,
+                                [&](bool finished) {
+                                  EXPECT_TRUE(finished);
+                                  done_on = std::this_thread::get_id();
+                                });
   ASSERT_TRUE(run_until([&] { return done_on != std::thread::id(); }));
   EXPECT_EQ(done_on, home);
   EXPECT_NE(*worked_on, home);
@@ -205,7 +206,8 @@ TEST_F(ExecutorTest, AProcessWithHungReadsEnds) {
     std::vector<std::unique_ptr<Job>> jobs;
     int lost = 0;
     for (int i = 0; i < 4; ++i)
-      jobs.push_back(executor->run(fifo.hanging_read(), 50ms, [&](bool finished) { lost += finished ? 0 : 1; }));
+      jobs.push_back(
+          executor->run(fifo.hanging_read(), 50ms, [&](bool finished) { lost += finished ? 0 : 1; }));
     while (lost < 4) own.turn(10ms);
     const bool busy = executor->busy();
     jobs.clear();
@@ -224,12 +226,13 @@ TEST_F(ExecutorTest, DoneMayDestroyTheExecutorAndTheJobs) {
   std::vector<std::unique_ptr<Job>> jobs;
   int calls = 0;
   for (int i = 0; i < 50; ++i)
-    jobs.push_back(executor->run([] {}, 1min, [&, canary = std::make_shared<int>(7)](bool) {
-      ++calls;
-      jobs.clear();
-      executor.reset();
-      EXPECT_EQ(*canary, 7);
-    }));
+    jobs.push_back(executor->run([] {}, 1min,
+                                 [&, canary = std::make_shared<int>(7)](bool) {
+                                   ++calls;
+                                   jobs.clear();
+                                   executor.reset();
+                                   EXPECT_EQ(*canary, 7);
+                                 }));
   EXPECT_TRUE(run_until([&] { return executor == nullptr; }));
   run_for(10ms);
   EXPECT_EQ(calls, 1);
@@ -239,7 +242,8 @@ TEST_F(ExecutorTest, WorkersTakeNoSignals) {
   ThreadExecutor executor(loop);
   auto blocked = std::make_shared<sigset_t>();
   bool done = false;
-  const auto job = executor.run([blocked] { pthread_sigmask(SIG_BLOCK, nullptr, blocked.get()); }, 0ms, [&](bool) { done = true; });
+  const auto job = executor.run([blocked] { pthread_sigmask(SIG_BLOCK, nullptr, blocked.get()); }, 0ms,
+                                [&](bool) { done = true; });
   ASSERT_TRUE(run_until([&] { return done; }));
   EXPECT_EQ(sigismember(blocked.get(), SIGTERM), 1);
 }

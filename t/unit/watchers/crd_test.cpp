@@ -1,4 +1,5 @@
-// The CRDs of config/crd as the server will serve them: what they name, and that they keep what they do not name.
+// The CRDs of config/crd as the server will serve them: what they name, and that they keep what they do not
+// name.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -32,12 +33,15 @@ std::string served(const Json& crd, const kube::Resource& kind, bool preserve_un
     if (Json::Array* items = value.array())
       for (Json& item : *items) strip(item);
     if (Json::Object* members = value.object()) {
-      std::erase_if(*members, [](const auto& member) { return member.first == "x-kubernetes-preserve-unknown-fields"; });
+      std::erase_if(*members, [](const auto& member) {
+        return member.first == "x-kubernetes-preserve-unknown-fields";
+      });
       for (auto& [key, member] : *members) strip(member);
     }
   };
   if (!preserve_unknown) strip(schema);
-  Json name{Json::Object{{"group", Json(kind.group)}, {"version", Json(kind.version)}, {"kind", Json(kind.kind)}}};
+  Json name{
+      Json::Object{{"group", Json(kind.group)}, {"version", Json(kind.version)}, {"kind", Json(kind.kind)}}};
   schema.set("x-kubernetes-group-version-kind", Json(Json::Array{name}));
   Json schemas, components, document;
   schemas.set("x", schema);
@@ -57,22 +61,27 @@ const std::string kFilter = "spec.configs[].resourceFilters[].";
 
 TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
   const Json crd = load_crd("sriovresourcepolicies.yaml");
-  std::vector<std::string> paths{"spec.nodeSelector", "spec.priority", "spec.allowHostUse", "spec.configs[].resourceName",
-                                 "spec.configs[].deviceAttributesSelector"};
-  for (const char* field : {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices", "drivers",
-                            "numaNodes", "linkType"})
+  std::vector<std::string> paths{"spec.nodeSelector", "spec.priority", "spec.allowHostUse",
+                                 "spec.configs[].resourceName", "spec.configs[].deviceAttributesSelector"};
+  for (const char* field : {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices",
+                            "drivers", "numaNodes", "linkType"})
     paths.push_back(kFilter + field);
-  EXPECT_EQ(dropped(crd, kube::kSriovResourcePolicies, /*preserve_unknown=*/false, paths), std::vector<std::string>{});
+  EXPECT_EQ(dropped(crd, kube::kSriovResourcePolicies, /*preserve_unknown=*/false, paths),
+            std::vector<std::string>{});
 }
 
 TEST(Crd, KeepsATypoWhereverItWouldWiden) {
-  const std::vector<std::string> typos{"spec.nodeSelectr", "spec.nodeSelector.matchLabel.x", "spec.configs[].resourceFilter",
-                                       kFilter + "vendor", kFilter + "pfName",
+  const std::vector<std::string> typos{"spec.nodeSelectr",
+                                       "spec.nodeSelector.matchLabel.x",
+                                       "spec.configs[].resourceFilter",
+                                       kFilter + "vendor",
+                                       kFilter + "pfName",
                                        "spec.configs[].deviceAttributesSelector.matchLabel"};
   EXPECT_EQ(dropped(load_crd("sriovresourcepolicies.yaml"), kube::kSriovResourcePolicies, true, typos),
             std::vector<std::string>{});
-  EXPECT_EQ(dropped(load_crd("deviceattributes.yaml"), kube::kDeviceAttributes, true, {"spec.attributes.x.strng"}),
-            std::vector<std::string>{});
+  EXPECT_EQ(
+      dropped(load_crd("deviceattributes.yaml"), kube::kDeviceAttributes, true, {"spec.attributes.x.strng"}),
+      std::vector<std::string>{});
 }
 
 /// Everything that lacks a bound or a description, by path.
@@ -85,7 +94,8 @@ void find_careless(const Json& schema, const std::string& path, std::vector<std:
   if (type == "object" && open && lacks("maxProperties")) found.push_back(path + ": maxProperties");
   if (const Json* properties = schema.find("properties"))
     for (const auto& [key, member] : *properties->object()) {
-      if (key != "metadata" && member.text("description").empty()) found.push_back(path + "." + key + ": description");
+      if (key != "metadata" && member.text("description").empty())
+        found.push_back(path + "." + key + ": description");
       find_careless(member, path + "." + key, found);
     }
   for (const char* inner : {"items", "additionalProperties"})

@@ -16,15 +16,23 @@ struct FakeClusterTest : WatchTest {
   /// "ok", or the HTTP status and reason.
   std::string write(WriteRequest request) {
     std::string outcome = "none";
-    auto call = cluster.write(std::move(request), {[&](std::string_view text) { outcome = "ok"; answer = text; },
+    auto call = cluster.write(std::move(request), {[&](std::string_view text) {
+                                                     outcome = "ok";
+                                                     answer = text;
+                                                   },
                                                    [&](const kube::Failure& failure) {
-                                                     outcome = std::to_string(failure.http_status) + " " + failure.reason;
+                                                     outcome = std::to_string(failure.http_status) + " " +
+                                                               failure.reason;
                                                    }});
     settle();
     return outcome;
   }
-  WriteRequest create(const std::string& body) { return {Verb::kCreate, kThings, "ns", "", body, "", "", false, true}; }
-  WriteRequest update(const std::string& body) { return {Verb::kUpdate, kThings, "ns", "a", body, "", "", false, true}; }
+  WriteRequest create(const std::string& body) {
+    return {Verb::kCreate, kThings, "ns", "", body, "", "", false, true};
+  }
+  WriteRequest update(const std::string& body) {
+    return {Verb::kUpdate, kThings, "ns", "a", body, "", "", false, true};
+  }
   WriteRequest erase(const std::string& uid, const std::string& version) {
     return {Verb::kDelete, kThings, "ns", "a", "", uid, version, false, true};
   }
@@ -38,10 +46,14 @@ TEST_F(FakeClusterTest, WritesMeetTheConflictsOfAServer) {
   EXPECT_EQ(write(create(R"({"metadata":{"name":"a"},"spec":{"value":1}})")), "ok");
   EXPECT_EQ(write(create(R"({"metadata":{"name":"a"},"spec":{"value":2}})")), "409 AlreadyExists");
   const std::string old = meta("resourceVersion"), uid = meta("uid");
-  EXPECT_EQ(write(update(R"({"metadata":{"name":"a","resourceVersion":")" + old + R"("},"spec":{"value":3}})")), "ok");
+  EXPECT_EQ(
+      write(update(R"({"metadata":{"name":"a","resourceVersion":")" + old + R"("},"spec":{"value":3}})")),
+      "ok");
   EXPECT_NE(meta("resourceVersion"), old);
   EXPECT_EQ(meta("uid"), uid);
-  EXPECT_EQ(write(update(R"({"metadata":{"name":"a","resourceVersion":")" + old + R"("},"spec":{"value":4}})")), "409 Conflict");
+  EXPECT_EQ(
+      write(update(R"({"metadata":{"name":"a","resourceVersion":")" + old + R"("},"spec":{"value":4}})")),
+      "409 Conflict");
   EXPECT_EQ(write(erase("another-uid", "")), "409 Conflict");
   EXPECT_EQ(write(erase(uid, old)), "409 Conflict");
   EXPECT_EQ(write(erase(uid, meta("resourceVersion"))), "ok");
@@ -63,14 +75,16 @@ TEST_F(FakeClusterTest, AnUpdateThatChangesNothingIsNoEvent) {
   follow();
   EXPECT_EQ(write(create(R"({"metadata":{"name":"a"},"spec":{"value":1}})")), "ok");
   const std::string before = meta("resourceVersion");
-  EXPECT_EQ(write(update(R"({"spec":{"value":1},"metadata":{"uid":")" + meta("uid") + R"(","name":"a"}})")), "ok");
+  EXPECT_EQ(write(update(R"({"spec":{"value":1},"metadata":{"uid":")" + meta("uid") + R"(","name":"a"}})")),
+            "ok");
   EXPECT_EQ(meta("resourceVersion"), before);
   EXPECT_EQ(news(), (Words{"relisted", "changed a=1"}));
 }
 
 TEST_F(FakeClusterTest, AdmissionMayRefuseOrDropAField) {
   cluster.on_admit = [](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
-    if (object.find({"spec", "value"}) == nullptr) return kube::Failure{Errc::kInvalid, 422, "Invalid", "no value", {}};
+    if (object.find({"spec", "value"}) == nullptr)
+      return kube::Failure{Errc::kInvalid, 422, "Invalid", "no value", {}};
     object.set("spec", kube::Json(kube::Json::Object{}));
     return std::nullopt;
   };
@@ -81,11 +95,14 @@ TEST_F(FakeClusterTest, AdmissionMayRefuseOrDropAField) {
 }
 
 TEST_F(FakeClusterTest, AWriteWhoseAnswerIsLostOrUnwantedHasHappened) {
-  cluster.on_answer = [](const fake::Request&) { return kube::Failure{Errc::kTimeout, 0, "", "no answer", {}}; };
+  cluster.on_answer = [](const fake::Request&) {
+    return kube::Failure{Errc::kTimeout, 0, "", "no answer", {}};
+  };
   EXPECT_EQ(write(create(R"({"metadata":{"name":"a"},"spec":{"value":1}})")), "0 ");
   EXPECT_FALSE(stored().is_null());
   cluster.on_answer = nullptr;
-  auto call = cluster.write(erase("", ""), {[](std::string_view) { FAIL(); }, [](const kube::Failure&) { FAIL(); }});
+  auto call =
+      cluster.write(erase("", ""), {[](std::string_view) { FAIL(); }, [](const kube::Failure&) { FAIL(); }});
   call.reset();
   settle();
   EXPECT_TRUE(stored().is_null());
@@ -97,9 +114,10 @@ TEST_F(FakeClusterTest, AWatchFromAnOldVersionGetsTheHistoryOr410) {
   put("a", 2);
   remove("a");
   Words words;
-  kube::WatchHandlers handlers{[&](const kube::WatchEvent& event) { words.push_back(std::to_string(static_cast<int>(event.type))); },
-                               [&] { words.push_back("end"); },
-                               [&](const kube::Failure& failure) { words.push_back(std::to_string(failure.http_status)); }};
+  kube::WatchHandlers handlers{
+      [&](const kube::WatchEvent& event) { words.push_back(std::to_string(static_cast<int>(event.type))); },
+      [&] { words.push_back("end"); },
+      [&](const kube::Failure& failure) { words.push_back(std::to_string(failure.http_status)); }};
   auto first = cluster.watch({kube::Scope{kThings, "ns", "", false}, old, false, 1s}, handlers);
   scheduler.advance(2s);
   EXPECT_EQ(std::exchange(words, {}), (Words{"1", "2", "end"}));
@@ -112,11 +130,13 @@ TEST_F(FakeClusterTest, AWatchFromAnOldVersionGetsTheHistoryOr410) {
 TEST_F(FakeClusterTest, AnObjectThatLeavesTheSelectorIsDeletedForTheWatch) {
   cluster.put_text(kThings, R"({"metadata":{"name":"a","namespace":"ns"},"spec":{"color":"red","value":1}})");
   Words words;
-  auto call = cluster.watch({kube::Scope{kThings, "", "spec.color=red", false}, version(), false, 0s},
-                            {[&](const kube::WatchEvent& event) { words.push_back(std::to_string(static_cast<int>(event.type))); },
-                             [] {}, [](const kube::Failure&) {}});
+  auto call = cluster.watch(
+      {kube::Scope{kThings, "", "spec.color=red", false}, version(), false, 0s},
+      {[&](const kube::WatchEvent& event) { words.push_back(std::to_string(static_cast<int>(event.type))); },
+       [] {}, [](const kube::Failure&) {}});
   settle();
-  cluster.put_text(kThings, R"({"metadata":{"name":"a","namespace":"ns"},"spec":{"color":"blue","value":1}})");
+  cluster.put_text(kThings,
+                   R"({"metadata":{"name":"a","namespace":"ns"},"spec":{"color":"blue","value":1}})");
   cluster.put_text(kThings, R"({"metadata":{"name":"a","namespace":"ns"},"spec":{"color":"red","value":2}})");
   settle();
   EXPECT_EQ(words, (Words{"2", "0"}));
@@ -125,8 +145,9 @@ TEST_F(FakeClusterTest, AnObjectThatLeavesTheSelectorIsDeletedForTheWatch) {
 TEST_F(FakeClusterTest, DiscoveryNamesWhatIsInstalled) {
   std::vector<std::string> plurals{"unset"};
   auto ask = [&](const char* group) {
-    auto call = cluster.discover(group, "v1", [&](std::vector<std::string> found) { plurals = std::move(found); },
-                                 [](const kube::Failure&) { FAIL(); });
+    auto call = cluster.discover(
+        group, "v1", [&](std::vector<std::string> found) { plurals = std::move(found); },
+        [](const kube::Failure&) { FAIL(); });
     settle();
     return plurals;
   };

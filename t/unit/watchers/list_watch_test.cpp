@@ -27,17 +27,23 @@ struct HandDriven final : kube::Cluster {
   kube::CallPtr write(kube::WriteRequest, kube::WriteHandlers) override { return nullptr; }
   kube::CallPtr get(kube::GetRequest, kube::WriteHandlers) override { return nullptr; }
   kube::CallPtr discover(std::string, std::string, std::function<void(std::vector<std::string>)>,
-                         std::function<void(const kube::Failure&)>) override { return nullptr; }
+                         std::function<void(const kube::Failure&)>) override {
+    return nullptr;
+  }
   kube::CallPtr schema(std::string, std::string, std::function<void(std::string_view)>,
-                       std::function<void(const kube::Failure&)>) override { return nullptr; }
-  kube::CallPtr server_info(std::function<void(kube::ServerInfo)>, std::function<void(const kube::Failure&)>) override {
+                       std::function<void(const kube::Failure&)>) override {
+    return nullptr;
+  }
+  kube::CallPtr server_info(std::function<void(kube::ServerInfo)>,
+                            std::function<void(const kube::Failure&)>) override {
     return nullptr;
   }
   std::string describe() const override { return "hand"; }
 
   void say(kube::EventType type, const std::string& name, int version, const std::string& more = "") {
-    const std::string text = R"({"metadata":{"name":")" + name + R"(","resourceVersion":")" + std::to_string(version) +
-                             "\"" + more + R"(},"spec":{"value":)" + std::to_string(version) + "}}";
+    const std::string text = R"({"metadata":{"name":")" + name + R"(","resourceVersion":")" +
+                             std::to_string(version) + "\"" + more + R"(},"spec":{"value":)" +
+                             std::to_string(version) + "}}";
     to.on_event({type, text});
   }
 
@@ -45,7 +51,8 @@ struct HandDriven final : kube::Cluster {
   int watches = 0;
 };
 
-// The list. ---------------------------------------------------------------------------------------------------------
+// The list.
+// ---------------------------------------------------------------------------------------------------------
 
 TEST_F(ListWatchTest, TheFirstWordIsOneRelistedOverOneStream) {
   put("a", 1);
@@ -104,7 +111,8 @@ TEST_F(ListWatchTest, AStreamThatEndsBeforeItsBookmarkIsAFailure) {
 TEST_F(ListWatchTest, WhatChangesBeforeTheListIsWholeIsPartOfIt) {
   HandDriven hand;
   Words words;
-  WatchedSource<Thing> direct({hand, scheduler, log, [] { return 0.0; }}, kube::Scope{kThings, "", "", false}, decode_thing,
+  WatchedSource<Thing> direct({hand, scheduler, log, [] { return 0.0; }}, kube::Scope{kThings, "", "", false},
+                              decode_thing,
                               [&](SourceEvent<Watched<Thing>> event) { words.push_back(describe(event)); });
   direct.start();
   hand.say(kube::EventType::kAdded, "a", 1);
@@ -149,7 +157,8 @@ TEST_F(ListWatchTest, WithoutWatchListItListsAndRemembers) {
   scheduler.advance(2min);
   cluster.expire_watches();
   settle();
-  EXPECT_EQ(asked(), (Words{"list from ", "watch from " + version()})) << "410: neither WatchList nor the old version";
+  EXPECT_EQ(asked(), (Words{"list from ", "watch from " + version()}))
+      << "410: neither WatchList nor the old version";
 }
 
 TEST_F(ListWatchTest, WatchListIsTriedAgainAfterAnHourOrWhenTheServerChanged) {
@@ -183,7 +192,8 @@ TEST_F(ListWatchTest, AListBehindAReplicaThatLagsAsksForTheNewest) {
   bool lagging = true;
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (!lagging || request.resource_version.empty()) return std::nullopt;
-    return kube::Failure{Errc::kBusy, 504, "Timeout", "watch things: Too large resource version: 9, current: 5", {}};
+    return kube::Failure{
+        Errc::kBusy, 504, "Timeout", "watch things: Too large resource version: 9, current: 5", {}};
   };
   cluster.end_watches();
   scheduler.advance(2s);
@@ -212,13 +222,15 @@ TEST_F(ListWatchTest, MoreObjectsThanTheBoundKeepTheLastList) {
   EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
 }
 
-// The watch. --------------------------------------------------------------------------------------------------------
+// The watch.
+// --------------------------------------------------------------------------------------------------------
 
 TEST_F(ListWatchTest, ABookmarkMovesTheVersionAndNothingElse) {
   put("a", 1);
   follow();
   news();
-  for (int i = 0; i < 3; ++i) cluster.put_text(kube::kNodes, R"({"metadata":{"name":"n)" + std::to_string(i) + R"("}})");
+  for (int i = 0; i < 3; ++i)
+    cluster.put_text(kube::kNodes, R"({"metadata":{"name":"n)" + std::to_string(i) + R"("}})");
   cluster.bookmark();
   scheduler.advance(2s);
   cluster.end_watches();
@@ -378,7 +390,8 @@ TEST_F(ListWatchTest, AnOutageIsBridgedByTheWatchAndToldInTwoLines) {
   scheduler.advance(60s);
   EXPECT_EQ(news(), (Words{"removed b", "changed a=2"})) << "from the history, no relist";
   ASSERT_EQ(log.lines.size(), 2u);
-  EXPECT_NE(log.lines[0].find("cannot be read resource=things.example.com"), std::string::npos) << log.lines[0];
+  EXPECT_NE(log.lines[0].find("cannot be read resource=things.example.com"), std::string::npos)
+      << log.lines[0];
   EXPECT_EQ(log.lines[1], "following again resource=things.example.com failures=6");
   EXPECT_EQ(stood, (std::vector<State>{State::kLive, State::kUnreachable, State::kLive}));
 
@@ -387,7 +400,8 @@ TEST_F(ListWatchTest, AnOutageIsBridgedByTheWatchAndToldInTwoLines) {
   settle();
   cluster.set_network(Network::kUp);
   scheduler.advance(62s);
-  EXPECT_EQ(log.lines.back(), "following again resource=things.example.com failures=1") << "counted from zero";
+  EXPECT_EQ(log.lines.back(), "following again resource=things.example.com failures=1")
+      << "counted from zero";
 }
 
 TEST_F(ListWatchTest, WaitsDoubleFromEightHundredMillisecondsToThirtySeconds) {
@@ -479,7 +493,8 @@ TEST_F(ListWatchTest, ADroppedSourceSaysAndAsksNothingMore) {
   EXPECT_EQ(asked(), Words{});
 }
 
-// Objects that cannot be understood. --------------------------------------------------------------------------------
+// Objects that cannot be understood.
+// --------------------------------------------------------------------------------
 
 TEST_F(ListWatchTest, ABrokenObjectIsInTheListAndToldOnce) {
   put("a", 1);
@@ -540,7 +555,9 @@ TEST_F(ListWatchTest, ANamelessItemCostsItselfOnly) {
     cluster.watch_list = watch_list;
     put("a", 1);
     put("b", 2);
-    cluster.on_deliver = [](std::string text) { return text.find("\"a\"") == std::string::npos ? text : "{}"; };
+    cluster.on_deliver = [](std::string text) {
+      return text.find("\"a\"") == std::string::npos ? text : "{}";
+    };
     follow();
     EXPECT_EQ(news(), (Words{"relisted b=2"})) << watch_list;
     EXPECT_EQ(log.count("without a name"), 1u);
@@ -548,7 +565,8 @@ TEST_F(ListWatchTest, ANamelessItemCostsItselfOnly) {
   }
 }
 
-// Kinds and permissions. --------------------------------------------------------------------------------------------
+// Kinds and permissions.
+// --------------------------------------------------------------------------------------------
 
 TEST_F(ListWatchTest, DeniedSaysNothingUntilAllowed) {
   put("a", 1);
@@ -559,7 +577,8 @@ TEST_F(ListWatchTest, DeniedSaysNothingUntilAllowed) {
   EXPECT_EQ(source->standing().state, State::kDenied);
   EXPECT_FALSE(source->standing().known);
   ASSERT_EQ(log.lines.size(), 1u);
-  EXPECT_NE(log.lines[0].find("watch things"), std::string::npos) << "names verb and resource: " << log.lines[0];
+  EXPECT_NE(log.lines[0].find("watch things"), std::string::npos)
+      << "names verb and resource: " << log.lines[0];
   cluster.allow("things");
   scheduler.advance(61s);
   EXPECT_EQ(news(), (Words{"relisted a=1"}));
@@ -641,7 +660,8 @@ TEST_F(ListWatchTest, NotFoundIsNoWordWhileDiscoveryCannotConfirmIt) {
   scheduler.advance(2s);
   news();
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
-    if (request.verb == "discover") return kube::Failure{Errc::kDenied, 403, "Forbidden", "get apis: forbidden", {}};
+    if (request.verb == "discover")
+      return kube::Failure{Errc::kDenied, 403, "Forbidden", "get apis: forbidden", {}};
     return kube::Failure{Errc::kNotFound, 404, "NotFound", "watch things: not found", {}};
   };
   cluster.end_watches();
@@ -676,14 +696,18 @@ TEST_F(ListWatchTest, AKindThatIsBeingSetUpIsReadAsSoonAsItCan) {
   int refusals = 2;
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb == "discover" || refusals-- <= 0) return std::nullopt;
-    return kube::Failure{Errc::kNotFound, 404, "NotFound", "watch things: not found", {}};
+    if (refusals == 1) return kube::Failure{Errc::kNotFound, 404, "NotFound", "watch things: not found", {}};
+    return kube::Failure{Errc::kBusy, 429, "TooManyRequests", "watch things: storage is (re)initializing",
+                         1s};
   };
   cluster.install(kThings);
   while (refusals == 2) scheduler.advance(1s);  // until discovery has seen it
-  EXPECT_EQ(source->standing().state, State::kAbsent) << "served, and not yet to be read: no failure to talk about";
+  EXPECT_EQ(source->standing().state, State::kAbsent)
+      << "served, and not yet to be read: no failure to talk about";
   scheduler.advance(3s);
   EXPECT_EQ(news(), (Words{"relisted"})) << "waits start over at 0.8 s";
   EXPECT_EQ(log.count("cannot be read"), 0u);
+  EXPECT_EQ(log.count("following again"), 0u);
 }
 
 TEST_F(ListWatchTest, DiscoveryAfterALongWatchHasItsBoundToo) {

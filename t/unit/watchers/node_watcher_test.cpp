@@ -9,7 +9,8 @@ struct NodeWatcherTest : WatchTest {
   void follow_node() {
     watcher = make_node_watcher(ports(), "n1", [this](SourceEvent<Watched<NodeFacts>> event) {
       if (auto* changed = std::get_if<Changed<Watched<NodeFacts>>>(&event)) say("changed", changed->now);
-      if (auto* removed = std::get_if<Removed<Watched<NodeFacts>>>(&event)) words.push_back("removed " + removed->id.name);
+      if (auto* removed = std::get_if<Removed<Watched<NodeFacts>>>(&event))
+        words.push_back("removed " + removed->id.name);
       if (auto* list = std::get_if<Relisted<Watched<NodeFacts>>>(&event)) {
         words.push_back("relisted " + std::to_string(list->all.size()));
         for (const auto& one : list->all) say("has", one);
@@ -20,11 +21,13 @@ struct NodeWatcherTest : WatchTest {
   }
   void say(const std::string& verb, const Watched<NodeFacts>& node) {
     ASSERT_TRUE(node.value) << node.value.error().what;
-    words.push_back(verb + " " + node.value->name + " " + node.value->uid + " zone=" + node.value->labels.at("zone"));
+    words.push_back(verb + " " + node.value->name + " " + node.value->uid +
+                    " zone=" + node.value->labels.at("zone"));
   }
   void put_node(const std::string& name, const std::string& uid, const std::string& zone) {
-    cluster.put_text(kube::kNodes, R"({"metadata":{"name":")" + name + R"(","uid":")" + uid + R"(","labels":{"zone":")" +
-                                       zone + R"("}},"status":{"images":["large"]}})");
+    cluster.put_text(kube::kNodes, R"({"metadata":{"name":")" + name + R"(","uid":")" + uid +
+                                       R"(","labels":{"zone":")" + zone +
+                                       R"("}},"status":{"images":["large"]}})");
   }
   Words look() { return std::exchange(words, {}); }
 

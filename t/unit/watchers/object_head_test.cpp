@@ -23,7 +23,9 @@ TEST(ObjectHead, IsTheSameOrAnErrorWhereverTheTextIsCut) {
   for (size_t cut = 0; cut <= kWhole.size(); ++cut) {
     auto head = decode_object_head(std::string_view(kWhole).substr(0, cut));
     ASSERT_EQ(head.ok(), cut > end) << "cut at " << cut;
-    if (head) { ASSERT_EQ(head->name, "ab"); }
+    if (head) {
+      ASSERT_EQ(head->name, "ab");
+    }
   }
 }
 
@@ -36,10 +38,13 @@ TEST(ObjectHead, TextsAndWhatTheySay) {
       {"a bookmark has a version only", R"({"metadata":{"resourceVersion":"7"}})", ""},
       {"empty metadata", R"({"metadata":{}})", ""},
       {"annotations may be null", R"({"metadata":{"annotations":null,"name":"a"}})", "a"},
-      {"annotations of another shape are not ours to judge", R"({"metadata":{"annotations":[1],"name":"a"}})", "a"},
+      {"annotations of another shape are not ours to judge", R"({"metadata":{"annotations":[1],"name":"a"}})",
+       "a"},
       {"what follows metadata is not looked at", R"({"metadata":{"name":"a"},"spec":{{{)", "a"},
-      {"nesting costs nothing", R"({"spec":)" + std::string(1'000'000, '[') + std::string(1'000'000, ']') +
-                                    R"(,"metadata":{"name":"a"}})", "a"},
+      {"nesting costs nothing",
+       R"({"spec":)" + std::string(1'000'000, '[') + std::string(1'000'000, ']') +
+           R"(,"metadata":{"name":"a"}})",
+       "a"},
       {"null is absent", R"({"metadata":{"namespace":null,"name":"a"}})", "a"},
       {"no metadata", R"({"kind":"T"})", nullptr},
       {"metadata is no object", R"({"metadata":"name"})", nullptr},
@@ -54,13 +59,16 @@ TEST(ObjectHead, TextsAndWhatTheySay) {
   for (const auto& row : rows) {
     auto head = decode_object_head(row.text);
     ASSERT_EQ(head.ok(), row.name != nullptr) << row.why;
-    if (head) { EXPECT_EQ(head->name, row.name) << row.why; }
+    if (head) {
+      EXPECT_EQ(head->name, row.name) << row.why;
+    }
   }
 }
 
 TEST(ObjectHead, OnlyTheWordTrueEndsTheInitialEvents) {
   for (const auto* value : {"\"false\"", "\"\"", "\"True\""}) {
-    auto head = decode_object_head(std::string(R"({"metadata":{"annotations":{"k8s.io/initial-events-end":)") + value + "}}}");
+    auto head = decode_object_head(
+        std::string(R"({"metadata":{"annotations":{"k8s.io/initial-events-end":)") + value + "}}}");
     ASSERT_TRUE(head);
     EXPECT_FALSE(head->initial_events_end) << value;
   }

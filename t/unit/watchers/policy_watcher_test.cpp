@@ -9,8 +9,9 @@ struct PolicyWatcherTest : WatchTest {
   PolicyWatcherTest() { cluster.install(kube::kSriovResourcePolicies); }
 
   void follow_policies() {
-    watcher = make_policy_watcher(ports(), kube::kSriovResourcePolicies, "ns",
-                                  [this](SourceEvent<Watched<PolicyObject>> event) { events.push_back(std::move(event)); });
+    watcher = make_policy_watcher(
+        ports(), kube::kSriovResourcePolicies, "ns",
+        [this](SourceEvent<Watched<PolicyObject>> event) { events.push_back(std::move(event)); });
     watcher->start();
     settle();
   }
@@ -20,9 +21,11 @@ struct PolicyWatcherTest : WatchTest {
 };
 
 TEST_F(PolicyWatcherTest, GivesPoliciesOfOneNamespaceWholeAndUndecoded) {
+  cluster.put_text(
+      kube::kSriovResourcePolicies,
+      R"({"metadata":{"name":"a","namespace":"ns","managedFields":[{"manager":"x"}]},"spec":{"typo":1}})");
   cluster.put_text(kube::kSriovResourcePolicies,
-                   R"({"metadata":{"name":"a","namespace":"ns","managedFields":[{"manager":"x"}]},"spec":{"typo":1}})");
-  cluster.put_text(kube::kSriovResourcePolicies, R"({"metadata":{"name":"b","namespace":"elsewhere"},"spec":{}})");
+                   R"({"metadata":{"name":"b","namespace":"elsewhere"},"spec":{}})");
   follow_policies();
   ASSERT_EQ(events.size(), 1u);
   const auto& all = std::get<Relisted<Watched<PolicyObject>>>(events[0]).all;

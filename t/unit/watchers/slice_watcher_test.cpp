@@ -7,15 +7,17 @@ namespace {
 
 struct SliceWatcherTest : WatchTest {
   void follow_slices() {
-    watcher = make_slice_watcher(ports(), "drv.example", "n1", [this](SourceEvent<Watched<kube::ResourceSlice>> event) {
-      if (auto* changed = std::get_if<Changed<Watched<kube::ResourceSlice>>>(&event)) say("changed", changed->now);
-      if (auto* removed = std::get_if<Removed<Watched<kube::ResourceSlice>>>(&event))
-        words.push_back("removed " + removed->id.name);
-      if (auto* list = std::get_if<Relisted<Watched<kube::ResourceSlice>>>(&event)) {
-        words.push_back("relisted " + std::to_string(list->all.size()));
-        for (const auto& one : list->all) say("has", one);
-      }
-    });
+    watcher = make_slice_watcher(
+        ports(), "drv.example", "n1", [this](SourceEvent<Watched<kube::ResourceSlice>> event) {
+          if (auto* changed = std::get_if<Changed<Watched<kube::ResourceSlice>>>(&event))
+            say("changed", changed->now);
+          if (auto* removed = std::get_if<Removed<Watched<kube::ResourceSlice>>>(&event))
+            words.push_back("removed " + removed->id.name);
+          if (auto* list = std::get_if<Relisted<Watched<kube::ResourceSlice>>>(&event)) {
+            words.push_back("relisted " + std::to_string(list->all.size()));
+            for (const auto& one : list->all) say("has", one);
+          }
+        });
     watcher->start();
     settle();
   }
@@ -25,9 +27,10 @@ struct SliceWatcherTest : WatchTest {
   }
   void put_slice(const std::string& name, const std::string& driver, const std::string& node,
                  const std::string& generation) {
-    cluster.put_text(kube::kResourceSlices, R"({"metadata":{"name":")" + name + R"("},"spec":{"driver":")" + driver +
-                                                R"(","nodeName":")" + node + R"(","pool":{"name":"p","generation":)" +
-                                                generation + R"(,"resourceSliceCount":1},"devices":[]}})");
+    cluster.put_text(kube::kResourceSlices, R"({"metadata":{"name":")" + name + R"("},"spec":{"driver":")" +
+                                                driver + R"(","nodeName":")" + node +
+                                                R"(","pool":{"name":"p","generation":)" + generation +
+                                                R"(,"resourceSliceCount":1},"devices":[]}})");
   }
   Words look() { return std::exchange(words, {}); }
 

@@ -36,7 +36,8 @@ inline Result<Thing> decode_thing(std::string_view object) {
   Result<kube::Json> json = kube::decode_json(object);
   if (!json.ok()) return std::move(json.error());
   const kube::Json* value = json->find({"spec", "value"});
-  if (value == nullptr || value->integer() == nullptr) return Error{Errc::kInvalid, "spec.value: not an integer"};
+  if (value == nullptr || value->integer() == nullptr)
+    return Error{Errc::kInvalid, "spec.value: not an integer"};
   return Thing{*value->integer()};
 }
 
@@ -46,8 +47,10 @@ inline std::string describe(const Watched<Thing>& item) {
 }
 
 inline std::string describe(const SourceEvent<Watched<Thing>>& event) {
-  if (const auto* changed = std::get_if<Changed<Watched<Thing>>>(&event)) return "changed " + describe(changed->now);
-  if (const auto* removed = std::get_if<Removed<Watched<Thing>>>(&event)) return "removed " + removed->id.name;
+  if (const auto* changed = std::get_if<Changed<Watched<Thing>>>(&event))
+    return "changed " + describe(changed->now);
+  if (const auto* removed = std::get_if<Removed<Watched<Thing>>>(&event))
+    return "removed " + removed->id.name;
   std::string text = "relisted";
   for (const auto& item : std::get<Relisted<Watched<Thing>>>(event).all) text += " " + describe(item);
   return text;
@@ -79,7 +82,8 @@ struct WatchTest : testing::Test {
   void settle() { scheduler.advance(Millis{20}); }
 
   void put(const std::string& name, const std::string& spec) {
-    cluster.put_text(kThings, R"({"metadata":{"namespace":"ns","name":")" + name + R"("},"spec":)" + spec + "}");
+    cluster.put_text(kThings,
+                     R"({"metadata":{"namespace":"ns","name":")" + name + R"("},"spec":)" + spec + "}");
   }
   void put(const std::string& name, int value) { put(name, R"({"value":)" + std::to_string(value) + "}"); }
   bool remove(const std::string& name) { return cluster.remove(kThings, name, "ns"); }
@@ -88,13 +92,16 @@ struct WatchTest : testing::Test {
   std::vector<std::string> news() { return std::exchange(told, {}); }
   using Words = std::vector<std::string>;
 
-  /// The requests on things since the last look: "watch" with how it starts, "list" with the version asked for.
+  /// The requests on things since the last look: "watch" with how it starts, "list" with the version asked
+  /// for.
   Words asked() {
     Words words;
     for (const fake::Request& request : cluster.log) {
       std::string word = request.verb;
-      if (request.send_initial_events) word += " initial";
-      else if (request.verb == "list" || request.verb == "watch") word += " from " + request.resource_version;
+      if (request.send_initial_events)
+        word += " initial";
+      else if (request.verb == "list" || request.verb == "watch")
+        word += " from " + request.resource_version;
       words.push_back(std::move(word));
     }
     cluster.log.clear();

@@ -45,8 +45,9 @@ TEST_F(InterlockTest, TheFirstHasItAndTheSecondWaitsForItsEnd) {
   Interlock second(loop, log, name, [&] { second_has = true; });
   run_for(50ms);
   EXPECT_FALSE(second_has);
-  EXPECT_EQ(log.all, std::vector<std::string>{"another instance is active for this driver and node; waiting until it ends name=" +
-                                             name + " pid=" + std::to_string(::getpid())});
+  EXPECT_EQ(log.all, std::vector<std::string>{
+                         "another instance is active for this driver and node; waiting until it ends name=" +
+                         name + " pid=" + std::to_string(::getpid())});
   const auto released = Clock::now();
   first.reset();
   ASSERT_TRUE(run_until([&] { return second_has; }));

@@ -104,7 +104,9 @@ TEST_F(TcpStreamTest, TheSocketIsSetUp) {
 
 TEST_F(TcpStreamTest, RefusalNamesHostPortAndAddress) {
   uint16_t port = 0;
-  { port = TcpServer(loop).port(); }
+  {
+    port = TcpServer(loop).port();
+  }
   const auto stream = connect(no_lookup, "127.0.0.1", port);
   ASSERT_FALSE(stream);
   const std::string at = "127.0.0.1:" + std::to_string(port);
@@ -122,7 +124,8 @@ TEST_F(TcpStreamTest, AnUnknownNameIsNotFound) {
   ThreadExecutor executor(loop);
   const auto stream = connect(executor, "no such name!", 1);
   ASSERT_FALSE(stream);
-  EXPECT_NE(stream.error().what.find("connect no such name!:1: name lookup: "), std::string::npos) << stream.error().what;
+  EXPECT_NE(stream.error().what.find("connect no such name!:1: name lookup: "), std::string::npos)
+      << stream.error().what;
 }
 
 TEST_F(TcpStreamTest, BadNamesAreRefusedWithoutALookup) {
@@ -159,7 +162,8 @@ TEST_F(TcpStreamTest, ASilentServerEndsAtTheDeadline) {
   const auto stream = connect(no_lookup, "127.0.0.1", ntohs(address.sin_port), 200ms);
   ASSERT_FALSE(stream);
   EXPECT_EQ(stream.error().code, Errc::kTimeout);
-  EXPECT_NE(stream.error().what.find("127.0.0.1: no answer within 200 ms"), std::string::npos) << stream.error().what;
+  EXPECT_NE(stream.error().what.find("127.0.0.1: no answer within 200 ms"), std::string::npos)
+      << stream.error().what;
   EXPECT_GE(Clock::now() - started, 200ms);
   for (const int fd : fillers) ::close(fd);
   ::close(listener);
@@ -169,7 +173,8 @@ TEST_F(TcpStreamTest, DroppingTheAttemptCancelsAtEveryStage) {
   TcpServer server(loop);
   for (int turns = 0; turns < 8; ++turns) {
     bool called = false;
-    auto connecting = connect_tcp(loop, no_lookup, {"127.0.0.1", server.port()}, 5s, [&](Outcome) { called = true; });
+    auto connecting =
+        connect_tcp(loop, no_lookup, {"127.0.0.1", server.port()}, 5s, [&](Outcome) { called = true; });
     for (int i = 0; i < turns && !called; ++i) loop.turn(0ms);
     if (called) break;
     connecting.reset();
@@ -197,17 +202,17 @@ TEST_F(TcpStreamTest, AResetIsAnErrorSaidOnce) {
 
 TEST_F(TcpStreamTest, WhatThePeerSaidBeforeItLeftIsReadAlthoughWritingFails) {
   TcpServer server(loop, [](TcpServer::Connection& client) {
-    if (client.received.empty()) client.send("no, thank you"), client.close(), client.deaf(true);
+    if (client.received.empty()) client.send("no, thank you");
   });
   auto stream = connect(server);
   ASSERT_TRUE(stream);
-  run_for(20ms);
+  ASSERT_TRUE(run_until([&] { return server.count() == 1; }));
   server.connection(0).reset();
   Receiver got;
-  (*stream)->write(std::string(1 << 20, 'x'));
+  (*stream)->write("into the void");
   (*stream)->receive(got.events());
-  EXPECT_TRUE(run_until([&] { return got.ended || got.error; }));
-  SUCCEED() << "a reset may throw away what was not read; it must not crash or hang";
+  EXPECT_TRUE(run_until([&] { return got.error.has_value(); }));
+  EXPECT_EQ(got.data, "no, thank you");
 }
 
 TEST_F(TcpStreamTest, PausingSlowsThePeerDown) {
@@ -258,7 +263,9 @@ TEST_F(TcpStreamTest, MayBeDestroyedByEachOfItsCallbacks) {
       stream.reset();
       EXPECT_EQ(*canary, 7);
     };
-    stream->receive({.on_data = [drop](std::string_view) { drop(); }, .on_end = drop, .on_error = [drop](Error) { drop(); }});
+    stream->receive({.on_data = [drop](std::string_view) { drop(); },
+                     .on_end = drop,
+                     .on_error = [drop](Error) { drop(); }});
     stream->write("left unread");
     if (which == 0) server.connection(0).send("data");
     if (which == 1) server.connection(1).close();

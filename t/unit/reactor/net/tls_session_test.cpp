@@ -46,7 +46,8 @@ class Peer {
     BIO_write(SSL_get_rbio(ssl_), bytes.data(), static_cast<int>(bytes.size()));
     ERR_clear_error();
     char space[4096];
-    for (int size; (size = SSL_read(ssl_, space, sizeof space)) > 0;) plain.append(space, static_cast<size_t>(size));
+    for (int size; (size = SSL_read(ssl_, space, sizeof space)) > 0;)
+      plain.append(space, static_cast<size_t>(size));
     return outgoing();
   }
   std::string write(std::string_view text) {
@@ -113,14 +114,15 @@ Result<Unit> converse(TlsSession& session, Peer& peer, size_t cut = 1 << 20) {
   return Unit{};
 }
 
-std::unique_ptr<TlsSession> open(std::shared_ptr<const TlsContext> context, const std::string& name = "server.test") {
+std::unique_ptr<TlsSession> open(std::shared_ptr<const TlsContext> context,
+                                 const std::string& name = "server.test") {
   return TlsSession::open(std::move(context), name).value();
 }
 
 struct TlsSessionTest : testing::Test {
   const Identity authority = Identity::authority();
-  const Identity server = authority.issue({.common_name = "server", .dns = {"server.test", "*.wild.test"},
-                                           .addresses = {"10.0.0.1", "fd00::1"}});
+  const Identity server = authority.issue(
+      {.common_name = "server", .dns = {"server.test", "*.wild.test"}, .addresses = {"10.0.0.1", "fd00::1"}});
 };
 
 TEST_F(TlsSessionTest, CarriesBytesBothWaysWhereverTheyAreCut) {
@@ -135,7 +137,8 @@ TEST_F(TlsSessionTest, CarriesBytesBothWaysWhereverTheyAreCut) {
       EXPECT_EQ(peer.sni(), "server.test");
       const std::string answer(100'000, 'a');
       const std::string bytes = peer.write(answer);
-      for (size_t at = 0; at < bytes.size(); at += cut) ASSERT_TRUE(session->feed(std::string_view(bytes).substr(at, cut)));
+      for (size_t at = 0; at < bytes.size(); at += cut)
+        ASSERT_TRUE(session->feed(std::string_view(bytes).substr(at, cut)));
       EXPECT_EQ(session->take_plain(), answer);
       EXPECT_EQ(session->take_plain(), "");
       ASSERT_TRUE(session->write(answer));
@@ -166,7 +169,8 @@ TEST_F(TlsSessionTest, VerifiesNamesAndAddresses) {
     const auto session = open(trusting(authority), row.name);
     const auto outcome = converse(*session, peer);
     if (row.refusal == nullptr) {
-      EXPECT_TRUE(outcome.ok() && session->established()) << row.name << ": " << (outcome ? "" : outcome.error().what);
+      EXPECT_TRUE(outcome.ok() && session->established())
+          << row.name << ": " << (outcome ? "" : outcome.error().what);
       EXPECT_EQ(peer.sni(), row.sni);
     } else {
       ASSERT_FALSE(outcome) << row.name;
@@ -182,8 +186,10 @@ TEST_F(TlsSessionTest, RefusalsSayWhatIsWrong) {
   const Identity stranger = Identity::authority("stranger");
   const Identity intermediate = authority.issue_intermediate("intermediate");
   const CertificateSpec good{.common_name = "leaf", .dns = {"server.test"}};
-  const CertificateSpec old{.common_name = "leaf", .dns = {"server.test"}, .starts_in_seconds = -7200, .ends_in_seconds = -3600};
-  const CertificateSpec early{.common_name = "leaf", .dns = {"server.test"}, .starts_in_seconds = 3600, .ends_in_seconds = 7200};
+  const CertificateSpec old{
+      .common_name = "leaf", .dns = {"server.test"}, .starts_in_seconds = -7200, .ends_in_seconds = -3600};
+  const CertificateSpec early{
+      .common_name = "leaf", .dns = {"server.test"}, .starts_in_seconds = 3600, .ends_in_seconds = 7200};
   const CertificateSpec nameless{.common_name = "server.test"};
   const Identity own = Identity::self_signed(good);
   const struct {
@@ -195,17 +201,22 @@ TEST_F(TlsSessionTest, RefusalsSayWhatIsWrong) {
   } rows[] = {
       {"expired", authority.issue(old), "", authority.cert_pem(), "certificate of CN = leaf has expired on "},
       {"not yet", authority.issue(early), "", authority.cert_pem(), "check the clock"},
-      {"no names", authority.issue(nameless), "", authority.cert_pem(), "certificate is for no names at all; not for server.test"},
+      {"no names", authority.issue(nameless), "", authority.cert_pem(),
+       "certificate is for no names at all; not for server.test"},
       {"stranger", stranger.issue(good), "", authority.cert_pem(),
-       "certificate of CN = leaf is not signed by the certificate authority we were given (issuer CN = stranger)"},
-      {"stranger of the same name", Identity::authority().issue(good), "", authority.cert_pem(), "is not signed by"},
+       "certificate of CN = leaf is not signed by the certificate authority we were given (issuer CN = "
+       "stranger)"},
+      {"stranger of the same name", Identity::authority().issue(good), "", authority.cert_pem(),
+       "is not signed by"},
       {"chain", intermediate.issue(good), intermediate.cert_pem(), authority.cert_pem(), nullptr},
       {"chain with a hole", intermediate.issue(good), "", authority.cert_pem(), "is not signed by"},
       {"intermediate as anchor", intermediate.issue(good), "", intermediate.cert_pem(), nullptr},
       {"own certificate as anchor", own, "", own.cert_pem(), nullptr},
       {"self-signed", own, "", authority.cert_pem(), "is not signed by"},
-      {"one of several authorities", authority.issue(good), "", stranger.cert_pem() + authority.cert_pem(), nullptr},
-      {"signed by a leaf", server.issue(good), server.cert_pem(), authority.cert_pem(), "certificate of CN = "},
+      {"one of several authorities", authority.issue(good), "", stranger.cert_pem() + authority.cert_pem(),
+       nullptr},
+      {"signed by a leaf", server.issue(good), server.cert_pem(), authority.cert_pem(),
+       "certificate of CN = "},
   };
   for (const auto& row : rows) {
     Peer peer(row.identity, row.more);
@@ -215,11 +226,13 @@ TEST_F(TlsSessionTest, RefusalsSayWhatIsWrong) {
       EXPECT_TRUE(outcome) << row.why << ": " << outcome.error().what;
     } else {
       ASSERT_FALSE(outcome) << row.why;
-      EXPECT_NE(outcome.error().what.find(row.refusal), std::string::npos) << row.why << ": " << outcome.error().what;
+      EXPECT_NE(outcome.error().what.find(row.refusal), std::string::npos)
+          << row.why << ": " << outcome.error().what;
     }
     const auto blind = open(TlsContext::make({.insecure_skip_verify = true}).value());
     Peer again(row.identity, row.more);
-    EXPECT_TRUE(converse(*blind, again) && blind->established()) << row.why << ": verification was switched off";
+    EXPECT_TRUE(converse(*blind, again) && blind->established())
+        << row.why << ": verification was switched off";
   }
 }
 
@@ -237,7 +250,8 @@ TEST_F(TlsSessionTest, PresentsTheClientCertificate) {
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     const auto outcome = [&](const Identity* identity) {
       TlsConfig config{.ca_pem = authority.cert_pem()};
-      if (identity != nullptr) config.client_cert_pem = identity->cert_pem(), config.client_key_pem = identity->key_pem();
+      if (identity != nullptr)
+        config.client_cert_pem = identity->cert_pem(), config.client_key_pem = identity->key_pem();
       Peer peer(server, "", version, &clients);
       const auto session = open(TlsContext::make(config).value());
       return converse(*session, peer);
@@ -327,8 +341,11 @@ TEST_F(TlsSessionTest, ContextErrorsNameThePart) {
       {"second broken", {.ca_pem = ca + broken}, "certificate authority: certificate 2: "},
       {"key without certificate", {.ca_pem = ca, .client_key_pem = key}, "only of use together"},
       {"certificate without key", {.ca_pem = ca, .client_cert_pem = cert}, "only of use together"},
-      {"other key", {.ca_pem = ca, .client_cert_pem = cert, .client_key_pem = other.key_pem()}, "does not belong"},
-      {"encrypted key", {.ca_pem = ca, .client_cert_pem = cert, .client_key_pem = client.encrypted_key_pem("secret")},
+      {"other key",
+       {.ca_pem = ca, .client_cert_pem = cert, .client_key_pem = other.key_pem()},
+       "does not belong"},
+      {"encrypted key",
+       {.ca_pem = ca, .client_cert_pem = cert, .client_key_pem = client.encrypted_key_pem("secret")},
        "it is encrypted"},
       {"no key in it", {.ca_pem = ca, .client_cert_pem = cert, .client_key_pem = cert}, "client key: "},
       {"ALPN", {.ca_pem = ca, .alpn = {""}}, "ALPN"},
@@ -337,9 +354,11 @@ TEST_F(TlsSessionTest, ContextErrorsNameThePart) {
     const auto context = TlsContext::make(row.config);
     ASSERT_FALSE(context) << row.why;
     EXPECT_EQ(context.error().code, Errc::kInvalid) << row.why;
-    EXPECT_NE(context.error().what.find(row.text), std::string::npos) << row.why << ": " << context.error().what;
+    EXPECT_NE(context.error().what.find(row.text), std::string::npos)
+        << row.why << ": " << context.error().what;
   }
-  EXPECT_TRUE(TlsContext::make({.ca_pem = "# comment\n" + ca + "\nrest\n" + ca})) << "text around blocks is skipped";
+  EXPECT_TRUE(TlsContext::make({.ca_pem = "# comment\n" + ca + "\nrest\n" + ca}))
+      << "text around blocks is skipped";
   EXPECT_TRUE(TlsContext::make({.system_ca = true}));
 }
 

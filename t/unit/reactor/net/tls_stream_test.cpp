@@ -17,29 +17,32 @@ using fake::TlsServerConfig;
 using Outcome = Result<std::unique_ptr<ByteStream>>;
 
 struct TlsStreamTest : fixture::LoopTest {
-  TlsServerConfig server_config() const { return {.cert_pem = identity.cert_pem(), .key_pem = identity.key_pem()}; }
+  TlsServerConfig server_config() const {
+    return {.cert_pem = identity.cert_pem(), .key_pem = identity.key_pem()};
+  }
   TlsConfig client_config() const { return {.ca_pem = authority.cert_pem()}; }
 
   std::unique_ptr<ByteStream> tcp(const TcpServer& server) {
     std::optional<Outcome> outcome;
     ThreadExecutor executor(loop);
-    const auto connecting =
-        connect_tcp(loop, executor, {"127.0.0.1", server.port()}, 5s, [&](Outcome got) { outcome = std::move(got); });
+    const auto connecting = connect_tcp(loop, executor, {"127.0.0.1", server.port()}, 5s,
+                                        [&](Outcome got) { outcome = std::move(got); });
     EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
     return std::move(*outcome).value();
   }
   Outcome connect(const TcpServer& server, const TlsConfig& config, const std::string& name = "localhost",
                   Millis deadline = 5s) {
     std::optional<Outcome> outcome;
-    const auto connecting = connect_tls(loop.scheduler(), tcp(server), TlsContext::make(config).value(), name, deadline,
-                                        [&](Outcome got) { outcome = std::move(got); });
+    const auto connecting = connect_tls(loop.scheduler(), tcp(server), TlsContext::make(config).value(), name,
+                                        deadline, [&](Outcome got) { outcome = std::move(got); });
     EXPECT_FALSE(outcome) << "not from within connect_tls()";
     EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
     return std::move(*outcome);
   }
 
   const Identity authority = Identity::authority();
-  const Identity identity = authority.issue({.common_name = "server", .dns = {"localhost"}, .addresses = {"127.0.0.1"}});
+  const Identity identity =
+      authority.issue({.common_name = "server", .dns = {"localhost"}, .addresses = {"127.0.0.1"}});
   std::string data;
   bool ended = false;
   std::optional<Error> error;
@@ -72,7 +75,10 @@ TEST_F(TlsStreamTest, CarriesMuchBothWays) {
 
 TEST_F(TlsStreamTest, BytesThatComeWithTheHandshakeWaitForAReceiver) {
   TcpServer server(
-      loop, [](TcpServer::Connection& client) { if (client.received.empty()) client.send("banner"), client.close(); },
+      loop,
+      [](TcpServer::Connection& client) {
+        if (client.received.empty()) client.send("banner"), client.close();
+      },
       server_config());
   auto stream = connect(server, client_config());
   ASSERT_TRUE(stream);
@@ -91,8 +97,10 @@ TEST_F(TlsStreamTest, ACutWithoutCloseNotifyIsAnError) {
     auto stream = connect(server, client_config()).value();
     stream->receive(events());
     server.connection(0).send("half an answ");
-    if (clean) server.connection(0).close();
-    else server.connection(0).cut();
+    if (clean)
+      server.connection(0).close();
+    else
+      server.connection(0).cut();
     EXPECT_TRUE(run_until([&] { return ended || error; }));
     run_for(10ms);
     EXPECT_EQ(data, "half an answ");
@@ -126,7 +134,8 @@ TEST_F(TlsStreamTest, HandshakeErrorsNameTheServer) {
   const auto untrusted = connect(server, {.ca_pem = stranger.cert_pem()});
   ASSERT_FALSE(untrusted);
   EXPECT_EQ(untrusted.error().code, Errc::kDenied);
-  EXPECT_NE(untrusted.error().what.find("TLS handshake with localhost: TLS: certificate of CN = server is not signed by"),
+  EXPECT_NE(untrusted.error().what.find(
+                "TLS handshake with localhost: TLS: certificate of CN = server is not signed by"),
             std::string::npos)
       << untrusted.error().what;
   const auto misnamed = connect(server, client_config(), "10.9.8.7");
@@ -197,7 +206,9 @@ TEST_F(TlsStreamTest, MayBeDestroyedByEachOfItsCallbacks) {
       stream.reset();
       EXPECT_EQ(*canary, 7);
     };
-    stream->receive({.on_data = [drop](std::string_view) { drop(); }, .on_end = drop, .on_error = [drop](Error) { drop(); }});
+    stream->receive({.on_data = [drop](std::string_view) { drop(); },
+                     .on_end = drop,
+                     .on_error = [drop](Error) { drop(); }});
     if (which == 0) server.connection(which).send("data"), server.connection(which).close();
     if (which == 1) server.connection(which).close();
     if (which == 2) server.connection(which).cut();
@@ -209,8 +220,8 @@ TEST_F(TlsStreamTest, DroppingTheAttemptCancels) {
   TcpServer server(loop, {}, server_config());
   for (int turns = 0; turns < 6; ++turns) {
     bool called = false;
-    auto connecting = connect_tls(loop.scheduler(), tcp(server), TlsContext::make(client_config()).value(), "localhost",
-                                  5s, [&](Outcome) { called = true; });
+    auto connecting = connect_tls(loop.scheduler(), tcp(server), TlsContext::make(client_config()).value(),
+                                  "localhost", 5s, [&](Outcome) { called = true; });
     for (int i = 0; i < turns && !called; ++i) loop.turn(0ms);
     if (called) break;
     connecting.reset();

@@ -32,7 +32,8 @@ struct UnixStreamTest : fixture::LoopTest {
   }
   Result<std::unique_ptr<ByteStream>> connect(const std::string& path, Millis deadline = 5s) {
     std::optional<Result<std::unique_ptr<ByteStream>>> outcome;
-    const auto connecting = connect_unix(loop, path, deadline, [&](auto result) { outcome = std::move(result); });
+    const auto connecting =
+        connect_unix(loop, path, deadline, [&](auto result) { outcome = std::move(result); });
     EXPECT_FALSE(outcome) << "not from within connect_unix()";
     EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
     return std::move(*outcome);
@@ -50,7 +51,8 @@ TEST_F(UnixStreamTest, TalksOverAPathAndOverAnAbstractName) {
     ASSERT_TRUE(peer);
     std::string got;
     bool ended = false;
-    (*stream)->receive({.on_data = [&](std::string_view bytes) { got += bytes; }, .on_end = [&] { ended = true; }});
+    (*stream)->receive(
+        {.on_data = [&](std::string_view bytes) { got += bytes; }, .on_end = [&] { ended = true; }});
     ASSERT_EQ(::write(peer.get(), "hello", 5), 5);
     EXPECT_TRUE(run_until([&] { return got == "hello"; }));
     (*stream)->write("answer");
@@ -70,7 +72,9 @@ TEST_F(UnixStreamTest, TalksOverAPathAndOverAnAbstractName) {
 
 TEST_F(UnixStreamTest, ErrorsNameThePath) {
   std::filesystem::create_directory(root + "/sub");
-  { const Descriptor gone = listener(root + "/gone"); }
+  {
+    const Descriptor gone = listener(root + "/gone");
+  }
   const struct {
     std::string path;
     Errc code;

@@ -1,0 +1,41 @@
+// What users copy must be right: every example is understood without a problem.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "kube/kinds.h"
+#include "kube/yaml.h"
+#include "policy/sriov/policy.h"
+
+namespace sliced::policy {
+namespace {
+
+TEST(Examples, AreUnderstood) {
+  size_t policies = 0, attributes = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(SLICED_EXAMPLES)) {
+    if (file.path().extension() != ".yaml") continue;
+    SCOPED_TRACE(file.path().string());
+    std::stringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    const auto yaml = kube::decode_yaml(text.str());
+    EXPECT_TRUE(yaml.problems.empty());
+    for (const kube::Json& object : yaml.documents) {
+      if (object.text("kind") == kube::kSriovResourcePolicies.kind) {
+        ++policies;
+        const SriovPolicy policy = decode_sriov_policy(object);
+        EXPECT_EQ(policy.problems, std::vector<Problem>{});
+        for (const ResourceConfig& config : policy.configs) EXPECT_EQ(config.problems, std::vector<Problem>{});
+      } else if (object.text("kind") == kube::kDeviceAttributes.kind) {
+        ++attributes;
+        EXPECT_EQ(decode_device_attributes(object, "sriovnetwork.k8snetworkplumbingwg.io").problems, std::vector<Problem>{});
+      }
+    }
+  }
+  EXPECT_GE(policies, 3u);
+  EXPECT_GE(attributes, 1u);
+}
+
+}  // namespace
+}  // namespace sliced::policy
