@@ -365,8 +365,11 @@ void HostSource::say_hung(const std::string& what) {
 
 void HostSource::on_read() {
   retry_delay_ = Millis{1000};
-  for (const std::string& problem : reading_->result->problems)
-    ports_.log.warning("host", {{"problem", problem}});
+  // Each problem is said once while it lasts.
+  std::set<std::string> problems(reading_->result->problems.begin(), reading_->result->problems.end());
+  for (const std::string& problem : problems)
+    if (!said_problems_.contains(problem)) ports_.log.warning("the host cannot be read in full", {{"problem", problem}});
+  said_problems_ = std::move(problems);
   for (const Edit& late : std::exchange(reading_->edits, {})) apply(late, *reading_->result);
   keep_late_facts(*reading_->result);
   reading_->is_read = true;

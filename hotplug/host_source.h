@@ -156,7 +156,7 @@ class HostSource {
   bool has_started_ = false, has_reported_ = false, is_assembly_due_ = false, is_careful_ = false;
   std::string due_why_;
   Millis retry_delay_{1000};
-  std::set<std::string> said_to_hang_;
+  std::set<std::string> said_to_hang_, said_problems_;
   uint64_t readings_begun_ = 0;
   Counters counters_;
 };

@@ -98,7 +98,8 @@ void InventoryBook::remember_present(const FunctionReading& function, const Netd
   // A value that could not be read again is not a value that went away.
   if (!own.slow && own.ifindex == before.last.ifindex) sticky.last.speed_mbps = before.last.speed_mbps;
 
-  const bool is_another_netdev = is_new || before.driver != function.driver || has_ended(before.last, news);
+  const bool is_another_netdev = is_new || before.driver != function.driver || has_ended(before.last, news) ||
+                                 before.last.name.empty();  // its RDMA device alone was known
   if (is_another_netdev || own.name == before.last.name || news.renamed_to.contains(own.name)) return;
   const bool has_left = news.left.contains(before.last.kernel_name) || news.left.contains(before.last.name);
   const bool was_away = before.is_away || has_left || (before.keeps_name && !before.is_unexplained);
@@ -114,8 +115,7 @@ void InventoryBook::remember_absent(const FunctionReading& function, const Netde
   auto at = sticky_.find(function.pci);
   if (at == sticky_.end()) {
     const auto recovered = recovered_.find(function.pci);
-    if (recovered == recovered_.end() || function.driver.empty() || recovered->second.netdev.name.empty())
-      return;
+    if (recovered == recovered_.end() || function.driver.empty()) return;
     StickyNetdev& sticky = sticky_[function.pci];
     sticky.last = recovered->second.netdev;
     drop_volatile(sticky.last);

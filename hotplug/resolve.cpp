@@ -137,8 +137,10 @@ class Resolver {
       if (sticky != sticky_.end() && sticky->second.keeps_name)
         device.netdev->name = sticky->second.last.name;
     } else if (sticky != sticky_.end() && sticky->second.is_away) {
-      device.netdev = sticky->second.last;
-      device.netdev->stale = true;
+      if (!sticky->second.last.name.empty()) {
+        device.netdev = sticky->second.last;
+        device.netdev->stale = true;
+      }
       if (device.rdma_device.empty()) device.rdma_device = sticky->second.rdma_device;
     }
   }

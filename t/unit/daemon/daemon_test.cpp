@@ -238,6 +238,52 @@ TEST_F(DaemonTest, FactsOfAnInterfaceThatIsAwaySurviveARestart) {
   EXPECT_TRUE(offered().empty());
 }
 
+TEST_F(DaemonTest, AnRdmaDeviceThatIsInAPodSurvivesARestart) {
+  make_pf(2);
+  tree.pci(kPf).vf(0).rdma("mlx5_2");
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  const auto rdma = [&] {
+    return slices().at(0).devices.at(0).attributes.at(std::string(kDriver) + "/rdmaCapable") == kube::AttributeValue(true);
+  };
+  EXPECT_TRUE(rdma());
+  const size_t before = writes();
+  tree.remove_netdev("ens1f0v0");
+  tree.remove("sys/class/infiniband/mlx5_2");
+  tree.remove(tree.pci(kPf).vf(0).path() + "/infiniband");
+  start();
+  run(10s);
+  EXPECT_TRUE(rdma());
+  EXPECT_EQ(writes(), before);
+}
+
+// The gate is off by default: a server without it refuses the whole slice, so the attribute must never be sent there.
+TEST_F(DaemonTest, ListAttributesAreSentOnlyToAServerThatTakesThem) {
+  make_pf(1);
+  bool gate = false;
+  cluster.on_admit = [&](const fake::Request& request, kube::Json& object) -> std::optional<kube::Failure> {
+    if (request.plural != "resourceslices" || gate || kube::encode_json(object).find("\"strings\"") == std::string::npos)
+      return std::nullopt;
+    return kube::Failure{.code = Errc::kInvalid, .http_status = 422, .what = "exactly one value must be specified"};
+  };
+  put_policy("p", "{configs: [{deviceAttributesSelector: {}}]}");
+  cluster.put(kube::kDeviceAttributes, kube::decode_yaml("metadata: {name: a, namespace: dra-driver-sriov}\n"
+                                                         "spec: {attributes: {a.com/list: {strings: [x, y]}, a.com/one: {int: 1}}}")
+                                           .documents.at(0));
+  const auto has = [&](const char* key) { return slices().at(0).devices.at(0).attributes.contains(key); };
+  start();
+  run(10s);
+  EXPECT_FALSE(has("a.com/list"));
+  EXPECT_TRUE(has("a.com/one"));
+  EXPECT_EQ(slices().size(), 1u) << "the probe is a dry run";
+  gate = true;
+  cluster.git_version = "v1.37.0";
+  cluster.expire_watches();
+  run(2min);
+  EXPECT_TRUE(has("a.com/list"));
+}
+
 TEST_F(DaemonTest, TheSyncTimerFindsWhatNoEventTold) {
   make_pf(2);
   put_policy("p", kAll);
