@@ -14,6 +14,9 @@ using watchers::Standing;
 
 // What follows a decision within this time is decided together (design: leading edge, then coalesced).
 constexpr Millis kCoalesce{50};
+// For the other sources, once one is served again after an outage: two seconds in all.
+constexpr Millis kCatchUpStep{250};
+constexpr int kCatchUpSteps = 7;
 constexpr size_t kNamesInLog = 8;
 constexpr size_t kReasonsInLog = 4;
 
@@ -119,7 +122,12 @@ void Daemon::start_watchers() {
   if (attributes_watcher_) attributes_watcher_->start();
 }
 
-void Daemon::permit_writes(bool permitted) { publisher_.permit(permitted); }
+void Daemon::permit_writes(bool permitted) {
+  is_permitted_ = permitted;
+  apply_permission();
+}
+
+void Daemon::apply_permission() { publisher_.permit(is_permitted_ && !outage_ && !catch_up_ticket_); }
 
 void Daemon::reload(const config::Options& options) {
   options_ = options;
@@ -219,21 +227,50 @@ void Daemon::on_standing() {
   if (!decision_) mark("start");
 }
 
-// Sources wait on their own after an outage; once one of them is served again the others need not wait longer.
+// After an outage each source waits on its own. Once one of them is served again the others are asked at once, and until
+// they have answered (or had their time) nothing is written: it would be decided from what was true before the outage.
 void Daemon::retry_the_waiting() {
   retry_ticket_.reset();
-  const auto is = [](const auto& source, Standing::State state) { return source && source->standing().state == state; };
-  const auto any_live = is(node_watcher_, Standing::State::kLive) || is(slice_watcher_, Standing::State::kLive) ||
-                        is(sriov_watcher_, Standing::State::kLive) || is(attributes_watcher_, Standing::State::kLive);
-  if (!any_live) return;
-  const auto nudge = [&](const auto& source) {
-    if (is(source, Standing::State::kUnreachable)) source->retry_now();
+  size_t live = 0, waiting = 0;
+  const auto look = [&](const auto& source) {
+    if (!source) return;
+    const Standing::State state = source->standing().state;
+    if (state == Standing::State::kLive) ++live;
+    // Right after its start an API server may deny what it will allow a moment later.
+    if (state != Standing::State::kUnreachable && !((outage_ || catch_up_ticket_) && state == Standing::State::kDenied)) return;
+    ++waiting;
   };
-  nudge(node_watcher_);
-  nudge(slice_watcher_);
-  nudge(sriov_watcher_);
-  nudge(attributes_watcher_);
-  publisher_.retry_now();
+  look(node_watcher_);
+  look(slice_watcher_);
+  look(sriov_watcher_);
+  look(attributes_watcher_);
+  if (live == 0) {
+    outage_ = waiting > 0;
+    return apply_permission();
+  }
+  if (waiting == 0) {
+    outage_ = false;
+    catch_up_ticket_.reset();
+  } else if (outage_) {
+    outage_ = false;
+    catch_up(kCatchUpSteps);
+  }
+  apply_permission();
+  if (!catch_up_ticket_) publisher_.retry_now();
+}
+
+// Asks the sources that still wait, a few times in short order: an API server that has just started denies for a moment
+// what it will allow.
+void Daemon::catch_up(int steps_left) {
+  for (auto* source : {sriov_watcher_.get(), attributes_watcher_.get()})
+    if (source != nullptr && source->standing().state != Standing::State::kLive) source->retry_now();
+  if (node_watcher_->standing().state != Standing::State::kLive) node_watcher_->retry_now();
+  if (slice_watcher_->standing().state != Standing::State::kLive) slice_watcher_->retry_now();
+  catch_up_ticket_ = scheduler_.after(kCatchUpStep, [this, steps_left] {
+    catch_up_ticket_.reset();
+    if (steps_left > 0) return catch_up(steps_left - 1);
+    apply_permission();
+  });
 }
 
 // A foreign CRD of the same name drops what it does not know, before we see it; all we can do is say so. Asked at each

@@ -74,6 +74,8 @@ class Daemon {
   void on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event);
   void on_standing();
   void retry_the_waiting();
+  void catch_up(int steps_left);
+  void apply_permission();
   void check_served_schema();
   void tell_dropped(const kube::Resource& kind, std::string_view schema, const std::vector<std::string>& fields);
   bool recover_sticky();
@@ -105,6 +107,10 @@ class Daemon {
   std::vector<std::string> told_;  // problems and notes, each said once while it lasts
   bool recovered_ = false;         // sticky facts were looked for in our own slices
   std::map<std::string, std::string> told_schema_;  // by kind: what the served schema was said to drop
+
+  bool is_permitted_ = false;  // the interlock is ours
+  bool outage_ = false;        // no source is served
+  reactor::Ticket catch_up_ticket_;  // while sources catch up after an outage
 
   std::optional<TimePoint> last_decided_;
   std::vector<std::string> reasons_;  // of the decision that is due; a few, for the log

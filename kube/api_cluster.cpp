@@ -123,6 +123,10 @@ class WatchOperation final : public ApiOperation {
     handlers_.on_event({*frame->type, frame->object});
   }
 
+  void on_accepted() override {
+    if (handlers_.on_open) handlers_.on_open();
+  }
+
   void on_complete() override {
     if (lines_.pending() > 0) return fail_content({Errc::kIo, "the stream ended in the middle of an event"});
     end();

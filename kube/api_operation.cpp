@@ -102,7 +102,8 @@ void ApiOperation::on_head(const HttpHead& head) {
   if (reload_credentials(head.status)) return;
   const std::string* coding = head.header("content-encoding");
   if (is_success(head) && coding != nullptr && *coding != "identity")
-    fail_content({Errc::kIo, "Content-Encoding " + quoted(*coding) + ", which was not asked for"});
+    return fail_content({Errc::kIo, "Content-Encoding " + quoted(*coding) + ", which was not asked for"});
+  if (is_success(head)) on_accepted();
 }
 
 // A token may have been rotated since it was read: once, not more.

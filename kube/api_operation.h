@@ -52,6 +52,8 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   /// A piece of the body of a 2xx response. A subclass that has enough calls end().
   virtual void on_content(std::string_view bytes) = 0;
   virtual void on_complete() = 0;
+  /// The head of a 2xx response has arrived.
+  virtual void on_accepted() {}
   virtual void on_failed(const Failure& failure) = 0;
 
   /// Ends the operation; the subclass then calls the last handler.

@@ -81,6 +81,8 @@ struct WatchHandlers {
   std::function<void(const WatchEvent&)> on_event;
   std::function<void()> on_end;                    // clean end of the stream
   std::function<void(const Failure&)> on_failure;  // refused, broken, or an ERROR event (410: code kGone)
+  /// The server has accepted the watch; what it has to say (also that it cannot go on from there) follows. Optional.
+  std::function<void()> on_open = {};
 };
 
 enum class Verb { kCreate, kUpdate, kDelete };

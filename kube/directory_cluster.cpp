@@ -1,6 +1,7 @@
 #include "kube/directory_cluster.h"
 
 #include <algorithm>
+#include <utility>
 #include <charconv>
 
 #include "kube/kinds.h"
@@ -121,7 +122,7 @@ struct DirectoryCluster::Watch {
   WatchHandlers handlers;
   uint64_t cursor = 0;  // everything up to it was told or does not concern this watch
   uint64_t told = 0;    // the last version that the other side heard of
-  bool initial = false, initial_bookmark = false, ended = false;
+  bool initial = false, initial_bookmark = false, ended = false, opened = false;
   std::optional<Failure> refused;
   reactor::Ticket pump, timeout;
 
@@ -325,7 +326,8 @@ void DirectoryCluster::pump(const std::shared_ptr<Watch>& watch) {
     watch->end();
     return watch->handlers.on_failure(*watch->refused);
   }
-  if (watch->initial) send_initial(watch);
+  if (!std::exchange(watch->opened, true) && watch->handlers.on_open) watch->handlers.on_open();
+  if (!watch->ended && watch->initial) send_initial(watch);
   if (!watch->ended && !store_.remembers(watch->cursor)) {
     watch->end();
     return watch->handlers.on_failure(

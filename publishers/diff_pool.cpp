@@ -87,8 +87,8 @@ ResourceSlice update_of(const ResourceSlice& observed, ResourceSlice wanted) {
 // generation is being completed (also after a restart in the middle); when one alone differs, it is changed in place.
 // A generation above the one we remember was written by somebody else and is no base of ours.
 int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const std::map<size_t, const ResourceSlice*>& held,
-                       int64_t remembered) {
-  const int64_t trusted = remembered > 0 ? remembered : kTrustedGenerationMax;
+                       int64_t remembered, int64_t attempted) {
+  const int64_t trusted = remembered > 0 ? std::max(remembered, attempted) : kTrustedGenerationMax;
   int64_t highest = 0;
   for (const auto& [index, slice] : held)
     if (slice->pool.generation <= trusted) highest = std::max(highest, slice->pool.generation);
@@ -113,8 +113,11 @@ void diff_one(const policy::DesiredPool& pool, const std::map<size_t, const Reso
     for (const kube::Device& device : slice->devices) assigned[index].push_back(device.name);
   auto wanted = wanted_slices(pool, assigned, node, memory.salts);
 
-  const auto remembered = memory.generations.find(pool.name);
-  const int64_t generation = generation_for(wanted, held, remembered == memory.generations.end() ? 0 : remembered->second);
+  const auto of_pool = [&](const std::map<std::string, int64_t>& generations) {
+    const auto at = generations.find(pool.name);
+    return at == generations.end() ? int64_t{0} : at->second;
+  };
+  const int64_t generation = generation_for(wanted, held, of_pool(memory.generations), of_pool(memory.attempted));
   for (const auto& [index, slice] : held)
     if (!wanted.contains(index))
       plan.deletes.push_back({slice->meta.name, slice->meta.uid, slice->meta.resource_version, "no longer needed"});

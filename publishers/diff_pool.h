@@ -30,7 +30,8 @@ using ObservedSlices = std::map<std::string, kube::ResourceSlice>;
 
 /// What the publisher remembers between plans.
 struct Memory {
-  std::map<std::string, int64_t> generations;  // by pool: the last one written or adopted
+  std::map<std::string, int64_t> generations;  // by pool: the last one that the server holds, written or adopted
+  std::map<std::string, int64_t> attempted;    // by pool: the highest one sent, whether or not it was answered
   std::map<std::string, int> salts;            // by slice name with salt 0: how often somebody else had the name
 };
 

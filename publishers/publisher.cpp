@@ -68,6 +68,7 @@ void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity
 void Publisher::clear_desired() {
   desired_.reset();
   memory_.generations.clear();
+  memory_.attempted.clear();
 }
 
 void Publisher::permit(bool writes) {
@@ -150,7 +151,8 @@ void Publisher::next_step() {
   const bool update = !next.updates.empty();
   ResourceSlice slice = std::move(update ? next.updates.front() : next.creates.front());
   std::string body = kube::encode_json(kube::encode_resource_slice(slice));
-  memory_.generations[slice.pool.name] = slice.pool.generation;
+  int64_t& attempted = memory_.attempted[slice.pool.name];
+  attempted = std::max(attempted, slice.pool.generation);
   std::string name = slice.meta.name;
   send({.verb = update ? Verb::kUpdate : Verb::kCreate, .resource = kube::kResourceSlices, .name = std::move(name), .body = std::move(body)},
        std::move(slice), update ? "content differs" : "missing");
@@ -161,20 +163,26 @@ void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> se
   ++run_writes_;
   const Verb verb = request.verb;
   const std::string name = request.name;
-  ports_.log.info(verb == Verb::kDelete ? "deleting slice" : "writing slice",
-                  {{"verb", name_of(verb)},
-                   {"slice", name},
-                   {"why", why},
-                   {"generation", sent ? sent->pool.generation : int64_t{0}},
-                   {"devices", sent ? sent->devices.size() : size_t{0}}});
   auto kept = std::make_shared<std::optional<ResourceSlice>>(std::move(sent));
   call_ = ports_.cluster.write(std::move(request),
                                {.on_done =
-                                    [this, kept, name](std::string_view object) {
+                                    [this, kept, verb, name, why](std::string_view object) {
                                       if (!*kept) cache_.on_deleted(name, ports_.scheduler.now());
+                                      tell_written(verb, name, *kept, why);
                                       on_answer(*kept, object);
                                     },
                                 .on_failure = [this, kept, verb, name](const Failure& f) { on_failure(verb, name, *kept, f); }});
+}
+
+void Publisher::tell_written(Verb verb, const std::string& name, const std::optional<ResourceSlice>& sent, const std::string& why) {
+  if (sent)
+    ports_.log.info("slice written", {{"verb", name_of(verb)},
+                                      {"slice", name},
+                                      {"why", why},
+                                      {"generation", sent->pool.generation},
+                                      {"devices", sent->devices.size()}});
+  else
+    ports_.log.info("slice deleted", {{"slice", name}, {"why", why}});
 }
 
 void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_view object) {
@@ -194,6 +202,7 @@ void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_
     if (at == by_name.end() || *at->second != device)
       mutilated.push_back({device.name, policy::content_hash(device), "the API server stored it without some of its fields"});
   }
+  memory_.generations[sent->pool.name] = sent->pool.generation;
   const bool other_loss = mutilated.empty() && !same_content(*stored, *sent);
   cache_.on_stored(std::move(*stored), ports_.scheduler.now());
   if (other_loss) {

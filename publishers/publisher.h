@@ -65,6 +65,7 @@ class Publisher {
   void run(reactor::ReconcileQueue::Done done);
   void next_step();
   void send(kube::WriteRequest request, std::optional<kube::ResourceSlice> sent, std::string why);
+  void tell_written(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent, const std::string& why);
   void on_answer(const std::optional<kube::ResourceSlice>& sent, std::string_view object);
   void on_failure(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent, const kube::Failure& failure);
   void look_at_squatter(const kube::ResourceSlice& sent);

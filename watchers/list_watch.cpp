@@ -91,6 +91,7 @@ void ListWatch::start_watch(bool initial_events) {
   request.timeout =
       limits_.watch_timeout_min +
       Millis(static_cast<int64_t>(ports_.random() * static_cast<double>(limits_.watch_timeout_min.count())));
+  accepted_.reset();
   opened_ = ports_.scheduler.now();
   events_ = 0;
   heard();
@@ -98,7 +99,16 @@ void ListWatch::start_watch(bool initial_events) {
   call_ =
       ports_.cluster.watch(std::move(request), {[this](const kube::WatchEvent& event) { on_event(event); },
                                                 [this] { on_watch_end(); },
-                                                [this](const Failure& failure) { on_failure(failure); }});
+                                                [this](const Failure& failure) { on_failure(failure); },
+                                                [this] { on_open(); }});
+}
+
+// A quiet watch that goes on says nothing for minutes. When it was accepted and not refused within a moment (410 comes
+// inside the stream), it is followed again.
+void ListWatch::on_open() {
+  heard();
+  if (step_ != Step::kWatching) return;
+  accepted_ = ports_.scheduler.after(limits_.accepted_after, [this] { stand(State::kLive, ""); });
 }
 
 void ListWatch::open_list() {
@@ -202,6 +212,7 @@ void ListWatch::finish_list() {
 }
 
 void ListWatch::on_watch_end() {
+  accepted_.reset();
   const bool at_once = ports_.scheduler.now() - opened_ < limits_.short_watch && events_ == 0;
   if (step_ == Step::kInitialEvents) return fail(Errc::kIo, "the stream ended before the list was whole");
   if (at_once) return fail(Errc::kIo, "the stream ended at once");
@@ -209,6 +220,7 @@ void ListWatch::on_watch_end() {
 }
 
 void ListWatch::on_failure(const Failure& failure) {
+  accepted_.reset();
   if (failure.code == Errc::kNotFound) return look_for_kind(failure);
   // A replica that lags behind answers 504; asking for its newest state mends it (apiserver storage
   // TooLargeResourceVersion).

@@ -57,6 +57,7 @@ struct ListWatchLimits {
   Millis silence_max{300'000};  // without event or bookmark (one a minute): the peer may be dead, watch anew
   Millis initial_silence_max{60'000};  // while a list is awaited
   Millis watch_timeout_min{300'000};   // asked of the server; uniformly random up to twice that
+  Millis accepted_after{100};           // a resumed watch without a refusal for this long is live
   Millis short_watch{1'000};           // a watch that ends sooner without an event is a failure
   Millis retry_after_max{60'000};
   Millis watch_list_retry{3'600'000};  // after this the server is asked for WatchList again
@@ -112,6 +113,7 @@ class ListWatch {
 
   void on_event(const kube::WatchEvent& event);
   void on_initial_event(kube::EventType type, const ObjectHead& head, std::string_view object);
+  void on_open();
   void on_live_event(kube::EventType type, const ObjectHead& head, std::string_view object);
   void on_list_item(std::string_view object);
   void skip_nameless();
@@ -144,6 +146,7 @@ class ListWatch {
   kube::CallPtr call_;
   reactor::Ticket timer_;    // the wait between attempts
   reactor::Ticket silence_;  // while a call is open
+  reactor::Ticket accepted_;  // a watch that goes on was accepted, and is not refused so far
 
   bool need_list_ = true;
   std::string list_reason_ = "start";

@@ -396,6 +396,9 @@ void FakeCluster::serve_watch(const CallRef& call, const kube::WatchRequest& wha
 
 void FakeCluster::open_watch(const std::shared_ptr<Watch>& watch, int64_t from) {
   const kube::Scope& scope = watch->request.scope;
+  send(watch, [](Watch& to) {
+    if (to.handlers.on_open) to.handlers.on_open();
+  });
   if (watch->request.send_initial_events) {
     for (const Json& object : objects(scope.resource)) {
       if (!in_scope(scope, scope.resource, object)) continue;

@@ -59,7 +59,7 @@ TEST(Load, EveryFormOfAFlag) {
 }
 
 TEST(Load, OptionsMayStandBeforeTheCommandAndAmongArguments) {
-  const Loaded loaded = World{}.load({"--log-level", "debug", "validate", "a.yaml", "-n", "x", "b.yaml", "--", "--c.yaml"});
+  const Loaded loaded = World{}.load({"--log-level", "debug", "validate", "a.yaml", "--sriov-driver-name", "x.org", "b.yaml", "--", "--c.yaml"});
   EXPECT_EQ(loaded.problems, Words{});
   EXPECT_EQ(loaded.options.command, Command::kValidate);
   EXPECT_EQ(loaded.options.arguments, (Words{"a.yaml", "b.yaml", "--c.yaml"}));
