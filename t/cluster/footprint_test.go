@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"sliced.test/cluster/harness"
+)
+
+// big is a host of two PFs with 128 VFs each, all offered by one policy.
+func big(b *testing.B) (*harness.Lab, *harness.Daemon, []harness.PF) {
+	b.Helper()
+	var pfs []harness.PF
+	var names []string
+	for bus, name := range map[string]string{"03": "ens1f0", "04": "ens2f0"} {
+		pf := harness.E810(bus, name, 128)
+		pf.TotalVFs = 128
+		pfs = append(pfs, pf)
+		names = append(names, vfs(pf, 0, 128)...)
+	}
+	lab := harness.NewLab(b, shared, pfs...)
+	lab.Apply("p", harness.Config("intel", M{"vendors": L{"8086"}}))
+	daemon := lab.Run()
+	lab.History.WaitOffers(b, 0, starting, names...)
+	return lab, daemon, pfs
+}
+
+// BenchmarkFootprint prints the daemon's resident memory with 256 VFs offered and all watches open, beside that of a
+// process with the same libraries and one connection, and the system calls of an idle minute.
+func BenchmarkFootprint(b *testing.B) {
+	lab, daemon, _ := big(b)
+	idle, err := harness.StartProcess("idle", filepath.Join(b.TempDir(), "idle.log"), harness.Path("../../build/t/bench_idle"),
+		"run", "--cluster", "kubeconfig:"+lab.Config, "--node-name", "idle")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer idle.Kill()
+	time.Sleep(15 * time.Second) // the start is over
+	trace := filepath.Join(b.TempDir(), "strace")
+	minute, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	strace := exec.CommandContext(minute, "strace", "-c", "-f", "-o", trace, "-p", strconv.Itoa(daemon.PID()))
+	strace.Cancel = func() error { return strace.Process.Signal(os.Interrupt) }
+	strace.Run()
+	counted, err := os.ReadFile(trace)
+	if err != nil {
+		b.Fatal(err)
+	}
+	calls := 0
+	if total := regexp.MustCompile(`(?m)^\s*100\.00\s+\S+\s+\S+\s+(\d+).*total$`).FindSubmatch(counted); total != nil {
+		calls, _ = strconv.Atoi(string(total[1]))
+	} else if len(counted) > 0 {
+		b.Fatalf("strace said:\n%s", counted)
+	}
+	ours, floor := memory(b, daemon.PID(), "VmRSS"), memory(b, idle.PID(), "VmRSS")
+	b.ReportMetric(ours/1024, "rss-MiB")
+	b.ReportMetric(memory(b, daemon.PID(), "RssAnon")/1024, "anon-MiB")
+	b.ReportMetric(floor/1024, "idle-rss-MiB")
+	b.ReportMetric(ours/floor, "rss-ratio")
+	b.ReportMetric(float64(calls), "syscalls/idle-minute")
+	b.ReportMetric(0, "ns/op")
+}
+
+// memory is a field of /proc/PID/status in KiB.
+func memory(b *testing.B, pid int, field string) float64 {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == field+":" {
+			kib, _ := strconv.ParseFloat(words[1], 64)
+			return kib
+		}
+	}
+	b.Fatalf("no %s in\n%s", field, text)
+	return 0
+}
+
+// BenchmarkHostEvent prints how long it takes from a VF's removal until the API server has answered the write that
+// withdraws it (removals do not settle), beside a bare PUT of the same bytes over an open connection.
+func BenchmarkHostEvent(b *testing.B) {
+	lab, daemon, pfs := big(b)
+	time.Sleep(2 * time.Second)
+	var ours []time.Duration
+	var last harness.Request
+	for i := range 20 {
+		since := time.Now()
+		lab.Host.SetVFs(pfs[0].Address, 127-i)
+		for deadline := since.Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			if writes := shared.Server.Audit.Writes(b, lab.User, since); len(writes) > 0 && writes[0].Stage == "ResponseComplete" {
+				last = writes[0]
+				break
+			}
+			if time.Now().After(deadline) {
+				b.Fatal("no write in 5 s")
+			}
+		}
+		ours = append(ours, last.Staged.Sub(since))
+		time.Sleep(200 * time.Millisecond)
+	}
+	daemon.Kill()
+	slice := last.Slice(b)
+	slice.ResourceVersion, slice.UID = "", ""
+	client := kubernetes.NewForConfigOrDie(shared.Server.RESTConfig(lab.User)).ResourceV1().RESTClient()
+	var floors []time.Duration
+	for i := range 21 {
+		slice.Annotations = map[string]string{"round": strconv.Itoa(i)} // an equal PUT would not be stored
+		body, _ := json.Marshal(slice)
+		since := time.Now()
+		if err := client.Put().Resource("resourceslices").Name(slice.Name).Body(body).SetHeader("Content-Type", "application/json").
+			Do(context.Background()).Error(); err != nil {
+			b.Fatal(err)
+		}
+		if i > 0 { // the first one connects
+			floors = append(floors, time.Since(since))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	o, f := median(ours), median(floors)
+	b.ReportMetric(float64(o.Microseconds())/1000, "event-to-answer-ms")
+	b.ReportMetric(float64(f.Microseconds())/1000, "bare-put-ms")
+	b.ReportMetric(float64(o)/float64(f), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
