@@ -12,8 +12,10 @@ namespace {
 
 using watchers::Standing;
 
-// What follows a decision within this time is decided together (design: leading edge, then coalesced).
+// What follows a decision within this time is decided together (design: leading edge, then coalesced); one that changed
+// nothing opens no window, only a breath for the loop.
 constexpr Millis kCoalesce{50};
+constexpr Millis kBreath{5};
 // For the other sources, once one is served again after an outage: two seconds in all.
 constexpr Millis kCatchUpStep{250};
 constexpr int kCatchUpSteps = 7;
@@ -341,7 +343,7 @@ void Daemon::mark(std::string why) {
     reasons_.push_back(std::move(why));
   if (decide_ticket_) return;
   const TimePoint now = scheduler_.now();
-  const Millis delay = last_decided_ ? std::max(Millis{0}, *last_decided_ + kCoalesce - now) : Millis{0};
+  const Millis delay = not_before_ ? std::max(Millis{0}, *not_before_ - now) : Millis{0};
   decide_ticket_ = scheduler_.after(delay, [this] { decide(); });
 }
 
@@ -392,7 +394,6 @@ void Daemon::decide() {
     return;
   }
   if (recover_sticky()) return;
-  last_decided_ = scheduler_.now();
   if (!policy_set_) {
     std::vector<policy::SriovPolicy> sriov;
     for (const auto& [id, policy] : sriov_) sriov.push_back(policy);
@@ -413,11 +414,13 @@ void Daemon::decide() {
   std::set<std::string> settling;
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) settling.insert(entry_of(device));
-  auto pools = publishers::hold_back_news(decision.pools, pools_, settling);
-  tell_news(decision, pools, why);
+  // Entries are kept once, by the publisher: a node may have thousands.
+  auto pools = publishers::hold_back_news(std::move(decision.pools), publisher_.desired(), settling);
+  decision.pools.clear();
+  const bool changed = tell_news(decision, pools, why);
   decision_ = std::move(decision);
+  not_before_ = scheduler_.now() + (changed ? kCoalesce : kBreath);
   tell_problems();
-  pools_ = pools;
   // A directory's Nodes have made-up uids, and an owner that does not exist would have the slices collected once somebody
   // applies them to a cluster.
   const bool owned = node_ && !std::holds_alternative<config::ClusterDirectory>(options_.cluster);
@@ -425,9 +428,9 @@ void Daemon::decide() {
   if (on_decided_) on_decided_(*decision_);
 }
 
-void Daemon::tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools, const std::string& why) {
+bool Daemon::tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools, const std::string& why) {
   std::map<std::string, const kube::Device*> before;
-  for (const auto& pool : pools_)
+  for (const auto& pool : publisher_.desired())
     for (const auto& device : pool.devices) before[device.name] = &device;
   std::vector<std::string> added, changed, removed;
   size_t offered = 0;
@@ -443,7 +446,7 @@ void Daemon::tell_news(const policy::Decision& now, const std::vector<policy::De
     }
   }
   for (const auto& [name, device] : before) removed.push_back(name);
-  if (decision_ && added.empty() && changed.empty() && removed.empty()) return;
+  if (decision_ && added.empty() && changed.empty() && removed.empty()) return false;
   log_.info(decision_ ? "offer changed" : "decided",
                   {{"why", why},
                    {"offered", offered},
@@ -452,6 +455,7 @@ void Daemon::tell_news(const policy::Decision& now, const std::vector<policy::De
                    {"added", some_of(added)},
                    {"changed", some_of(changed)},
                    {"removed", some_of(removed)}});
+  return true;
 }
 
 // Each problem and each thing left out is said once while it lasts.

@@ -41,7 +41,7 @@ struct DaemonPorts {
 /// Reentry:    on_decided may not destroy the daemon.
 class Daemon {
  public:
-  /// After each decision, with the pools that are published now.
+  /// After each decision.
   using OnDecided = std::function<void(const policy::Decision&)>;
 
   Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided = {});
@@ -52,7 +52,7 @@ class Daemon {
   /// SIGHUP: what may change while running takes effect, and the host is read again.
   void reload(const config::Options& options);
 
-  /// The last decision; nullptr before the first word is complete.
+  /// The last decision, without its pools (publisher().desired() has them); nullptr before the first word is complete.
   const policy::Decision* decision() const { return decision_ ? &*decision_ : nullptr; }
   const hotplug::InventoryPtr& inventory() const { return host_.inventory(); }
   const publishers::Publisher& publisher() const { return publisher_; }
@@ -82,7 +82,7 @@ class Daemon {
 
   void mark(std::string why);
   void decide();
-  void tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools, const std::string& why);
+  bool tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools, const std::string& why);
   void tell_problems();
   void arm_settle();
   void arm_sync();
@@ -102,7 +102,6 @@ class Daemon {
   std::map<std::string, policy::Quarantine> quarantine_;
 
   std::optional<policy::Decision> decision_;
-  std::vector<policy::DesiredPool> pools_;  // given to the publisher
   publishers::Settler settler_;
   std::vector<std::string> told_;  // problems and notes, each said once while it lasts
   bool recovered_ = false;         // sticky facts were looked for in our own slices
@@ -112,7 +111,7 @@ class Daemon {
   bool outage_ = false;        // no source is served
   reactor::Ticket catch_up_ticket_;  // while sources catch up after an outage
 
-  std::optional<TimePoint> last_decided_;
+  std::optional<TimePoint> not_before_;  // the next decision
   std::vector<std::string> reasons_;  // of the decision that is due; a few, for the log
   reactor::Ticket retry_ticket_, decide_ticket_, settle_ticket_, sync_ticket_;
   kube::CallPtr schema_call_;

@@ -1,3 +1,6 @@
+#include <malloc.h>
+
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 
@@ -13,6 +16,8 @@ namespace {
 // A write that is on its way is waited for: cut off, nobody would know whether it happened.
 constexpr Millis kDrainMax{1'500};
 
+constexpr Millis kTrimAfter{2'000};
+
 // The device table, printed when it differs from the last one.
 class Display {
  public:
@@ -23,8 +28,9 @@ class Display {
     char stamp[32] = "";
     std::tm local{};
     std::strftime(stamp, sizeof stamp, "%H:%M:%S", localtime_r(&clock, &local));
-    size_t offered = 0;
-    for (const auto& pool : decision.pools) offered += pool.devices.size();
+    const auto offered = std::count_if(decision.verdicts.begin(), decision.verdicts.end(), [](const auto& entry) {
+      return entry.second.outcome == policy::Outcome::kOffered;
+    });
     print("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) + " devices discovered, " +
           std::to_string(offered) + " allowed by " + std::to_string(decision.inputs->policies->sriov.size()) + " policies\n" + now);
     last_ = std::move(now);
@@ -48,8 +54,12 @@ int run(const config::Options& options, const std::vector<std::string>& argument
                                  {"namespace", options.namespace_},
                                  {"host", options.host_root}});
   {
-    Daemon daemon(process.daemon_ports(/*live_events=*/true), options,
-                  [&](const policy::Decision& decision) { if (running.show) display.show(decision); });
+    reactor::Ticket trim;
+    Daemon daemon(process.daemon_ports(/*live_events=*/true), options, [&](const policy::Decision& decision) {
+      if (running.show) display.show(decision);
+      // A list or a large write leaves free memory behind that nobody needs before the next one.
+      trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
+    });
     reactor::net::Interlock lock(process.loop, *process.log,
                                  reactor::net::interlock_name(options.sriov_driver_name, options.node_name),
                                  [&] { daemon.permit_writes(true); });

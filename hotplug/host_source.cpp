@@ -192,7 +192,7 @@ void HostSource::vanish(Edit change, const std::string& why) {
     is_assembly_due_ = true;
     return;
   }
-  burst_ = ports_.scheduler.after(kCoalesce, [this, why] {
+  burst_ = ports_.scheduler.after(kBurst, [this, why] {
     burst_.reset();
     if (std::exchange(is_assembly_due_, false)) assemble(why, marks_.news, false);
   });

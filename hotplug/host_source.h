@@ -37,6 +37,7 @@ struct InventoryUpdate {
 class HostSource {
  public:
   static constexpr Millis kCoalesce{15};
+  static constexpr Millis kBurst{5};  // between two conclusions from what vanished
   static constexpr Millis kScanDeadline{5000};
   static constexpr Millis kReadDeadline{1000};
   /// How long an update waits for facts behind the kernel's locks; later ones are an update of their own.

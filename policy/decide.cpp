@@ -18,13 +18,14 @@ struct Additions {
   std::map<std::string, kube::AttributeValue> attributes;
   std::string refusal;             // not empty: the entries are held back, and why
   std::vector<std::string> notes;  // what was left out
+  bool is_acceptable = false;      // the API server takes each of the attributes
 };
 
 bool names_resource(const std::string& key, const std::string& driver) {
   return key == kMultusResourceName || key == driver + "/" + std::string(kResourceNameId);
 }
 
-Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, const Inputs& inputs) {
+Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, const Inputs& inputs, const VfAttributes& own) {
   Additions out;
   const std::string& driver = inputs.settings.sriov_driver;
   const std::string who = "policy " + text_of(policy.id);
@@ -45,7 +46,7 @@ Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, 
   if (!config.resource_name.empty())
     out.attributes[driver + "/" + std::string(kResourceNameId)] = config.resource_name;
   // The entry's own attributes come first; what no longer fits is dropped from the end of the alphabet.
-  const size_t room = kube::kAttributesAndCapacitiesMax - vf_attribute_keys(driver).size();
+  const size_t room = kube::kAttributesAndCapacitiesMax - own.keys().size();
   std::vector<std::string> droppable;
   for (const auto& [key, value] : out.attributes)
     if (!names_resource(key, driver)) droppable.push_back(key);
@@ -55,20 +56,31 @@ Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, 
                         std::to_string(kube::kAttributesAndCapacitiesMax) + " attributes, " + std::to_string(room) +
                         " of them from DeviceAttributes");
   }
+  out.is_acceptable = kube::validate_device({.name = "x", .attributes = out.attributes}).empty();
   return out;
 }
 
-kube::Device make_entry(const HostDevice& vf, const HostDevice* pf, const Additions& additions, const std::string& driver) {
+kube::Device make_entry(const HostDevice& vf, const HostDevice* pf, const Additions& additions, const VfAttributes& own) {
   kube::Device entry;
   entry.name = vf.pci->dashed();
-  entry.attributes = vf_attributes(vf, pf, driver);
+  entry.attributes = own.of(vf, pf);
   entry.attributes.insert(additions.attributes.begin(), additions.attributes.end());
   return entry;
 }
 
+// Our own keys and the entry's name are always right, and the additions were checked once; what may still be wrong is a
+// text of the kernel's.
+bool is_plainly_good(const kube::Device& entry, const Additions& additions) {
+  if (!additions.is_acceptable || entry.attributes.size() > kube::kAttributesAndCapacitiesMax) return false;
+  for (const auto& [key, value] : entry.attributes)
+    if (const auto* text = std::get_if<std::string>(&value); text != nullptr && (text->size() > kube::kAttributeValueBytesMax || !is_utf8(*text)))
+      return false;
+  return true;
+}
+
 // Why the server would refuse the entry, after dropping what may be dropped alone; "" when it is good.
-std::string make_acceptable(kube::Device& entry, const Inputs& inputs, std::vector<std::string>& notes) {
-  for (int round = 0; round < 64; ++round) {
+std::string make_acceptable(kube::Device& entry, const Additions& additions, const Inputs& inputs, std::vector<std::string>& notes) {
+  for (int round = 0; round < 64 && !is_plainly_good(entry, additions); ++round) {
     const auto problems = kube::validate_device(entry);
     if (problems.empty()) break;
     const kube::DeviceProblem& first = problems.front();
@@ -128,6 +140,7 @@ uint64_t content_hash(const kube::Device& device) {
 Decision decide(std::shared_ptr<const Inputs> inputs) {
   Decision out;
   const auto selected = policies_for_node(*inputs->policies, inputs->node);
+  const VfAttributes own(inputs->settings.sriov_driver);
   DesiredPool pool{.driver = inputs->settings.sriov_driver, .name = inputs->node.name};
   std::map<std::pair<int32_t, int32_t>, Additions> additions;  // by policy and config
   for (const auto& [id, device] : inputs->inventory->devices) {
@@ -136,13 +149,13 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
       const SriovPolicy& policy = inputs->policies->sriov[verdict.policy];
       const auto [at, fresh] = additions.try_emplace({verdict.policy, verdict.config});
       if (fresh) {
-        at->second = additions_of(policy, policy.configs[verdict.config], *inputs);
+        at->second = additions_of(policy, policy.configs[verdict.config], *inputs, own);
         out.notes.insert(out.notes.end(), at->second.notes.begin(), at->second.notes.end());
       }
       const HostDevice* pf = device.pf ? inputs->inventory->find(device.pf->text()) : nullptr;
-      kube::Device entry = make_entry(device, pf, at->second, inputs->settings.sriov_driver);
+      kube::Device entry = make_entry(device, pf, at->second, own);
       std::string refusal = at->second.refusal;
-      if (refusal.empty()) refusal = make_acceptable(entry, *inputs, out.notes);
+      if (refusal.empty()) refusal = make_acceptable(entry, at->second, *inputs, out.notes);
       if (refusal.empty()) {
         pool.devices.push_back(std::move(entry));
       } else {
@@ -151,7 +164,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
         out.refusals[id] = std::move(refusal);
       }
     }
-    out.verdicts[id] = verdict;
+    out.verdicts.emplace_hint(out.verdicts.end(), id, verdict);
   }
   std::sort(pool.devices.begin(), pool.devices.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   std::sort(out.notes.begin(), out.notes.end());

@@ -76,6 +76,11 @@ void Publisher::permit(bool writes) {
   if (writes) queue_.mark(std::string(kQueueKey));
 }
 
+const std::vector<policy::DesiredPool>& Publisher::desired() const {
+  static const std::vector<policy::DesiredPool> kNothing;
+  return desired_ ? *desired_ : kNothing;
+}
+
 Plan Publisher::plan() const {
   if (!desired_ || !cache_.listed()) return {};
   return diff_pools(*desired_, cache_.slices(), node_, driver_, memory_);

@@ -51,6 +51,8 @@ class Publisher {
   /// The server is known to be back: a wait after a failed write ends now.
   void retry_now() { queue_.mark(std::string(kQueueKey)); }
 
+  /// What was given to set_desired() last; empty when nothing is desired.
+  const std::vector<policy::DesiredPool>& desired() const;
   const ObservedSlices& observed() const { return cache_.slices(); }
   bool listed() const { return cache_.listed(); }
   /// What would be written now; empty when nothing would, or when nothing is desired yet.

@@ -12,12 +12,18 @@ namespace sliced::policy {
 inline constexpr std::string_view kResourceNameId = "resourceName";                          // below the driver's domain
 inline constexpr std::string_view kMultusResourceName = "k8s.cni.cncf.io/resourceName";
 
-/// pf: the VF's PF; nullptr when it is not in the inventory.
-std::map<std::string, kube::AttributeValue> vf_attributes(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf,
-                                                          const std::string& driver);
+/// The attributes of VFs under one driver's name; made once and used for every VF.
+class VfAttributes {
+ public:
+  explicit VfAttributes(const std::string& driver);
+  /// pf: the VF's PF; nullptr when it is not in the inventory.
+  std::map<std::string, kube::AttributeValue> of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf) const;
+  /// Full keys that of() can produce.
+  const std::vector<std::string>& keys() const { return keys_; }
 
-/// Full keys that vf_attributes() can produce for that driver.
-std::vector<std::string> vf_attribute_keys(const std::string& driver);
+ private:
+  std::vector<std::string> keys_;
+};
 
 /// "ethernet", "infiniband", or "unknown" (ARPHRD_ETHER 1, ARPHRD_INFINIBAND 32 of linux/if_arp.h).
 std::string_view link_type_of(const hotplug::HostDevice& vf);

@@ -243,8 +243,8 @@ DeviceAttributes decode_device_attributes(const Json& object, const std::string&
 
 bool is_reserved_attribute(const std::string& key, const std::string& driver) {
   if (key.starts_with("resource.kubernetes.io/")) return true;
-  const auto own = vf_attribute_keys(driver);
-  return std::find(own.begin(), own.end(), key) != own.end();
+  const VfAttributes own(driver);
+  return std::find(own.keys().begin(), own.keys().end(), key) != own.keys().end();
 }
 
 std::vector<Problem> warnings_of(const SriovPolicy& policy) {

@@ -121,7 +121,7 @@ func BenchmarkHostEvent(b *testing.B) {
 		body, _ := json.Marshal(slice)
 		since := time.Now()
 		if err := client.Put().Resource("resourceslices").Name(slice.Name).Body(body).SetHeader("Content-Type", "application/json").
-			Do(context.Background()).Error(); err != nil {
+			Param("fieldValidation", "Strict").Do(context.Background()).Error(); err != nil {
 			b.Fatal(err)
 		}
 		if i > 0 { // the first one connects
