@@ -162,7 +162,10 @@ void Daemon::on_node(const SourceEvent<watchers::NodeWatcher::Item>& event) {
     take(changed->now);
   else if (const auto* all = std::get_if<Relisted<watchers::NodeWatcher::Item>>(&event))
     for (const auto& item : all->all) take(item);
-  if (now == node_) return mark("node listed");
+  if (now == node_) {
+    if (!decision_) mark("node listed");
+    return;
+  }
   if (node_ && !now) log_.warning("the Node object is gone; nothing is written until it is back", {{"node", options_.node_name}});
   if (node_ && now && node_->uid != now->uid)
     log_.info("the Node object was created anew", {{"node", options_.node_name}, {"uid", now->uid}});
@@ -264,11 +267,18 @@ void Daemon::retry_the_waiting() {
 // Asks the sources that still wait, a few times in short order: an API server that has just started denies for a moment
 // what it will allow.
 void Daemon::catch_up(int steps_left) {
-  for (auto* source : {sriov_watcher_.get(), attributes_watcher_.get()})
-    if (source != nullptr && source->standing().state != Standing::State::kLive) source->retry_now();
-  if (node_watcher_->standing().state != Standing::State::kLive) node_watcher_->retry_now();
-  if (slice_watcher_->standing().state != Standing::State::kLive) slice_watcher_->retry_now();
-  catch_up_ticket_ = scheduler_.after(kCatchUpStep, [this, steps_left] {
+  const auto ask = [](const auto& source) {
+    if (!source) return;
+    const Standing::State state = source->standing().state;
+    if (state == Standing::State::kUnreachable || state == Standing::State::kDenied) source->retry_now();
+  };
+  ask(node_watcher_);
+  ask(slice_watcher_);
+  ask(sriov_watcher_);
+  ask(attributes_watcher_);
+  // Jitter: a fleet comes back together.
+  const Millis step(static_cast<int64_t>(static_cast<double>(kCatchUpStep.count()) * (0.5 + random_())));
+  catch_up_ticket_ = scheduler_.after(step, [this, steps_left] {
     catch_up_ticket_.reset();
     if (steps_left > 0) return catch_up(steps_left - 1);
     apply_permission();
@@ -286,7 +296,8 @@ void Daemon::check_served_schema() {
         tell_dropped(kube::kDeviceAttributes, text, policy::device_attributes_fields());
       },
       [this](const kube::Failure& failure) {
-        log_.info("the served schema of the policies is not readable", {{"problem", failure.what}});
+        if (std::exchange(told_schema_failure_, failure.what) != failure.what)
+          log_.info("the served schema of the policies is not readable", {{"problem", failure.what}});
       });
 }
 
@@ -299,8 +310,8 @@ void Daemon::tell_dropped(const kube::Resource& kind, std::string_view schema, c
     text = "drops " + join(*dropped, ", ");
   std::string& told = told_schema_[kind.kind];
   if (!text.empty() && text != told)
-    log_.warning("the installed CRD is not the one of this version; policies that use what it drops say less than they "
-                 "should", {{"kind", kind.kind}, {"schema", text}});
+    log_.warning("the installed CRD drops fields of ours; policies that use them say less than they should: install the CRD "
+                 "of this version", {{"kind", kind.kind}, {"schema", text}});
   told = std::move(text);
 }
 
@@ -355,6 +366,7 @@ bool Daemon::recover_sticky() {
   const std::string own = options_.sriov_driver_name + "/";
   std::map<hotplug::PciAddress, hotplug::RecoveredNetdev> found;
   for (const auto& [name, slice] : publisher_.observed()) {
+    if (!publishers::is_ours(slice, options_.sriov_driver_name, options_.node_name)) continue;
     const auto boot = slice.meta.annotations.find(std::string(publishers::kBootIdAnnotation));
     if (boot == slice.meta.annotations.end() || boot->second != inventory.boot_id || inventory.boot_id.empty()) continue;
     for (const kube::Device& entry : slice.devices) {
@@ -372,7 +384,7 @@ bool Daemon::recover_sticky() {
       const hotplug::HostDevice* vf = vf_text ? inventory.find(*vf_text) : nullptr;
       const auto rdma = entry.attributes.find(own + "rdmaCapable");
       const bool had_rdma = rdma != entry.attributes.end() && rdma->second == kube::AttributeValue(true);
-      if (vf && vf->pci && !vf->netdev && had_rdma && vf->rdma_device.empty())
+      if (vf && vf->pci && !vf->netdev && had_rdma && vf->rdma_device.empty() && vf->driver != "vfio-pci")
         found[*vf->pci] = {*vf->pci, {}, "unknown"};  // that it has one is published, not its name
     }
   }
@@ -402,6 +414,7 @@ void Daemon::decide() {
     policy_set_ = std::make_shared<const policy::PolicySet>(policy::make_policy_set(std::move(sriov), std::move(attributes)));
   }
   if (uses_list_attributes(*policy_set_)) abilities_.want_list_attributes();
+  if (!decision_ && !abilities_.settled()) return;  // on_changed marks again
   auto inputs = std::make_shared<policy::Inputs>();
   inputs->inventory = host_.inventory();
   inputs->policies = policy_set_;
@@ -464,7 +477,7 @@ void Daemon::tell_problems() {
   now.insert(now.end(), decision_->notes.begin(), decision_->notes.end());
   std::sort(now.begin(), now.end());
   for (const std::string& text : now)
-    if (!std::binary_search(told_.begin(), told_.end(), text)) log_.warning("held back", {{"why", text}});
+    if (!std::binary_search(told_.begin(), told_.end(), text)) log_.warning("not used as written", {{"why", text}});
   told_ = std::move(now);
 }
 
@@ -479,6 +492,8 @@ void Daemon::arm_settle() {
 
 void Daemon::arm_sync() {
   sync_ticket_ = scheduler_.after(options_.sync_interval, [this] {
+    // What the server refused may have been refused by something that has passed: asked again, once an interval.
+    if (!std::exchange(quarantine_, {}).empty()) mark("refused devices are tried again");
     host_.rescan("sync timer", [this](size_t missed) {
       if (missed > 0) log_.warning("the periodic sync found changes that no event had told", {{"devices", missed}});
     });

@@ -105,6 +105,7 @@ class Daemon {
   publishers::Settler settler_;
   std::vector<std::string> told_;  // problems and notes, each said once while it lasts
   bool recovered_ = false;         // sticky facts were looked for in our own slices
+  std::string told_schema_failure_;
   std::map<std::string, std::string> told_schema_;  // by kind: what the served schema was said to drop
 
   bool is_permitted_ = false;  // the interlock is ours

@@ -54,6 +54,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
                                  {"namespace", options.namespace_},
                                  {"host", options.host_root}});
   {
+    bool stopping = false;
     reactor::Ticket trim;
     Daemon daemon(process.daemon_ports(/*live_events=*/true), options, [&](const policy::Decision& decision) {
       if (running.show) display.show(decision);
@@ -62,7 +63,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
     });
     reactor::net::Interlock lock(process.loop, *process.log,
                                  reactor::net::interlock_name(options.sriov_driver_name, options.node_name),
-                                 [&] { daemon.permit_writes(true); });
+                                 [&] { daemon.permit_writes(!stopping); });
     const auto reload = [&] {
       const config::Reloaded again = config::reload(running, arguments, config::process_surroundings());
       for (const std::string& problem : again.problems) process.log->error("configuration not reloaded", {{"problem", problem}});
@@ -86,6 +87,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
     on(SIGHUP, reload);
     daemon.start();
     process.run();
+    stopping = true;
     daemon.permit_writes(false);
     if (!process.run_until([&] { return daemon.idle(); }, kDrainMax)) process.log->warning("a write was not answered in time");
     process.log->info("stopping; slices stay as they are", {{"node", options.node_name}});

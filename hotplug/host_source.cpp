@@ -284,7 +284,7 @@ void HostSource::read_carefully() {
 }
 
 void HostSource::retry_later() {
-  ports_.log.warning("the host cannot even be listed; trying again later",
+  ports_.log.warning("the host cannot be listed; what is known stands, trying again later",
                      {{"retry_ms", static_cast<int64_t>(retry_delay_.count())}});
   marks_.merge(std::move(reading_->marks));
   reading_.reset();
@@ -364,12 +364,13 @@ void HostSource::say_hung(const std::string& what) {
 }
 
 void HostSource::on_read() {
-  retry_delay_ = Millis{1000};
   // Each problem is said once while it lasts.
   std::set<std::string> problems(reading_->result->problems.begin(), reading_->result->problems.end());
   for (const std::string& problem : problems)
     if (!said_problems_.contains(problem)) ports_.log.warning("the host cannot be read in full", {{"problem", problem}});
   said_problems_ = std::move(problems);
+  if (reading_->result->is_incomplete) return retry_later();  // what was read before stands
+  retry_delay_ = Millis{1000};
   for (const Edit& late : std::exchange(reading_->edits, {})) apply(late, *reading_->result);
   keep_late_facts(*reading_->result);
   reading_->is_read = true;
@@ -379,7 +380,8 @@ void HostSource::on_read() {
     if (reading_ && reading_->number == number) commit();
   };
   slow_.ask(std::move(asks), commit_this);
-  if (reading_ && reading_->number == number) grace_ = ports_.scheduler.after(kSlowGrace, commit_this);
+  // The first word waits for them: each has a deadline of its own, and without them a restart would publish guesses.
+  if (reading_ && reading_->number == number && has_reported_) grace_ = ports_.scheduler.after(kSlowGrace, commit_this);
 }
 
 // What was read slowly belongs to an interface for as long as that is the same one.

@@ -59,7 +59,7 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevNews
     next->devices.emplace_hint(next->devices.end(), std::move(id), std::move(device));
   }
   InventoryDiff diff = diff_inventory(*now_, *next);
-  if (diff.is_empty() && next->boot_id == now_->boot_id) return diff;
+  if (diff.is_empty() && next->boot_id == now_->boot_id && now_->version > 0) return diff;
   next->version = now_->version + 1;
   now_ = std::move(next);
   return diff;

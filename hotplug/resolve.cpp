@@ -262,13 +262,21 @@ class Resolver {
     for (auto& [id, device] : devices_) {
       if (!device.netdev || device.netdev->stale) continue;
       const std::string& name = device.netdev->kernel_name;
-      if (!device.netdev->master.empty())
+      if (const auto note = unreadable_fact(device, "master"); !note.empty())
+        device.host_use = "unknown, " + note;  // it may be enslaved
+      else if (!device.netdev->master.empty())
         device.host_use = "enslaved to " + device.netdev->master;
       else if (device.netdev->carries_default_route)
         device.host_use = "default route through " + reference(name);
       else if (const std::string above = default_route_above(uppers, name); !above.empty())
         device.host_use = "default route through " + above;
     }
+  }
+
+  static std::string unreadable_fact(const HostDevice& device, std::string_view fact) {
+    for (const std::string& note : device.unreadable)
+      if (note.starts_with(std::string(fact) + ":")) return note;
+    return "";
   }
 
   // Breadth first, each interface once: a ring in a snapshot must not hold us.

@@ -19,12 +19,15 @@ constexpr const char* kRdmaDevices = "sys/class/infiniband";
 // Names below dir with the links' targets; a directory that is not there is empty, which is no fault (a
 // machine without PCI, a namespace without interfaces, no RDMA module).
 std::vector<std::pair<std::string, std::string>> list_links(const HostView& host, const char* dir,
-                                                            std::vector<std::string>& problems) {
+                                                            HostReadings& readings) {
   std::vector<std::pair<std::string, std::string>> out;
   const auto opened = host.open_dir(dir);
   const auto names = opened ? (*opened)->list() : Result<std::vector<std::string>>(opened.error());
   if (!names) {
-    if (names.error().code != Errc::kNotFound) problems.push_back(names.error().what);
+    if (names.error().code != Errc::kNotFound) {
+      readings.problems.push_back(names.error().what);
+      readings.is_incomplete = true;
+    }
     return out;
   }
   out.reserve(names->size());
@@ -34,7 +37,7 @@ std::vector<std::pair<std::string, std::string>> list_links(const HostView& host
 
 void list_functions(const HostView& host, HostListing& listing) {
   auto& problems = listing.lists.problems;
-  for (auto& [name, target] : list_links(host, kFunctions, problems)) {
+  for (auto& [name, target] : list_links(host, kFunctions, listing.lists)) {
     if (const auto address = PciAddress::decode(name))
       listing.functions.emplace_back(*address, std::move(target));
     else
@@ -46,7 +49,7 @@ void list_functions(const HostView& host, HostListing& listing) {
 void read_rdma(const HostView& host, HostReadings& readings) {
   readings.rdma_of_function.clear();
   readings.rdma_of_netdev.clear();
-  for (const auto& [name, target] : list_links(host, kRdmaDevices, readings.problems)) {
+  for (const auto& [name, target] : list_links(host, kRdmaDevices, readings)) {
     if (!is_utf8(name)) continue;
     const auto function = function_above(target);
     if (function) {
@@ -84,7 +87,7 @@ HostListing list_host(const HostView& host, const HostReadings& before) {
   listing.lists.default_routes = before.default_routes;
   read_boot_id(host, listing.lists);
   list_functions(host, listing);
-  listing.netdevs = list_links(host, kNetdevs, listing.lists.problems);
+  listing.netdevs = list_links(host, kNetdevs, listing.lists);
   read_rdma(host, listing.lists);
   read_vlans(host, listing.lists);
   return listing;

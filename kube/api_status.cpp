@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kMessageBytesMax = 2048;
 constexpr size_t kCausesMax = 8;
+constexpr size_t kFieldsMax = 256;
 constexpr int64_t kRetryAfterMax = 60;
 
 // escaped(), but quotes and backslashes stay: the server's sentences are full of them.
@@ -28,6 +29,7 @@ struct Status {
   int64_t code = 0;
   std::string reason, message;
   std::optional<Millis> retry_after;
+  std::vector<std::string> fields;  // of all causes, as far as kFieldsMax
   bool version_too_large = false;  // "Too large resource version": as good as 410, only a fresh list helps
 };
 
@@ -40,6 +42,7 @@ void read_details(const Json& details, Status& status) {
   size_t told = 0;
   for (const Json& cause : *causes->array()) {
     const std::string message = readable(cause.text("message")), field = escaped(cause.text("field"));
+    if (!field.empty() && status.fields.size() < kFieldsMax) status.fields.push_back(field);
     if (cause.text("reason") == "ResourceVersionTooLarge") status.version_too_large = true;
     if (message.empty() || status.message.find(message) != std::string::npos || told++ >= kCausesMax)
       continue;
@@ -69,6 +72,7 @@ Failure failure_of(std::string_view action, int http_status, const std::optional
     if (!status->reason.empty()) failure.what += ' ' + status->reason;
     if (!status->message.empty()) failure.what += ": " + status->message;
     failure.retry_after = status->retry_after;
+    failure.fields = status->fields;
     if (status->version_too_large) failure.code = Errc::kGone;
   } else if (!trim(body).empty()) {
     failure.what += ": " + readable(trim(body), 256);

@@ -39,7 +39,7 @@ Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, 
           out.attributes[key] = value;
         else
           out.notes.push_back(who + ": attribute " + key + " of DeviceAttributes " + object.id.name +
-                              " left out: the API server takes no list attributes");
+                              " left out: the API server does not take list attributes, or has not said yet that it does");
       }
     }
   }
@@ -214,7 +214,8 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
       out.summary = "is a " + std::string(name_of(device->type)) + "; a SriovResourcePolicy offers virtual functions only";
       break;
     case Outcome::kNoPolicy:
-      out.summary = in.policies->sriov.empty() ? "there is no policy; nothing is offered without one" : "no policy selects this node";
+      out.summary = in.policies->sriov.empty() ? "there is no policy; nothing is offered without one"
+                                             : "no policy that can be understood selects this node";
       break;
     case Outcome::kNoMatch:
       out.summary = "no filter of any policy for this node matches";

@@ -30,7 +30,13 @@ Abilities::Abilities(Ports ports, std::string driver, std::string node, std::fun
       backoff_(ports_.random) {}
 
 void Abilities::want_list_attributes() {
-  wanted_ = true;
+  if (!std::exchange(wanted_, true))
+    give_up_ = ports_.scheduler.after(kAnswerMax, [this] {
+      if (list_attributes_) return;
+      gave_up_ = true;
+      ports_.log.warning("whether the API server takes list attributes is not known yet; they are left out", {});
+      on_changed_();
+    });
   if (!list_attributes_ && !call_ && !retry_) ask_version();
 }
 
@@ -73,11 +79,10 @@ void Abilities::probe() {
 void Abilities::conclude(bool able) {
   call_.reset();
   backoff_.reset();
-  const bool before = list_attributes();
-  list_attributes_ = able;
+  const std::optional<bool> before = std::exchange(list_attributes_, able);
   ports_.log.info(able ? "the API server takes list attributes" : "the API server takes no list attributes; they are left out",
                   {{"server_version", version_}});
-  if (before != able) on_changed_();
+  if (before != list_attributes_) on_changed_();
 }
 
 void Abilities::retry(const kube::Failure& failure) {

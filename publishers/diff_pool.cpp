@@ -13,8 +13,6 @@ using kube::ResourceSlice;
 constexpr size_t kObjectNameMax = 253;
 constexpr size_t kCounterSetsPerSliceMax = 8;
 constexpr size_t kIndexDigits = 5;
-constexpr int kSaltMax = 16;
-constexpr int64_t kTrustedGenerationMax = int64_t{1} << 62;
 
 std::optional<size_t> index_in(std::string_view name) {
   if (name.size() <= kIndexDigits || name[kIndexDigits] != '-') return std::nullopt;
@@ -173,15 +171,6 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
   std::sort(plan.updates.begin(), plan.updates.end(), by_name);
   std::sort(plan.creates.begin(), plan.creates.end(), by_name);
   return plan;
-}
-
-std::vector<ResourceSlice> fresh_slices(const policy::DesiredPool& pool, const NodeIdentity& node) {
-  std::vector<ResourceSlice> out;
-  for (auto& [index, slice] : wanted_slices(pool, {}, node, {})) {
-    slice.pool.generation = 1;
-    out.push_back(std::move(slice));
-  }
-  return out;
 }
 
 }  // namespace sliced::publishers

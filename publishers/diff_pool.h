@@ -25,6 +25,10 @@ struct NodeIdentity {
 
 inline constexpr std::string_view kBootIdAnnotation = "dra.networking/boot-id";
 
+inline constexpr int kSaltMax = 16;  // names that are tried before giving up
+/// No base for a generation of ours: somebody else wrote it.
+inline constexpr int64_t kTrustedGenerationMax = int64_t{1} << 62;
+
 /// Observed slices by object name: all of this driver and node, ours or not.
 using ObservedSlices = std::map<std::string, kube::ResourceSlice>;
 
@@ -54,9 +58,6 @@ struct Plan {
 /// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes.
 Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed, const NodeIdentity& node,
                 const std::string& driver, const Memory& memory);
-
-/// The pool's slices as they would be on an empty API server: for `plan -o yaml`.
-std::vector<kube::ResourceSlice> fresh_slices(const policy::DesiredPool& pool, const NodeIdentity& node);
 
 /// "<5 hex digits>-<driver>-<node>-<hash of pool and salt>", shortened by hash at 253 bytes. The number orders the pool's
 /// slices for the scheduler's first fit.

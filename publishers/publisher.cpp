@@ -51,6 +51,7 @@ Publisher::~Publisher() = default;
 
 void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
   const bool different = cache_.on_event(event, ports_.scheduler.now());
+  is_disturbed_ |= different && restoring_;
   watch_deadline();
   adopt_generations();
   if (different || std::holds_alternative<Relisted<ResourceSlice>>(event)) queue_.mark(std::string(kQueueKey));
@@ -60,7 +61,8 @@ void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity
   if (desired_ && *desired_ == pools && node_ == node) return;
   desired_ = std::move(pools);
   node_ = std::move(node);
-  restoring_ = false;
+  restoring_ = is_disturbed_ = false;
+  fight_until_.reset();
   adopt_generations();
   queue_.mark(std::string(kQueueKey));
 }
@@ -88,7 +90,7 @@ Plan Publisher::plan() const {
 
 bool Publisher::converged() const { return !done_ && desired_ && cache_.listed() && plan().empty(); }
 
-// A pool that is whole when we first see it tells the generation from which ours go on.
+// What we first see of a pool tells the generation from which ours go on.
 void Publisher::adopt_generations() {
   if (!desired_ || !cache_.listed()) return;
   for (const policy::DesiredPool& pool : *desired_) {
@@ -97,27 +99,29 @@ void Publisher::adopt_generations() {
     int64_t highest = 0;
     for (const auto& [name, slice] : cache_.slices()) {
       const bool foreign = std::any_of(plan.deletes.begin(), plan.deletes.end(), [&](const Removal& r) { return r.name == name; });
-      if (!foreign && slice.pool.name == pool.name) highest = std::max(highest, slice.pool.generation);
+      if (!foreign && slice.pool.name == pool.name && slice.pool.generation <= kTrustedGenerationMax) highest = std::max(highest, slice.pool.generation);
     }
     if (highest > 0) memory_.generations[pool.name] = highest;
   }
 }
 
+std::optional<TimePoint> Publisher::not_before() const {
+  if (!retry_after_ || !fight_until_) return retry_after_ ? retry_after_ : fight_until_;
+  return std::max(*retry_after_, *fight_until_);
+}
+
 void Publisher::run(reactor::ReconcileQueue::Done done) {
   const TimePoint now = ports_.scheduler.now();
   if (!permitted_ || !desired_ || !cache_.listed()) return done(true);
-  if (not_before_ && now < *not_before_) {
-    queue_.mark(std::string(kQueueKey), *not_before_ - now);
+  if (std::exchange(is_disturbed_, false) && !plan().empty()) note_fight();
+  if (const auto due = not_before(); due && now < *due) {
+    queue_.mark(std::string(kQueueKey), *due - now);
     return done(true);
   }
-  not_before_.reset();
+  retry_after_.reset();
+  fight_until_.reset();
   done_ = std::move(done);
   run_writes_ = 0;
-  if (restoring_ && !plan().empty()) note_fight();
-  if (not_before_) {
-    queue_.mark(std::string(kQueueKey), *not_before_ - now);
-    return finish(true);
-  }
   next_step();
 }
 
@@ -132,7 +136,7 @@ void Publisher::note_fight() {
   }
   restored_at_.clear();
   const Millis wait = fight_backoff_.next(now);
-  not_before_ = now + wait;
+  fight_until_ = now + wait;
   ports_.log.warning("somebody keeps changing our slices; restoring more slowly",
                      {{"driver", driver_}, {"node", node_.name}, {"wait_ms", static_cast<int64_t>(wait.count())}});
 }
@@ -191,7 +195,6 @@ void Publisher::tell_written(Verb verb, const std::string& name, const std::opti
 }
 
 void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_view object) {
-  last_failure_.clear();
   if (!sent) return next_step();
   auto stored = decode_slice_text(object);
   if (!stored) {
@@ -209,15 +212,16 @@ void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_
   }
   memory_.generations[sent->pool.name] = sent->pool.generation;
   const bool other_loss = mutilated.empty() && !same_content(*stored, *sent);
+  if (!other_loss) last_failure_.clear();
   cache_.on_stored(std::move(*stored), ports_.scheduler.now());
   if (other_loss) {
-    ports_.log.error("the API server stored a slice otherwise than it was sent; an admission webhook or a disabled feature "
-                     "gate changes it", {{"slice", sent->meta.name}});
+    const std::string text = "the API server stored a slice otherwise than it was sent; an admission webhook or a disabled "
+                             "feature gate changes it";
+    if (last_failure_ != text) ports_.log.error(text, {{"slice", sent->meta.name}});
+    last_failure_ = text;
     return finish(false);
   }
   if (mutilated.empty()) return next_step();
-  for (const RefusedEntry& entry : mutilated)
-    ports_.log.error("device entry held back", {{"device", entry.name}, {"why", entry.why}});
   const OnRefused report = on_refused_;
   finish(false);
   report(std::move(mutilated));  // may destroy *this
@@ -231,7 +235,7 @@ void Publisher::on_failure(Verb verb, const std::string& name, const std::option
   last_failure_ = text;
   if (failure.code == Errc::kInvalid && sent) return quarantine(*sent, failure);
   if (failure.retry_after)
-    not_before_ = ports_.scheduler.now() + std::min(*failure.retry_after, kRetryAfterMax);
+    retry_after_ = ports_.scheduler.now() + std::min(*failure.retry_after, kRetryAfterMax);
   finish(false);
 }
 
@@ -251,6 +255,10 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
              // Names with salt 0 are the keys: the same index always has the same one.
              const std::string plain = slice_name(parse_hex(kept->meta.name.substr(0, 5)).value_or(0), kept->driver,
                                                   kept->node_name, kept->pool.name, 0);
+             if (memory_.salts[plain] >= kSaltMax) {
+               ports_.log.error("every name that we would give a slice is taken by somebody else", {{"slice", plain}});
+               return finish(false);
+             }
              const int salt = ++memory_.salts[plain];
              ports_.log.warning("a slice of somebody else has our name; taking another",
                                 {{"slice", kept->meta.name}, {"salt", salt}});
@@ -258,8 +266,8 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
            },
        .on_failure =
            [this](const Failure& failure) {
-             if (failure.code == Errc::kNotFound) return next_step();
-             finish(false);
+             if (failure.code != Errc::kNotFound) ports_.log.debug("what has our name is not readable", {{"problem", failure.what}});
+             finish(false);  // gone meanwhile, or not readable: the next attempt will see
            }});
 }
 
@@ -296,8 +304,9 @@ void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure) {
 
 void Publisher::finish(bool ok) {
   call_.reset();
-  if (not_before_) queue_.mark(std::string(kQueueKey), std::max(Millis{0}, *not_before_ - ports_.scheduler.now()));
-  if (auto done = std::exchange(done_, {})) done(ok || not_before_.has_value());
+  const auto due = not_before();
+  if (due) queue_.mark(std::string(kQueueKey), std::max(Millis{0}, *due - ports_.scheduler.now()));
+  if (auto done = std::exchange(done_, {})) done(ok || due.has_value());
 }
 
 void Publisher::watch_deadline() {

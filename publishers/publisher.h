@@ -38,7 +38,6 @@ class Publisher {
     reactor::Random random;
   };
   using OnRefused = std::function<void(std::vector<RefusedEntry>)>;
-  using OnConverged = std::function<void()>;
 
   Publisher(Ports ports, std::string driver, OnRefused on_refused);
   ~Publisher();
@@ -75,6 +74,7 @@ class Publisher {
   void quarantine(const kube::ResourceSlice& sent, const kube::Failure& failure);
   void finish(bool ok);
   void note_fight();
+  std::optional<TimePoint> not_before() const;
   void watch_deadline();
   void adopt_generations();
 
@@ -92,9 +92,11 @@ class Publisher {
   reactor::ReconcileQueue::Done done_;  // set while a run is under way
   kube::CallPtr call_;                  // the one request in flight
   uint64_t writes_ = 0, run_writes_ = 0;
-  std::optional<TimePoint> not_before_;  // Retry-After, or a fight
-  std::string last_failure_;             // said once
-  bool restoring_ = false;               // desired has been reached since it was set: what differs now, others did
+  std::optional<TimePoint> retry_after_;  // what the server asked for
+  std::optional<TimePoint> fight_until_;  // before the next restoring; what we want anew does not wait for it
+  std::string last_failure_;              // said once
+  bool restoring_ = false;                // desired has been reached since it was set: what differs now, others did
+  bool is_disturbed_ = false;             // others have changed something since
   std::vector<TimePoint> restored_at_;
   reactor::Backoff fight_backoff_;
   reactor::Ticket deadline_;

@@ -209,6 +209,7 @@ void ListWatch::finish_list() {
                   {{"resource", resource_name()}, {"objects", sink_.collected()}, {"why", why}});
   sink_.commit(why);
   stand(State::kLive, "");
+  if (call_) watch_silence();  // the watch goes on under its own bound
 }
 
 void ListWatch::on_watch_end() {
@@ -306,6 +307,7 @@ void ListWatch::fail(const Failure& failure) {
 }
 
 void ListWatch::wait(Millis delay) {
+  accepted_.reset();
   step_ = Step::kWaiting;
   silence_.reset();
   timer_ = ports_.scheduler.after(delay, [this] { attempt(); });

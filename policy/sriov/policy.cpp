@@ -92,8 +92,8 @@ std::vector<int> read_numa_nodes(FieldReader& reader) {
   return nodes;
 }
 
-ResourceFilter decode_filter(const Json& value, const std::string& path, std::vector<Problem>& problems) {
-  FieldReader reader(&value, path, problems);
+ResourceFilter decode_filter(const Json& value, const std::string& path, ResourceConfig& config) {
+  FieldReader reader(&value, path, config.problems);
   reader.only({"vendors", "devices", "drivers", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices", "numaNodes", "linkType"});
   ResourceFilter filter;
   filter.vendors = read_ids(reader, "vendors");
@@ -119,6 +119,12 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, std::ve
     filter.link_type = "infiniband";
   else if (!link_type.empty())
     reader.problem("linkType", "is " + quoted(link_type, 64) + ", wants eth, ethernet, ib or infiniband");
+  for (int field = 0; field < kFilterFieldCount; ++field) {
+    const std::string_view name = name_of(static_cast<FilterField>(field));
+    const Json* list = reader.member(name);
+    if (list != nullptr && list->array() != nullptr && list->array()->empty())
+      config.remarks.push_back({reader.path_of(name), "is an empty list, which means any: leave the field out, or name what is meant", list->line()});
+  }
   return filter;
 }
 
@@ -143,7 +149,7 @@ ResourceConfig decode_config(const Json& value, const std::string& path) {
   for (const Json* filter : reader.items("resourceFilters", kFiltersMax)) {
     const std::string at = reader.path_of("resourceFilters") + "[" + std::to_string(index++) + "]";
     if (filter->is_null()) config.problems.push_back({at, "is null, wants a map", filter->line()});
-    config.filters.push_back(decode_filter(*filter, at, config.problems));
+    config.filters.push_back(decode_filter(*filter, at, config));
   }
   return config;
 }
@@ -254,6 +260,7 @@ std::vector<Problem> warnings_of(const SriovPolicy& policy) {
   for (size_t c = 0; c < policy.configs.size(); ++c) {
     const ResourceConfig& config = policy.configs[c];
     if (!config.problems.empty()) continue;
+    out.insert(out.end(), config.remarks.begin(), config.remarks.end());
     const std::string at = "spec.configs[" + std::to_string(c) + "].resourceFilters";
     const auto open = std::find(config.filters.begin(), config.filters.end(), ResourceFilter{});
     if (config.filters.empty())

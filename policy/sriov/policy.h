@@ -67,6 +67,7 @@ struct ResourceConfig {
   std::optional<kube::LabelSelector> attributes_selector;  // absent: no DeviceAttributes
   std::vector<ResourceFilter> filters;                  // ORed; empty: every VF
   std::vector<Problem> problems;                        // not empty: offers nothing
+  std::vector<Problem> remarks;                         // legal, and probably not meant
   int line = 0;                                         // of the YAML text, 0 unknown
   bool operator==(const ResourceConfig&) const = default;
 };

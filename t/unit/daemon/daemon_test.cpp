@@ -242,6 +242,9 @@ TEST_F(DaemonTest, ADeviceThatTheServerRefusesIsHeldBackAloneAndExplained) {
   const auto why = policy::explain(*daemon->decision(), tree.pci(kPf).vf(1).address());
   EXPECT_EQ(why.outcome, "refused");
   EXPECT_NE(why.summary.find("not this one"), std::string::npos) << why.summary;
+  cluster.on_admit = {};
+  run(6min);
+  EXPECT_EQ(offered().size(), 4u) << "what refused it has passed";
 }
 
 // A pod takes the PF's interface into its namespace and the daemon restarts: the name its policy selects by is known
@@ -308,6 +311,25 @@ TEST_F(DaemonTest, ListAttributesAreSentOnlyToAServerThatTakesThem) {
   cluster.expire_watches();
   run(2min);
   EXPECT_TRUE(has("a.com/list")) << log.all();
+  const size_t before = writes();
+  start();
+  run(1min);
+  EXPECT_EQ(writes(), before) << "a restart waits for the probe before it decides";
+}
+
+TEST_F(DaemonTest, AHostThatCannotBeListedKeepsWhatIsOffered) {
+  make_pf(3);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  const size_t before = writes();
+  tree.remove("sys/bus/pci/devices");
+  tree.write("sys/bus/pci/devices", "not a directory");
+  say(hotplug::Overflow{"test"});
+  run(10min);
+  EXPECT_EQ(offered().size(), 3u);
+  EXPECT_EQ(writes(), before);
+  EXPECT_EQ(log.count("cannot be read in full"), 1u);
 }
 
 TEST_F(DaemonTest, TheSyncTimerFindsWhatNoEventTold) {

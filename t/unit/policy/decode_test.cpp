@@ -96,8 +96,9 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
 TEST(SriovPolicy, AnEmptyListIsAnAbsentOneAndWarnedOf) {
   const SriovPolicy policy = policy_of("  configs: [{resourceFilters: [{vendors: []}]}]");
   EXPECT_TRUE(policy.configs.at(0).problems.empty());
-  ASSERT_EQ(warnings_of(policy).size(), 1u);
-  EXPECT_EQ(warnings_of(policy)[0].field, "spec.configs[0].resourceFilters[0]");
+  ASSERT_EQ(warnings_of(policy).size(), 2u);
+  EXPECT_EQ(warnings_of(policy)[0].field, "spec.configs[0].resourceFilters[0].vendors");
+  EXPECT_EQ(warnings_of(policy)[1].field, "spec.configs[0].resourceFilters[0]");
 }
 
 TEST(SriovPolicy, EveryProblemIsReportedNotTheFirst) {
