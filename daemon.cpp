@@ -12,8 +12,8 @@ namespace {
 
 using watchers::Standing;
 
-// What follows a decision within this time is decided together (design: leading edge, then coalesced); one that changed
-// nothing opens no window, only a breath for the loop.
+// What follows a decision within this time is decided together (design: leading edge, then coalesced); one
+// that changed nothing opens no window, only a breath for the loop.
 constexpr Millis kCoalesce{50};
 constexpr Millis kBreath{5};
 // For the other sources, once one is served again after an outage: two seconds in all.
@@ -28,10 +28,12 @@ bool has_spoken(const std::unique_ptr<Source>& source) {
 }
 
 template <class Source>
-void say_if_silent(std::vector<std::string>& out, std::string_view what, const std::unique_ptr<Source>& source) {
+void say_if_silent(std::vector<std::string>& out, std::string_view what,
+                   const std::unique_ptr<Source>& source) {
   if (has_spoken(source)) return;
   const Standing& standing = source->standing();
-  out.push_back(std::string(what) + ": " + std::string(describe(standing.state)) + (standing.why.empty() ? "" : ": " + standing.why));
+  out.push_back(std::string(what) + ": " + std::string(describe(standing.state)) +
+                (standing.why.empty() ? "" : ": " + standing.why));
 }
 
 // A slice that cannot be decoded is one that is not what we want: without a pool it is nobody's, and goes.
@@ -46,8 +48,10 @@ kube::ResourceSlice slice_of(const watchers::SliceWatcher::Item& item) {
 }
 
 std::string some_of(const std::vector<std::string>& names) {
-  std::vector<std::string> shown(names.begin(), names.begin() + static_cast<long>(std::min(names.size(), kNamesInLog)));
-  if (names.size() > kNamesInLog) shown.push_back("and " + std::to_string(names.size() - kNamesInLog) + " more");
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<long>(std::min(names.size(), kNamesInLog)));
+  if (names.size() > kNamesInLog)
+    shown.push_back("and " + std::to_string(names.size() - kNamesInLog) + " more");
   return join(shown, ",");
 }
 
@@ -68,7 +72,9 @@ bool uses_list_attributes(const policy::PolicySet& policies) {
   return false;
 }
 
-std::string entry_of(const hotplug::HostDevice& device) { return device.pci ? device.pci->dashed() : device.id.text; }
+std::string entry_of(const hotplug::HostDevice& device) {
+  return device.pci ? device.pci->dashed() : device.id.text;
+}
 
 const std::string* text_attribute(const kube::Device& device, const std::string& key) {
   const auto at = device.attributes.find(key);
@@ -89,7 +95,8 @@ Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
                  [this] { mark("the API server's abilities changed"); }),
       publisher_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
                  [this](std::vector<publishers::RefusedEntry> entries) {
-                   for (auto& entry : entries) quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
+                   for (auto& entry : entries)
+                     quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
                    mark("the API server refused a device");
                  }),
       host_(std::move(ports.host), [this](const hotplug::InventoryUpdate& update) { on_inventory(update); }) {
@@ -108,15 +115,19 @@ void Daemon::start() {
 
 void Daemon::start_watchers() {
   const auto standing = [this](const Standing&) { on_standing(); };
-  node_watcher_ = watchers::make_node_watcher(watcher_ports(), options_.node_name, [this](auto event) { on_node(event); }, standing);
-  slice_watcher_ = watchers::make_slice_watcher(watcher_ports(), options_.sriov_driver_name, options_.node_name,
-                                                [this](auto event) { on_slices(event); }, standing);
+  node_watcher_ = watchers::make_node_watcher(
+      watcher_ports(), options_.node_name, [this](auto event) { on_node(event); }, standing);
+  slice_watcher_ = watchers::make_slice_watcher(
+      watcher_ports(), options_.sriov_driver_name, options_.node_name,
+      [this](auto event) { on_slices(event); }, standing);
   if (!options_.kinds_off.contains(kube::kSriovResourcePolicies.kind)) {
-    sriov_watcher_ = watchers::make_policy_watcher(watcher_ports(), kube::kSriovResourcePolicies, options_.namespace_,
-                                                   [this](auto event) { on_policies(event); }, standing);
+    sriov_watcher_ = watchers::make_policy_watcher(
+        watcher_ports(), kube::kSriovResourcePolicies, options_.namespace_,
+        [this](auto event) { on_policies(event); }, standing);
     if (!options_.kinds_off.contains(kube::kDeviceAttributes.kind))
-      attributes_watcher_ = watchers::make_policy_watcher(watcher_ports(), kube::kDeviceAttributes, options_.namespace_,
-                                                          [this](auto event) { on_attributes(event); }, standing);
+      attributes_watcher_ = watchers::make_policy_watcher(
+          watcher_ports(), kube::kDeviceAttributes, options_.namespace_,
+          [this](auto event) { on_attributes(event); }, standing);
   }
   node_watcher_->start();
   slice_watcher_->start();
@@ -146,8 +157,10 @@ void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
       for (const std::string& id : *ids)
         if (const hotplug::HostDevice* device = update.now->find(id))
           settler_.touch(id, device->pf ? device->pf->text() : id, now);
-    log_.debug("host changed", {{"why", update.why}, {"added", update.added.size()}, {"changed", update.changed.size()},
-                                      {"removed", update.removed.size()}});
+    log_.debug("host changed", {{"why", update.why},
+                                {"added", update.added.size()},
+                                {"changed", update.changed.size()},
+                                {"removed", update.removed.size()}});
   }
   arm_settle();
   mark("host: " + update.why);
@@ -156,7 +169,8 @@ void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
 void Daemon::on_node(const SourceEvent<watchers::NodeWatcher::Item>& event) {
   std::optional<watchers::NodeFacts> now;
   const auto take = [&](const watchers::NodeWatcher::Item& item) {
-    now = item.value ? std::optional(*item.value) : node_;  // what cannot be understood says nothing: the last word stands
+    now = item.value ? std::optional(*item.value)
+                     : node_;  // what cannot be understood says nothing: the last word stands
   };
   if (const auto* changed = std::get_if<Changed<watchers::NodeWatcher::Item>>(&event))
     take(changed->now);
@@ -166,7 +180,9 @@ void Daemon::on_node(const SourceEvent<watchers::NodeWatcher::Item>& event) {
     if (!decision_) mark("node listed");
     return;
   }
-  if (node_ && !now) log_.warning("the Node object is gone; nothing is written until it is back", {{"node", options_.node_name}});
+  if (node_ && !now)
+    log_.warning("the Node object is gone; nothing is written until it is back",
+                 {{"node", options_.node_name}});
   if (node_ && now && node_->uid != now->uid)
     log_.info("the Node object was created anew", {{"node", options_.node_name}, {"uid", now->uid}});
   node_ = std::move(now);
@@ -232,8 +248,9 @@ void Daemon::on_standing() {
   if (!decision_) mark("start");
 }
 
-// After an outage each source waits on its own. Once one of them is served again the others are asked at once, and until
-// they have answered (or had their time) nothing is written: it would be decided from what was true before the outage.
+// After an outage each source waits on its own. Once one of them is served again the others are asked at
+// once, and until they have answered (or had their time) nothing is written: it would be decided from what
+// was true before the outage.
 void Daemon::retry_the_waiting() {
   retry_ticket_.reset();
   size_t live = 0, waiting = 0;
@@ -242,7 +259,9 @@ void Daemon::retry_the_waiting() {
     const Standing::State state = source->standing().state;
     if (state == Standing::State::kLive) ++live;
     // Right after its start an API server may deny what it will allow a moment later.
-    if (state != Standing::State::kUnreachable && !((outage_ || catch_up_ticket_) && state == Standing::State::kDenied)) return;
+    if (state != Standing::State::kUnreachable &&
+        !((outage_ || catch_up_ticket_) && state == Standing::State::kDenied))
+      return;
     ++waiting;
   };
   look(node_watcher_);
@@ -264,8 +283,8 @@ void Daemon::retry_the_waiting() {
   if (!catch_up_ticket_) publisher_.retry_now();
 }
 
-// Asks the sources that still wait, a few times in short order: an API server that has just started denies for a moment
-// what it will allow.
+// Asks the sources that still wait, a few times in short order: an API server that has just started denies
+// for a moment what it will allow.
 void Daemon::catch_up(int steps_left) {
   const auto ask = [](const auto& source) {
     if (!source) return;
@@ -285,8 +304,8 @@ void Daemon::catch_up(int steps_left) {
   });
 }
 
-// A foreign CRD of the same name drops what it does not know, before we see it; all we can do is say so. Asked at each
-// list, since a CRD may be replaced.
+// A foreign CRD of the same name drops what it does not know, before we see it; all we can do is say so.
+// Asked at each list, since a CRD may be replaced.
 void Daemon::check_served_schema() {
   const kube::Resource& kind = kube::kSriovResourcePolicies;
   schema_call_ = cluster_.schema(
@@ -301,17 +320,22 @@ void Daemon::check_served_schema() {
       });
 }
 
-void Daemon::tell_dropped(const kube::Resource& kind, std::string_view schema, const std::vector<std::string>& fields) {
+void Daemon::tell_dropped(const kube::Resource& kind, std::string_view schema,
+                          const std::vector<std::string>& fields) {
   const auto dropped = watchers::fields_dropped_by_schema(schema, kind, fields);
   std::string text;
   if (!dropped)
-    text = dropped.error().code == Errc::kNotFound ? "" : dropped.error().what;  // not installed is another matter
+    text = dropped.error().code == Errc::kNotFound ? ""
+                                                   : dropped.error().what;  // not installed is another matter
   else if (!dropped->empty())
     text = "drops " + join(*dropped, ", ");
   std::string& told = told_schema_[kind.kind];
   if (!text.empty() && text != told)
-    log_.warning("the installed CRD drops fields of ours; policies that use them say less than they should: install the CRD "
-                 "of this version", {{"kind", kind.kind}, {"schema", text}});
+    log_.warning(
+        "the installed CRD drops fields of ours; policies that use them say less than they should: install "
+        "the CRD "
+        "of this version",
+        {{"kind", kind.kind}, {"schema", text}});
   told = std::move(text);
 }
 
@@ -323,14 +347,17 @@ std::vector<std::string> Daemon::waiting_for() const {
   say_if_silent(out, "policies", sriov_watcher_);
   say_if_silent(out, "device attributes", attributes_watcher_);
   say_if_silent(out, "own slices", slice_watcher_);
-  if (out.empty() && !node_view()) out.push_back("node " + options_.node_name + ": there is no such Node object");
+  if (out.empty() && !node_view())
+    out.push_back("node " + options_.node_name + ": there is no such Node object");
   return out;
 }
 
-// With an API server a node is what its Node object says. In a directory that has none, flags stand in for it.
+// With an API server a node is what its Node object says. In a directory that has none, flags stand in for
+// it.
 std::optional<kube::NodeView> Daemon::node_view() const {
   if (node_) return kube::NodeView{node_->name, node_->labels};
-  if (std::holds_alternative<config::ClusterDirectory>(options_.cluster)) return kube::NodeView{options_.node_name, options_.node_labels};
+  if (std::holds_alternative<config::ClusterDirectory>(options_.cluster))
+    return kube::NodeView{options_.node_name, options_.node_labels};
   return std::nullopt;
 }
 
@@ -345,7 +372,8 @@ std::vector<std::string> Daemon::policy_problems() const {
       for (const auto& problem : config.problems) add("policy " + text_of(id), problem);
   }
   for (const auto& [id, object] : attributes_)
-    for (const auto& problem : object.problems) add("DeviceAttributes " + id.namespace_ + "/" + id.name, problem);
+    for (const auto& problem : object.problems)
+      add("DeviceAttributes " + id.namespace_ + "/" + id.name, problem);
   return out;
 }
 
@@ -358,7 +386,8 @@ void Daemon::mark(std::string why) {
   decide_ticket_ = scheduler_.after(delay, [this] { decide(); });
 }
 
-// Facts of netdevs that left before we started, from what we published then. True when the host is read again for it.
+// Facts of netdevs that left before we started, from what we published then. True when the host is read again
+// for it.
 bool Daemon::recover_sticky() {
   if (recovered_) return false;
   recovered_ = true;
@@ -368,7 +397,9 @@ bool Daemon::recover_sticky() {
   for (const auto& [name, slice] : publisher_.observed()) {
     if (!publishers::is_ours(slice, options_.sriov_driver_name, options_.node_name)) continue;
     const auto boot = slice.meta.annotations.find(std::string(publishers::kBootIdAnnotation));
-    if (boot == slice.meta.annotations.end() || boot->second != inventory.boot_id || inventory.boot_id.empty()) continue;
+    if (boot == slice.meta.annotations.end() || boot->second != inventory.boot_id ||
+        inventory.boot_id.empty())
+      continue;
     for (const kube::Device& entry : slice.devices) {
       const std::string* pf_text = text_attribute(entry, own + "pfPciAddress");
       const std::string* pf_name = text_attribute(entry, own + "PFName");
@@ -391,7 +422,8 @@ bool Daemon::recover_sticky() {
   if (found.empty()) return false;
   std::vector<hotplug::RecoveredNetdev> all;
   for (auto& [address, netdev] : found) all.push_back(std::move(netdev));
-  log_.info("facts of interfaces that are away were recovered from our own slices", {{"functions", all.size()}});
+  log_.info("facts of interfaces that are away were recovered from our own slices",
+            {{"functions", all.size()}});
   host_.recover_sticky(std::move(all));
   host_.rescan("recovered facts", [this](size_t) { mark("recovered facts"); });
   return true;
@@ -411,7 +443,8 @@ void Daemon::decide() {
     for (const auto& [id, policy] : sriov_) sriov.push_back(policy);
     std::vector<policy::DeviceAttributes> attributes;
     for (const auto& [id, object] : attributes_) attributes.push_back(object);
-    policy_set_ = std::make_shared<const policy::PolicySet>(policy::make_policy_set(std::move(sriov), std::move(attributes)));
+    policy_set_ = std::make_shared<const policy::PolicySet>(
+        policy::make_policy_set(std::move(sriov), std::move(attributes)));
   }
   if (uses_list_attributes(*policy_set_)) abilities_.want_list_attributes();
   if (!decision_ && !abilities_.settled()) return;  // on_changed marks again
@@ -434,14 +467,16 @@ void Daemon::decide() {
   decision_ = std::move(decision);
   not_before_ = scheduler_.now() + (changed ? kCoalesce : kBreath);
   tell_problems();
-  // A directory's Nodes have made-up uids, and an owner that does not exist would have the slices collected once somebody
-  // applies them to a cluster.
+  // A directory's Nodes have made-up uids, and an owner that does not exist would have the slices collected
+  // once somebody applies them to a cluster.
   const bool owned = node_ && !std::holds_alternative<config::ClusterDirectory>(options_.cluster);
-  publisher_.set_desired(std::move(pools), {options_.node_name, owned ? node_->uid : "", host_.inventory()->boot_id});
+  publisher_.set_desired(std::move(pools),
+                         {options_.node_name, owned ? node_->uid : "", host_.inventory()->boot_id});
   if (on_decided_) on_decided_(*decision_);
 }
 
-bool Daemon::tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools, const std::string& why) {
+bool Daemon::tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools,
+                       const std::string& why) {
   std::map<std::string, const kube::Device*> before;
   for (const auto& pool : publisher_.desired())
     for (const auto& device : pool.devices) before[device.name] = &device;
@@ -460,14 +495,13 @@ bool Daemon::tell_news(const policy::Decision& now, const std::vector<policy::De
   }
   for (const auto& [name, device] : before) removed.push_back(name);
   if (decision_ && added.empty() && changed.empty() && removed.empty()) return false;
-  log_.info(decision_ ? "offer changed" : "decided",
-                  {{"why", why},
-                   {"offered", offered},
-                   {"devices", now.verdicts.size()},
-                   {"policies", now.inputs->policies->sriov.size()},
-                   {"added", some_of(added)},
-                   {"changed", some_of(changed)},
-                   {"removed", some_of(removed)}});
+  log_.info(decision_ ? "offer changed" : "decided", {{"why", why},
+                                                      {"offered", offered},
+                                                      {"devices", now.verdicts.size()},
+                                                      {"policies", now.inputs->policies->sriov.size()},
+                                                      {"added", some_of(added)},
+                                                      {"changed", some_of(changed)},
+                                                      {"removed", some_of(removed)}});
   return true;
 }
 
@@ -477,7 +511,8 @@ void Daemon::tell_problems() {
   now.insert(now.end(), decision_->notes.begin(), decision_->notes.end());
   std::sort(now.begin(), now.end());
   for (const std::string& text : now)
-    if (!std::binary_search(told_.begin(), told_.end(), text)) log_.warning("not used as written", {{"why", text}});
+    if (!std::binary_search(told_.begin(), told_.end(), text))
+      log_.warning("not used as written", {{"why", text}});
   told_ = std::move(now);
 }
 
@@ -492,10 +527,12 @@ void Daemon::arm_settle() {
 
 void Daemon::arm_sync() {
   sync_ticket_ = scheduler_.after(options_.sync_interval, [this] {
-    // What the server refused may have been refused by something that has passed: asked again, once an interval.
+    // What the server refused may have been refused by something that has passed: asked again, once an
+    // interval.
     if (!std::exchange(quarantine_, {}).empty()) mark("refused devices are tried again");
     host_.rescan("sync timer", [this](size_t missed) {
-      if (missed > 0) log_.warning("the periodic sync found changes that no event had told", {{"devices", missed}});
+      if (missed > 0)
+        log_.warning("the periodic sync found changes that no event had told", {{"devices", missed}});
     });
     arm_sync();
   });

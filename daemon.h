@@ -1,10 +1,12 @@
 #pragma once
-// The whole daemon over its ports: watchers and hotplug in, decisions in the middle, slices out. main.cpp gives it the
-// real ports, tests and the simulation give it stepped ones.
+// The whole daemon over its ports: watchers and hotplug in, decisions in the middle, slices out. main.cpp
+// gives it the real ports, tests and the simulation give it stepped ones.
 //
-//   watchers/ + hotplug/ -> inventory, policies, node -> policy::decide -> settle -> publishers::Publisher -> cluster
-//        ^                                                                                                    |
-//        +------------------------------- own slices come back as one more source ---------------------------+
+//   watchers/ + hotplug/ -> inventory, policies, node -> policy::decide -> settle -> publishers::Publisher ->
+//   cluster
+//        ^ |
+//        +------------------------------- own slices come back as one more source
+//        ---------------------------+
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,7 +31,8 @@
 
 namespace sliced {
 
-/// Everything nondeterministic: time, threads, log and the host; the cluster; chance. All of it outlives the daemon.
+/// Everything nondeterministic: time, threads, log and the host; the cluster; chance. All of it outlives the
+/// daemon.
 struct DaemonPorts {
   hotplug::HostSource::Ports host;
   kube::Cluster& cluster;
@@ -52,14 +55,16 @@ class Daemon {
   /// SIGHUP: what may change while running takes effect, and the host is read again.
   void reload(const config::Options& options);
 
-  /// The last decision, without its pools (publisher().desired() has them); nullptr before the first word is complete.
+  /// The last decision, without its pools (publisher().desired() has them); nullptr before the first word is
+  /// complete.
   const policy::Decision* decision() const { return decision_ ? &*decision_ : nullptr; }
   const hotplug::InventoryPtr& inventory() const { return host_.inventory(); }
   const publishers::Publisher& publisher() const { return publisher_; }
   bool converged() const { return decision_ && !decide_ticket_ && publisher_.converged(); }
   /// No write is on its way.
   bool idle() const { return publisher_.idle(); }
-  /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; empty when decided.
+  /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; empty
+  /// when decided.
   std::vector<std::string> waiting_for() const;
   /// Every problem of every policy as it stands: "policy ns/name: spec.configs[0]....: ...".
   std::vector<std::string> policy_problems() const;
@@ -77,12 +82,14 @@ class Daemon {
   void catch_up(int steps_left);
   void apply_permission();
   void check_served_schema();
-  void tell_dropped(const kube::Resource& kind, std::string_view schema, const std::vector<std::string>& fields);
+  void tell_dropped(const kube::Resource& kind, std::string_view schema,
+                    const std::vector<std::string>& fields);
   bool recover_sticky();
 
   void mark(std::string why);
   void decide();
-  bool tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools, const std::string& why);
+  bool tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools,
+                 const std::string& why);
   void tell_problems();
   void arm_settle();
   void arm_sync();
@@ -108,12 +115,12 @@ class Daemon {
   std::string told_schema_failure_;
   std::map<std::string, std::string> told_schema_;  // by kind: what the served schema was said to drop
 
-  bool is_permitted_ = false;  // the interlock is ours
-  bool outage_ = false;        // no source is served
+  bool is_permitted_ = false;        // the interlock is ours
+  bool outage_ = false;              // no source is served
   reactor::Ticket catch_up_ticket_;  // while sources catch up after an outage
 
   std::optional<TimePoint> not_before_;  // the next decision
-  std::vector<std::string> reasons_;  // of the decision that is due; a few, for the log
+  std::vector<std::string> reasons_;     // of the decision that is due; a few, for the log
   reactor::Ticket retry_ticket_, decide_ticket_, settle_ticket_, sync_ticket_;
   kube::CallPtr schema_call_;
 

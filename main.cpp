@@ -15,26 +15,40 @@
 using namespace sliced;
 
 int main(int argc, char** argv) {
-  mallopt(M_ARENA_MAX, 2);  // workers allocate little; an arena each would only hold memory
+  // Workers allocate little, so an arena each would only hold memory; large buffers go back to the system
+  // when freed.
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_THRESHOLD, 64 * 1024);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const config::Loaded loaded = config::load(arguments, config::process_surroundings());
   for (const std::string& problem : loaded.problems) cli::complain(problem);
   if (!loaded.problems.empty()) return cli::kExitError;
   const config::Options& options = loaded.options;
-  if (loaded.wants_help) return cli::print(cli::help_text(options.command, SLICED_VERSION)) ? 0 : cli::kExitError;
+  if (loaded.wants_help)
+    return cli::print(cli::help_text(options.command, SLICED_VERSION)) ? 0 : cli::kExitError;
 
   switch (options.command) {
-    case config::Command::kRun: return cli::run(options, arguments);
-    case config::Command::kPlan: return cli::plan(options);
-    case config::Command::kExplain: return cli::explain(options);
-    case config::Command::kDiscover: return cli::discover(options);
-    case config::Command::kValidate: return cli::validate(options);
-    case config::Command::kWithdraw: return cli::withdraw(options);
-    case config::Command::kVersion: return cli::print("sliced " SLICED_VERSION "\n") ? 0 : cli::kExitError;
-    case config::Command::kMan: return cli::print(cli::man_page(SLICED_VERSION)) ? 0 : cli::kExitError;
-    case config::Command::kCompletion: return cli::print(cli::completion_script(options.arguments[0])) ? 0 : cli::kExitError;
+    case config::Command::kRun:
+      return cli::run(options, arguments);
+    case config::Command::kPlan:
+      return cli::plan(options);
+    case config::Command::kExplain:
+      return cli::explain(options);
+    case config::Command::kDiscover:
+      return cli::discover(options);
+    case config::Command::kValidate:
+      return cli::validate(options);
+    case config::Command::kWithdraw:
+      return cli::withdraw(options);
+    case config::Command::kVersion:
+      return cli::print("sliced " SLICED_VERSION "\n") ? 0 : cli::kExitError;
+    case config::Command::kMan:
+      return cli::print(cli::man_page(SLICED_VERSION)) ? 0 : cli::kExitError;
+    case config::Command::kCompletion:
+      return cli::print(cli::completion_script(options.arguments[0])) ? 0 : cli::kExitError;
     case config::Command::kHelp:
-    case config::Command::kNone: break;
+    case config::Command::kNone:
+      break;
   }
   return cli::print(cli::help_text(config::Command::kNone, SLICED_VERSION)) ? 0 : cli::kExitError;
 }

@@ -10,7 +10,9 @@ using config::Command;
 using config::CommandInfo;
 using config::OptionInfo;
 
-std::vector<std::string> words(const std::vector<std::string_view>& views) { return {views.begin(), views.end()}; }
+std::vector<std::string> words(const std::vector<std::string_view>& views) {
+  return {views.begin(), views.end()};
+}
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
@@ -39,7 +41,8 @@ std::string single_quoted(std::string_view text) {
   return out + "'";
 }
 
-// Bash splits words at '=' and ':'. After --option= the option is one word further back; what follows dir: is a file.
+// Bash splits words at '=' and ':'. After --option= the option is one word further back; what follows dir: is
+// a file.
 constexpr std::string_view kBashHead = R"(# bash completion of sliced
 _sliced() {
   local word previous command="" flags arguments="" i
@@ -61,7 +64,8 @@ complete -o default -F _sliced sliced
 
 std::string bash() {
   std::string out(kBashHead);
-  out += "      " + join(command_names(), "|") + ") command=\"${COMP_WORDS[i]}\"; break ;;\n    esac\n  done\n";
+  out +=
+      "      " + join(command_names(), "|") + ") command=\"${COMP_WORDS[i]}\"; break ;;\n    esac\n  done\n";
   out += "  case \"$previous\" in\n";
   for (const OptionInfo& option : config::option_table()) {
     if (option.placeholder.empty()) continue;
@@ -72,8 +76,8 @@ std::string bash() {
   }
   out += "  esac\n  case \"$command\" in\n";
   for (const CommandInfo& command : config::command_table())
-    out += "    " + std::string(command.name) + ") flags=\"" + join(flags_of(command), " ") + "\" arguments=\"" +
-           join(arguments_of(command), " ") + "\" ;;\n";
+    out += "    " + std::string(command.name) + ") flags=\"" + join(flags_of(command), " ") +
+           "\" arguments=\"" + join(arguments_of(command), " ") + "\" ;;\n";
   out += "    *) flags=\"--help --version\" arguments=\"" + join(command_names(), " ") + "\" ;;\n  esac\n";
   return out += kBashTail;
 }
@@ -91,7 +95,8 @@ std::string fish() {
     std::vector<std::string> takers;
     for (const CommandInfo& command : config::command_table())
       if (config::takes(command, option)) takers.emplace_back(command.name);
-    out += "complete -c sliced -n '__fish_seen_subcommand_from " + join(takers, " ") + "' -l " + std::string(option.name);
+    out += "complete -c sliced -n '__fish_seen_subcommand_from " + join(takers, " ") + "' -l " +
+           std::string(option.name);
     if (option.short_name != 0) out += std::string(" -s ") + option.short_name;
     if (!option.placeholder.empty()) out += " -r";
     if (!option.choices.empty()) out += " -a '" + join(words(option.choices), " ") + "'";
@@ -103,7 +108,8 @@ std::string fish() {
 // A description in an _arguments specification: brackets and colons end it.
 std::string zsh_described(std::string_view text) {
   std::string out;
-  for (const char c : text) out += c == '[' || c == ']' || c == ':' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  for (const char c : text)
+    out += c == '[' || c == ']' || c == ':' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return out;
 }
 
@@ -125,13 +131,16 @@ std::string zsh() {
   std::string out = "#compdef sliced\n# zsh completion of sliced\n_sliced() {\n  local -a commands=(\n";
   for (const CommandInfo& command : config::command_table())
     out += "    " + single_quoted(std::string(command.name) + ":" + zsh_described(command.summary)) + "\n";
-  out += "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n  case \"$words[2]\" in\n";
+  out +=
+      "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n  case "
+      "\"$words[2]\" in\n";
   for (const CommandInfo& command : config::command_table()) {
     out += "    " + std::string(command.name) + ") _arguments \\\n";
     for (const OptionInfo& option : config::option_table())
       if (config::takes(command, option)) out += zsh_option(option);
     const auto choices = arguments_of(command);
-    out += "      " + (choices.empty() ? std::string("'*:argument:_files'") : single_quoted("*:argument:(" + join(choices, " ") + ")"));
+    out += "      " + (choices.empty() ? std::string("'*:argument:_files'")
+                                       : single_quoted("*:argument:(" + join(choices, " ") + ")"));
     out += " ;;\n";
   }
   return out + "  esac\n}\n_sliced \"$@\"\n";

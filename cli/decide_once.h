@@ -1,5 +1,6 @@
 #pragma once
-// One decision for a command that prints it: the daemon without permission to write, stepped until it has decided.
+// One decision for a command that prints it: the daemon without permission to write, stepped until it has
+// decided.
 #include <memory>
 
 #include "cli/process.h"

@@ -23,7 +23,8 @@ std::string news(const hotplug::InventoryUpdate& update, config::OutputFormat fo
   const auto tell = [&](const char* what, const std::string& id) {
     const hotplug::HostDevice* device = update.now->find(id);
     if (format == config::OutputFormat::kTable) {
-      out += std::string(what) + " " + id + (device ? " " + std::string(name_of(device->type)) : "") + " (" + update.why + ")\n";
+      out += std::string(what) + " " + id + (device ? " " + std::string(name_of(device->type)) : "") + " (" +
+             update.why + ")\n";
       return;
     }
     kube::Json line = kube::Json::Object{};
@@ -44,19 +45,21 @@ int discover(const config::Options& options) {
   auto process = Process::open_host_only(options);
   if (!process) return complain(process.error().what), kExitError;
   bool stop = false, failed = false, first = true;
-  hotplug::HostSource source((*process)->host_ports(/*live_events=*/options.watch),
-                             [&](const hotplug::InventoryUpdate& update) {
-                               // Watching as data, every line is a change; the first ones say what is there.
-                               const bool lines = options.watch && options.output != config::OutputFormat::kTable;
-                               failed |= !print(first && !lines ? whole(*update.now, options.output) : news(update, options.output));
-                               first = false;
-                             });
+  hotplug::HostSource source(
+      (*process)->host_ports(/*live_events=*/options.watch), [&](const hotplug::InventoryUpdate& update) {
+        // Watching as data, every line is a change; the first ones say what is there.
+        const bool lines = options.watch && options.output != config::OutputFormat::kTable;
+        failed |= !print(first && !lines ? whole(*update.now, options.output) : news(update, options.output));
+        first = false;
+      });
   source.start();
   std::vector<std::unique_ptr<reactor::Signal>> signals;
   for (const int number : {SIGINT, SIGTERM})
-    if (auto signal = reactor::Signal::open((*process)->loop, number, [&] { stop = true; })) signals.push_back(std::move(*signal));
+    if (auto signal = reactor::Signal::open((*process)->loop, number, [&] { stop = true; }))
+      signals.push_back(std::move(*signal));
   const bool in_time = (*process)->run_until([&] { return !first || stop || failed; }, kDiscoverMax);
-  if (!in_time) complain("the host could not be read within " + std::to_string(kDiscoverMax.count() / 1000) + " s");
+  if (!in_time)
+    complain("the host could not be read within " + std::to_string(kDiscoverMax.count() / 1000) + " s");
   if (options.watch && in_time)
     while (!stop && !failed) (*process)->loop.turn(Millis{60'000});
   return (*process)->leave(in_time && !failed ? kExitSame : kExitError);

@@ -6,14 +6,16 @@
 namespace sliced::cli {
 namespace {
 
-// What the policies allow may still be missing at the API server: no daemon runs, or the server refused the entry.
+// What the policies allow may still be missing at the API server: no daemon runs, or the server refused the
+// entry.
 policy::Explanation explain_as_published(const Daemon& daemon, const std::string& id) {
   policy::Explanation explanation = policy::explain(*daemon.decision(), id);
   if (explanation.entry.empty()) return explanation;
   for (const auto& [name, slice] : daemon.publisher().observed())
     for (const kube::Device& device : slice.devices)
       if (device.name == explanation.entry) return explanation;
-  explanation.summary += "; no slice holds it yet: see whether the daemon runs and what it logs about this entry";
+  explanation.summary +=
+      "; no slice holds it yet: see whether the daemon runs and what it logs about this entry";
   return explanation;
 }
 
@@ -21,19 +23,22 @@ int explain_one(const Daemon& daemon, const std::string& name, config::OutputFor
   const policy::Decision& decision = *daemon.decision();
   const std::string id = find_device(*decision.inputs->inventory, name);
   if (id.empty()) {
-    complain("this host has no device " + quoted(name) + "; `sliced discover` lists them by address and interface name");
+    complain("this host has no device " + quoted(name) +
+             "; `sliced discover` lists them by address and interface name");
     return kExitError;
   }
   const policy::Explanation explanation = explain_as_published(daemon, id);
   const bool table = format == config::OutputFormat::kTable;
-  return print(table ? explanation_text(explanation) : formatted(json_of(explanation), format)) ? kExitSame : kExitError;
+  return print(table ? explanation_text(explanation) : formatted(json_of(explanation), format)) ? kExitSame
+                                                                                                : kExitError;
 }
 
 int explain_all(const Daemon& daemon, config::OutputFormat format) {
   const policy::Decision& decision = *daemon.decision();
   if (format == config::OutputFormat::kTable) return print(verdicts_table(decision)) ? kExitSame : kExitError;
   std::vector<kube::Json> items;
-  for (const auto& [id, verdict] : decision.verdicts) items.push_back(json_of(explain_as_published(daemon, id)));
+  for (const auto& [id, verdict] : decision.verdicts)
+    items.push_back(json_of(explain_as_published(daemon, id)));
   return print(formatted(list_of(std::move(items)), format)) ? kExitSame : kExitError;
 }
 

@@ -49,15 +49,22 @@ std::string usage(const CommandInfo& command) {
 }
 
 std::string general_help(std::string_view version) {
-  std::string out = "sliced " + std::string(version) + ": offers this node's network devices to Kubernetes as the policies allow.\n\n";
+  std::string out = "sliced " + std::string(version) +
+                    ": offers this node's network devices to Kubernetes as the policies allow.\n\n";
   out += "Usage: sliced COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
   size_t column = 0;
-  for (const CommandInfo& command : config::command_table()) column = std::max(column, command.name.size() + 4);
   for (const CommandInfo& command : config::command_table())
-    out += "  " + std::string(command.name) + std::string(column - command.name.size() - 2, ' ') + std::string(command.summary) + "\n";
-  out += "\n" + wrapped("Each command tells its options: sliced COMMAND --help. An option's value comes from the command line, "
-                        "else from the environment variable shown in brackets, else from the file given with --config, "
-                        "else it is the default.", 0);
+    column = std::max(column, command.name.size() + 4);
+  for (const CommandInfo& command : config::command_table())
+    out += "  " + std::string(command.name) + std::string(column - command.name.size() - 2, ' ') +
+           std::string(command.summary) + "\n";
+  out += "\n" +
+         wrapped(
+             "Each command tells its options: sliced COMMAND --help. An option's value comes from the "
+             "command line, "
+             "else from the environment variable shown in brackets, else from the file given with --config, "
+             "else it is the default.",
+             0);
   return out;
 }
 

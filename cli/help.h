@@ -7,7 +7,8 @@
 
 namespace sliced::cli {
 
-/// Help about a command, or about the whole program for Command::kNone. Lines of at most 100 characters; ends in a newline.
+/// Help about a command, or about the whole program for Command::kNone. Lines of at most 100 characters; ends
+/// in a newline.
 std::string help_text(config::Command command, std::string_view version);
 
 }  // namespace sliced::cli

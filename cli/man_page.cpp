@@ -52,7 +52,8 @@ std::string option_section(const OptionInfo& option) {
   if (!standard.empty() && !option.placeholder.empty()) facts.push_back("Default: " + standard + ".");
   if (option.env != nullptr) facts.push_back(std::string("Environment: ") + option.env + ".");
   if (!option.file_key.empty())
-    facts.push_back("File: " + std::string(option.file_key) + (option.reloadable ? " (taken up on SIGHUP)." : "."));
+    facts.push_back("File: " + std::string(option.file_key) +
+                    (option.reloadable ? " (taken up on SIGHUP)." : "."));
   facts.push_back("Commands: " + takers(option) + ".");
   return out + ".br\n" + roff(join(facts, " ")) + "\n";
 }
@@ -64,23 +65,31 @@ std::string man_page(std::string_view version) {
   out += ".SH NAME\nsliced \\- offers a node's network devices to Kubernetes as policies allow\n";
   out += ".SH SYNOPSIS\n.B sliced\n.I COMMAND\n[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n";
   out += ".SH DESCRIPTION\n" +
-         roff("sliced keeps, for one node, what the API server offers in ResourceSlices equal to what the administrator's "
-              "policies allow of what the kernel has, and writes only the difference.") +
+         roff(
+             "sliced keeps, for one node, what the API server offers in ResourceSlices equal to what the "
+             "administrator's "
+             "policies allow of what the kernel has, and writes only the difference.") +
          "\n";
   out += ".SH COMMANDS\n";
   for (const CommandInfo& command : config::command_table()) out += command_section(command);
   out += ".SH OPTIONS\n" +
-         roff("An option's value comes from the command line, else from its environment variable, else from the file, else "
-              "it is the default. Times are written as 5m, 90s, 1m30s or 100ms.") +
+         roff(
+             "An option's value comes from the command line, else from its environment variable, else from "
+             "the file, else "
+             "it is the default. Times are written as 5m, 90s, 1m30s or 100ms.") +
          "\n";
   for (const OptionInfo& option : config::option_table()) out += option_section(option);
   out += ".SH FILES\n" +
-         roff("The file of --config is YAML: a map with the keys that stand beside the options. Lists and maps may be "
-              "written as such (kindsOff, nodeLabels).") +
+         roff(
+             "The file of --config is YAML: a map with the keys that stand beside the options. Lists and "
+             "maps may be "
+             "written as such (kindsOff, nodeLabels).") +
          "\n";
   out += ".SH EXIT STATUS\n" +
-         roff("0: done. 1: failed, or the command line, environment or file is wrong; every problem is on standard error. "
-              "2 (plan only): there are changes.") +
+         roff(
+             "0: done. 1: failed, or the command line, environment or file is wrong; every problem is on "
+             "standard error. "
+             "2 (plan only): there are changes.") +
          "\n";
   return out;
 }

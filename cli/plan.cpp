@@ -5,11 +5,13 @@
 namespace sliced::cli {
 namespace {
 
-std::string rendered(const publishers::Plan& plan, const publishers::ObservedSlices& observed, config::OutputFormat format) {
+std::string rendered(const publishers::Plan& plan, const publishers::ObservedSlices& observed,
+                     config::OutputFormat format) {
   if (format == config::OutputFormat::kDiff) return plan_diff(plan, observed);
   if (format == config::OutputFormat::kTable) return plan_table(plan, observed);
   std::vector<kube::Json> items;
-  for (const kube::ResourceSlice& slice : slices_after(plan, observed)) items.push_back(kube::encode_resource_slice(slice));
+  for (const kube::ResourceSlice& slice : slices_after(plan, observed))
+    items.push_back(kube::encode_resource_slice(slice));
   return formatted(list_of(std::move(items)), format);
 }
 

@@ -98,11 +98,14 @@ int Process::leave(int status) {
 }
 
 bool print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return true;
   complain("standard output cannot be written");
   return false;
 }
 
-void complain(std::string_view text) { std::fprintf(stderr, "sliced: %.*s\n", static_cast<int>(text.size()), text.data()); }
+void complain(std::string_view text) {
+  std::fprintf(stderr, "sliced: %.*s\n", static_cast<int>(text.size()), text.data());
+}
 
 }  // namespace sliced::cli

@@ -28,11 +28,12 @@ class Display {
     char stamp[32] = "";
     std::tm local{};
     std::strftime(stamp, sizeof stamp, "%H:%M:%S", localtime_r(&clock, &local));
-    const auto offered = std::count_if(decision.verdicts.begin(), decision.verdicts.end(), [](const auto& entry) {
-      return entry.second.outcome == policy::Outcome::kOffered;
-    });
-    print("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) + " devices discovered, " +
-          std::to_string(offered) + " allowed by " + std::to_string(decision.inputs->policies->sriov.size()) + " policies\n" + now);
+    const auto offered =
+        std::count_if(decision.verdicts.begin(), decision.verdicts.end(),
+                      [](const auto& entry) { return entry.second.outcome == policy::Outcome::kOffered; });
+    print("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) +
+          " devices discovered, " + std::to_string(offered) + " allowed by " +
+          std::to_string(decision.inputs->policies->sriov.size()) + " policies\n" + now);
     last_ = std::move(now);
   }
 
@@ -66,10 +67,12 @@ int run(const config::Options& options, const std::vector<std::string>& argument
                                  [&] { daemon.permit_writes(!stopping); });
     const auto reload = [&] {
       const config::Reloaded again = config::reload(running, arguments, config::process_surroundings());
-      for (const std::string& problem : again.problems) process.log->error("configuration not reloaded", {{"problem", problem}});
+      for (const std::string& problem : again.problems)
+        process.log->error("configuration not reloaded", {{"problem", problem}});
       if (!again.problems.empty()) return;
       for (const std::string& name : again.needs_restart)
-        process.log->warning("option changed in the file but takes effect at the next start only", {{"option", name}});
+        process.log->warning("option changed in the file but takes effect at the next start only",
+                             {{"option", name}});
       running = again.options;
       process.log->set_level(running.log_level);
       process.log->info("configuration reloaded", {{"changed", again.changed.size()}});
@@ -89,7 +92,8 @@ int run(const config::Options& options, const std::vector<std::string>& argument
     process.run();
     stopping = true;
     daemon.permit_writes(false);
-    if (!process.run_until([&] { return daemon.idle(); }, kDrainMax)) process.log->warning("a write was not answered in time");
+    if (!process.run_until([&] { return daemon.idle(); }, kDrainMax))
+      process.log->warning("a write was not answered in time");
     process.log->info("stopping; slices stay as they are", {{"node", options.node_name}});
   }
   return process.leave(kExitSame);

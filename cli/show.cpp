@@ -35,7 +35,9 @@ std::string state_of(const HostDevice& device) {
   return device.netdev ? device.netdev->oper_state : "";
 }
 
-std::string numa_of(const HostDevice& device) { return device.numa_node ? std::to_string(*device.numa_node) : ""; }
+std::string numa_of(const HostDevice& device) {
+  return device.numa_node ? std::to_string(*device.numa_node) : "";
+}
 
 std::string pf_of(const HostDevice& device) {
   if (!device.pf) return {};
@@ -83,8 +85,10 @@ void diff_device(std::string& out, const kube::Device& before, const kube::Devic
     const std::string is = now == after.attributes.end() ? "absent" : kube::describe_attribute(now->second);
     if (was != is) out += "  ~ " + after.name + " " + key + ": " + was + " -> " + is + "\n";
   }
-  Json a = kube::encode_resource_slice({.devices = {before}}), b = kube::encode_resource_slice({.devices = {after}});
-  if (before.attributes == after.attributes && !(a == b)) out += "  ~ " + after.name + " (capacity, counters or taints)\n";
+  Json a = kube::encode_resource_slice({.devices = {before}}),
+       b = kube::encode_resource_slice({.devices = {after}});
+  if (before.attributes == after.attributes && !(a == b))
+    out += "  ~ " + after.name + " (capacity, counters or taints)\n";
 }
 
 void diff_slice(std::string& out, const ResourceSlice* before, const ResourceSlice* after) {
@@ -170,7 +174,8 @@ Json json_of(const policy::Explanation& explanation) {
 std::string devices_table(const hotplug::Inventory& inventory) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [id, device] : inventory.devices)
-    rows.push_back({id, std::string(name_of(device.type)), interface_of(device), device.driver, numa_of(device), pf_of(device), state_of(device)});
+    rows.push_back({id, std::string(name_of(device.type)), interface_of(device), device.driver,
+                    numa_of(device), pf_of(device), state_of(device)});
   return table({"DEVICE", "TYPE", "INTERFACE", "DRIVER", "NUMA", "PF", "STATE"}, rows);
 }
 
@@ -189,14 +194,16 @@ std::string explanation_text(const policy::Explanation& explanation) {
   for (const policy::Rule& rule : explanation.rules) {
     out += "  " + rule.policy + " " + rule.place + ": " + rule.said;
     if (!rule.field.empty())
-      out += ", " + rule.field + " is " + (rule.found.empty() ? "absent" : rule.found) + ", wanted " + rule.wanted;
+      out += ", " + rule.field + " is " + (rule.found.empty() ? "absent" : rule.found) + ", wanted " +
+             rule.wanted;
     out += "\n";
   }
   return out;
 }
 
 std::string formatted(const Json& value, config::OutputFormat format) {
-  return format == config::OutputFormat::kYaml ? kube::encode_yaml(value) : kube::encode_json_pretty(value) + "\n";
+  return format == config::OutputFormat::kYaml ? kube::encode_yaml(value)
+                                               : kube::encode_json_pretty(value) + "\n";
 }
 
 Json list_of(std::vector<Json> items) {
@@ -207,7 +214,8 @@ Json list_of(std::vector<Json> items) {
   return out;
 }
 
-std::vector<ResourceSlice> slices_after(const publishers::Plan& plan, const publishers::ObservedSlices& observed) {
+std::vector<ResourceSlice> slices_after(const publishers::Plan& plan,
+                                        const publishers::ObservedSlices& observed) {
   const auto changes = changes_of(plan);
   std::map<std::string, ResourceSlice> after;
   for (const auto& [name, slice] : observed)
@@ -227,7 +235,8 @@ std::vector<ResourceSlice> slices_after(const publishers::Plan& plan, const publ
 std::string plan_table(const publishers::Plan& plan, const publishers::ObservedSlices& observed) {
   std::vector<std::vector<std::string>> rows;
   const auto row = [&](const ResourceSlice& slice, const char* change) {
-    rows.push_back({slice.pool.name, slice.meta.name, std::to_string(slice.pool.generation), std::to_string(slice.devices.size()), change});
+    rows.push_back({slice.pool.name, slice.meta.name, std::to_string(slice.pool.generation),
+                    std::to_string(slice.devices.size()), change});
   };
   const auto changes = changes_of(plan);
   for (const auto& [name, slice] : observed)

@@ -25,8 +25,10 @@ std::string explanation_text(const policy::Explanation& explanation);
 std::string formatted(const kube::Json& value, config::OutputFormat format);
 kube::Json list_of(std::vector<kube::Json> items);  // {"kind":"List","apiVersion":"v1","items":[...]}
 
-/// The slices after the plan, without what belongs to the server (uid, resourceVersion): ready to apply elsewhere.
-std::vector<kube::ResourceSlice> slices_after(const publishers::Plan& plan, const publishers::ObservedSlices& observed);
+/// The slices after the plan, without what belongs to the server (uid, resourceVersion): ready to apply
+/// elsewhere.
+std::vector<kube::ResourceSlice> slices_after(const publishers::Plan& plan,
+                                              const publishers::ObservedSlices& observed);
 /// POOL SLICE GENERATION DEVICES CHANGE, one row a slice.
 std::string plan_table(const publishers::Plan& plan, const publishers::ObservedSlices& observed);
 /// Line by line: "- device", "+ device", "~ device attribute: old -> new".

@@ -6,7 +6,8 @@
 
 namespace sliced::cli {
 
-std::string table(const std::vector<std::string>& heading, const std::vector<std::vector<std::string>>& rows) {
+std::string table(const std::vector<std::string>& heading,
+                  const std::vector<std::vector<std::string>>& rows) {
   constexpr size_t kCellMax = 1000;
   std::vector<std::vector<std::string>> cells = {heading};
   for (const auto& row : rows) {
@@ -15,7 +16,8 @@ std::string table(const std::vector<std::string>& heading, const std::vector<std
   }
   std::vector<size_t> widths(heading.size(), 0);
   for (const auto& row : cells)
-    for (size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (size_t i = 0; i < row.size() && i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], row[i].size());
   std::string out;
   for (const auto& row : cells) {
     for (size_t i = 0; i < row.size(); ++i) {

@@ -22,11 +22,13 @@ Result<std::string> read_whole(const std::string& path) {
   if (fd < 0) return Error{Errc::kIo, std::strerror(errno)};
   std::string out, piece(65536, '\0');
   ssize_t got = 0;
-  while (out.size() <= kFileMax && (got = read(fd, piece.data(), piece.size())) > 0) out.append(piece, 0, static_cast<size_t>(got));
+  while (out.size() <= kFileMax && (got = read(fd, piece.data(), piece.size())) > 0)
+    out.append(piece, 0, static_cast<size_t>(got));
   const int failed = got < 0 ? errno : 0;
   close(fd);
   if (failed != 0) return Error{Errc::kIo, std::strerror(failed)};
-  if (out.size() > kFileMax) return Error{Errc::kTooLarge, "is larger than " + std::to_string(kFileMax >> 20) + " MiB; split it"};
+  if (out.size() > kFileMax)
+    return Error{Errc::kTooLarge, "is larger than " + std::to_string(kFileMax >> 20) + " MiB; split it"};
   return out;
 }
 
@@ -36,10 +38,12 @@ struct Report {
   size_t errors = 0, warnings = 0, policies = 0;
 
   void add(const std::string& file, int line, bool error, const std::string& what) {
-    text += escaped(file) + ":" + std::to_string(line) + ": " + (error ? "error: " : "warning: ") + what + "\n";
+    text +=
+        escaped(file) + ":" + std::to_string(line) + ": " + (error ? "error: " : "warning: ") + what + "\n";
     ++(error ? errors : warnings);
   }
-  void add(const std::string& file, int object_line, const std::string& who, const policy::Problem& problem, bool error) {
+  void add(const std::string& file, int object_line, const std::string& who, const policy::Problem& problem,
+           bool error) {
     add(file, problem.line > 0 ? problem.line : object_line, error,
         who + ": " + (problem.field.empty() ? "" : problem.field + " ") + problem.what);
   }
@@ -55,13 +59,16 @@ void validate_policy(const kube::Json& object, const std::string& file, Report& 
   for (const auto& problem : warnings_of(policy)) report.add(file, object.line(), who, problem, false);
 }
 
-void validate_attributes(const kube::Json& object, const std::string& file, const std::string& driver, Report& report) {
+void validate_attributes(const kube::Json& object, const std::string& file, const std::string& driver,
+                         Report& report) {
   const policy::DeviceAttributes attributes = policy::decode_device_attributes(object, driver);
   ++report.policies;
-  for (const auto& problem : attributes.problems) report.add(file, object.line(), "DeviceAttributes " + attributes.id.name, problem, true);
+  for (const auto& problem : attributes.problems)
+    report.add(file, object.line(), "DeviceAttributes " + attributes.id.name, problem, true);
 }
 
-void validate_object(const kube::Json& object, const std::string& file, const std::string& driver, Report& report) {
+void validate_object(const kube::Json& object, const std::string& file, const std::string& driver,
+                     Report& report) {
   const std::string_view kind = object.text("kind");
   if (const kube::Json* items = object.find("items"); items != nullptr && items->array() != nullptr) {
     for (const kube::Json& item : *items->array()) validate_object(item, file, driver, report);
@@ -71,14 +78,18 @@ void validate_object(const kube::Json& object, const std::string& file, const st
   const auto is = [&](const kube::Resource& resource) { return kind == resource.kind; };
   if (is(kube::kSriovResourcePolicies) || is(kube::kDeviceAttributes)) {
     if (group != kube::api_version(kube::kSriovResourcePolicies))
-      report.add(file, object.line(), true, std::string(kind) + ": apiVersion is " + quoted(group) + ", wants " + kube::api_version(kube::kSriovResourcePolicies));
+      report.add(file, object.line(), true,
+                 std::string(kind) + ": apiVersion is " + quoted(group) + ", wants " +
+                     kube::api_version(kube::kSriovResourcePolicies));
     else if (is(kube::kSriovResourcePolicies))
       validate_policy(object, file, report);
     else
       validate_attributes(object, file, driver, report);
   } else if (kind.empty() || group.empty()) {
     report.add(file, object.line(), true, "is no Kubernetes object: apiVersion or kind is missing");
-  } else if (const std::string near = nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind}); !near.empty()) {
+  } else if (const std::string near =
+                 nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind});
+             !near.empty()) {
     report.add(file, object.line(), true, "kind is " + quoted(kind) + "; did you mean " + near + "?");
   }
 }
@@ -95,10 +106,11 @@ int validate(const config::Options& options) {
     }
     const kube::YamlDocuments yaml = kube::decode_yaml(*text);
     for (const auto& problem : yaml.problems) report.add(file, problem.line, true, problem.what);
-    for (const kube::Json& object : yaml.documents) validate_object(object, file, options.sriov_driver_name, report);
+    for (const kube::Json& object : yaml.documents)
+      validate_object(object, file, options.sriov_driver_name, report);
   }
-  report.text += std::to_string(report.policies) + " objects checked, " + std::to_string(report.errors) + " errors, " +
-                 std::to_string(report.warnings) + " warnings\n";
+  report.text += std::to_string(report.policies) + " objects checked, " + std::to_string(report.errors) +
+                 " errors, " + std::to_string(report.warnings) + " warnings\n";
   return print(report.text) && report.errors == 0 ? kExitSame : kExitError;
 }
 

@@ -22,8 +22,8 @@ class Withdrawal {
         driver_(options.sriov_driver_name),
         node_(options.node_name),
         watcher_(watchers::make_slice_watcher(
-            {*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()}, options.sriov_driver_name,
-            options.node_name, [this](auto event) { on_event(event); },
+            {*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
+            options.sriov_driver_name, options.node_name, [this](auto event) { on_event(event); },
             [this](const watchers::Standing& standing) { why_ = standing.why; })) {
     watcher_->start();
   }
@@ -103,9 +103,11 @@ int withdraw(const config::Options& options) {
   Process& process = **opened;
   bool held = false;
   reactor::net::Interlock lock(process.loop, *process.log,
-                               reactor::net::interlock_name(options.sriov_driver_name, options.node_name), [&] { held = true; });
+                               reactor::net::interlock_name(options.sriov_driver_name, options.node_name),
+                               [&] { held = true; });
   if (!process.run_until([&] { return held; }, kLockMax)) {
-    complain("a daemon for node " + options.node_name + " is running here and would publish again; stop it first");
+    complain("a daemon for node " + options.node_name +
+             " is running here and would publish again; stop it first");
     return process.leave(kExitError);
   }
   int status = kExitSame;

@@ -9,7 +9,8 @@ namespace {
 constexpr struct {
   std::string_view suffix;
   int64_t millis;
-} kUnits[] = {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};  // largest first, for format_duration
+} kUnits[] = {
+    {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};  // largest first, for format_duration
 
 std::optional<int64_t> unit_millis(std::string_view suffix) {
   for (const auto& unit : kUnits)

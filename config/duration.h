@@ -8,7 +8,8 @@
 
 namespace sliced::config {
 
-/// One or more whole numbers each with its unit (h, m, s, ms). nullopt on junk, a missing unit, a sign, or overflow.
+/// One or more whole numbers each with its unit (h, m, s, ms). nullopt on junk, a missing unit, a sign, or
+/// overflow.
 std::optional<Millis> parse_duration(std::string_view text);
 
 /// The shortest form that parse_duration reads back the same: "1m30s"; zero is "0s". Never negative.

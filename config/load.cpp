@@ -69,7 +69,8 @@ struct GetoptTable {
   GetoptTable() {
     int value = kFirstLongOption;
     for (const OptionInfo& info : option_table()) {
-      longs.push_back({info.name.data(), info.placeholder.empty() ? optional_argument : required_argument, nullptr, value++});
+      longs.push_back({info.name.data(), info.placeholder.empty() ? optional_argument : required_argument,
+                       nullptr, value++});
       if (info.short_name == 0) continue;
       shorts += info.short_name;
       if (!info.placeholder.empty()) shorts += ':';
@@ -85,18 +86,24 @@ struct GetoptTable {
   }
 };
 
-// getopt takes any unambiguous beginning of a long name. A script that relies on that breaks when an option is added.
+// getopt takes any unambiguous beginning of a long name. A script that relies on that breaks when an option
+// is added.
 bool is_abbreviated(std::string_view word, std::string_view name) {
   return word.substr(0, 2) == "--" && word.substr(2, word.find('=') - 2) != name;
 }
 
-void read_option(const GetoptTable& table, int value, std::string_view word, const char* argument, CommandLine& line) {
+void read_option(const GetoptTable& table, int value, std::string_view word, const char* argument,
+                 CommandLine& line) {
   const OptionInfo* option = table.option_for(value);
   const std::string_view name = option == nullptr ? "version" : option->name;
   if (is_abbreviated(word, name)) return line.problems.push_back(unknown_option(word));
   if (option == nullptr) return void(line.version = true);
   const bool is_switch = option->placeholder.empty();
-  line.settings.push_back({option, argument != nullptr ? argument : is_switch ? "true" : "", "--" + std::string(name)});
+  line.settings.push_back({option,
+                           argument != nullptr ? argument
+                           : is_switch         ? "true"
+                                               : "",
+                           "--" + std::string(name)});
 }
 
 CommandLine read_command_line(const std::vector<std::string>& arguments) {
@@ -159,8 +166,8 @@ std::optional<std::string> map_text(const kube::Json::Object& members) {
   return join(parts, ",");
 }
 
-void read_member(const std::string& at, const OptionInfo& option, const kube::Json& value, std::vector<Setting>& settings,
-                 Problems& problems) {
+void read_member(const std::string& at, const OptionInfo& option, const kube::Json& value,
+                 std::vector<Setting>& settings, Problems& problems) {
   const bool takes_map = option.placeholder.find('=') != std::string_view::npos;
   const bool takes_list = !takes_map && option.placeholder.find(",...") != std::string_view::npos;
   std::optional<std::string> text = scalar_text(value);
@@ -173,14 +180,17 @@ void read_member(const std::string& at, const OptionInfo& option, const kube::Js
                                    : "one value"));
 }
 
-void read_file_keys(const std::string& path, const kube::Json& document, std::vector<Setting>& settings, Problems& problems) {
+void read_file_keys(const std::string& path, const kube::Json& document, std::vector<Setting>& settings,
+                    Problems& problems) {
   if (document.object() == nullptr)
-    return problems.push_back(path + ": is a " + std::string(document.kind_name()) + "; must be a map of settings");
+    return problems.push_back(path + ": is a " + std::string(document.kind_name()) +
+                              "; must be a map of settings");
   std::vector<std::string_view> known;
   for (const OptionInfo& option : option_table())
     if (!option.file_key.empty()) known.push_back(option.file_key);
   for (const auto& [key, value] : *document.object()) {
-    const std::string at = path + (value.line() > 0 ? ":" + std::to_string(value.line()) : "") + ": " + escaped(key);
+    const std::string at =
+        path + (value.line() > 0 ? ":" + std::to_string(value.line()) : "") + ": " + escaped(key);
     const OptionInfo* match = nullptr;
     for (const OptionInfo& option : option_table())
       if (!option.file_key.empty() && option.file_key == key) match = &option;
@@ -191,7 +201,8 @@ void read_file_keys(const std::string& path, const kube::Json& document, std::ve
   }
 }
 
-std::vector<Setting> read_config_file(const std::string& path, const Surroundings& surroundings, Problems& problems) {
+std::vector<Setting> read_config_file(const std::string& path, const Surroundings& surroundings,
+                                      Problems& problems) {
   std::vector<Setting> settings;
   const Result<std::string> text = surroundings.read_file(path);
   if (!text) return problems.push_back(path + ": " + text.error().what), settings;
@@ -212,14 +223,16 @@ const Setting* last_of(const std::vector<Setting>& settings, std::string_view na
   return last;
 }
 
-// The environment's settings for what the command takes and no flag overrides. An empty variable counts as unset.
+// The environment's settings for what the command takes and no flag overrides. An empty variable counts as
+// unset.
 std::vector<Setting> read_environment(const std::vector<Setting>& flags, const CommandInfo& command,
                                       const Surroundings& surroundings) {
   std::vector<Setting> settings;
   for (const OptionInfo& option : option_table()) {
     if (option.env == nullptr || !takes(command, option) || last_of(flags, option.name) != nullptr) continue;
     const auto text = surroundings.env(option.env);
-    if (text && !text->empty()) settings.push_back({&option, *text, std::string("environment ") + option.env});
+    if (text && !text->empty())
+      settings.push_back({&option, *text, std::string("environment ") + option.env});
   }
   return settings;
 }
@@ -237,7 +250,8 @@ void check_flags(const CommandInfo& command, const std::vector<Setting>& flags, 
     std::vector<std::string> takers;
     for (const CommandInfo& other : command_table())
       if (takes(other, *flag.option)) takers.emplace_back(other.name);
-    problems.push_back(flag.where + ": is no option of " + std::string(command.name) + "; it belongs to " + join(takers, ", "));
+    problems.push_back(flag.where + ": is no option of " + std::string(command.name) + "; it belongs to " +
+                       join(takers, ", "));
   }
 }
 
@@ -246,7 +260,8 @@ void check_arguments(const CommandInfo& command, const Options& options, Problem
   if (arguments.size() < command.arguments_min)
     problems.push_back(std::string(command.name) + ": " + std::string(command.arguments) + " is missing");
   if (arguments.size() > command.arguments_max)
-    problems.push_back(std::string(command.name) + ": " + quoted(arguments[command.arguments_max]) + " is one word too many");
+    problems.push_back(std::string(command.name) + ": " + quoted(arguments[command.arguments_max]) +
+                       " is one word too many");
   if (command.choices.empty() || arguments.empty()) return;
   for (const std::string_view choice : command.choices)
     if (choice == arguments[0]) return;
@@ -259,26 +274,28 @@ void check_arguments(const CommandInfo& command, const Options& options, Problem
 void check_together(const Options& options, Problems& problems) {
   const Millis sync_min = options.allow_short_sync ? kSyncIntervalShortMin : kSyncIntervalMin;
   if (options.sync_interval < sync_min || options.sync_interval > kSyncIntervalMax)
-    problems.push_back("sync-interval: " + format_duration(options.sync_interval) + " is out of bounds; must be at least " +
-                       format_duration(kSyncIntervalMin) + " (" + format_duration(kSyncIntervalShortMin) +
-                       " with --allow-short-sync) and at most " + format_duration(kSyncIntervalMax));
+    problems.push_back("sync-interval: " + format_duration(options.sync_interval) +
+                       " is out of bounds; must be at least " + format_duration(kSyncIntervalMin) + " (" +
+                       format_duration(kSyncIntervalShortMin) + " with --allow-short-sync) and at most " +
+                       format_duration(kSyncIntervalMax));
   if (options.settle_max > kSettleMax)
     problems.push_back("settle-max: " + format_duration(options.settle_max) + " is above the limit of " +
                        format_duration(kSettleMax));
   if (options.settle > options.settle_max)
-    problems.push_back("settle: " + format_duration(options.settle) + " is longer than settle-max, which is " +
-                       format_duration(options.settle_max));
+    problems.push_back("settle: " + format_duration(options.settle) +
+                       " is longer than settle-max, which is " + format_duration(options.settle_max));
   if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
     problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
 }
 
-void default_node_name(const CommandInfo& command, const Surroundings& surroundings, Options& options, Problems& problems) {
+void default_node_name(const CommandInfo& command, const Surroundings& surroundings, Options& options,
+                       Problems& problems) {
   const OptionInfo& option = *find_option("node-name");
   if (!takes(command, option) || !options.node_name.empty()) return;
   const std::string wrong = option.parse(lower(surroundings.host_name), options);
   if (!wrong.empty())
-    problems.push_back("host name " + quoted(surroundings.host_name) + " cannot stand for the node's: " + wrong +
-                       "; give --node-name or NODE_NAME");
+    problems.push_back("host name " + quoted(surroundings.host_name) +
+                       " cannot stand for the node's: " + wrong + "; give --node-name or NODE_NAME");
 }
 
 Loaded help_about(std::string_view command) {
@@ -335,7 +352,8 @@ Loaded load(const std::vector<std::string>& arguments, const Surroundings& surro
   }
   if (command->id == Command::kHelp && line.words.size() == 2 && find_command(line.words[1]) == nullptr)
     return refused({no_command(line.words[1])});
-  if (command->id == Command::kHelp && line.words.size() <= 2) return help_about(line.words.size() == 2 ? line.words[1] : "");
+  if (command->id == Command::kHelp && line.words.size() <= 2)
+    return help_about(line.words.size() == 2 ? line.words[1] : "");
 
   Loaded loaded;
   Options& options = loaded.options;
@@ -347,7 +365,8 @@ Loaded load(const std::vector<std::string>& arguments, const Surroundings& surro
   const std::vector<Setting> environment = read_environment(line.settings, *command, surroundings);
   const Setting* file = last_of(line.settings, "config");
   if (file == nullptr) file = last_of(environment, "config");
-  if (file != nullptr && !file->text.empty()) apply(read_config_file(file->text, surroundings, problems), options, problems);
+  if (file != nullptr && !file->text.empty())
+    apply(read_config_file(file->text, surroundings, problems), options, problems);
   apply(environment, options, problems);
   apply(line.settings, options, problems);
   check_together(options, problems);
@@ -355,7 +374,8 @@ Loaded load(const std::vector<std::string>& arguments, const Surroundings& surro
   return loaded;
 }
 
-Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Surroundings& surroundings) {
+Reloaded reload(const Options& running, const std::vector<std::string>& arguments,
+                const Surroundings& surroundings) {
   Reloaded reloaded;
   reloaded.options = running;
   const Loaded loaded = load(arguments, surroundings);

@@ -1,6 +1,6 @@
 #pragma once
-// From the command line, the environment and the file to Options. Order of strength: flag, environment, file, default.
-// Every problem is reported, not the first. With problems the options must not be acted on.
+// From the command line, the environment and the file to Options. Order of strength: flag, environment, file,
+// default. Every problem is reported, not the first. With problems the options must not be acted on.
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,8 +22,8 @@ Surroundings process_surroundings();
 
 struct Loaded {
   Options options;
-  /// Help was asked for (--help, help, no command); options.command says about what, kNone about everything. There are
-  /// no problems then.
+  /// Help was asked for (--help, help, no command); options.command says about what, kNone about everything.
+  /// There are no problems then.
   bool wants_help = false;
   std::vector<std::string> problems;  // one line each, with where the value stands, the value and the remedy
 };
@@ -33,11 +33,12 @@ Loaded load(const std::vector<std::string>& arguments, const Surroundings& surro
 
 /// What a SIGHUP changes: the file and the environment are read again below the same command line.
 struct Reloaded {
-  Options options;                         // the running ones with what may change now; the same ones with problems
-  std::vector<std::string> changed;        // names of options that took effect
+  Options options;                   // the running ones with what may change now; the same ones with problems
+  std::vector<std::string> changed;  // names of options that took effect
   std::vector<std::string> needs_restart;  // names of options that differ and keep their running value
   std::vector<std::string> problems;
 };
-Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Surroundings& surroundings);
+Reloaded reload(const Options& running, const std::vector<std::string>& arguments,
+                const Surroundings& surroundings);
 
 }  // namespace sliced::config

@@ -89,10 +89,13 @@ std::string parse_node_name(std::string_view text, std::string& value) {
   return "";
 }
 
-// The part of a label's key after the '/', and a label's value: [A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?, 63 bytes.
+// The part of a label's key after the '/', and a label's value: [A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?, 63
+// bytes.
 bool is_label_word(std::string_view text) {
   const auto inner = [](char c) { return c == '-' || c == '_' || c == '.'; };
-  const auto outer = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto outer = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
   return !text.empty() && text.size() <= 63 && outer(text.front()) && outer(text.back()) &&
          std::all_of(text.begin(), text.end(), [&](char c) { return inner(c) || outer(c); });
 }
@@ -110,10 +113,12 @@ std::string parse_node_labels(std::string_view text, std::map<std::string, std::
     const size_t equals = pair.find('=');
     if (equals == std::string_view::npos) return quoted(pair) + " has no '='; write key=value,key2=value2";
     const std::string_view key = pair.substr(0, equals), word = pair.substr(equals + 1);
-    if (!is_label_key(key)) return quoted(key) + " is no label key: [DNS name/]letters, digits, '-', '_', '.'";
+    if (!is_label_key(key))
+      return quoted(key) + " is no label key: [DNS name/]letters, digits, '-', '_', '.'";
     if (!word.empty() && !is_label_word(word))
       return "the value " + quoted(word) + " of " + std::string(key) +
-             " is no label value: at most 63 letters, digits, '-', '_', '.', the first and last a letter or digit";
+             " is no label value: at most 63 letters, digits, '-', '_', '.', the first and last a letter or "
+             "digit";
     if (!labels.emplace(key, word).second) return quoted(key) + " is there twice";
     if (labels.size() > kNodeLabelsMax) return "more than " + std::to_string(kNodeLabelsMax) + " labels";
   }
@@ -134,7 +139,8 @@ std::string parse_namespace(std::string_view text, std::string& value) {
 }
 
 std::string parse_driver_name(std::string_view text, std::string& value) {
-  if (!is_dns_subdomain(text, 63)) return "must be a DNS name (lower-case letters, digits, '-', '.') of at most 63 bytes";
+  if (!is_dns_subdomain(text, 63))
+    return "must be a DNS name (lower-case letters, digits, '-', '.') of at most 63 bytes";
   value = text;
   return "";
 }
@@ -143,7 +149,8 @@ std::string parse_kinds(std::string_view text, std::set<std::string>& value) {
   std::set<std::string> kinds;
   if (text.empty()) return value = kinds, "";
   for (const std::string_view word : split(text, ',')) {
-    const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](auto k) { return lower(k) == lower(word); });
+    const auto kind =
+        std::find_if(kKinds.begin(), kKinds.end(), [&](auto k) { return lower(k) == lower(word); });
     if (kind == kKinds.end())
       return quoted(word) + " is no kind that sliced watches" + remark(word, {kKinds.begin(), kKinds.end()});
     kinds.emplace(*kind);
@@ -164,111 +171,296 @@ std::vector<OptionInfo> make_options() {
   using V = std::string_view;
   using O = Options;
   return {
-      {"cluster", 0, "SLICED_CLUSTER", "cluster", "SPEC", kOnCluster, false, {"in-cluster", "kubeconfig:", "dir:"},
-       "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, or "
-       "dir:PATH, a directory of YAML files in place of an API server; slices then go to PATH/resourceslices.",
-       [](V text, O& o) { return parse_cluster(text, o.cluster); }, [](const O& o) { return describe(o.cluster); }},
-      {"node-name", 0, "NODE_NAME", "nodeName", "NAME", kOnCluster | kOnHost, false, {},
+      {"cluster",
+       0,
+       "SLICED_CLUSTER",
+       "cluster",
+       "SPEC",
+       kOnCluster,
+       false,
+       {"in-cluster", "kubeconfig:", "dir:"},
+       "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "
+       "or "
+       "dir:PATH, a directory of YAML files in place of an API server; slices then go to "
+       "PATH/resourceslices.",
+       [](V text, O& o) { return parse_cluster(text, o.cluster); },
+       [](const O& o) { return describe(o.cluster); }},
+      {"node-name",
+       0,
+       "NODE_NAME",
+       "nodeName",
+       "NAME",
+       kOnCluster | kOnHost,
+       false,
+       {},
        "The name of this machine's Node object. Without it the lower-cased host name is taken.",
-       [](V text, O& o) { return parse_node_name(text, o.node_name); }, [](const O& o) { return o.node_name; }},
-      {"node-labels", 0, "SLICED_NODE_LABELS", "nodeLabels", "KEY=VALUE,...", kDeciding, false, {},
-       "Labels of the node, for a directory cluster that holds no Node object. An API server's Node always wins.",
-       [](V text, O& o) { return parse_node_labels(text, o.node_labels); }, print_node_labels},
-      {"namespace", 'n', "NAMESPACE", "namespace", "NAME", kOnCluster, false, {},
+       [](V text, O& o) { return parse_node_name(text, o.node_name); },
+       [](const O& o) { return o.node_name; }},
+      {"node-labels",
+       0,
+       "SLICED_NODE_LABELS",
+       "nodeLabels",
+       "KEY=VALUE,...",
+       kDeciding,
+       false,
+       {},
+       "Labels of the node, for a directory cluster that holds no Node object. An API server's Node always "
+       "wins.",
+       [](V text, O& o) { return parse_node_labels(text, o.node_labels); },
+       print_node_labels},
+      {"namespace",
+       'n',
+       "NAMESPACE",
+       "namespace",
+       "NAME",
+       kOnCluster,
+       false,
+       {},
        "The namespace whose policies count.",
-       [](V text, O& o) { return parse_namespace(text, o.namespace_); }, [](const O& o) { return o.namespace_; }},
-      {"host", 0, "SLICED_HOST", "host", "ROOT", kOnHost, false, {},
-       "Read ROOT/sys and ROOT/proc in place of the running system's. Events then come from the datagram socket "
+       [](V text, O& o) { return parse_namespace(text, o.namespace_); },
+       [](const O& o) { return o.namespace_; }},
+      {"host",
+       0,
+       "SLICED_HOST",
+       "host",
+       "ROOT",
+       kOnHost,
+       false,
+       {},
+       "Read ROOT/sys and ROOT/proc in place of the running system's. Events then come from the datagram "
+       "socket "
        "ROOT/run/sliced/uevents.",
-       [](V text, O& o) { return parse_path(text, o.host_root); }, [](const O& o) { return o.host_root; }},
-      {"config", 'c', "SLICED_CONFIG", "", "FILE", kWorking, false, {},
-       "A YAML file with the same settings; its keys stand beside each option in the manual page. It is read again on "
+       [](V text, O& o) { return parse_path(text, o.host_root); },
+       [](const O& o) { return o.host_root; }},
+      {"config",
+       'c',
+       "SLICED_CONFIG",
+       "",
+       "FILE",
+       kWorking,
+       false,
+       {},
+       "A YAML file with the same settings; its keys stand beside each option in the manual page. It is read "
+       "again on "
        "SIGHUP.",
-       [](V text, O& o) { return parse_path(text, o.config_file); }, [](const O& o) { return o.config_file; }},
-      {"sriov-driver-name", 0, "SLICED_SRIOV_DRIVER_NAME", "sriovDriverName", "NAME", kOnCluster | bit(Command::kValidate), false, {},
-       "The DRA driver name under which SriovResourcePolicy devices are published. Two drivers must never publish "
+       [](V text, O& o) { return parse_path(text, o.config_file); },
+       [](const O& o) { return o.config_file; }},
+      {"sriov-driver-name",
+       0,
+       "SLICED_SRIOV_DRIVER_NAME",
+       "sriovDriverName",
+       "NAME",
+       kOnCluster | bit(Command::kValidate),
+       false,
+       {},
+       "The DRA driver name under which SriovResourcePolicy devices are published. Two drivers must never "
+       "publish "
        "under one name on one node.",
        [](V text, O& o) { return parse_driver_name(text, o.sriov_driver_name); },
        [](const O& o) { return o.sriov_driver_name; }},
-      {"kinds-off", 0, "SLICED_KINDS_OFF", "kindsOff", "KIND,...", kDeciding, false,
+      {"kinds-off",
+       0,
+       "SLICED_KINDS_OFF",
+       "kindsOff",
+       "KIND,...",
+       kDeciding,
+       false,
        {kKinds.begin(), kKinds.end()},
        "Kinds that are neither watched nor obeyed, where the cluster does not let this node read them: "
        "SriovResourcePolicy, DeviceAttributes.",
        [](V text, O& o) { return parse_kinds(text, o.kinds_off); },
        [](const O& o) { return join({o.kinds_off.begin(), o.kinds_off.end()}, ","); }},
-      {"sync-interval", 0, "SLICED_SYNC_INTERVAL", "syncInterval", "TIME", bit(Command::kRun), true, {},
+      {"sync-interval",
+       0,
+       "SLICED_SYNC_INTERVAL",
+       "syncInterval",
+       "TIME",
+       bit(Command::kRun),
+       true,
+       {},
        "How often the whole host is scanned again, for what events have missed. At least 1m, or 30s with "
        "--allow-short-sync; at most 24h.",
        [](V text, O& o) { return parse_time(text, o.sync_interval); },
        [](const O& o) { return format_duration(o.sync_interval); }},
-      {"allow-short-sync", 0, "SLICED_ALLOW_SHORT_SYNC", "allowShortSync", "", bit(Command::kRun), true, {},
+      {"allow-short-sync",
+       0,
+       "SLICED_ALLOW_SHORT_SYNC",
+       "allowShortSync",
+       "",
+       bit(Command::kRun),
+       true,
+       {},
        "Let --sync-interval go down to 30s.",
        [](V text, O& o) { return parse_word(kSwitch, text, o.allow_short_sync); },
        [](const O& o) { return print_word(kSwitch, o.allow_short_sync); }},
-      {"settle", 0, "SLICED_SETTLE", "settle", "TIME", bit(Command::kRun), true, {},
-       "How long a physical function must be quiet before what appeared on it is published. Removals never wait.",
-       [](V text, O& o) { return parse_time(text, o.settle); }, [](const O& o) { return format_duration(o.settle); }},
-      {"settle-max", 0, "SLICED_SETTLE_MAX", "settleMax", "TIME", bit(Command::kRun), true, {},
+      {"settle",
+       0,
+       "SLICED_SETTLE",
+       "settle",
+       "TIME",
+       bit(Command::kRun),
+       true,
+       {},
+       "How long a physical function must be quiet before what appeared on it is published. Removals never "
+       "wait.",
+       [](V text, O& o) { return parse_time(text, o.settle); },
+       [](const O& o) { return format_duration(o.settle); }},
+      {"settle-max",
+       0,
+       "SLICED_SETTLE_MAX",
+       "settleMax",
+       "TIME",
+       bit(Command::kRun),
+       true,
+       {},
        "The longest that additions wait when it never gets quiet; at most 1m.",
        [](V text, O& o) { return parse_time(text, o.settle_max); },
        [](const O& o) { return format_duration(o.settle_max); }},
-      {"show", 0, "SLICED_SHOW", "show", "", bit(Command::kRun), false, {},
+      {"show",
+       0,
+       "SLICED_SHOW",
+       "show",
+       "",
+       bit(Command::kRun),
+       false,
+       {},
        "Print the devices, what is offered and why the rest is not, at the start and at each change.",
        [](V text, O& o) { return parse_word(kSwitch, text, o.show); },
        [](const O& o) { return print_word(kSwitch, o.show); }},
-      {"watch", 'w', nullptr, "", "", bit(Command::kDiscover), false, {},
+      {"watch",
+       'w',
+       nullptr,
+       "",
+       "",
+       bit(Command::kDiscover),
+       false,
+       {},
        "Go on, and print what changes as it changes: one JSON object a line with -o json.",
        [](V text, O& o) { return parse_word(kSwitch, text, o.watch); },
        [](const O& o) { return print_word(kSwitch, o.watch); }},
-      {"log-format", 0, "SLICED_LOG_FORMAT", "logFormat", "FORMAT", kWorking, false,
+      {"log-format",
+       0,
+       "SLICED_LOG_FORMAT",
+       "logFormat",
+       "FORMAT",
+       kWorking,
+       false,
        {"auto", "text", "json", "journald"},
-       "text for people, json (one object a line), or journald (its native protocol). auto is journald where systemd "
+       "text for people, json (one object a line), or journald (its native protocol). auto is journald where "
+       "systemd "
        "has connected standard error to the journal, else text.",
        [](V text, O& o) { return parse_word(kLogFormats, text, o.log_format); },
        [](const O& o) { return print_word(kLogFormats, o.log_format); }},
-      {"log-level", 0, "SLICED_LOG_LEVEL", "logLevel", "LEVEL", kWorking, true, {"debug", "info", "warning", "error"},
+      {"log-level",
+       0,
+       "SLICED_LOG_LEVEL",
+       "logLevel",
+       "LEVEL",
+       kWorking,
+       true,
+       {"debug", "info", "warning", "error"},
        "The least important lines that are logged: debug, info, warning or error.",
        [](V text, O& o) { return parse_word(kLevels, text, o.log_level); },
        [](const O& o) { return print_word(kLevels, o.log_level); }},
-      {"output", 'o', nullptr, "", "FORMAT",
-       bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover), false,
+      {"output",
+       'o',
+       nullptr,
+       "",
+       "FORMAT",
+       bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover),
+       false,
        {"table", "yaml", "json", "diff"},
        "table, yaml or json; for plan also diff: what would change against what is published now.",
        [](V text, O& o) { return parse_word(kOutputs, text, o.output); },
        [](const O& o) { return print_word(kOutputs, o.output); }},
-      {"help", 'h', nullptr, "", "", kEverywhere, false, {}, "Print this help.",
-       [](V, O&) { return std::string(); }, [](const O&) { return std::string(); }},
+      {"help",
+       'h',
+       nullptr,
+       "",
+       "",
+       kEverywhere,
+       false,
+       {},
+       "Print this help.",
+       [](V, O&) { return std::string(); },
+       [](const O&) { return std::string(); }},
   };
 }
 
 std::vector<CommandInfo> make_commands() {
   return {
-      {Command::kRun, "run", "", 0, 0, "Keep what is offered equal to what the policies allow.",
-       "Runs until SIGTERM, which leaves the slices in place: a restart must not be visible. SIGHUP reads the "
+      {Command::kRun,
+       "run",
+       "",
+       0,
+       0,
+       "Keep what is offered equal to what the policies allow.",
+       "Runs until SIGTERM, which leaves the slices in place: a restart must not be visible. SIGHUP reads "
+       "the "
        "configuration file again.",
        {}},
-      {Command::kPlan, "plan", "", 0, 0, "Print what would be published, and change nothing.",
-       "With -o yaml or json it prints a List of ResourceSlice objects, with -o diff what would change against what is "
-       "published now. Exit status 0: nothing to change. 2: there are changes. 1: there is no plan. Problems of single "
+      {Command::kPlan,
+       "plan",
+       "",
+       0,
+       0,
+       "Print what would be published, and change nothing.",
+       "With -o yaml or json it prints a List of ResourceSlice objects, with -o diff what would change "
+       "against what is "
+       "published now. Exit status 0: nothing to change. 2: there are changes. 1: there is no plan. Problems "
+       "of single "
        "policies go to standard error and change nothing of this.",
        {}},
-      {Command::kExplain, "explain", "[DEVICE]", 0, 1, "Say why each device is offered or is not.",
+      {Command::kExplain,
+       "explain",
+       "[DEVICE]",
+       0,
+       1,
+       "Say why each device is offered or is not.",
        "DEVICE is a PCI address, an interface name or a device name. Without it every device is explained.",
        {}},
-      {Command::kDiscover, "discover", "", 0, 0, "Print the network devices of this machine with their facts.", "", {}},
-      {Command::kValidate, "validate", "FILE...", 1, 10'000, "Check policy files, every problem with file and line.",
+      {Command::kDiscover,
+       "discover",
+       "",
+       0,
+       0,
+       "Print the network devices of this machine with their facts.",
+       "",
+       {}},
+      {Command::kValidate,
+       "validate",
+       "FILE...",
+       1,
+       10'000,
+       "Check policy files, every problem with file and line.",
        "Exit status 0: all is well. 1: there are problems.",
        {}},
-      {Command::kWithdraw, "withdraw", "", 0, 0, "Delete what this node has published.",
-       "For the end of a node's service, or before another driver takes over. A running daemon on the same node would "
+      {Command::kWithdraw,
+       "withdraw",
+       "",
+       0,
+       0,
+       "Delete what this node has published.",
+       "For the end of a node's service, or before another driver takes over. A running daemon on the same "
+       "node would "
        "publish again: stop it first.",
        {}},
       {Command::kVersion, "version", "", 0, 0, "Print the version.", "", {}},
       {Command::kHelp, "help", "[COMMAND]", 0, 1, "Print help, in general or for a command.", "", {}},
-      {Command::kMan, "man", "", 0, 0, "Print the manual page, in the man macros of roff.",
+      {Command::kMan,
+       "man",
+       "",
+       0,
+       0,
+       "Print the manual page, in the man macros of roff.",
        "To read it: sliced man | man -l -",
        {}},
-      {Command::kCompletion, "completion", "SHELL", 1, 1, "Print the completion script for bash, zsh or fish.",
+      {Command::kCompletion,
+       "completion",
+       "SHELL",
+       1,
+       1,
+       "Print the completion script for bash, zsh or fish.",
        "For the running bash: source <(sliced completion bash). For fish: sliced completion fish | source.",
        {"bash", "zsh", "fish"}},
   };
@@ -310,6 +502,8 @@ const OptionInfo* find_option(std::string_view name) {
   return nullptr;
 }
 
-bool takes(const CommandInfo& command, const OptionInfo& option) { return (option.commands & bit(command.id)) != 0; }
+bool takes(const CommandInfo& command, const OptionInfo& option) {
+  return (option.commands & bit(command.id)) != 0;
+}
 
 }  // namespace sliced::config

@@ -1,6 +1,6 @@
 #pragma once
-// The one table of commands and options. The parser, the help, the manual page and the shell completion are all made of
-// it, so none of them can know an option that another does not.
+// The one table of commands and options. The parser, the help, the manual page and the shell completion are
+// all made of it, so none of them can know an option that another does not.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,15 +14,15 @@ struct CommandInfo {
   std::string_view name;
   std::string_view arguments;  // as in the usage line: "[DEVICE]"
   size_t arguments_min, arguments_max;
-  std::string_view summary;      // one line
-  std::string_view description;  // paragraphs of the help and the manual page
+  std::string_view summary;               // one line
+  std::string_view description;           // paragraphs of the help and the manual page
   std::vector<std::string_view> choices;  // words for the argument, where they are known beforehand
 };
 
 struct OptionInfo {
-  std::string_view name;  // long form without dashes
-  char short_name;        // 0: none
-  const char* env;        // nullptr: none
+  std::string_view name;         // long form without dashes
+  char short_name;               // 0: none
+  const char* env;               // nullptr: none
   std::string_view file_key;     // "": not in the file
   std::string_view placeholder;  // "": a switch
   unsigned commands;             // bits of Command

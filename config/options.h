@@ -1,6 +1,6 @@
 #pragma once
-// What the administrator asked for, as plain values. Made by config/load.h from flags, environment, file and defaults;
-// the defaults are the initial values here, and help and manual page print them from here.
+// What the administrator asked for, as plain values. Made by config/load.h from flags, environment, file and
+// defaults; the defaults are the initial values here, and help and manual page print them from here.
 #include <map>
 #include <set>
 #include <string>
@@ -52,7 +52,7 @@ struct Options {
   std::string config_file;             // "" none
 
   ClusterSpec cluster = InCluster{};
-  std::string node_name;                           // a DNS subdomain; never empty after a load without problems
+  std::string node_name;  // a DNS subdomain; never empty after a load without problems
   std::map<std::string, std::string> node_labels;  // for a directory cluster without a Node object
   std::string namespace_ = "dra-driver-sriov";
   std::string host_root = "/";  // "/" is the running system
@@ -61,8 +61,8 @@ struct Options {
 
   Millis sync_interval = 5min;  // full rescan of the host
   bool allow_short_sync = false;
-  Millis settle = 100ms;    // quiet time before additions from the host are published
-  Millis settle_max = 1s;   // the longest that additions wait when it never gets quiet
+  Millis settle = 100ms;   // quiet time before additions from the host are published
+  Millis settle_max = 1s;  // the longest that additions wait when it never gets quiet
 
   bool show = false;   // run prints devices and verdicts
   bool watch = false;  // discover goes on

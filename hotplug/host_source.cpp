@@ -367,7 +367,8 @@ void HostSource::on_read() {
   // Each problem is said once while it lasts.
   std::set<std::string> problems(reading_->result->problems.begin(), reading_->result->problems.end());
   for (const std::string& problem : problems)
-    if (!said_problems_.contains(problem)) ports_.log.warning("the host cannot be read in full", {{"problem", problem}});
+    if (!said_problems_.contains(problem))
+      ports_.log.warning("the host cannot be read in full", {{"problem", problem}});
   said_problems_ = std::move(problems);
   if (reading_->result->is_incomplete) return retry_later();  // what was read before stands
   retry_delay_ = Millis{1000};
@@ -380,8 +381,10 @@ void HostSource::on_read() {
     if (reading_ && reading_->number == number) commit();
   };
   slow_.ask(std::move(asks), commit_this);
-  // The first word waits for them: each has a deadline of its own, and without them a restart would publish guesses.
-  if (reading_ && reading_->number == number && has_reported_) grace_ = ports_.scheduler.after(kSlowGrace, commit_this);
+  // The first word waits for them: each has a deadline of its own, and without them a restart would publish
+  // guesses.
+  if (reading_ && reading_->number == number && has_reported_)
+    grace_ = ports_.scheduler.after(kSlowGrace, commit_this);
 }
 
 // What was read slowly belongs to an interface for as long as that is the same one.

@@ -71,8 +71,8 @@ struct HostReadings {
   std::set<std::string> default_routes;               // names of interfaces that carry one
   std::map<PciAddress, std::string> admin_macs;       // VF -> what its PF enforces (rtnetlink)
   std::vector<std::string> problems;
-  /// A directory that tells what there is could not be listed (no descriptors, no memory, EIO): what is missing here may
-  /// well be there, so nothing must be concluded.
+  /// A directory that tells what there is could not be listed (no descriptors, no memory, EIO): what is
+  /// missing here may well be there, so nothing must be concluded.
   bool is_incomplete = false;
   bool operator==(const HostReadings&) const = default;
 };

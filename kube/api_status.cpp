@@ -30,7 +30,7 @@ struct Status {
   std::string reason, message;
   std::optional<Millis> retry_after;
   std::vector<std::string> fields;  // of all causes, as far as kFieldsMax
-  bool version_too_large = false;  // "Too large resource version": as good as 410, only a fresh list helps
+  bool version_too_large = false;   // "Too large resource version": as good as 410, only a fresh list helps
 };
 
 void read_details(const Json& details, Status& status) {

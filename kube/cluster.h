@@ -3,8 +3,9 @@
 // (kube/api_cluster.h), by a directory of YAML files (kube/directory_cluster.h), and by tests.
 //
 // Threads:   everything on the loop's thread.
-// Reentry:   callbacks may start and drop calls, their own included; none is called from inside the call that made it.
-// Ownership: every call returns a Call; dropping it cancels, and none of its callbacks runs afterwards.
+// Reentry:   callbacks may start and drop calls, their own included; none is called from inside the call that
+// made it. Ownership: every call returns a Call; dropping it cancels, and none of its callbacks runs
+// afterwards.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,15 +36,16 @@ struct Scope {
   bool operator==(const Scope&) const = default;
 };
 
-/// Why a call did not succeed. code is what callers branch on: kGone (410, relist), kConflict (409), kNotFound (404),
-/// kDenied (401, 403), kInvalid (400, 422), kBusy (429, 5xx), kIo and kTimeout (no answer).
+/// Why a call did not succeed. code is what callers branch on: kGone (410, relist), kConflict (409),
+/// kNotFound (404), kDenied (401, 403), kInvalid (400, 422), kBusy (429, 5xx), kIo and kTimeout (no answer).
 struct Failure {
   Errc code = Errc::kIo;
   int http_status = 0;  // 0: no answer
   std::string reason;   // Status.reason: "AlreadyExists", "Expired" ...
   std::string what;     // outermost first, with verb and resource
   std::optional<Millis> retry_after;
-  std::vector<std::string> fields;  // Status.details.causes[].field: "spec.devices[3].attributes[example.com/x].string"
+  std::vector<std::string>
+      fields;  // Status.details.causes[].field: "spec.devices[3].attributes[example.com/x].string"
   bool operator==(const Failure&) const = default;
 };
 
@@ -73,15 +75,17 @@ struct ListHandlers {
 
 struct WatchRequest {
   Scope scope;
-  std::string resource_version;      // "" only with send_initial_events
-  bool send_initial_events = false;  // the current state as kAdded, then a bookmark annotated k8s.io/initial-events-end
-  Millis timeout{0};                 // asked of the server; 0: its own
+  std::string resource_version;  // "" only with send_initial_events
+  bool send_initial_events =
+      false;          // the current state as kAdded, then a bookmark annotated k8s.io/initial-events-end
+  Millis timeout{0};  // asked of the server; 0: its own
 };
 struct WatchHandlers {
   std::function<void(const WatchEvent&)> on_event;
   std::function<void()> on_end;                    // clean end of the stream
   std::function<void(const Failure&)> on_failure;  // refused, broken, or an ERROR event (410: code kGone)
-  /// The server has accepted the watch; what it has to say (also that it cannot go on from there) follows. Optional.
+  /// The server has accepted the watch; what it has to say (also that it cannot go on from there) follows.
+  /// Optional.
   std::function<void()> on_open = {};
 };
 
@@ -91,10 +95,10 @@ struct WriteRequest {
   Verb verb = Verb::kCreate;
   Resource resource;
   std::string namespace_, name;
-  std::string body;                        // JSON object; empty for kDelete
-  std::string uid, resource_version;       // preconditions of kDelete; kUpdate carries its own in the body
-  bool dry_run = false;                    // dryRun=All
-  bool strict = true;                      // fieldValidation=Strict
+  std::string body;                   // JSON object; empty for kDelete
+  std::string uid, resource_version;  // preconditions of kDelete; kUpdate carries its own in the body
+  bool dry_run = false;               // dryRun=All
+  bool strict = true;                 // fieldValidation=Strict
 };
 /// The stored object as the server answered ("" for kDelete), or why not.
 struct WriteHandlers {
@@ -119,14 +123,18 @@ class Cluster {
   virtual CallPtr watch(WatchRequest request, WatchHandlers handlers) = 0;
   virtual CallPtr write(WriteRequest request, WriteHandlers handlers) = 0;
   virtual CallPtr get(GetRequest request, WriteHandlers handlers) = 0;
-  /// Which of the group-version's plurals are served; an absent group-version is an empty list, not a failure.
+  /// Which of the group-version's plurals are served; an absent group-version is an empty list, not a
+  /// failure.
   virtual CallPtr discover(std::string group, std::string version,
                            std::function<void(std::vector<std::string> plurals)> on_done,
                            std::function<void(const Failure&)> on_failure) = 0;
-  /// The OpenAPI v3 schema of the group-version (/openapi/v3/apis/G/V) as JSON text; "" when the cluster has none.
-  virtual CallPtr schema(std::string group, std::string version, std::function<void(std::string_view json)> on_done,
+  /// The OpenAPI v3 schema of the group-version (/openapi/v3/apis/G/V) as JSON text; "" when the cluster has
+  /// none.
+  virtual CallPtr schema(std::string group, std::string version,
+                         std::function<void(std::string_view json)> on_done,
                          std::function<void(const Failure&)> on_failure) = 0;
-  virtual CallPtr server_info(std::function<void(ServerInfo)> on_done, std::function<void(const Failure&)> on_failure) = 0;
+  virtual CallPtr server_info(std::function<void(ServerInfo)> on_done,
+                              std::function<void(const Failure&)> on_failure) = 0;
   /// "https://10.0.0.1:443", "dir:/etc/sliced": for people.
   virtual std::string describe() const = 0;
 };

@@ -1,8 +1,8 @@
 #include "kube/directory_cluster.h"
 
 #include <algorithm>
-#include <utility>
 #include <charconv>
+#include <utility>
 
 #include "kube/kinds.h"
 #include "kube/resource_slice.h"

@@ -25,21 +25,26 @@ bool names_resource(const std::string& key, const std::string& driver) {
   return key == kMultusResourceName || key == driver + "/" + std::string(kResourceNameId);
 }
 
-Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, const Inputs& inputs, const VfAttributes& own) {
+Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, const Inputs& inputs,
+                       const VfAttributes& own) {
   Additions out;
   const std::string& driver = inputs.settings.sriov_driver;
   const std::string who = "policy " + text_of(policy.id);
   if (config.attributes_selector) {
     for (const DeviceAttributes& object : inputs.policies->attributes) {  // by name: the last one wins
-      if (object.id.namespace_ != policy.id.namespace_ || !kube::matches(*config.attributes_selector, object.labels)) continue;
+      if (object.id.namespace_ != policy.id.namespace_ ||
+          !kube::matches(*config.attributes_selector, object.labels))
+        continue;
       for (const auto& [key, why] : object.refused)
-        if (names_resource(key, driver)) out.refusal = "DeviceAttributes " + object.id.name + ": " + key + " " + why;
+        if (names_resource(key, driver))
+          out.refusal = "DeviceAttributes " + object.id.name + ": " + key + " " + why;
       for (const auto& [key, value] : object.attributes) {
         if (!kube::is_list(value) || inputs.settings.list_attributes)
           out.attributes[key] = value;
         else
-          out.notes.push_back(who + ": attribute " + key + " of DeviceAttributes " + object.id.name +
-                              " left out: the API server does not take list attributes, or has not said yet that it does");
+          out.notes.push_back(
+              who + ": attribute " + key + " of DeviceAttributes " + object.id.name +
+              " left out: the API server does not take list attributes, or has not said yet that it does");
       }
     }
   }
@@ -53,14 +58,15 @@ Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, 
   for (; out.attributes.size() > room && !droppable.empty(); droppable.pop_back()) {
     out.attributes.erase(droppable.back());
     out.notes.push_back(who + ": attribute " + droppable.back() + " left out: a device entry holds at most " +
-                        std::to_string(kube::kAttributesAndCapacitiesMax) + " attributes, " + std::to_string(room) +
-                        " of them from DeviceAttributes");
+                        std::to_string(kube::kAttributesAndCapacitiesMax) + " attributes, " +
+                        std::to_string(room) + " of them from DeviceAttributes");
   }
   out.is_acceptable = kube::validate_device({.name = "x", .attributes = out.attributes}).empty();
   return out;
 }
 
-kube::Device make_entry(const HostDevice& vf, const HostDevice* pf, const Additions& additions, const VfAttributes& own) {
+kube::Device make_entry(const HostDevice& vf, const HostDevice* pf, const Additions& additions,
+                        const VfAttributes& own) {
   kube::Device entry;
   entry.name = vf.pci->dashed();
   entry.attributes = own.of(vf, pf);
@@ -68,25 +74,28 @@ kube::Device make_entry(const HostDevice& vf, const HostDevice* pf, const Additi
   return entry;
 }
 
-// Our own keys and the entry's name are always right, and the additions were checked once; what may still be wrong is a
-// text of the kernel's.
+// Our own keys and the entry's name are always right, and the additions were checked once; what may still be
+// wrong is a text of the kernel's.
 bool is_plainly_good(const kube::Device& entry, const Additions& additions) {
   if (!additions.is_acceptable || entry.attributes.size() > kube::kAttributesAndCapacitiesMax) return false;
   for (const auto& [key, value] : entry.attributes)
-    if (const auto* text = std::get_if<std::string>(&value); text != nullptr && (text->size() > kube::kAttributeValueBytesMax || !is_utf8(*text)))
+    if (const auto* text = std::get_if<std::string>(&value);
+        text != nullptr && (text->size() > kube::kAttributeValueBytesMax || !is_utf8(*text)))
       return false;
   return true;
 }
 
 // Why the server would refuse the entry, after dropping what may be dropped alone; "" when it is good.
-std::string make_acceptable(kube::Device& entry, const Additions& additions, const Inputs& inputs, std::vector<std::string>& notes) {
+std::string make_acceptable(kube::Device& entry, const Additions& additions, const Inputs& inputs,
+                            std::vector<std::string>& notes) {
   for (int round = 0; round < 64 && !is_plainly_good(entry, additions); ++round) {
     const auto problems = kube::validate_device(entry);
     if (problems.empty()) break;
     const kube::DeviceProblem& first = problems.front();
     if (!first.descriptive || names_resource(first.attribute, inputs.settings.sriov_driver))
       return first.field + " " + first.what;
-    notes.push_back("device " + entry.name + ": attribute " + escaped(first.attribute) + " left out: " + first.what);
+    notes.push_back("device " + entry.name + ": attribute " + escaped(first.attribute) +
+                    " left out: " + first.what);
     entry.attributes.erase(first.attribute);
   }
   const auto quarantined = inputs.quarantine.find(entry.name);
@@ -105,13 +114,20 @@ std::string pool_place(const Verdict& verdict) {
 
 std::string_view name_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::kOffered: return "offered";
-    case Outcome::kNotAVf: return "not-a-vf";
-    case Outcome::kNoPolicy: return "no-policy";
-    case Outcome::kNoMatch: return "no-match";
-    case Outcome::kHostUse: return "in-use-by-host";
-    case Outcome::kBroken: return "unreadable";
-    case Outcome::kRefused: return "refused";
+    case Outcome::kOffered:
+      return "offered";
+    case Outcome::kNotAVf:
+      return "not-a-vf";
+    case Outcome::kNoPolicy:
+      return "no-policy";
+    case Outcome::kNoMatch:
+      return "no-match";
+    case Outcome::kHostUse:
+      return "in-use-by-host";
+    case Outcome::kBroken:
+      return "unreadable";
+    case Outcome::kRefused:
+      return "refused";
   }
   return "";
 }
@@ -124,7 +140,8 @@ std::vector<int32_t> policies_for_node(const PolicySet& policies, const kube::No
   return selected;
 }
 
-Verdict decide_function(const HostDevice& device, const PolicySet& policies, const std::vector<int32_t>& selected) {
+Verdict decide_function(const HostDevice& device, const PolicySet& policies,
+                        const std::vector<int32_t>& selected) {
   if (!device.broken.empty()) return {Outcome::kBroken};
   if (device.type != DeviceType::kVf || !device.pci) return {Outcome::kNotAVf};
   if (selected.empty()) return {Outcome::kNoPolicy};
@@ -166,7 +183,8 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
     }
     out.verdicts.emplace_hint(out.verdicts.end(), id, verdict);
   }
-  std::sort(pool.devices.begin(), pool.devices.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::sort(pool.devices.begin(), pool.devices.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
   std::sort(out.notes.begin(), out.notes.end());
   out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
   out.pools.push_back(std::move(pool));
@@ -194,13 +212,15 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
       if (verdict.policy >= 0 && i > verdict.policy) break;
       const std::string name = text_of(all[i].id);
       for (const Problem& problem : all[i].problems)
-        out.rules.push_back({name, problem.field, "no", "policy", "unreadable (" + problem.what + ")", "a policy that can be understood"});
+        out.rules.push_back({name, problem.field, "no", "policy", "unreadable (" + problem.what + ")",
+                             "a policy that can be understood"});
       if (!all[i].problems.empty()) continue;
       const kube::NodeMatch node = kube::match_node(all[i].node_selector, in.node);
       if (!node.matched)
         out.rules.push_back({name, "spec.nodeSelector", "no", node.field, node.found, node.wanted});
       else
-        walk(*device, *in.policies, {i}, [&](const Step& step) { out.rules.push_back(rule_of(step, *device, *in.policies)); });
+        walk(*device, *in.policies, {i},
+             [&](const Step& step) { out.rules.push_back(rule_of(step, *device, *in.policies)); });
     }
   }
   const std::string who = verdict.policy >= 0 ? text_of(in.policies->sriov[verdict.policy].id) : "";
@@ -211,11 +231,12 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
       out.summary = "offered as " + out.entry + " by " + by;
       break;
     case Outcome::kNotAVf:
-      out.summary = "is a " + std::string(name_of(device->type)) + "; a SriovResourcePolicy offers virtual functions only";
+      out.summary = "is a " + std::string(name_of(device->type)) +
+                    "; a SriovResourcePolicy offers virtual functions only";
       break;
     case Outcome::kNoPolicy:
       out.summary = in.policies->sriov.empty() ? "there is no policy; nothing is offered without one"
-                                             : "no policy that can be understood selects this node";
+                                               : "no policy that can be understood selects this node";
       break;
     case Outcome::kNoMatch:
       out.summary = "no filter of any policy for this node matches";
@@ -229,7 +250,8 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
       break;
     case Outcome::kRefused: {
       const auto why = decision.refusals.find(device_id);
-      out.summary = by + " would offer it, but its entry is held back: " + (why == decision.refusals.end() ? "" : why->second);
+      out.summary = by + " would offer it, but its entry is held back: " +
+                    (why == decision.refusals.end() ? "" : why->second);
       break;
     }
   }

@@ -1,8 +1,8 @@
 #pragma once
 // (inventory, policies, node) -> verdicts and desired pools. Pure, deterministic, fail closed.
 //
-// A verdict keeps indices only; the text (which field said no, the value found, the value wanted) is made by explain()
-// when somebody reads it, by the same matching functions that decided.
+// A verdict keeps indices only; the text (which field said no, the value found, the value wanted) is made by
+// explain() when somebody reads it, by the same matching functions that decided.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,7 +21,8 @@ struct Settings {
   bool list_attributes = false;  // the server takes list attributes (gate DRAListTypeAttributes)
 };
 
-/// A desired device entry that the server refused or mutilated: held back as long as its content stays the same.
+/// A desired device entry that the server refused or mutilated: held back as long as its content stays the
+/// same.
 struct Quarantine {
   uint64_t content_hash = 0;
   std::string why;
@@ -37,12 +38,12 @@ struct Inputs {
 
 enum class Outcome : uint8_t {
   kOffered,
-  kNotAVf,        // SriovResourcePolicy offers VFs only
-  kNoPolicy,      // none selects this node
-  kNoMatch,       // every filter of every policy said no
-  kHostUse,       // matched, but the host uses it
-  kBroken,        // its identity cannot be trusted
-  kRefused,       // matched, but the API server would refuse or has refused the entry
+  kNotAVf,    // SriovResourcePolicy offers VFs only
+  kNoPolicy,  // none selects this node
+  kNoMatch,   // every filter of every policy said no
+  kHostUse,   // matched, but the host uses it
+  kBroken,    // its identity cannot be trusted
+  kRefused,   // matched, but the API server would refuse or has refused the entry
 };
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
 
@@ -63,35 +64,36 @@ struct DesiredPool {
 };
 
 struct Decision {
-  std::shared_ptr<const Inputs> inputs;    // what it was decided from
-  std::map<std::string, Verdict> verdicts;  // by host device id
+  std::shared_ptr<const Inputs> inputs;         // what it was decided from
+  std::map<std::string, Verdict> verdicts;      // by host device id
   std::map<std::string, std::string> refusals;  // why, for Outcome::kRefused, by host device id
   std::vector<DesiredPool> pools;
   std::vector<std::string> notes;  // what was dropped or held back and why, for the log; sorted
 };
 
-/// Which policy and config take each VF, without building entries: the inner loop, kept apart for its benchmark.
-/// selected: indices of the policies that select the node.
-Verdict decide_function(const hotplug::HostDevice& device, const PolicySet& policies, const std::vector<int32_t>& selected);
+/// Which policy and config take each VF, without building entries: the inner loop, kept apart for its
+/// benchmark. selected: indices of the policies that select the node.
+Verdict decide_function(const hotplug::HostDevice& device, const PolicySet& policies,
+                        const std::vector<int32_t>& selected);
 std::vector<int32_t> policies_for_node(const PolicySet& policies, const kube::NodeView& node);
 
 Decision decide(std::shared_ptr<const Inputs> inputs);
 
 /// One rule that spoke about a device, as text.
 struct Rule {
-  std::string policy;   // "namespace/name"; "" for rules that are not a policy's
-  std::string place;    // "spec.configs[0].resourceFilters[1]"
-  std::string said;     // "match", "no"
-  std::string field;    // "vendors"
-  std::string found;    // "8086"
-  std::string wanted;   // "one of 15b3"
+  std::string policy;  // "namespace/name"; "" for rules that are not a policy's
+  std::string place;   // "spec.configs[0].resourceFilters[1]"
+  std::string said;    // "match", "no"
+  std::string field;   // "vendors"
+  std::string found;   // "8086"
+  std::string wanted;  // "one of 15b3"
   bool operator==(const Rule&) const = default;
 };
 struct Explanation {
-  std::string device;   // host device id
-  std::string outcome;  // name_of(Outcome)
-  std::string entry;    // device entry name when offered
-  std::string summary;  // one sentence
+  std::string device;       // host device id
+  std::string outcome;      // name_of(Outcome)
+  std::string entry;        // device entry name when offered
+  std::string summary;      // one sentence
   std::vector<Rule> rules;  // in the order of evaluation, up to the one that decided
   bool operator==(const Explanation&) const = default;
 };

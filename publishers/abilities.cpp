@@ -9,14 +9,16 @@
 namespace sliced::publishers {
 namespace {
 
-// A slice of one device with one list attribute. Its name and pool are ours and nobody else's; it is never stored.
+// A slice of one device with one list attribute. Its name and pool are ours and nobody else's; it is never
+// stored.
 kube::ResourceSlice probe_slice(const std::string& driver, const std::string& node) {
   kube::ResourceSlice slice;
   slice.meta.name = "probe-" + hex(stable_hash(driver + "/" + node), 16);
   slice.driver = driver;
   slice.node_name = node;
   slice.pool = {"probe", 1, 1};
-  slice.devices.push_back({.name = "probe", .attributes = {{"dra.networking/probe", std::vector<std::string>{"a", "b"}}}});
+  slice.devices.push_back(
+      {.name = "probe", .attributes = {{"dra.networking/probe", std::vector<std::string>{"a", "b"}}}});
   return slice;
 }
 
@@ -34,7 +36,8 @@ void Abilities::want_list_attributes() {
     give_up_ = ports_.scheduler.after(kAnswerMax, [this] {
       if (list_attributes_) return;
       gave_up_ = true;
-      ports_.log.warning("whether the API server takes list attributes is not known yet; they are left out", {});
+      ports_.log.warning("whether the API server takes list attributes is not known yet; they are left out",
+                         {});
       on_changed_();
     });
   if (!list_attributes_ && !call_ && !retry_) ask_version();
@@ -57,30 +60,31 @@ void Abilities::ask_version() {
 
 void Abilities::probe() {
   const kube::ResourceSlice sent = probe_slice(driver_, node_);
-  call_ = ports_.cluster.write(
-      {.verb = kube::Verb::kCreate,
-       .resource = kube::kResourceSlices,
-       .name = sent.meta.name,
-       .body = kube::encode_json(kube::encode_resource_slice(sent)),
-       .dry_run = true},
-      {.on_done =
-           [this, devices = sent.devices](std::string_view object) {
-             const auto json = kube::decode_json(object);
-             const auto stored = json ? kube::decode_resource_slice(*json) : Result<kube::ResourceSlice>(json.error());
-             conclude(stored && stored->devices == devices);
-           },
-       .on_failure =
-           [this](const kube::Failure& failure) {
-             if (failure.code == Errc::kInvalid) return conclude(false);
-             retry(failure);
-           }});
+  call_ = ports_.cluster.write({.verb = kube::Verb::kCreate,
+                                .resource = kube::kResourceSlices,
+                                .name = sent.meta.name,
+                                .body = kube::encode_json(kube::encode_resource_slice(sent)),
+                                .dry_run = true},
+                               {.on_done =
+                                    [this, devices = sent.devices](std::string_view object) {
+                                      const auto json = kube::decode_json(object);
+                                      const auto stored = json ? kube::decode_resource_slice(*json)
+                                                               : Result<kube::ResourceSlice>(json.error());
+                                      conclude(stored && stored->devices == devices);
+                                    },
+                                .on_failure =
+                                    [this](const kube::Failure& failure) {
+                                      if (failure.code == Errc::kInvalid) return conclude(false);
+                                      retry(failure);
+                                    }});
 }
 
 void Abilities::conclude(bool able) {
   call_.reset();
   backoff_.reset();
   const std::optional<bool> before = std::exchange(list_attributes_, able);
-  ports_.log.info(able ? "the API server takes list attributes" : "the API server takes no list attributes; they are left out",
+  ports_.log.info(able ? "the API server takes list attributes"
+                       : "the API server takes no list attributes; they are left out",
                   {{"server_version", version_}});
   if (before != list_attributes_) on_changed_();
 }

@@ -1,7 +1,7 @@
 #pragma once
-// What the API server can do beyond the plain slice, found out by writing one that is never stored (dryRun=All with
-// strict validation) and looking at the answer: a server without the feature gate refuses it or gives it back without the
-// field. Asked only when somebody wants the ability; unknown means no.
+// What the API server can do beyond the plain slice, found out by writing one that is never stored
+// (dryRun=All with strict validation) and looking at the answer: a server without the feature gate refuses it
+// or gives it back without the field. Asked only when somebody wants the ability; unknown means no.
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,19 +21,22 @@ class Abilities {
     Log& log;
     reactor::Random random;
   };
-  /// For the first answer, so that a restart does not first publish without what it will publish a moment later.
+  /// For the first answer, so that a restart does not first publish without what it will publish a moment
+  /// later.
   static constexpr Millis kAnswerMax{5'000};
 
   /// on_changed: an ability became known or was lost, or the wait for it ended; may not destroy this.
   Abilities(Ports ports, std::string driver, std::string node, std::function<void()> on_changed);
 
-  /// List attributes (gate DRAListTypeAttributes, 1.36 alpha) are wanted: probes unless that is known or under way.
+  /// List attributes (gate DRAListTypeAttributes, 1.36 alpha) are wanted: probes unless that is known or
+  /// under way.
   void want_list_attributes();
   bool list_attributes() const { return list_attributes_.value_or(false); }
   /// Nothing that was asked for is still on its way. After kAnswerMax without an answer unknown counts as no.
   bool settled() const { return !wanted_ || list_attributes_ || gave_up_; }
 
-  /// The server may be another one now (a watch was re-opened): asks its version, and probes again if that differs.
+  /// The server may be another one now (a watch was re-opened): asks its version, and probes again if that
+  /// differs.
   void server_may_have_changed();
 
  private:

@@ -19,8 +19,10 @@ std::optional<size_t> index_in(std::string_view name) {
   return parse_hex(name.substr(0, kIndexDigits));
 }
 
-// The index of an observed slice when its name is one that we give in that pool; nullopt: somebody else made it.
-std::optional<size_t> own_index(const ResourceSlice& slice, const std::string& driver, const std::string& node) {
+// The index of an observed slice when its name is one that we give in that pool; nullopt: somebody else made
+// it.
+std::optional<size_t> own_index(const ResourceSlice& slice, const std::string& driver,
+                                const std::string& node) {
   const auto index = index_in(slice.meta.name);
   if (!index) return std::nullopt;
   for (int salt = 0; salt <= kSaltMax; ++salt)
@@ -36,12 +38,16 @@ kube::ObjectMeta identity_meta(std::string name, const NodeIdentity& node) {
   return meta;
 }
 
-// The slices that should be, by index, with pool.generation left at 0. Counter slices come before device slices.
-std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, const Assigned& assigned, const NodeIdentity& node,
+// The slices that should be, by index, with pool.generation left at 0. Counter slices come before device
+// slices.
+std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, const Assigned& assigned,
+                                              const NodeIdentity& node,
                                               const std::map<std::string, int>& salts) {
   std::map<size_t, ResourceSlice> out;
-  const size_t counter_slices = (pool.counters.size() + kCounterSetsPerSliceMax - 1) / kCounterSetsPerSliceMax;
-  for (size_t i = 0; i < pool.counters.size(); ++i) out[i / kCounterSetsPerSliceMax].shared_counters.push_back(pool.counters[i]);
+  const size_t counter_slices =
+      (pool.counters.size() + kCounterSetsPerSliceMax - 1) / kCounterSetsPerSliceMax;
+  for (size_t i = 0; i < pool.counters.size(); ++i)
+    out[i / kCounterSetsPerSliceMax].shared_counters.push_back(pool.counters[i]);
   for (auto& [index, devices] : pack_devices(pool.devices, assigned, slice_size_for(pool), counter_slices))
     out[index].devices = std::move(devices);
   for (auto& [index, slice] : out) {
@@ -58,8 +64,8 @@ std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, c
 
 bool same_spec(const ResourceSlice& a, const ResourceSlice& b) {  // but for the generation
   return a.driver == b.driver && a.node_name == b.node_name && a.pool.name == b.pool.name &&
-         a.pool.slice_count == b.pool.slice_count && a.devices == b.devices && a.shared_counters == b.shared_counters &&
-         a.unknown_fields == b.unknown_fields;
+         a.pool.slice_count == b.pool.slice_count && a.devices == b.devices &&
+         a.shared_counters == b.shared_counters && a.unknown_fields == b.unknown_fields;
 }
 
 // What we say in metadata is there; what others add beside it is theirs.
@@ -81,11 +87,13 @@ ResourceSlice update_of(const ResourceSlice& observed, ResourceSlice wanted) {
   return wanted;
 }
 
-// Of the slices that we hold, those of the highest generation decide. When all of them say what is wanted, that
-// generation is being completed (also after a restart in the middle); when one alone differs, it is changed in place.
-// A generation above the one we remember was written by somebody else and is no base of ours.
-int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const std::map<size_t, const ResourceSlice*>& held,
-                       int64_t remembered, int64_t attempted) {
+// Of the slices that we hold, those of the highest generation decide. When all of them say what is wanted,
+// that generation is being completed (also after a restart in the middle); when one alone differs, it is
+// changed in place. A generation above the one we remember was written by somebody else and is no base of
+// ours.
+int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted,
+                       const std::map<size_t, const ResourceSlice*>& held, int64_t remembered,
+                       int64_t attempted) {
   const int64_t trusted = remembered > 0 ? std::max(remembered, attempted) : kTrustedGenerationMax;
   int64_t highest = 0;
   for (const auto& [index, slice] : held)
@@ -104,8 +112,8 @@ int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const std:
   return keep ? highest : highest + 1;
 }
 
-void diff_one(const policy::DesiredPool& pool, const std::map<size_t, const ResourceSlice*>& held, const NodeIdentity& node,
-              const Memory& memory, Plan& plan) {
+void diff_one(const policy::DesiredPool& pool, const std::map<size_t, const ResourceSlice*>& held,
+              const NodeIdentity& node, const Memory& memory, Plan& plan) {
   Assigned assigned;
   for (const auto& [index, slice] : held)
     for (const kube::Device& device : slice->devices) assigned[index].push_back(device.name);
@@ -115,10 +123,12 @@ void diff_one(const policy::DesiredPool& pool, const std::map<size_t, const Reso
     const auto at = generations.find(pool.name);
     return at == generations.end() ? int64_t{0} : at->second;
   };
-  const int64_t generation = generation_for(wanted, held, of_pool(memory.generations), of_pool(memory.attempted));
+  const int64_t generation =
+      generation_for(wanted, held, of_pool(memory.generations), of_pool(memory.attempted));
   for (const auto& [index, slice] : held)
     if (!wanted.contains(index))
-      plan.deletes.push_back({slice->meta.name, slice->meta.uid, slice->meta.resource_version, "no longer needed"});
+      plan.deletes.push_back(
+          {slice->meta.name, slice->meta.uid, slice->meta.resource_version, "no longer needed"});
   for (auto& [index, slice] : wanted) {
     slice.pool.generation = generation;
     const auto at = held.find(index);
@@ -131,7 +141,8 @@ void diff_one(const policy::DesiredPool& pool, const std::map<size_t, const Reso
 
 }  // namespace
 
-std::string slice_name(size_t index, const std::string& driver, const std::string& node, const std::string& pool, int salt) {
+std::string slice_name(size_t index, const std::string& driver, const std::string& node,
+                       const std::string& pool, int salt) {
   const std::string tail = "-" + hex(stable_hash(salt == 0 ? pool : pool + "#" + std::to_string(salt)), 8);
   std::string name = hex(index, kIndexDigits) + "-" + driver + "-" + node;
   if (name.size() + tail.size() > kObjectNameMax) {
@@ -148,16 +159,18 @@ bool is_ours(const ResourceSlice& slice, const std::string& driver, const std::s
 }
 
 bool same_content(const ResourceSlice& observed, const ResourceSlice& wanted) {
-  return same_spec(observed, wanted) && observed.pool.generation == wanted.pool.generation && carries_identity(observed, wanted);
+  return same_spec(observed, wanted) && observed.pool.generation == wanted.pool.generation &&
+         carries_identity(observed, wanted);
 }
 
-Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed, const NodeIdentity& node,
-                const std::string& driver, const Memory& memory) {
+Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
+                const NodeIdentity& node, const std::string& driver, const Memory& memory) {
   Plan plan;
   std::map<std::string, std::map<size_t, const ResourceSlice*>> held;  // by pool
   for (const auto& [name, slice] : observed) {
     const auto index = own_index(slice, driver, node.name);
-    const bool wanted_pool = std::any_of(desired.begin(), desired.end(), [&](const auto& pool) { return pool.name == slice.pool.name; });
+    const bool wanted_pool = std::any_of(desired.begin(), desired.end(),
+                                         [&](const auto& pool) { return pool.name == slice.pool.name; });
     if (!index)
       plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "not ours"});
     else if (!wanted_pool)
@@ -167,7 +180,8 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
   }
   for (const policy::DesiredPool& pool : desired) diff_one(pool, held[pool.name], node, memory, plan);
   const auto by_name = [](const auto& a, const auto& b) { return a.meta.name < b.meta.name; };
-  std::sort(plan.deletes.begin(), plan.deletes.end(), [](const Removal& a, const Removal& b) { return a.name < b.name; });
+  std::sort(plan.deletes.begin(), plan.deletes.end(),
+            [](const Removal& a, const Removal& b) { return a.name < b.name; });
   std::sort(plan.updates.begin(), plan.updates.end(), by_name);
   std::sort(plan.creates.begin(), plan.creates.end(), by_name);
   return plan;

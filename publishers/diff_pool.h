@@ -1,8 +1,9 @@
 #pragma once
 // desired pools x observed slices -> plan. Pure: compared in tests, printed by `plan`, run by the publisher.
 //
-// Generation (dra-api: ResourcePool, KEP-4381): consumers look at a pool's highest generation only, and only when it
-// holds as many slices as each of them says. So one changed slice keeps the generation, anything more starts a new one.
+// Generation (dra-api: ResourcePool, KEP-4381): consumers look at a pool's highest generation only, and only
+// when it holds as many slices as each of them says. So one changed slice keeps the generation, anything more
+// starts a new one.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,9 +35,10 @@ using ObservedSlices = std::map<std::string, kube::ResourceSlice>;
 
 /// What the publisher remembers between plans.
 struct Memory {
-  std::map<std::string, int64_t> generations;  // by pool: the last one that the server holds, written or adopted
-  std::map<std::string, int64_t> attempted;    // by pool: the highest one sent, whether or not it was answered
-  std::map<std::string, int> salts;            // by slice name with salt 0: how often somebody else had the name
+  std::map<std::string, int64_t>
+      generations;  // by pool: the last one that the server holds, written or adopted
+  std::map<std::string, int64_t> attempted;  // by pool: the highest one sent, whether or not it was answered
+  std::map<std::string, int> salts;  // by slice name with salt 0: how often somebody else had the name
 };
 
 struct Removal {
@@ -56,17 +58,19 @@ struct Plan {
 };
 
 /// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes.
-Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed, const NodeIdentity& node,
-                const std::string& driver, const Memory& memory);
+Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
+                const NodeIdentity& node, const std::string& driver, const Memory& memory);
 
-/// "<5 hex digits>-<driver>-<node>-<hash of pool and salt>", shortened by hash at 253 bytes. The number orders the pool's
-/// slices for the scheduler's first fit.
-std::string slice_name(size_t index, const std::string& driver, const std::string& node, const std::string& pool, int salt);
+/// "<5 hex digits>-<driver>-<node>-<hash of pool and salt>", shortened by hash at 253 bytes. The number
+/// orders the pool's slices for the scheduler's first fit.
+std::string slice_name(size_t index, const std::string& driver, const std::string& node,
+                       const std::string& pool, int salt);
 
 /// True when the slice has a name that we give to slices of its pool: we made it, in this life or another.
 bool is_ours(const kube::ResourceSlice& slice, const std::string& driver, const std::string& node);
 
-/// True when a and b say the same: everything but what the server owns (uid, resourceVersion, labels of others).
+/// True when a and b say the same: everything but what the server owns (uid, resourceVersion, labels of
+/// others).
 bool same_content(const kube::ResourceSlice& a, const kube::ResourceSlice& b);
 
 }  // namespace sliced::publishers

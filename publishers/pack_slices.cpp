@@ -11,7 +11,8 @@ size_t slice_size_for(const policy::DesiredPool& pool) {
   return advanced ? kube::kDevicesPerSliceAdvancedMax : kube::kDevicesPerSliceMax;
 }
 
-Packing pack_devices(const std::vector<kube::Device>& devices, const Assigned& assigned, size_t slice_size, size_t first_index) {
+Packing pack_devices(const std::vector<kube::Device>& devices, const Assigned& assigned, size_t slice_size,
+                     size_t first_index) {
   std::map<std::string_view, const kube::Device*> waiting;
   for (const kube::Device& device : devices) waiting.emplace(device.name, &device);
 
@@ -29,7 +30,8 @@ Packing pack_devices(const std::vector<kube::Device>& devices, const Assigned& a
   }
   // Many half-empty slices cost every consumer; packing anew costs each slice one write.
   const size_t needed = (devices.size() + slice_size - 1) / slice_size;
-  if (packing.size() > 2 * needed && packing.size() > 1) return pack_devices(devices, {}, slice_size, first_index);
+  if (packing.size() > 2 * needed && packing.size() > 1)
+    return pack_devices(devices, {}, slice_size, first_index);
 
   for (size_t index = first_index; !waiting.empty(); ++index) {
     auto& slice = packing[index];

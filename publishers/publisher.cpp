@@ -13,10 +13,12 @@ using kube::ResourceSlice;
 using kube::Verb;
 
 constexpr Millis kRetryAfterMax{60'000};
-constexpr size_t kRestoresFree = 4;        // within kFightWindow, before somebody counts as fighting back
+constexpr size_t kRestoresFree = 4;  // within kFightWindow, before somebody counts as fighting back
 constexpr Millis kFightWindow{30'000};
-constexpr reactor::BackoffPolicy kWriteBackoff{.initial = Millis{200}, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
-constexpr reactor::BackoffPolicy kFightBackoff{.initial = Millis{1'000}, .factor = 2.0, .cap = Millis{60'000}, .jitter = 0.5};
+constexpr reactor::BackoffPolicy kWriteBackoff{
+    .initial = Millis{200}, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
+constexpr reactor::BackoffPolicy kFightBackoff{
+    .initial = Millis{1'000}, .factor = 2.0, .cap = Millis{60'000}, .jitter = 0.5};
 
 std::string_view name_of(Verb verb) {
   return verb == Verb::kCreate ? "create" : verb == Verb::kUpdate ? "update" : "delete";
@@ -44,8 +46,10 @@ Publisher::Publisher(Ports ports, std::string driver, OnRefused on_refused)
       driver_(std::move(driver)),
       on_refused_(std::move(on_refused)),
       fight_backoff_(ports_.random, kFightBackoff),
-      queue_(ports_.scheduler, [this](const std::string&, reactor::ReconcileQueue::Done done) { run(std::move(done)); },
-             ports_.random, kWriteBackoff) {}
+      queue_(
+          ports_.scheduler,
+          [this](const std::string&, reactor::ReconcileQueue::Done done) { run(std::move(done)); },
+          ports_.random, kWriteBackoff) {}
 
 Publisher::~Publisher() = default;
 
@@ -54,7 +58,8 @@ void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
   is_disturbed_ |= different && restoring_;
   watch_deadline();
   adopt_generations();
-  if (different || std::holds_alternative<Relisted<ResourceSlice>>(event)) queue_.mark(std::string(kQueueKey));
+  if (different || std::holds_alternative<Relisted<ResourceSlice>>(event))
+    queue_.mark(std::string(kQueueKey));
 }
 
 void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node) {
@@ -98,8 +103,10 @@ void Publisher::adopt_generations() {
     const Plan plan = diff_pools({pool}, cache_.slices(), node_, driver_, {});
     int64_t highest = 0;
     for (const auto& [name, slice] : cache_.slices()) {
-      const bool foreign = std::any_of(plan.deletes.begin(), plan.deletes.end(), [&](const Removal& r) { return r.name == name; });
-      if (!foreign && slice.pool.name == pool.name && slice.pool.generation <= kTrustedGenerationMax) highest = std::max(highest, slice.pool.generation);
+      const bool foreign = std::any_of(plan.deletes.begin(), plan.deletes.end(),
+                                       [&](const Removal& r) { return r.name == name; });
+      if (!foreign && slice.pool.name == pool.name && slice.pool.generation <= kTrustedGenerationMax)
+        highest = std::max(highest, slice.pool.generation);
     }
     if (highest > 0) memory_.generations[pool.name] = highest;
   }
@@ -125,20 +132,23 @@ void Publisher::run(reactor::ReconcileQueue::Done done) {
   next_step();
 }
 
-// Others undid what we wrote. The first times it is put right at once; after that somebody is fighting, and waits grow.
+// Others undid what we wrote. The first times it is put right at once; after that somebody is fighting, and
+// waits grow.
 void Publisher::note_fight() {
   const TimePoint now = ports_.scheduler.now();
   std::erase_if(restored_at_, [&](TimePoint at) { return at + kFightWindow < now; });
   if (restored_at_.size() < kRestoresFree) {
     restored_at_.push_back(now);
-    ports_.log.info("slices were changed by somebody else; restoring", {{"driver", driver_}, {"node", node_.name}});
+    ports_.log.info("slices were changed by somebody else; restoring",
+                    {{"driver", driver_}, {"node", node_.name}});
     return;
   }
   restored_at_.clear();
   const Millis wait = fight_backoff_.next(now);
   fight_until_ = now + wait;
-  ports_.log.warning("somebody keeps changing our slices; restoring more slowly",
-                     {{"driver", driver_}, {"node", node_.name}, {"wait_ms", static_cast<int64_t>(wait.count())}});
+  ports_.log.warning(
+      "somebody keeps changing our slices; restoring more slowly",
+      {{"driver", driver_}, {"node", node_.name}, {"wait_ms", static_cast<int64_t>(wait.count())}});
 }
 
 void Publisher::next_step() {
@@ -146,14 +156,18 @@ void Publisher::next_step() {
   Plan next = plan();
   if (next.empty()) {
     if (run_writes_ > 0)
-      ports_.log.info("published", {{"driver", driver_}, {"writes", static_cast<int64_t>(run_writes_)},
+      ports_.log.info("published", {{"driver", driver_},
+                                    {"writes", static_cast<int64_t>(run_writes_)},
                                     {"slices", cache_.slices().size()}});
     restoring_ = true;
     return finish(true);
   }
   if (!next.deletes.empty()) {
     const Removal& removal = next.deletes.front();
-    return send({.verb = Verb::kDelete, .resource = kube::kResourceSlices, .name = removal.name, .uid = removal.uid,
+    return send({.verb = Verb::kDelete,
+                 .resource = kube::kResourceSlices,
+                 .name = removal.name,
+                 .uid = removal.uid,
                  .resource_version = removal.resource_version},
                 std::nullopt, removal.why);
   }
@@ -163,7 +177,10 @@ void Publisher::next_step() {
   int64_t& attempted = memory_.attempted[slice.pool.name];
   attempted = std::max(attempted, slice.pool.generation);
   std::string name = slice.meta.name;
-  send({.verb = update ? Verb::kUpdate : Verb::kCreate, .resource = kube::kResourceSlices, .name = std::move(name), .body = std::move(body)},
+  send({.verb = update ? Verb::kUpdate : Verb::kCreate,
+        .resource = kube::kResourceSlices,
+        .name = std::move(name),
+        .body = std::move(body)},
        std::move(slice), update ? "content differs" : "missing");
 }
 
@@ -173,17 +190,19 @@ void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> se
   const Verb verb = request.verb;
   const std::string name = request.name;
   auto kept = std::make_shared<std::optional<ResourceSlice>>(std::move(sent));
-  call_ = ports_.cluster.write(std::move(request),
-                               {.on_done =
-                                    [this, kept, verb, name, why](std::string_view object) {
-                                      if (!*kept) cache_.on_deleted(name, ports_.scheduler.now());
-                                      tell_written(verb, name, *kept, why);
-                                      on_answer(*kept, object);
-                                    },
-                                .on_failure = [this, kept, verb, name](const Failure& f) { on_failure(verb, name, *kept, f); }});
+  call_ = ports_.cluster.write(
+      std::move(request),
+      {.on_done =
+           [this, kept, verb, name, why](std::string_view object) {
+             if (!*kept) cache_.on_deleted(name, ports_.scheduler.now());
+             tell_written(verb, name, *kept, why);
+             on_answer(*kept, object);
+           },
+       .on_failure = [this, kept, verb, name](const Failure& f) { on_failure(verb, name, *kept, f); }});
 }
 
-void Publisher::tell_written(Verb verb, const std::string& name, const std::optional<ResourceSlice>& sent, const std::string& why) {
+void Publisher::tell_written(Verb verb, const std::string& name, const std::optional<ResourceSlice>& sent,
+                             const std::string& why) {
   if (sent)
     ports_.log.info("slice written", {{"verb", name_of(verb)},
                                       {"slice", name},
@@ -208,15 +227,17 @@ void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_
   for (const kube::Device& device : sent->devices) {
     const auto at = by_name.find(device.name);
     if (at == by_name.end() || *at->second != device)
-      mutilated.push_back({device.name, policy::content_hash(device), "the API server stored it without some of its fields"});
+      mutilated.push_back(
+          {device.name, policy::content_hash(device), "the API server stored it without some of its fields"});
   }
   memory_.generations[sent->pool.name] = sent->pool.generation;
   const bool other_loss = mutilated.empty() && !same_content(*stored, *sent);
   if (!other_loss) last_failure_.clear();
   cache_.on_stored(std::move(*stored), ports_.scheduler.now());
   if (other_loss) {
-    const std::string text = "the API server stored a slice otherwise than it was sent; an admission webhook or a disabled "
-                             "feature gate changes it";
+    const std::string text =
+        "the API server stored a slice otherwise than it was sent; an admission webhook or a disabled "
+        "feature gate changes it";
     if (last_failure_ != text) ports_.log.error(text, {{"slice", sent->meta.name}});
     last_failure_ = text;
     return finish(false);
@@ -227,7 +248,8 @@ void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_
   report(std::move(mutilated));  // may destroy *this
 }
 
-void Publisher::on_failure(Verb verb, const std::string& name, const std::optional<ResourceSlice>& sent, const Failure& failure) {
+void Publisher::on_failure(Verb verb, const std::string& name, const std::optional<ResourceSlice>& sent,
+                           const Failure& failure) {
   if (failure.code == Errc::kConflict && verb == Verb::kCreate) return look_at_squatter(*sent);
   if (failure.code == Errc::kNotFound && verb != Verb::kCreate) return look_whether_gone(name);
   const std::string text = std::string(name_of(verb)) + " " + name + ": " + failure.what;
@@ -239,7 +261,8 @@ void Publisher::on_failure(Verb verb, const std::string& name, const std::option
   finish(false);
 }
 
-// A create met an existing object: the lost answer of our own write, or somebody else's object under our name.
+// A create met an existing object: the lost answer of our own write, or somebody else's object under our
+// name.
 void Publisher::look_at_squatter(const ResourceSlice& sent) {
   auto kept = std::make_shared<ResourceSlice>(sent);
   call_ = ports_.cluster.get(
@@ -253,10 +276,11 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
                return next_step();
              }
              // Names with salt 0 are the keys: the same index always has the same one.
-             const std::string plain = slice_name(parse_hex(kept->meta.name.substr(0, 5)).value_or(0), kept->driver,
-                                                  kept->node_name, kept->pool.name, 0);
+             const std::string plain = slice_name(parse_hex(kept->meta.name.substr(0, 5)).value_or(0),
+                                                  kept->driver, kept->node_name, kept->pool.name, 0);
              if (memory_.salts[plain] >= kSaltMax) {
-               ports_.log.error("every name that we would give a slice is taken by somebody else", {{"slice", plain}});
+               ports_.log.error("every name that we would give a slice is taken by somebody else",
+                                {{"slice", plain}});
                return finish(false);
              }
              const int salt = ++memory_.salts[plain];
@@ -266,7 +290,8 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
            },
        .on_failure =
            [this](const Failure& failure) {
-             if (failure.code != Errc::kNotFound) ports_.log.debug("what has our name is not readable", {{"problem", failure.what}});
+             if (failure.code != Errc::kNotFound)
+               ports_.log.debug("what has our name is not readable", {{"problem", failure.what}});
              finish(false);  // gone meanwhile, or not readable: the next attempt will see
            }});
 }
@@ -295,7 +320,8 @@ void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure) {
     const auto index = device_index(field);
     if (!index || *index >= sent.devices.size() || !seen.insert(*index).second) continue;
     const kube::Device& device = sent.devices[*index];
-    refused.push_back({device.name, policy::content_hash(device), "the API server refuses " + field + ": " + failure.what});
+    refused.push_back(
+        {device.name, policy::content_hash(device), "the API server refuses " + field + ": " + failure.what});
   }
   const OnRefused report = on_refused_;
   finish(false);

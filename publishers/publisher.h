@@ -1,6 +1,6 @@
 #pragma once
-// Keeps the API server's slices of one driver and node equal to what is desired: diff, one write at a time, compare the
-// answer, diff again. It decides nothing: what should be offered arrives through set_desired().
+// Keeps the API server's slices of one driver and node equal to what is desired: diff, one write at a time,
+// compare the answer, diff again. It decides nothing: what should be offered arrives through set_desired().
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,8 +27,8 @@ struct RefusedEntry {
   std::string why;
 };
 
-/// Writes nothing before desired state and own slices are both known, and nothing while not permitted (interlock).
-/// Reentry: on_refused may call set_desired().
+/// Writes nothing before desired state and own slices are both known, and nothing while not permitted
+/// (interlock). Reentry: on_refused may call set_desired().
 class Publisher {
  public:
   struct Ports {
@@ -44,7 +44,8 @@ class Publisher {
 
   void on_slices(const SourceEvent<kube::ResourceSlice>& event);
   void set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node);
-  /// Nothing more is written until the next set_desired(): the Node is gone, and with it whoever owned the slices.
+  /// Nothing more is written until the next set_desired(): the Node is gone, and with it whoever owned the
+  /// slices.
   void clear_desired();
   void permit(bool writes);
   /// The server is known to be back: a wait after a failed write ends now.
@@ -66,9 +67,11 @@ class Publisher {
   void run(reactor::ReconcileQueue::Done done);
   void next_step();
   void send(kube::WriteRequest request, std::optional<kube::ResourceSlice> sent, std::string why);
-  void tell_written(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent, const std::string& why);
+  void tell_written(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent,
+                    const std::string& why);
   void on_answer(const std::optional<kube::ResourceSlice>& sent, std::string_view object);
-  void on_failure(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent, const kube::Failure& failure);
+  void on_failure(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent,
+                  const kube::Failure& failure);
   void look_at_squatter(const kube::ResourceSlice& sent);
   void look_whether_gone(const std::string& name);
   void quarantine(const kube::ResourceSlice& sent, const kube::Failure& failure);
@@ -95,8 +98,8 @@ class Publisher {
   std::optional<TimePoint> retry_after_;  // what the server asked for
   std::optional<TimePoint> fight_until_;  // before the next restoring; what we want anew does not wait for it
   std::string last_failure_;              // said once
-  bool restoring_ = false;                // desired has been reached since it was set: what differs now, others did
-  bool is_disturbed_ = false;             // others have changed something since
+  bool restoring_ = false;     // desired has been reached since it was set: what differs now, others did
+  bool is_disturbed_ = false;  // others have changed something since
   std::vector<TimePoint> restored_at_;
   reactor::Backoff fight_backoff_;
   reactor::Ticket deadline_;

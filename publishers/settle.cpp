@@ -40,11 +40,14 @@ std::optional<TimePoint> Settler::next_deadline() const {
   return first;
 }
 
-std::vector<policy::DesiredPool> hold_back_news(std::vector<policy::DesiredPool> desired, const std::vector<policy::DesiredPool>& before,
+std::vector<policy::DesiredPool> hold_back_news(std::vector<policy::DesiredPool> desired,
+                                                const std::vector<policy::DesiredPool>& before,
                                                 const std::set<std::string>& settling) {
   if (settling.empty()) return desired;
   for (policy::DesiredPool& pool : desired) {
-    const auto old = std::find_if(before.begin(), before.end(), [&](const auto& b) { return b.driver == pool.driver && b.name == pool.name; });
+    const auto old = std::find_if(before.begin(), before.end(), [&](const auto& b) {
+      return b.driver == pool.driver && b.name == pool.name;
+    });
     std::vector<kube::Device> kept;
     for (kube::Device& device : pool.devices) {
       if (!settling.contains(device.name)) {
@@ -52,7 +55,8 @@ std::vector<policy::DesiredPool> hold_back_news(std::vector<policy::DesiredPool>
         continue;
       }
       if (old == before.end()) continue;
-      const auto at = std::find_if(old->devices.begin(), old->devices.end(), [&](const auto& d) { return d.name == device.name; });
+      const auto at = std::find_if(old->devices.begin(), old->devices.end(),
+                                   [&](const auto& d) { return d.name == device.name; });
       if (at != old->devices.end()) kept.push_back(*at);
     }
     pool.devices = std::move(kept);

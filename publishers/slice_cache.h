@@ -1,10 +1,10 @@
 #pragma once
-// What the API server holds of ours, as the newest of two witnesses: the watch, and the answers to our own writes, which
-// may be ahead of it. Pure: time is a parameter.
+// What the API server holds of ours, as the newest of two witnesses: the watch, and the answers to our own
+// writes, which may be ahead of it. Pure: time is a parameter.
 //
-// A watch delivers in resourceVersion order. So between a write's answer and the event that shows that write, whatever
-// the watch says about the object is older than the write and is ignored; what follows that event is newer and counts,
-// however soon. (resourceVersions of one kind are comparable as integers: KEP-5504.)
+// A watch delivers in resourceVersion order. So between a write's answer and the event that shows that write,
+// whatever the watch says about the object is older than the write and is ignored; what follows that event is
+// newer and counts, however soon. (resourceVersions of one kind are comparable as integers: KEP-5504.)
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,8 +19,8 @@ namespace sliced::publishers {
 
 class SliceCache {
  public:
-  /// After a relist that does not show a write of ours, how long the answer is believed over the list (which may have
-  /// come from a cache behind the write).
+  /// After a relist that does not show a write of ours, how long the answer is believed over the list (which
+  /// may have come from a cache behind the write).
   static constexpr Millis kListLagMax{1'500};
 
   /// The watch has spoken. Returns true when what is known changed.
@@ -37,7 +37,7 @@ class SliceCache {
   bool settle(TimePoint now);
 
  private:
-  struct Own {  // a write whose event the watch has not shown yet
+  struct Own {            // a write whose event the watch has not shown yet
     int64_t version = 0;  // of the stored object; for a delete, of the object deleted
     bool deleted = false;
     std::optional<TimePoint> give_up;         // set by a relist that does not show it

@@ -1,6 +1,6 @@
 #pragma once
-// Blocking work as a port: sysfs reads that may hang, file reads, name lookups. The real one has worker threads; a
-// test's runs jobs inline, late, or never.
+// Blocking work as a port: sysfs reads that may hang, file reads, name lookups. The real one has worker
+// threads; a test's runs jobs inline, late, or never.
 #include <functional>
 #include <memory>
 
@@ -8,15 +8,18 @@
 
 namespace sliced::reactor {
 
-/// Owns a job's completion: dropping it means on_done will not be called (the work itself may still run to its end).
+/// Owns a job's completion: dropping it means on_done will not be called (the work itself may still run to
+/// its end).
 class Job {
  public:
   virtual ~Job() = default;
 };
 
-/// Threads:  work runs on a worker and must touch only what it captured by value or shared_ptr-to-const; on_done runs on
+/// Threads:  work runs on a worker and must touch only what it captured by value or shared_ptr-to-const;
+/// on_done runs on
 ///           the loop's thread, exactly once, unless the Job was dropped.
-/// Deadline: when it passes first, on_done(false) is called; the worker is given up and replaced (up to a bound), and
+/// Deadline: when it passes first, on_done(false) is called; the worker is given up and replaced (up to a
+/// bound), and
 ///           what the work yields later is thrown away. 0 means no deadline.
 /// Errors:   work must not throw.
 class Executor {

@@ -96,15 +96,14 @@ void ListWatch::start_watch(bool initial_events) {
   events_ = 0;
   heard();
   watch_silence();
-  call_ =
-      ports_.cluster.watch(std::move(request), {[this](const kube::WatchEvent& event) { on_event(event); },
-                                                [this] { on_watch_end(); },
-                                                [this](const Failure& failure) { on_failure(failure); },
-                                                [this] { on_open(); }});
+  call_ = ports_.cluster.watch(
+      std::move(request),
+      {[this](const kube::WatchEvent& event) { on_event(event); }, [this] { on_watch_end(); },
+       [this](const Failure& failure) { on_failure(failure); }, [this] { on_open(); }});
 }
 
-// A quiet watch that goes on says nothing for minutes. When it was accepted and not refused within a moment (410 comes
-// inside the stream), it is followed again.
+// A quiet watch that goes on says nothing for minutes. When it was accepted and not refused within a moment
+// (410 comes inside the stream), it is followed again.
 void ListWatch::on_open() {
   heard();
   if (step_ != Step::kWatching) return;

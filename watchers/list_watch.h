@@ -57,7 +57,7 @@ struct ListWatchLimits {
   Millis silence_max{300'000};  // without event or bookmark (one a minute): the peer may be dead, watch anew
   Millis initial_silence_max{60'000};  // while a list is awaited
   Millis watch_timeout_min{300'000};   // asked of the server; uniformly random up to twice that
-  Millis accepted_after{100};           // a resumed watch without a refusal for this long is live
+  Millis accepted_after{100};          // a resumed watch without a refusal for this long is live
   Millis short_watch{1'000};           // a watch that ends sooner without an event is a failure
   Millis retry_after_max{60'000};
   Millis watch_list_retry{3'600'000};  // after this the server is asked for WatchList again
@@ -144,8 +144,8 @@ class ListWatch {
   Step step_ = Step::kIdle;
   Standing standing_;
   kube::CallPtr call_;
-  reactor::Ticket timer_;    // the wait between attempts
-  reactor::Ticket silence_;  // while a call is open
+  reactor::Ticket timer_;     // the wait between attempts
+  reactor::Ticket silence_;   // while a call is open
   reactor::Ticket accepted_;  // a watch that goes on was accepted, and is not refused so far
 
   bool need_list_ = true;

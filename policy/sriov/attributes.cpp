@@ -12,21 +12,24 @@ namespace {
 
 // Indices into keys(); the driver's own follow from kOwn, in the order of kOwnIds.
 enum Key { kDraNuma, kMultusDevice, kStdNuma, kStdBusId, kStdRoot, kOwn };
-constexpr const char* kOwnIds[] = {"EswitchMode", "PFName", "deviceID", "linkType", "pciAddress", "pfDeviceID", "pfPciAddress",
-                                   "rdmaCapable", "vendor", "vfID"};
+constexpr const char* kOwnIds[] = {"EswitchMode", "PFName",       "deviceID",    "linkType", "pciAddress",
+                                   "pfDeviceID",  "pfPciAddress", "rdmaCapable", "vendor",   "vfID"};
 
 }  // namespace
 
 VfAttributes::VfAttributes(const std::string& driver)
-    : keys_{"dra.net/numaNode", "k8s.cni.cncf.io/deviceID", "resource.kubernetes.io/numaNode", "resource.kubernetes.io/pciBusID",
-            "resource.kubernetes.io/pcieRoot"} {
+    : keys_{"dra.net/numaNode", "k8s.cni.cncf.io/deviceID", "resource.kubernetes.io/numaNode",
+            "resource.kubernetes.io/pciBusID", "resource.kubernetes.io/pcieRoot"} {
   for (const char* id : kOwnIds) keys_.push_back(driver + "/" + id);
 }
 
-std::map<std::string, kube::AttributeValue> VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf) const {
+std::map<std::string, kube::AttributeValue> VfAttributes::of(const hotplug::HostDevice& vf,
+                                                             const hotplug::HostDevice* pf) const {
   std::map<std::string, kube::AttributeValue> out;
   // Keys come nearly in order, so the hint saves the search.
-  const auto put = [&](size_t key, kube::AttributeValue value) { out.emplace_hint(out.end(), keys_[key], std::move(value)); };
+  const auto put = [&](size_t key, kube::AttributeValue value) {
+    out.emplace_hint(out.end(), keys_[key], std::move(value));
+  };
   const auto text = [&](size_t key, std::string_view value) {
     if (!value.empty()) put(key, std::string(value));
   };

@@ -9,7 +9,7 @@
 
 namespace sliced::policy {
 
-inline constexpr std::string_view kResourceNameId = "resourceName";                          // below the driver's domain
+inline constexpr std::string_view kResourceNameId = "resourceName";  // below the driver's domain
 inline constexpr std::string_view kMultusResourceName = "k8s.cni.cncf.io/resourceName";
 
 /// The attributes of VFs under one driver's name; made once and used for every VF.
@@ -17,7 +17,8 @@ class VfAttributes {
  public:
   explicit VfAttributes(const std::string& driver);
   /// pf: the VF's PF; nullptr when it is not in the inventory.
-  std::map<std::string, kube::AttributeValue> of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf) const;
+  std::map<std::string, kube::AttributeValue> of(const hotplug::HostDevice& vf,
+                                                 const hotplug::HostDevice* pf) const;
   /// Full keys that of() can produce.
   const std::vector<std::string>& keys() const { return keys_; }
 

@@ -1,6 +1,7 @@
+#include "policy/sriov/field_reader.h"
+
 #include <algorithm>
 
-#include "policy/sriov/field_reader.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -31,10 +32,12 @@ void FieldReader::only(std::initializer_list<std::string_view> known) {
   for (const auto& [key, value] : *map_->object()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string near = nearest(key, std::vector<std::string_view>(known));
-    problems_.push_back({path_of(escaped(key, 64)),
-                         "unknown field; " + (near.empty() ? "known are " + join(std::vector<std::string>(known.begin(), known.end()), ", ")
-                                                           : "did you mean " + near + "?"),
-                         value.line()});
+    problems_.push_back(
+        {path_of(escaped(key, 64)),
+         "unknown field; " +
+             (near.empty() ? "known are " + join(std::vector<std::string>(known.begin(), known.end()), ", ")
+                           : "did you mean " + near + "?"),
+         value.line()});
   }
 }
 
@@ -60,7 +63,8 @@ int64_t FieldReader::integer(std::string_view key, int64_t min, int64_t max, int
     return otherwise;
   }
   if (*value->integer() < min || *value->integer() > max) {
-    problem(key, "is " + std::to_string(*value->integer()) + ", wants " + std::to_string(min) + " to " + std::to_string(max));
+    problem(key, "is " + std::to_string(*value->integer()) + ", wants " + std::to_string(min) + " to " +
+                     std::to_string(max));
     return otherwise;
   }
   return *value->integer();
@@ -83,8 +87,8 @@ std::vector<const Json*> FieldReader::items(std::string_view key, size_t count_m
     return out;
   }
   if (value->array()->size() > count_max) {
-    problem(key, "has " + std::to_string(value->array()->size()) + " entries, at most " + std::to_string(count_max) +
-                     " are read; split the policy");
+    problem(key, "has " + std::to_string(value->array()->size()) + " entries, at most " +
+                     std::to_string(count_max) + " are read; split the policy");
     return out;
   }
   for (const Json& item : *value->array()) out.push_back(&item);
@@ -97,9 +101,12 @@ std::vector<FieldReader::Entry> FieldReader::texts(std::string_view key, size_t 
   for (const Json* item : items(key, count_max)) {
     const std::string at = std::string(key) + "[" + std::to_string(index++) + "]";
     if (item->string() == nullptr)
-      problem(at, "is a " + std::string(item->kind_name()) + ", wants a string (put it in quotes)", item->line());
+      problem(at, "is a " + std::string(item->kind_name()) + ", wants a string (put it in quotes)",
+              item->line());
     else if (item->string()->empty() || item->string()->size() > bytes_max)
-      problem(at, "is " + quoted(*item->string(), 64) + ", wants 1 to " + std::to_string(bytes_max) + " bytes", item->line());
+      problem(at,
+              "is " + quoted(*item->string(), 64) + ", wants 1 to " + std::to_string(bytes_max) + " bytes",
+              item->line());
     else
       out.push_back({*item->string(), item->line()});
   }

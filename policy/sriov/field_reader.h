@@ -1,5 +1,6 @@
 #pragma once
-// Reading the fields of a policy object one by one, collecting every problem instead of stopping at the first.
+// Reading the fields of a policy object one by one, collecting every problem instead of stopping at the
+// first.
 #include <initializer_list>
 #include <string>
 #include <string_view>

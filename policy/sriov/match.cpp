@@ -25,18 +25,25 @@ bool any_covers(const std::vector<PfMatch<Key>>& wanted, const Key& pf, const st
 
 bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice& vf) {
   switch (field) {
-    case FilterField::kVendors: return filter.vendors.empty() || listed(filter.vendors, vf.vendor);
-    case FilterField::kDevices: return filter.devices.empty() || listed(filter.devices, vf.product);
-    case FilterField::kDrivers: return filter.drivers.empty() || listed(filter.drivers, vf.driver);
-    case FilterField::kPciAddresses: return filter.pci_addresses.empty() || listed(filter.pci_addresses, *vf.pci);
-    case FilterField::kPfNames: return filter.pf_names.empty() || any_covers(filter.pf_names, vf.pf_name, vf.vf_index);
+    case FilterField::kVendors:
+      return filter.vendors.empty() || listed(filter.vendors, vf.vendor);
+    case FilterField::kDevices:
+      return filter.devices.empty() || listed(filter.devices, vf.product);
+    case FilterField::kDrivers:
+      return filter.drivers.empty() || listed(filter.drivers, vf.driver);
+    case FilterField::kPciAddresses:
+      return filter.pci_addresses.empty() || listed(filter.pci_addresses, *vf.pci);
+    case FilterField::kPfNames:
+      return filter.pf_names.empty() || any_covers(filter.pf_names, vf.pf_name, vf.vf_index);
     case FilterField::kPfPciAddresses:
-      return filter.pf_pci_addresses.empty() || (vf.pf && any_covers(filter.pf_pci_addresses, *vf.pf, vf.vf_index));
+      return filter.pf_pci_addresses.empty() ||
+             (vf.pf && any_covers(filter.pf_pci_addresses, *vf.pf, vf.vf_index));
     case FilterField::kRootDevices:
       return filter.root_devices.empty() || (vf.pf && any_covers(filter.root_devices, *vf.pf, vf.vf_index));
     case FilterField::kNumaNodes:
       return filter.numa_nodes.empty() || (vf.numa_node && listed(filter.numa_nodes, *vf.numa_node));
-    case FilterField::kLinkType: return filter.link_type.empty() || filter.link_type == link_type_of(vf);
+    case FilterField::kLinkType:
+      return filter.link_type.empty() || filter.link_type == link_type_of(vf);
   }
   return false;
 }
@@ -48,15 +55,23 @@ std::string with_index(std::string pf, const HostDevice& vf) {
 
 std::string value_found(FilterField field, const HostDevice& vf) {
   switch (field) {
-    case FilterField::kVendors: return vf.vendor;
-    case FilterField::kDevices: return vf.product;
-    case FilterField::kDrivers: return escaped(vf.driver);
-    case FilterField::kPciAddresses: return vf.pci->text();
-    case FilterField::kPfNames: return with_index(escaped(vf.pf_name), vf);
+    case FilterField::kVendors:
+      return vf.vendor;
+    case FilterField::kDevices:
+      return vf.product;
+    case FilterField::kDrivers:
+      return escaped(vf.driver);
+    case FilterField::kPciAddresses:
+      return vf.pci->text();
+    case FilterField::kPfNames:
+      return with_index(escaped(vf.pf_name), vf);
     case FilterField::kPfPciAddresses:
-    case FilterField::kRootDevices: return vf.pf ? with_index(vf.pf->text(), vf) : "";
-    case FilterField::kNumaNodes: return vf.numa_node ? std::to_string(*vf.numa_node) : "";
-    case FilterField::kLinkType: return std::string(link_type_of(vf));
+    case FilterField::kRootDevices:
+      return vf.pf ? with_index(vf.pf->text(), vf) : "";
+    case FilterField::kNumaNodes:
+      return vf.numa_node ? std::to_string(*vf.numa_node) : "";
+    case FilterField::kLinkType:
+      return std::string(link_type_of(vf));
   }
   return {};
 }
@@ -85,15 +100,24 @@ std::string value_wanted(FilterField field, const ResourceFilter& filter) {
   const auto plain = [](const std::string& text) { return escaped(text); };
   const auto address = [](const PciAddress& a) { return a.text(); };
   switch (field) {
-    case FilterField::kVendors: return texts(filter.vendors, plain);
-    case FilterField::kDevices: return texts(filter.devices, plain);
-    case FilterField::kDrivers: return texts(filter.drivers, plain);
-    case FilterField::kPciAddresses: return texts(filter.pci_addresses, address);
-    case FilterField::kPfNames: return texts(filter.pf_names, [&](const auto& m) { return pf_text(m, plain); });
-    case FilterField::kPfPciAddresses: return texts(filter.pf_pci_addresses, [&](const auto& m) { return pf_text(m, address); });
-    case FilterField::kRootDevices: return texts(filter.root_devices, [&](const auto& m) { return pf_text(m, address); });
-    case FilterField::kNumaNodes: return texts(filter.numa_nodes, [](int n) { return std::to_string(n); });
-    case FilterField::kLinkType: return filter.link_type;
+    case FilterField::kVendors:
+      return texts(filter.vendors, plain);
+    case FilterField::kDevices:
+      return texts(filter.devices, plain);
+    case FilterField::kDrivers:
+      return texts(filter.drivers, plain);
+    case FilterField::kPciAddresses:
+      return texts(filter.pci_addresses, address);
+    case FilterField::kPfNames:
+      return texts(filter.pf_names, [&](const auto& m) { return pf_text(m, plain); });
+    case FilterField::kPfPciAddresses:
+      return texts(filter.pf_pci_addresses, [&](const auto& m) { return pf_text(m, address); });
+    case FilterField::kRootDevices:
+      return texts(filter.root_devices, [&](const auto& m) { return pf_text(m, address); });
+    case FilterField::kNumaNodes:
+      return texts(filter.numa_nodes, [](int n) { return std::to_string(n); });
+    case FilterField::kLinkType:
+      return filter.link_type;
   }
   return {};
 }

@@ -14,7 +14,8 @@ namespace sliced::policy {
 /// The first field that says no; nullopt when the filter matches.
 std::optional<FilterField> first_refusal(const ResourceFilter& filter, const hotplug::HostDevice& vf);
 
-/// One config or filter that was asked. filter -1: the config itself (it has no filters, or cannot be understood).
+/// One config or filter that was asked. filter -1: the config itself (it has no filters, or cannot be
+/// understood).
 struct Step {
   int32_t policy, config, filter;
   std::optional<FilterField> refusal;
@@ -24,9 +25,11 @@ struct Step {
 /// The step as text: field, value found, value wanted.
 Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& policies);
 
-/// Policies in order, configs in order; the first that matches decides. record(Step) hears of each, also of the last.
+/// Policies in order, configs in order; the first that matches decides. record(Step) hears of each, also of
+/// the last.
 template <class Record>
-Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std::vector<int32_t>& selected, Record record) {
+Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std::vector<int32_t>& selected,
+             Record record) {
   const auto matched = [&](Step step) {
     const bool held = !vf.host_use.empty() && !policies.sriov[step.policy].allow_host_use;
     step.host_use = held;

@@ -27,7 +27,8 @@ std::vector<std::string> read_ids(FieldReader& reader, std::string_view key) {
     std::string id = lower(text);
     if (id.starts_with("0x")) id.erase(0, 2);
     if (id.size() != 4 || !parse_hex(id))
-      reader.problem(key, "has " + quoted(text, 64) + ", wants four hexadecimal digits such as \"8086\"", line);
+      reader.problem(key, "has " + quoted(text, 64) + ", wants four hexadecimal digits such as \"8086\"",
+                     line);
     ids.push_back(std::move(id));
   }
   return ids;
@@ -62,8 +63,10 @@ std::vector<PfMatch<Key>> read_pf_matches(FieldReader& reader, std::string_view 
         for (const auto& range : *ranges) match.ranges.push_back({range.first, range.last});
     }
     if (!pf || !ranges_good) {
-      reader.problem(key, "has " + quoted(text, 96) + ", wants " + std::string(wanted) +
-                              ", optionally with VF ranges such as #0-3,7", line);
+      reader.problem(key,
+                     "has " + quoted(text, 96) + ", wants " + std::string(wanted) +
+                         ", optionally with VF ranges such as #0-3,7",
+                     line);
       continue;
     }
     match.pf = *pf;
@@ -80,30 +83,35 @@ std::vector<PfMatch<PciAddress>> read_pf_addresses(FieldReader& reader, std::str
 std::vector<int> read_numa_nodes(FieldReader& reader) {
   std::vector<int> nodes;
   for (const Json* item : reader.items("numaNodes", kEntriesMax)) {
-    const auto number = item->integer() != nullptr ? std::optional(*item->integer())
+    const auto number = item->integer() != nullptr  ? std::optional(*item->integer())
                         : item->string() != nullptr ? parse_int(*item->string())
                                                     : std::nullopt;
     if (number && *number >= 0 && *number <= 4096)
       nodes.push_back(static_cast<int>(*number));
     else
-      reader.problem("numaNodes", "has " + (item->string() ? quoted(*item->string(), 64) : kube::encode_json(*item)) +
-                                      ", wants NUMA node numbers such as 0 or \"1\"", item->line());
+      reader.problem("numaNodes",
+                     "has " + (item->string() ? quoted(*item->string(), 64) : kube::encode_json(*item)) +
+                         ", wants NUMA node numbers such as 0 or \"1\"",
+                     item->line());
   }
   return nodes;
 }
 
 ResourceFilter decode_filter(const Json& value, const std::string& path, ResourceConfig& config) {
   FieldReader reader(&value, path, config.problems);
-  reader.only({"vendors", "devices", "drivers", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices", "numaNodes", "linkType"});
+  reader.only({"vendors", "devices", "drivers", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices",
+               "numaNodes", "linkType"});
   ResourceFilter filter;
   filter.vendors = read_ids(reader, "vendors");
   filter.devices = read_ids(reader, "devices");
-  for (auto& [text, line] : reader.texts("drivers", kEntriesMax, kEntryBytesMax)) filter.drivers.push_back(std::move(text));
+  for (auto& [text, line] : reader.texts("drivers", kEntriesMax, kEntryBytesMax))
+    filter.drivers.push_back(std::move(text));
   for (const auto& [text, line] : reader.texts("pciAddresses", kEntriesMax, kEntryBytesMax)) {
     if (const auto address = PciAddress::decode(lower(text)))
       filter.pci_addresses.push_back(*address);
     else
-      reader.problem("pciAddresses", "has " + quoted(text, 64) + ", wants PCI addresses such as \"0000:3b:00.2\"", line);
+      reader.problem("pciAddresses",
+                     "has " + quoted(text, 64) + ", wants PCI addresses such as \"0000:3b:00.2\"", line);
   }
   filter.pf_names = read_pf_matches<std::string>(
       reader, "pfNames", "an interface name", [](std::string_view text) -> std::optional<std::string> {
@@ -123,7 +131,9 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, Resourc
     const std::string_view name = name_of(static_cast<FilterField>(field));
     const Json* list = reader.member(name);
     if (list != nullptr && list->array() != nullptr && list->array()->empty())
-      config.remarks.push_back({reader.path_of(name), "is an empty list, which means any: leave the field out, or name what is meant", list->line()});
+      config.remarks.push_back(
+          {reader.path_of(name),
+           "is an empty list, which means any: leave the field out, or name what is meant", list->line()});
   }
   return filter;
 }
@@ -142,8 +152,9 @@ ResourceConfig decode_config(const Json& value, const std::string& path) {
     std::vector<kube::FieldProblem> found;
     config.attributes_selector = kube::decode_label_selector(*selector, found);
     for (const auto& problem : found)
-      config.problems.push_back({reader.path_of("deviceAttributesSelector") + (problem.field.empty() ? "" : ".") + problem.field,
-                                 problem.what, problem.line});
+      config.problems.push_back(
+          {reader.path_of("deviceAttributesSelector") + (problem.field.empty() ? "" : ".") + problem.field,
+           problem.what, problem.line});
   }
   size_t index = 0;
   for (const Json* filter : reader.items("resourceFilters", kFiltersMax)) {
@@ -161,9 +172,9 @@ std::string full_key(const std::string& key, const std::string& driver) {
 }  // namespace
 
 std::string_view name_of(FilterField field) {
-  static constexpr std::string_view kNames[kFilterFieldCount] = {"vendors",        "devices",     "drivers",
-                                                                 "pciAddresses",   "pfNames",     "pfPciAddresses",
-                                                                 "rootDevices",    "numaNodes",   "linkType"};
+  static constexpr std::string_view kNames[kFilterFieldCount] = {
+      "vendors",        "devices",     "drivers",   "pciAddresses", "pfNames",
+      "pfPciAddresses", "rootDevices", "numaNodes", "linkType"};
   return kNames[static_cast<int>(field)];
 }
 
@@ -191,8 +202,9 @@ SriovPolicy decode_sriov_policy(const Json& object) {
     std::vector<kube::FieldProblem> found;
     policy.node_selector = kube::decode_node_selector(*selector, found);
     for (const auto& problem : found)
-      policy.problems.push_back({std::string("spec.nodeSelector") + (problem.field.empty() ? "" : ".") + problem.field,
-                                 problem.what, problem.line});
+      policy.problems.push_back(
+          {std::string("spec.nodeSelector") + (problem.field.empty() ? "" : ".") + problem.field,
+           problem.what, problem.line});
   }
   size_t index = 0;
   for (const Json* config : reader.items("configs", kConfigsMax))
@@ -270,16 +282,18 @@ std::vector<Problem> warnings_of(const SriovPolicy& policy) {
                      "has no field: every VF of the selected nodes is offered", config.line});
     else
       continue;
-    if (c + 1 < policy.configs.size()) out.push_back({at, "takes every VF, so the configs after it never match", config.line});
+    if (c + 1 < policy.configs.size())
+      out.push_back({at, "takes every VF, so the configs after it never match", config.line});
   }
   return out;
 }
 
 std::vector<std::string> sriov_policy_fields() {
-  std::vector<std::string> paths = {"spec.nodeSelector", "spec.priority", "spec.allowHostUse", "spec.configs[].resourceName",
-                                    "spec.configs[].deviceAttributesSelector"};
+  std::vector<std::string> paths = {"spec.nodeSelector", "spec.priority", "spec.allowHostUse",
+                                    "spec.configs[].resourceName", "spec.configs[].deviceAttributesSelector"};
   for (int field = 0; field < kFilterFieldCount; ++field)
-    paths.push_back("spec.configs[].resourceFilters[]." + std::string(name_of(static_cast<FilterField>(field))));
+    paths.push_back("spec.configs[].resourceFilters[]." +
+                    std::string(name_of(static_cast<FilterField>(field))));
   return paths;
 }
 
@@ -287,7 +301,8 @@ std::vector<std::string> device_attributes_fields() { return {"spec.attributes"}
 
 PolicySet make_policy_set(std::vector<SriovPolicy> sriov, std::vector<DeviceAttributes> attributes) {
   std::sort(sriov.begin(), sriov.end(), [](const SriovPolicy& a, const SriovPolicy& b) {
-    return std::tuple(-a.priority, a.id.name, a.id.namespace_) < std::tuple(-b.priority, b.id.name, b.id.namespace_);
+    return std::tuple(-a.priority, a.id.name, a.id.namespace_) <
+           std::tuple(-b.priority, b.id.name, b.id.namespace_);
   });
   std::sort(attributes.begin(), attributes.end(), [](const DeviceAttributes& a, const DeviceAttributes& b) {
     return std::tie(a.id.name, a.id.namespace_) < std::tie(b.id.name, b.id.namespace_);

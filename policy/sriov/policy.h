@@ -1,9 +1,10 @@
 #pragma once
 // SriovResourcePolicy and DeviceAttributes (sriovnetwork.k8snetworkplumbingwg.io/v1alpha1) as values.
 //
-// Both generations of the kind are understood: today's (deviceAttributesSelector, pfPciAddresses, linkType, core
-// NodeSelector) and the older one (resourceName, numaNodes, nodeSelector as a map). What cannot be understood offers
-// nothing: an unknown or wrong field inside a config disables that config, one beside the configs the whole policy.
+// Both generations of the kind are understood: today's (deviceAttributesSelector, pfPciAddresses, linkType,
+// core NodeSelector) and the older one (resourceName, numaNodes, nodeSelector as a map). What cannot be
+// understood offers nothing: an unknown or wrong field inside a config disables that config, one beside the
+// configs the whole policy.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -47,7 +48,17 @@ struct PfMatch {
 };
 
 /// The fields of a resource filter, in the order in which they are asked.
-enum class FilterField { kVendors, kDevices, kDrivers, kPciAddresses, kPfNames, kPfPciAddresses, kRootDevices, kNumaNodes, kLinkType };
+enum class FilterField {
+  kVendors,
+  kDevices,
+  kDrivers,
+  kPciAddresses,
+  kPfNames,
+  kPfPciAddresses,
+  kRootDevices,
+  kNumaNodes,
+  kLinkType
+};
 inline constexpr int kFilterFieldCount = 9;
 std::string_view name_of(FilterField field);  // "vendors"
 
@@ -63,12 +74,12 @@ struct ResourceFilter {
 };
 
 struct ResourceConfig {
-  std::string resource_name;                            // older form; "" none
+  std::string resource_name;                               // older form; "" none
   std::optional<kube::LabelSelector> attributes_selector;  // absent: no DeviceAttributes
-  std::vector<ResourceFilter> filters;                  // ORed; empty: every VF
-  std::vector<Problem> problems;                        // not empty: offers nothing
-  std::vector<Problem> remarks;                         // legal, and probably not meant
-  int line = 0;                                         // of the YAML text, 0 unknown
+  std::vector<ResourceFilter> filters;                     // ORed; empty: every VF
+  std::vector<Problem> problems;                           // not empty: offers nothing
+  std::vector<Problem> remarks;                            // legal, and probably not meant
+  int line = 0;                                            // of the YAML text, 0 unknown
   bool operator==(const ResourceConfig&) const = default;
 };
 

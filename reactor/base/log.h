@@ -27,10 +27,18 @@ class Log {
   virtual ~Log() = default;
   virtual void line(Level level, std::string_view message, std::initializer_list<Field> fields) = 0;
 
-  void debug(std::string_view message, std::initializer_list<Field> fields = {}) { line(Level::kDebug, message, fields); }
-  void info(std::string_view message, std::initializer_list<Field> fields = {}) { line(Level::kInfo, message, fields); }
-  void warning(std::string_view message, std::initializer_list<Field> fields = {}) { line(Level::kWarning, message, fields); }
-  void error(std::string_view message, std::initializer_list<Field> fields = {}) { line(Level::kError, message, fields); }
+  void debug(std::string_view message, std::initializer_list<Field> fields = {}) {
+    line(Level::kDebug, message, fields);
+  }
+  void info(std::string_view message, std::initializer_list<Field> fields = {}) {
+    line(Level::kInfo, message, fields);
+  }
+  void warning(std::string_view message, std::initializer_list<Field> fields = {}) {
+    line(Level::kWarning, message, fields);
+  }
+  void error(std::string_view message, std::initializer_list<Field> fields = {}) {
+    line(Level::kError, message, fields);
+  }
 };
 
 }  // namespace sliced

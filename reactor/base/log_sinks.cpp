@@ -131,7 +131,9 @@ class StreamLog final : public SinkLog {
 class JournalLog final : public SinkLog {
  public:
   JournalLog(Level least, LogTarget target)
-      : SinkLog(least), target_(std::move(target)), socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
+      : SinkLog(least),
+        target_(std::move(target)),
+        socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
   ~JournalLog() override {
     if (socket_ >= 0) close(socket_);
   }
@@ -193,7 +195,7 @@ class JournalLog final : public SinkLog {
 };
 
 bool is_journal_stream(const LogTarget& target) {
-  struct stat file {};
+  struct stat file{};
   if (target.journal_stream.empty() || fstat(target.fd, &file) != 0) return false;
   return target.journal_stream == std::to_string(file.st_dev) + ":" + std::to_string(file.st_ino);
 }
@@ -218,9 +220,11 @@ LogTarget process_log_target() {
 }
 
 std::unique_ptr<SinkLog> make_log(LogFormat format, Level least, LogTarget target) {
-  if (format == LogFormat::kAuto) format = is_journal_stream(target) ? LogFormat::kJournald : LogFormat::kText;
+  if (format == LogFormat::kAuto)
+    format = is_journal_stream(target) ? LogFormat::kJournald : LogFormat::kText;
   if (format == LogFormat::kJournald) return std::make_unique<JournalLog>(least, std::move(target));
-  return std::make_unique<StreamLog>(format == LogFormat::kJson ? &json_line : &text_line, least, std::move(target));
+  return std::make_unique<StreamLog>(format == LogFormat::kJson ? &json_line : &text_line, least,
+                                     std::move(target));
 }
 
 std::string text_line(WallTime now, Level level, std::string_view message, Fields fields) {

@@ -1,9 +1,11 @@
 #pragma once
 // Where log lines go: text for people, JSON lines for collectors, or the journal in its native protocol.
 //
-// Foreign bytes: control bytes and invalid UTF-8 are escaped in every format, so that no value can steer a terminal, end a
+// Foreign bytes: control bytes and invalid UTF-8 are escaped in every format, so that no value can steer a
+// terminal, end a
 //                line or forge a field. A value or message is cut at 64 KiB.
-// Blocking:      the journal's socket is never waited for; lines that it has no room for are counted and the count is told
+// Blocking:      the journal's socket is never waited for; lines that it has no room for are counted and the
+// count is told
 //                with the next line that gets through.
 #include <chrono>
 #include <functional>
@@ -43,21 +45,22 @@ struct LogTarget {
 };
 LogTarget process_log_target();
 
-/// Never fails. kAuto is kJournald where fd is the journal's own stream, else kText. A line that cannot be given to the
-/// journal because nobody listens there is written to fd as text.
+/// Never fails. kAuto is kJournald where fd is the journal's own stream, else kText. A line that cannot be
+/// given to the journal because nobody listens there is written to fd as text.
 std::unique_ptr<SinkLog> make_log(LogFormat format, Level least, LogTarget target);
 
-/// "I1120 23:15:46.123 published slices=3 node="a b"": level letter, local time, message, fields; ends in a newline.
+/// "I1120 23:15:46.123 published slices=3 node="a b"": level letter, local time, message, fields; ends in a
+/// newline.
 std::string text_line(std::chrono::system_clock::time_point now, Level level, std::string_view message,
                       std::initializer_list<Field> fields);
 
-/// {"ts":"2026-11-20T23:15:46.123Z","level":"info","msg":"published","slices":"3"} and a newline. All values are strings;
-/// a field named as one of the three first members gets a '_' behind its name.
+/// {"ts":"2026-11-20T23:15:46.123Z","level":"info","msg":"published","slices":"3"} and a newline. All values
+/// are strings; a field named as one of the three first members gets a '_' behind its name.
 std::string json_line(std::chrono::system_clock::time_point now, Level level, std::string_view message,
                       std::initializer_list<Field> fields);
 
-/// One entry of the journal's native protocol (systemd's JOURNAL_NATIVE_PROTOCOL): MESSAGE as people read it, PRIORITY,
-/// SYSLOG_IDENTIFIER, and each field as SLICED_NAME.
+/// One entry of the journal's native protocol (systemd's JOURNAL_NATIVE_PROTOCOL): MESSAGE as people read it,
+/// PRIORITY, SYSLOG_IDENTIFIER, and each field as SLICED_NAME.
 std::string journal_entry(Level level, std::string_view message, std::initializer_list<Field> fields);
 
 }  // namespace sliced

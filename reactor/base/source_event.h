@@ -1,6 +1,6 @@
 #pragma once
-// What every source (cluster watch, udev, netlink, timer rescan) says. Start-up, ENOBUFS, 410 Gone and reconnect
-// are one event that carries the whole set, so that no consumer can forget one of them.
+// What every source (cluster watch, udev, netlink, timer rescan) says. Start-up, ENOBUFS, 410 Gone and
+// reconnect are one event that carries the whole set, so that no consumer can forget one of them.
 #include <string>
 #include <variant>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// Small text helpers shared by all rooms: checks of Kubernetes name forms, escaping of foreign bytes, stable hashes.
+// Small text helpers shared by all rooms: checks of Kubernetes name forms, escaping of foreign bytes, stable
+// hashes.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,7 +10,8 @@
 namespace sliced {
 
 std::string_view trim(std::string_view text);  // ASCII white space and NUL at both ends
-std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty parts; views into text
+std::vector<std::string_view> split(std::string_view text,
+                                    char separator);  // keeps empty parts; views into text
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string lower(std::string_view text);  // ASCII only
 bool starts_with_digit(std::string_view text);
@@ -20,13 +22,14 @@ bool is_dns_label(std::string_view text);
 bool is_dns_subdomain(std::string_view text, size_t size_max = 253);
 bool is_utf8(std::string_view bytes);
 
-/// Foreign bytes made fit for a terminal, a log line or an error text: control bytes, quotes, backslash and invalid
-/// UTF-8 become \xHH; cut at size_max bytes with "...".
+/// Foreign bytes made fit for a terminal, a log line or an error text: control bytes, quotes, backslash and
+/// invalid UTF-8 become \xHH; cut at size_max bytes with "...".
 std::string escaped(std::string_view bytes, size_t size_max = 256);
 /// escaped() between double quotes.
 std::string quoted(std::string_view bytes, size_t size_max = 256);
 
-/// FNV-1a, 64 bits: stable over runs, machines and versions (names of slices are made of it). Not for security.
+/// FNV-1a, 64 bits: stable over runs, machines and versions (names of slices are made of it). Not for
+/// security.
 uint64_t stable_hash(std::string_view bytes);
 /// The last `digits` lower-case hexadecimal digits of value, zero-padded.
 std::string hex(uint64_t value, int digits);

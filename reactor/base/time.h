@@ -6,6 +6,7 @@ namespace sliced {
 
 using Millis = std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-using TimePoint = std::chrono::time_point<Clock, Millis>;  // a fake scheduler makes its own, counted from zero
+using TimePoint =
+    std::chrono::time_point<Clock, Millis>;  // a fake scheduler makes its own, counted from zero
 
 }  // namespace sliced

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "policy/decide.h"
-#include "t/bench/ratio.h"
 #include "reactor/base/text.h"
+#include "t/bench/ratio.h"
 #include "t/fixture/vf_host.h"
 
 using namespace sliced;
@@ -43,7 +43,8 @@ struct Taken {
   int policy;
 };
 
-void by_hand(const hotplug::Inventory& inventory, const policy::PolicySet& policies, std::vector<Taken>& out) {
+void by_hand(const hotplug::Inventory& inventory, const policy::PolicySet& policies,
+             std::vector<Taken>& out) {
   out.clear();
   for (const auto& [id, device] : inventory.devices) {
     if (device.type != hotplug::DeviceType::kVf) continue;
@@ -80,17 +81,20 @@ int main() {
   std::vector<Taken> taken;
   by_hand(*inputs->inventory, *inputs->policies, taken);
   const policy::Decision once = policy::decide(inputs);
-  std::printf("decide: %zu devices, %d policies, %zu taken by hand, %zu offered\n", inputs->inventory->devices.size(), kPolicies,
-              taken.size(), once.pools[0].devices.size());
+  std::printf("decide: %zu devices, %d policies, %zu taken by hand, %zu offered\n",
+              inputs->inventory->devices.size(), kPolicies, taken.size(), once.pools[0].devices.size());
   if (taken.size() != once.pools[0].devices.size()) return 1;
   size_t sink = 0;
-  bench::compare("verdicts / loop by hand", 15, [&] { by_hand(*inputs->inventory, *inputs->policies, taken), sink += taken.size(); },
-                 [&] {
-                   for (const auto& [id, device] : inputs->inventory->devices)
-                     sink += policy::decide_function(device, *inputs->policies, selected).policy >= 0;
-                 });
-  bench::compare("decide with entries built / loop by hand", 15,
-                 [&] { by_hand(*inputs->inventory, *inputs->policies, taken), sink += taken.size(); },
-                 [&] { sink += policy::decide(inputs).pools[0].devices.size(); });
+  bench::compare(
+      "verdicts / loop by hand", 15,
+      [&] { by_hand(*inputs->inventory, *inputs->policies, taken), sink += taken.size(); },
+      [&] {
+        for (const auto& [id, device] : inputs->inventory->devices)
+          sink += policy::decide_function(device, *inputs->policies, selected).policy >= 0;
+      });
+  bench::compare(
+      "decide with entries built / loop by hand", 15,
+      [&] { by_hand(*inputs->inventory, *inputs->policies, taken), sink += taken.size(); },
+      [&] { sink += policy::decide(inputs).pools[0].devices.size(); });
   return sink == 0;
 }

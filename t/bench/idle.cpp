@@ -1,4 +1,5 @@
-// The floor for memory: a process with the daemon's libraries and one TLS connection to the API server, doing nothing.
+// The floor for memory: a process with the daemon's libraries and one TLS connection to the API server, doing
+// nothing.
 #include <malloc.h>
 
 #include <csignal>
@@ -10,12 +11,14 @@
 using namespace sliced;
 
 int main(int argc, char** argv) {
-  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_THRESHOLD, 64 * 1024);
   const config::Loaded loaded = config::load({argv + 1, argv + argc}, config::process_surroundings());
   auto process = cli::Process::open(loaded.options);
   if (!loaded.problems.empty() || !process) return cli::complain("idle: wants the options of sliced run"), 1;
-  kube::CallPtr call = (*process)->cluster->server_info([](kube::ServerInfo info) { cli::print(info.git_version + "\n"); },
-                                                        [](const kube::Failure& failure) { cli::complain(failure.what); });
+  kube::CallPtr call =
+      (*process)->cluster->server_info([](kube::ServerInfo info) { cli::print(info.git_version + "\n"); },
+                                       [](const kube::Failure& failure) { cli::complain(failure.what); });
   auto stop = reactor::Signal::open((*process)->loop, SIGTERM, [&] { (*process)->loop.stop(); });
   (*process)->run();
   return 0;

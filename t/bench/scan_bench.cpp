@@ -1,4 +1,5 @@
-// A full scan of a tree with 256 VFs against a bare loop that makes the same openings, reads, listings and links.
+// A full scan of a tree with 256 VFs against a bare loop that makes the same openings, reads, listings and
+// links.
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -52,7 +53,8 @@ size_t repeat(int root, const std::vector<Access>& accesses) {
       bytes += got > 0 ? static_cast<size_t>(got) : 0;
       continue;
     }
-    const int fd = openat(root, access.path.c_str(), O_RDONLY | O_CLOEXEC | (access.kind == Access::kList ? O_DIRECTORY : 0));
+    const int fd = openat(root, access.path.c_str(),
+                          O_RDONLY | O_CLOEXEC | (access.kind == Access::kList ? O_DIRECTORY : 0));
     if (fd < 0) continue;
     if (access.kind == Access::kRead) {
       const ssize_t got = read(fd, buffer, sizeof buffer);
@@ -74,8 +76,13 @@ int main() {
   tree.boot_id("boot-1");
   for (int pf = 0; pf < 4; ++pf) {
     const std::string name = "ens" + std::to_string(pf) + "f0";
-    tree.pci("0000:" + std::to_string(30 + pf) + ":00.0").id("8086", "1592").driver("ice").numa(0).netdev(name).sriov(64).vfs(
-        64, [&](fixture::SysfsTree::Pci vf, int index) {
+    tree.pci("0000:" + std::to_string(30 + pf) + ":00.0")
+        .id("8086", "1592")
+        .driver("ice")
+        .numa(0)
+        .netdev(name)
+        .sriov(64)
+        .vfs(64, [&](fixture::SysfsTree::Pci vf, int index) {
           vf.id("8086", "1889").driver("iavf").netdev(name + "v" + std::to_string(index));
         });
   }
@@ -85,8 +92,9 @@ int main() {
   const int root = open(tree.root().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   std::printf("scan: %zu devices, %zu accesses\n", devices, recorder.accesses.size());
   size_t sink = 0;
-  bench::compare("scan of 256 VFs / same files by a bare loop", 21, [&] { sink += repeat(root, recorder.accesses); },
-                 [&] { sink += hotplug::scan_host(*view).devices.size(); });
+  bench::compare(
+      "scan of 256 VFs / same files by a bare loop", 21, [&] { sink += repeat(root, recorder.accesses); },
+      [&] { sink += hotplug::scan_host(*view).devices.size(); });
   close(root);
   return sink == 0;
 }

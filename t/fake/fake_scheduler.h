@@ -1,5 +1,6 @@
 #pragma once
-// Steps time by hand. Tasks run in deadline order (ties: in the order they were asked for), each at its own deadline.
+// Steps time by hand. Tasks run in deadline order (ties: in the order they were asked for), each at its own
+// deadline.
 #include <algorithm>
 #include <map>
 #include <memory>

@@ -15,9 +15,10 @@ namespace {
 
 // What bash itself completes: the words of a line, the last of them unfinished.
 std::string completed_by_bash(const std::string& words, int unfinished) {
-  const auto script = std::filesystem::temp_directory_path() / ("sliced-completion-" + std::to_string(getpid()));
-  std::ofstream(script) << completion_script("bash") << "COMP_WORDS=(" << words << ")\nCOMP_CWORD=" << unfinished
-                        << "\n_sliced\nprintf '%s ' \"${COMPREPLY[@]}\"\n";
+  const auto script =
+      std::filesystem::temp_directory_path() / ("sliced-completion-" + std::to_string(getpid()));
+  std::ofstream(script) << completion_script("bash") << "COMP_WORDS=(" << words
+                        << ")\nCOMP_CWORD=" << unfinished << "\n_sliced\nprintf '%s ' \"${COMPREPLY[@]}\"\n";
   std::string out;
   FILE* bash = popen(("bash --norc -u " + script.string() + " 2>&1").c_str(), "r");
   std::array<char, 4096> part{};
@@ -38,7 +39,8 @@ TEST(CompletionScript, BashCompletes) {
       {"sliced plan --sync", 2, " "},
       {"sliced plan -o j", 3, "json "},
       {"sliced plan --log-format journald -", 4,
-       "--cluster --node-name --node-labels --namespace -n --host --config -c --sriov-driver-name --kinds-off --log-format "
+       "--cluster --node-name --node-labels --namespace -n --host --config -c --sriov-driver-name "
+       "--kinds-off --log-format "
        "--log-level --output -o --help -h "},
       {"sliced completion b", 2, "bash "},
       {"sliced run --log-format = js", 4, "json "},
@@ -47,7 +49,8 @@ TEST(CompletionScript, BashCompletes) {
       {"sliced help wi", 2, "withdraw "},
       {"sliced --log-level debug va", 3, "validate "},
   };
-  for (const auto& row : rows) EXPECT_EQ(completed_by_bash(row.words, row.unfinished), row.wanted) << row.words;
+  for (const auto& row : rows)
+    EXPECT_EQ(completed_by_bash(row.words, row.unfinished), row.wanted) << row.words;
 }
 
 TEST(CompletionScript, EveryShellKnowsEveryCommandAndOption) {

@@ -28,7 +28,8 @@ TEST(HelpText, OfACommandHasItsOptionsAndNoOthers) {
   for (const auto& command : config::command_table()) {
     const std::string help = help_text(command.id, "1.2.3");
     for (const auto& option : config::option_table())
-      EXPECT_EQ(help.find(" --" + std::string(option.name) + (option.placeholder.empty() ? "\n" : " ")) != std::string::npos,
+      EXPECT_EQ(help.find(" --" + std::string(option.name) + (option.placeholder.empty() ? "\n" : " ")) !=
+                    std::string::npos,
                 config::takes(command, option))
           << command.name << " --" << option.name;
     EXPECT_LE(longest_line(help), 100u) << command.name;
@@ -39,9 +40,11 @@ TEST(HelpText, OfACommandHasItsOptionsAndNoOthers) {
 TEST(HelpText, TellsDefaultEnvironmentAndShortForm) {
   const std::string help = help_text(Command::kPlan, "1.2.3");
   EXPECT_NE(help.find("Usage: sliced plan [OPTION]...\n"), std::string::npos) << help;
-  EXPECT_NE(help.find("  -n, --namespace NAME\n      The namespace whose policies count. Default: dra-driver-sriov. "
-                      "[NAMESPACE]\n"),
-            std::string::npos)
+  EXPECT_NE(
+      help.find(
+          "  -n, --namespace NAME\n      The namespace whose policies count. Default: dra-driver-sriov. "
+          "[NAMESPACE]\n"),
+      std::string::npos)
       << help;
   EXPECT_NE(help.find("Exit status 0: nothing to change."), std::string::npos);
 }

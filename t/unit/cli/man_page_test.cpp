@@ -23,15 +23,16 @@ TEST(ManPage, HasEveryCommandAndOption) {
   }
 }
 
-// roff takes a line that begins with '.' or an apostrophe as a request: text must never start one by accident.
+// roff takes a line that begins with '.' or an apostrophe as a request: text must never start one by
+// accident.
 TEST(ManPage, EveryRequestIsAKnownOne) {
   for (const std::string_view line : split(man_page("1.2.3"), '\n')) {
     if (line.empty()) continue;
     EXPECT_NE(line[0], '\'') << line;
     if (line[0] != '.') continue;
     const std::string_view request = line.substr(0, line.find(' '));
-    const bool known = request == ".TH" || request == ".SH" || request == ".SS" || request == ".PP" || request == ".TP" ||
-                       request == ".B" || request == ".I" || request == ".br";
+    const bool known = request == ".TH" || request == ".SH" || request == ".SS" || request == ".PP" ||
+                       request == ".TP" || request == ".B" || request == ".I" || request == ".br";
     EXPECT_TRUE(known) << line;
   }
 }

@@ -45,7 +45,7 @@ TEST(FormatDuration, ReadsBackTheSame) {
   const struct {
     Millis duration;
     const char* wanted;
-  } rows[] = {{0ms, "0s"},   {100ms, "100ms"},   {1s, "1s"},         {90s, "1m30s"},
+  } rows[] = {{0ms, "0s"},  {100ms, "100ms"},    {1s, "1s"},           {90s, "1m30s"},
               {5min, "5m"}, {1500ms, "1s500ms"}, {24h + 1ms, "24h1ms"}};
   for (const auto& row : rows) {
     EXPECT_EQ(format_duration(row.duration), row.wanted);

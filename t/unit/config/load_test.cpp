@@ -1,7 +1,6 @@
 #include "config/load.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <filesystem>
@@ -46,8 +45,8 @@ TEST(Load, DefaultsOfRun) {
 }
 
 TEST(Load, EveryFormOfAFlag) {
-  const Loaded loaded = World{}.load({"plan", "--cluster", "dir:/p", "--host=/h", "-ojson", "-n", "apps", "--node-name",
-                                      "n1", "--node-labels", "a=1,b=2"});
+  const Loaded loaded = World{}.load({"plan", "--cluster", "dir:/p", "--host=/h", "-ojson", "-n", "apps",
+                                      "--node-name", "n1", "--node-labels", "a=1,b=2"});
   EXPECT_EQ(loaded.problems, Words{});
   EXPECT_EQ(loaded.options.command, Command::kPlan);
   EXPECT_EQ(loaded.options.cluster, ClusterSpec(ClusterDirectory{"/p"}));
@@ -59,7 +58,8 @@ TEST(Load, EveryFormOfAFlag) {
 }
 
 TEST(Load, OptionsMayStandBeforeTheCommandAndAmongArguments) {
-  const Loaded loaded = World{}.load({"--log-level", "debug", "validate", "a.yaml", "--sriov-driver-name", "x.org", "b.yaml", "--", "--c.yaml"});
+  const Loaded loaded = World{}.load({"--log-level", "debug", "validate", "a.yaml", "--sriov-driver-name",
+                                      "x.org", "b.yaml", "--", "--c.yaml"});
   EXPECT_EQ(loaded.problems, Words{});
   EXPECT_EQ(loaded.options.command, Command::kValidate);
   EXPECT_EQ(loaded.options.arguments, (Words{"a.yaml", "b.yaml", "--c.yaml"}));
@@ -97,7 +97,8 @@ TEST(Load, AnEmptyVariableIsUnset) {
 
 TEST(Load, FileTakesListsAndMaps) {
   World world;
-  world.files["f"] = "kindsOff: [DeviceAttributes]\nnodeLabels:\n  zone: a\n  rack: \"7\"\nallowShortSync: true\n";
+  world.files["f"] =
+      "kindsOff: [DeviceAttributes]\nnodeLabels:\n  zone: a\n  rack: \"7\"\nallowShortSync: true\n";
   const Loaded loaded = world.load({"run", "--config", "f"});
   EXPECT_EQ(loaded.problems, Words{});
   EXPECT_EQ(loaded.options.kinds_off, std::set<std::string>{"DeviceAttributes"});
@@ -111,38 +112,55 @@ TEST(Load, Problems) {
     Words arguments;
     Words problems;
   } rows[] = {
-      {"a mistyped option", {"run", "--nodename", "x"}, {"--nodename: there is no such option; did you mean --node-name?",
-                                                         "run: \"x\" is one word too many"}},
-      {"an abbreviation would break when options are added", {"run", "--node-n=x"},
+      {"a mistyped option",
+       {"run", "--nodename", "x"},
+       {"--nodename: there is no such option; did you mean --node-name?", "run: \"x\" is one word too many"}},
+      {"an abbreviation would break when options are added",
+       {"run", "--node-n=x"},
        {"--node-n: there is no such option; did you mean --node-name?"}},
-      {"an ambiguous abbreviation", {"run", "--node=x"}, {"--node: there is no such option; did you mean --node-name?"}},
+      {"an ambiguous abbreviation",
+       {"run", "--node=x"},
+       {"--node: there is no such option; did you mean --node-name?"}},
       {"an unknown short option", {"run", "-x"}, {"-x: there is no such option; see sliced --help"}},
       {"no value", {"run", "--cluster"}, {"--cluster: its value is missing"}},
       {"no value for a short one", {"plan", "-o"}, {"-o: its value is missing"}},
-      {"an option of other commands", {"run", "-o", "json"},
+      {"an option of other commands",
+       {"run", "-o", "json"},
        {"--output: is no option of run; it belongs to plan, explain, discover"}},
       {"no command", {"--log-level", "info"}, {"no command is given; see sliced --help"}},
       {"an unknown command", {"pln"}, {"\"pln\" is no command; did you mean plan?; see sliced --help"}},
       {"too many words", {"explain", "a", "b"}, {"explain: \"b\" is one word too many"}},
       {"too few", {"validate"}, {"validate: FILE... is missing"}},
-      {"a word that is none of the choices", {"completion", "bsh"},
+      {"a word that is none of the choices",
+       {"completion", "bsh"},
        {"completion: \"bsh\" must be one of bash, zsh, fish; did you mean bash?"}},
-      {"below the minimum", {"run", "--sync-interval", "59s"},
-       {"sync-interval: 59s is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most 24h"}},
-      {"below the lower minimum", {"run", "--sync-interval", "29s", "--allow-short-sync"},
-       {"sync-interval: 29s is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most 24h"}},
-      {"above the maximum", {"run", "--sync-interval", "25h"},
-       {"sync-interval: 25h is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most 24h"}},
+      {"below the minimum",
+       {"run", "--sync-interval", "59s"},
+       {"sync-interval: 59s is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most "
+        "24h"}},
+      {"below the lower minimum",
+       {"run", "--sync-interval", "29s", "--allow-short-sync"},
+       {"sync-interval: 29s is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most "
+        "24h"}},
+      {"above the maximum",
+       {"run", "--sync-interval", "25h"},
+       {"sync-interval: 25h is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most "
+        "24h"}},
       {"settle windows", {"run", "--settle", "2s"}, {"settle: 2s is longer than settle-max, which is 1s"}},
       {"settle-max", {"run", "--settle-max", "61s"}, {"settle-max: 1m1s is above the limit of 1m"}},
-      {"diff is plan's", {"explain", "-o", "diff"}, {"--output: \"diff\" is for plan only; must be table, yaml or json"}},
+      {"diff is plan's",
+       {"explain", "-o", "diff"},
+       {"--output: \"diff\" is for plan only; must be table, yaml or json"}},
       {"a file that is not there", {"run", "-c", "/none"}, {"/none: No such file or directory"}},
-      {"every problem, not the first", {"run", "--clustr", "--log-level", "x", "--settle", "y", "z"},
+      {"every problem, not the first",
+       {"run", "--clustr", "--log-level", "x", "--settle", "y", "z"},
        {"--clustr: there is no such option; did you mean --cluster?", "run: \"z\" is one word too many",
         "--log-level: \"x\" must be one of debug, info, warning, error",
         "--settle: \"y\" must be a duration such as 5m, 90s, 1m30s or 100ms"}},
-      {"bytes that steer a terminal", {"run", "--namespace", "\x1b[2J"},
-       {"--namespace: \"\\x1b[2J\" must be a namespace: lower-case letters, digits and '-', at most 63 bytes"}},
+      {"bytes that steer a terminal",
+       {"run", "--namespace", "\x1b[2J"},
+       {"--namespace: \"\\x1b[2J\" must be a namespace: lower-case letters, digits and '-', at most 63 "
+        "bytes"}},
   };
   for (const auto& row : rows) EXPECT_EQ(World{}.load(row.arguments).problems, row.problems) << row.why;
 }
@@ -181,18 +199,20 @@ TEST(Load, FilesThatAreNoSettings) {
 TEST(Load, EnvironmentProblemsNameTheVariable) {
   World world;
   world.environment = {{"NODE_NAME", "A_B"}, {"SLICED_SETTLE", "x"}};
-  EXPECT_EQ(world.load({"discover"}).problems,
-            Words{"environment NODE_NAME: \"A_B\" must be the name of a Node: lower-case letters, digits, '-' and '.', at "
-                  "most 253 bytes"})
+  EXPECT_EQ(world.load({"discover"}).problems, Words{"environment NODE_NAME: \"A_B\" must be the name of a "
+                                                     "Node: lower-case letters, digits, '-' and '.', at "
+                                                     "most 253 bytes"})
       << "discover takes no --settle, so its variable says nothing";
-  EXPECT_EQ(world.load({"discover", "--node-name", "a"}).problems, Words{}) << "an overridden variable is not looked at";
+  EXPECT_EQ(world.load({"discover", "--node-name", "a"}).problems, Words{})
+      << "an overridden variable is not looked at";
 }
 
 TEST(Load, AHostNameThatIsNoNodeName) {
   World world;
   world.host_name = "my_host";
   EXPECT_EQ(world.load({"run"}).problems,
-            Words{"host name \"my_host\" cannot stand for the node's: must be the name of a Node: lower-case letters, digits, "
+            Words{"host name \"my_host\" cannot stand for the node's: must be the name of a Node: lower-case "
+                  "letters, digits, "
                   "'-' and '.', at most 253 bytes; give --node-name or NODE_NAME"});
   EXPECT_EQ(world.load({"run", "--node-name", "n"}).problems, Words{});
   EXPECT_EQ(world.load({"version"}).problems, Words{});
@@ -219,7 +239,8 @@ TEST(Load, Help) {
     EXPECT_EQ(loaded.problems, Words{});
     EXPECT_EQ(loaded.options.command, row.about);
   }
-  EXPECT_EQ(World{}.load({"help", "rn"}).problems, Words{"\"rn\" is no command; did you mean run?; see sliced --help"});
+  EXPECT_EQ(World{}.load({"help", "rn"}).problems,
+            Words{"\"rn\" is no command; did you mean run?; see sliced --help"});
   EXPECT_EQ(World{}.load({"help", "run", "x"}).problems, Words{"help: \"x\" is one word too many"});
   EXPECT_EQ(World{}.load({"--version"}).options.command, Command::kVersion);
 }
@@ -248,13 +269,16 @@ TEST(Reload, TakesUpWhatMayChangeAndNamesTheRest) {
 
 TEST(ProcessSurroundings, ReadsFilesWithinBounds) {
   const Surroundings surroundings = process_surroundings();
-  const auto directory = std::filesystem::temp_directory_path() / ("sliced-config-" + std::to_string(getpid()));
+  const auto directory =
+      std::filesystem::temp_directory_path() / ("sliced-config-" + std::to_string(getpid()));
   std::filesystem::create_directory(directory);
   std::ofstream(directory / "small") << "a: b\n";
   std::ofstream(directory / "large") << std::string((1u << 20) + 1, '#');
   EXPECT_EQ(surroundings.read_file(directory / "small").value_or(""), "a: b\n");
-  EXPECT_EQ(surroundings.read_file(directory / "large").error(), (Error{Errc::kTooLarge, "is larger than 1 MiB"}));
-  EXPECT_EQ(surroundings.read_file(directory / "none").error(), (Error{Errc::kIo, "No such file or directory"}));
+  EXPECT_EQ(surroundings.read_file(directory / "large").error(),
+            (Error{Errc::kTooLarge, "is larger than 1 MiB"}));
+  EXPECT_EQ(surroundings.read_file(directory / "none").error(),
+            (Error{Errc::kIo, "No such file or directory"}));
   EXPECT_FALSE(surroundings.read_file(directory).ok());
   std::filesystem::remove_all(directory);
   EXPECT_FALSE(surroundings.host_name.empty());

@@ -84,11 +84,14 @@ TEST(OptionTable, RefusesWithWhatWouldBeRight) {
   } rows[] = {
       {"cluster", "", "must be in-cluster, kubeconfig:PATH or dir:PATH"},
       {"cluster", "dir:", "must be in-cluster, kubeconfig:PATH or dir:PATH; did you mean dir?"},
-      {"cluster", "/etc/x", "must be in-cluster, kubeconfig:PATH or dir:PATH; did you mean dir:/etc/x or kubeconfig:/etc/x?"},
+      {"cluster", "/etc/x",
+       "must be in-cluster, kubeconfig:PATH or dir:PATH; did you mean dir:/etc/x or kubeconfig:/etc/x?"},
       {"cluster", "kubconfig:x", "must be in-cluster, kubeconfig:PATH or dir:PATH; did you mean kubeconfig?"},
       {"node-name", "Worker1",
-       "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes; did you mean worker1?"},
-      {"node-name", "a_b", "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes"},
+       "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes; did you mean "
+       "worker1?"},
+      {"node-name", "a_b",
+       "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes"},
       {"node-name", std::string(254, 'a'),
        "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes"},
       {"node-labels", "a", "\"a\" has no '='; write key=value,key2=value2"},
@@ -97,7 +100,8 @@ TEST(OptionTable, RefusesWithWhatWouldBeRight) {
       {"node-labels", "/a=b", "\"/a\" is no label key: [DNS name/]letters, digits, '-', '_', '.'"},
       {"node-labels", "x_y/a=b", "\"x_y/a\" is no label key: [DNS name/]letters, digits, '-', '_', '.'"},
       {"node-labels", "a=b c",
-       "the value \"b c\" of a is no label value: at most 63 letters, digits, '-', '_', '.', the first and last a letter "
+       "the value \"b c\" of a is no label value: at most 63 letters, digits, '-', '_', '.', the first and "
+       "last a letter "
        "or digit"},
       {"node-labels", "a=b,a=c", "\"a\" is there twice"},
       {"namespace", "a.b", "must be a namespace: lower-case letters, digits and '-', at most 63 bytes"},

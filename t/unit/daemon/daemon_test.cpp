@@ -54,7 +54,8 @@ TEST_F(DaemonTest, NodeLabelsDecide) {
   EXPECT_EQ(offered().size(), 4u);
 }
 
-// The peer publishes an empty slice first at every start; a watcher would see every device vanish and come back.
+// The peer publishes an empty slice first at every start; a watcher would see every device vanish and come
+// back.
 TEST_F(DaemonTest, ARestartWithNothingChangedWritesNothing) {
   make_pf(64);
   put_policy("p", kAll);
@@ -123,8 +124,8 @@ TEST_F(DaemonTest, WhatFailsLaterKeepsWhatIsOffered) {
   EXPECT_EQ(writes(), before);
 }
 
-// After an outage the policies may answer later than the rest (an API server that has just started denies for a moment
-// what it allows). Publishing before would offer by rules that were changed meanwhile.
+// After an outage the policies may answer later than the rest (an API server that has just started denies for
+// a moment what it allows). Publishing before would offer by rules that were changed meanwhile.
 TEST_F(DaemonTest, AfterAnOutageNothingIsWrittenByOldPolicies) {
   make_pf(2);
   put_policy("p", kAll);
@@ -183,7 +184,8 @@ TEST_F(DaemonTest, AnIdleHourIsSilent) {
   run(1h);
   EXPECT_EQ(writes(), before);
   EXPECT_EQ(log.lines.size(), lines) << log.all();
-  EXPECT_LE(cluster.log.size() - requests, 60u) << "watches end after five to ten minutes and are opened again";
+  EXPECT_LE(cluster.log.size() - requests, 60u)
+      << "watches end after five to ten minutes and are opened again";
 }
 
 TEST_F(DaemonTest, ABrokenPolicyIsSaidOnceAndHarmsNoOther) {
@@ -230,7 +232,9 @@ TEST_F(DaemonTest, ADeviceThatTheServerRefusesIsHeldBackAloneAndExplained) {
     const auto slice = kube::decode_resource_slice(object);
     for (size_t i = 0; i < slice->devices.size(); ++i)
       if (slice->devices[i].name == refused)
-        return kube::Failure{.code = Errc::kInvalid, .http_status = 422, .what = "not this one",
+        return kube::Failure{.code = Errc::kInvalid,
+                             .http_status = 422,
+                             .what = "not this one",
                              .fields = {"spec.devices[" + std::to_string(i) + "].attributes"}};
     return std::nullopt;
   };
@@ -247,8 +251,8 @@ TEST_F(DaemonTest, ADeviceThatTheServerRefusesIsHeldBackAloneAndExplained) {
   EXPECT_EQ(offered().size(), 4u) << "what refused it has passed";
 }
 
-// A pod takes the PF's interface into its namespace and the daemon restarts: the name its policy selects by is known
-// from our own slice of this boot; after a reboot it would be a guess.
+// A pod takes the PF's interface into its namespace and the daemon restarts: the name its policy selects by
+// is known from our own slice of this boot; after a reboot it would be a guess.
 TEST_F(DaemonTest, FactsOfAnInterfaceThatIsAwaySurviveARestart) {
   make_pf(4);
   put_policy("p", "{configs: [{resourceFilters: [{pfNames: [ens1f0]}]}]}");
@@ -274,7 +278,8 @@ TEST_F(DaemonTest, AnRdmaDeviceThatIsInAPodSurvivesARestart) {
   start();
   run(2s);
   const auto rdma = [&] {
-    return slices().at(0).devices.at(0).attributes.at(std::string(kDriver) + "/rdmaCapable") == kube::AttributeValue(true);
+    return slices().at(0).devices.at(0).attributes.at(std::string(kDriver) + "/rdmaCapable") ==
+           kube::AttributeValue(true);
   };
   EXPECT_TRUE(rdma());
   const size_t before = writes();
@@ -287,19 +292,24 @@ TEST_F(DaemonTest, AnRdmaDeviceThatIsInAPodSurvivesARestart) {
   EXPECT_EQ(writes(), before);
 }
 
-// The gate is off by default: a server without it refuses the whole slice, so the attribute must never be sent there.
+// The gate is off by default: a server without it refuses the whole slice, so the attribute must never be
+// sent there.
 TEST_F(DaemonTest, ListAttributesAreSentOnlyToAServerThatTakesThem) {
   make_pf(1);
   bool gate = false;
   cluster.on_admit = [&](const fake::Request& request, kube::Json& object) -> std::optional<kube::Failure> {
-    if (request.plural != "resourceslices" || gate || kube::encode_json(object).find("\"strings\"") == std::string::npos)
+    if (request.plural != "resourceslices" || gate ||
+        kube::encode_json(object).find("\"strings\"") == std::string::npos)
       return std::nullopt;
-    return kube::Failure{.code = Errc::kInvalid, .http_status = 422, .what = "exactly one value must be specified"};
+    return kube::Failure{
+        .code = Errc::kInvalid, .http_status = 422, .what = "exactly one value must be specified"};
   };
   put_policy("p", "{configs: [{deviceAttributesSelector: {}}]}");
-  cluster.put(kube::kDeviceAttributes, kube::decode_yaml("metadata: {name: a, namespace: dra-driver-sriov}\n"
-                                                         "spec: {attributes: {a.com/list: {strings: [one, two]}, a.com/one: {int: 1}}}")
-                                           .documents.at(0));
+  cluster.put(
+      kube::kDeviceAttributes,
+      kube::decode_yaml("metadata: {name: a, namespace: dra-driver-sriov}\n"
+                        "spec: {attributes: {a.com/list: {strings: [one, two]}, a.com/one: {int: 1}}}")
+          .documents.at(0));
   const auto has = [&](const char* key) { return slices().at(0).devices.at(0).attributes.contains(key); };
   start();
   run(10s);

@@ -16,7 +16,8 @@ const std::string kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
 std::shared_ptr<Inputs> inputs(const VfHost& host, const std::vector<std::string>& policies,
                                const std::vector<std::string>& attributes = {}, kube::Labels labels = {}) {
   std::vector<SriovPolicy> sriov;
-  for (const std::string& text : policies) sriov.push_back(decode_sriov_policy(kube::decode_yaml(text).documents.at(0)));
+  for (const std::string& text : policies)
+    sriov.push_back(decode_sriov_policy(kube::decode_yaml(text).documents.at(0)));
   std::vector<DeviceAttributes> objects;
   for (const std::string& text : attributes)
     objects.push_back(decode_device_attributes(kube::decode_yaml(text).documents.at(0), kDriver));
@@ -38,8 +39,8 @@ std::vector<int> offered_indices(const Decision& decision) {
   return out;
 }
 
-// Every filter field must be able to say no, and to say yes. A field that is read but not asked (the peer's `drivers`)
-// turns its second row red.
+// Every filter field must be able to say no, and to say yes. A field that is read but not asked (the peer's
+// `drivers`) turns its second row red.
 TEST(Decide, EveryFilterFieldIsEnforced) {
   const struct {
     const char* filter;
@@ -72,7 +73,9 @@ TEST(Decide, EveryFilterFieldIsEnforced) {
   host.pf(kPf, "ens1f0", 4);
   host.at(VfHost::vf_address(kPf, 2)).driver = "vfio-pci";
   for (const auto& row : rows)
-    EXPECT_EQ(offered_indices(decide(inputs(host, {policy("p", "{configs: [{resourceFilters: [" + std::string(row.filter) + "]}]}")}))), row.offered)
+    EXPECT_EQ(offered_indices(decide(inputs(
+                  host, {policy("p", "{configs: [{resourceFilters: [" + std::string(row.filter) + "]}]}")}))),
+              row.offered)
         << row.filter;
 }
 
@@ -89,7 +92,9 @@ TEST(Decide, NothingIsOfferedUnlessAPolicySaysSo) {
 TEST(Decide, ABrokenConfigOffersNothingAndHarmsNoOther) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
-  const auto decision = decide(inputs(host, {policy("p", "{configs: [{resourceFilters: [{vendor: ['15b3']}]}, {resourceFilters: [{pfNames: ['ens1f0#3']}]}]}"),
+  const auto decision = decide(inputs(host, {policy("p",
+                                                    "{configs: [{resourceFilters: [{vendor: ['15b3']}]}, "
+                                                    "{resourceFilters: [{pfNames: ['ens1f0#3']}]}]}"),
                                              policy("q", "{config: [{}]}")}));
   EXPECT_EQ(offered_indices(decision), (std::vector<int>{3}));
 }
@@ -101,8 +106,12 @@ TEST(Decide, PriorityThenNameThenOrderOfConfigs) {
     const Decision decision = decide(inputs(host, policies));
     return std::get<std::string>(decision.pools[0].devices.at(0).attributes.at(kDriver + "/resourceName"));
   };
-  EXPECT_EQ(resource_of({policy("b", "{configs: [{resourceName: b}]}"), policy("a", "{configs: [{resourceName: a}]}")}), "a");
-  EXPECT_EQ(resource_of({policy("a", "{configs: [{resourceName: a}]}"), policy("b", "{priority: 1, configs: [{resourceName: b}]}")}), "b");
+  EXPECT_EQ(resource_of({policy("b", "{configs: [{resourceName: b}]}"),
+                         policy("a", "{configs: [{resourceName: a}]}")}),
+            "a");
+  EXPECT_EQ(resource_of({policy("a", "{configs: [{resourceName: a}]}"),
+                         policy("b", "{priority: 1, configs: [{resourceName: b}]}")}),
+            "b");
   EXPECT_EQ(resource_of({policy("a", "{configs: [{resourceName: one}, {resourceName: two}]}")}), "one");
 }
 
@@ -110,15 +119,27 @@ TEST(Decide, NodeSelectorsDecide) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   const auto count = [&](const std::string& selector, kube::Labels labels) {
-    return decide(inputs(host, {policy("p", "{nodeSelector: " + selector + ", configs: [{}]}")}, {}, labels)).pools[0].devices.size();
+    return decide(inputs(host, {policy("p", "{nodeSelector: " + selector + ", configs: [{}]}")}, {}, labels))
+        .pools[0]
+        .devices.size();
   };
   EXPECT_EQ(count("{zone: a}", {{"zone", "a"}}), 1u);
   EXPECT_EQ(count("{zone: a}", {{"zone", "b"}}), 0u);
-  EXPECT_EQ(count("{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-a]}]}]}", {}), 1u);
-  EXPECT_EQ(count("{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-b]}]}]}", {}), 0u);
+  EXPECT_EQ(
+      count("{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-a]}]}]}",
+            {}),
+      1u);
+  EXPECT_EQ(
+      count("{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-b]}]}]}",
+            {}),
+      0u);
   EXPECT_EQ(count("{nodeSelectorTerms: [{}]}", {}), 0u) << "an empty term matches nothing";
-  EXPECT_EQ(count("{nodeSelectorTerms: [{matchExpressions: [{key: slots, operator: Gt, values: ['3']}]}]}", {{"slots", "4"}}), 1u);
-  EXPECT_EQ(count("{nodeSelectorTerms: [{matchExpressions: [{key: slots, operator: Gt, values: ['3']}]}]}", {{"slots", "3"}}), 0u);
+  EXPECT_EQ(count("{nodeSelectorTerms: [{matchExpressions: [{key: slots, operator: Gt, values: ['3']}]}]}",
+                  {{"slots", "4"}}),
+            1u);
+  EXPECT_EQ(count("{nodeSelectorTerms: [{matchExpressions: [{key: slots, operator: Gt, values: ['3']}]}]}",
+                  {{"slots", "3"}}),
+            0u);
 }
 
 // Names, types and values are an interface that DeviceClasses and KubeVirt select by.
@@ -171,12 +192,16 @@ TEST(Decide, UnknownFactsAreAbsentAndWideDomainsHaveNoStandardAddress) {
 TEST(Decide, DeviceAttributesJoinBySelectorAndTheLastNameWins) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
-  const auto decision = decide(inputs(
-      host, {policy("p", "{configs: [{deviceAttributesSelector: {matchLabels: {pool: fast}}}]}")},
-      {"metadata: {name: a, namespace: ns, labels: {pool: fast}}\nspec: {attributes: {example.com/rack: {string: r1}, example.com/a: {int: 1}}}",
-       "metadata: {name: b, namespace: ns, labels: {pool: fast}}\nspec: {attributes: {example.com/rack: {string: r2}}}",
-       "metadata: {name: c, namespace: ns, labels: {pool: slow}}\nspec: {attributes: {example.com/rack: {string: r3}}}",
-       "metadata: {name: d, namespace: other, labels: {pool: fast}}\nspec: {attributes: {example.com/rack: {string: r4}}}"}));
+  const auto decision = decide(
+      inputs(host, {policy("p", "{configs: [{deviceAttributesSelector: {matchLabels: {pool: fast}}}]}")},
+             {"metadata: {name: a, namespace: ns, labels: {pool: fast}}\nspec: {attributes: "
+              "{example.com/rack: {string: r1}, example.com/a: {int: 1}}}",
+              "metadata: {name: b, namespace: ns, labels: {pool: fast}}\nspec: {attributes: "
+              "{example.com/rack: {string: r2}}}",
+              "metadata: {name: c, namespace: ns, labels: {pool: slow}}\nspec: {attributes: "
+              "{example.com/rack: {string: r3}}}",
+              "metadata: {name: d, namespace: other, labels: {pool: fast}}\nspec: {attributes: "
+              "{example.com/rack: {string: r4}}}"}));
   const auto& attributes = decision.pools[0].devices.at(0).attributes;
   EXPECT_EQ(attributes.at("example.com/rack"), kube::AttributeValue(std::string("r2")));
   EXPECT_EQ(attributes.at("example.com/a"), kube::AttributeValue(int64_t{1}));
@@ -187,13 +212,17 @@ TEST(Decide, OneRefusedAttributeDropsAloneButARefusedResourceNameHoldsTheDeviceB
   host.pf(kPf, "ens1f0", 1);
   const std::string select = "{configs: [{deviceAttributesSelector: {}}]}";
   const std::string long_text(100, 'x');
-  const auto descriptive = decide(inputs(host, {policy("p", select)},
-                                         {"metadata: {name: a, namespace: ns}\nspec: {attributes: {example.com/rack: {string: " + long_text + "}, example.com/ok: {bool: true}}}"}));
+  const auto descriptive =
+      decide(inputs(host, {policy("p", select)},
+                    {"metadata: {name: a, namespace: ns}\nspec: {attributes: {example.com/rack: {string: " +
+                     long_text + "}, example.com/ok: {bool: true}}}"}));
   ASSERT_EQ(descriptive.pools[0].devices.size(), 1u);
   EXPECT_TRUE(descriptive.pools[0].devices[0].attributes.contains("example.com/ok"));
   EXPECT_FALSE(descriptive.pools[0].devices[0].attributes.contains("example.com/rack"));
-  const auto resource = decide(inputs(host, {policy("p", select)},
-                                      {"metadata: {name: a, namespace: ns}\nspec: {attributes: {k8s.cni.cncf.io/resourceName: {string: " + long_text + "}}}"}));
+  const auto resource = decide(inputs(
+      host, {policy("p", select)},
+      {"metadata: {name: a, namespace: ns}\nspec: {attributes: {k8s.cni.cncf.io/resourceName: {string: " +
+       long_text + "}}}"}));
   EXPECT_TRUE(resource.pools[0].devices.empty());
   EXPECT_EQ(resource.verdicts.at(VfHost::vf_address(kPf, 0)).outcome, Outcome::kRefused);
   EXPECT_NE(explain(resource, VfHost::vf_address(kPf, 0)).summary.find("resourceName"), std::string::npos);
@@ -204,8 +233,9 @@ TEST(Decide, TooManyAttributesAreDroppedFromTheEndAndTheResourceNameStays) {
   host.pf(kPf, "ens1f0", 1);
   std::string attributes;
   for (int i = 10; i < 50; ++i) attributes += "a.com/k" + std::to_string(i) + ": {int: 1}, ";
-  const auto decision = decide(inputs(host, {policy("p", "{configs: [{resourceName: fast, deviceAttributesSelector: {}}]}")},
-                                      {"metadata: {name: a, namespace: ns}\nspec: {attributes: {" + attributes + "z.com/last: {int: 1}}}"}));
+  const auto decision = decide(inputs(
+      host, {policy("p", "{configs: [{resourceName: fast, deviceAttributesSelector: {}}]}")},
+      {"metadata: {name: a, namespace: ns}\nspec: {attributes: {" + attributes + "z.com/last: {int: 1}}}"}));
   const auto& published = decision.pools[0].devices.at(0).attributes;
   EXPECT_EQ(published.size(), kube::kAttributesAndCapacitiesMax);
   EXPECT_TRUE(published.contains(kDriver + "/resourceName"));
@@ -220,7 +250,8 @@ TEST(Decide, WhatTheHostUsesIsHeldBackUnlessThePolicyAllowsIt) {
   const std::string vf = VfHost::vf_address(kPf, 1);
   host.at(vf).host_use = "enslaved to br0";
   EXPECT_EQ(offered_indices(decide(inputs(host, {policy("p", "{configs: [{}]}")}))), (std::vector<int>{0}));
-  EXPECT_EQ(offered_indices(decide(inputs(host, {policy("p", "{allowHostUse: true, configs: [{}]}")}))), (std::vector<int>{0, 1}));
+  EXPECT_EQ(offered_indices(decide(inputs(host, {policy("p", "{allowHostUse: true, configs: [{}]}")}))),
+            (std::vector<int>{0, 1}));
   const Explanation why = explain(decide(inputs(host, {policy("p", "{configs: [{}]}")})), vf);
   EXPECT_EQ(why.outcome, "in-use-by-host");
   EXPECT_NE(why.summary.find("enslaved to br0"), std::string::npos);
@@ -241,18 +272,24 @@ TEST(Decide, WhatTheServerRefusedIsHeldBackUntilItsContentChanges) {
 TEST(Explain, NamesFieldValueFoundAndValueWanted) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
-  const auto decision = decide(inputs(host, {policy("a", "{nodeSelector: {zone: west}, configs: [{}]}"),
-                                             policy("b", "{configs: [{resourceFilters: [{vendors: ['15b3', '1924']}, {pfNames: ['ens1f0#1-2']}]}]}"),
-                                             policy("c", "{configs: [{resourceFilters: [{vendor: [x]}]}]}"),
-                                             policy("d", "{configs: [{resourceFilters: [{drivers: [vfio-pci]}]}]}")}));
+  const auto decision = decide(inputs(
+      host,
+      {policy("a", "{nodeSelector: {zone: west}, configs: [{}]}"),
+       policy("b",
+              "{configs: [{resourceFilters: [{vendors: ['15b3', '1924']}, {pfNames: ['ens1f0#1-2']}]}]}"),
+       policy("c", "{configs: [{resourceFilters: [{vendor: [x]}]}]}"),
+       policy("d", "{configs: [{resourceFilters: [{drivers: [vfio-pci]}]}]}")}));
   const Explanation hidden = explain(decision, VfHost::vf_address(kPf, 0));
   EXPECT_EQ(hidden.outcome, "no-match");
   ASSERT_EQ(hidden.rules.size(), 5u);
   EXPECT_EQ(hidden.rules[0].place, "spec.nodeSelector");
-  EXPECT_EQ(hidden.rules[1], (Rule{"ns/b", "spec.configs[0].resourceFilters[0]", "no", "vendors", "8086", "one of 15b3, 1924"}));
-  EXPECT_EQ(hidden.rules[2], (Rule{"ns/b", "spec.configs[0].resourceFilters[1]", "no", "pfNames", "ens1f0#0", "ens1f0#1-2"}));
+  EXPECT_EQ(hidden.rules[1], (Rule{"ns/b", "spec.configs[0].resourceFilters[0]", "no", "vendors", "8086",
+                                   "one of 15b3, 1924"}));
+  EXPECT_EQ(hidden.rules[2],
+            (Rule{"ns/b", "spec.configs[0].resourceFilters[1]", "no", "pfNames", "ens1f0#0", "ens1f0#1-2"}));
   EXPECT_NE(hidden.rules[3].found.find("did you mean vendors"), std::string::npos);
-  EXPECT_EQ(hidden.rules[4], (Rule{"ns/d", "spec.configs[0].resourceFilters[0]", "no", "drivers", "iavf", "vfio-pci"}));
+  EXPECT_EQ(hidden.rules[4],
+            (Rule{"ns/d", "spec.configs[0].resourceFilters[0]", "no", "drivers", "iavf", "vfio-pci"}));
 
   const Explanation offered = explain(decision, VfHost::vf_address(kPf, 1));
   EXPECT_EQ(offered.outcome, "offered");

@@ -54,7 +54,8 @@ TEST(SriovPolicy, BothGenerationsAreUnderstood) {
   EXPECT_FALSE(filter.root_devices[0].covers(3));
 }
 
-// What cannot be understood must be a problem with its place; a decoder that ignores it would widen the policy.
+// What cannot be understood must be a problem with its place; a decoder that ignores it would widen the
+// policy.
 TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
   const struct {
     const char* why;
@@ -63,21 +64,35 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
     const char* field;  // of the first problem
     const char* said;   // part of its text
   } rows[] = {
-      {"typo in a filter", "  configs: [{resourceFilters: [{vendor: ['8086']}]}]", false, "spec.configs[0].resourceFilters[0].vendor", "did you mean vendors"},
-      {"typo in a config", "  configs: [{resourceFilter: []}]", false, "spec.configs[0].resourceFilter", "did you mean resourceFilters"},
+      {"typo in a filter", "  configs: [{resourceFilters: [{vendor: ['8086']}]}]", false,
+       "spec.configs[0].resourceFilters[0].vendor", "did you mean vendors"},
+      {"typo in a config", "  configs: [{resourceFilter: []}]", false, "spec.configs[0].resourceFilter",
+       "did you mean resourceFilters"},
       {"typo beside the configs", "  config: []", true, "spec.config", "did you mean configs"},
-      {"typo in the node selector", "  nodeSelector: {matchLabel: {a: b}, matchLabels: {a: b}}\n  configs: []", true, "spec.nodeSelector", ""},
-      {"wrong kind of list", "  configs: [{resourceFilters: [{vendors: '8086'}]}]", false, "spec.configs[0].resourceFilters[0].vendors", "wants a list"},
-      {"number for a string", "  configs: [{resourceFilters: [{devices: [1889]}]}]", false, "spec.configs[0].resourceFilters[0].devices[0]", "quotes"},
-      {"vendor by name", "  configs: [{resourceFilters: [{vendors: [intel]}]}]", false, "spec.configs[0].resourceFilters[0].vendors", "four hexadecimal"},
-      {"backward range", "  configs: [{resourceFilters: [{pfNames: ['ens1#5-2']}]}]", false, "spec.configs[0].resourceFilters[0].pfNames", "#0-3,7"},
-      {"open range", "  configs: [{resourceFilters: [{pfNames: ['ens1#']}]}]", false, "spec.configs[0].resourceFilters[0].pfNames", "#0-3,7"},
-      {"bad address", "  configs: [{resourceFilters: [{pciAddresses: ['3b:00.0']}]}]", false, "spec.configs[0].resourceFilters[0].pciAddresses", "0000:3b:00.2"},
-      {"link type", "  configs: [{resourceFilters: [{linkType: token}]}]", false, "spec.configs[0].resourceFilters[0].linkType", "infiniband"},
-      {"NUMA node by name", "  configs: [{resourceFilters: [{numaNodes: [left]}]}]", false, "spec.configs[0].resourceFilters[0].numaNodes", "NUMA node numbers"},
+      {"typo in the node selector",
+       "  nodeSelector: {matchLabel: {a: b}, matchLabels: {a: b}}\n  configs: []", true, "spec.nodeSelector",
+       ""},
+      {"wrong kind of list", "  configs: [{resourceFilters: [{vendors: '8086'}]}]", false,
+       "spec.configs[0].resourceFilters[0].vendors", "wants a list"},
+      {"number for a string", "  configs: [{resourceFilters: [{devices: [1889]}]}]", false,
+       "spec.configs[0].resourceFilters[0].devices[0]", "quotes"},
+      {"vendor by name", "  configs: [{resourceFilters: [{vendors: [intel]}]}]", false,
+       "spec.configs[0].resourceFilters[0].vendors", "four hexadecimal"},
+      {"backward range", "  configs: [{resourceFilters: [{pfNames: ['ens1#5-2']}]}]", false,
+       "spec.configs[0].resourceFilters[0].pfNames", "#0-3,7"},
+      {"open range", "  configs: [{resourceFilters: [{pfNames: ['ens1#']}]}]", false,
+       "spec.configs[0].resourceFilters[0].pfNames", "#0-3,7"},
+      {"bad address", "  configs: [{resourceFilters: [{pciAddresses: ['3b:00.0']}]}]", false,
+       "spec.configs[0].resourceFilters[0].pciAddresses", "0000:3b:00.2"},
+      {"link type", "  configs: [{resourceFilters: [{linkType: token}]}]", false,
+       "spec.configs[0].resourceFilters[0].linkType", "infiniband"},
+      {"NUMA node by name", "  configs: [{resourceFilters: [{numaNodes: [left]}]}]", false,
+       "spec.configs[0].resourceFilters[0].numaNodes", "NUMA node numbers"},
       {"priority as text", "  priority: high\n  configs: []", true, "spec.priority", "whole number"},
-      {"host use as text", "  allowHostUse: 'maybe'\n  configs: []", true, "spec.allowHostUse", "true or false"},
-      {"filter that is null", "  configs: [{resourceFilters: [null]}]", false, "spec.configs[0].resourceFilters[0]", "null"},
+      {"host use as text", "  allowHostUse: 'maybe'\n  configs: []", true, "spec.allowHostUse",
+       "true or false"},
+      {"filter that is null", "  configs: [{resourceFilters: [null]}]", false,
+       "spec.configs[0].resourceFilters[0]", "null"},
       {"config that is null", "  configs: [null]", false, "spec.configs[0]", "null"},
       {"configs as a map", "  configs: {a: b}", true, "spec.configs", "wants a list"},
   };
@@ -102,7 +117,8 @@ TEST(SriovPolicy, AnEmptyListIsAnAbsentOneAndWarnedOf) {
 }
 
 TEST(SriovPolicy, EveryProblemIsReportedNotTheFirst) {
-  const SriovPolicy policy = policy_of("  configs: [{resourceFilters: [{vendor: [x], device: [y]}]}, {nonsense: 1}]");
+  const SriovPolicy policy =
+      policy_of("  configs: [{resourceFilters: [{vendor: [x], device: [y]}]}, {nonsense: 1}]");
   EXPECT_EQ(policy.configs.at(0).problems.size(), 2u);
   EXPECT_EQ(policy.configs.at(1).problems.size(), 1u);
   EXPECT_TRUE(policy.problems.empty()) << "a broken config leaves its neighbours alone";
@@ -145,8 +161,9 @@ spec:
   EXPECT_EQ(object.attributes.size(), 2u);
   EXPECT_TRUE(object.attributes.contains("example.com/rack"));
   EXPECT_TRUE(object.attributes.contains("k8s.cni.cncf.io/resourceName"));
-  for (const std::string& key : {driver + "/vendor", std::string("resource.kubernetes.io/anything"), std::string("example.com/two"),
-                                std::string("example.com/long"), driver + "/bad-name"})
+  for (const std::string& key :
+       {driver + "/vendor", std::string("resource.kubernetes.io/anything"), std::string("example.com/two"),
+        std::string("example.com/long"), driver + "/bad-name"})
     EXPECT_TRUE(object.refused.contains(key)) << key;
   EXPECT_EQ(object.problems.size(), 5u);
 }

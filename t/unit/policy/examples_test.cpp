@@ -26,10 +26,12 @@ TEST(Examples, AreUnderstood) {
         ++policies;
         const SriovPolicy policy = decode_sriov_policy(object);
         EXPECT_EQ(policy.problems, std::vector<Problem>{});
-        for (const ResourceConfig& config : policy.configs) EXPECT_EQ(config.problems, std::vector<Problem>{});
+        for (const ResourceConfig& config : policy.configs)
+          EXPECT_EQ(config.problems, std::vector<Problem>{});
       } else if (object.text("kind") == kube::kDeviceAttributes.kind) {
         ++attributes;
-        EXPECT_EQ(decode_device_attributes(object, "sriovnetwork.k8snetworkplumbingwg.io").problems, std::vector<Problem>{});
+        EXPECT_EQ(decode_device_attributes(object, "sriovnetwork.k8snetworkplumbingwg.io").problems,
+                  std::vector<Problem>{});
       }
     }
   }

@@ -52,12 +52,14 @@ TEST(DiffPool, AnEmptyPoolIsStillAnnounced) {
   EXPECT_EQ(slice.pool, (kube::Pool{"node-a", 1, 1}));
   EXPECT_TRUE(slice.devices.empty());
   EXPECT_EQ(slice.node_name, "node-a");
-  EXPECT_EQ(slice.meta.owner_references, (std::vector<kube::OwnerReference>{{"v1", "Node", "node-a", "node-uid", true}}));
+  EXPECT_EQ(slice.meta.owner_references,
+            (std::vector<kube::OwnerReference>{{"v1", "Node", "node-a", "node-uid", true}}));
   EXPECT_TRUE(kube::validate_slice(slice).empty());
 }
 
 TEST(DiffPool, EqualContentWritesNothing) {
-  for (const int count : {0, 1, 128, 129, 300}) EXPECT_TRUE(diff(pool(devices(0, count)), published(pool(devices(0, count)))).empty()) << count;
+  for (const int count : {0, 1, 128, 129, 300})
+    EXPECT_TRUE(diff(pool(devices(0, count)), published(pool(devices(0, count)))).empty()) << count;
 }
 
 TEST(DiffPool, NamesAreDeterministicAndValid) {
@@ -96,10 +98,18 @@ TEST(DiffPool, OneDeviceMoreOrLessIsOneUpdateInPlace) {
   const ObservedSlices held = published(pool(devices(0, 300)));
   auto fewer = devices(0, 300);
   fewer.erase(fewer.begin() + 140);
-  const struct { const char* why; policy::DesiredPool desired; } rows[] = {
+  const struct {
+    const char* why;
+    policy::DesiredPool desired;
+  } rows[] = {
       {"one more at the end", pool(devices(0, 301))},
       {"one less in the middle", pool(fewer)},
-      {"one with another attribute", [] { auto all = devices(0, 300); all[5].attributes[kDriver + "/value"] = int64_t{9}; return pool(all); }()},
+      {"one with another attribute",
+       [] {
+         auto all = devices(0, 300);
+         all[5].attributes[kDriver + "/value"] = int64_t{9};
+         return pool(all);
+       }()},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.why);
@@ -128,8 +138,8 @@ TEST(DiffPool, ANewSliceStartsAGenerationForAll) {
   EXPECT_EQ(plan.creates[0].pool, (kube::Pool{"node-a", 2, 2}));
 }
 
-// A restart, or a lost connection, in the middle of a generation must go on with it: starting another one each time
-// would never end. Whatever the order of the writes, no consumer sees a pool that was not meant.
+// A restart, or a lost connection, in the middle of a generation must go on with it: starting another one
+// each time would never end. Whatever the order of the writes, no consumer sees a pool that was not meant.
 TEST(DiffPool, AnInterruptedGenerationIsCompleted) {
   const policy::DesiredPool before = pool(devices(0, 300)), after = pool(devices(0, 300, 5));
   for (const size_t done : {1u, 2u}) {
@@ -196,10 +206,12 @@ TEST(DiffPool, AnUnknownPoolOfOursIsRemoved) {
 TEST(DiffPool, AnotherBootOrNodeUidRewritesMetadataOnly) {
   const policy::DesiredPool desired = pool(devices(0, 300));
   const ObservedSlices held = published(desired);
-  for (const NodeIdentity& node : {NodeIdentity{"node-a", "node-uid", "boot-2"}, NodeIdentity{"node-a", "other-uid", "boot-1"}}) {
+  for (const NodeIdentity& node :
+       {NodeIdentity{"node-a", "node-uid", "boot-2"}, NodeIdentity{"node-a", "other-uid", "boot-1"}}) {
     const Plan plan = diff(desired, held, {}, node);
     EXPECT_EQ(plan.updates.size(), 3u);
-    for (const auto& slice : plan.updates) EXPECT_EQ(slice.pool.generation, 1) << "no consumer needs to look again";
+    for (const auto& slice : plan.updates)
+      EXPECT_EQ(slice.pool.generation, 1) << "no consumer needs to look again";
     EXPECT_TRUE(diff(desired, applied(held, plan), {}, node).empty());
   }
 }
@@ -239,7 +251,10 @@ TEST(DiffPool, ASaltedNameReplacesATakenOne) {
 // Random edits: whatever comes after whatever, one plan reaches the goal, and nothing is moved without need.
 TEST(DiffPool, AnySequenceOfPoolsConvergesInOnePlanEach) {
   uint64_t state = 42;
-  const auto random = [&](uint64_t below) { return (state = state * 6364136223846793005ull + 1442695040888963407ull) >> 33 ? (state >> 33) % below : 0; };
+  const auto random = [&](uint64_t below) {
+    return (state = state * 6364136223846793005ull + 1442695040888963407ull) >> 33 ? (state >> 33) % below
+                                                                                   : 0;
+  };
   ObservedSlices held;
   for (int step = 0; step < 400; ++step) {
     SCOPED_TRACE(step);

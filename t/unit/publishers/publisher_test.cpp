@@ -24,12 +24,13 @@ struct PublisherTest : testing::Test {
 
   void start() {
     watcher.reset();
-    publisher = std::make_unique<Publisher>(Publisher::Ports{cluster, scheduler, log, [] { return 0.0; }}, kDriver,
-                                            [this](std::vector<RefusedEntry> entries) {
+    publisher = std::make_unique<Publisher>(Publisher::Ports{cluster, scheduler, log, [] { return 0.0; }},
+                                            kDriver, [this](std::vector<RefusedEntry> entries) {
                                               refused.insert(refused.end(), entries.begin(), entries.end());
                                             });
-    watcher = watchers::make_slice_watcher({cluster, scheduler, log, [] { return 0.0; }}, kDriver, kNode.name,
-                                           [this](SourceEvent<watchers::SliceWatcher::Item> event) { forward(event); });
+    watcher = watchers::make_slice_watcher(
+        {cluster, scheduler, log, [] { return 0.0; }}, kDriver, kNode.name,
+        [this](SourceEvent<watchers::SliceWatcher::Item> event) { forward(event); });
     watcher->start();
   }
 
@@ -40,14 +41,16 @@ struct PublisherTest : testing::Test {
       publisher->on_slices(Removed<kube::ResourceSlice>{{gone->id.name}});
     else {
       Relisted<kube::ResourceSlice> all;
-      for (const auto& item : std::get<Relisted<watchers::SliceWatcher::Item>>(event).all) all.all.push_back(*item.value);
+      for (const auto& item : std::get<Relisted<watchers::SliceWatcher::Item>>(event).all)
+        all.all.push_back(*item.value);
       publisher->on_slices(all);
     }
   }
 
   std::vector<kube::ResourceSlice> stored() {
     std::vector<kube::ResourceSlice> out;
-    for (const kube::Json& object : cluster.objects(kResourceSlices)) out.push_back(*kube::decode_resource_slice(object));
+    for (const kube::Json& object : cluster.objects(kResourceSlices))
+      out.push_back(*kube::decode_resource_slice(object));
     return out;
   }
   size_t devices_stored() {
@@ -154,7 +157,8 @@ TEST_F(PublisherTest, ASquatterOnOurNameIsWalkedAround) {
   scheduler.advance(5s);
   EXPECT_EQ(stored().size(), 2u);
   EXPECT_EQ(devices_stored(), 3u);
-  EXPECT_EQ(cluster.object(kResourceSlices, foreign.meta.name)->find("spec")->text("driver"), "other.example.com");
+  EXPECT_EQ(cluster.object(kResourceSlices, foreign.meta.name)->find("spec")->text("driver"),
+            "other.example.com");
   EXPECT_EQ(log.count("has our name"), 1u);
 }
 
@@ -211,7 +215,10 @@ TEST_F(PublisherTest, ARefusedDeviceIsReportedWithItsContent) {
     const auto slice = kube::decode_resource_slice(object);
     for (size_t i = 0; i < slice->devices.size(); ++i)
       if (slice->devices[i].name == fixture::device_name(1))
-        return kube::Failure{.code = Errc::kInvalid, .http_status = 422, .what = "no", .fields = {"spec.devices[" + std::to_string(i) + "].name"}};
+        return kube::Failure{.code = Errc::kInvalid,
+                             .http_status = 422,
+                             .what = "no",
+                             .fields = {"spec.devices[" + std::to_string(i) + "].name"}};
     return std::nullopt;
   };
   publisher->set_desired({pool(devices(0, 3))}, kNode);
@@ -267,7 +274,8 @@ TEST_F(PublisherTest, ConvergesAfterAnySingleFault) {
       int seen = 0;
       bool fired = false;
       cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
-        if (request.verb == "watch" || request.verb == "list" || request.verb == "discover" || seen++ != nth) return std::nullopt;
+        if (request.verb == "watch" || request.verb == "list" || request.verb == "discover" || seen++ != nth)
+          return std::nullopt;
         fired = true;
         return fault;
       };

@@ -22,7 +22,9 @@ ResourceSlice slice(const std::string& name, int64_t version, int64_t generation
 TimePoint at(int64_t ms) { return TimePoint{Millis{ms}}; }
 SourceEvent<ResourceSlice> changed(ResourceSlice s) { return Changed<ResourceSlice>{std::move(s)}; }
 SourceEvent<ResourceSlice> removed(const std::string& name) { return Removed<ResourceSlice>{{name}}; }
-SourceEvent<ResourceSlice> relisted(std::vector<ResourceSlice> all) { return Relisted<ResourceSlice>{std::move(all), "test"}; }
+SourceEvent<ResourceSlice> relisted(std::vector<ResourceSlice> all) {
+  return Relisted<ResourceSlice>{std::move(all), "test"};
+}
 
 struct SliceCacheTest : testing::Test {
   SliceCacheTest() { cache.on_event(relisted({}), at(0)); }
@@ -50,7 +52,8 @@ TEST_F(SliceCacheTest, WhatTheWatchSaysAfterOurWriteCountsAtOnce) {
   EXPECT_FALSE(cache.slices().contains("a"));
 
   cache.on_stored(slice("b", 20), at(4));
-  EXPECT_TRUE(cache.on_event(changed(slice("b", 21, 9)), at(5))) << "somebody edited it right after our write";
+  EXPECT_TRUE(cache.on_event(changed(slice("b", 21, 9)), at(5)))
+      << "somebody edited it right after our write";
   EXPECT_EQ(cache.slices().at("b").pool.generation, 9);
 }
 
@@ -71,7 +74,8 @@ TEST_F(SliceCacheTest, ADeletedSliceDoesNotComeBackFromAnOldEvent) {
   EXPECT_TRUE(cache.on_event(changed(slice("a", 9)), at(5))) << "made anew by somebody";
 }
 
-// A list may come from a cache behind our write, or show that the write was undone: it is believed after a while.
+// A list may come from a cache behind our write, or show that the write was undone: it is believed after a
+// while.
 TEST_F(SliceCacheTest, AListThatMissesOurWriteIsBelievedLater) {
   cache.on_stored(slice("a", 10), at(1));
   cache.on_event(relisted({}), at(2));
@@ -134,8 +138,11 @@ TEST(HoldBackNews, RemovalsPassAndNewsWaits) {
   auto desired = std::vector{pool(devices(1, 4, /*value=*/7))};  // 0 gone, 1 and 2 changed, 3 and 4 new
   const auto now = hold_back_news(desired, before, {fixture::device_name(1), fixture::device_name(3)});
   std::map<std::string, int64_t> values;
-  for (const auto& device : now[0].devices) values[device.name] = std::get<int64_t>(device.attributes.at(fixture::kDriver + "/value"));
-  EXPECT_EQ(values, (std::map<std::string, int64_t>{{fixture::device_name(1), 0}, {fixture::device_name(2), 7}, {fixture::device_name(4), 7}}));
+  for (const auto& device : now[0].devices)
+    values[device.name] = std::get<int64_t>(device.attributes.at(fixture::kDriver + "/value"));
+  EXPECT_EQ(values,
+            (std::map<std::string, int64_t>{
+                {fixture::device_name(1), 0}, {fixture::device_name(2), 7}, {fixture::device_name(4), 7}}));
 }
 
 }  // namespace

@@ -28,11 +28,13 @@ TEST(TextLine, Lines) {
       {"a word needs no quotes", text_line(kNow, Level::kInfo, "published", {{"slices", 3}, {"node", "n-1"}}),
        "I1120 23:15:46.123 published slices=3 node=n-1\n"},
       {"levels", text_line(kNow, Level::kError, "no", {}), "E1120 23:15:46.123 no\n"},
-      {"what is no word is quoted", text_line(kNow, Level::kWarning, "x", {{"a", ""}, {"b", "c d"}, {"e", "f=g"}}),
+      {"what is no word is quoted",
+       text_line(kNow, Level::kWarning, "x", {{"a", ""}, {"b", "c d"}, {"e", "f=g"}}),
        "W1120 23:15:46.123 x a=\"\" b=\"c d\" e=\"f=g\"\n"},
       {"quotes in a value", text_line(kNow, Level::kDebug, "say \"x\"", {{"a", "b \"c\\"}}),
        "D1120 23:15:46.123 say \"x\" a=\"b \\\"c\\\\\"\n"},
-      {"no value ends a line or steers a terminal", text_line(kNow, Level::kInfo, "a\nb", {{"n", "x\n\x1b[2Jy\xff\xc2\x9b"}}),
+      {"no value ends a line or steers a terminal",
+       text_line(kNow, Level::kInfo, "a\nb", {{"n", "x\n\x1b[2Jy\xff\xc2\x9b"}}),
        "I1120 23:15:46.123 a\\x0ab n=\"x\\x0a\\x1b[2Jy\\xff\\xc2\\x9b\"\n"},
       {"other scripts are not escaped", text_line(kNow, Level::kInfo, "x", {{"n", "äé€"}}),
        "I1120 23:15:46.123 x n=\"äé€\"\n"},
@@ -46,7 +48,8 @@ TEST(JsonLine, Lines) {
     const char* why;
     std::string got, wanted;
   } rows[] = {
-      {"plain", json_line(kNow, Level::kInfo, "published", {{"slices", 3}}), R"("info","msg":"published","slices":"3"})"},
+      {"plain", json_line(kNow, Level::kInfo, "published", {{"slices", 3}}),
+       R"("info","msg":"published","slices":"3"})"},
       {"escapes", json_line(kNow, Level::kError, "a\"\\\n", {{"b", "\x01\x7f\xff\xc2\x9b ä"}}),
        R"("error","msg":"a\"\\\u000a","b":"\u0001\u007f\ufffd\u009b ä"})"},
       {"no member twice", json_line(kNow, Level::kDebug, "m", {{"msg", "x"}, {"level", "y"}, {"ts", "z"}}),
@@ -62,7 +65,8 @@ TEST(JournalEntry, Fields) {
       << "no value can forge a field";
   const std::string long_key(100, 'k');
   const std::string entry = journal_entry(Level::kInfo, "m", {{long_key, "v"}});
-  EXPECT_NE(entry.find("\nSLICED_" + std::string(57, 'K') + "=v\n"), std::string::npos) << "names have at most 64 bytes";
+  EXPECT_NE(entry.find("\nSLICED_" + std::string(57, 'K') + "=v\n"), std::string::npos)
+      << "names have at most 64 bytes";
 }
 
 TEST(LogLines, AreBounded) {
@@ -112,7 +116,7 @@ struct JournalTest : testing::Test {
     if (header == nullptr) return bytes;
     int file = -1;
     std::memcpy(&file, CMSG_DATA(header), sizeof file);
-    struct stat about {};
+    struct stat about{};
     EXPECT_EQ(fstat(file, &about), 0);
     bytes.resize(static_cast<size_t>(about.st_size));
     EXPECT_EQ(pread(file, bytes.data(), bytes.size(), 0), about.st_size);
@@ -149,7 +153,8 @@ TEST_F(JournalTest, ALargeEntryTravelsInASealedMemoryFile) {
   const std::string value(60'000, 'v');
   log->info("m", {{"a", value}, {"b", value}, {"c", value}, {"d", value}});
   const std::string entry = received();
-  EXPECT_EQ(entry, journal_entry(Level::kInfo, "m", {{"a", value}, {"b", value}, {"c", value}, {"d", value}}));
+  EXPECT_EQ(entry,
+            journal_entry(Level::kInfo, "m", {{"a", value}, {"b", value}, {"c", value}, {"d", value}}));
   EXPECT_GT(entry.size(), 400'000u);
 }
 
@@ -181,7 +186,7 @@ TEST_F(JournalTest, AFullSocketIsNotWaitedForAndTheLossIsTold) {
 
 TEST_F(JournalTest, AutoIsTheJournalWhereTheStreamIsItsOwn) {
   listen();
-  struct stat about {};
+  struct stat about{};
   ASSERT_EQ(fstat(target.fd, &about), 0);
   target.journal_stream = std::to_string(about.st_dev) + ":" + std::to_string(about.st_ino);
   make_log(LogFormat::kAuto, Level::kInfo, target)->info("x");
