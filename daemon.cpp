@@ -140,7 +140,7 @@ void Daemon::permit_writes(bool permitted) {
   apply_permission();
 }
 
-void Daemon::apply_permission() { publisher_.permit(is_permitted_ && !outage_ && !catch_up_ticket_); }
+void Daemon::apply_permission() { publisher_.permit(is_permitted_ && outage_.may_write()); }
 
 void Daemon::reload(const config::Options& options) {
   options_ = options;
@@ -244,64 +244,53 @@ void Daemon::on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event) {
 }
 
 void Daemon::on_standing() {
-  if (!retry_ticket_) retry_ticket_ = scheduler_.after(Millis{0}, [this] { retry_the_waiting(); });
-  if (!decision_) mark("start");
+  if (!standings_ticket_) standings_ticket_ = scheduler_.after(Millis{0}, [this] { note_standings(); });
+  if (!decision_) mark("a source has spoken");
 }
 
-// After an outage each source waits on its own. Once one of them is served again the others are asked at
-// once, and until they have answered (or had their time) nothing is written: it would be decided from what
-// was true before the outage.
-void Daemon::retry_the_waiting() {
-  retry_ticket_.reset();
-  size_t live = 0, waiting = 0;
-  const auto look = [&](const auto& source) {
-    if (!source) return;
-    const Standing::State state = source->standing().state;
-    if (state == Standing::State::kLive) ++live;
-    // Right after its start an API server may deny what it will allow a moment later.
-    if (state != Standing::State::kUnreachable &&
-        !((outage_ || catch_up_ticket_) && state == Standing::State::kDenied))
-      return;
-    ++waiting;
-  };
-  look(node_watcher_);
-  look(slice_watcher_);
-  look(sriov_watcher_);
-  look(attributes_watcher_);
-  if (live == 0) {
-    outage_ = waiting > 0;
-    return apply_permission();
-  }
-  if (waiting == 0) {
-    outage_ = false;
-    catch_up_ticket_.reset();
-  } else if (outage_) {
-    outage_ = false;
-    catch_up(kCatchUpSteps);
-  }
+// After an outage the sources that still wait are asked at once, and until they have answered (or had their
+// time) nothing is written.
+void Daemon::note_standings() {
+  standings_ticket_.reset();
+  std::map<Standing::State, size_t> count;
+  for_each_source([&](auto& source) { ++count[source.standing().state]; });
+  const watchers::Outage::Phase before = outage_.phase();
+  const watchers::Outage::Phase now = outage_.note(
+      count[Standing::State::kLive], count[Standing::State::kUnreachable], count[Standing::State::kDenied]);
+  if (now != watchers::Outage::Phase::kCatchingUp) catch_up_ticket_.reset();
+  if (now == watchers::Outage::Phase::kCatchingUp && now != before) catch_up(kCatchUpSteps);
+  if (before != watchers::Outage::Phase::kServed && outage_.may_write()) end_outage();
   apply_permission();
-  if (!catch_up_ticket_) publisher_.retry_now();
+  if (outage_.may_write() && count[Standing::State::kLive] > 0) publisher_.retry_now();
 }
 
-// Asks the sources that still wait, a few times in short order: an API server that has just started denies
-// for a moment what it will allow.
 void Daemon::catch_up(int steps_left) {
-  const auto ask = [](const auto& source) {
-    if (!source) return;
-    const Standing::State state = source->standing().state;
-    if (state == Standing::State::kUnreachable || state == Standing::State::kDenied) source->retry_now();
-  };
-  ask(node_watcher_);
-  ask(slice_watcher_);
-  ask(sriov_watcher_);
-  ask(attributes_watcher_);
+  for_each_source([](auto& source) {
+    const Standing::State state = source.standing().state;
+    if (state == Standing::State::kUnreachable || state == Standing::State::kDenied) source.retry_now();
+  });
   // Jitter: a fleet comes back together.
   const Millis step(static_cast<int64_t>(static_cast<double>(kCatchUpStep.count()) * (0.5 + random_())));
   catch_up_ticket_ = scheduler_.after(step, [this, steps_left] {
-    catch_up_ticket_.reset();
     if (steps_left > 0) return catch_up(steps_left - 1);
+    catch_up_ticket_.reset();
+    outage_.give_up();
+    end_outage();
     apply_permission();
   });
+}
+
+// What was told meanwhile is decided before anything is written.
+void Daemon::end_outage() {
+  if (decide_ticket_) decide();
+}
+
+template <class Visit>
+void Daemon::for_each_source(Visit visit) {
+  if (node_watcher_) visit(*node_watcher_);
+  if (slice_watcher_) visit(*slice_watcher_);
+  if (sriov_watcher_) visit(*sriov_watcher_);
+  if (attributes_watcher_) visit(*attributes_watcher_);
 }
 
 // A foreign CRD of the same name drops what it does not know, before we see it; all we can do is say so.
@@ -530,10 +519,7 @@ void Daemon::arm_sync() {
     // What the server refused may have been refused by something that has passed: asked again, once an
     // interval.
     if (!std::exchange(quarantine_, {}).empty()) mark("refused devices are tried again");
-    host_.rescan("sync timer", [this](size_t missed) {
-      if (missed > 0)
-        log_.warning("the periodic sync found changes that no event had told", {{"devices", missed}});
-    });
+    host_.rescan("sync timer");
     arm_sync();
   });
 }

@@ -1,12 +1,10 @@
 #pragma once
-// The whole daemon over its ports: watchers and hotplug in, decisions in the middle, slices out. main.cpp
-// gives it the real ports, tests and the simulation give it stepped ones.
+// The whole daemon over its ports: watchers and hotplug in, decisions in the middle, slices out.
+// cli/process.h makes the real ports; tests and the simulation give it stepped ones.
 //
-//   watchers/ + hotplug/ -> inventory, policies, node -> policy::decide -> settle -> publishers::Publisher ->
-//   cluster
-//        ^ |
-//        +------------------------------- own slices come back as one more source
-//        ---------------------------+
+//   watchers/ + hotplug/ -> inventory, policies, node -> policy::decide -> settle -> Publisher -> cluster
+//        ^                                                                                          |
+//        +--------------------- own slices come back as one more source ----------------------------+
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +24,7 @@
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
 #include "watchers/node_watcher.h"
+#include "watchers/outage.h"
 #include "watchers/policy_watcher.h"
 #include "watchers/slice_watcher.h"
 
@@ -78,9 +77,12 @@ class Daemon {
   void on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& event);
   void on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event);
   void on_standing();
-  void retry_the_waiting();
+  void note_standings();
   void catch_up(int steps_left);
+  void end_outage();
   void apply_permission();
+  template <class Visit>
+  void for_each_source(Visit visit);
   void check_served_schema();
   void tell_dropped(const kube::Resource& kind, std::string_view schema,
                     const std::vector<std::string>& fields);
@@ -115,13 +117,13 @@ class Daemon {
   std::string told_schema_failure_;
   std::map<std::string, std::string> told_schema_;  // by kind: what the served schema was said to drop
 
-  bool is_permitted_ = false;        // the interlock is ours
-  bool outage_ = false;              // no source is served
-  reactor::Ticket catch_up_ticket_;  // while sources catch up after an outage
+  bool is_permitted_ = false;  // the interlock is ours
+  watchers::Outage outage_;
+  reactor::Ticket catch_up_ticket_;  // between two rounds of asking the sources that still wait
 
   std::optional<TimePoint> not_before_;  // the next decision
   std::vector<std::string> reasons_;     // of the decision that is due; a few, for the log
-  reactor::Ticket retry_ticket_, decide_ticket_, settle_ticket_, sync_ticket_;
+  reactor::Ticket standings_ticket_, decide_ticket_, settle_ticket_, sync_ticket_;
   kube::CallPtr schema_call_;
 
   publishers::Abilities abilities_;

@@ -23,7 +23,7 @@ int explain_one(const Daemon& daemon, const std::string& name, config::OutputFor
   const policy::Decision& decision = *daemon.decision();
   const std::string id = find_device(*decision.inputs->inventory, name);
   if (id.empty()) {
-    complain("this host has no device " + quoted(name) +
+    complain("this host has no device " + in_quotes(name) +
              "; `sliced discover` lists them by address and interface name");
     return kExitError;
   }

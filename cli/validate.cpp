@@ -79,7 +79,7 @@ void validate_object(const kube::Json& object, const std::string& file, const st
   if (is(kube::kSriovResourcePolicies) || is(kube::kDeviceAttributes)) {
     if (group != kube::api_version(kube::kSriovResourcePolicies))
       report.add(file, object.line(), true,
-                 std::string(kind) + ": apiVersion is " + quoted(group) + ", wants " +
+                 std::string(kind) + ": apiVersion is " + in_quotes(group) + ", wants " +
                      kube::api_version(kube::kSriovResourcePolicies));
     else if (is(kube::kSriovResourcePolicies))
       validate_policy(object, file, report);
@@ -90,7 +90,7 @@ void validate_object(const kube::Json& object, const std::string& file, const st
   } else if (const std::string near =
                  nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind});
              !near.empty()) {
-    report.add(file, object.line(), true, "kind is " + quoted(kind) + "; did you mean " + near + "?");
+    report.add(file, object.line(), true, "kind is " + in_quotes(kind) + "; did you mean " + near + "?");
   }
 }
 

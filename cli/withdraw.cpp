@@ -27,6 +27,7 @@ class Withdrawal {
             [this](const watchers::Standing& standing) { why_ = standing.why; })) {
     watcher_->start();
   }
+  bool listed() const { return listed_; }
   bool done() const { return listed_ && slices_.empty(); }
   size_t deleted() const { return deleted_; }
   std::string problem() const { return why_; }
@@ -114,7 +115,8 @@ int withdraw(const config::Options& options) {
   {
     Withdrawal withdrawal(process, options);
     if (!process.run_until([&] { return withdrawal.done(); }, kWithdrawMax)) {
-      complain("slices are left: " + withdrawal.problem());
+      complain((withdrawal.listed() ? "slices are left: " : "own slices could not be listed: ") +
+               withdrawal.problem());
       status = kExitError;
     } else {
       print(std::to_string(withdrawal.deleted()) + " slices withdrawn\n");

@@ -240,7 +240,7 @@ std::vector<Setting> read_environment(const std::vector<Setting>& flags, const C
 void apply(const std::vector<Setting>& settings, Options& options, Problems& problems) {
   for (const Setting& setting : settings) {
     const std::string wrong = setting.option->parse(setting.text, options);
-    if (!wrong.empty()) problems.push_back(setting.where + ": " + quoted(setting.text) + " " + wrong);
+    if (!wrong.empty()) problems.push_back(setting.where + ": " + in_quotes(setting.text) + " " + wrong);
   }
 }
 
@@ -260,12 +260,12 @@ void check_arguments(const CommandInfo& command, const Options& options, Problem
   if (arguments.size() < command.arguments_min)
     problems.push_back(std::string(command.name) + ": " + std::string(command.arguments) + " is missing");
   if (arguments.size() > command.arguments_max)
-    problems.push_back(std::string(command.name) + ": " + quoted(arguments[command.arguments_max]) +
+    problems.push_back(std::string(command.name) + ": " + in_quotes(arguments[command.arguments_max]) +
                        " is one word too many");
   if (command.choices.empty() || arguments.empty()) return;
   for (const std::string_view choice : command.choices)
     if (choice == arguments[0]) return;
-  problems.push_back(std::string(command.name) + ": " + quoted(arguments[0]) + " must be one of " +
+  problems.push_back(std::string(command.name) + ": " + in_quotes(arguments[0]) + " must be one of " +
                      join({command.choices.begin(), command.choices.end()}, ", ") +
                      did_you_mean(arguments[0], command.choices));
 }
@@ -294,7 +294,7 @@ void default_node_name(const CommandInfo& command, const Surroundings& surroundi
   if (!takes(command, option) || !options.node_name.empty()) return;
   const std::string wrong = option.parse(lower(surroundings.host_name), options);
   if (!wrong.empty())
-    problems.push_back("host name " + quoted(surroundings.host_name) +
+    problems.push_back("host name " + in_quotes(surroundings.host_name) +
                        " cannot stand for the node's: " + wrong + "; give --node-name or NODE_NAME");
 }
 
@@ -306,7 +306,7 @@ Loaded help_about(std::string_view command) {
 }
 
 std::string no_command(std::string_view word) {
-  return quoted(word) + " is no command" + did_you_mean(word, command_names()) + "; see sliced --help";
+  return in_quotes(word) + " is no command" + did_you_mean(word, command_names()) + "; see sliced --help";
 }
 
 Loaded refused(Problems problems) {

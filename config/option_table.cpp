@@ -111,15 +111,15 @@ std::string parse_node_labels(std::string_view text, std::map<std::string, std::
   if (text.empty()) return value = labels, "";
   for (const std::string_view pair : split(text, ',')) {
     const size_t equals = pair.find('=');
-    if (equals == std::string_view::npos) return quoted(pair) + " has no '='; write key=value,key2=value2";
+    if (equals == std::string_view::npos) return in_quotes(pair) + " has no '='; write key=value,key2=value2";
     const std::string_view key = pair.substr(0, equals), word = pair.substr(equals + 1);
     if (!is_label_key(key))
-      return quoted(key) + " is no label key: [DNS name/]letters, digits, '-', '_', '.'";
+      return in_quotes(key) + " is no label key: [DNS name/]letters, digits, '-', '_', '.'";
     if (!word.empty() && !is_label_word(word))
-      return "the value " + quoted(word) + " of " + std::string(key) +
+      return "the value " + in_quotes(word) + " of " + std::string(key) +
              " is no label value: at most 63 letters, digits, '-', '_', '.', the first and last a letter or "
              "digit";
-    if (!labels.emplace(key, word).second) return quoted(key) + " is there twice";
+    if (!labels.emplace(key, word).second) return in_quotes(key) + " is there twice";
     if (labels.size() > kNodeLabelsMax) return "more than " + std::to_string(kNodeLabelsMax) + " labels";
   }
   value = std::move(labels);
@@ -152,7 +152,8 @@ std::string parse_kinds(std::string_view text, std::set<std::string>& value) {
     const auto kind =
         std::find_if(kKinds.begin(), kKinds.end(), [&](auto k) { return lower(k) == lower(word); });
     if (kind == kKinds.end())
-      return quoted(word) + " is no kind that sliced watches" + remark(word, {kKinds.begin(), kKinds.end()});
+      return in_quotes(word) + " is no kind that sliced watches" +
+             remark(word, {kKinds.begin(), kKinds.end()});
     kinds.emplace(*kind);
   }
   value = std::move(kinds);

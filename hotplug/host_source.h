@@ -155,7 +155,6 @@ class HostSource {
   CarefulReads slow_;
   reactor::Ticket coalesce_, burst_, grace_, late_, retry_;
   bool has_started_ = false, has_reported_ = false, is_assembly_due_ = false, is_careful_ = false;
-  std::string due_why_;
   Millis retry_delay_{1000};
   std::set<std::string> said_to_hang_, said_problems_;
   uint64_t readings_begun_ = 0;

@@ -255,7 +255,7 @@ Result<std::unique_ptr<HostView>> open_host_view(const std::string& root) {
     how.resolve = RESOLVE_IN_ROOT;
     const Fd probe(static_cast<int>(::syscall(SYS_openat2, dir.get(), ".", &how, sizeof how)));
     if (!probe.is_open())
-      return Error{Errc::kIo, quoted(root) + " cannot be read safely: the kernel refuses openat2 (" +
+      return Error{Errc::kIo, in_quotes(root) + " cannot be read safely: the kernel refuses openat2 (" +
                                   ::strerrorname_np(errno) + "); Linux 5.6 or later is needed"};
   }
   return std::unique_ptr<HostView>(std::make_unique<FileHostView>(std::move(dir), is_live));

@@ -124,7 +124,7 @@ std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view 
   netdev.ifindex = read_int(dir, "ifindex", netdev.unreadable).value_or(0);
   netdev.mac = lower(read_text(dir, "address", netdev.unreadable));
   if (!is_mac(netdev.mac)) {
-    netdev.unreadable.push_back("address: " + quoted(netdev.mac, 64) + " is not a MAC address");
+    netdev.unreadable.push_back("address: " + in_quotes(netdev.mac, 64) + " is not a MAC address");
     netdev.mac.clear();
   }
   netdev.mtu = read_int(dir, "mtu", netdev.unreadable);
@@ -133,7 +133,7 @@ std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view 
   if (!netdev.is_functions_own) read_link_only_facts(host, dir, netdev);
   // Gone while it was read: a removed directory stays open and has nothing in it.
   if (netdev.ifindex == 0 && !netdev.link_type && netdev.unreadable.empty()) return std::nullopt;
-  if (!is_utf8(netdev.name)) netdev.broken = "interface name " + quoted(netdev.name, 64) + " is not UTF-8";
+  if (!is_utf8(netdev.name)) netdev.broken = "interface name " + in_quotes(netdev.name, 64) + " is not UTF-8";
   return netdev;
 }
 
@@ -155,7 +155,7 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
   if (speed && *speed > 0) slow.speed_mbps = *speed;
   for (std::string* text : {&slow.oper_state, &slow.phys_switch_id, &slow.phys_port_name}) {
     if (is_utf8(*text)) continue;
-    slow.unreadable.push_back(quoted(*text, 64) + " is not UTF-8");
+    slow.unreadable.push_back(in_quotes(*text, 64) + " is not UTF-8");
     text->clear();
   }
   return slow;

@@ -1,6 +1,7 @@
 #pragma once
 // rtnetlink messages (linux/rtnetlink.h, linux/if_link.h) -> events and VF facts. Bytes in, values out; every
 // length is checked, whoever sent it.
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>

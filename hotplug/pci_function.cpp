@@ -19,7 +19,7 @@ std::string read_id(const HostDir& dir, std::string_view name, std::vector<std::
   if (text.empty()) return "";
   if (text.size() == 6 && text.starts_with("0x") && parse_hex(std::string_view(text).substr(2)))
     return text.substr(2);
-  unreadable.push_back(std::string(name) + ": " + quoted(text, 32) + " is not an id of four digits");
+  unreadable.push_back(std::string(name) + ": " + in_quotes(text, 32) + " is not an id of four digits");
   return "";
 }
 
@@ -76,14 +76,14 @@ Look read_once(const HostView& host, FunctionReading& function) {
   const std::string physfn = read_link_name(dir, "physfn", unreadable);
   if (!physfn.empty()) {
     function.physfn = PciAddress::decode(physfn);
-    if (!function.physfn) function.broken = "physfn: " + quoted(physfn, 64) + " is not a PCI address";
+    if (!function.physfn) function.broken = "physfn: " + in_quotes(physfn, 64) + " is not a PCI address";
   }
   function.subsystem_vendor = read_id(dir, "subsystem_vendor", unreadable);
   function.subsystem_product = read_id(dir, "subsystem_device", unreadable);
   function.numa_node = read_int(dir, "numa_node", unreadable);
   function.driver = read_link_name(dir, "driver", unreadable);
   if (!is_utf8(function.driver)) {
-    unreadable.push_back("driver: " + quoted(function.driver, 64) + " is not UTF-8");
+    unreadable.push_back("driver: " + in_quotes(function.driver, 64) + " is not UTF-8");
     function.driver.clear();
   }
   if (!function.physfn) {

@@ -34,7 +34,7 @@ std::optional<int> read_int(const HostDir& dir, std::string_view name, std::vect
   if (text.empty()) return std::nullopt;
   const auto value = parse_int(text);
   if (value && *value >= INT_MIN && *value <= INT_MAX) return static_cast<int>(*value);
-  unreadable.push_back(std::string(name) + ": " + quoted(text, 32) + " is not a number");
+  unreadable.push_back(std::string(name) + ": " + in_quotes(text, 32) + " is not a number");
   return std::nullopt;
 }
 

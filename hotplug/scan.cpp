@@ -41,7 +41,7 @@ void list_functions(const HostView& host, HostListing& listing) {
     if (const auto address = PciAddress::decode(name))
       listing.functions.emplace_back(*address, std::move(target));
     else
-      problems.push_back(std::string(kFunctions) + ": " + quoted(name, 64) + " is not a PCI address");
+      problems.push_back(std::string(kFunctions) + ": " + in_quotes(name, 64) + " is not a PCI address");
   }
 }
 

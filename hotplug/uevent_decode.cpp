@@ -22,7 +22,7 @@ Result<Uevent> decode_uevent(std::string_view bytes) {
   const std::string_view header = bytes.substr(0, bytes.find('\0'));
   const size_t at_sign = header.find('@');
   if (at_sign == std::string_view::npos || at_sign == 0)
-    return invalid("header " + quoted(header, 64) + " has no action@path");
+    return invalid("header " + in_quotes(header, 64) + " has no action@path");
 
   Uevent event;
   std::string_view rest = bytes.substr(std::min(bytes.size(), header.size() + 1));
@@ -32,7 +32,7 @@ Result<Uevent> decode_uevent(std::string_view bytes) {
     if (entry.empty()) continue;
     const size_t equals = entry.find('=');
     if (equals == std::string_view::npos || equals == 0)
-      return invalid("property " + quoted(entry, 64) + " is not KEY=value");
+      return invalid("property " + in_quotes(entry, 64) + " is not KEY=value");
     if (event.properties.size() == kUeventPropertiesMax)
       return Error{Errc::kTooLarge,
                    "uevent: more than " + std::to_string(kUeventPropertiesMax) + " properties"};
@@ -43,8 +43,8 @@ Result<Uevent> decode_uevent(std::string_view bytes) {
   event.devpath = take(event.properties, "DEVPATH", header.substr(at_sign + 1));
   event.subsystem = take(event.properties, "SUBSYSTEM", "");
   if (!event.devpath.starts_with('/'))
-    return invalid("path " + quoted(event.devpath, 64) + " is not absolute");
-  if (event.subsystem.empty()) return invalid(quoted(header, 128) + " names no SUBSYSTEM");
+    return invalid("path " + in_quotes(event.devpath, 64) + " is not absolute");
+  if (event.subsystem.empty()) return invalid(in_quotes(header, 128) + " names no SUBSYSTEM");
   return event;
 }
 

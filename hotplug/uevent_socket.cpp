@@ -55,7 +55,8 @@ class UeventSocket final : public EventSource {
  private:
   Error failed(const char* step) const {
     const char* text = ::strerrorname_np(errno);
-    return Error{Errc::kIo, quoted(name()) + ": " + step + ": " + (text != nullptr ? text : "unknown error")};
+    return Error{Errc::kIo,
+                 in_quotes(name()) + ": " + step + ": " + (text != nullptr ? text : "unknown error")};
   }
 
   Result<Unit> make_dir() {

@@ -102,7 +102,7 @@ void ApiOperation::on_head(const HttpHead& head) {
   if (reload_credentials(head.status)) return;
   const std::string* coding = head.header("content-encoding");
   if (is_success(head) && coding != nullptr && *coding != "identity")
-    return fail_content({Errc::kIo, "Content-Encoding " + quoted(*coding) + ", which was not asked for"});
+    return fail_content({Errc::kIo, "Content-Encoding " + in_quotes(*coding) + ", which was not asked for"});
   if (is_success(head)) on_accepted();
 }
 

@@ -108,7 +108,7 @@ Failure decode_refusal(std::string_view action, const HttpHead& head, std::strin
   if (const auto after = decode_retry_after(head)) failure.retry_after = after;
   if (head.status >= 300 && head.status < 400) {
     const std::string* location = head.header("location");
-    failure.what += " (a redirect" + (location == nullptr ? "" : " to " + quoted(*location)) +
+    failure.what += " (a redirect" + (location == nullptr ? "" : " to " + in_quotes(*location)) +
                     ", which is not followed: give the address of the API server itself)";
   }
   return failure;

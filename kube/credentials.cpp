@@ -47,11 +47,11 @@ std::vector<std::string> plugin_environment(const ExecPlugin& plugin, const Acce
 
 Error plugin_error(const ExecPlugin& plugin, Errc code, const std::string& what) {
   const std::string hint = plugin.install_hint.empty() ? "" : ": " + escaped(plugin.install_hint, 1024);
-  return {code, "credential plugin " + quoted(plugin.command) + ": " + what + hint};
+  return {code, "credential plugin " + in_quotes(plugin.command) + ": " + what + hint};
 }
 
 Error plugin_failure(const ExecPlugin& plugin, const reactor::ChildResult& result) {
-  const std::string said = result.err.empty() ? "" : "; it said " + quoted(trim(result.err), 512);
+  const std::string said = result.err.empty() ? "" : "; it said " + in_quotes(trim(result.err), 512);
   if (result.timed_out) return plugin_error(plugin, Errc::kTimeout, "did not end in time" + said);
   if (result.truncated) return plugin_error(plugin, Errc::kTooLarge, "printed too much");
   if (result.signal != 0)

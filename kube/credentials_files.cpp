@@ -23,7 +23,7 @@ Errc errc_of_errno(int number) {
 }
 
 Error cannot_read(const std::string& path, int number) {
-  return {errc_of_errno(number), quoted(path) + ": cannot be read: " + std::strerror(number)};
+  return {errc_of_errno(number), in_quotes(path) + ": cannot be read: " + std::strerror(number)};
 }
 
 // A FIFO or device would hang or never end, so only regular files are taken.
@@ -34,7 +34,7 @@ Result<std::string> read_file(const std::string& path) {
   struct stat status{};
   std::optional<Error> error;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    error = Error{Errc::kInvalid, quoted(path) + ": is not a regular file"};
+    error = Error{Errc::kInvalid, in_quotes(path) + ": is not a regular file"};
   }
   char chunk[16 << 10];
   while (!error) {
@@ -43,7 +43,8 @@ Result<std::string> read_file(const std::string& path) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) error = cannot_read(path, errno);
     if (count > 0) bytes.append(chunk, static_cast<size_t>(count));
-    if (bytes.size() > kFileBytesMax) error = Error{Errc::kTooLarge, quoted(path) + ": is larger than 1 MiB"};
+    if (bytes.size() > kFileBytesMax)
+      error = Error{Errc::kTooLarge, in_quotes(path) + ": is larger than 1 MiB"};
   }
   close(fd);
   if (error) return *error;
@@ -54,11 +55,11 @@ Result<std::string> read_token(const std::string& path) {
   auto bytes = read_file(path);
   if (!bytes) return bytes;
   std::string token(trim(*bytes));
-  if (token.empty()) return Error{Errc::kInvalid, quoted(path) + ": is empty, wanted a token"};
+  if (token.empty()) return Error{Errc::kInvalid, in_quotes(path) + ": is empty, wanted a token"};
   if (token.size() > kTokenBytesMax)
-    return Error{Errc::kTooLarge, quoted(path) + ": a token larger than 64 KiB"};
+    return Error{Errc::kTooLarge, in_quotes(path) + ": a token larger than 64 KiB"};
   if (token.find_first_of("\r\n") != std::string::npos)
-    return Error{Errc::kInvalid, quoted(path) + ": has more than one line, wanted a token"};
+    return Error{Errc::kInvalid, in_quotes(path) + ": has more than one line, wanted a token"};
   return token;
 }
 
@@ -66,7 +67,7 @@ Result<std::string> read_pem(const PemSource& source) {
   if (source.path.empty()) return source.data;
   auto bytes = read_file(source.path);
   if (bytes && bytes->find("-----BEGIN ") == std::string::npos)
-    return Error{Errc::kInvalid, quoted(source.path) + ": has no PEM text in it"};
+    return Error{Errc::kInvalid, in_quotes(source.path) + ": has no PEM text in it"};
   return bytes;
 }
 
@@ -104,10 +105,10 @@ Result<Json> read_kubeconfig_document(const std::string& path) {
   if (!bytes) return bytes.error();
   YamlDocuments read = decode_yaml(*bytes);
   if (!read.problems.empty())
-    return Error{Errc::kInvalid, quoted(path) + ": line " + std::to_string(read.problems[0].line) + ": " +
+    return Error{Errc::kInvalid, in_quotes(path) + ": line " + std::to_string(read.problems[0].line) + ": " +
                                      read.problems[0].what};
   if (read.documents.size() != 1)
-    return Error{Errc::kInvalid, quoted(path) + ": has " + std::to_string(read.documents.size()) +
+    return Error{Errc::kInvalid, in_quotes(path) + ": has " + std::to_string(read.documents.size()) +
                                      " documents, wanted one kubeconfig"};
   return std::move(read.documents[0]);
 }
@@ -119,7 +120,7 @@ Result<LoadedCredentials> load_kubeconfig(const std::string& path) {
   if (!document) return document.error();
   const size_t slash = path.rfind('/');
   auto config = decode_kubeconfig(*document, slash == std::string::npos ? "." : path.substr(0, slash));
-  if (!config) return std::move(config.error()).in(quoted(path));
+  if (!config) return std::move(config.error()).in(in_quotes(path));
   LoadedCredentials loaded;
   Access& access = loaded.credentials.access;
   access.server = config->server;
@@ -136,13 +137,13 @@ Result<LoadedCredentials> load_kubeconfig(const std::string& path) {
                {"client-key", config->client_key, access.client_key_pem}};
   for (const auto& file : files) {
     auto pem = read_pem(file.source);
-    if (!pem) return std::move(pem.error()).in(quoted(path) + ": " + file.field);
+    if (!pem) return std::move(pem.error()).in(in_quotes(path) + ": " + file.field);
     file.into = *std::move(pem);
   }
   loaded.credentials.token = config->token;
   if (!config->token_file.empty()) {
     auto token = read_token(config->token_file);
-    if (!token) return std::move(token.error()).in(quoted(path) + ": tokenFile");
+    if (!token) return std::move(token.error()).in(in_quotes(path) + ": tokenFile");
     loaded.credentials.token = *std::move(token);
   }
   return loaded;

@@ -65,12 +65,12 @@ std::string slice_problem(const Json& object, bool strict) {
   const auto slice = decode_resource_slice(object);
   if (!slice.ok()) return slice.error().what;
   if (strict && !slice->unknown_fields.empty())
-    return "unknown field " + quoted(slice->unknown_fields.front());
+    return "unknown field " + in_quotes(slice->unknown_fields.front());
   if (const auto problems = validate_slice(*slice); !problems.empty()) return problems.front();
   for (const auto& device : slice->devices) {
     const auto problems = validate_device(device);
     if (!problems.empty())
-      return quoted(device.name) + ": " + problems.front().field + ": " + problems.front().what;
+      return in_quotes(device.name) + ": " + problems.front().field + ": " + problems.front().what;
   }
   return "";
 }
@@ -80,7 +80,8 @@ std::string_view verb_name(Verb verb) {
 }
 
 std::string action_of(const WriteRequest& request) {
-  return std::string(verb_name(request.verb)) + " " + name_of(request.resource) + " " + quoted(request.name);
+  return std::string(verb_name(request.verb)) + " " + name_of(request.resource) + " " +
+         in_quotes(request.name);
 }
 
 Failure refused(const WriteRequest& request, Errc code, int http_status, std::string reason,
@@ -95,7 +96,7 @@ std::optional<Failure> check_preconditions(const WriteRequest& request, const Js
   for (const auto& [key, wanted] : {std::pair{"uid", uid}, {"resourceVersion", version}}) {
     if (wanted.empty() || wanted == metadata.text(key)) continue;
     return refused(request, Errc::kConflict, 409, "Conflict",
-                   std::string(key) + " is " + quoted(metadata.text(key)) + ", not " + quoted(wanted));
+                   std::string(key) + " is " + in_quotes(metadata.text(key)) + ", not " + in_quotes(wanted));
   }
   return std::nullopt;
 }
@@ -207,7 +208,7 @@ CallPtr DirectoryCluster::list(ListRequest request, ListHandlers handlers) {
 }
 
 DirectoryCluster::Answer DirectoryCluster::find(const GetRequest& request) const {
-  const std::string action = "get " + name_of(request.resource) + " " + quoted(request.name);
+  const std::string action = "get " + name_of(request.resource) + " " + in_quotes(request.name);
   if (tree_.trouble()) return io_failure(action);
   const ObjectKey key = key_of(request.resource, request.namespace_, request.name);
   const ObjectPtr object = store_.find(key);
@@ -266,7 +267,7 @@ CallPtr DirectoryCluster::watch(WatchRequest request, WatchHandlers handlers) {
   }
   if (!watch->initial && (!version || !store_.remembers(*version))) {
     watch->refused =
-        gone(action + ": resourceVersion " + quoted(request.resource_version) + " is not known any more");
+        gone(action + ": resourceVersion " + in_quotes(request.resource_version) + " is not known any more");
   }
   if (tree_.trouble()) watch->refused = io_failure(action);
   watch->cursor = watch->told = version.value_or(0);
@@ -390,7 +391,7 @@ DirectoryCluster::Answer DirectoryCluster::perform(const WriteRequest& request) 
   const ObjectPtr stored = store_.find(key);
   if (request.verb == Verb::kCreate && stored) {
     return refused(request, Errc::kConflict, 409, "AlreadyExists",
-                   "already exists in " + quoted(tree_.file_of(key)));
+                   "already exists in " + in_quotes(tree_.file_of(key)));
   }
   if (request.verb != Verb::kCreate && !stored)
     return refused(request, Errc::kNotFound, 404, "NotFound", "not found");
@@ -403,8 +404,8 @@ std::optional<Failure> DirectoryCluster::refuse_foreign_file(const WriteRequest&
   const std::string file = tree_.file_of(key), ours = request.resource.plural + "/" + request.name + ".yaml";
   if (file == ours && tree_.objects_in(file) <= 1) return std::nullopt;
   return refused(request, Errc::kDenied, 403, "Forbidden",
-                 "it is in " + quoted(file) +
-                     (file == ours ? " beside other objects" : ", not in " + quoted(ours)) +
+                 "it is in " + in_quotes(file) +
+                     (file == ours ? " beside other objects" : ", not in " + in_quotes(ours)) +
                      "; change it there or remove it");
 }
 
@@ -415,7 +416,7 @@ DirectoryCluster::Answer DirectoryCluster::put(const WriteRequest& request, cons
   const auto meta = decode_object_meta(*body);
   if (!meta.ok()) return refused(request, Errc::kInvalid, 400, "BadRequest", meta.error().what);
   if (meta->name != request.name) {
-    return refused(request, Errc::kInvalid, 400, "BadRequest", "metadata.name is " + quoted(meta->name));
+    return refused(request, Errc::kInvalid, 400, "BadRequest", "metadata.name is " + in_quotes(meta->name));
   }
   if (stored) {
     if (auto failure = check_preconditions(request, *stored, meta->uid, meta->resource_version))

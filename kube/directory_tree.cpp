@@ -20,7 +20,7 @@ using reactor::FileEvent;
 
 Error io_error(std::string_view action, const std::string& path, int code) {
   const Errc ours = code == EACCES || code == EPERM || code == EROFS ? Errc::kDenied : Errc::kIo;
-  return {ours, std::string(action) + " " + quoted(path) + ": " + std::strerror(code)};
+  return {ours, std::string(action) + " " + in_quotes(path) + ": " + std::strerror(code)};
 }
 
 /// Names in a folder, sorted; the folder itself is followed if it is a link.

@@ -56,9 +56,9 @@ Result<ExecCredential> decode_exec_credential(std::string_view text, const std::
   if (!json) return Error{Errc::kInvalid, "its output is no JSON: " + json.error().what};
   if (json->text("kind") != "ExecCredential")
     return Error{Errc::kInvalid,
-                 "its output: kind: " + quoted(json->text("kind")) + ", wanted ExecCredential"};
+                 "its output: kind: " + in_quotes(json->text("kind")) + ", wanted ExecCredential"};
   if (json->text("apiVersion") != api_version)
-    return Error{Errc::kInvalid, "its output: apiVersion: " + quoted(json->text("apiVersion")) +
+    return Error{Errc::kInvalid, "its output: apiVersion: " + in_quotes(json->text("apiVersion")) +
                                      ", but the kubeconfig asks for " + api_version};
   const Json* status = json->find("status");
   if (status == nullptr || status->object() == nullptr)
@@ -78,7 +78,7 @@ Result<ExecCredential> decode_exec_credential(std::string_view text, const std::
   credential.expires = expires->string() == nullptr ? std::nullopt : decode_rfc3339(*expires->string());
   if (!credential.expires)
     return Error{Errc::kInvalid, "its output: status.expirationTimestamp: " +
-                                     quoted(status->text("expirationTimestamp")) + " is no RFC 3339 time"};
+                                     in_quotes(status->text("expirationTimestamp")) + " is no RFC 3339 time"};
   return credential;
 }
 

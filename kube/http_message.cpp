@@ -31,11 +31,12 @@ Result<std::string> encode_http_request(const Url& server, const HttpRequest& re
   std::string target = server.base_path + request.path;
   if (!request.query.empty()) target += '?' + encode_query(request.query);
   if (!std::all_of(target.begin(), target.end(), is_target_char))
-    return Error{Errc::kInvalid, "request path " + quoted(target) + " has characters that must be encoded"};
+    return Error{Errc::kInvalid,
+                 "request path " + in_quotes(target) + " has characters that must be encoded"};
   std::string out = request.method + ' ' + target + " HTTP/1.1\r\nHost: " + host_header(server) + "\r\n";
   for (const HttpHeader& header : request.headers) {
     if (breaks_framing(header.name) || breaks_framing(header.value))
-      return Error{Errc::kInvalid, "request header " + quoted(header.name) + " has a line end in it"};
+      return Error{Errc::kInvalid, "request header " + in_quotes(header.name) + " has a line end in it"};
     out += header.name + ": " + header.value + "\r\n";
   }
   if (!request.body.empty() || request.method == "POST" || request.method == "PUT")

@@ -89,7 +89,7 @@ class Reader {
       std::string_view key;
       if (const auto error = std::move(item).get(field)) return fail(error);
       if (const auto error = field.unescaped_key().get(key)) return fail(error);
-      if (!keys.insert(key)) return fail(Errc::kInvalid, "the key " + quoted(key) + " appears twice");
+      if (!keys.insert(key)) return fail(Errc::kInvalid, "the key " + in_quotes(key) + " appears twice");
       members.emplace_back(std::string(key), Json());
       if (!read_value(field.value(), depth + 1, members.back().second)) return false;
     }

@@ -86,7 +86,7 @@ void JsonCutter::between(char c) {
     case At::kDone:
       return fail(Errc::kInvalid, "there is text behind the object");
   }
-  fail(Errc::kInvalid, "unexpected " + quoted(std::string_view(&c, 1)));
+  fail(Errc::kInvalid, "unexpected " + in_quotes(std::string_view(&c, 1)));
 }
 
 void JsonCutter::begin_value(char c) {
@@ -97,7 +97,8 @@ void JsonCutter::begin_value(char c) {
   } else if (is_scalar_char(c)) {
     in_ = In::kScalar;
   } else {
-    return fail(Errc::kInvalid, "unexpected " + quoted(std::string_view(&c, 1)) + " where a value should be");
+    return fail(Errc::kInvalid,
+                "unexpected " + in_quotes(std::string_view(&c, 1)) + " where a value should be");
   }
   depth_ = 0;
   in_string_ = escaped_ = false;

@@ -70,13 +70,13 @@ Result<const Json*> find_named(const Json& document, const std::string& list, co
       if (entry.text("name") != name) continue;
       const Json* value = entry.find(inner);
       if (value != nullptr && value->object() != nullptr) return value;
-      return bad(list + "[" + quoted(name) + "]." + inner, "must be a map");
+      return bad(list + "[" + in_quotes(name) + "]." + inner, "must be a map");
     }
-  return bad(list, "has no entry named " + quoted(name));
+  return bad(list, "has no entry named " + in_quotes(name));
 }
 
 Result<Unit> read_cluster(const Json& map, const std::string& directory, Kubeconfig& config) {
-  Reader cluster(map, "clusters[" + quoted(config.cluster) + "].cluster");
+  Reader cluster(map, "clusters[" + in_quotes(config.cluster) + "].cluster");
   const std::string server = cluster.text("server");
   if (server.empty()) cluster.fail("server", "is missing");
   config.certificate_authority = cluster.pem("certificate-authority", directory);
@@ -124,7 +124,7 @@ Result<ExecPlugin> read_exec(const Json& map, const std::string& where, const st
   plugin.api_version = exec.text("apiVersion");
   if (plugin.api_version != "client.authentication.k8s.io/v1" &&
       plugin.api_version != "client.authentication.k8s.io/v1beta1")
-    exec.fail("apiVersion", quoted(plugin.api_version) +
+    exec.fail("apiVersion", in_quotes(plugin.api_version) +
                                 " is not supported: client.authentication.k8s.io/v1 and v1beta1 are");
   plugin.install_hint = exec.text("installHint");
   plugin.provide_cluster_info = exec.flag("provideClusterInfo");
@@ -132,7 +132,7 @@ Result<ExecPlugin> read_exec(const Json& map, const std::string& where, const st
   if (mode == "Always") {
     exec.fail("interactiveMode", "Always cannot work in a daemon: there is nobody to ask");
   } else if (mode != "" && mode != "Never" && mode != "IfAvailable") {
-    exec.fail("interactiveMode", quoted(mode) + " is none of Never, IfAvailable, Always");
+    exec.fail("interactiveMode", in_quotes(mode) + " is none of Never, IfAvailable, Always");
   } else if (mode.empty() && plugin.api_version == "client.authentication.k8s.io/v1") {
     exec.fail("interactiveMode", "is required by client.authentication.k8s.io/v1: write Never");
   }
@@ -142,7 +142,7 @@ Result<ExecPlugin> read_exec(const Json& map, const std::string& where, const st
 }
 
 Result<Unit> read_user(const Json& map, const std::string& directory, Kubeconfig& config) {
-  Reader user(map, "users[" + quoted(config.user) + "].user");
+  Reader user(map, "users[" + in_quotes(config.user) + "].user");
   config.client_certificate = user.pem("client-certificate", directory);
   config.client_key = user.pem("client-key", directory);
   config.token = trim(user.text("token"));
@@ -173,7 +173,7 @@ Result<Unit> read_user(const Json& map, const std::string& directory, Kubeconfig
 Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory) {
   if (document.object() == nullptr) return Error{Errc::kInvalid, "is no map: not a kubeconfig"};
   if (const std::string_view kind = document.text("kind"); !kind.empty() && kind != "Config")
-    return bad("kind", quoted(kind) + ", wanted Config");
+    return bad("kind", in_quotes(kind) + ", wanted Config");
   Kubeconfig config;
   config.context = document.text("current-context");
   if (config.context.empty()) return bad("current-context", "is missing: it names the context to use");

@@ -68,7 +68,7 @@ Error io_error(const std::string& path, int code) {
   const Errc ours = code == ENOENT || code == ENOTDIR ? Errc::kNotFound
                     : code == EACCES || code == EPERM ? Errc::kDenied
                                                       : Errc::kIo;
-  return {ours, quoted(path) + ": " + std::strerror(code)};
+  return {ours, in_quotes(path) + ": " + std::strerror(code)};
 }
 
 Result<std::string> read_all(int fd, const std::string& path, size_t size_max) {
@@ -81,7 +81,7 @@ Result<std::string> read_all(int fd, const std::string& path, size_t size_max) {
     if (size == 0) return bytes;
     bytes.append(buffer, static_cast<size_t>(size));
     if (bytes.size() > size_max) {
-      return Error{Errc::kTooLarge, quoted(path) + ": larger than " + std::to_string(size_max) + " bytes"};
+      return Error{Errc::kTooLarge, in_quotes(path) + ": larger than " + std::to_string(size_max) + " bytes"};
     }
   }
 }
@@ -111,7 +111,7 @@ Result<std::string> read_manifest(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return io_error(path, errno);
   struct stat status{};
-  Result<std::string> out = Error{Errc::kInvalid, quoted(path) + ": not a regular file"};
+  Result<std::string> out = Error{Errc::kInvalid, in_quotes(path) + ": not a regular file"};
   if (::fstat(fd, &status) != 0) {
     out = io_error(path, errno);
   } else if (S_ISREG(status.st_mode)) {

@@ -51,14 +51,14 @@ Result<std::vector<FieldTerm>> decode_field_selector(std::string_view text) {
   for (const auto part : split(text, ',')) {
     const size_t equals = part.find('=');
     if (equals == std::string_view::npos)
-      return Error{Errc::kInvalid, "field selector " + quoted(text) + ": want field=value"};
+      return Error{Errc::kInvalid, "field selector " + in_quotes(text) + ": want field=value"};
     FieldTerm term;
     term.negated = equals > 0 && part[equals - 1] == '!';
     term.path = std::string(part.substr(0, equals - (term.negated ? 1 : 0)));
     term.value = std::string(part.substr(part.substr(equals).starts_with("==") ? equals + 2 : equals + 1));
     if (std::find(std::begin(kFieldPaths), std::end(kFieldPaths), term.path) == std::end(kFieldPaths)) {
-      return Error{Errc::kInvalid, "field selector " + quoted(text) + ": the field " + quoted(term.path) +
-                                       " is not supported"};
+      return Error{Errc::kInvalid, "field selector " + in_quotes(text) + ": the field " +
+                                       in_quotes(term.path) + " is not supported"};
     }
     terms.push_back(std::move(term));
   }

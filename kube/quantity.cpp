@@ -41,7 +41,7 @@ std::optional<Suffix> decode_suffix(std::string_view text) {
 }
 
 Error refused(Errc code, std::string_view text, std::string_view why) {
-  return {code, "quantity " + quoted(text) + ": " + std::string(why)};
+  return {code, "quantity " + in_quotes(text) + ": " + std::string(why)};
 }
 
 /// digits * 10^decimal * 2^binary in nanos; nullopt when it is not whole or too large.

@@ -50,7 +50,7 @@ class DeviceRules {
 
   std::vector<DeviceProblem> check() {
     if (!is_dns_label(device_.name))
-      held("name", quoted(device_.name) + " is no DNS label of at most 63 bytes");
+      held("name", in_quotes(device_.name) + " is no DNS label of at most 63 bytes");
     for (const auto& [key, value] : device_.attributes) check_attribute(key, value);
     for (const auto& [key, capacity] : device_.capacity) check_capacity(key, capacity);
     check_sizes();
@@ -73,7 +73,7 @@ class DeviceRules {
   void check_attribute(const std::string& key, const AttributeValue& value) {
     if (!is_qualified_name(key)) {
       return of_attribute(key, "",
-                          quoted(key) +
+                          in_quotes(key) +
                               " is no attribute name: want id or domain/id, id a C identifier of at "
                               "most 32 bytes, domain a DNS subdomain of at most 63");
     }
@@ -92,16 +92,16 @@ class DeviceRules {
 
   void check_text(const std::string& key, const std::string& kind, const std::string& text) {
     if (text.size() > kAttributeValueBytesMax) {
-      of_attribute(key, kind, quoted(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
+      of_attribute(key, kind, in_quotes(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
     }
-    if (!is_utf8(text)) of_attribute(key, kind, quoted(text, 80) + " is not UTF-8");
+    if (!is_utf8(text)) of_attribute(key, kind, in_quotes(text, 80) + " is not UTF-8");
   }
   void check_version(const std::string& key, const std::string& kind, const std::string& text) {
     if (!is_semver(text)) {
-      of_attribute(key, kind, quoted(text, 80) + " is no semantic version (1.2.3, without a leading v)");
+      of_attribute(key, kind, in_quotes(text, 80) + " is no semantic version (1.2.3, without a leading v)");
     }
     if (text.size() > kAttributeValueBytesMax) {
-      of_attribute(key, kind, quoted(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
+      of_attribute(key, kind, in_quotes(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
     }
   }
 
@@ -132,7 +132,7 @@ class DeviceRules {
 
   void check_capacity(const std::string& key, const Capacity& capacity) {
     const std::string field = "capacity[" + escaped(key) + "]";
-    if (!is_qualified_name(key)) held(field, quoted(key) + " is no capacity name: want id or domain/id");
+    if (!is_qualified_name(key)) held(field, in_quotes(key) + " is no capacity name: want id or domain/id");
     if (!capacity.request_policy) return;
     const std::string policy_field = field + ".requestPolicy";
     if (!device_.allow_multiple_allocations) {
@@ -213,9 +213,9 @@ class DeviceRules {
     for (size_t i = 0; i < all.size(); ++i) {
       const std::string field = "consumesCounters[" + std::to_string(i) + "]";
       if (!is_dns_label(all[i].counter_set))
-        held(field + ".counterSet", quoted(all[i].counter_set) + " is no DNS label");
+        held(field + ".counterSet", in_quotes(all[i].counter_set) + " is no DNS label");
       if (!sets.insert(all[i].counter_set).second) {
-        held(field + ".counterSet", quoted(all[i].counter_set) + " is named twice");
+        held(field + ".counterSet", in_quotes(all[i].counter_set) + " is named twice");
       }
       for (auto& what : counter_problems(all[i].counters)) held(field + ".counters", std::move(what));
     }
@@ -229,10 +229,10 @@ class DeviceRules {
     for (size_t i = 0; i < device_.taints.size(); ++i) {
       const Taint& taint = device_.taints[i];
       const std::string field = "taints[" + std::to_string(i) + "]";
-      if (!is_label_key(taint.key)) held(field + ".key", quoted(taint.key) + " is no label key");
-      if (!is_label_value(taint.value)) held(field + ".value", quoted(taint.value) + " is no label value");
+      if (!is_label_key(taint.key)) held(field + ".key", in_quotes(taint.key) + " is no label key");
+      if (!is_label_value(taint.value)) held(field + ".value", in_quotes(taint.value) + " is no label value");
       if (taint.effect != "None" && taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
-        held(field + ".effect", quoted(taint.effect) + ": want None, NoSchedule or NoExecute");
+        held(field + ".effect", in_quotes(taint.effect) + ": want None, NoSchedule or NoExecute");
       }
     }
   }
@@ -246,7 +246,7 @@ class DeviceRules {
                     " are allowed");
     }
     for (const auto& [name, value] : counters) {
-      if (!is_dns_label(name)) out.push_back(quoted(name) + " is no DNS label");
+      if (!is_dns_label(name)) out.push_back(in_quotes(name) + " is no DNS label");
     }
     return out;
   }
@@ -264,12 +264,12 @@ bool is_pool_name(std::string_view name) {
 
 void check_heading(const ResourceSlice& slice, std::vector<std::string>& out) {
   if (!is_dns_subdomain(slice.meta.name))
-    out.push_back("metadata.name: " + quoted(slice.meta.name) + " is no DNS subdomain");
+    out.push_back("metadata.name: " + in_quotes(slice.meta.name) + " is no DNS subdomain");
   if (!is_dns_subdomain(slice.driver, kDomainBytesMax)) {
-    out.push_back("spec.driver: " + quoted(slice.driver) + " is no DNS subdomain of at most 63 bytes");
+    out.push_back("spec.driver: " + in_quotes(slice.driver) + " is no DNS subdomain of at most 63 bytes");
   }
   if (!is_pool_name(slice.pool.name)) {
-    out.push_back("spec.pool.name: " + quoted(slice.pool.name) +
+    out.push_back("spec.pool.name: " + in_quotes(slice.pool.name) +
                   " is no pool name: want DNS subdomains joined by /, at most 253 bytes");
   }
   if (slice.pool.generation < 0) {
@@ -280,7 +280,7 @@ void check_heading(const ResourceSlice& slice, std::vector<std::string>& out) {
                   " must be greater than zero");
   }
   if (!is_dns_subdomain(slice.node_name)) {
-    out.push_back("spec.nodeName: " + quoted(slice.node_name) + " is no DNS subdomain");
+    out.push_back("spec.nodeName: " + in_quotes(slice.node_name) + " is no DNS subdomain");
   }
 }
 
@@ -295,7 +295,7 @@ void check_devices(const ResourceSlice& slice, std::vector<std::string>& out) {
   std::set<std::string_view> names;
   for (const auto& device : slice.devices) {
     if (!names.insert(device.name).second)
-      out.push_back("spec.devices: " + quoted(device.name) + " is there twice");
+      out.push_back("spec.devices: " + in_quotes(device.name) + " is there twice");
   }
 }
 
@@ -312,9 +312,9 @@ void check_counter_sets(const ResourceSlice& slice, std::vector<std::string>& ou
   for (size_t i = 0; i < sets.size(); ++i) {
     const std::string field = "spec.sharedCounters[" + std::to_string(i) + "]";
     if (!is_dns_label(sets[i].name))
-      out.push_back(field + ".name: " + quoted(sets[i].name) + " is no DNS label");
+      out.push_back(field + ".name: " + in_quotes(sets[i].name) + " is no DNS label");
     if (!names.insert(sets[i].name).second)
-      out.push_back(field + ".name: " + quoted(sets[i].name) + " is there twice");
+      out.push_back(field + ".name: " + in_quotes(sets[i].name) + " is there twice");
     for (const auto& what : DeviceRules::counter_problems(sets[i].counters))
       out.push_back(field + ".counters: " + what);
   }

@@ -43,12 +43,13 @@ class Decoder {
     if (value.is_null() || !is_map(value, field)) return;
     for (const auto& [key, text] : *value.object()) {
       const std::string path = field.empty() ? escaped(key) : field + "[" + escaped(key) + "]";
-      if (!is_label_key(key)) problem(text, path, quoted(key) + " is no label key");
+      if (!is_label_key(key)) problem(text, path, in_quotes(key) + " is no label key");
       if (text.string() == nullptr) {
         problem(text, path, "must be a string, not " + std::string(text.kind_name()) + remedy(text));
         continue;
       }
-      if (!is_label_value(*text.string())) problem(text, path, quoted(*text.string()) + " is no label value");
+      if (!is_label_value(*text.string()))
+        problem(text, path, in_quotes(*text.string()) + " is no label value");
       out.push_back({key, Operator::kIn, {*text.string()}});
     }
   }
@@ -96,9 +97,9 @@ class Decoder {
     out.key = *text;
     if (form == Form::kNodeFields) {
       if (*text != "metadata.name")
-        problem(value, field, quoted(*text) + ": only metadata.name can be matched");
+        problem(value, field, in_quotes(*text) + ": only metadata.name can be matched");
     } else if (!is_label_key(*text)) {
-      problem(value, field, quoted(*text) + " is no label key");
+      problem(value, field, in_quotes(*text) + " is no label key");
     }
   }
 
@@ -111,8 +112,9 @@ class Decoder {
       std::string wanted;
       for (const auto* name = kOperatorNames; name != end; ++name)
         wanted += (wanted.empty() ? "" : ", ") + std::string(*name);
-      problem(value, field,
-              (text == nullptr ? std::string(value.kind_name()) : quoted(*text)) + ": want one of " + wanted);
+      problem(
+          value, field,
+          (text == nullptr ? std::string(value.kind_name()) : in_quotes(*text)) + ": want one of " + wanted);
       return false;
     }
     out.op = static_cast<Operator>(found - kOperatorNames);
@@ -145,7 +147,7 @@ class Decoder {
           return;
         }
         for (const auto& text : out.values) {
-          if (!is_label_value(text)) problem(at, field, quoted(text) + " is no label value");
+          if (!is_label_value(text)) problem(at, field, in_quotes(text) + " is no label value");
         }
         return;
       case Operator::kExists:

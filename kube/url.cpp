@@ -20,7 +20,7 @@ bool is_path_char(char c) {
 }
 
 Error bad_url(std::string_view text, std::string_view why) {
-  return {Errc::kInvalid, "address " + quoted(text) + ": " + std::string(why)};
+  return {Errc::kInvalid, "address " + in_quotes(text) + ": " + std::string(why)};
 }
 
 uint16_t default_port(const Url& url) { return url.tls ? 443 : 80; }

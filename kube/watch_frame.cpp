@@ -32,7 +32,7 @@ Result<WatchFrame> decode_watch_frame(std::string_view line) {
   if (fed) fed = cutter.finish();
   if (!fed) return std::move(fed.error()).in("watch event");
   if (!read_type(type, frame))
-    return Error{Errc::kInvalid, "watch event: type " + quoted(type, 64) + " is not known"};
+    return Error{Errc::kInvalid, "watch event: type " + in_quotes(type, 64) + " is not known"};
   if (frame.object.empty() || frame.object[0] != '{')
     return Error{Errc::kInvalid, "watch event: it has no object"};
   return frame;

@@ -118,7 +118,7 @@ Result<Json> resolve_plain(std::string_view text) {
   if (is_null_word(text)) return Json();
   if (const auto boolean = as_boolean(text)) return Json(*boolean);
   if (is_special_float(text))
-    return Error{Errc::kInvalid, quoted(text) + " is no JSON value; quote it to mean text"};
+    return Error{Errc::kInvalid, in_quotes(text) + " is no JSON value; quote it to mean text"};
   if (auto number = as_number(text)) return std::move(*number);
   return Json(text);
 }
@@ -126,7 +126,7 @@ Result<Json> resolve_plain(std::string_view text) {
 Result<Json> resolve_tagged(std::string_view tag, std::string_view text) {
   std::string_view core = tag;
   if (!core.starts_with(kTagPrefix))
-    return Error{Errc::kInvalid, "the tag " + quoted(tag) + " is not supported"};
+    return Error{Errc::kInvalid, "the tag " + in_quotes(tag) + " is not supported"};
   core.remove_prefix(kTagPrefix.size());
   if (core == "str" || core == "timestamp") return Json(text);
   std::optional<Json> value;
@@ -140,7 +140,7 @@ Result<Json> resolve_tagged(std::string_view tag, std::string_view text) {
   if (!one_of(core, {"null", "bool", "int", "float"})) {
     return Error{Errc::kInvalid, "the tag \"!!" + escaped(core) + "\" is not supported"};
   }
-  return Error{Errc::kInvalid, quoted(text) + " is no !!" + std::string(core)};
+  return Error{Errc::kInvalid, in_quotes(text) + " is no !!" + std::string(core)};
 }
 
 // ------------------------------------------------------------------------------------------------ events to
@@ -307,7 +307,7 @@ class Decoder {
     const auto tag =
         view(sequence ? event_.raw().data.sequence_start.tag : event_.raw().data.mapping_start.tag);
     if (tag.empty() || tag == "!" || tag == std::string(kTagPrefix) + (sequence ? "seq" : "map")) return;
-    spoil(event_.line(), "the tag " + quoted(tag) + " is not supported");
+    spoil(event_.line(), "the tag " + in_quotes(tag) + " is not supported");
   }
 
   bool read_alias(int depth, Json& out) {
@@ -370,7 +370,7 @@ class Decoder {
       }
       std::string key;
       if (!read_key(depth, key)) return false;
-      if (!keys.insert(key).second) spoil(line, "the key " + quoted(key) + " appears twice");
+      if (!keys.insert(key).second) spoil(line, "the key " + in_quotes(key) + " appears twice");
       members.emplace_back(std::move(key), Json());
       if (!next() || !read_node(depth + 1, members.back().second)) return false;
     }

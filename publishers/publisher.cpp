@@ -194,7 +194,7 @@ void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> se
       std::move(request),
       {.on_done =
            [this, kept, verb, name, why](std::string_view object) {
-             if (!*kept) cache_.on_deleted(name, ports_.scheduler.now());
+             if (!*kept) cache_.on_deleted(name);
              tell_written(verb, name, *kept, why);
              on_answer(*kept, object);
            },
@@ -233,7 +233,7 @@ void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_
   memory_.generations[sent->pool.name] = sent->pool.generation;
   const bool other_loss = mutilated.empty() && !same_content(*stored, *sent);
   if (!other_loss) last_failure_.clear();
-  cache_.on_stored(std::move(*stored), ports_.scheduler.now());
+  cache_.on_stored(std::move(*stored));
   if (other_loss) {
     const std::string text =
         "the API server stored a slice otherwise than it was sent; an admission webhook or a disabled "
@@ -272,7 +272,7 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
              auto found = decode_slice_text(object);
              if (found && found->driver == kept->driver && found->node_name == kept->node_name &&
                  found->pool.name == kept->pool.name) {
-               cache_.on_stored(std::move(*found), ports_.scheduler.now());
+               cache_.on_stored(std::move(*found));
                return next_step();
              }
              // Names with salt 0 are the keys: the same index always has the same one.
@@ -302,13 +302,13 @@ void Publisher::look_whether_gone(const std::string& name) {
                              {.on_done =
                                   [this](std::string_view object) {
                                     if (auto found = decode_slice_text(object))
-                                      cache_.on_stored(std::move(*found), ports_.scheduler.now());
+                                      cache_.on_stored(std::move(*found));
                                     finish(false);
                                   },
                               .on_failure =
                                   [this, name](const Failure& failure) {
                                     if (failure.code != Errc::kNotFound) return finish(false);
-                                    cache_.on_deleted(name, ports_.scheduler.now());
+                                    cache_.on_deleted(name);
                                     next_step();
                                   }});
 }

@@ -54,7 +54,6 @@ class Publisher {
   /// What was given to set_desired() last; empty when nothing is desired.
   const std::vector<policy::DesiredPool>& desired() const;
   const ObservedSlices& observed() const { return cache_.slices(); }
-  bool listed() const { return cache_.listed(); }
   /// What would be written now; empty when nothing would, or when nothing is desired yet.
   Plan plan() const;
   /// No write is on its way.

@@ -76,7 +76,7 @@ bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now
   return different;
 }
 
-void SliceCache::on_stored(ResourceSlice stored, TimePoint) {
+void SliceCache::on_stored(ResourceSlice stored) {
   const std::string name = stored.meta.name;
   const auto known = slices_.find(name);
   const int64_t version = version_of(stored);
@@ -86,7 +86,7 @@ void SliceCache::on_stored(ResourceSlice stored, TimePoint) {
   put(stored);
 }
 
-void SliceCache::on_deleted(const std::string& name, TimePoint) {
+void SliceCache::on_deleted(const std::string& name) {
   const auto known = slices_.find(name);
   if (known == slices_.end()) return;  // the watch was faster
   own_[name] = {.version = version_of(known->second), .deleted = true};

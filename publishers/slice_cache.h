@@ -26,9 +26,9 @@ class SliceCache {
   /// The watch has spoken. Returns true when what is known changed.
   bool on_event(const SourceEvent<kube::ResourceSlice>& event, TimePoint now);
   /// Our own create or update was answered with this object.
-  void on_stored(kube::ResourceSlice stored, TimePoint now);
+  void on_stored(kube::ResourceSlice stored);
   /// Our own delete was answered, or the object turned out not to exist.
-  void on_deleted(const std::string& name, TimePoint now);
+  void on_deleted(const std::string& name);
 
   const ObservedSlices& slices() const { return slices_; }
   bool listed() const { return listed_; }

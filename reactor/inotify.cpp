@@ -17,7 +17,7 @@ constexpr uint32_t kMask = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_F
                            IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
 Error watch_error(int code, const std::string& directory) {
-  const std::string at = "watch " + quoted(directory);
+  const std::string at = "watch " + in_quotes(directory);
   switch (code) {
     case ENOENT:
       return {Errc::kNotFound, at + ": no such directory"};

@@ -105,7 +105,7 @@ std::vector<FieldReader::Entry> FieldReader::texts(std::string_view key, size_t 
               item->line());
     else if (item->string()->empty() || item->string()->size() > bytes_max)
       problem(at,
-              "is " + quoted(*item->string(), 64) + ", wants 1 to " + std::to_string(bytes_max) + " bytes",
+              "is " + in_quotes(*item->string(), 64) + ", wants 1 to " + std::to_string(bytes_max) + " bytes",
               item->line());
     else
       out.push_back({*item->string(), item->line()});

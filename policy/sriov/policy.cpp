@@ -27,7 +27,7 @@ std::vector<std::string> read_ids(FieldReader& reader, std::string_view key) {
     std::string id = lower(text);
     if (id.starts_with("0x")) id.erase(0, 2);
     if (id.size() != 4 || !parse_hex(id))
-      reader.problem(key, "has " + quoted(text, 64) + ", wants four hexadecimal digits such as \"8086\"",
+      reader.problem(key, "has " + in_quotes(text, 64) + ", wants four hexadecimal digits such as \"8086\"",
                      line);
     ids.push_back(std::move(id));
   }
@@ -64,7 +64,7 @@ std::vector<PfMatch<Key>> read_pf_matches(FieldReader& reader, std::string_view 
     }
     if (!pf || !ranges_good) {
       reader.problem(key,
-                     "has " + quoted(text, 96) + ", wants " + std::string(wanted) +
+                     "has " + in_quotes(text, 96) + ", wants " + std::string(wanted) +
                          ", optionally with VF ranges such as #0-3,7",
                      line);
       continue;
@@ -90,7 +90,7 @@ std::vector<int> read_numa_nodes(FieldReader& reader) {
       nodes.push_back(static_cast<int>(*number));
     else
       reader.problem("numaNodes",
-                     "has " + (item->string() ? quoted(*item->string(), 64) : kube::encode_json(*item)) +
+                     "has " + (item->string() ? in_quotes(*item->string(), 64) : kube::encode_json(*item)) +
                          ", wants NUMA node numbers such as 0 or \"1\"",
                      item->line());
   }
@@ -111,7 +111,7 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, Resourc
       filter.pci_addresses.push_back(*address);
     else
       reader.problem("pciAddresses",
-                     "has " + quoted(text, 64) + ", wants PCI addresses such as \"0000:3b:00.2\"", line);
+                     "has " + in_quotes(text, 64) + ", wants PCI addresses such as \"0000:3b:00.2\"", line);
   }
   filter.pf_names = read_pf_matches<std::string>(
       reader, "pfNames", "an interface name", [](std::string_view text) -> std::optional<std::string> {
@@ -126,7 +126,7 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, Resourc
   else if (link_type == "ib" || link_type == "infiniband")
     filter.link_type = "infiniband";
   else if (!link_type.empty())
-    reader.problem("linkType", "is " + quoted(link_type, 64) + ", wants eth, ethernet, ib or infiniband");
+    reader.problem("linkType", "is " + in_quotes(link_type, 64) + ", wants eth, ethernet, ib or infiniband");
   for (int field = 0; field < kFilterFieldCount; ++field) {
     const std::string_view name = name_of(static_cast<FilterField>(field));
     const Json* list = reader.member(name);

@@ -130,7 +130,9 @@ std::string escaped(std::string_view bytes, size_t size_max) {
   return out;
 }
 
-std::string quoted(std::string_view bytes, size_t size_max) { return '"' + escaped(bytes, size_max) + '"'; }
+std::string in_quotes(std::string_view bytes, size_t size_max) {
+  return '"' + escaped(bytes, size_max) + '"';
+}
 
 uint64_t stable_hash(std::string_view bytes) {
   uint64_t hash = 0xcbf29ce484222325ull;

@@ -98,7 +98,7 @@ class TcpConnect final : public Connecting {
 
 void TcpConnect::look_up() {
   if (endpoint_.host.find('\0') != std::string::npos || endpoint_.host.empty())
-    return finish(Error{Errc::kInvalid, "connect: bad host name " + quoted(endpoint_.host)});
+    return finish(Error{Errc::kInvalid, "connect: bad host name " + in_quotes(endpoint_.host)});
   auto lookup =
       std::make_shared<Lookup>(Lookup{.host = endpoint_.host, .port = std::to_string(endpoint_.port)});
   lookup->resolve(AI_NUMERICHOST);  // an address needs no lookup and no thread

@@ -107,7 +107,7 @@ Result<std::string> alpn_wire(const std::vector<std::string>& protocols) {
   std::string wire;
   for (const std::string& protocol : protocols) {
     if (protocol.empty() || protocol.size() > 255)
-      return Error{Errc::kInvalid, "ALPN: bad protocol " + quoted(protocol)};
+      return Error{Errc::kInvalid, "ALPN: bad protocol " + in_quotes(protocol)};
     wire += static_cast<char>(protocol.size());
     wire += protocol;
   }
@@ -277,7 +277,7 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context, ssl_st* raw, s
 TlsSession::~TlsSession() { SSL_free(raw_); }
 
 Result<Unit> TlsSession::set_name() {
-  const std::string shown = quoted(server_name_);
+  const std::string shown = in_quotes(server_name_);
   if (server_name_.empty() || server_name_.find('\0') != std::string::npos)
     return Error{Errc::kInvalid, "TLS: bad server name " + shown};
   X509_VERIFY_PARAM* wanted = SSL_get0_param(raw_);

@@ -26,7 +26,8 @@ TEST(ManPage, HasEveryCommandAndOption) {
 // roff takes a line that begins with '.' or an apostrophe as a request: text must never start one by
 // accident.
 TEST(ManPage, EveryRequestIsAKnownOne) {
-  for (const std::string_view line : split(man_page("1.2.3"), '\n')) {
+  const std::string page = man_page("1.2.3");
+  for (const std::string_view line : split(page, '\n')) {
     if (line.empty()) continue;
     EXPECT_NE(line[0], '\'') << line;
     if (line[0] != '.') continue;

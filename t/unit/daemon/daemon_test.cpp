@@ -352,7 +352,7 @@ TEST_F(DaemonTest, TheSyncTimerFindsWhatNoEventTold) {
   EXPECT_EQ(offered().size(), 2u);
   run(2min);
   EXPECT_EQ(offered().size(), 3u);
-  EXPECT_EQ(log.count("no event had told"), 1u);
+  EXPECT_EQ(log.count("events had not told"), 1u);
 }
 
 TEST_F(DaemonTest, AnOverflowReadsEverythingAgain) {

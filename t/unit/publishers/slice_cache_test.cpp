@@ -32,26 +32,26 @@ struct SliceCacheTest : testing::Test {
 };
 
 TEST_F(SliceCacheTest, OurAnswerIsBelievedBeforeTheWatchShowsIt) {
-  cache.on_stored(slice("a", 10), at(1));
+  cache.on_stored(slice("a", 10));
   EXPECT_TRUE(cache.slices().contains("a"));
 }
 
 // A lagging watch tells of the past; believing it would delete, create and conflict in circles.
 TEST_F(SliceCacheTest, WhatTheWatchSaysBeforeOurWriteIsOld) {
   cache.on_event(changed(slice("a", 5)), at(1));
-  cache.on_stored(slice("a", 10, 2), at(2));
+  cache.on_stored(slice("a", 10, 2));
   EXPECT_FALSE(cache.on_event(changed(slice("a", 7)), at(3)));
   EXPECT_FALSE(cache.on_event(removed("a"), at(4)));
   EXPECT_EQ(cache.slices().at("a").pool.generation, 2);
 }
 
 TEST_F(SliceCacheTest, WhatTheWatchSaysAfterOurWriteCountsAtOnce) {
-  cache.on_stored(slice("a", 10), at(1));
+  cache.on_stored(slice("a", 10));
   cache.on_event(changed(slice("a", 10)), at(2));
   EXPECT_TRUE(cache.on_event(removed("a"), at(3)));
   EXPECT_FALSE(cache.slices().contains("a"));
 
-  cache.on_stored(slice("b", 20), at(4));
+  cache.on_stored(slice("b", 20));
   EXPECT_TRUE(cache.on_event(changed(slice("b", 21, 9)), at(5)))
       << "somebody edited it right after our write";
   EXPECT_EQ(cache.slices().at("b").pool.generation, 9);
@@ -60,14 +60,14 @@ TEST_F(SliceCacheTest, WhatTheWatchSaysAfterOurWriteCountsAtOnce) {
 TEST_F(SliceCacheTest, TheWatchMayBeFasterThanTheAnswer) {
   cache.on_event(changed(slice("a", 10)), at(1));
   cache.on_event(changed(slice("a", 12, 7)), at(2));
-  cache.on_stored(slice("a", 10), at(3));
+  cache.on_stored(slice("a", 10));
   EXPECT_EQ(cache.slices().at("a").pool.generation, 7) << "the answer is older than what was seen";
   EXPECT_TRUE(cache.on_event(removed("a"), at(4)));
 }
 
 TEST_F(SliceCacheTest, ADeletedSliceDoesNotComeBackFromAnOldEvent) {
   cache.on_event(changed(slice("a", 5)), at(1));
-  cache.on_deleted("a", at(2));
+  cache.on_deleted("a");
   EXPECT_FALSE(cache.on_event(changed(slice("a", 5)), at(3)));
   EXPECT_FALSE(cache.slices().contains("a"));
   cache.on_event(removed("a"), at(4));
@@ -77,7 +77,7 @@ TEST_F(SliceCacheTest, ADeletedSliceDoesNotComeBackFromAnOldEvent) {
 // A list may come from a cache behind our write, or show that the write was undone: it is believed after a
 // while.
 TEST_F(SliceCacheTest, AListThatMissesOurWriteIsBelievedLater) {
-  cache.on_stored(slice("a", 10), at(1));
+  cache.on_stored(slice("a", 10));
   cache.on_event(relisted({}), at(2));
   EXPECT_TRUE(cache.slices().contains("a"));
   ASSERT_TRUE(cache.next_deadline().has_value());
@@ -87,7 +87,7 @@ TEST_F(SliceCacheTest, AListThatMissesOurWriteIsBelievedLater) {
 }
 
 TEST_F(SliceCacheTest, AListThatShowsOurWriteConfirmsIt) {
-  cache.on_stored(slice("a", 10), at(1));
+  cache.on_stored(slice("a", 10));
   cache.on_event(relisted({slice("a", 10)}), at(2));
   EXPECT_EQ(cache.next_deadline(), std::nullopt);
   EXPECT_TRUE(cache.on_event(removed("a"), at(3)));

@@ -123,7 +123,7 @@ TEST(Text, EscapedIsFitForATerminal) {
   for (const auto& row : rows) EXPECT_EQ(escaped(row.in), row.out) << row.why;
   EXPECT_EQ(escaped("abcdef", 3), "abc...");
   EXPECT_EQ(escaped("abc", 3), "abc");
-  EXPECT_EQ(quoted("a\n"), "\"a\\x0a\"");
+  EXPECT_EQ(in_quotes("a\n"), "\"a\\x0a\"");
 }
 
 TEST(Text, StableHashIsStableForever) {
