@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kube/kinds.h"
+#include "policy/sriov/attributes.h"
 #include "reactor/base/text.h"
 #include "watchers/served_schema.h"
 
@@ -74,11 +75,6 @@ bool uses_list_attributes(const policy::PolicySet& policies) {
 
 std::string entry_of(const hotplug::HostDevice& device) {
   return device.pci ? device.pci->dashed() : device.id.text;
-}
-
-const std::string* text_attribute(const kube::Device& device, const std::string& key) {
-  const auto at = device.attributes.find(key);
-  return at == device.attributes.end() ? nullptr : std::get_if<std::string>(&at->second);
 }
 
 }  // namespace
@@ -381,7 +377,6 @@ bool Daemon::recover_sticky() {
   if (recovered_) return false;
   recovered_ = true;
   const hotplug::Inventory& inventory = *host_.inventory();
-  const std::string own = options_.sriov_driver_name + "/";
   std::map<hotplug::PciAddress, hotplug::RecoveredNetdev> found;
   for (const auto& [name, slice] : publisher_.observed()) {
     if (!publishers::is_ours(slice, options_.sriov_driver_name, options_.node_name)) continue;
@@ -390,21 +385,15 @@ bool Daemon::recover_sticky() {
         inventory.boot_id.empty())
       continue;
     for (const kube::Device& entry : slice.devices) {
-      const std::string* pf_text = text_attribute(entry, own + "pfPciAddress");
-      const std::string* pf_name = text_attribute(entry, own + "PFName");
-      const hotplug::HostDevice* pf = pf_text ? inventory.find(*pf_text) : nullptr;
-      if (pf && pf->pci && pf_name && !pf->netdev) {
-        const std::string* type = text_attribute(entry, own + "linkType");
-        hotplug::Netdev netdev{.name = *pf_name};
-        if (type && *type == "ethernet") netdev.link_type = 1;
-        if (type && *type == "infiniband") netdev.link_type = 32;
+      const auto published = policy::read_vf_attributes(entry.attributes, options_.sriov_driver_name);
+      const hotplug::HostDevice* pf = inventory.find(published.pf_address);
+      if (pf && pf->pci && !pf->netdev && !published.pf_name.empty()) {
+        hotplug::Netdev netdev{.name = published.pf_name, .link_type = published.pf_link_type};
         found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
       }
-      const std::string* vf_text = text_attribute(entry, own + "pciAddress");
-      const hotplug::HostDevice* vf = vf_text ? inventory.find(*vf_text) : nullptr;
-      const auto rdma = entry.attributes.find(own + "rdmaCapable");
-      const bool had_rdma = rdma != entry.attributes.end() && rdma->second == kube::AttributeValue(true);
-      if (vf && vf->pci && !vf->netdev && had_rdma && vf->rdma_device.empty() && vf->driver != "vfio-pci")
+      const hotplug::HostDevice* vf = inventory.find(published.address);
+      if (vf && vf->pci && !vf->netdev && published.is_rdma_capable && vf->rdma_device.empty() &&
+          vf->driver != "vfio-pci")
         found[*vf->pci] = {*vf->pci, {}, "unknown"};  // that it has one is published, not its name
     }
   }
@@ -468,11 +457,11 @@ bool Daemon::tell_news(const policy::Decision& now, const std::vector<policy::De
                        const std::string& why) {
   std::map<std::string, const kube::Device*> before;
   for (const auto& pool : publisher_.desired())
-    for (const auto& device : pool.devices) before[device.name] = &device;
+    for (const kube::Device& device : pool.devices) before[device.name] = &device;
   std::vector<std::string> added, changed, removed;
   size_t offered = 0;
   for (const auto& pool : pools) {
-    for (const auto& device : pool.devices) {
+    for (const kube::Device& device : pool.devices) {
       ++offered;
       const auto at = before.find(device.name);
       if (at == before.end())

@@ -77,8 +77,8 @@ std::map<std::string, Change> changes_of(const publishers::Plan& plan) {
 
 void diff_device(std::string& out, const kube::Device& before, const kube::Device& after) {
   std::set<std::string> keys;
-  for (const auto& [key, value] : before.attributes) keys.insert(key);
-  for (const auto& [key, value] : after.attributes) keys.insert(key);
+  for (const auto& [key, value] : before.attributes) keys.insert(key.str());
+  for (const auto& [key, value] : after.attributes) keys.insert(key.str());
   for (const std::string& key : keys) {
     const auto old = before.attributes.find(key), now = after.attributes.find(key);
     const std::string was = old == before.attributes.end() ? "absent" : kube::describe_attribute(old->second);
@@ -94,9 +94,9 @@ void diff_device(std::string& out, const kube::Device& before, const kube::Devic
 void diff_slice(std::string& out, const ResourceSlice* before, const ResourceSlice* after) {
   std::map<std::string, const kube::Device*> old;
   if (before != nullptr)
-    for (const auto& device : before->devices) old[device.name] = &device;
+    for (const kube::Device& device : before->devices) old[device.name] = &device;
   if (after != nullptr) {
-    for (const auto& device : after->devices) {
+    for (const kube::Device& device : after->devices) {
       const auto at = old.find(device.name);
       if (at == old.end()) {
         out += "  + " + device.name + "\n";

@@ -67,7 +67,7 @@ std::string slice_problem(const Json& object, bool strict) {
   if (strict && !slice->unknown_fields.empty())
     return "unknown field " + in_quotes(slice->unknown_fields.front());
   if (const auto problems = validate_slice(*slice); !problems.empty()) return problems.front();
-  for (const auto& device : slice->devices) {
+  for (const Device& device : slice->devices) {
     const auto problems = validate_device(device);
     if (!problems.empty())
       return in_quotes(device.name) + ": " + problems.front().field + ": " + problems.front().what;

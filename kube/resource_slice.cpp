@@ -29,7 +29,7 @@ class SliceDecoder {
       if (key == "driver") return text(value, path, out.driver);
       if (key == "pool") return pool(value, path, out.pool);
       if (key == "nodeName") return text(value, path, out.node_name);
-      if (key == "devices") return list(value, path, out.devices, &SliceDecoder::device);
+      if (key == "devices") return list(value, path, out.devices, &SliceDecoder::shared_device);
       if (key == "sharedCounters") return list(value, path, out.shared_counters, &SliceDecoder::counter_set);
       return unknown(path, value);
     });
@@ -115,6 +115,11 @@ class SliceDecoder {
     });
   }
 
+  void shared_device(const Json& value, const std::string& path, DevicePtr& out) {
+    Device device;
+    this->device(value, path, device);
+    out = std::move(device);
+  }
   void device(const Json& value, const std::string& path, Device& out) {
     members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
       if (key == "name") return text(member, at, out.name);
@@ -128,10 +133,12 @@ class SliceDecoder {
     });
   }
 
-  void attributes(const Json& value, const std::string& path, std::map<std::string, AttributeValue>& out) {
+  void attributes(const Json& value, const std::string& path, Attributes& out) {
     entries(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
       AttributeValue decoded;
-      if (attribute(member, at, decoded)) out.insert_or_assign(key, std::move(decoded));
+      if (!attribute(member, at, decoded)) return;
+      const SharedText& shared = keys_.try_emplace(key, key).first->second;
+      out.insert_or_assign(shared, std::move(decoded));
     });
   }
 
@@ -243,6 +250,7 @@ class SliceDecoder {
 
   Error error_{Errc::kInvalid, ""};
   std::vector<std::string> unknown_;
+  std::map<std::string, SharedText> keys_;  // one text for all entries
 };
 
 // ------------------------------------------------------------------------------------------------------------
@@ -266,7 +274,7 @@ template <class Map, class Encode>
 Json encode_map(const Map& map, Encode encode) {
   Json::Object members;
   members.reserve(map.size());
-  for (const auto& [key, value] : map) members.emplace_back(key, encode(value));
+  for (const auto& [key, value] : map) members.emplace_back(std::string(key), encode(value));
   return members;
 }
 

@@ -11,7 +11,9 @@
 #include "kube/json.h"
 #include "kube/object_meta.h"
 #include "kube/quantity.h"
+#include "reactor/base/flat_map.h"
 #include "reactor/base/result.h"
+#include "reactor/base/shared.h"
 
 namespace sliced::kube {
 
@@ -58,15 +60,21 @@ struct Taint {
   bool operator==(const Taint&) const = default;
 };
 
+/// Qualified name -> value. The same few names stand in every entry of a node, so the text of each is shared.
+using Attributes = FlatMap<SharedText, AttributeValue, std::string_view>;
+
 struct Device {
-  std::string name;                                  // DNS label, unique in the pool
-  std::map<std::string, AttributeValue> attributes;  // qualified name -> value
+  std::string name;       // DNS label, unique in the pool
+  Attributes attributes;  // by qualified name
   std::map<std::string, Capacity> capacity;
   std::vector<CounterConsumption> consumes_counters;
   std::vector<Taint> taints;
   bool allow_multiple_allocations = false;
   bool operator==(const Device&) const = default;
 };
+
+/// An entry as desired, as sent and as stored is one and the same most of the time: a node may have thousands.
+using DevicePtr = Shared<Device>;
 
 struct Pool {
   std::string name;
@@ -84,7 +92,7 @@ struct ResourceSlice {
   std::string driver;
   Pool pool;
   std::string node_name;
-  std::vector<Device> devices;
+  std::vector<DevicePtr> devices;
   std::vector<CounterSet> shared_counters;
   /// Fields of the object that this struct has no place for ("spec.allNodes", "spec.devices[3].bindsToNode"),
   /// sorted. Somebody else wrote them; a slice of ours that has any is not what we want it to be.

@@ -119,7 +119,7 @@ class DeviceRules {
     for (const bool standard : {false, true}) {
       for (auto at = device_.attributes.rbegin(); at != device_.attributes.rend(); ++at) {
         if (entries_over == 0 && values_over == 0) return;
-        if (!is_descriptive(at->first) || at->first.starts_with("resource.kubernetes.io/") != standard)
+        if (!is_descriptive(at->first) || at->first.str().starts_with("resource.kubernetes.io/") != standard)
           continue;
         if (entries_over == 0 && value_count(at->second) < 2) continue;  // only lists are worth dropping now
         of_attribute(at->first, "", "one too many: " + what);
@@ -293,7 +293,7 @@ void check_devices(const ResourceSlice& slice, std::vector<std::string>& out) {
                   (advanced ? " where one has taints, counters or a list attribute" : ""));
   }
   std::set<std::string_view> names;
-  for (const auto& device : slice.devices) {
+  for (const Device& device : slice.devices) {
     if (!names.insert(device.name).second)
       out.push_back("spec.devices: " + in_quotes(device.name) + " is there twice");
   }

@@ -15,7 +15,7 @@ using hotplug::HostDevice;
 
 // Attributes that a config adds to each of its entries, joined once per config.
 struct Additions {
-  std::map<std::string, kube::AttributeValue> attributes;
+  kube::Attributes attributes;
   std::string refusal;             // not empty: the entries are held back, and why
   std::vector<std::string> notes;  // what was left out
   bool is_acceptable = false;      // the API server takes each of the attributes
@@ -43,7 +43,7 @@ Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, 
           out.attributes[key] = value;
         else
           out.notes.push_back(
-              who + ": attribute " + key + " of DeviceAttributes " + object.id.name +
+              who + ": attribute " + key.str() + " of DeviceAttributes " + object.id.name +
               " left out: the API server does not take list attributes, or has not said yet that it does");
       }
     }
@@ -184,7 +184,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
     out.verdicts.emplace_hint(out.verdicts.end(), id, verdict);
   }
   std::sort(pool.devices.begin(), pool.devices.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+            [](const auto& a, const auto& b) { return a->name < b->name; });
   std::sort(out.notes.begin(), out.notes.end());
   out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
   out.pools.push_back(std::move(pool));

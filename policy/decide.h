@@ -58,7 +58,7 @@ struct Verdict {
 /// What must be published together.
 struct DesiredPool {
   std::string driver, name;
-  std::vector<kube::Device> devices;  // by name
+  std::vector<kube::DevicePtr> devices;  // by name
   std::vector<kube::CounterSet> counters;
   bool operator==(const DesiredPool&) const = default;
 };

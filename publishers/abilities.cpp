@@ -17,8 +17,8 @@ kube::ResourceSlice probe_slice(const std::string& driver, const std::string& no
   slice.driver = driver;
   slice.node_name = node;
   slice.pool = {"probe", 1, 1};
-  slice.devices.push_back(
-      {.name = "probe", .attributes = {{"dra.networking/probe", std::vector<std::string>{"a", "b"}}}});
+  slice.devices.push_back(kube::Device{
+      .name = "probe", .attributes = {{"dra.networking/probe", std::vector<std::string>{"a", "b"}}}});
   return slice;
 }
 

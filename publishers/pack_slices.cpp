@@ -11,15 +11,15 @@ size_t slice_size_for(const policy::DesiredPool& pool) {
   return advanced ? kube::kDevicesPerSliceAdvancedMax : kube::kDevicesPerSliceMax;
 }
 
-Packing pack_devices(const std::vector<kube::Device>& devices, const Assigned& assigned, size_t slice_size,
+Packing pack_devices(const std::vector<kube::DevicePtr>& devices, const Assigned& assigned, size_t slice_size,
                      size_t first_index) {
-  std::map<std::string_view, const kube::Device*> waiting;
-  for (const kube::Device& device : devices) waiting.emplace(device.name, &device);
+  std::map<std::string_view, const kube::DevicePtr*> waiting;
+  for (const kube::DevicePtr& device : devices) waiting.emplace(device->name, &device);
 
   Packing packing;
   for (const auto& [index, names] : assigned) {
     if (index < first_index) continue;
-    std::vector<kube::Device> kept;
+    std::vector<kube::DevicePtr> kept;
     for (const std::string& name : names) {
       const auto at = waiting.find(name);
       if (at == waiting.end() || kept.size() == slice_size) continue;

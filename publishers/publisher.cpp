@@ -58,6 +58,7 @@ void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
   is_disturbed_ |= different && restoring_;
   watch_deadline();
   adopt_generations();
+  if (different) share_entries();
   if (different || std::holds_alternative<Relisted<ResourceSlice>>(event))
     queue_.mark(std::string(kQueueKey));
 }
@@ -65,6 +66,7 @@ void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
 void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node) {
   if (desired_ && *desired_ == pools && node_ == node) return;
   desired_ = std::move(pools);
+  share_entries();
   node_ = std::move(node);
   restoring_ = is_disturbed_ = false;
   fight_until_.reset();
@@ -94,6 +96,10 @@ Plan Publisher::plan() const {
 }
 
 bool Publisher::converged() const { return !done_ && desired_ && cache_.listed() && plan().empty(); }
+
+void Publisher::share_entries() {
+  for (const policy::DesiredPool& pool : desired()) cache_.share(pool.devices);
+}
 
 // What we first see of a pool tells the generation from which ours go on.
 void Publisher::adopt_generations() {
@@ -234,6 +240,7 @@ void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_
   const bool other_loss = mutilated.empty() && !same_content(*stored, *sent);
   if (!other_loss) last_failure_.clear();
   cache_.on_stored(std::move(*stored));
+  share_entries();
   if (other_loss) {
     const std::string text =
         "the API server stored a slice otherwise than it was sent; an admission webhook or a disabled "

@@ -79,6 +79,7 @@ class Publisher {
   std::optional<TimePoint> not_before() const;
   void watch_deadline();
   void adopt_generations();
+  void share_entries();
 
   static constexpr std::string_view kQueueKey = "slices";  // one key: one write in flight
 

@@ -48,15 +48,15 @@ std::vector<policy::DesiredPool> hold_back_news(std::vector<policy::DesiredPool>
     const auto old = std::find_if(before.begin(), before.end(), [&](const auto& b) {
       return b.driver == pool.driver && b.name == pool.name;
     });
-    std::vector<kube::Device> kept;
-    for (kube::Device& device : pool.devices) {
-      if (!settling.contains(device.name)) {
+    std::vector<kube::DevicePtr> kept;
+    for (kube::DevicePtr& device : pool.devices) {
+      if (!settling.contains(device->name)) {
         kept.push_back(std::move(device));
         continue;
       }
       if (old == before.end()) continue;
       const auto at = std::find_if(old->devices.begin(), old->devices.end(),
-                                   [&](const auto& d) { return d.name == device.name; });
+                                   [&](const auto& d) { return d->name == device->name; });
       if (at != old->devices.end()) kept.push_back(*at);
     }
     pool.devices = std::move(kept);

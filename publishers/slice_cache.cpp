@@ -1,5 +1,6 @@
 #include "publishers/slice_cache.h"
 
+#include <algorithm>
 #include <set>
 
 #include "reactor/base/text.h"
@@ -111,6 +112,16 @@ bool SliceCache::settle(TimePoint now) {
     at = own_.erase(at);
   }
   return different;
+}
+
+void SliceCache::share(const std::vector<kube::DevicePtr>& entries) {
+  const auto before = [](const kube::DevicePtr& entry, const std::string& name) { return entry->name < name; };
+  for (auto& [name, slice] : slices_) {
+    for (kube::DevicePtr& device : slice.devices) {
+      const auto at = std::lower_bound(entries.begin(), entries.end(), device->name, before);
+      if (at != entries.end() && *at == device) device = *at;
+    }
+  }
 }
 
 }  // namespace sliced::publishers

@@ -30,6 +30,10 @@ class SliceCache {
   /// Our own delete was answered, or the object turned out not to exist.
   void on_deleted(const std::string& name);
 
+  /// Entries that are equal to one of these are that one from now on, so that memory holds them once.
+  /// entries: by name.
+  void share(const std::vector<kube::DevicePtr>& entries);
+
   const ObservedSlices& slices() const { return slices_; }
   bool listed() const { return listed_; }
   /// When believing an unconfirmed answer ends; call settle() then.

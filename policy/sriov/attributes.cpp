@@ -2,20 +2,49 @@
 
 namespace sliced::policy {
 
-std::string_view link_type_of(const hotplug::HostDevice& vf) {
-  if (vf.pf_link_type == 1) return "ethernet";
-  if (vf.pf_link_type == 32) return "infiniband";
-  return "unknown";
-}
-
 namespace {
 
+struct LinkType {
+  int arphrd;  // linux/if_arp.h
+  std::string_view text;
+};
+constexpr LinkType kLinkTypes[] = {{1, "ethernet"}, {32, "infiniband"}};
+
 // Indices into keys(); the driver's own follow from kOwn, in the order of kOwnIds.
-enum Key { kDraNuma, kMultusDevice, kStdNuma, kStdBusId, kStdRoot, kOwn };
+enum Key {
+  kDraNuma,
+  kMultusDevice,
+  kStdNuma,
+  kStdBusId,
+  kStdRoot,
+  kOwn,
+  kEswitchMode = kOwn,
+  kPfName,
+  kDeviceId,
+  kLinkType,
+  kAddress,
+  kPfDeviceId,
+  kPfAddress,
+  kRdma,
+  kVendor,
+  kVfId
+};
 constexpr const char* kOwnIds[] = {"EswitchMode", "PFName",       "deviceID",    "linkType", "pciAddress",
                                    "pfDeviceID",  "pfPciAddress", "rdmaCapable", "vendor",   "vfID"};
 
+template <class T>
+const T* value_of(const kube::Attributes& attributes, const std::string& key) {
+  const auto at = attributes.find(key);
+  return at == attributes.end() ? nullptr : std::get_if<T>(&at->second);
+}
+
 }  // namespace
+
+std::string_view link_type_of(const hotplug::HostDevice& vf) {
+  for (const LinkType& type : kLinkTypes)
+    if (vf.pf_link_type == type.arphrd) return type.text;
+  return "unknown";
+}
 
 VfAttributes::VfAttributes(const std::string& driver)
     : keys_{"dra.net/numaNode", "k8s.cni.cncf.io/deviceID", "resource.kubernetes.io/numaNode",
@@ -23,13 +52,10 @@ VfAttributes::VfAttributes(const std::string& driver)
   for (const char* id : kOwnIds) keys_.push_back(driver + "/" + id);
 }
 
-std::map<std::string, kube::AttributeValue> VfAttributes::of(const hotplug::HostDevice& vf,
-                                                             const hotplug::HostDevice* pf) const {
-  std::map<std::string, kube::AttributeValue> out;
-  // Keys come nearly in order, so the hint saves the search.
-  const auto put = [&](size_t key, kube::AttributeValue value) {
-    out.emplace_hint(out.end(), keys_[key], std::move(value));
-  };
+kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf) const {
+  kube::Attributes out;
+  out.reserve(keys_.size());
+  const auto put = [&](size_t key, kube::AttributeValue value) { out.emplace(keys_[key], std::move(value)); };
   const auto text = [&](size_t key, std::string_view value) {
     if (!value.empty()) put(key, std::string(value));
   };
@@ -41,16 +67,34 @@ std::map<std::string, kube::AttributeValue> VfAttributes::of(const hotplug::Host
   if (vf.numa_node) put(kStdNuma, int64_t{*vf.numa_node});
   if (is_standard) text(kStdBusId, address);
   if (is_standard) text(kStdRoot, vf.pcie_root);
-  text(kOwn + 0, pf != nullptr && !pf->eswitch_mode.empty() ? std::string_view(pf->eswitch_mode) : "legacy");
-  text(kOwn + 1, vf.pf_name);
-  text(kOwn + 2, vf.product);
-  text(kOwn + 3, link_type_of(vf));
-  text(kOwn + 4, address);
-  text(kOwn + 5, vf.pf_product);
-  if (vf.pf) text(kOwn + 6, vf.pf->text());
-  put(kOwn + 7, !vf.rdma_device.empty());
-  text(kOwn + 8, pf != nullptr ? pf->vendor : vf.vendor);
-  if (vf.vf_index) put(kOwn + 9, int64_t{*vf.vf_index});
+  text(kEswitchMode, pf != nullptr && !pf->eswitch_mode.empty() ? std::string_view(pf->eswitch_mode) : "legacy");
+  text(kPfName, vf.pf_name);
+  text(kDeviceId, vf.product);
+  text(kLinkType, link_type_of(vf));
+  text(kAddress, address);
+  text(kPfDeviceId, vf.pf_product);
+  if (vf.pf) text(kPfAddress, vf.pf->text());
+  put(kRdma, !vf.rdma_device.empty());
+  text(kVendor, pf != nullptr ? pf->vendor : vf.vendor);
+  if (vf.vf_index) put(kVfId, int64_t{*vf.vf_index});
+  return out;
+}
+
+PublishedVf read_vf_attributes(const kube::Attributes& attributes, const std::string& driver) {
+  PublishedVf out;
+  const auto key = [&](Key own) { return driver + "/" + kOwnIds[own - kOwn]; };
+  const auto text = [&](Key own, std::string& to) {
+    if (const auto* value = value_of<std::string>(attributes, key(own))) to = *value;
+  };
+  text(kAddress, out.address);
+  text(kPfAddress, out.pf_address);
+  text(kPfName, out.pf_name);
+  std::string link_type;
+  text(kLinkType, link_type);
+  for (const LinkType& type : kLinkTypes)
+    if (link_type == type.text) out.pf_link_type = type.arphrd;
+  const auto* rdma = value_of<bool>(attributes, key(kRdma));
+  out.is_rdma_capable = rdma != nullptr && *rdma;
   return out;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 // The attributes of a VF's device entry: those of dra-driver-sriov, by name and type, and the standard ones.
-#include <map>
 #include <string>
 #include <vector>
 
@@ -17,14 +16,22 @@ class VfAttributes {
  public:
   explicit VfAttributes(const std::string& driver);
   /// pf: the VF's PF; nullptr when it is not in the inventory.
-  std::map<std::string, kube::AttributeValue> of(const hotplug::HostDevice& vf,
-                                                 const hotplug::HostDevice* pf) const;
+  kube::Attributes of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf) const;
   /// Full keys that of() can produce.
-  const std::vector<std::string>& keys() const { return keys_; }
+  const std::vector<SharedText>& keys() const { return keys_; }
 
  private:
-  std::vector<std::string> keys_;
+  std::vector<SharedText> keys_;  // in order
 };
+
+/// What of() has published of facts that a function's netdev takes along when it leaves, read back.
+struct PublishedVf {
+  std::string address, pf_address;  // "" where the entry does not say
+  std::string pf_name;
+  std::optional<int> pf_link_type;  // ARPHRD_*
+  bool is_rdma_capable = false;
+};
+PublishedVf read_vf_attributes(const kube::Attributes& attributes, const std::string& driver);
 
 /// "ethernet", "infiniband", or "unknown" (ARPHRD_ETHER 1, ARPHRD_INFINIBAND 32 of linux/if_arp.h).
 std::string_view link_type_of(const hotplug::HostDevice& vf);

@@ -231,7 +231,7 @@ TEST_F(DaemonTest, ADeviceThatTheServerRefusesIsHeldBackAloneAndExplained) {
     if (request.plural != "resourceslices") return std::nullopt;
     const auto slice = kube::decode_resource_slice(object);
     for (size_t i = 0; i < slice->devices.size(); ++i)
-      if (slice->devices[i].name == refused)
+      if (slice->devices[i]->name == refused)
         return kube::Failure{.code = Errc::kInvalid,
                              .http_status = 422,
                              .what = "not this one",
@@ -278,7 +278,7 @@ TEST_F(DaemonTest, AnRdmaDeviceThatIsInAPodSurvivesARestart) {
   start();
   run(2s);
   const auto rdma = [&] {
-    return slices().at(0).devices.at(0).attributes.at(std::string(kDriver) + "/rdmaCapable") ==
+    return slices().at(0).devices.at(0)->attributes.at(std::string(kDriver) + "/rdmaCapable") ==
            kube::AttributeValue(true);
   };
   EXPECT_TRUE(rdma());
@@ -310,7 +310,7 @@ TEST_F(DaemonTest, ListAttributesAreSentOnlyToAServerThatTakesThem) {
       kube::decode_yaml("metadata: {name: a, namespace: dra-driver-sriov}\n"
                         "spec: {attributes: {a.com/list: {strings: [one, two]}, a.com/one: {int: 1}}}")
           .documents.at(0));
-  const auto has = [&](const char* key) { return slices().at(0).devices.at(0).attributes.contains(key); };
+  const auto has = [&](const char* key) { return slices().at(0).devices.at(0)->attributes.contains(key); };
   start();
   run(10s);
   EXPECT_FALSE(has("a.com/list"));

@@ -140,8 +140,8 @@ ResourceSlice slice(std::string name, int64_t generation = 1) {
           .driver = "dra.networking",
           .pool = {"node/net", generation, 1},
           .node_name = "node",
-          .devices = {{.name = "0000-03-00-2",
-                       .attributes = {{"example.com/address", std::string("0000:03:00.2")}}}}};
+          .devices = {Device{.name = "0000-03-00-2",
+                             .attributes = {{"example.com/address", std::string("0000:03:00.2")}}}}};
 }
 std::string body(const ResourceSlice& value) { return encode_json(encode_resource_slice(value)); }
 ResourceSlice decoded(std::string_view text) { return *decode_resource_slice(*decode_json(text)); }
@@ -763,9 +763,9 @@ TEST_F(DirectoryClusterTest, OthersEditsOfOurFilesAreEvents) {
 TEST_F(DirectoryClusterTest, AfterARestartTheObjectsAreTheSame) {
   put("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node}\n");
   ResourceSlice mine = slice("s");
-  mine.devices[0].attributes["example.com/v"] = Version{"1.2.3"};
-  mine.devices[0].attributes["example.com/text"] = std::string("yes");
-  mine.devices[0].capacity["shares"] = {*Quantity::decode("1k"), std::nullopt};
+  mine.devices[0].edit([](Device& d) { d.attributes["example.com/v"] = Version{"1.2.3"}; });
+  mine.devices[0].edit([](Device& d) { d.attributes["example.com/text"] = std::string("yes"); });
+  mine.devices[0].edit([](Device& d) { d.capacity["shares"] = {*Quantity::decode("1k"), std::nullopt}; });
   mine.meta.annotations = {{"sliced/boot", "0x1e3"}};
   ResourceSlice stored;
   std::string uid;

@@ -32,7 +32,7 @@ ResourceSlice full_slice() {
   ResourceSlice slice = plain_slice();
   slice.meta.owner_references = {{"v1", "Node", "node", "uid", true}};
   slice.devices.push_back(
-      {.name = "b",
+      Device{.name = "b",
        .attributes = {{"a", int64_t{-1}},
                       {"b", true},
                       {"c", std::string("x")},
@@ -81,7 +81,7 @@ TEST(ResourceSlice, BearsTheServersNullsAndCanonicalQuantities) {
       "sharedCounters":null,"devices":[{"name":"x","capacity":{"c":{"value":"100k","requestPolicy":{"default":null}}},"taints":
       [{"key":"k","effect":"None","timeAdded":"2024-01-01T00:00:00Z"}],"consumesCounters":null}]}})"));
   ASSERT_TRUE(slice.ok()) << slice.error().what;
-  EXPECT_EQ(slice->devices, (std::vector<Device>{{.name = "x",
+  EXPECT_EQ(slice->devices, (std::vector<DevicePtr>{Device{.name = "x",
                                                   .capacity = {{"c", {q("100000"), RequestPolicy{}}}},
                                                   .taints = {{"k", "", "None"}}}}));
   EXPECT_TRUE(slice->unknown_fields.empty());
@@ -101,7 +101,7 @@ TEST(ResourceSlice, NamesFieldsThatItHasNoPlaceFor) {
                 "spec.allNodes", "spec.devices[0].attributes[b].quantities", "spec.devices[0].basic",
                 "spec.devices[0].bindsToNode", "spec.devices[0].consumesCounters[0].compatibilityGroups",
                 "spec.devices[0].consumesCounters[0].counters[c].valueFrom", "spec.pool.x", "status"}));
-  EXPECT_EQ(slice->devices[0].attributes.size(), 1u);
+  EXPECT_EQ(slice->devices[0]->attributes.size(), 1u);
 }
 
 TEST(ResourceSlice, WrongShapesNameObjectAndField) {
@@ -188,7 +188,7 @@ TEST(ValidateDevice, KnowsTheServersRules) {
       {"attributes[x.io/resourceName].string", "65 bytes", false, [=](Device& d) { d.attributes["x.io/resourceName"] = long_text; }},
       {"", "", false, [](Device& d) { for (int i = 0; i < 31; ++i) d.attributes["a" + std::to_string(i)] = true; }},
       {"attributes[example.com/mtu]", "33 attributes", true, [](Device& d) { for (int i = 0; i < 32; ++i) d.attributes["a" + std::to_string(i)] = true; }},
-      {"attributes", "33 attributes", false, [](Device& d) { for (int i = 0; i < 33; ++i) d.capacity["c" + std::to_string(i)] = {}; d.attributes.clear(); }},
+      {"attributes", "33 attributes", false, [](Device& d) { for (int i = 0; i < 33; ++i) d.capacity["c" + std::to_string(i)] = {}; d.attributes = {}; }},
       {"", "", false, [](Device& d) { d.attributes["z"] = std::vector<int64_t>(47); }},
       {"attributes[z]", "49 values", true, [](Device& d) { d.attributes["z"] = std::vector<int64_t>(48); }},
       {"", "", false, [](Device& d) { d.capacity["c"] = {q("1")}; }},
@@ -276,7 +276,7 @@ TEST(ValidateSlice, KnowsTheServersRules) {
   const auto devices = [](size_t count) {
     return [=](ResourceSlice& s) {
       s.devices.clear();
-      for (size_t i = 0; i < count; ++i) s.devices.push_back({.name = "d" + std::to_string(i)});
+      for (size_t i = 0; i < count; ++i) s.devices.push_back(Device{.name = "d" + std::to_string(i)});
     };
   };
   const struct {
@@ -305,27 +305,27 @@ TEST(ValidateSlice, KnowsTheServersRules) {
       {"",
        [&](ResourceSlice& s) {
          devices(64)(s);
-         s.devices[3].taints = {{"k", "", "None"}};
+         s.devices[3].edit([&](Device& d) { d.taints = {{"k", "", "None"}}; });
        }},
       {"65 devices, at most 64",
        [&](ResourceSlice& s) {
          devices(65)(s);
-         s.devices[3].taints = {{"k", "", "None"}};
+         s.devices[3].edit([&](Device& d) { d.taints = {{"k", "", "None"}}; });
        }},
       {"65 devices, at most 64",
        [&](ResourceSlice& s) {
          devices(65)(s);
-         s.devices[3].consumes_counters = {{"a", {{"c", q("1")}}}};
+         s.devices[3].edit([&](Device& d) { d.consumes_counters = {{"a", {{"c", q("1")}}}}; });
        }},
       {"65 devices, at most 64",
        [&](ResourceSlice& s) {
          devices(65)(s);
-         s.devices[64].attributes["l"] = std::vector<bool>{true};
+         s.devices[64].edit([&](Device& d) { d.attributes["l"] = std::vector<bool>{true}; });
        }},
       {"\"d1\" is there twice",
        [&](ResourceSlice& s) {
          devices(3)(s);
-         s.devices[2].name = "d1";
+         s.devices[2].edit([&](Device& d) { d.name = "d1"; });
        }},
       {"",
        [](ResourceSlice& s) {

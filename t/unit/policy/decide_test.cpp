@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/yaml.h"
+#include "policy/sriov/attributes.h"
 #include "t/fixture/vf_host.h"
 
 namespace sliced::policy {
@@ -104,7 +105,7 @@ TEST(Decide, PriorityThenNameThenOrderOfConfigs) {
   host.pf(kPf, "ens1f0", 2);
   const auto resource_of = [&](const std::vector<std::string>& policies) {
     const Decision decision = decide(inputs(host, policies));
-    return std::get<std::string>(decision.pools[0].devices.at(0).attributes.at(kDriver + "/resourceName"));
+    return std::get<std::string>(decision.pools[0].devices.at(0)->attributes.at(kDriver + "/resourceName"));
   };
   EXPECT_EQ(resource_of({policy("b", "{configs: [{resourceName: b}]}"),
                          policy("a", "{configs: [{resourceName: a}]}")}),
@@ -151,7 +152,7 @@ TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
   EXPECT_EQ(decision.pools[0].name, "node-a");
   EXPECT_EQ(decision.pools[0].driver, kDriver);
   EXPECT_EQ(device.name, "0000-3b-00-1");
-  const std::map<std::string, kube::AttributeValue> wanted = {
+  const kube::Attributes wanted = {
       {kDriver + "/vendor", std::string("8086")},
       {kDriver + "/deviceID", std::string("1889")},
       {kDriver + "/pfDeviceID", std::string("1592")},
@@ -171,6 +172,30 @@ TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
   EXPECT_EQ(device.attributes, wanted);
 }
 
+// What is published is where a restarted daemon finds the facts of interfaces that are away. A key or a link type
+// that is written one way and read another loses them.
+TEST(Decide, FactsOfANetdevAreReadBackFromItsEntry) {
+  for (const int link_type : {1, 32}) {
+    for (const bool rdma : {false, true}) {
+      hotplug::HostDevice vf;
+      vf.pci = hotplug::PciAddress::decode("0000:3b:00.1");
+      vf.pf = hotplug::PciAddress::decode(kPf);
+      vf.pf_name = "ens1f0";
+      vf.pf_link_type = link_type;
+      if (rdma) vf.rdma_device = "mlx5_2";
+      const PublishedVf read = read_vf_attributes(VfAttributes(kDriver).of(vf, nullptr), kDriver);
+      EXPECT_EQ(read.address, "0000:3b:00.1");
+      EXPECT_EQ(read.pf_address, kPf);
+      EXPECT_EQ(read.pf_name, "ens1f0");
+      EXPECT_EQ(read.pf_link_type, link_type);
+      EXPECT_EQ(read.is_rdma_capable, rdma);
+    }
+  }
+  const PublishedVf nothing = read_vf_attributes({}, kDriver);
+  EXPECT_EQ(nothing.address + nothing.pf_name, "");
+  EXPECT_EQ(nothing.pf_link_type, std::nullopt);
+}
+
 TEST(Decide, UnknownFactsAreAbsentAndWideDomainsHaveNoStandardAddress) {
   VfHost host;
   host.pf("10000:01:00.0", "ens9", 1);
@@ -180,8 +205,8 @@ TEST(Decide, UnknownFactsAreAbsentAndWideDomainsHaveNoStandardAddress) {
   vf.numa_node.reset();
   vf.pf_numa_node = -1;
   const auto decision = decide(inputs(host, {policy("p", "{configs: [{}]}")}));
-  const auto& attributes = decision.pools[0].devices.at(0).attributes;
-  EXPECT_EQ(decision.pools[0].devices[0].name, "10000-01-00-1");
+  const auto& attributes = decision.pools[0].devices.at(0)->attributes;
+  EXPECT_EQ(decision.pools[0].devices[0]->name, "10000-01-00-1");
   EXPECT_FALSE(attributes.contains(kDriver + "/PFName"));
   EXPECT_FALSE(attributes.contains("resource.kubernetes.io/numaNode"));
   EXPECT_FALSE(attributes.contains("resource.kubernetes.io/pciBusID"));
@@ -202,7 +227,7 @@ TEST(Decide, DeviceAttributesJoinBySelectorAndTheLastNameWins) {
               "{example.com/rack: {string: r3}}}",
               "metadata: {name: d, namespace: other, labels: {pool: fast}}\nspec: {attributes: "
               "{example.com/rack: {string: r4}}}"}));
-  const auto& attributes = decision.pools[0].devices.at(0).attributes;
+  const auto& attributes = decision.pools[0].devices.at(0)->attributes;
   EXPECT_EQ(attributes.at("example.com/rack"), kube::AttributeValue(std::string("r2")));
   EXPECT_EQ(attributes.at("example.com/a"), kube::AttributeValue(int64_t{1}));
 }
@@ -217,8 +242,8 @@ TEST(Decide, OneRefusedAttributeDropsAloneButARefusedResourceNameHoldsTheDeviceB
                     {"metadata: {name: a, namespace: ns}\nspec: {attributes: {example.com/rack: {string: " +
                      long_text + "}, example.com/ok: {bool: true}}}"}));
   ASSERT_EQ(descriptive.pools[0].devices.size(), 1u);
-  EXPECT_TRUE(descriptive.pools[0].devices[0].attributes.contains("example.com/ok"));
-  EXPECT_FALSE(descriptive.pools[0].devices[0].attributes.contains("example.com/rack"));
+  EXPECT_TRUE(descriptive.pools[0].devices[0]->attributes.contains("example.com/ok"));
+  EXPECT_FALSE(descriptive.pools[0].devices[0]->attributes.contains("example.com/rack"));
   const auto resource = decide(inputs(
       host, {policy("p", select)},
       {"metadata: {name: a, namespace: ns}\nspec: {attributes: {k8s.cni.cncf.io/resourceName: {string: " +
@@ -236,7 +261,7 @@ TEST(Decide, TooManyAttributesAreDroppedFromTheEndAndTheResourceNameStays) {
   const auto decision = decide(inputs(
       host, {policy("p", "{configs: [{resourceName: fast, deviceAttributesSelector: {}}]}")},
       {"metadata: {name: a, namespace: ns}\nspec: {attributes: {" + attributes + "z.com/last: {int: 1}}}"}));
-  const auto& published = decision.pools[0].devices.at(0).attributes;
+  const auto& published = decision.pools[0].devices.at(0)->attributes;
   EXPECT_EQ(published.size(), kube::kAttributesAndCapacitiesMax);
   EXPECT_TRUE(published.contains(kDriver + "/resourceName"));
   EXPECT_TRUE(published.contains("a.com/k10"));

@@ -33,7 +33,7 @@ std::optional<std::set<std::string>> consumer_view(const ObservedSlices& slices)
     if (slice.pool.generation != highest) continue;
     ++count;
     wanted = slice.pool.slice_count;
-    for (const auto& device : slice.devices) names.insert(device.name);
+    for (const kube::Device& device : slice.devices) names.insert(device.name);
   }
   if (count != wanted) return std::nullopt;
   return names;
@@ -41,7 +41,7 @@ std::optional<std::set<std::string>> consumer_view(const ObservedSlices& slices)
 
 std::set<std::string> names_of(const policy::DesiredPool& desired) {
   std::set<std::string> names;
-  for (const auto& device : desired.devices) names.insert(device.name);
+  for (const kube::Device& device : desired.devices) names.insert(device.name);
   return names;
 }
 
@@ -90,7 +90,7 @@ TEST(DiffPool, ManyDevicesAreSplitAndAllOfOneGeneration) {
 
 TEST(DiffPool, TaintsHalveTheSlices) {
   auto tainted = devices(0, 100);
-  tainted[7].taints.push_back({"a.com/b", "", "NoSchedule"});
+  tainted[7].edit([](kube::Device& d) { d.taints.push_back({"a.com/b", "", "NoSchedule"}); });
   EXPECT_EQ(diff(pool(std::move(tainted)), {}).creates.size(), 2u);
 }
 
@@ -107,7 +107,7 @@ TEST(DiffPool, OneDeviceMoreOrLessIsOneUpdateInPlace) {
       {"one with another attribute",
        [] {
          auto all = devices(0, 300);
-         all[5].attributes[kDriver + "/value"] = int64_t{9};
+         all[5].edit([](kube::Device& d) { d.attributes[kDriver + "/value"] = int64_t{9}; });
          return pool(all);
        }()},
   };
@@ -258,7 +258,7 @@ TEST(DiffPool, AnySequenceOfPoolsConvergesInOnePlanEach) {
   ObservedSlices held;
   for (int step = 0; step < 400; ++step) {
     SCOPED_TRACE(step);
-    std::vector<kube::Device> wanted;
+    std::vector<kube::DevicePtr> wanted;
     const uint64_t density = 1 + random(9);
     for (int i = 0; i < 400; ++i)
       if (random(10) < density) wanted.push_back(devices(i, 1, static_cast<int64_t>(random(50) == 0))[0]);
@@ -272,7 +272,7 @@ TEST(DiffPool, AnySequenceOfPoolsConvergesInOnePlanEach) {
 
 TEST(PackDevices, ASparsePoolIsPackedAnew) {
   Assigned assigned;
-  std::vector<kube::Device> left;
+  std::vector<kube::DevicePtr> left;
   for (size_t slice = 0; slice < 4; ++slice) {
     assigned[slice] = {device_name(static_cast<int>(slice))};
     left.push_back(devices(static_cast<int>(slice), 1)[0]);

@@ -214,7 +214,7 @@ TEST_F(PublisherTest, ARefusedDeviceIsReportedWithItsContent) {
   cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
     const auto slice = kube::decode_resource_slice(object);
     for (size_t i = 0; i < slice->devices.size(); ++i)
-      if (slice->devices[i].name == fixture::device_name(1))
+      if (slice->devices[i]->name == fixture::device_name(1))
         return kube::Failure{.code = Errc::kInvalid,
                              .http_status = 422,
                              .what = "no",
@@ -236,12 +236,12 @@ TEST_F(PublisherTest, ARefusedDeviceIsReportedWithItsContent) {
 TEST_F(PublisherTest, AFieldThatTheServerDropsIsALostAbilityAndNoHotLoop) {
   cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
     auto slice = *kube::decode_resource_slice(object);
-    for (auto& device : slice.devices) device.taints.clear();
+    for (auto& device : slice.devices) device.edit([](kube::Device& d) { d.taints.clear(); });
     object = kube::encode_resource_slice(slice);
     return std::nullopt;
   };
   auto tainted = devices(0, 2);
-  tainted[1].taints.push_back({"a.com/b", "", "NoSchedule"});
+  tainted[1].edit([](kube::Device& d) { d.taints.push_back({"a.com/b", "", "NoSchedule"}); });
   publisher->set_desired({pool(tainted)}, kNode);
   scheduler.advance(1min);
   ASSERT_GE(refused.size(), 1u);

@@ -101,6 +101,21 @@ TEST_F(SliceCacheTest, AListReplacesEverythingElse) {
   EXPECT_FALSE(cache.on_event(relisted({slice("b", 6)}), at(3))) << "nothing new";
 }
 
+// A node may have thousands of entries. Holding them twice, as desired and as stored, doubles the daemon's memory.
+TEST(SliceCache, EqualEntriesAreHeldOnce) {
+  SliceCache cache;
+  ResourceSlice stored = slice("a", 1);
+  stored.devices = fixture::devices(0, 3);
+  cache.on_event(relisted({stored}), at(0));
+  auto desired = fixture::devices(1, 3);
+  desired[0].edit([](kube::Device& d) { d.taints.push_back({"a.com/b", "", "NoSchedule"}); });
+  cache.share(desired);
+  const auto& held = cache.slices().at("a").devices;
+  EXPECT_EQ(held, stored.devices) << "nothing that is said has changed";
+  EXPECT_TRUE(is_same(held[2], desired[1]));
+  EXPECT_FALSE(is_same(held[1], desired[0])) << "another content is another entry";
+}
+
 TEST(Settler, AWindowEndsAfterQuietOrAfterTheLongest) {
   Settler settler(100ms, 1000ms);
   settler.touch("vf1", "pf", at(0));
@@ -138,7 +153,7 @@ TEST(HoldBackNews, RemovalsPassAndNewsWaits) {
   auto desired = std::vector{pool(devices(1, 4, /*value=*/7))};  // 0 gone, 1 and 2 changed, 3 and 4 new
   const auto now = hold_back_news(desired, before, {fixture::device_name(1), fixture::device_name(3)});
   std::map<std::string, int64_t> values;
-  for (const auto& device : now[0].devices)
+  for (const kube::Device& device : now[0].devices)
     values[device.name] = std::get<int64_t>(device.attributes.at(fixture::kDriver + "/value"));
   EXPECT_EQ(values,
             (std::map<std::string, int64_t>{

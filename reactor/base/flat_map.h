@@ -1,0 +1,83 @@
+#pragma once
+// A small ordered map in one block of memory, with the part of std::map's interface that is used here. Made for
+// maps of a few dozen entries that are read and compared much more often than changed; in key order, insertion at
+// the end is cheap.
+// References and iterators last until the next insertion or removal.
+#include <algorithm>
+#include <initializer_list>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace sliced {
+
+/// Lookup: what is looked up by; Key converts to it, and both are ordered alike.
+template <class Key, class Value, class Lookup = Key>
+class FlatMap {
+ public:
+  using value_type = std::pair<Key, Value>;
+  using const_iterator = typename std::vector<value_type>::const_iterator;
+  using iterator = const_iterator;  // keys are in order: what is there is changed through operator[] only
+
+  FlatMap() = default;
+  FlatMap(std::initializer_list<value_type> entries) {
+    for (const auto& [key, value] : entries) insert_or_assign(key, value);
+  }
+
+  const_iterator begin() const { return entries_.begin(); }
+  const_iterator end() const { return entries_.end(); }
+  auto rbegin() const { return entries_.rbegin(); }
+  auto rend() const { return entries_.rend(); }
+  size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  void reserve(size_t count) { entries_.reserve(count); }
+
+  const_iterator find(const Lookup& key) const {
+    const auto at = lower_bound(key);
+    return at != end() && !(key < Lookup(at->first)) ? at : end();
+  }
+  bool contains(const Lookup& key) const { return find(key) != end(); }
+  const Value& at(const Lookup& key) const {
+    const auto found = find(key);
+    if (found == end()) throw std::out_of_range("FlatMap::at");
+    return found->second;
+  }
+  Value& operator[](Key key) { return entry(std::move(key)).first->second; }
+
+  /// Keeps what is there.
+  std::pair<const_iterator, bool> emplace(Key key, Value value) {
+    const auto [at, fresh] = entry(std::move(key));
+    if (fresh) at->second = std::move(value);
+    return {at, fresh};
+  }
+  void insert_or_assign(Key key, Value value) { entry(std::move(key)).first->second = std::move(value); }
+  template <class Iterator>
+  void insert(Iterator first, Iterator last) {
+    for (; first != last; ++first) emplace(first->first, first->second);
+  }
+  size_t erase(const Lookup& key) {
+    const auto at = find(key);
+    if (at == end()) return 0;
+    entries_.erase(at);
+    return 1;
+  }
+
+  bool operator==(const FlatMap&) const = default;
+
+ private:
+  const_iterator lower_bound(const Lookup& key) const {
+    return std::lower_bound(begin(), end(), key,
+                            [](const value_type& entry, const Lookup& k) { return Lookup(entry.first) < k; });
+  }
+  std::pair<typename std::vector<value_type>::iterator, bool> entry(Key key) {
+    if (entries_.empty() || entries_.back().first < key)
+      return {entries_.emplace(entries_.end(), std::move(key), Value{}), true};
+    const auto at = entries_.begin() + (lower_bound(Lookup(key)) - begin());
+    if (at->first == key) return {at, false};
+    return {entries_.emplace(at, std::move(key), Value{}), true};
+  }
+
+  std::vector<value_type> entries_;
+};
+
+}  // namespace sliced
