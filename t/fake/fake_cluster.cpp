@@ -165,8 +165,12 @@ void FakeCluster::record(const Resource& resource, std::optional<Json> before, s
   // A deleted object's last event carries the version of the deletion.
   if (!after) set_meta(*before, "resourceVersion", std::to_string(version_));
   history_.push_back({version_, resource, std::move(before), std::move(after)});
+  for (; history_max > 0 && history_.size() > history_max; history_.pop_front())
+    compacted_ = std::max(compacted_, history_.front().version);
   forget_closed_watches();
-  for (const auto& watch : watches_) send_change(watch, history_.back());
+  const auto watches = watches_.find(resource.plural);
+  if (watches == watches_.end()) return;
+  for (const auto& watch : watches->second) send_change(watch, history_.back());
 }
 
 Json FakeCluster::put(const Resource& resource, Json object) {
@@ -213,9 +217,31 @@ std::optional<Json> FakeCluster::object(const Resource& resource, std::string_vi
 
 std::vector<Json> FakeCluster::objects(const Resource& resource) const {
   std::vector<Json> all;
-  for (const auto& [key, object] : objects_)
-    if (key.group == resource.group && key.plural == resource.plural) all.push_back(object);
+  for_each(resource, [&](const Json& object) { all.push_back(object); });
   return all;
+}
+
+void FakeCluster::for_each(const Resource& resource, const std::function<void(const Json&)>& visit) const {
+  for (auto at = objects_.lower_bound(Key{resource.group, resource.plural, "", ""});
+       at != objects_.end() && at->first.group == resource.group && at->first.plural == resource.plural; ++at)
+    visit(at->second);
+}
+
+// What was, by undoing what history still has.
+std::map<FakeCluster::Key, Json> FakeCluster::objects_at(const Resource& resource, int64_t version) const {
+  std::map<Key, Json> held;
+  for (const auto& [key, object] : objects_)
+    if (key.group == resource.group && key.plural == resource.plural) held.emplace(key, object);
+  for (auto change = history_.rbegin(); change != history_.rend() && change->version > version; ++change) {
+    if (change->resource.group != resource.group || change->resource.plural != resource.plural) continue;
+    const Json& one = change->after ? *change->after : *change->before;
+    const Key key{resource.group, resource.plural, meta_text(one, "namespace"), meta_text(one, "name")};
+    if (change->before)
+      held[key] = *change->before;
+    else
+      held.erase(key);
+  }
+  return held;
 }
 
 // Requests.
@@ -232,7 +258,7 @@ void FakeCluster::later(Millis delay, std::function<void()> task) {
 kube::CallPtr FakeCluster::start(Request request, Fail on_failure, Serve serve) {
   request.id = next_request_++;
   request.at = scheduler_.now();
-  log.push_back(request);
+  if (keeps_log) log.push_back(request);
   auto call = std::make_shared<CallState>();
   call->request = std::move(request);
   later(latency / 2, [this, call, on_failure = std::move(on_failure), serve = std::move(serve)] {
@@ -260,11 +286,7 @@ void FakeCluster::arrive(const CallRef& call, const Fail& on_failure, const Serv
 
 void FakeCluster::answer(const CallRef& call, std::string outcome, Fail on_failure,
                          std::function<void()> deliver) {
-  for (auto entry = log.rbegin(); entry != log.rend(); ++entry)
-    if (entry->id == call->request.id) {
-      entry->outcome = std::move(outcome);
-      break;
-    }
+  note_outcome(call->request.id, std::move(outcome));
   later(latency - latency / 2,
         [this, call, on_failure = std::move(on_failure), deliver = std::move(deliver)] {
           if (call->dropped || network_ == Network::kBlackHole) return;
@@ -272,6 +294,11 @@ void FakeCluster::answer(const CallRef& call, std::string outcome, Fail on_failu
             return on_failure(failure(Errc::kIo, 0, "", call->request, "connection reset"));
           deliver();
         });
+}
+
+void FakeCluster::note_outcome(uint64_t request, std::string outcome) {
+  const auto entry = std::find_if(log.rbegin(), log.rend(), [&](const Request& r) { return r.id == request; });
+  if (entry != log.rend()) entry->outcome = std::move(outcome);
 }
 
 void FakeCluster::refuse(const CallRef& call, Fail on_failure, Failure why) {
@@ -341,12 +368,20 @@ void FakeCluster::serve_list(const CallRef& call, const kube::ListRequest& what,
   if (parse_int(what.resource_version).value_or(0) > version_)
     return refuse(call, handlers.on_failure,
                   failure(Errc::kBusy, 504, "Timeout", call->request, "Too large resource version"));
+  int64_t version = version_;
   std::vector<std::string> items;
-  for (const Json& object : objects(what.scope.resource))
+  const auto take = [&](const Json& object) {
     if (in_scope(what.scope, what.scope.resource, object))
       items.push_back(delivered(object, what.scope.metadata_only, true));
+  };
+  if (stale_by > 0 && what.resource_version == "0") {
+    version = std::max(compacted_, version_ - stale_by);
+    for (const auto& [key, object] : objects_at(what.scope.resource, version)) take(object);
+  } else {
+    for_each(what.scope.resource, take);
+  }
   answer(call, "ok", handlers.on_failure,
-         [call, handlers, items = std::move(items), version = std::to_string(version_)] {
+         [call, handlers, items = std::move(items), version = std::to_string(version)] {
            for (const std::string& item : items) {
              if (call->dropped) return;
              handlers.on_item(item);
@@ -384,13 +419,12 @@ void FakeCluster::serve_watch(const CallRef& call, const kube::WatchRequest& wha
   if (!what.send_initial_events && from < compacted_)
     return refuse(call, handlers.on_failure,
                   failure(Errc::kGone, 410, "Expired", call->request, "too old resource version"));
-  for (Request& entry : log)
-    if (entry.id == call->request.id) entry.outcome = "ok";
+  note_outcome(call->request.id, "ok");
   auto watch = std::make_shared<Watch>();
   watch->call = call;
   watch->request = what;
   watch->handlers = handlers;
-  watches_.push_back(watch);
+  watches_[what.scope.resource.plural].push_back(watch);
   open_watch(watch, from);
 }
 
@@ -400,12 +434,12 @@ void FakeCluster::open_watch(const std::shared_ptr<Watch>& watch, int64_t from) 
     if (to.handlers.on_open) to.handlers.on_open();
   });
   if (watch->request.send_initial_events) {
-    for (const Json& object : objects(scope.resource)) {
-      if (!in_scope(scope, scope.resource, object)) continue;
+    for_each(scope.resource, [&](const Json& object) {
+      if (!in_scope(scope, scope.resource, object)) return;
       send(watch, [text = delivered(object, scope.metadata_only, false)](Watch& to) {
         to.handlers.on_event({EventType::kAdded, text});
       });
-    }
+    });
     send_bookmark(watch, true);
   } else {
     for (const Change& change : history_)
@@ -419,10 +453,10 @@ void FakeCluster::open_watch(const std::shared_ptr<Watch>& watch, int64_t from) 
   schedule_bookmark(watch);
 }
 
-void FakeCluster::send(const std::shared_ptr<Watch>& watch, std::function<void(Watch&)> deliver) {
+void FakeCluster::send(const std::shared_ptr<Watch>& watch, std::function<void(Watch&)> deliver, Millis lag) {
   if (!watch->open()) return;
   watch->last_delivery =
-      std::max(watch->last_delivery + event_spacing, scheduler_.now() + (latency - latency / 2));
+      std::max(watch->last_delivery + event_spacing, scheduler_.now() + (latency - latency / 2) + lag);
   const auto delay = std::chrono::duration_cast<Millis>(watch->last_delivery - scheduler_.now());
   later(delay, [watch, deliver = std::move(deliver)] {
     if (watch->open()) deliver(*watch);
@@ -445,9 +479,10 @@ void FakeCluster::send_change(const std::shared_ptr<Watch>& watch, const Change&
   EventType type = is ? (was ? EventType::kModified : EventType::kAdded) : EventType::kDeleted;
   Json object = is ? *change.after : *change.before;
   set_meta(object, "resourceVersion", std::to_string(change.version));
-  send(watch, [type, text = delivered(object, scope.metadata_only, false)](Watch& to) {
+  const auto deliver = [type, text = delivered(object, scope.metadata_only, false)](Watch& to) {
     to.handlers.on_event({type, text});
-  });
+  };
+  send(watch, deliver, watch_lag);
 }
 
 void FakeCluster::send_bookmark(const std::shared_ptr<Watch>& watch, bool initial_events_end) {
@@ -473,14 +508,15 @@ void FakeCluster::schedule_bookmark(const std::shared_ptr<Watch>& watch) {
 
 std::vector<std::shared_ptr<FakeCluster::Watch>> FakeCluster::watches_of(std::string_view plural) const {
   std::vector<std::shared_ptr<Watch>> found;
-  for (const auto& watch : watches_)
-    if (watch->open() && (plural.empty() || watch->request.scope.resource.plural == plural))
-      found.push_back(watch);
+  for (const auto& [name, watches] : watches_)
+    for (const auto& watch : watches)
+      if (watch->open() && (plural.empty() || name == plural)) found.push_back(watch);
   return found;
 }
 
 void FakeCluster::forget_closed_watches() {
-  std::erase_if(watches_, [](const auto& watch) { return !watch->open(); });
+  for (auto& [plural, watches] : watches_)
+    std::erase_if(watches, [](const auto& watch) { return !watch->open(); });
 }
 
 size_t FakeCluster::open_watches(std::string_view plural) const { return watches_of(plural).size(); }
@@ -516,7 +552,8 @@ void FakeCluster::set_network(Network network) {
   if (network == Network::kRefused)
     fail_watches(Failure{Errc::kIo, 0, "", "watch: connection reset", std::nullopt});
   if (network == Network::kBlackHole)
-    for (const auto& watch : watches_) watch->dead = true;
+    for (const auto& [plural, watches] : watches_)
+      for (const auto& watch : watches) watch->dead = true;
   network_ = network;
 }
 

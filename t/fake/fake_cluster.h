@@ -68,12 +68,17 @@ class FakeCluster final : public kube::Cluster {
   std::optional<kube::Json> object(const kube::Resource& resource, std::string_view name,
                                    std::string_view namespace_ = "") const;
   std::vector<kube::Json> objects(const kube::Resource& resource) const;  // by namespace, then name
+  void for_each(const kube::Resource& resource, const std::function<void(const kube::Json&)>& visit) const;
   int64_t resource_version() const { return version_; }
 
   // Faults.
   // -------------------------------------------------------------------------------------------------------
   Millis latency{2};
   Millis event_spacing{0};        // between two events on one watch
+  Millis watch_lag{0};            // of the watch cache: added to the way of every change to a watch
+  int64_t stale_by = 0;           // versions that a list of resourceVersion "0" (any state) is behind
+  size_t history_max = 0;         // changes that are kept; older ones are compacted away. 0: all
+  bool keeps_log = true;          // off: `log` stays empty, for long runs
   Millis bookmark_every{60'000};  // to every watch; 0: only bookmark()
   bool watch_list = true;         // off: sendInitialEvents is 422, as on 1.33
   std::string git_version = "v1.36.3";
@@ -152,6 +157,7 @@ class FakeCluster final : public kube::Cluster {
   kube::CallPtr start(Request request, Fail on_failure, Serve serve);
   void arrive(const CallRef& call, const Fail& on_failure, const Serve& serve);
   void answer(const CallRef& call, std::string outcome, Fail on_failure, std::function<void()> deliver);
+  void note_outcome(uint64_t request, std::string outcome);
   void refuse(const CallRef& call, Fail on_failure, kube::Failure failure);
   void later(Millis delay, std::function<void()> task);
 
@@ -161,6 +167,7 @@ class FakeCluster final : public kube::Cluster {
   kube::Json stamped(const kube::Resource& resource, kube::Json object, const kube::Json* before);
   std::string delivered(const kube::Json& object, bool metadata_only, bool list_item) const;
 
+  std::map<Key, kube::Json> objects_at(const kube::Resource& resource, int64_t version) const;
   void serve_list(const CallRef& call, const kube::ListRequest& what, const kube::ListHandlers& handlers);
   void serve_watch(const CallRef& call, const kube::WatchRequest& what, const kube::WatchHandlers& handlers);
   void open_watch(const std::shared_ptr<Watch>& watch, int64_t from);
@@ -168,7 +175,7 @@ class FakeCluster final : public kube::Cluster {
   std::optional<kube::Failure> apply_write(const Request& request, const kube::WriteRequest& what,
                                            kube::Json& result);
 
-  void send(const std::shared_ptr<Watch>& watch, std::function<void(Watch&)> deliver);
+  void send(const std::shared_ptr<Watch>& watch, std::function<void(Watch&)> deliver, Millis lag = Millis{0});
   void close(const std::shared_ptr<Watch>& watch, std::function<void(Watch&)> tell);
   void send_change(const std::shared_ptr<Watch>& watch, const Change& change);
   void send_bookmark(const std::shared_ptr<Watch>& watch, bool initial_events_end);
@@ -183,7 +190,7 @@ class FakeCluster final : public kube::Cluster {
   int64_t version_ = 1000, compacted_ = 0, uids_ = 0;
   Network network_ = Network::kUp;
   std::set<std::string> denied_;
-  std::vector<std::shared_ptr<Watch>> watches_;
+  std::map<std::string, std::vector<std::shared_ptr<Watch>>> watches_;  // by plural
   std::map<uint64_t, reactor::Ticket> tickets_;
   uint64_t next_ticket_ = 0, next_request_ = 0;
 };

@@ -29,6 +29,10 @@ class FakeExecutor final : public reactor::Executor {
       }
       const auto alive = state.lock();
       if (!alive) return;
+      if (finished && answer_after > Millis{0}) {
+        alive->ticket = scheduler_.after(answer_after, [on_done] { on_done(true); });
+        return;
+      }
       if (finished) return on_done(true);
       ++hung;
       if (deadline > Millis{0}) alive->ticket = scheduler_.after(deadline, [on_done] { on_done(false); });
@@ -37,6 +41,7 @@ class FakeExecutor final : public reactor::Executor {
   }
 
   size_t jobs = 0, hung = 0;
+  Millis answer_after{0};  // from the work's end to its answer
 
  private:
   struct State {

@@ -1,0 +1,250 @@
+// What World judges: every write on its way in, what consumers then see, and everything at rest.
+#include <algorithm>
+
+#include "kube/kinds.h"
+#include "t/sim/world.h"
+
+namespace sliced::sim {
+namespace {
+
+using kube::Json;
+
+constexpr Millis kMargin{3'000};  // what was true this long before a rest may still be on its way to the daemon
+constexpr size_t kOpenCallsMax = 10;  // four watches, a write or its look-up, schema, version, probe
+constexpr size_t kTasksMax = 80;      // timers of the daemon and of what it waits for, at rest
+
+std::string shown(const Entry& entry) {
+  std::string text;
+  for (const auto& [key, value] : entry) text += (text.empty() ? "" : ", ") + key + "=" + value;
+  return "{" + text + "}";
+}
+
+std::string difference(const Entry& found, const Entry& wanted) {
+  for (const auto& [key, value] : wanted) {
+    const auto at = found.find(key);
+    if (at == found.end()) return "lacks " + key + "=" + value;
+    if (at->second != value) return key + " is " + at->second + ", wants " + value;
+  }
+  for (const auto& [key, value] : found)
+    if (!wanted.contains(key)) return "has " + key + "=" + value + " in excess";
+  return "";
+}
+
+}  // namespace
+
+std::vector<StoredSlice> World::stored() const {
+  std::vector<StoredSlice> out;
+  cluster.for_each(kube::kResourceSlices, [&](const Json& object) {
+    StoredSlice slice = stored_slice(object);
+    if (slice.driver == kDriver && slice.node == kNode) out.push_back(std::move(slice));
+  });
+  return out;
+}
+
+std::set<std::string> World::names_stored() const {
+  std::set<std::string> names;
+  for (const StoredSlice& slice : stored())
+    for (const auto& [name, entry] : slice.devices) names.insert(name);
+  return names;
+}
+
+std::map<std::string, PoolView> World::pools() const { return pools_of(stored()); }
+
+template <class T>
+void World::prune(Past<T>& past, TimePoint before) {
+  while (past.size() > 1 && past[1].first <= before) past.pop_front();
+}
+
+// Was there a recent state of host, policies and node, each on its own, that offers (or does not offer) this VF?
+bool World::could_be(const std::string& address, bool offered) const {
+  static const PfFacts kNoPf;
+  const auto vf_past = vf_past_.find(address);
+  if (vf_past == vf_past_.end()) return !offered;
+  // The first thing that was ever known of it is that it was not there.
+  if (!offered && !vf_past->second.front().second.is_there) return true;
+  for (auto vf = vf_past->second.rbegin(); vf != vf_past->second.rend(); ++vf) {
+    const auto pf_past = pf_past_.find(vf->second.pf);
+    if (pf_past == pf_past_.end()) {
+      if (!offered) return true;
+      continue;
+    }
+    for (auto pf = pf_past->second.rbegin(); pf != pf_past->second.rend(); ++pf) {
+      if (!offered && pf->second.names.empty()) return true;
+      for (const std::string& name : pf->second.names)
+        for (auto policies = policies_past_.rbegin(); policies != policies_past_.rend(); ++policies)
+          for (auto node = labels_past_.rbegin(); node != labels_past_.rend(); ++node) {
+            const Taken taken =
+                taken_by(vf->second, pf->second, address, name, policies->second, node->second);
+            if ((taken.config != nullptr) == offered) return true;
+          }
+    }
+  }
+  return false;
+}
+
+// Before it is stored.
+void World::judge_sent(const fake::Request& request, const Json& object) {
+  const StoredSlice slice = stored_slice(object);
+  if (slice.driver != kDriver || slice.node != kNode || slice.pool != kNode)
+    return fail("I1", "writes a slice of " + slice.driver + ", node " + slice.node + ", pool " + slice.pool);
+  const auto known = names_stored();
+  for (const auto& [name, entry] : slice.devices) {
+    const auto at = address_of_.find(name);
+    if (at == address_of_.end()) return fail("I1", "offers " + name + ", which never was");
+    const auto function = entry.find("resource.kubernetes.io/pciBusID");
+    if (function != entry.end() && function->second != "string " + at->second)
+      return fail("I6", "the entry " + name + " is of " + function->second);
+    if (!known.contains(name) && !could_be(at->second, true))
+      return fail("I1", "offers " + name + ", which nothing allowed lately: " + shown(entry));
+  }
+  if (slice.slice_count > 1) ++seen["several slices"];
+  if (request.verb != "update") return;
+  const auto before = cluster.object(kube::kResourceSlices, slice.name);
+  if (!before) return;
+  const auto same = [&](std::initializer_list<std::string_view> path) {
+    const Json *a = before->find(path), *b = object.find(path);
+    return (a == nullptr) == (b == nullptr) && (a == nullptr || *a == *b);
+  };
+  if (same({"spec"}) && same({"metadata", "annotations"}) && same({"metadata", "ownerReferences"}))
+    fail("I3", "updates " + slice.name + " with what it holds");
+  if (stored_slice(*before).generation != slice.generation) {
+    ++seen["new generation"];
+  } else if (!same({"spec"}) && last_view_) {
+    in_place_.insert(slice.name);
+    if (in_place_.size() > 1) fail("I4", "changes several slices of one generation: now " + slice.name);
+  }
+}
+
+// After it is stored: what a consumer sees now.
+void World::judge_stored(const fake::Request& request) {
+  if (request.plural != "resourceslices") return;
+  trace(request.verb + " stored " + request.name);
+  const auto views = pools();
+  const auto at = views.find(std::string(kDriver) + "/" + kNode);
+  if (at == views.end() || !at->second.is_complete) {
+    ++seen["pool incomplete for a moment"];
+    last_view_.reset();
+    return;
+  }
+  const PoolView& now = at->second;
+  for (const auto& [name, entry] : now.devices) tampered_out_.erase(name);
+  if (!may_hide_devices)
+    for (const auto& [name, address] : address_of_)
+      if (!now.devices.contains(name) && !tampered_out_.contains(name) && !could_be(address, false)) {
+        fail("I10", "a whole pool without " + name + ", which everything offered all the time");
+        break;
+      }
+  last_view_ = now;
+}
+
+void World::judge() {
+  if (violation_ || !daemon) return;
+  if (sim_cluster.open_calls() > kOpenCallsMax)
+    return fail("I8", std::to_string(sim_cluster.open_calls()) + " calls are open at once");
+  if (is_verified_ || !is_quiet() || scheduler.now() < due_) return;
+  judge_rest();
+  if (violation_) return;
+  ++seen["rest"];
+  is_verified_ = true;
+  may_hide_devices = false;
+  tampered_out_.clear();
+  const TimePoint before = scheduler.now() - kMargin;
+  for (auto& [address, past] : vf_past_) prune(past, before);
+  for (auto& [address, past] : pf_past_) prune(past, before);
+  prune(policies_past_, before);
+  prune(labels_past_, before);
+}
+
+void World::judge_rest() {
+  const auto slices = stored();
+  const auto views = pools_of(slices);
+  const auto at = views.find(std::string(kDriver) + "/" + kNode);
+  if (at == views.end()) return fail("I2", "there is no pool");
+  const PoolView& pool = at->second;
+  if (views.size() != 1) return fail("I4", "there are " + std::to_string(views.size()) + " pools");
+  if (!pool.is_complete || pool.slices != slices.size())
+    return fail("I4", "the pool is not whole, or slices of other generations are left");
+  if (!pool.flaws.empty()) return fail("I4", pool.flaws.front());
+  if (const auto flaws = exclusion_flaws(views); !flaws.empty()) return fail("I5", flaws.front());
+  for (const StoredSlice& slice : slices) {
+    if (slice.owner_uid != node_uid_) return fail("I2", slice.name + " belongs to " + slice.owner_uid);
+    if (slice.boot_id != machine.boot_id) return fail("I2", slice.name + " is of " + slice.boot_id);
+    if (slice.devices.size() > 128) return fail("I4", slice.name + " holds more than a slice may");
+  }
+  judge_entries(pool);
+  if (violation_) return;
+  if (!daemon->converged())
+    return fail("I2", "the daemon has not converged" +
+                          (daemon->waiting_for().empty() ? "" : ": waits for " + daemon->waiting_for().front()));
+  judge_explanations();
+  judge_memory();
+}
+
+// Where a PF's name is left open, one of the names must explain all of its VFs.
+void World::judge_entries(const PoolView& pool) {
+  std::set<std::string> explained;
+  for (const std::string& pf : machine.pfs()) judge_pf(pf, pool, explained);
+  for (const auto& [name, entry] : pool.devices)
+    if (!explained.contains(name)) fail("I2", "offers " + name + ", which is not there");
+}
+
+void World::judge_pf(const std::string& pf, const PoolView& pool, std::set<std::string>& explained) {
+  std::string first;
+  const auto vfs = machine.vfs_of(pf);
+  for (const std::string& vf : vfs) explained.insert(name_of_entry(vf));
+  for (const std::string& name : machine.pf_facts(pf).names) {
+    const auto problem = mismatch_with(pf, name, pool);
+    if (!problem) return;
+    if (first.empty()) first = *problem;
+  }
+  if (!vfs.empty()) fail("I2", first);
+}
+
+std::optional<std::string> World::mismatch_with(const std::string& pf, const std::string& pf_name,
+                                                const PoolView& pool) const {
+  const PfFacts pf_facts = machine.pf_facts(pf);
+  for (const std::string& vf : machine.vfs_of(pf)) {
+    const VfFacts facts = machine.vf_facts(vf);
+    const std::string name = name_of_entry(vf);
+    const Taken taken = taken_by(facts, pf_facts, vf, pf_name, policies, labels);
+    const auto at = pool.devices.find(name);
+    if ((taken.config != nullptr) != (at != pool.devices.end()))
+      return taken.config != nullptr ? "does not offer " + name + ", which policy " + taken.policy->name + " allows"
+                                     : "offers " + name + ": " + taken.why_not;
+    if (taken.config == nullptr) continue;
+    std::string problem;
+    for (const bool rdma : facts.rdma) {
+      problem = difference(at->second, entry_of(facts, pf_facts, vf, pf_name, rdma, *taken.config, attributes));
+      if (problem.empty()) break;
+    }
+    if (!problem.empty()) return name + " " + problem;
+  }
+  return std::nullopt;
+}
+
+void World::judge_explanations() {
+  const policy::Decision& decision = *daemon->decision();
+  for (const auto& [address, function] : machine.functions()) {
+    if (function.pf.empty()) continue;
+    const policy::Explanation said = policy::explain(decision, address);
+    if (said.summary.empty() || said.outcome == "unknown") return fail("I9", "nothing explains " + address);
+    const PfFacts pf = machine.pf_facts(function.pf);
+    if (pf.names.size() != 1) continue;
+    const Taken taken = taken_by(machine.vf_facts(address), pf, address, *pf.names.begin(), policies, labels);
+    const std::string wanted = taken.config != nullptr ? "offered" : taken.why_not;
+    if (said.outcome != wanted) return fail("I9", address + " is explained as " + said.outcome + ", and is " + wanted);
+    if (wanted == "no-match" && said.rules.empty()) return fail("I9", "no rule is named for " + address);
+  }
+}
+
+void World::judge_memory() {
+  if (daemon->inventory()->devices.size() > machine.functions().size() + machine.interfaces().size())
+    return fail("I8", "the inventory holds more than there is");
+  if (daemon->publisher().observed().size() != stored().size())
+    return fail("I8", "the publisher remembers " + std::to_string(daemon->publisher().observed().size()) +
+                          " slices, there are " + std::to_string(stored().size()));
+  if (scheduler.pending() > kTasksMax)
+    return fail("I8", std::to_string(scheduler.pending()) + " tasks are pending at rest");
+}
+
+}  // namespace sliced::sim

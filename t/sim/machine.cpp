@@ -1,0 +1,574 @@
+#include "t/sim/machine.h"
+
+#include <algorithm>
+
+#include "reactor/base/text.h"
+
+namespace sliced::sim {
+namespace {
+
+constexpr const char* kBridgePath = "pci0000:00/0000:00:01.0";
+constexpr const char* kVfDriver = "iavf";
+
+std::string devices_path(const std::string& function) { return std::string(kBridgePath) + "/" + function; }
+
+}  // namespace
+
+// Hardware.
+
+std::string Machine::pf_address(int slot) { return "0000:" + hex(static_cast<uint64_t>(0x10 + 3 * slot), 2) + ":00.0"; }
+
+std::string Machine::vf_address(const std::string& pf, int index) {
+  const auto bus = *parse_hex(std::string_view(pf).substr(5, 2));
+  const auto slot = static_cast<uint64_t>(index) + 1;
+  return "0000:" + hex(bus + slot / 256, 2) + ":" + hex(slot % 256 / 8, 2) + "." + hex(slot % 8, 1);
+}
+
+Machine::Function* Machine::find(const std::string& address) {
+  const auto at = functions_.find(address);
+  return at == functions_.end() ? nullptr : &at->second;
+}
+
+Machine::Interface* Machine::find(int ifindex) {
+  const auto at = interfaces_.find(ifindex);
+  return at == interfaces_.end() ? nullptr : &at->second;
+}
+
+const Machine::Interface* Machine::interface_of(const std::string& function) const {
+  for (const auto& [ifindex, netdev] : interfaces_)
+    if (netdev.function == function) return &netdev;
+  return nullptr;
+}
+
+std::vector<std::string> Machine::pfs() const {
+  std::vector<std::string> out;
+  for (const auto& [address, function] : functions_)
+    if (function.pf.empty()) out.push_back(address);
+  return out;
+}
+
+std::vector<std::string> Machine::vfs_of(const std::string& pf) const {
+  std::vector<std::string> out;
+  for (const auto& [address, function] : functions_)
+    if (function.pf == pf) out.push_back(address);
+  return out;
+}
+
+bool Machine::is_name_taken(const std::string& name) const {
+  return std::any_of(interfaces_.begin(), interfaces_.end(),
+                     [&](const auto& entry) { return entry.second.is_here && entry.second.name == name; });
+}
+
+std::string Machine::free_name(const std::string& wish) const {
+  std::string name = wish;
+  for (int i = 1; is_name_taken(name); ++i) name = wish + "_" + std::to_string(i);
+  return name;
+}
+
+void Machine::plug_pf(int slot, const std::string& name, const std::string& vendor, int numa, int total_vfs) {
+  const std::string address = pf_address(slot);
+  if (functions_.contains(address)) return;
+  Function pf{.address = address,
+              .vendor = vendor,
+              .device = vendor == "15b3" ? "101d" : "1592",
+              .numa = numa,
+              .total_vfs = total_vfs};
+  functions_[address] = pf;
+  say_pci("add", pf);
+  bind(address, vendor == "15b3" ? "mlx5_core" : "ice");
+  Interface* netdev = nullptr;
+  for (auto& [ifindex, one] : interfaces_)
+    if (one.function == address) netdev = &one;
+  if (netdev != nullptr) rename(netdev->ifindex, free_name(name));
+}
+
+void Machine::unplug(const std::string& address) {
+  Function* function = find(address);
+  if (function == nullptr) return;
+  unbind(address);
+  const Function gone = *function;
+  functions_.erase(address);
+  say_pci("remove", gone);
+  changed(address);
+}
+
+void Machine::announce_num_vfs(const std::string& pf, int count) {
+  if (Function* function = find(pf)) {
+    function->num_vfs = count;
+    say_pci("change", *function);
+  }
+}
+
+void Machine::add_vf(const std::string& pf, int index) {
+  const Function* parent = find(pf);
+  const std::string address = vf_address(pf, index);
+  if (parent == nullptr || functions_.contains(address)) return;
+  Function vf{.address = address,
+              .pf = pf,
+              .index = index,
+              .vendor = parent->vendor,
+              .device = parent->vendor == "15b3" ? "101e" : "1889",
+              .numa = parent->numa,
+              .has_rdma = parent->vendor == "15b3"};
+  functions_[address] = vf;
+  say_pci("add", vf);
+  changed(address);
+}
+
+void Machine::link_vf(const std::string& pf, int index) {
+  Function* vf = find(vf_address(pf, index));
+  if (vf == nullptr) return;
+  vf->is_linked = true;
+  say_pci("change", *vf);
+  changed(vf->address);
+}
+
+void Machine::unlink_vf(const std::string& pf, int index) {
+  Function* vf = find(vf_address(pf, index));
+  if (vf == nullptr) return;
+  vf->is_linked = false;
+  changed(vf->address);
+}
+
+void Machine::bind(const std::string& address, const std::string& driver) {
+  Function* function = find(address);
+  if (function == nullptr || !function->driver.empty()) return;
+  function->driver = driver.empty() ? (function->vendor == "15b3" ? "mlx5_core" : kVfDriver) : driver;
+  function->is_rdma_here = true;
+  function->is_rdma_open = false;
+  if (function->driver != "vfio-pci") {
+    Interface netdev{.ifindex = next_ifindex_++, .function = address, .kind = "pci"};
+    netdev.name = free_name("eth" + std::to_string(netdev.ifindex));
+    interfaces_[netdev.ifindex] = netdev;
+    if (function->pf.empty()) {
+      function->names = {netdev.name};
+      function->names_so_far.insert(netdev.name);
+    }
+    say_net("add", netdev);
+    say_link(netdev);
+  }
+  say_pci("bind", *function);
+  changed(address);
+}
+
+void Machine::unbind(const std::string& address) {
+  Function* function = find(address);
+  if (function == nullptr || function->driver.empty()) return;
+  if (const Interface* netdev = interface_of(address)) {
+    const Interface gone = *netdev;
+    drop_interface(gone.ifindex);
+  }
+  function->driver.clear();
+  function->is_rdma_here = true;
+  function->is_rdma_open = false;
+  if (function->pf.empty()) function->names = {""};
+  say_pci("unbind", *function);
+  changed(address);
+}
+
+// Interfaces.
+
+void Machine::drop_interface(int ifindex) {
+  std::vector<int> above;
+  for (const auto& [index, netdev] : interfaces_)
+    if (netdev.parent == ifindex) above.push_back(index);
+  for (const int index : above) drop_interface(index);
+  const Interface gone = interfaces_.at(ifindex);
+  interfaces_.erase(ifindex);
+  for (auto& [index, netdev] : interfaces_)
+    if (netdev.master == ifindex) netdev.master = 0;
+  if (!gone.is_here) return;  // what happens in a pod's namespace is not told here
+  say_link(gone, true);
+  say_net("remove", gone);
+}
+
+void Machine::rename(int ifindex, const std::string& name) {
+  Interface* netdev = find(ifindex);
+  if (netdev == nullptr || !netdev->is_here || netdev->name == name || is_name_taken(name)) return;
+  const std::string old = netdev->name;
+  netdev->name = name;
+  if (Function* function = find(netdev->function); function != nullptr && function->pf.empty()) {
+    function->names = {name};
+    function->names_so_far.insert(name);
+  }
+  say_link(*netdev);
+  say_net("move", *netdev, old);
+  changed_all();
+}
+
+void Machine::move_away(int ifindex) {
+  Interface* netdev = find(ifindex);
+  if (netdev == nullptr || !netdev->is_here || netdev->kind != "pci") return;
+  std::vector<int> above;
+  for (const auto& [index, other] : interfaces_)
+    if (other.parent == ifindex) above.push_back(index);
+  for (const int index : above) drop_interface(index);
+  const Interface left = *netdev;
+  netdev->is_here = false;
+  netdev->master = 0;
+  netdev->has_default_route = false;
+  if (Function* function = find(netdev->function)) {
+    function->is_rdma_here = false;
+    function->was_away = true;
+  }
+  say_link(left, true, true);
+  say_net("remove", left);
+  changed_all();
+}
+
+void Machine::come_back(int ifindex, const std::string& name) {
+  Interface* netdev = find(ifindex);
+  if (netdev == nullptr || netdev->is_here) return;
+  netdev->is_here = true;
+  netdev->name = free_name(name.empty() ? netdev->name : name);
+  if (Function* function = find(netdev->function)) {
+    function->is_rdma_here = true;
+    function->is_rdma_open = false;
+    if (function->pf.empty()) {
+      // Unknown so far: the name that it has now is the first.
+      if (function->names.erase("") > 0) function->names.insert(netdev->name);
+      function->names_so_far.insert(netdev->name);
+    }
+  }
+  say_net("add", *netdev);
+  say_link(*netdev);
+  changed_all();
+}
+
+void Machine::add_bridge(const std::string& name) {
+  if (is_name_taken(name)) return;
+  const Interface bridge{.ifindex = next_ifindex_++, .name = name, .kind = "bridge"};
+  interfaces_[bridge.ifindex] = bridge;
+  say_net("add", bridge);
+  say_link(bridge);
+}
+
+void Machine::add_vlan(int parent, int id) {
+  const Interface* below = find(parent);
+  if (below == nullptr || !below->is_here) return;
+  const std::string name = below->name + "." + std::to_string(id);
+  if (is_name_taken(name)) return;
+  const Interface vlan{
+      .ifindex = next_ifindex_++, .name = name, .kind = "vlan", .parent = parent, .vlan_id = id};
+  interfaces_[vlan.ifindex] = vlan;
+  say_net("add", vlan);
+  say_link(vlan);
+}
+
+void Machine::remove_link(int ifindex) {
+  const Interface* netdev = find(ifindex);
+  if (netdev == nullptr || netdev->kind == "pci") return;
+  drop_interface(ifindex);
+  changed_all();
+}
+
+void Machine::enslave(int ifindex, int master) {
+  Interface* netdev = find(ifindex);
+  const Interface* bridge = find(master);
+  if (netdev == nullptr || !netdev->is_here || (master != 0 && (bridge == nullptr || bridge->kind != "bridge"))) return;
+  if (netdev->kind != "pci" || netdev->master == master) return;
+  netdev->master = master;
+  say_link(*netdev);
+  changed_all();
+}
+
+void Machine::set_default_route(int ifindex, bool on) {
+  Interface* netdev = find(ifindex);
+  if (netdev == nullptr || !netdev->is_here || netdev->has_default_route == on) return;
+  netdev->has_default_route = on;
+  if (on_event) on_event(hotplug::RouteChange{}, "route");
+  changed_all();
+}
+
+void Machine::poke(int ifindex) {
+  const Interface* netdev = find(ifindex);
+  if (netdev == nullptr || !netdev->is_here) return;
+  say_net("change", *netdev);
+  say_link(*netdev);
+}
+
+void Machine::poke_function(const std::string& address) {
+  if (const Function* function = find(address)) say_pci("change", *function);
+}
+
+// What is known.
+
+void Machine::forget_what_events_told() {
+  for (auto& [address, function] : functions_)
+    if (function.pf.empty() && function.was_away) {
+      function.names.insert(function.names_so_far.begin(), function.names_so_far.end());
+      changed(address);
+    }
+}
+
+void Machine::daemon_starts() {
+  for (auto& [address, function] : functions_) {
+    const Interface* netdev = interface_of(address);
+    function.was_away = netdev != nullptr && !netdev->is_here;
+    if (function.was_away && function.has_rdma) function.is_rdma_open = true;
+    if (function.pf.empty() && netdev != nullptr) {
+      if (netdev->is_here)
+        function.names = function.names_so_far = {netdev->name};
+      else
+        function.names.insert(""), function.names.insert(function.names_so_far.begin(), function.names_so_far.end());
+    }
+    changed(address);
+  }
+}
+
+PfFacts Machine::pf_facts(const std::string& address) const {
+  const auto at = functions_.find(address);
+  if (at == functions_.end()) return {};
+  const Function& pf = at->second;
+  return {true, pf.vendor, pf.device, pf.numa, pf.names};
+}
+
+VfFacts Machine::vf_facts(const std::string& address) const {
+  const auto at = functions_.find(address);
+  if (at == functions_.end()) return {};
+  const Function& vf = at->second;
+  VfFacts facts{vf.is_linked && functions_.contains(vf.pf), vf.pf, vf.vendor, vf.device, vf.driver, vf.index, vf.numa};
+  facts.host_use = is_used_by_host(address);
+  facts.rdma = {vf.has_rdma && !vf.driver.empty() && vf.driver != "vfio-pci"};
+  if (vf.is_rdma_open) facts.rdma = {false, true};
+  return facts;
+}
+
+// Enslaved, or a default route on it or on what stands upon it.
+bool Machine::is_used_by_host(const std::string& function) const {
+  const Interface* own = interface_of(function);
+  if (own == nullptr || !own->is_here) return false;
+  if (own->master != 0 || own->has_default_route) return true;
+  return std::any_of(interfaces_.begin(), interfaces_.end(), [&](const auto& entry) {
+    return entry.second.parent == own->ifindex && entry.second.has_default_route;
+  });
+}
+
+void Machine::changed(const std::string& function) {
+  if (on_change) on_change(function);
+}
+
+void Machine::changed_all() {
+  for (const auto& [address, function] : functions_) changed(address);
+}
+
+// Events.
+
+std::string Machine::devpath(const Interface& netdev) const {
+  if (netdev.function.empty()) return "/devices/virtual/net/" + netdev.name;
+  return "/devices/" + devices_path(netdev.function) + "/net/" + netdev.name;
+}
+
+void Machine::say_pci(const std::string& action, const Function& function) {
+  if (!on_event) return;
+  on_event(hotplug::Uevent{action, "/devices/" + devices_path(function.address), "pci",
+                           {{"PCI_SLOT_NAME", function.address}}},
+           function.address);
+}
+
+void Machine::say_net(const std::string& action, const Interface& netdev, const std::string& old_name) {
+  if (!on_event) return;
+  hotplug::Uevent event{action, devpath(netdev), "net",
+                        {{"INTERFACE", netdev.name}, {"IFINDEX", std::to_string(netdev.ifindex)}}};
+  if (!old_name.empty()) {
+    Interface before = netdev;
+    before.name = old_name;
+    event.properties["DEVPATH_OLD"] = devpath(before);
+  }
+  on_event(std::move(event), netdev.function.empty() ? netdev.name : netdev.function);
+}
+
+void Machine::say_link(const Interface& netdev, bool deleted, bool moved) {
+  if (on_event) on_event(hotplug::LinkChange{netdev.ifindex, netdev.name, deleted, moved}, "link");
+}
+
+// Files.
+
+class MachineView final : public hotplug::HostView {
+ public:
+  explicit MachineView(const Machine& machine) : machine_(machine) {}
+
+  Result<std::string> read(std::string_view path, size_t) const override {
+    if (auto error = access("read", path)) return *error;
+    const auto parts = split(path, '/');
+    std::optional<std::string> text;
+    if (parts.size() == 6 && path.starts_with("sys/bus/pci/devices/"))
+      text = function_file(std::string(parts[4]), parts[5]);
+    else if (parts.size() >= 5 && path.starts_with("sys/class/net/"))
+      return netdev_file(path, std::string(parts[3]), std::string(path.substr(15 + parts[3].size())));
+    else if (path == "proc/sys/kernel/random/boot_id")
+      text = machine_.boot_id;
+    else if (path == "proc/net/route")
+      text = routes();
+    else if (path == "proc/net/vlan/config")
+      text = vlans();
+    if (!text) return absent(path);
+    return *text;
+  }
+
+  Result<std::vector<std::string>> list(std::string_view path) const override {
+    if (auto error = access("list", path)) return *error;
+    const auto parts = split(path, '/');
+    std::vector<std::string> names;
+    if (path == "sys/bus/pci/devices") {
+      for (const auto& [address, function] : machine_.functions_) names.push_back(address);
+    } else if (path == "sys/class/net") {
+      for (const auto& [ifindex, netdev] : machine_.interfaces_)
+        if (netdev.is_here) names.push_back(netdev.name);
+    } else if (path == "sys/class/infiniband") {
+      for (const auto& [address, function] : machine_.functions_)
+        if (has_rdma(function)) names.push_back(rdma_name(function));
+    } else if (parts.size() == 5 && path.starts_with("sys/bus/pci/devices/")) {
+      const auto at = machine_.functions_.find(std::string(parts[4]));
+      if (at == machine_.functions_.end()) return absent(path);
+      names = function_entries(at->second);
+    } else if (parts.size() == 4 && path.starts_with("sys/class/net/")) {
+      const auto* netdev = named(std::string(parts[3]));
+      if (netdev == nullptr) return absent(path);
+      names = {"address", "ifindex", "mtu", "operstate", "type", "uevent"};
+      if (netdev->kind == "bridge") names.push_back("bridge");
+      if (netdev->parent != 0) names.push_back("lower_" + machine_.interfaces_.at(netdev->parent).name);
+    } else {
+      return absent(path);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  Result<std::string> readlink(std::string_view path) const override {
+    if (auto error = access("readlink", path)) return *error;
+    const auto parts = split(path, '/');
+    if (path.starts_with("sys/bus/pci/devices/")) {
+      const auto at = machine_.functions_.find(std::string(parts[4]));
+      if (at == machine_.functions_.end()) return absent(path);
+      if (parts.size() == 5) return "../../../devices/" + devices_path(at->first);
+      return function_link(at->second, path, parts[5]);
+    }
+    if (path.starts_with("sys/class/net/")) {
+      const auto* netdev = named(std::string(parts[3]));
+      if (netdev == nullptr) return absent(path);
+      if (parts.size() == 4) return "../.." + machine_.devpath(*netdev);
+      if (parts[4] == "master" && netdev->master != 0) return "../" + machine_.interfaces_.at(netdev->master).name;
+      if (parts[4] == "device" && !netdev->function.empty()) return "../../../" + netdev->function;
+    }
+    if (path.starts_with("sys/class/infiniband/"))
+      for (const auto& [address, function] : machine_.functions_)
+        if (has_rdma(function) && rdma_name(function) == parts[3])
+          return "../../devices/" + devices_path(address) + "/infiniband/" + rdma_name(function);
+    return absent(path);
+  }
+
+  /// A directory that is not there cannot be opened.
+  Result<std::unique_ptr<hotplug::HostDir>> open_dir(std::string_view path) const override {
+    const auto parts = split(path, '/');
+    if (parts.size() == 5 && path.starts_with("sys/bus/pci/devices/") &&
+        !machine_.functions_.contains(std::string(parts[4])))
+      return absent(path);
+    if (parts.size() == 4 && path.starts_with("sys/class/net/") && named(std::string(parts[3])) == nullptr)
+      return absent(path);
+    if (auto error = access("open", path)) return *error;
+    return HostView::open_dir(path);
+  }
+  bool is_live() const override { return true; }
+
+ private:
+  using Function = Machine::Function;
+  using Interface = Machine::Interface;
+
+  std::optional<Error> access(const char* operation, std::string_view path) const {
+    return machine_.on_access ? machine_.on_access(operation, path) : std::nullopt;
+  }
+  static Error absent(std::string_view path) { return {Errc::kNotFound, std::string(path) + ": ENOENT"}; }
+  static Error no_value(std::string_view path) { return {Errc::kInvalid, std::string(path) + ": EOPNOTSUPP"}; }
+
+  const Interface* named(const std::string& name) const {
+    for (const auto& [ifindex, netdev] : machine_.interfaces_)
+      if (netdev.is_here && netdev.name == name) return &netdev;
+    return nullptr;
+  }
+  static bool has_rdma(const Function& function) {
+    return function.has_rdma && function.is_rdma_here && !function.driver.empty() && function.driver != "vfio-pci";
+  }
+  static std::string rdma_name(const Function& function) {
+    std::string name = "rocep" + function.address;
+    std::replace(name.begin(), name.end(), ':', '_');
+    return name;
+  }
+
+  std::optional<std::string> function_file(const std::string& address, std::string_view name) const {
+    const auto at = machine_.functions_.find(address);
+    if (at == machine_.functions_.end()) return std::nullopt;
+    const Function& function = at->second;
+    if (name == "class") return "0x020000";
+    if (name == "vendor" || name == "subsystem_vendor") return "0x" + function.vendor;
+    if (name == "device" || name == "subsystem_device") return "0x" + function.device;
+    if (name == "numa_node") return std::to_string(function.numa);
+    if (!function.pf.empty()) return std::nullopt;
+    if (name == "sriov_totalvfs") return std::to_string(function.total_vfs);
+    if (name == "sriov_numvfs") return std::to_string(function.num_vfs);
+    return std::nullopt;
+  }
+
+  std::vector<std::string> function_entries(const Function& function) const {
+    std::vector<std::string> names = {"class", "device", "numa_node", "vendor"};
+    if (!function.pf.empty()) {
+      if (function.is_linked) names.push_back("physfn");
+      return names;
+    }
+    names.push_back("sriov_numvfs");
+    names.push_back("sriov_totalvfs");
+    for (const auto& [address, vf] : machine_.functions_)
+      if (vf.pf == function.address && vf.is_linked) names.push_back("virtfn" + std::to_string(vf.index));
+    return names;
+  }
+
+  Result<std::string> function_link(const Function& function, std::string_view path, std::string_view name) const {
+    if (name == "driver" && !function.driver.empty()) return "../../../../bus/pci/drivers/" + function.driver;
+    if (name == "physfn" && function.is_linked) return "../" + function.pf;
+    if (name.starts_with("virtfn")) {
+      const auto index = parse_int(name.substr(6));
+      const auto vf = machine_.functions_.find(
+          Machine::vf_address(function.address, static_cast<int>(index.value_or(0))));
+      if (index && vf != machine_.functions_.end() && vf->second.is_linked) return "../" + vf->first;
+    }
+    return absent(path);
+  }
+
+  Result<std::string> netdev_file(std::string_view path, const std::string& name, std::string_view file) const {
+    const Interface* netdev = named(name);
+    if (netdev == nullptr) return absent(path);
+    if (file == "ifindex") return std::to_string(netdev->ifindex);
+    if (file == "address") return "02:00:00:00:" + hex(static_cast<uint64_t>(netdev->ifindex) / 256 % 256, 2) + ":" +
+                                  hex(static_cast<uint64_t>(netdev->ifindex) % 256, 2);
+    if (file == "mtu") return std::string("1500");
+    if (file == "type") return std::string("1");
+    if (file == "operstate") return std::string("up");
+    if (file == "speed") return std::string("25000");
+    if (file == "phys_switch_id" || file == "phys_port_name") return no_value(path);
+    if (file == "uevent") return netdev->kind == "pci" ? std::string() : "DEVTYPE=" + netdev->kind;
+    if (file == "bridge/vlan_filtering" && netdev->kind == "bridge") return std::string("0");
+    return absent(path);
+  }
+
+  std::string routes() const {
+    std::string text = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n";
+    for (const auto& [ifindex, netdev] : machine_.interfaces_)
+      if (netdev.is_here && netdev.has_default_route)
+        text += netdev.name + "\t00000000\t0100A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n";
+    return text;
+  }
+  std::string vlans() const {
+    std::string text = "VLAN Dev name    | VLAN ID\nName-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD\n";
+    for (const auto& [ifindex, netdev] : machine_.interfaces_)
+      if (netdev.is_here && netdev.parent != 0)
+        text += netdev.name + "  | " + std::to_string(netdev.vlan_id) + "  | " +
+                machine_.interfaces_.at(netdev.parent).name + "\n";
+    return text;
+  }
+
+  const Machine& machine_;
+};
+
+std::shared_ptr<const hotplug::HostView> Machine::view() const { return std::make_shared<MachineView>(*this); }
+
+}  // namespace sliced::sim

@@ -1,0 +1,133 @@
+#pragma once
+// A machine in memory: PFs, VFs, interfaces, network namespaces, drivers and routes, with the kernel's order of
+// doing things. It is the truth that the oracle asks, the files that the daemon reads, and the source of events.
+//
+// Threads: one. Names and addresses that do not exist are ignored, so that any subset of a history can be run.
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hotplug/event_source.h"
+#include "hotplug/host_view.h"
+
+namespace sliced::sim {
+
+/// What the oracle knows of a PF. names: those that selectors may see; more than one where the design leaves it open
+/// (an interface that came back renamed while nobody looked); "" when its name may be unknown.
+struct PfFacts {
+  bool is_there = false;
+  std::string vendor, device;
+  int numa = -1;
+  std::set<std::string> names;
+  bool operator==(const PfFacts&) const = default;
+};
+struct VfFacts {
+  bool is_there = false;  // in sysfs with its links to and from its PF
+  std::string pf, vendor, device, driver;
+  int index = 0, numa = -1;
+  bool host_use = false;
+  std::set<bool> rdma;  // both where the design leaves it open
+  bool operator==(const VfFacts&) const = default;
+};
+
+class Machine {
+ public:
+  struct Interface {
+    int ifindex = 0;
+    std::string name;
+    std::string function;  // "" for a bridge or VLAN
+    std::string kind;      // "pci", "bridge", "vlan"
+    bool is_here = true;   // false: in a pod's namespace
+    int master = 0, parent = 0, vlan_id = 0;
+    bool has_default_route = false;
+  };
+  struct Function {
+    std::string address, pf;  // pf "" for a PF
+    int index = -1;
+    std::string vendor, device, driver;
+    int numa = -1, total_vfs = 0, num_vfs = 0;
+    bool is_linked = false;  // physfn and virtfnN exist
+    bool has_rdma = false;   // its driver makes an RDMA device
+    bool is_rdma_here = true;
+    bool is_rdma_open = false;           // whether the daemon knows of it is left open
+    std::set<std::string> names;         // PF: as in PfFacts
+    std::set<std::string> names_so_far;  // since the daemon started
+    bool was_away = false;               // since the daemon started
+  };
+  /// key: events of one key keep their order on the way to udev's listeners; netlink keeps all.
+  using OnEvent = std::function<void(hotplug::HostEvent event, const std::string& key)>;
+  using OnChange = std::function<void(const std::string& function)>;  // its facts may differ now
+
+  OnEvent on_event;
+  OnChange on_change;
+  /// Asked before every access to a file; an Error is the answer. May throw what the executor understands.
+  std::function<std::optional<Error>(const char* operation, std::string_view path)> on_access;
+  std::string boot_id = "boot-1";
+
+  // Hardware. A PF's slot (0..) gives its address.
+  static std::string pf_address(int slot);
+  static std::string vf_address(const std::string& pf, int index);
+  void plug_pf(int slot, const std::string& name, const std::string& vendor, int numa, int total_vfs);
+  void unplug(const std::string& function);  // one function, its interface first
+  void announce_num_vfs(const std::string& pf, int count);
+  void add_vf(const std::string& pf, int index);   // in sysfs, without its links
+  void link_vf(const std::string& pf, int index);  // physfn and virtfn
+  void unlink_vf(const std::string& pf, int index);
+  void bind(const std::string& function, const std::string& driver);  // with its interface and RDMA device
+  void unbind(const std::string& function);
+
+  // Interfaces.
+  void rename(int ifindex, const std::string& name);
+  void move_away(int ifindex);
+  void come_back(int ifindex, const std::string& name);  // "" as it left
+  void add_bridge(const std::string& name);
+  void add_vlan(int parent, int id);
+  void remove_link(int ifindex);
+  void enslave(int ifindex, int master);  // 0 frees
+  void set_default_route(int ifindex, bool on);
+  void poke(int ifindex);  // a synthetic "change"
+  void poke_function(const std::string& function);
+
+  /// Events were lost: what can only be known from events is left open.
+  void forget_what_events_told();
+  /// A daemon starts and knows what files say and what was published.
+  void daemon_starts();
+
+  const std::map<std::string, Function>& functions() const { return functions_; }
+  const std::map<int, Interface>& interfaces() const { return interfaces_; }
+  const Interface* interface_of(const std::string& function) const;  // wherever it is
+  std::vector<std::string> pfs() const;
+  std::vector<std::string> vfs_of(const std::string& pf) const;
+  bool is_name_taken(const std::string& name) const;
+  std::string free_name(const std::string& wish) const;
+
+  PfFacts pf_facts(const std::string& address) const;
+  VfFacts vf_facts(const std::string& address) const;
+
+  /// The files; valid while the machine lives.
+  std::shared_ptr<const hotplug::HostView> view() const;
+
+ private:
+  friend class MachineView;
+  Function* find(const std::string& address);
+  Interface* find(int ifindex);
+  bool is_used_by_host(const std::string& function) const;
+  void changed(const std::string& function);
+  void changed_all();
+  void say_pci(const std::string& action, const Function& function);
+  void say_net(const std::string& action, const Interface& netdev, const std::string& old_name = "");
+  void say_link(const Interface& netdev, bool deleted = false, bool moved = false);
+  std::string devpath(const Interface& netdev) const;
+  void drop_interface(int ifindex);
+
+  std::map<std::string, Function> functions_;
+  std::map<int, Interface> interfaces_;
+  int next_ifindex_ = 2;
+};
+
+}  // namespace sliced::sim

@@ -1,0 +1,215 @@
+#pragma once
+// One node in a world that can be stepped: the whole daemon, a machine, an API server, and a judge that watches what
+// goes over the border between them.
+//
+// Judged after every step (design, invariants): I1 nothing is written that no recent state of the inputs allows, and
+// nothing is left out that every recent state offers · I2 once things have been quiet for the time that the last
+// disturbance may take, offered = allowed ∩ present · I3 no write that changes nothing, none at rest · I4 pools whole and
+// of one generation at rest, changed in place one slice at a time · I5 no function offered twice · I6 an entry is named
+// by its function · I7 broken policies and devices are among the inputs · I8 what the daemon holds is bounded by what
+// there is · I9 explain names a reason for what is not offered · I10 restarts at any instant are among the steps.
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon.h"
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_events.h"
+#include "t/fake/fake_executor.h"
+#include "t/fake/fake_scheduler.h"
+#include "t/sim/dice.h"
+#include "t/sim/machine.h"
+#include "t/sim/oracle.h"
+#include "t/sim/ports.h"
+
+namespace sliced::sim {
+
+/// How lively a history is. README.md says what each is for.
+struct Knobs {
+  int pfs = 2, vfs_max = 6, total_vfs = 8;
+  double host = 1, policies = 1, cluster_faults = 1, host_faults = 1, tampering = 1, restarts = 1;  // weights
+  double quiet = 0.04;           // share of steps that heal everything and wait for rest
+  Millis udev_delay_max{40};     // from the kernel's event to its being heard through udev
+  Millis netlink_delay_max{10};  // the same through netlink
+  double duplicates = 0.05;      // of events
+  int labels = 2;                // values of the node's label
+};
+
+struct Violation {
+  std::string invariant, what;
+};
+
+/// The last lines, and how often each message was said.
+class SimLog final : public Log {
+ public:
+  void line(Level level, std::string_view message, std::initializer_list<Field> fields) override;
+  std::deque<std::string> tail;
+  std::map<std::string, size_t, std::less<>> said;
+  uint64_t hash = 0xcbf29ce484222325;
+  TimePoint (*clock)(void*) = nullptr;
+  void* clock_owner = nullptr;
+  bool is_loud = false;  // to standard error as well
+};
+
+class World {
+ public:
+  static constexpr const char* kNode = "node-a";
+  static constexpr const char* kNamespace = "dra-driver-sriov";
+  static constexpr const char* kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
+
+  World(uint64_t seed, Knobs knobs);
+  ~World();
+
+  // Time.
+  void advance(Millis time);
+  /// Ends all faults and lets time pass until everything must have settled; judges that, and the rest after it.
+  void come_to_rest();
+  /// The first violation ends a history.
+  const std::optional<Violation>& violation() const { return violation_; }
+  void judge();
+
+  // What the steps do; those without an effect here and now have none.
+  void reseed(uint64_t seed) { dice_ = Dice(seed); }
+  Dice& dice() { return dice_; }
+  void trace(std::string_view text);
+  uint64_t trace_hash() const { return trace_; }
+
+  // The host.
+  void set_vfs(const std::string& pf, int count);
+  void plug(int slot);
+  void unplug(const std::string& pf);
+  void later(Millis delay, std::function<void()> task);
+  void lose_events(bool udev);
+  bool is_busy(const std::string& pf) const { return busy_.contains(pf); }
+
+  // Policies.
+  void put(const Policy& policy);
+  void remove_policy(const std::string& name);
+  void put(const Attributes& attributes);
+  void remove_attributes(const std::string& name);
+  void relabel(const Labels& labels);
+  void recreate_node(Millis gone_for);
+  void uninstall(const kube::Resource& kind, Millis time);
+  Policy random_policy(const std::string& name);
+
+  // Faults of the cluster. A fault is on until its time has passed or the world comes to rest.
+  void fault(const std::string& name, Millis time, Millis recovery, std::function<void()> on, std::function<void()> off);
+  void disturb(Millis recovery);
+  /// Somebody else writes slices.
+  void tamper(const std::function<void()>& change);
+
+  // The daemon.
+  void start_daemon();
+  void stop_daemon(bool gracefully, Millis down_for);
+  void kill_at_next_write() { kill_at_write_ = true; }
+  void reboot();
+  void reload();
+
+  fake::FakeScheduler scheduler;
+  fake::FakeCluster cluster{scheduler};
+  fake::FakeExecutor executor{scheduler};
+  Machine machine;
+  Border border;
+  SimScheduler sim_scheduler{scheduler, border};
+  SimExecutor sim_executor{executor, border};
+  SimCluster sim_cluster{cluster, scheduler, border};
+  SimLog log;
+  std::unique_ptr<Daemon> daemon;
+  Knobs knobs;
+
+  Policies policies;
+  AttributeObjects attributes;
+  Labels labels;
+  bool crd_is_there = true, attributes_crd_is_there = true, node_is_there = true;
+  bool is_racing = false;       // reads and changes of the machine interleave
+  bool may_hide_devices = false;  // since the last rest, admission or reading may have cost an entry
+  std::function<std::optional<kube::Failure>(const fake::Request&)> on_request, on_answer;
+  std::function<std::optional<kube::Failure>(const fake::Request&, kube::Json&)> on_admit;
+  std::function<std::optional<Error>(const char*, std::string_view)> on_read;
+  std::map<std::string, size_t> seen;  // what this history contained, observed at the daemon's ports and in it
+  size_t writes = 0;
+  std::vector<StoredSlice> stored() const;
+
+ private:
+  template <class T>
+  using Past = std::deque<std::pair<TimePoint, T>>;  // newest last; the first is what held before the second
+
+  void wire_ports();
+  void queue_op(Millis delay, std::function<void()> op);
+  void run_op();
+  void heal_all();
+  void bury();
+  bool is_quiet() const;
+  void deliver(hotplug::HostEvent event, const std::string& key);
+  void hand_over(const hotplug::HostEvent& event, bool udev, uint64_t epoch);
+  void remember_inputs();
+  void remember_function(const std::string& address);
+  template <class T>
+  static void prune(Past<T>& past, TimePoint before);
+  void fail(const std::string& invariant, const std::string& what);
+
+  void on_decided(const policy::Decision& decision);
+  void note_event(const std::string& plural, kube::EventType type);
+  void judge_sent(const fake::Request& request, const kube::Json& object);
+  void judge_stored(const fake::Request& request);
+  bool could_be(const std::string& vf_address, bool offered) const;
+  void judge_rest();
+  void judge_entries(const PoolView& pool);
+  void judge_pf(const std::string& pf, const PoolView& pool, std::set<std::string>& explained);
+  std::optional<std::string> mismatch_with(const std::string& pf, const std::string& pf_name, const PoolView& pool) const;
+  void judge_explanations();
+  void judge_memory();
+  void collect_garbage();
+  std::set<std::string> names_stored() const;
+  std::map<std::string, PoolView> pools() const;
+
+  Dice dice_;
+  Dice daemon_dice_;
+  uint64_t trace_ = 0xcbf29ce484222325;
+  std::optional<Violation> violation_;
+
+  fake::FakeEvents::Wire udev_, netlink_;
+  uint64_t udev_epoch_ = 0, netlink_epoch_ = 0;
+  bool udev_is_lost_ = false, netlink_is_lost_ = false;
+  std::map<std::string, TimePoint> heard_at_;  // by key: udev keeps the order of one device
+  TimePoint netlink_at_{};
+  std::set<std::string> busy_;
+  std::map<uint64_t, reactor::Ticket> tasks_;
+  uint64_t next_task_ = 0;
+  size_t pending_ = 0;  // tasks of the world under way that others wait for
+  std::deque<std::function<void()>> ops_;  // of the kernel, in order
+
+  struct Fault {
+    Millis recovery;
+    std::function<void()> off;
+    uint64_t number;
+  };
+  std::map<std::string, Fault> faults_;
+  uint64_t next_fault_ = 0;
+  TimePoint due_{};  // by then everything must have settled
+  bool is_verified_ = false;
+  std::deque<TimePoint> tampered_at_;
+  std::set<std::string> tampered_out_;  // entries that others took away
+  bool kill_at_write_ = false, was_killed_in_write_ = false;
+  std::map<std::string, std::string> address_of_;  // entry name -> VF
+  size_t lives_ = 0;
+  uint64_t node_uids_ = 0, boots_ = 1;
+  std::string node_uid_;
+
+  std::map<std::string, Past<VfFacts>> vf_past_;
+  std::map<std::string, Past<PfFacts>> pf_past_;
+  Past<Policies> policies_past_;
+  Past<Labels> labels_past_;
+
+  std::optional<PoolView> last_view_;
+  std::set<std::string> in_place_;  // slices changed without a new generation since the last decision
+  std::optional<TimePoint> pci_heard_at_;
+  size_t decisions_ = 0;
+};
+
+}  // namespace sliced::sim
