@@ -185,6 +185,11 @@ void HostSource::edit(Edit change) {
 
 // The first of a burst leaves at once; the others follow together.
 void HostSource::vanish(Edit change, const std::string& why) {
+  // An interface often goes because its function does, and udev may be slow to say so.
+  if (const auto* gone = std::get_if<EraseNetdev>(&change))
+    if (const auto at = readings_.netdevs.find(gone->name);
+        at != readings_.netdevs.end() && at->second.is_functions_own)
+      marks_.touched.functions.insert(*at->second.function);
   edit(std::move(change));
   mark(why);
   if (!has_reported_) return;

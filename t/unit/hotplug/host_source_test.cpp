@@ -235,6 +235,21 @@ TEST_F(HostSourceTest, AFunctionThatComesBackAtOnceIsFound) {
   ASSERT_NE(find(vf), nullptr);
 }
 
+// netlink says at once that the interface is gone, udev takes its time to say the same of the function. Red
+// when only the interface is looked at.
+TEST_F(HostSourceTest, AFunctionThatWentWithItsInterfaceIsNotWaitedFor) {
+  auto vf = tree.pci("0000:3b:00.0")
+                .sriov(8)
+                .vfs(1, [](SysfsTree::Pci one, int) { one.driver("iavf").netdev("ens1f0v0"); })
+                .vf(0);
+  start_quietly();
+  const int ifindex = find(vf.address())->netdev->ifindex;
+  tree.pci("0000:3b:00.0").vfs(0);
+  say(LinkChange{ifindex, "ens1f0v0", true, false});
+  scheduler.advance(50ms);
+  EXPECT_EQ(find(vf.address()), nullptr);
+}
+
 TEST_F(HostSourceTest, DriverRebind) {
   auto vf = tree.pci("0000:3b:00.0")
                 .sriov(8)
