@@ -412,7 +412,10 @@ void Daemon::decide() {
   const std::string why = join(std::exchange(reasons_, {}), "; ");
   if (!waiting_for().empty()) {
     // A Node that is gone takes its slices with it (owner reference); its successor gets new ones.
-    if (decision_ && !node_view()) publisher_.clear_desired();
+    if (decision_ && !node_view()) {
+      if (!publisher_.desired().empty()) before_gap_ = publisher_.desired();
+      publisher_.clear_desired();
+    }
     return;
   }
   if (recover_sticky()) return;
@@ -439,7 +442,8 @@ void Daemon::decide() {
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) settling.insert(entry_of(device));
   // Entries are kept once, by the publisher: a node may have thousands.
-  auto pools = publishers::hold_back_news(std::move(decision.pools), publisher_.desired(), settling);
+  const auto& before = publisher_.desired().empty() ? before_gap_ : publisher_.desired();
+  auto pools = publishers::hold_back_news(std::move(decision.pools), before, settling);
   decision.pools.clear();
   const bool changed = tell_news(decision, pools, why);
   decision_ = std::move(decision);
@@ -450,6 +454,7 @@ void Daemon::decide() {
   const bool owned = node_ && !std::holds_alternative<config::ClusterDirectory>(options_.cluster);
   publisher_.set_desired(std::move(pools),
                          {options_.node_name, owned ? node_->uid : "", host_.inventory()->boot_id});
+  before_gap_.clear();
   if (on_decided_) on_decided_(*decision_);
 }
 

@@ -112,8 +112,9 @@ class Daemon {
 
   std::optional<policy::Decision> decision_;
   publishers::Settler settler_;
-  std::vector<std::string> told_;  // problems and notes, each said once while it lasts
-  bool recovered_ = false;         // sticky facts were looked for in our own slices
+  std::vector<policy::DesiredPool> before_gap_;  // what was desired when the Node object went
+  std::vector<std::string> told_;                // problems and notes, each said once while it lasts
+  bool recovered_ = false;                       // sticky facts were looked for in our own slices
   std::string told_schema_failure_;
   std::map<std::string, std::string> told_schema_;  // by kind: what the served schema was said to drop
 

@@ -214,6 +214,25 @@ TEST_F(DaemonTest, ANodeCreatedAnewGetsItsSlicesAnew) {
   EXPECT_EQ(slices()[0].meta.owner_references.at(0).uid, "uid-2");
 }
 
+// An interface moves into a pod while the Node object is being replaced. Red when what was offered before the
+// gap is forgotten: the entry that settles would be missing for a moment.
+TEST_F(DaemonTest, ANodeCreatedAnewLosesNoDeviceThatIsInMotion) {
+  make_pf(4);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  cluster.remove(kube::kNodes, "node-a");
+  run(1s);
+  tree.remove_netdev("ens1f0v1");
+  say(hotplug::LinkChange{4, "ens1f0v1", true, true});
+  put_node("uid-2", {});
+  for (int i = 0; i < 50; ++i) {
+    run(10ms);
+    ASSERT_EQ(offered().size(), 4u) << "after " << i * 10 << " ms";
+  }
+  EXPECT_EQ(slices()[0].meta.owner_references.at(0).uid, "uid-2");
+}
+
 TEST_F(DaemonTest, TheKubeletsWipeIsRestoredAtOnce) {
   make_pf(200);
   put_policy("p", kAll);
