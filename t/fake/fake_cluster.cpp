@@ -297,7 +297,8 @@ void FakeCluster::answer(const CallRef& call, std::string outcome, Fail on_failu
 }
 
 void FakeCluster::note_outcome(uint64_t request, std::string outcome) {
-  const auto entry = std::find_if(log.rbegin(), log.rend(), [&](const Request& r) { return r.id == request; });
+  const auto entry =
+      std::find_if(log.rbegin(), log.rend(), [&](const Request& r) { return r.id == request; });
   if (entry != log.rend()) entry->outcome = std::move(outcome);
 }
 

@@ -38,12 +38,6 @@ class FakeScheduler final : public reactor::Scheduler {
     return due_.empty() ? TimePoint::max() : due_.begin()->first;
   }
 
-  /// Tasks that are still wanted.
-  size_t pending() const {
-    return static_cast<size_t>(
-        std::count_if(due_.begin(), due_.end(), [](const auto& entry) { return !entry.second.expired(); }));
-  }
-
  private:
   TimePoint now_{};
   std::multimap<TimePoint, std::weak_ptr<reactor::Task>> due_;

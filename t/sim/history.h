@@ -1,6 +1,6 @@
 #pragma once
-// One seed is one history: a list of steps, each with its own luck and the time that passes after it, so that a history
-// with steps left out is still a history.
+// One seed is one history: a list of steps, each with its own luck and the time that passes after it, so that
+// a history with steps left out is still a history.
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -16,7 +16,9 @@ std::string devices_path(const std::string& function) { return std::string(kBrid
 
 // Hardware.
 
-std::string Machine::pf_address(int slot) { return "0000:" + hex(static_cast<uint64_t>(0x10 + 3 * slot), 2) + ":00.0"; }
+std::string Machine::pf_address(int slot) {
+  return "0000:" + hex(static_cast<uint64_t>(0x10 + 3 * slot), 2) + ":00.0";
+}
 
 std::string Machine::vf_address(const std::string& pf, int index) {
   const auto bus = *parse_hex(std::string_view(pf).substr(5, 2));
@@ -143,7 +145,9 @@ void Machine::bind(const std::string& address, const std::string& driver) {
     if (function->pf.empty()) {
       function->names = {netdev.name};
       function->names_so_far.insert(netdev.name);
+      names_ever_[address].insert(netdev.name);
     }
+    function->named_at = now();
     say_net("add", netdev);
     say_link(netdev);
   }
@@ -176,7 +180,10 @@ void Machine::drop_interface(int ifindex) {
   const Interface gone = interfaces_.at(ifindex);
   interfaces_.erase(ifindex);
   for (auto& [index, netdev] : interfaces_)
-    if (netdev.master == ifindex) netdev.master = 0;
+    if (netdev.master == ifindex) {
+      netdev.master = 0;
+      say_link(netdev);
+    }
   if (!gone.is_here) return;  // what happens in a pod's namespace is not told here
   say_link(gone, true);
   say_net("remove", gone);
@@ -190,6 +197,8 @@ void Machine::rename(int ifindex, const std::string& name) {
   if (Function* function = find(netdev->function); function != nullptr && function->pf.empty()) {
     function->names = {name};
     function->names_so_far.insert(name);
+    names_ever_[netdev->function].insert(name);
+    function->named_at = now();
   }
   say_link(*netdev);
   say_net("move", *netdev, old);
@@ -207,13 +216,23 @@ void Machine::move_away(int ifindex) {
   netdev->is_here = false;
   netdev->master = 0;
   netdev->has_default_route = false;
-  if (Function* function = find(netdev->function)) {
-    function->is_rdma_here = false;
-    function->was_away = true;
-  }
+  note_departure(left.function);
   say_link(left, true, true);
   say_net("remove", left);
   changed_all();
+}
+
+void Machine::note_departure(const std::string& address) {
+  Function* function = find(address);
+  if (function == nullptr) return;
+  function->is_rdma_here = false;
+  function->was_away = true;
+  // It may go before it was read.
+  if (!is_blind && now() - std::max(function->named_at, daemon_started_) >= kReadBound) return;
+  function->is_rdma_open = function->has_rdma;
+  if (!function->pf.empty()) return;
+  function->names.insert(names_ever_[address].begin(), names_ever_[address].end());
+  function->names.insert("");
 }
 
 void Machine::come_back(int ifindex, const std::string& name) {
@@ -228,7 +247,9 @@ void Machine::come_back(int ifindex, const std::string& name) {
       // Unknown so far: the name that it has now is the first.
       if (function->names.erase("") > 0) function->names.insert(netdev->name);
       function->names_so_far.insert(netdev->name);
+      names_ever_[netdev->function].insert(netdev->name);
     }
+    function->named_at = now();
   }
   say_net("add", *netdev);
   say_link(*netdev);
@@ -265,7 +286,9 @@ void Machine::remove_link(int ifindex) {
 void Machine::enslave(int ifindex, int master) {
   Interface* netdev = find(ifindex);
   const Interface* bridge = find(master);
-  if (netdev == nullptr || !netdev->is_here || (master != 0 && (bridge == nullptr || bridge->kind != "bridge"))) return;
+  if (netdev == nullptr || !netdev->is_here ||
+      (master != 0 && (bridge == nullptr || bridge->kind != "bridge")))
+    return;
   if (netdev->kind != "pci" || netdev->master == master) return;
   netdev->master = master;
   say_link(*netdev);
@@ -302,6 +325,7 @@ void Machine::forget_what_events_told() {
 }
 
 void Machine::daemon_starts() {
+  daemon_started_ = now();
   for (auto& [address, function] : functions_) {
     const Interface* netdev = interface_of(address);
     function.was_away = netdev != nullptr && !netdev->is_here;
@@ -310,7 +334,8 @@ void Machine::daemon_starts() {
       if (netdev->is_here)
         function.names = function.names_so_far = {netdev->name};
       else
-        function.names.insert(""), function.names.insert(function.names_so_far.begin(), function.names_so_far.end());
+        function.names.insert(""),
+            function.names.insert(names_ever_[address].begin(), names_ever_[address].end());
     }
     changed(address);
   }
@@ -327,7 +352,8 @@ VfFacts Machine::vf_facts(const std::string& address) const {
   const auto at = functions_.find(address);
   if (at == functions_.end()) return {};
   const Function& vf = at->second;
-  VfFacts facts{vf.is_linked && functions_.contains(vf.pf), vf.pf, vf.vendor, vf.device, vf.driver, vf.index, vf.numa};
+  VfFacts facts{
+      vf.is_linked && functions_.contains(vf.pf), vf.pf, vf.vendor, vf.device, vf.driver, vf.index, vf.numa};
   facts.host_use = is_used_by_host(address);
   facts.rdma = {vf.has_rdma && !vf.driver.empty() && vf.driver != "vfio-pci"};
   if (vf.is_rdma_open) facts.rdma = {false, true};
@@ -361,14 +387,17 @@ std::string Machine::devpath(const Interface& netdev) const {
 
 void Machine::say_pci(const std::string& action, const Function& function) {
   if (!on_event) return;
-  on_event(hotplug::Uevent{action, "/devices/" + devices_path(function.address), "pci",
-                           {{"PCI_SLOT_NAME", function.address}}},
-           function.address);
+  on_event(
+      hotplug::Uevent{
+          action, "/devices/" + devices_path(function.address), "pci", {{"PCI_SLOT_NAME", function.address}}},
+      function.address);
 }
 
 void Machine::say_net(const std::string& action, const Interface& netdev, const std::string& old_name) {
   if (!on_event) return;
-  hotplug::Uevent event{action, devpath(netdev), "net",
+  hotplug::Uevent event{action,
+                        devpath(netdev),
+                        "net",
                         {{"INTERFACE", netdev.name}, {"IFINDEX", std::to_string(netdev.ifindex)}}};
   if (!old_name.empty()) {
     Interface before = netdev;
@@ -448,7 +477,8 @@ class MachineView final : public hotplug::HostView {
       const auto* netdev = named(std::string(parts[3]));
       if (netdev == nullptr) return absent(path);
       if (parts.size() == 4) return "../.." + machine_.devpath(*netdev);
-      if (parts[4] == "master" && netdev->master != 0) return "../" + machine_.interfaces_.at(netdev->master).name;
+      if (parts[4] == "master" && netdev->master != 0)
+        return "../" + machine_.interfaces_.at(netdev->master).name;
       if (parts[4] == "device" && !netdev->function.empty()) return "../../../" + netdev->function;
     }
     if (path.starts_with("sys/class/infiniband/"))
@@ -479,7 +509,9 @@ class MachineView final : public hotplug::HostView {
     return machine_.on_access ? machine_.on_access(operation, path) : std::nullopt;
   }
   static Error absent(std::string_view path) { return {Errc::kNotFound, std::string(path) + ": ENOENT"}; }
-  static Error no_value(std::string_view path) { return {Errc::kInvalid, std::string(path) + ": EOPNOTSUPP"}; }
+  static Error no_value(std::string_view path) {
+    return {Errc::kInvalid, std::string(path) + ": EOPNOTSUPP"};
+  }
 
   const Interface* named(const std::string& name) const {
     for (const auto& [ifindex, netdev] : machine_.interfaces_)
@@ -487,7 +519,8 @@ class MachineView final : public hotplug::HostView {
     return nullptr;
   }
   static bool has_rdma(const Function& function) {
-    return function.has_rdma && function.is_rdma_here && !function.driver.empty() && function.driver != "vfio-pci";
+    return function.has_rdma && function.is_rdma_here && !function.driver.empty() &&
+           function.driver != "vfio-pci";
   }
   static std::string rdma_name(const Function& function) {
     std::string name = "rocep" + function.address;
@@ -522,7 +555,8 @@ class MachineView final : public hotplug::HostView {
     return names;
   }
 
-  Result<std::string> function_link(const Function& function, std::string_view path, std::string_view name) const {
+  Result<std::string> function_link(const Function& function, std::string_view path,
+                                    std::string_view name) const {
     if (name == "driver" && !function.driver.empty()) return "../../../../bus/pci/drivers/" + function.driver;
     if (name == "physfn" && function.is_linked) return "../" + function.pf;
     if (name.starts_with("virtfn")) {
@@ -534,12 +568,14 @@ class MachineView final : public hotplug::HostView {
     return absent(path);
   }
 
-  Result<std::string> netdev_file(std::string_view path, const std::string& name, std::string_view file) const {
+  Result<std::string> netdev_file(std::string_view path, const std::string& name,
+                                  std::string_view file) const {
     const Interface* netdev = named(name);
     if (netdev == nullptr) return absent(path);
     if (file == "ifindex") return std::to_string(netdev->ifindex);
-    if (file == "address") return "02:00:00:00:" + hex(static_cast<uint64_t>(netdev->ifindex) / 256 % 256, 2) + ":" +
-                                  hex(static_cast<uint64_t>(netdev->ifindex) % 256, 2);
+    if (file == "address")
+      return "02:00:00:00:" + hex(static_cast<uint64_t>(netdev->ifindex) / 256 % 256, 2) + ":" +
+             hex(static_cast<uint64_t>(netdev->ifindex) % 256, 2);
     if (file == "mtu") return std::string("1500");
     if (file == "type") return std::string("1");
     if (file == "operstate") return std::string("up");
@@ -569,6 +605,8 @@ class MachineView final : public hotplug::HostView {
   const Machine& machine_;
 };
 
-std::shared_ptr<const hotplug::HostView> Machine::view() const { return std::make_shared<MachineView>(*this); }
+std::shared_ptr<const hotplug::HostView> Machine::view() const {
+  return std::make_shared<MachineView>(*this);
+}
 
 }  // namespace sliced::sim

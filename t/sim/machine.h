@@ -1,8 +1,10 @@
 #pragma once
-// A machine in memory: PFs, VFs, interfaces, network namespaces, drivers and routes, with the kernel's order of
-// doing things. It is the truth that the oracle asks, the files that the daemon reads, and the source of events.
+// A machine in memory: PFs, VFs, interfaces, network namespaces, drivers and routes, with the kernel's order
+// of doing things. It is the truth that the oracle asks, the files that the daemon reads, and the source of
+// events.
 //
-// Threads: one. Names and addresses that do not exist are ignored, so that any subset of a history can be run.
+// Threads: one. Names and addresses that do not exist are ignored, so that any subset of a history can be
+// run.
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,11 +16,12 @@
 
 #include "hotplug/event_source.h"
 #include "hotplug/host_view.h"
+#include "reactor/base/time.h"
 
 namespace sliced::sim {
 
-/// What the oracle knows of a PF. names: those that selectors may see; more than one where the design leaves it open
-/// (an interface that came back renamed while nobody looked); "" when its name may be unknown.
+/// What the oracle knows of a PF. names: those that selectors may see; more than one where the design leaves
+/// it open (an interface that came back renamed while nobody looked); "" when its name may be unknown.
 struct PfFacts {
   bool is_there = false;
   std::string vendor, device;
@@ -58,16 +61,22 @@ class Machine {
     std::set<std::string> names;         // PF: as in PfFacts
     std::set<std::string> names_so_far;  // since the daemon started
     bool was_away = false;               // since the daemon started
+    TimePoint named_at{};                // the last time that it got an interface, or that a new name
   };
   /// key: events of one key keep their order on the way to udev's listeners; netlink keeps all.
   using OnEvent = std::function<void(hotplug::HostEvent event, const std::string& key)>;
   using OnChange = std::function<void(const std::string& function)>;  // its facts may differ now
 
+  /// What is younger than this may not have been read before it is gone.
+  static constexpr Millis kReadBound{3'000};
+
+  std::function<TimePoint()> now;
   OnEvent on_event;
   OnChange on_change;
   /// Asked before every access to a file; an Error is the answer. May throw what the executor understands.
   std::function<std::optional<Error>(const char* operation, std::string_view path)> on_access;
   std::string boot_id = "boot-1";
+  bool is_blind = false;  // files could not be read lately: what leaves now may never have been seen
 
   // Hardware. A PF's slot (0..) gives its address.
   static std::string pf_address(int slot);
@@ -124,10 +133,14 @@ class Machine {
   void say_link(const Interface& netdev, bool deleted = false, bool moved = false);
   std::string devpath(const Interface& netdev) const;
   void drop_interface(int ifindex);
+  void note_departure(const std::string& function);
 
   std::map<std::string, Function> functions_;
   std::map<int, Interface> interfaces_;
+  /// Of PFs by address, whichever card was there: what was published may be of an earlier one.
+  std::map<std::string, std::set<std::string>> names_ever_;
   int next_ifindex_ = 2;
+  TimePoint daemon_started_{};
 };
 
 }  // namespace sliced::sim

@@ -40,15 +40,16 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void report(const History& history, const Outcome& outcome) {
-  std::printf("FAILED seed %llu at step %zu: %s: %s\n", static_cast<unsigned long long>(history.seed), outcome.step,
-              outcome.violation->invariant.c_str(), outcome.violation->what.c_str());
+void report(const History& history, const Outcome& outcome, bool is_loud) {
+  std::printf("FAILED seed %llu at step %zu: %s: %s\n", static_cast<unsigned long long>(history.seed),
+              outcome.step, outcome.violation->invariant.c_str(), outcome.violation->what.c_str());
   for (const std::string& line : outcome.log) std::printf("  log: %s\n", line.c_str());
   const History shorter = shortened(history, outcome, 20);
   std::printf("  the shortest history found that breaks it has %zu steps:\n", shorter.steps.size());
   for (const Step& step : shorter.steps) std::printf("    %s\n", describe(step).c_str());
-  const Outcome again = run_history(shorter);
-  if (again.violation) std::printf("  there: %s: %s\n", again.violation->invariant.c_str(), again.violation->what.c_str());
+  const Outcome again = run_history(shorter, is_loud);
+  if (again.violation)
+    std::printf("  there: %s: %s\n", again.violation->invariant.c_str(), again.violation->what.c_str());
 }
 
 int random_histories(const Arguments& arguments) {
@@ -58,14 +59,14 @@ int random_histories(const Arguments& arguments) {
   for (uint64_t seed = arguments.seed; seed < arguments.seed + arguments.seeds; ++seed) {
     if (arguments.seconds > 0 && now_seconds() - start > arguments.seconds) break;
     const History history = make_history(seed, arguments.steps);
-    const Outcome outcome = run_history(history, arguments.loud);
+    const Outcome outcome = run_history(history);
     for (const auto& [what, count] : outcome.seen) ++histories[what];
     if (!outcome.violation) {
       ++passed;
       continue;
     }
     ++failed;
-    report(history, outcome);
+    report(history, outcome, arguments.loud);
     if (failed >= 3) break;
   }
   for (const auto& [what, count] : histories)
@@ -83,11 +84,16 @@ int main(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     const auto value = [&] { return i + 1 < count ? std::string(words[++i]) : std::string("0"); };
-    if (word == "--seed") arguments.seed = std::stoull(value()), arguments.seeds = 1;
-    else if (word == "--first") arguments.seed = std::stoull(value());
-    else if (word == "--seeds") arguments.seeds = std::stoull(value());
-    else if (word == "--steps") arguments.steps = std::stoull(value());
-    else if (word == "--loud") arguments.loud = true;
+    if (word == "--seed")
+      arguments.seed = std::stoull(value()), arguments.seeds = 1;
+    else if (word == "--first")
+      arguments.seed = std::stoull(value());
+    else if (word == "--seeds")
+      arguments.seeds = std::stoull(value());
+    else if (word == "--steps")
+      arguments.steps = std::stoull(value());
+    else if (word == "--loud")
+      arguments.loud = true;
   }
   return random_histories(arguments);
 }

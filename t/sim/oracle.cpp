@@ -52,8 +52,8 @@ Json filter_object(const Filter& filter) {
   return out;
 }
 
-Json named(const std::string& name, const std::string& namespace_, const std::map<std::string, std::string>& labels,
-           Json spec) {
+Json named(const std::string& name, const std::string& namespace_,
+           const std::map<std::string, std::string>& labels, Json spec) {
   Json meta = Json::Object{{"name", name}, {"namespace", namespace_}};
   if (!labels.empty()) meta.set("labels", map_of(labels));
   return Json::Object{{"metadata", std::move(meta)}, {"spec", std::move(spec)}};
@@ -75,17 +75,20 @@ bool any_or_covers(const std::vector<PfChoice>& wanted, const std::string& pf, i
   return false;
 }
 
-bool says_yes(const Filter& filter, const VfFacts& vf, const std::string& address, const std::string& pf_name) {
+bool says_yes(const Filter& filter, const VfFacts& vf, const std::string& address,
+              const std::string& pf_name) {
   const bool is_link_type_right =
       filter.link_type.empty() || (filter.link_type == "ethernet" && !pf_name.empty());
   return any_or_has(filter.vendors, vf.vendor) && any_or_has(filter.devices, vf.device) &&
          any_or_has(filter.drivers, vf.driver) && any_or_has(filter.addresses, address) &&
-         any_or_covers(filter.pf_names, pf_name, vf.index) && any_or_covers(filter.pf_addresses, vf.pf, vf.index) &&
+         any_or_covers(filter.pf_names, pf_name, vf.index) &&
+         any_or_covers(filter.pf_addresses, vf.pf, vf.index) &&
          any_or_covers(filter.root_devices, vf.pf, vf.index) && any_or_has(filter.numa_nodes, vf.numa) &&
          is_link_type_right;
 }
 
-bool has_all(const std::map<std::string, std::string>& labels, const std::map<std::string, std::string>& wanted) {
+bool has_all(const std::map<std::string, std::string>& labels,
+             const std::map<std::string, std::string>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
     const auto at = labels.find(one.first);
     return at != labels.end() && at->second == one.second;
@@ -121,7 +124,8 @@ Json object_of(const Policy& policy, const std::string& namespace_) {
 Json object_of(const Attributes& attributes, const std::string& namespace_) {
   Json::Object values;
   for (const auto& [key, value] : attributes.texts) values.emplace_back(key, Json::Object{{"string", value}});
-  return named(attributes.name, namespace_, attributes.labels, Json::Object{{"attributes", std::move(values)}});
+  return named(attributes.name, namespace_, attributes.labels,
+               Json::Object{{"attributes", std::move(values)}});
 }
 
 Taken taken_by(const VfFacts& vf, const PfFacts& pf, const std::string& address, const std::string& pf_name,
@@ -223,7 +227,8 @@ std::map<std::string, PoolView> pools_of(const std::vector<StoredSlice>& slices)
     if (slice.generation != pool.generation) continue;
     if (slice.slice_count != static_cast<int64_t>(pool.slices)) pool.is_complete = false;
     for (const auto& [name, entry] : slice.devices)
-      if (!pool.devices.emplace(name, entry).second) pool.flaws.push_back("device " + name + " is there twice");
+      if (!pool.devices.emplace(name, entry).second)
+        pool.flaws.push_back("device " + name + " is there twice");
   }
   return pools;
 }
@@ -236,7 +241,8 @@ std::vector<std::string> exclusion_flaws(const std::map<std::string, PoolView>& 
       const auto function = entry.find("resource.kubernetes.io/pciBusID");
       if (function == entry.end()) continue;
       const auto [at, fresh] = holders.emplace(function->second, pool_name + "/" + name);
-      if (!fresh) flaws.push_back(function->second + " is offered by " + at->second + " and " + pool_name + "/" + name);
+      if (!fresh)
+        flaws.push_back(function->second + " is offered by " + at->second + " and " + pool_name + "/" + name);
     }
   return flaws;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// A second, plain opinion on "offered = allowed ∩ present": policies as they were generated (not as they are decoded),
-// the machine as it is (not as it was read), and the API's objects as JSON. Shares no code with policy/, publishers/
-// or hotplug/'s readers. Slow and obvious on purpose.
+// A second, plain opinion on "offered = allowed ∩ present": policies as they were generated (not as they are
+// decoded), the machine as it is (not as it was read), and the API's objects as JSON. Shares no code with
+// policy/, publishers/ or hotplug/'s readers. Slow and obvious on purpose.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -59,13 +59,14 @@ struct Taken {
   const Config* config = nullptr;
   std::string why_not;  // "absent", "no-policy", "no-match", "in-use-by-host"
 };
-Taken taken_by(const VfFacts& vf, const PfFacts& pf, const std::string& vf_address, const std::string& pf_name,
-               const Policies& policies, const Labels& node);
+Taken taken_by(const VfFacts& vf, const PfFacts& pf, const std::string& vf_address,
+               const std::string& pf_name, const Policies& policies, const Labels& node);
 
 /// A device entry as "name" and its attributes as text: {"vendor": "string 8086"}.
 using Entry = std::map<std::string, std::string>;
-Entry entry_of(const VfFacts& vf, const PfFacts& pf, const std::string& vf_address, const std::string& pf_name,
-               bool has_rdma, const Config& config, const AttributeObjects& attributes);
+Entry entry_of(const VfFacts& vf, const PfFacts& pf, const std::string& vf_address,
+               const std::string& pf_name, bool has_rdma, const Config& config,
+               const AttributeObjects& attributes);
 std::string name_of_entry(const std::string& vf_address);
 
 /// What a consumer of slices sees of one pool: its highest generation, if that is whole.
@@ -85,7 +86,8 @@ StoredSlice stored_slice(const kube::Json& object);
 /// By "driver/pool".
 std::map<std::string, PoolView> pools_of(const std::vector<StoredSlice>& slices);
 
-/// Would two of the visible entries hand out one function twice? Counters, when there are some, are to be asked here.
+/// Would two of the visible entries hand out one function twice? Counters, when there are some, are to be
+/// asked here.
 std::vector<std::string> exclusion_flaws(const std::map<std::string, PoolView>& pools);
 
 }  // namespace sliced::sim

@@ -91,7 +91,9 @@ kube::CallPtr SimCluster::list(kube::ListRequest request, kube::ListHandlers han
   return begin("list", kAnswerMax, handlers.on_failure, [&](const std::shared_ptr<Wire>& made) {
     const std::weak_ptr<Wire> weak = made;
     kube::ListHandlers outer;
-    outer.on_item = [this, item = handlers.on_item](std::string_view object) { border_.enter([&] { item(object); }); };
+    outer.on_item = [this, item = handlers.on_item](std::string_view object) {
+      border_.enter([&] { item(object); });
+    };
     outer.on_done = [weak, done = handlers.on_done](std::string version) {
       if (auto wire = weak.lock()) wire->answer([&] { done(std::move(version)); });
     };
@@ -181,8 +183,8 @@ kube::CallPtr SimCluster::discover(std::string group, std::string version,
   });
 }
 
-kube::CallPtr SimCluster::schema(std::string group, std::string version, std::function<void(std::string_view)> on_done,
-                                 Fail on_failure) {
+kube::CallPtr SimCluster::schema(std::string group, std::string version,
+                                 std::function<void(std::string_view)> on_done, Fail on_failure) {
   return begin("schema", kAnswerMax, on_failure, [&](const std::shared_ptr<Wire>& made) {
     const std::weak_ptr<Wire> weak = made;
     return inner_.schema(

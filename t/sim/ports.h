@@ -1,7 +1,9 @@
 #pragma once
-// The border between the daemon and its world. Whatever the world calls in the daemon goes through enter(), whatever the
-// daemon asks of the world through a port below: so operations can be counted, failed one by one, and observed where the
-// daemon sees them; memory can be refused to the daemon alone; and a daemon that died is never called again.
+// The border between the daemon and its world. Whatever the world calls in the daemon goes through enter(),
+// whatever the daemon asks of the world through a port below: so operations can be counted, failed one by
+// one, and observed where the daemon sees them; memory can be refused to the daemon alone; and a daemon that
+// died is never called again.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "kube/cluster.h"
 #include "reactor/executor.h"
@@ -20,7 +23,8 @@
 
 namespace sliced::sim {
 
-/// Memory is refused (std::bad_alloc) to what is asked for between arm() and disarm(); the program's operator new asks.
+/// Memory is refused (std::bad_alloc) to what is asked for between arm() and disarm(); the program's operator
+/// new asks.
 class Memory {
  public:
   static void refuse_after(uint64_t allocations) { countdown_ = allocations; }  // 0: never
@@ -37,8 +41,8 @@ class Memory {
   static inline uint64_t countdown_ = 0, asked_ = 0;
 };
 
-/// Fails the n-th operation of a kind: "list", "watch", "write", "get", "discover", "schema", "version", "event" (of a
-/// watch), "read", "readdir", "readlink", "timer".
+/// Fails the n-th operation of a kind: "list", "watch", "write", "get", "discover", "schema", "version",
+/// "event" (of a watch), "read", "readdir", "readlink", "timer".
 struct FaultPlan {
   std::string operation;
   uint64_t number = 0;  // 1-based; 0: none
@@ -101,13 +105,26 @@ class SimScheduler final : public reactor::Scheduler {
   reactor::Ticket after(Millis delay, reactor::Task task) override {
     return border_.leave([&] {
       if (delay > Millis{0} && border_.fails("timer")) delay += kLate;
-      return inner_.after(delay, [this, task = std::move(task)] { border_.enter(task); });
+      auto ticket = inner_.after(delay, [this, task = std::move(task)] { border_.enter(task); });
+      if (given_.size() >= 2 * wanted_max_) {
+        std::erase_if(given_, [](const auto& one) { return one.expired(); });
+        wanted_max_ = std::max<size_t>(64, given_.size());
+      }
+      given_.push_back(ticket);
+      return ticket;
     });
+  }
+  /// Tasks that the daemon still waits for.
+  size_t pending() const {
+    return static_cast<size_t>(
+        std::count_if(given_.begin(), given_.end(), [](const auto& one) { return !one.expired(); }));
   }
 
  private:
   fake::FakeScheduler& inner_;
   Border& border_;
+  std::vector<std::weak_ptr<reactor::Task>> given_;
+  size_t wanted_max_ = 64;
 };
 
 class SimExecutor final : public reactor::Executor {
@@ -115,10 +132,9 @@ class SimExecutor final : public reactor::Executor {
   SimExecutor(fake::FakeExecutor& inner, Border& border) : inner_(inner), border_(border) {}
   std::unique_ptr<reactor::Job> run(Work work, Millis deadline, Done on_done) override {
     return border_.leave([&] {
-      return inner_.run([this, work = std::move(work)] { border_.enter(work); }, deadline,
-                        [this, on_done = std::move(on_done)](bool finished) {
-                          border_.enter([&] { on_done(finished); });
-                        });
+      return inner_.run(
+          [this, work = std::move(work)] { border_.enter(work); }, deadline,
+          [this, on_done = std::move(on_done)](bool finished) { border_.enter([&] { on_done(finished); }); });
     });
   }
 
@@ -150,7 +166,8 @@ class SimCluster final : public kube::Cluster {
   kube::CallPtr watch(kube::WatchRequest request, kube::WatchHandlers handlers) override;
   kube::CallPtr write(kube::WriteRequest request, kube::WriteHandlers handlers) override;
   kube::CallPtr get(kube::GetRequest request, kube::WriteHandlers handlers) override;
-  kube::CallPtr discover(std::string group, std::string version, std::function<void(std::vector<std::string>)> on_done,
+  kube::CallPtr discover(std::string group, std::string version,
+                         std::function<void(std::vector<std::string>)> on_done,
                          std::function<void(const kube::Failure&)> on_failure) override;
   kube::CallPtr schema(std::string group, std::string version, std::function<void(std::string_view)> on_done,
                        std::function<void(const kube::Failure&)> on_failure) override;

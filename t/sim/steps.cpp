@@ -36,9 +36,12 @@ int some_interface(World& world, Pred pred) {
 bool is_own(const Machine::Interface& netdev) { return netdev.is_here && !netdev.function.empty(); }
 
 void change_vfs(World& world) {
-  world.set_vfs(some_pf(world), static_cast<int>(world.dice().below(static_cast<size_t>(world.knobs.vfs_max) + 1)));
+  world.set_vfs(some_pf(world),
+                static_cast<int>(world.dice().below(static_cast<size_t>(world.knobs.vfs_max) + 1)));
 }
-void plug(World& world) { world.plug(static_cast<int>(world.dice().below(static_cast<size_t>(world.knobs.pfs)))); }
+void plug(World& world) {
+  world.plug(static_cast<int>(world.dice().below(static_cast<size_t>(world.knobs.pfs))));
+}
 void unplug(World& world) {
   const std::string pf = some_pf(world);
   if (pf.empty() || world.is_busy(pf)) return;
@@ -105,7 +108,8 @@ void no_routes(World& world) {
 void vlan(World& world) {
   const int parent = some_interface(world, is_own);
   world.machine.add_vlan(parent, 100 + static_cast<int>(world.dice().below(2)));
-  const int made = some_interface(world, [&](const auto& netdev) { return netdev.parent == parent && parent != 0; });
+  const int made =
+      some_interface(world, [&](const auto& netdev) { return netdev.parent == parent && parent != 0; });
   if (made != 0 && world.dice().chance(0.6)) world.machine.set_default_route(made, true);
 }
 void remove_link(World& world) {
@@ -127,39 +131,43 @@ void unreadable(World& world) {
   const std::string part = world.dice().chance(0.3) ? "sys/bus/pci/devices" : some_vf(world);
   if (part.empty()) return;
   const bool whole = part.starts_with("sys/");
-  world.may_hide_devices = true;
-  world.fault("unreadable", world.dice().millis(10, 4'000), Millis{310'000},
-              [&] {
-                world.on_read = [&world, part, whole](const char*, std::string_view path) -> std::optional<Error> {
-                  const bool hit = whole ? path == part : path.find(part) != std::string_view::npos;
-                  if (!hit) return std::nullopt;
-                  ++world.seen["read failed"];
-                  world.may_hide_devices = true;
-                  return Error{Errc::kIo, std::string(path) + ": EIO"};
-                };
-              },
-              [&world] { world.on_read = {}; });
+  world.may_hide_devices = world.machine.is_blind = true;
+  world.fault(
+      "unreadable", world.dice().millis(10, 4'000), Millis{310'000},
+      [&] {
+        world.on_read = [&world, part, whole](const char*, std::string_view path) -> std::optional<Error> {
+          const bool hit = whole ? path == part : path.find(part) != std::string_view::npos;
+          if (!hit) return std::nullopt;
+          ++world.seen["read failed"];
+          world.may_hide_devices = world.machine.is_blind = true;
+          return Error{Errc::kIo, std::string(path) + ": EIO"};
+        };
+      },
+      [&world] { world.on_read = {}; });
 }
 void hang(World& world) {
   const std::string part = some_vf(world);
   if (part.empty()) return;
-  world.may_hide_devices = true;
-  world.fault("hang", world.dice().millis(10, 9'000), Millis{330'000},
-              [&] {
-                world.on_read = [&world, part](const char*, std::string_view path) -> std::optional<Error> {
-                  if (path.find(part) == std::string_view::npos) return std::nullopt;
-                  ++world.seen["read hung"];
-                  world.may_hide_devices = true;
-                  throw fake::FakeExecutor::Hang{};
-                };
-              },
-              [&world] { world.on_read = {}; });
+  world.may_hide_devices = world.machine.is_blind = true;
+  world.fault(
+      "hang", world.dice().millis(10, 9'000), Millis{330'000},
+      [&] {
+        world.on_read = [&world, part](const char*, std::string_view path) -> std::optional<Error> {
+          if (path.find(part) == std::string_view::npos) return std::nullopt;
+          ++world.seen["read hung"];
+          world.may_hide_devices = world.machine.is_blind = true;
+          throw fake::FakeExecutor::Hang{};
+        };
+      },
+      [&world] { world.on_read = {}; });
 }
 void slow_reads(World& world) { world.executor.answer_after = world.dice().millis(0, 30); }
 
 // ---- policies
 
-std::string some_name(World& world) { return std::string("p") + static_cast<char>('0' + world.dice().below(4)); }
+std::string some_name(World& world) {
+  return std::string("p") + static_cast<char>('0' + world.dice().below(4));
+}
 void put_policy(World& world) { world.put(world.random_policy(some_name(world))); }
 void remove_policy(World& world) { world.remove_policy(some_name(world)); }
 void open_policy(World& world) {
@@ -196,7 +204,8 @@ constexpr Millis kRelistBound{130'000};  // a list's backoff at its longest, the
 constexpr Millis kBlackHoleBound{480'000};
 constexpr Millis kQuarantineBound{420'000};  // the sync timer asks again for what was refused
 
-const std::vector<std::string> kPlurals = {"nodes", "resourceslices", "sriovresourcepolicies", "deviceattributes"};
+const std::vector<std::string> kPlurals = {"nodes", "resourceslices", "sriovresourcepolicies",
+                                           "deviceattributes"};
 
 void compact(World& world) {
   world.cluster.compact();
@@ -222,48 +231,54 @@ void garbage(World& world) {
   world.disturb(kRelistBound);
 }
 void outage(World& world) {
-  world.fault("network", world.dice().millis(1, 20'000), kRelistBound,
-              [&world] { world.cluster.set_network(fake::FakeCluster::Network::kRefused); },
-              [&world] { world.cluster.set_network(fake::FakeCluster::Network::kUp); });
+  world.fault(
+      "network", world.dice().millis(1, 20'000), kRelistBound,
+      [&world] { world.cluster.set_network(fake::FakeCluster::Network::kRefused); },
+      [&world] { world.cluster.set_network(fake::FakeCluster::Network::kUp); });
 }
 void black_hole(World& world) {
-  world.fault("network", world.dice().millis(1, 60'000), kBlackHoleBound,
-              [&world] { world.cluster.set_network(fake::FakeCluster::Network::kBlackHole); },
-              [&world] { world.cluster.set_network(fake::FakeCluster::Network::kUp); });
+  world.fault(
+      "network", world.dice().millis(1, 60'000), kBlackHoleBound,
+      [&world] { world.cluster.set_network(fake::FakeCluster::Network::kBlackHole); },
+      [&world] { world.cluster.set_network(fake::FakeCluster::Network::kUp); });
 }
 void deny(World& world) {
   const std::string plural = world.dice().pick(kPlurals);
   const bool cut = world.dice().chance(0.5);
-  world.fault("deny " + plural, world.dice().millis(1, 20'000), kRelistBound,
-              [&] {
-                world.cluster.deny(plural);
-                if (cut) world.cluster.end_watches(plural);
-              },
-              [&world, plural] { world.cluster.allow(plural); });
+  world.fault(
+      "deny " + plural, world.dice().millis(1, 20'000), kRelistBound,
+      [&] {
+        world.cluster.deny(plural);
+        if (cut) world.cluster.end_watches(plural);
+      },
+      [&world, plural] { world.cluster.allow(plural); });
 }
 void throttle(World& world) {
   const double share = 0.2 + 0.8 * world.dice().real();
   const bool after = world.dice().chance(0.5);
-  world.fault("throttle", world.dice().millis(1, 10'000), kRelistBound,
-              [&] {
-                world.on_request = [&world, share, after](const fake::Request& request) -> std::optional<Failure> {
-                  if (!world.dice().chance(share)) return std::nullopt;
-                  Failure busy{Errc::kBusy, 429, "TooManyRequests", request.verb + ": too many requests", std::nullopt};
-                  if (after) busy.retry_after = Millis{2'000};
-                  return busy;
-                };
-              },
-              [&world] { world.on_request = {}; });
+  world.fault(
+      "throttle", world.dice().millis(1, 10'000), kRelistBound,
+      [&] {
+        world.on_request = [&world, share, after](const fake::Request& request) -> std::optional<Failure> {
+          if (!world.dice().chance(share)) return std::nullopt;
+          Failure busy{Errc::kBusy, 429, "TooManyRequests", request.verb + ": too many requests",
+                       std::nullopt};
+          if (after) busy.retry_after = Millis{2'000};
+          return busy;
+        };
+      },
+      [&world] { world.on_request = {}; });
 }
 void lose_replies(World& world) {
-  world.fault("replies", world.dice().millis(1, 5'000), kRelistBound,
-              [&world] {
-                world.on_answer = [&world](const fake::Request& request) -> std::optional<Failure> {
-                  if (!world.dice().chance(0.5)) return std::nullopt;
-                  return Failure{Errc::kIo, 0, "", request.verb + ": reply lost", std::nullopt};
-                };
-              },
-              [&world] { world.on_answer = {}; });
+  world.fault(
+      "replies", world.dice().millis(1, 5'000), kRelistBound,
+      [&world] {
+        world.on_answer = [&world](const fake::Request& request) -> std::optional<Failure> {
+          if (!world.dice().chance(0.5)) return std::nullopt;
+          return Failure{Errc::kIo, 0, "", request.verb + ": reply lost", std::nullopt};
+        };
+      },
+      [&world] { world.on_answer = {}; });
 }
 void lag(World& world) {
   world.cluster.watch_lag = world.dice().millis(0, 600);
@@ -287,44 +302,47 @@ bool is_slice_write(const fake::Request& request) {
 void refuse_entries(World& world) {
   world.may_hide_devices = true;
   const size_t which = world.dice().below(4);
-  world.fault("admission", world.dice().millis(10, 5'000), kQuarantineBound,
-              [&] {
-                world.on_admit = [&world, which](const fake::Request& request, Json& object) -> std::optional<Failure> {
-                  const Json* devices = object.find({"spec", "devices"});
-                  if (!is_slice_write(request) || devices == nullptr || devices->array()->size() <= which)
-                    return std::nullopt;
-                  world.may_hide_devices = true;
-                  Failure why{Errc::kInvalid, 422, "Invalid", "the server refuses a device", std::nullopt};
-                  why.fields = {"spec.devices[" + std::to_string(which) + "].attributes"};
-                  return why;
-                };
-              },
-              [&world] { world.on_admit = {}; });
+  world.fault(
+      "admission", world.dice().millis(10, 5'000), kQuarantineBound,
+      [&] {
+        world.on_admit = [&world, which](const fake::Request& request,
+                                         Json& object) -> std::optional<Failure> {
+          const Json* devices = object.find({"spec", "devices"});
+          if (!is_slice_write(request) || devices == nullptr || devices->array()->size() <= which)
+            return std::nullopt;
+          world.may_hide_devices = true;
+          Failure why{Errc::kInvalid, 422, "Invalid", "the server refuses a device", std::nullopt};
+          why.fields = {"spec.devices[" + std::to_string(which) + "].attributes"};
+          return why;
+        };
+      },
+      [&world] { world.on_admit = {}; });
 }
 void drop_fields(World& world) {
   world.may_hide_devices = true;
-  world.fault("admission", world.dice().millis(10, 5'000), kQuarantineBound,
-              [&world] {
-                world.on_admit = [&world](const fake::Request& request, Json& object) -> std::optional<Failure> {
-                  if (!is_slice_write(request)) return std::nullopt;
-                  world.may_hide_devices = true;
-                  Json spec = *object.find("spec");
-                  if (const Json* devices = spec.find("devices"); devices != nullptr && devices->array() != nullptr) {
-                    Json changed = *devices;
-                    for (Json& device : *changed.array())
-                      if (Json attributes = device.find("attributes") ? *device.find("attributes") : Json();
-                          attributes.object() != nullptr) {
-                        std::erase_if(*attributes.object(),
-                                      [](const auto& one) { return one.first.ends_with("/resourceName"); });
-                        device.set("attributes", std::move(attributes));
-                      }
-                    spec.set("devices", std::move(changed));
-                    object.set("spec", std::move(spec));
-                  }
-                  return std::nullopt;
-                };
-              },
-              [&world] { world.on_admit = {}; });
+  world.fault(
+      "admission", world.dice().millis(10, 5'000), kQuarantineBound,
+      [&world] {
+        world.on_admit = [&world](const fake::Request& request, Json& object) -> std::optional<Failure> {
+          if (!is_slice_write(request)) return std::nullopt;
+          world.may_hide_devices = true;
+          Json spec = *object.find("spec");
+          if (const Json* devices = spec.find("devices"); devices != nullptr && devices->array() != nullptr) {
+            Json changed = *devices;
+            for (Json& device : *changed.array())
+              if (Json attributes = device.find("attributes") ? *device.find("attributes") : Json();
+                  attributes.object() != nullptr) {
+                std::erase_if(*attributes.object(),
+                              [](const auto& one) { return one.first.ends_with("/resourceName"); });
+                device.set("attributes", std::move(attributes));
+              }
+            spec.set("devices", std::move(changed));
+            object.set("spec", std::move(spec));
+          }
+          return std::nullopt;
+        };
+      },
+      [&world] { world.on_admit = {}; });
 }
 void wipe(World& world) {
   world.tamper([&world] {
@@ -376,28 +394,34 @@ void squat(World& world) {
   const std::string name = world.dice().pick(slices).name;
   world.tamper([&] {
     world.cluster.remove(kube::kResourceSlices, name);
-    world.cluster.put(kube::kResourceSlices,
-                      Json::Object{{"metadata", Json::Object{{"name", name}}},
-                                   {"spec", Json::Object{{"driver", "other.example.com"},
-                                                         {"nodeName", "node-b"},
-                                                         {"pool", Json::Object{{"name", "node-b"},
-                                                                               {"generation", 1},
-                                                                               {"resourceSliceCount", 1}}}}}});
+    world.cluster.put(
+        kube::kResourceSlices,
+        Json::Object{
+            {"metadata", Json::Object{{"name", name}}},
+            {"spec",
+             Json::Object{
+                 {"driver", "other.example.com"},
+                 {"nodeName", "node-b"},
+                 {"pool", Json::Object{{"name", "node-b"}, {"generation", 1}, {"resourceSliceCount", 1}}}}}});
   });
 }
-void end_squatting(World& world) { world.cluster.remove_where(kube::kResourceSlices, "spec.driver=other.example.com"); }
+void end_squatting(World& world) {
+  world.cluster.remove_where(kube::kResourceSlices, "spec.driver=other.example.com");
+}
 // A slice of our driver and node that we did not make.
 void foreign_slice(World& world) {
   world.tamper([&world] {
     world.cluster.put(
         kube::kResourceSlices,
-        Json::Object{{"metadata", Json::Object{{"name", "foreign-" + std::to_string(world.dice().below(3))}}},
-                     {"spec", Json::Object{{"driver", World::kDriver},
-                                           {"nodeName", World::kNode},
-                                           {"pool", Json::Object{{"name", world.dice().chance(0.7) ? World::kNode : "p"},
-                                                                 {"generation", static_cast<int64_t>(
-                                                                                    1 + world.dice().below(99))},
-                                                                 {"resourceSliceCount", 1}}}}}});
+        Json::Object{
+            {"metadata", Json::Object{{"name", "foreign-" + std::to_string(world.dice().below(3))}}},
+            {"spec",
+             Json::Object{
+                 {"driver", World::kDriver},
+                 {"nodeName", World::kNode},
+                 {"pool", Json::Object{{"name", world.dice().chance(0.7) ? World::kNode : "p"},
+                                       {"generation", static_cast<int64_t>(1 + world.dice().below(99))},
+                                       {"resourceSliceCount", 1}}}}}});
   });
 }
 
@@ -500,15 +524,20 @@ int pick_kind(Dice& dice, const Knobs& knobs) {
 Millis pick_wait(Dice& dice) {
   switch (dice.below(10)) {
     case 0:
-    case 1: return Millis{0};
+    case 1:
+      return Millis{0};
     case 2:
     case 3:
-    case 4: return dice.millis(0, 20);
+    case 4:
+      return dice.millis(0, 20);
     case 5:
-    case 6: return dice.millis(0, 200);
+    case 6:
+      return dice.millis(0, 200);
     case 7:
-    case 8: return dice.millis(0, 1'500);
-    default: return dice.millis(0, 12'000);
+    case 8:
+      return dice.millis(0, 1'500);
+    default:
+      return dice.millis(0, 12'000);
   }
 }
 

@@ -53,7 +53,10 @@ World::~World() {
 }
 
 void World::wire_ports() {
-  machine.on_event = [this](hotplug::HostEvent event, const std::string& key) { deliver(std::move(event), key); };
+  machine.now = [this] { return scheduler.now(); };
+  machine.on_event = [this](hotplug::HostEvent event, const std::string& key) {
+    deliver(std::move(event), key);
+  };
   machine.on_change = [this](const std::string& address) { remember_function(address); };
   machine.on_access = [this](const char* operation, std::string_view path) {
     return border.leave([&]() -> std::optional<Error> {
@@ -63,7 +66,9 @@ void World::wire_ports() {
       return on_read ? on_read(operation, path) : std::nullopt;
     });
   };
-  cluster.on_request = [this](const fake::Request& request) { return on_request ? on_request(request) : std::nullopt; };
+  cluster.on_request = [this](const fake::Request& request) {
+    return on_request ? on_request(request) : std::nullopt;
+  };
   cluster.on_admit = [this](const fake::Request& request, Json& object) -> std::optional<kube::Failure> {
     if (!request.dry_run) judge_sent(request, object);
     return on_admit ? on_admit(request, object) : std::nullopt;
@@ -83,7 +88,8 @@ void World::wire_ports() {
     if (why.code == Errc::kInvalid && verb == "write") ++seen["write refused"];
     if (why.what.find("reply lost") != std::string::npos) ++seen["lost reply"];
   };
-  sim_cluster.observer.on_event = [this](const std::string& plural, kube::EventType type, std::string_view object) {
+  sim_cluster.observer.on_event = [this](const std::string& plural, kube::EventType type,
+                                         std::string_view object) {
     trace(object);
     note_event(plural, type);
   };
@@ -218,6 +224,7 @@ void World::hand_over(const hotplug::HostEvent& event, bool udev, uint64_t epoch
   if (epoch != (udev ? udev_epoch_ : netlink_epoch_) || !daemon) return;
   const auto& to = udev ? udev_.on_event : netlink_.on_event;
   if (!to) return;
+  if (log.is_loud) say(event);
   if (const auto* one = std::get_if<hotplug::Uevent>(&event)) {
     trace(one->action + one->devpath);
     if (one->subsystem == "pci" && (one->action == "add" || one->action == "remove" || one->action == "bind"))
@@ -225,6 +232,18 @@ void World::hand_over(const hotplug::HostEvent& event, bool udev, uint64_t epoch
   }
   if (std::holds_alternative<hotplug::Overflow>(event)) ++seen["overflow"];
   border.enter([&] { to(event); });
+}
+
+// For whoever reads a history.
+void World::say(const hotplug::HostEvent& event) {
+  if (const auto* one = std::get_if<hotplug::Uevent>(&event))
+    log.debug("heard", {{"uevent", one->action}, {"path", one->devpath}});
+  else if (const auto* link = std::get_if<hotplug::LinkChange>(&event))
+    log.debug("heard", {{"link", link->name},
+                        {"ifindex", link->ifindex},
+                        {"how", link->is_moved     ? "moved"
+                                : link->is_deleted ? "deleted"
+                                                   : "changed"}});
 }
 
 void World::lose_events(bool udev) {
@@ -251,7 +270,8 @@ void World::note_event(const std::string& plural, kube::EventType type) {
   if (plural != "sriovresourcepolicies" || !daemon || daemon->decision() == nullptr) return;
   ++seen["policy edit"];
   // From a function's first event to the end of its settling the hotplug is under way in the daemon.
-  if (pci_heard_at_ && scheduler.now() - *pci_heard_at_ <= Millis{100}) ++seen["policy edit during a hotplug"];
+  if (pci_heard_at_ && scheduler.now() - *pci_heard_at_ <= Millis{100})
+    ++seen["policy edit during a hotplug"];
 }
 
 // The host.
@@ -261,6 +281,7 @@ void World::remember_function(const std::string& address) {
     auto& one = past[address];
     if (!one.empty() && one.back().second == facts) return;
     one.emplace_back(scheduler.now(), std::move(facts));
+    if (log.is_loud) log.debug("machine changed", {{"function", address}});
     disturb(kHostBound + knobs.udev_delay_max);
   };
   const auto at = machine.functions().find(address);
@@ -364,26 +385,27 @@ void World::relabel(const Labels& now) {
   if (!node_is_there) return;
   Json::Object map;
   for (const auto& [key, value] : labels) map.emplace_back(key, value);
-  cluster.put(kube::kNodes, Json::Object{{"metadata", Json::Object{{"name", kNode},
-                                                                    {"uid", node_uid_},
-                                                                    {"labels", std::move(map)}}}});
+  cluster.put(kube::kNodes,
+              Json::Object{{"metadata",
+                            Json::Object{{"name", kNode}, {"uid", node_uid_}, {"labels", std::move(map)}}}});
 }
 
 void World::recreate_node(Millis gone_for) {
   if (!node_is_there) return;
-  fault("node", gone_for, kFightBound,
-        [this] {
-          node_is_there = false;
-          cluster.remove(kube::kNodes, kNode);
-          node_uid_.clear();
-          later(dice_.millis(0, 3'000), [this] { collect_garbage(); });
-        },
-        [this] {
-          node_is_there = true;
-          node_uid_ = "uid-node-" + std::to_string(++node_uids_);
-          relabel(labels);
-          later(dice_.millis(0, 3'000), [this] { collect_garbage(); });
-        });
+  fault(
+      "node", gone_for, kFightBound,
+      [this] {
+        node_is_there = false;
+        cluster.remove(kube::kNodes, kNode);
+        node_uid_.clear();
+        later(dice_.millis(0, 3'000), [this] { collect_garbage(); });
+      },
+      [this] {
+        node_is_there = true;
+        node_uid_ = "uid-node-" + std::to_string(++node_uids_);
+        relabel(labels);
+        later(dice_.millis(0, 3'000), [this] { collect_garbage(); });
+      });
 }
 
 // What belongs to a Node that is no more goes.
@@ -399,34 +421,35 @@ void World::uninstall(const kube::Resource& kind, Millis time) {
   const bool is_policies = kind == kube::kSriovResourcePolicies;
   bool& is_there = is_policies ? crd_is_there : attributes_crd_is_there;
   if (!is_there) return;
-  fault("uninstalled " + kind.plural, time, Millis{125'000},
-        [this, kind, is_policies, &is_there] {
-          is_there = false;
-          if (is_policies)
-            policies.clear();
-          else
-            attributes.clear();
-          cluster.uninstall(kind);
-          remember_inputs();
-        },
-        [this, kind, &is_there] {
-          is_there = true;
-          cluster.install(kind);
-          remember_inputs();
-        });
+  fault(
+      "uninstalled " + kind.plural, time, Millis{125'000},
+      [this, kind, is_policies, &is_there] {
+        is_there = false;
+        if (is_policies)
+          policies.clear();
+        else
+          attributes.clear();
+        cluster.uninstall(kind);
+        remember_inputs();
+      },
+      [this, kind, &is_there] {
+        is_there = true;
+        cluster.install(kind);
+        remember_inputs();
+      });
 }
 
 void World::tamper(const std::function<void()>& change) {
-  const auto before = names_stored();
   change();
-  const auto now = names_stored();
-  for (const std::string& name : before)
-    if (!now.contains(name)) tampered_out_.insert(name);
   in_place_.clear();
   const auto views = pools();
   const auto at = views.find(std::string(kDriver) + "/" + kNode);
   last_view_.reset();
-  if (at != views.end() && at->second.is_complete) last_view_ = at->second;
+  if (at != views.end()) {
+    for (const auto& [name, address] : address_of_)
+      if (!at->second.devices.contains(name)) tampered_out_.insert(name);
+    if (at->second.is_complete) last_view_ = at->second;
+  }
   tampered_at_.push_back(scheduler.now());
   while (scheduler.now() - tampered_at_.front() > Millis{180'000}) tampered_at_.pop_front();
   disturb(tampered_at_.size() > 3 ? kFightBound : kTamperBound);
@@ -460,14 +483,29 @@ Policy World::random_policy(const std::string& name) {
     for (size_t f = 0; f < dice_.below(3); ++f) {
       Filter filter;
       switch (dice_.below(8)) {
-        case 0: filter.vendors = {dice_.chance(0.5) ? "8086" : "15b3"}; break;
-        case 1: filter.drivers = {dice_.chance(0.5) ? "vfio-pci" : "iavf", "mlx5_core"}; break;
-        case 2: filter.pf_addresses = {choice(addresses)}; break;
-        case 3: filter.root_devices = {choice(addresses)}; break;
-        case 4: filter.numa_nodes = {static_cast<int>(dice_.below(2))}; break;
-        case 5: filter.link_type = dice_.chance(0.8) ? "ethernet" : "infiniband"; break;
-        case 6: filter.addresses = {Machine::vf_address(dice_.pick(addresses), static_cast<int>(dice_.below(4)))}; break;
-        default: filter.pf_names = {choice(names), choice(names)};
+        case 0:
+          filter.vendors = {dice_.chance(0.5) ? "8086" : "15b3"};
+          break;
+        case 1:
+          filter.drivers = {dice_.chance(0.5) ? "vfio-pci" : "iavf", "mlx5_core"};
+          break;
+        case 2:
+          filter.pf_addresses = {choice(addresses)};
+          break;
+        case 3:
+          filter.root_devices = {choice(addresses)};
+          break;
+        case 4:
+          filter.numa_nodes = {static_cast<int>(dice_.below(2))};
+          break;
+        case 5:
+          filter.link_type = dice_.chance(0.8) ? "ethernet" : "infiniband";
+          break;
+        case 6:
+          filter.addresses = {Machine::vf_address(dice_.pick(addresses), static_cast<int>(dice_.below(4)))};
+          break;
+        default:
+          filter.pf_names = {choice(names), choice(names)};
       }
       if (dice_.chance(0.2)) filter.pf_names.push_back(choice(names));
       config.filters.push_back(std::move(filter));

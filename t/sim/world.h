@@ -1,13 +1,14 @@
 #pragma once
-// One node in a world that can be stepped: the whole daemon, a machine, an API server, and a judge that watches what
-// goes over the border between them.
+// One node in a world that can be stepped: the whole daemon, a machine, an API server, and a judge that
+// watches what goes over the border between them.
 //
-// Judged after every step (design, invariants): I1 nothing is written that no recent state of the inputs allows, and
-// nothing is left out that every recent state offers · I2 once things have been quiet for the time that the last
-// disturbance may take, offered = allowed ∩ present · I3 no write that changes nothing, none at rest · I4 pools whole and
-// of one generation at rest, changed in place one slice at a time · I5 no function offered twice · I6 an entry is named
-// by its function · I7 broken policies and devices are among the inputs · I8 what the daemon holds is bounded by what
-// there is · I9 explain names a reason for what is not offered · I10 restarts at any instant are among the steps.
+// Judged after every step (design, invariants): I1 nothing is written that no recent state of the inputs
+// allows, and nothing is left out that every recent state offers · I2 once things have been quiet for the
+// time that the last disturbance may take, offered = allowed ∩ present · I3 no write that changes nothing,
+// none at rest · I4 pools whole and of one generation at rest, changed in place one slice at a time · I5 no
+// function offered twice · I6 an entry is named by its function · I7 broken policies and devices are among
+// the inputs · I8 what the daemon holds is bounded by what there is · I9 explain names a reason for what is
+// not offered · I10 restarts at any instant are among the steps.
 #include <deque>
 #include <functional>
 #include <map>
@@ -67,7 +68,8 @@ class World {
 
   // Time.
   void advance(Millis time);
-  /// Ends all faults and lets time pass until everything must have settled; judges that, and the rest after it.
+  /// Ends all faults and lets time pass until everything must have settled; judges that, and the rest after
+  /// it.
   void come_to_rest();
   /// The first violation ends a history.
   const std::optional<Violation>& violation() const { return violation_; }
@@ -98,7 +100,8 @@ class World {
   Policy random_policy(const std::string& name);
 
   // Faults of the cluster. A fault is on until its time has passed or the world comes to rest.
-  void fault(const std::string& name, Millis time, Millis recovery, std::function<void()> on, std::function<void()> off);
+  void fault(const std::string& name, Millis time, Millis recovery, std::function<void()> on,
+             std::function<void()> off);
   void disturb(Millis recovery);
   /// Somebody else writes slices.
   void tamper(const std::function<void()>& change);
@@ -126,12 +129,13 @@ class World {
   AttributeObjects attributes;
   Labels labels;
   bool crd_is_there = true, attributes_crd_is_there = true, node_is_there = true;
-  bool is_racing = false;       // reads and changes of the machine interleave
+  bool is_racing = false;         // reads and changes of the machine interleave
   bool may_hide_devices = false;  // since the last rest, admission or reading may have cost an entry
   std::function<std::optional<kube::Failure>(const fake::Request&)> on_request, on_answer;
   std::function<std::optional<kube::Failure>(const fake::Request&, kube::Json&)> on_admit;
   std::function<std::optional<Error>(const char*, std::string_view)> on_read;
-  std::map<std::string, size_t> seen;  // what this history contained, observed at the daemon's ports and in it
+  std::map<std::string, size_t>
+      seen;  // what this history contained, observed at the daemon's ports and in it
   size_t writes = 0;
   std::vector<StoredSlice> stored() const;
 
@@ -147,6 +151,7 @@ class World {
   bool is_quiet() const;
   void deliver(hotplug::HostEvent event, const std::string& key);
   void hand_over(const hotplug::HostEvent& event, bool udev, uint64_t epoch);
+  void say(const hotplug::HostEvent& event);
   void remember_inputs();
   void remember_function(const std::string& address);
   template <class T>
@@ -161,7 +166,8 @@ class World {
   void judge_rest();
   void judge_entries(const PoolView& pool);
   void judge_pf(const std::string& pf, const PoolView& pool, std::set<std::string>& explained);
-  std::optional<std::string> mismatch_with(const std::string& pf, const std::string& pf_name, const PoolView& pool) const;
+  std::optional<std::string> mismatch_with(const std::string& pf, const std::string& pf_name,
+                                           const PoolView& pool) const;
   void judge_explanations();
   void judge_memory();
   void collect_garbage();
@@ -181,7 +187,7 @@ class World {
   std::set<std::string> busy_;
   std::map<uint64_t, reactor::Ticket> tasks_;
   uint64_t next_task_ = 0;
-  size_t pending_ = 0;  // tasks of the world under way that others wait for
+  size_t pending_ = 0;                     // tasks of the world under way that others wait for
   std::deque<std::function<void()>> ops_;  // of the kernel, in order
 
   struct Fault {
