@@ -492,7 +492,34 @@ void HostSource::commit() {
   news.is_complete = !marks.full;
   const InventoryDiff diff = assemble(marks.why, news, marks.relisted);
   if (marks.is_sync) report_missed(marks, diff);
+  look_again_later();
   schedule();
+}
+
+// No event tells that a file has become readable.
+void HostSource::look_again_later() {
+  const auto is_well = [](const auto& entry) {
+    return entry.second.unreadable.empty() && entry.second.broken.empty();
+  };
+  const bool all_well = readings_.problems.empty() &&
+                        std::all_of(readings_.functions.begin(), readings_.functions.end(), is_well) &&
+                        std::all_of(readings_.netdevs.begin(), readings_.netdevs.end(), is_well);
+  if (all_well) {
+    look_again_.reset();
+    look_again_delay_ = Millis{1000};
+    return;
+  }
+  if (look_again_) return;
+  look_again_ = ports_.scheduler.after(look_again_delay_, [this, is_well] {
+    look_again_.reset();
+    marks_.full |= !readings_.problems.empty();
+    for (const auto& entry : readings_.functions)
+      if (!is_well(entry)) marks_.touched.functions.insert(entry.first);
+    for (const auto& entry : readings_.netdevs)
+      if (!is_well(entry)) marks_.touched.netdevs.insert(entry.first);
+    if (!marks_.is_empty()) mark("what could not be read");
+  });
+  look_again_delay_ = std::min(look_again_delay_ * 2, kRetryDelayMax);
 }
 
 void HostSource::note_late_facts() {
@@ -504,8 +531,9 @@ void HostSource::note_late_facts() {
 }
 
 InventoryDiff HostSource::assemble(const std::string& why, const NetdevNews& news, bool relisted) {
+  const InventoryPtr before = book_.now();
   InventoryDiff diff = book_.take(readings_, news);
-  if (diff.is_empty() && has_reported_) return diff;
+  if (book_.now() == before && has_reported_) return diff;  // the boot id alone may differ
   has_reported_ = true;
   on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});
   return diff;

@@ -7,6 +7,7 @@
 // inventory at once,
 //           without a reading, the first of a burst at its first event.
 // Silence:  no update when nothing differs, but for the first.
+// Errors:   what could not be read is read again, soon and then ever more rarely, until it can be.
 // Hangs:    a reading that passes its deadline is repeated entry by entry, and an entry that hangs keeps its
 // last facts or
 //           is `broken`; facts behind the kernel's locks are always read so.
@@ -144,6 +145,7 @@ class HostSource {
   InventoryDiff assemble(const std::string& why, const NetdevNews& news, bool relisted);
   void report_missed(const Marks& marks, const InventoryDiff& diff);
   void retry_later();
+  void look_again_later();
 
   Ports ports_;
   OnUpdate on_update_;
@@ -153,9 +155,10 @@ class HostSource {
   std::unique_ptr<Reading> reading_;
   CarefulReads entries_;
   CarefulReads slow_;
-  reactor::Ticket coalesce_, burst_, grace_, late_, retry_;
+  reactor::Ticket coalesce_, burst_, grace_, late_, retry_, look_again_;
   bool has_started_ = false, has_reported_ = false, is_assembly_due_ = false, is_careful_ = false;
   Millis retry_delay_{1000};
+  Millis look_again_delay_{1000};
   std::set<std::string> said_to_hang_, said_problems_;
   uint64_t readings_begun_ = 0;
   Counters counters_;

@@ -105,10 +105,8 @@ bool is_zeros(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c == '0'; });
 }
 
-}  // namespace
-
-std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name,
-                                         std::string_view link_target) {
+std::optional<NetdevReading> read_netdev_once(const HostView& host, std::string_view name,
+                                              std::string_view link_target) {
   NetdevReading netdev;
   netdev.name = name;
   const auto opened = host.open_dir(std::string(kNetdevs) + netdev.name);
@@ -137,9 +135,21 @@ std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view 
   return netdev;
 }
 
+}  // namespace
+
+std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name,
+                                         std::string_view link_target) {
+  auto netdev = read_netdev_once(host, name, link_target);
+  if (!netdev || (netdev->unreadable.empty() && netdev->broken.empty())) return netdev;
+  return read_netdev_once(host, name, link_target);
+}
+
 std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name) {
-  const auto target = host.readlink(std::string(kNetdevs) + std::string(name));
-  return read_netdev(host, name, target ? *target : std::string());
+  const auto target = read_link_patiently(host, std::string(kNetdevs) + std::string(name));
+  auto netdev = read_netdev(host, name, target.value_or(""));
+  if (netdev && !target && !is_absence(target.error()))
+    netdev->unreadable.push_back(unreadable_note("path", target.error()));
+  return netdev;
 }
 
 SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name) {

@@ -132,6 +132,8 @@ std::optional<FunctionReading> read_function(const HostView& host, const PciAddr
     function = FunctionReading{.pci = address, .pcie_root = pcie_root_of(link_target)};
     switch (read_once(host, function)) {
       case Look::kDone:
+        // What cannot be read now may be readable a moment later (no memory, no descriptors).
+        if (tries == 0 && (!function.unreadable.empty() || !function.broken.empty())) break;
         return function;
       case Look::kNotNetwork:
         return std::nullopt;
@@ -147,8 +149,11 @@ std::optional<FunctionReading> read_function(const HostView& host, const PciAddr
 }
 
 std::optional<FunctionReading> read_function(const HostView& host, const PciAddress& address) {
-  const auto target = host.readlink(std::string(kFunctions) + address.text());
-  return read_function(host, address, target ? *target : std::string());
+  const auto target = read_link_patiently(host, std::string(kFunctions) + address.text());
+  auto function = read_function(host, address, target.value_or(""));
+  if (function && !target && !is_absence(target.error()))
+    function->unreadable.push_back(unreadable_note("path", target.error()));
+  return function;
 }
 
 }  // namespace sliced::hotplug

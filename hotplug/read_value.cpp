@@ -5,11 +5,7 @@
 #include "reactor/base/text.h"
 
 namespace sliced::hotplug {
-namespace {
-
 bool is_absence(const Error& error) { return error.code == Errc::kNotFound || error.code == Errc::kInvalid; }
-
-}  // namespace
 
 std::string unreadable_note(std::string_view name, const Error& error) {
   const size_t colon = error.what.rfind(": ");

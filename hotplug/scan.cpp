@@ -31,7 +31,11 @@ std::vector<std::pair<std::string, std::string>> list_links(const HostView& host
     return out;
   }
   out.reserve(names->size());
-  for (const std::string& name : *names) out.emplace_back(name, (*opened)->readlink(name).value_or(""));
+  for (const std::string& name : *names) {
+    auto target = read_link_patiently(**opened, name);
+    if (!target && !is_absence(target.error())) readings.problems.push_back(target.error().what);
+    out.emplace_back(name, target.value_or(""));
+  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <charconv>
 #include <cmath>
+#include <new>
 #include <unordered_set>
 
 #include "reactor/base/text.h"
@@ -191,6 +192,8 @@ class Reader {
     return " at byte " + std::to_string(at - padded_.data());
   }
   Error failure(simdjson::error_code code) {
+    // Says nothing of the text: who took it for unreadable would skip a good object for good.
+    if (code == simdjson::MEMALLOC) throw std::bad_alloc();
     const Errc ours =
         code == simdjson::CAPACITY || code == simdjson::DEPTH_ERROR ? Errc::kTooLarge : Errc::kInvalid;
     const char* at = nullptr;

@@ -39,23 +39,35 @@ class TrickyView final : public HostView {
   Result<std::string> read(std::string_view path, size_t size_max) const override {
     ++reads;
     look(path);
+    if (fails(path)) return broken(path);
     return files_->read(path, size_max);
   }
   Result<std::vector<std::string>> list(std::string_view path) const override {
     look(path);
+    if (fails(path)) return broken(path);
     return files_->list(path);
   }
   Result<std::string> readlink(std::string_view path) const override {
     look(path);
+    if (fails(path)) return broken(path);
     return files_->readlink(path);
   }
   bool is_live() const override { return true; }
 
-  std::set<std::string> hanging;  // parts of paths
+  std::set<std::string> hanging;       // parts of paths
+  std::map<std::string, int> failing;  // parts of paths -> how many more looks fail with EIO
   std::map<std::string, std::function<void()>> at_first_look;
   mutable size_t reads = 0;
 
  private:
+  /// True when this look is one of those that fail.
+  bool fails(std::string_view path) const {
+    auto& self = const_cast<TrickyView&>(*this);
+    for (auto& [part, times] : self.failing)
+      if (times > 0 && path.find(part) != std::string_view::npos) return --times, true;
+    return false;
+  }
+  static Error broken(std::string_view path) { return {Errc::kIo, std::string(path) + ": EIO"}; }
   void look(std::string_view path) const {
     auto& self = const_cast<TrickyView&>(*this);
     for (const std::string& part : hanging)
@@ -481,6 +493,47 @@ TEST_F(HostSourceTest, AHangLaterKeepsWhatWasKnown) {
   EXPECT_EQ(find("0000:3b:00.0")->broken, "");
   EXPECT_EQ(find("0000:3b:00.0")->vendor, "8086");
   EXPECT_NE(find("0000:5b:00.0"), nullptr) << "the others go on";
+}
+
+// No descriptors, no memory: red when one failed look costs a fact, and with it a device that somebody uses.
+TEST_F(HostSourceTest, ALookThatFailsOnceCostsNothing) {
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2).netdev("ens1");
+  start_quietly();
+  for (const char* part : {"0000:3b:00.0/numa_node", "0000:3b:00.0", "net/ens1/type", "net/ens1", "physfn"}) {
+    SCOPED_TRACE(part);
+    const Inventory before = *source->inventory();
+    view->failing = {{part, 1}};
+    source->rescan("test");
+    scheduler.advance(200ms);
+    EXPECT_EQ(view->failing[part], 0) << "nobody looked";
+    EXPECT_EQ(source->inventory()->devices, before.devices);
+  }
+}
+
+// No event tells that a file has become readable. Red when only the sync timer looks again.
+TEST_F(HostSourceTest, WhatCannotBeReadIsReadAgainSoon) {
+  tree.pci("0000:3b:00.0").numa(1).netdev("ens1");
+  tree.boot_id("boot-1");
+  view->failing = {{"0000:3b:00.0/numa_node", 4}, {"boot_id", 2}};
+  start_quietly();
+  EXPECT_FALSE(find("0000:3b:00.0")->numa_node);
+  scheduler.advance(10s);
+  EXPECT_EQ(find("0000:3b:00.0")->numa_node, 1);
+  ASSERT_FALSE(updates.empty());
+  EXPECT_EQ(updates.back().now->boot_id, "boot-1");
+}
+
+// Red when a boot id that is known late is told to nobody.
+TEST_F(HostSourceTest, ABootIdAloneIsNews) {
+  tree.pci("0000:3b:00.0");
+  tree.boot_id("boot-1");
+  view->failing = {{"boot_id", 1}};
+  start_quietly();
+  updates.clear();
+  source->rescan("test");
+  scheduler.advance(1s);
+  ASSERT_FALSE(updates.empty());
+  EXPECT_EQ(updates.back().now->boot_id, "boot-1");
 }
 
 TEST_F(HostSourceTest, AHostThatCannotBeListedIsTriedAgain) {
