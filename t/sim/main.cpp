@@ -2,11 +2,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <iterator>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "t/sim/faults.h"
 #include "t/sim/history.h"
 
 namespace {
@@ -29,12 +30,34 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 namespace sliced::sim {
 namespace {
 
+constexpr const char* kUsage =
+    "Usage: simulate [histories | faults | replay] [OPTION]...\n"
+    "  histories   random histories, one a seed (the default)\n"
+    "  faults      the scenarios, with the n-th operation of each kind failing\n"
+    "  replay      a few histories twice each: the same to the last byte\n"
+    "  --seed N        one history, this one\n"
+    "  --first N       the first of several seeds (1)\n"
+    "  --seeds N       how many (500)\n"
+    "  --steps N       of each history (500)\n"
+    "  --for TIME      go on to the next seed for so long: 90s, 10m, 1h\n"
+    "  --demand        fail when a state of the list was never reached, or too rarely\n"
+    "  --scenario NAME of faults\n"
+    "  --each N        of each kind of operation, fail about N (all: 0) (60)\n"
+    "  --memory N      allocations refused per scenario (200)\n"
+    "  --loud          the shortened history of a failure with the daemon's whole log, on standard error\n";
+
 struct Arguments {
+  std::string mode = "histories", scenario;
   uint64_t seed = 1;
-  size_t seeds = 500, steps = 500;
+  size_t seeds = 500, steps = 500, each = 60, memory = 200;
   double seconds = 0;  // 0: as many as there are seeds
-  bool loud = false;
+  bool is_loud = false, is_demanding = false;
 };
+
+double seconds_of(const std::string& text) {
+  const double number = std::strtod(text.c_str(), nullptr);
+  return text.ends_with("h") ? number * 3600 : text.ends_with("m") ? number * 60 : number;
+}
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -52,48 +75,161 @@ void report(const History& history, const Outcome& outcome, bool is_loud) {
     std::printf("  there: %s: %s\n", again.violation->invariant.c_str(), again.violation->what.c_str());
 }
 
-int random_histories(const Arguments& arguments) {
+// What a run of some size must have contained, and in which share of its histories; observed at the daemon's
+// ports, in its log and in its decisions.
+struct Demand {
+  const char* what;
+  double share;
+};
+constexpr Demand kDemands[] = {{"policy edit during a hotplug", 1.0 / 3},
+                               {"restart during a write", 0.1},
+                               {"restart", 0.5},
+                               {"reboot", 0},
+                               {"410", 0.1},
+                               {"overflow", 0.1},
+                               {"conflict", 0.1},
+                               {"restored", 0.1},
+                               {"wiped", 0},
+                               {"fight", 0},
+                               {"squatter", 0},
+                               {"lost reply", 0},
+                               {"busy", 0},
+                               {"denied", 0},
+                               {"timeout", 0},
+                               {"silent watch", 0},
+                               {"broken connection", 0},
+                               {"write refused", 0},
+                               {"entry refused", 0},
+                               {"kind not installed", 0},
+                               {"list without WatchList", 0},
+                               {"relisted", 0},
+                               {"bookmark", 0},
+                               {"read failed", 0},
+                               {"read hung", 0},
+                               {"facts recovered", 0},
+                               {"interface away", 0},
+                               {"in use by the host", 0},
+                               {"half there", 0},
+                               {"node gone", 0},
+                               {"new generation", 0},
+                               {"several slices", 0},
+                               {"pool incomplete for a moment", 0}};
+
+size_t unmet_demands(const std::map<std::string, size_t>& histories, size_t all) {
+  size_t unmet = 0;
+  for (const auto& [what, share] : kDemands) {
+    const auto at = histories.find(what);
+    const size_t count = at == histories.end() ? 0 : at->second;
+    if (count > 0 && static_cast<double>(count) >= share * static_cast<double>(all)) continue;
+    std::printf("FAILED %zu of %zu histories contained: %s\n", count, all, what);
+    ++unmet;
+  }
+  return unmet;
+}
+
+Tally random_histories(const Arguments& arguments) {
   const double start = now_seconds();
-  size_t passed = 0, failed = 0;
+  constexpr size_t kFailedMax = 3;
+  Tally tally;
   std::map<std::string, size_t> histories;
-  for (uint64_t seed = arguments.seed; seed < arguments.seed + arguments.seeds; ++seed) {
-    if (arguments.seconds > 0 && now_seconds() - start > arguments.seconds) break;
+  size_t writes = 0;
+  for (uint64_t seed = arguments.seed; tally.failed < kFailedMax; ++seed) {
+    const bool enough = arguments.seconds > 0 ? now_seconds() - start > arguments.seconds
+                                              : seed >= arguments.seed + arguments.seeds;
+    if (enough) break;
     const History history = make_history(seed, arguments.steps);
     const Outcome outcome = run_history(history);
     for (const auto& [what, count] : outcome.seen) ++histories[what];
-    if (!outcome.violation) {
-      ++passed;
+    writes += outcome.writes;
+    ++(outcome.violation ? tally.failed : tally.passed);
+    if (outcome.violation) report(history, outcome, arguments.is_loud);
+  }
+  const size_t all = tally.passed + tally.failed;
+  for (const auto& [what, count] : histories)
+    std::printf("  %6zu of %zu histories: %s\n", count, all, what.c_str());
+  std::printf("%zu histories of %zu steps, %zu writes, in %.1f s\n", all, arguments.steps, writes,
+              now_seconds() - start);
+  if (!arguments.is_demanding) return tally;
+  const size_t unmet = unmet_demands(histories, all);
+  tally.failed += unmet;
+  tally.passed += std::size(kDemands) - unmet;
+  return tally;
+}
+
+// A history that is not the same twice cannot be looked into.
+Tally replayed(const Arguments& arguments) {
+  Tally tally;
+  for (uint64_t seed = arguments.seed; seed < arguments.seed + 10; ++seed) {
+    const History history = make_history(seed, arguments.steps);
+    const Outcome first = run_history(history), second = run_history(history);
+    const bool same = first.trace == second.trace && first.step == second.step;
+    ++(same ? tally.passed : tally.failed);
+    if (!same) std::printf("FAILED seed %llu is not the same twice\n", static_cast<unsigned long long>(seed));
+  }
+  const uint64_t one = run_history(make_history(1, 50)).trace, other = run_history(make_history(2, 50)).trace;
+  ++(one != other ? tally.passed : tally.failed);
+  if (one == other) std::printf("FAILED the trace does not tell histories apart\n");
+  return tally;
+}
+
+bool read_arguments(const std::vector<std::string>& words, Arguments& out) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (!word.starts_with("--")) {
+      out.mode = word;
       continue;
     }
-    ++failed;
-    report(history, outcome, arguments.loud);
-    if (failed >= 3) break;
+    if (word == "--loud" || word == "--demand") {
+      (word == "--loud" ? out.is_loud : out.is_demanding) = true;
+      continue;
+    }
+    if (i + 1 == words.size()) return false;
+    const std::string& value = words[++i];
+    const uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
+    if (word == "--seed")
+      out.seed = number, out.seeds = 1;
+    else if (word == "--first")
+      out.seed = number;
+    else if (word == "--seeds")
+      out.seeds = number;
+    else if (word == "--steps")
+      out.steps = number;
+    else if (word == "--for")
+      out.seconds = seconds_of(value);
+    else if (word == "--scenario")
+      out.mode = "faults", out.scenario = value;
+    else if (word == "--each")
+      out.each = number;
+    else if (word == "--memory")
+      out.memory = number;
+    else
+      return false;
   }
-  for (const auto& [what, count] : histories)
-    std::printf("  %6zu of %zu histories: %s\n", count, passed + failed, what.c_str());
-  std::printf("%zu histories passed, %zu failed, in %.1f s\n", passed, failed, now_seconds() - start);
-  return failed == 0 ? 0 : 1;
+  return true;
+}
+
+int run(const std::vector<std::string>& words) {
+  Arguments arguments;
+  const bool understood = read_arguments(words, arguments);
+  Tally tally;
+  if (understood && arguments.mode == "histories") {
+    tally = random_histories(arguments);
+  } else if (understood && arguments.mode == "faults") {
+    tally = sweep_faults(arguments.scenario, arguments.each, arguments.memory);
+  } else if (understood && arguments.mode == "replay") {
+    tally = replayed(arguments);
+  } else {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  // The last line is read by ./dev.
+  std::printf("simulate %s: %zu passed, %zu failed\n", arguments.mode.c_str(), tally.passed, tally.failed);
+  return tally.failed == 0 && tally.passed > 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace sliced::sim
 
 int main(int count, char** words) {
-  using namespace sliced::sim;
-  Arguments arguments;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    const auto value = [&] { return i + 1 < count ? std::string(words[++i]) : std::string("0"); };
-    if (word == "--seed")
-      arguments.seed = std::stoull(value()), arguments.seeds = 1;
-    else if (word == "--first")
-      arguments.seed = std::stoull(value());
-    else if (word == "--seeds")
-      arguments.seeds = std::stoull(value());
-    else if (word == "--steps")
-      arguments.steps = std::stoull(value());
-    else if (word == "--loud")
-      arguments.loud = true;
-  }
-  return random_histories(arguments);
+  return sliced::sim::run(std::vector<std::string>(words + 1, words + count));
 }

@@ -173,8 +173,7 @@ kube::CallPtr SimCluster::discover(std::string group, std::string version,
     const std::weak_ptr<Wire> weak = made;
     return inner_.discover(
         std::move(group), std::move(version),
-        [this, weak, on_done](std::vector<std::string> plurals) {
-          if (observer.on_absent && plurals.empty()) observer.on_absent("");
+        [weak, on_done](std::vector<std::string> plurals) {
           if (auto wire = weak.lock()) wire->answer([&] { on_done(std::move(plurals)); });
         },
         [weak](const Failure& why) {

@@ -155,7 +155,6 @@ class SimCluster final : public kube::Cluster {
     std::function<void(const std::string& plural, kube::EventType, std::string_view object)> on_event;
     std::function<void(const std::string& verb)> on_answer;
     std::function<void(const kube::WriteRequest&)> on_write;  // sent
-    std::function<void(const std::string& plural)> on_absent;
   };
   Observer observer;
 

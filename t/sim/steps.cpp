@@ -346,8 +346,7 @@ void drop_fields(World& world) {
 }
 void wipe(World& world) {
   world.tamper([&world] {
-    if (world.cluster.remove_where(kube::kResourceSlices, std::string("spec.nodeName=") + World::kNode) > 0)
-      ++world.seen["wiped (made)"];
+    world.cluster.remove_where(kube::kResourceSlices, std::string("spec.nodeName=") + World::kNode);
   });
 }
 template <class Change>
@@ -597,7 +596,8 @@ Outcome run_history(const History& history, bool loud) {
     if (message == "slices were changed by somebody else; restoring") world.seen["restored"] = count;
     if (message == "somebody keeps changing our slices; restoring more slowly") world.seen["fight"] = count;
     if (message == "a slice of somebody else has our name; taking another") world.seen["squatter"] = count;
-    if (message == "the Node object was created anew") world.seen["node created anew"] = count;
+    if (message.starts_with("the Node object is gone")) world.seen["node gone"] = count;
+    if (message == "kind is not installed; waiting for it") world.seen["kind not installed"] = count;
     if (message == "watch is silent; watching anew") world.seen["silent watch"] = count;
     if (message == "listed again") world.seen["relisted"] = count;
     if (message == "facts of interfaces that are away were recovered from our own slices")

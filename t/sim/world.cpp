@@ -97,7 +97,6 @@ void World::wire_ports() {
     trace("answered " + verb);
     if (verb == "list") ++seen["list without WatchList"];
   };
-  sim_cluster.observer.on_absent = [this](const std::string&) { ++seen["kind not installed"]; };
   sim_cluster.observer.on_write = [this](const kube::WriteRequest& request) {
     trace(request.body);
     if (request.dry_run) return;
@@ -267,6 +266,8 @@ void World::note_event(const std::string& plural, kube::EventType type) {
     ++seen["bookmark"];
     return;
   }
+  // Of a wipe, once it is heard of.
+  if (plural == "resourceslices" && type == kube::EventType::kDeleted && is_wiped_) ++seen["wiped"];
   if (plural != "sriovresourcepolicies" || !daemon || daemon->decision() == nullptr) return;
   ++seen["policy edit"];
   // From a function's first event to the end of its settling the hotplug is under way in the daemon.
@@ -452,6 +453,7 @@ void World::tamper(const std::function<void()>& change) {
   }
   tampered_at_.push_back(scheduler.now());
   while (scheduler.now() - tampered_at_.front() > Millis{180'000}) tampered_at_.pop_front();
+  is_wiped_ = at == views.end();
   disturb(tampered_at_.size() > 3 ? kFightBound : kTamperBound);
 }
 

@@ -200,6 +200,7 @@ class World {
   TimePoint due_{};  // by then everything must have settled
   bool is_verified_ = false;
   std::deque<TimePoint> tampered_at_;
+  bool is_wiped_ = false;               // by the last of them
   std::set<std::string> tampered_out_;  // entries that others took away
   bool kill_at_write_ = false, was_killed_in_write_ = false;
   std::map<std::string, std::string> address_of_;  // entry name -> VF
