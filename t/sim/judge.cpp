@@ -64,8 +64,17 @@ bool World::could_be(const std::string& address, bool offered) const {
   if (vf_past == vf_past_.end()) return !offered;
   // The first thing that was ever known of it is that it was not there.
   if (!offered && !vf_past->second.front().second.is_there) return true;
-  for (auto vf = vf_past->second.rbegin(); vf != vf_past->second.rend(); ++vf) {
-    const auto pf_past = pf_past_.find(vf->second.pf);
+  std::deque<VfFacts> states;
+  for (auto vf = vf_past->second.rbegin(); vf != vf_past->second.rend(); ++vf) states.push_back(vf->second);
+  const bool was_free =
+      std::any_of(states.begin(), states.end(), [](const VfFacts& facts) { return !facts.host_use; });
+  const bool was_used = std::any_of(states.begin(), states.end(), [](const VfFacts& facts) { return facts.host_use; });
+  for (size_t i = 0, count = states.size(); i < count && was_free && was_used; ++i) {
+    states.push_back(states[i]);
+    states.back().host_use = !states.back().host_use;
+  }
+  for (auto vf = states.begin(); vf != states.end(); ++vf) {
+    const auto pf_past = pf_past_.find(vf->pf);
     if (pf_past == pf_past_.end()) {
       if (!offered) return true;
       continue;
@@ -76,7 +85,7 @@ bool World::could_be(const std::string& address, bool offered) const {
         for (auto policies = policies_past_.rbegin(); policies != policies_past_.rend(); ++policies)
           for (auto node = labels_past_.rbegin(); node != labels_past_.rend(); ++node) {
             const Taken taken =
-                taken_by(vf->second, pf->second, address, name, policies->second, node->second);
+                taken_by(*vf, pf->second, address, name, policies->second, node->second);
             if ((taken.config != nullptr) == offered) return true;
           }
     }

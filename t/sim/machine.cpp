@@ -202,7 +202,7 @@ void Machine::rename(int ifindex, const std::string& name) {
   }
   say_link(*netdev);
   say_net("move", *netdev, old);
-  changed_all();
+  changed(netdev->function);
 }
 
 void Machine::move_away(int ifindex) {
@@ -225,7 +225,6 @@ void Machine::move_away(int ifindex) {
 void Machine::note_departure(const std::string& address) {
   Function* function = find(address);
   if (function == nullptr) return;
-  function->is_rdma_here = false;
   function->was_away = true;
   // It may go before it was read.
   if (!is_blind && now() - std::max(function->named_at, daemon_started_) >= kReadBound) return;
@@ -233,6 +232,15 @@ void Machine::note_departure(const std::string& address) {
   if (!function->pf.empty()) return;
   function->names.insert(names_ever_[address].begin(), names_ever_[address].end());
   function->names.insert("");
+}
+
+void Machine::move_rdma_away(const std::string& address) {
+  Function* function = find(address);
+  const Interface* netdev = interface_of(address);
+  if (function == nullptr || !function->has_rdma || netdev == nullptr || netdev->is_here) return;
+  function->is_rdma_here = false;
+  if (on_event)
+    on_event(hotplug::Uevent{"remove", "/devices/" + devices_path(address) + "/infiniband/x", "infiniband", {}}, address);
 }
 
 void Machine::come_back(int ifindex, const std::string& name) {

@@ -93,6 +93,8 @@ class Machine {
   // Interfaces.
   void rename(int ifindex, const std::string& name);
   void move_away(int ifindex);
+  /// The RDMA device follows its interface, in a step of its own as CNI plugins do it.
+  void move_rdma_away(const std::string& function);
   void come_back(int ifindex, const std::string& name);  // "" as it left
   void add_bridge(const std::string& name);
   void add_vlan(int parent, int id);

@@ -9,6 +9,7 @@
 
 #include "t/sim/faults.h"
 #include "t/sim/history.h"
+#include "t/sim/scale.h"
 
 namespace {
 
@@ -31,10 +32,11 @@ namespace sliced::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "Usage: simulate [histories | faults | replay] [OPTION]...\n"
+    "Usage: simulate [histories | faults | replay | scale] [OPTION]...\n"
     "  histories   random histories, one a seed (the default)\n"
     "  faults      the scenarios, with the n-th operation of each kind failing\n"
     "  replay      a few histories twice each: the same to the last byte\n"
+    "  scale       a node with 4,096 VFs, and a cluster of many nodes\n"
     "  --seed N        one history, this one\n"
     "  --first N       the first of several seeds (1)\n"
     "  --seeds N       how many (500)\n"
@@ -44,12 +46,13 @@ constexpr const char* kUsage =
     "  --scenario NAME of faults\n"
     "  --each N        of each kind of operation, fail about N (all: 0) (60)\n"
     "  --memory N      allocations refused per scenario (200)\n"
+    "  --nodes N       of the cluster (500)\n"
     "  --loud          the shortened history of a failure with the daemon's whole log, on standard error\n";
 
 struct Arguments {
   std::string mode = "histories", scenario;
   uint64_t seed = 1;
-  size_t seeds = 500, steps = 500, each = 60, memory = 200;
+  size_t seeds = 500, steps = 500, each = 60, memory = 200, nodes = 500;
   double seconds = 0;  // 0: as many as there are seeds
   bool is_loud = false, is_demanding = false;
 };
@@ -202,6 +205,8 @@ bool read_arguments(const std::vector<std::string>& words, Arguments& out) {
       out.each = number;
     else if (word == "--memory")
       out.memory = number;
+    else if (word == "--nodes")
+      out.nodes = number;
     else
       return false;
   }
@@ -218,6 +223,8 @@ int run(const std::vector<std::string>& words) {
     tally = sweep_faults(arguments.scenario, arguments.each, arguments.memory);
   } else if (understood && arguments.mode == "replay") {
     tally = replayed(arguments);
+  } else if (understood && arguments.mode == "scale") {
+    tally = measure_scale(arguments.nodes);
   } else {
     std::fputs(kUsage, stderr);
     return 2;

@@ -73,7 +73,11 @@ void bind_again(World& world) {
 }
 void to_a_pod(World& world) {
   const int moved = some_interface(world, is_own);
+  if (moved == 0) return;
+  const std::string function = world.machine.interfaces().at(moved).function;
   world.machine.move_away(moved);
+  world.later(Millis{80} + world.knobs.netlink_delay_max + world.dice().millis(0, 200),
+              [&world, function] { world.machine.move_rdma_away(function); });
   if (!world.dice().chance(0.5)) return;
   const bool renamed = world.dice().chance(0.3);
   world.later(world.dice().millis(5, 4'000), [&world, moved, renamed] {
