@@ -83,6 +83,29 @@ void reread_function(const HostView& host, const PciAddress& address, HostReadin
     readings.functions.erase(address);
 }
 
+void reread_netdev(const HostView& host, const std::string& name, HostReadings& readings) {
+  auto netdev = read_netdev(host, name);
+  if (!netdev) {
+    readings.netdevs.erase(name);
+    return;
+  }
+  if (const auto known = readings.netdevs.find(name); known != readings.netdevs.end())
+    netdev->slow = known->second.slow;
+  readings.netdevs[name] = std::move(*netdev);
+}
+
+// Who stands on an interface, or below it, names it: a rename changes what they say, and no event tells of
+// them.
+void reread_dangling(const HostView& host, HostReadings& readings) {
+  const auto is_gone = [&](const std::string& name) { return !readings.netdevs.contains(name); };
+  std::vector<std::string> dangling;
+  for (const auto& [name, netdev] : readings.netdevs)
+    if ((!netdev.master.empty() && is_gone(netdev.master)) ||
+        std::any_of(netdev.lowers.begin(), netdev.lowers.end(), is_gone))
+      dangling.push_back(name);
+  for (const std::string& name : dangling) reread_netdev(host, name, readings);
+}
+
 }  // namespace
 
 HostListing list_host(const HostView& host, const HostReadings& before) {
@@ -131,17 +154,9 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
       for (const auto& [vf, index] : *mine)
         if (!other->contains(vf) && !functions.contains(vf)) reread_function(host, vf, readings);
   }
-  for (const std::string& name : touched.netdevs) {
-    auto netdev = read_netdev(host, name);
-    if (!netdev) {
-      readings.netdevs.erase(name);
-      continue;
-    }
-    if (const auto known = readings.netdevs.find(name); known != readings.netdevs.end())
-      netdev->slow = known->second.slow;
-    readings.netdevs[name] = std::move(*netdev);
-  }
+  for (const std::string& name : touched.netdevs) reread_netdev(host, name, readings);
   if (!touched.lists && touched.netdevs.empty()) return;
+  reread_dangling(host, readings);
   read_rdma(host, readings);
   read_vlans(host, readings);
   read_default_routes(host, readings);

@@ -495,6 +495,24 @@ TEST_F(HostSourceTest, AHangLaterKeepsWhatWasKnown) {
   EXPECT_NE(find("0000:5b:00.0"), nullptr) << "the others go on";
 }
 
+// What stands upon an interface names it, and no event tells that it names it otherwise now. Red when only
+// the renamed interface is read: the host's use of it would be forgotten, and a device in use offered.
+TEST_F(HostSourceTest, WhatStandsOnARenamedInterfaceStillStandsOnIt) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  tree.virtual_link("macvlan0");
+  tree.stack("macvlan0", "ens1");
+  tree.default_route("macvlan0");
+  start_quietly();
+  ASSERT_EQ(find("0000:3b:00.0")->host_use, "default route through macvlan0");
+  const int ifindex = find("0000:3b:00.0")->netdev->ifindex;
+  tree.remove(tree.netdev_path("macvlan0") + "/lower_ens1");
+  tree.rename_netdev("ens1", "ens2");
+  tree.stack("macvlan0", "ens2");
+  say(LinkChange{ifindex, "ens2"});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through macvlan0");
+}
+
 // No descriptors, no memory: red when one failed look costs a fact, and with it a device that somebody uses.
 TEST_F(HostSourceTest, ALookThatFailsOnceCostsNothing) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2).netdev("ens1");
