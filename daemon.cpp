@@ -253,11 +253,23 @@ void Daemon::note_standings() {
   const watchers::Outage::Phase before = outage_.phase();
   const watchers::Outage::Phase now = outage_.note(
       count[Standing::State::kLive], count[Standing::State::kUnreachable], count[Standing::State::kDenied]);
+  park_all_but_one(now == watchers::Outage::Phase::kAway);
   if (now != watchers::Outage::Phase::kCatchingUp) catch_up_ticket_.reset();
   if (now == watchers::Outage::Phase::kCatchingUp && now != before) catch_up(kCatchUpSteps);
   if (before != watchers::Outage::Phase::kServed && outage_.may_write()) end_outage();
   apply_permission();
   if (outage_.may_write() && count[Standing::State::kLive] > 0) publisher_.retry_now();
+}
+
+// During an outage one source knocks. If each did, the first of them to be let in would decide, and a fleet's
+// reconnects would crowd into the first seconds.
+void Daemon::park_all_but_one(bool away) {
+  bool one_knocks = false;
+  for_each_source([&](auto& source) {
+    const bool waits = source.standing().state == Standing::State::kUnreachable;
+    source.park(away && waits && one_knocks);
+    one_knocks |= waits;
+  });
 }
 
 void Daemon::catch_up(int steps_left) {

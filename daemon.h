@@ -78,6 +78,7 @@ class Daemon {
   void on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event);
   void on_standing();
   void note_standings();
+  void park_all_but_one(bool away);
   void catch_up(int steps_left);
   void end_outage();
   void apply_permission();

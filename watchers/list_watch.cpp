@@ -48,9 +48,15 @@ void ListWatch::start() {
 
 void ListWatch::retry_now() {
   if (step_ != Step::kWaiting) return;
+  parked_ = false;
   timer_.reset();
   backoff_.reset();
   attempt();
+}
+
+void ListWatch::park(bool parked) {
+  const bool released = std::exchange(parked_, parked) && !parked;
+  if (released && step_ == Step::kWaiting && !timer_) attempt();
 }
 
 // What to ask next.
@@ -309,7 +315,10 @@ void ListWatch::wait(Millis delay) {
   accepted_.reset();
   step_ = Step::kWaiting;
   silence_.reset();
-  timer_ = ports_.scheduler.after(delay, [this] { attempt(); });
+  timer_ = ports_.scheduler.after(delay, [this] {
+    timer_.reset();
+    if (!parked_) attempt();
+  });
 }
 
 void ListWatch::stand(State state, std::string why) {

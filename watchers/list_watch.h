@@ -93,6 +93,8 @@ class ListWatch {
   void start();
   /// Ends a wait between attempts now: credentials were reloaded, or somebody knows that the server is back.
   void retry_now();
+  /// While it is parked it does not try again by itself: somebody else finds out when the server is back.
+  void park(bool parked);
   /// The server's version changed: what it could not do before is tried again at the next relist.
   void forget_abilities() { watch_list_off_until_.reset(); }
 
@@ -154,7 +156,8 @@ class ListWatch {
   bool version_unusable_ = false;  // the server no longer has it, or does not have it yet
   std::optional<TimePoint> watch_list_off_until_;
   bool relist_at_once_ = true;  // one relist without a wait per stretch of health, so that 410s cannot spin
-  bool looking_ = false;        // waiting for the kind to be installed
+  bool parked_ = false;
+  bool looking_ = false;  // waiting for the kind to be installed
 
   TimePoint opened_{}, last_word_{};
   size_t events_ = 0;    // of the watch that is open
@@ -213,6 +216,7 @@ class WatchedSource final : private ObjectSink {
 
   void start() { engine_.start(); }
   void retry_now() { engine_.retry_now(); }
+  void park(bool parked) { engine_.park(parked); }
   void forget_abilities() { engine_.forget_abilities(); }
   const Standing& standing() const { return engine_.standing(); }
   const kube::Scope& scope() const { return engine_.scope(); }

@@ -151,6 +151,37 @@ TEST_F(DaemonTest, AfterAnOutageNothingIsWrittenByOldPolicies) {
 }
 
 // 64 VFs made one by one, 10 ms apart: a few writes, not 64.
+// A fleet that loses its server comes back by single knocks. Red when every source tries for itself.
+TEST_F(DaemonTest, DuringAnOutageOneSourceKnocks) {
+  make_pf(4);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  cluster.set_network(fake::FakeCluster::Network::kRefused);
+  run(10s);
+  const size_t nodes = cluster.count("watch", "nodes"),
+               slices_asked = cluster.count("watch", "resourceslices");
+  run(5min);
+  EXPECT_GE(cluster.count("watch", "nodes"), nodes + 5);
+  EXPECT_EQ(cluster.count("watch", "resourceslices"), slices_asked);
+  cluster.set_network(fake::FakeCluster::Network::kUp);
+  run(1min);
+  EXPECT_EQ(cluster.open_watches(), 4u);
+}
+
+// The one that knocks is turned away for good: another takes its place.
+TEST_F(DaemonTest, ASourceThatIsDeniedKnocksForNobody) {
+  make_pf(4);
+  start();
+  run(2s);
+  cluster.set_network(fake::FakeCluster::Network::kRefused);
+  run(2min);
+  cluster.deny("nodes");
+  cluster.set_network(fake::FakeCluster::Network::kUp);
+  run(3min);
+  EXPECT_EQ(cluster.open_watches(), 3u);
+}
+
 TEST_F(DaemonTest, AdditionsSettleAndRemovalsDoNot) {
   make_pf(0);
   put_policy("p", kAll);
