@@ -376,7 +376,7 @@ void FakeCluster::serve_list(const CallRef& call, const kube::ListRequest& what,
       items.push_back(delivered(object, what.scope.metadata_only, true));
   };
   if (stale_by > 0 && what.resource_version == "0") {
-    version = std::max(compacted_, version_ - stale_by);
+    version = std::max({compacted_, stale_floor, version_ - stale_by});
     for (const auto& [key, object] : objects_at(what.scope.resource, version)) take(object);
   } else {
     for_each(what.scope.resource, take);

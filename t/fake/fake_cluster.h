@@ -77,6 +77,7 @@ class FakeCluster final : public kube::Cluster {
   Millis event_spacing{0};        // between two events on one watch
   Millis watch_lag{0};            // of the watch cache: added to the way of every change to a watch
   int64_t stale_by = 0;           // versions that a list of resourceVersion "0" (any state) is behind
+  int64_t stale_floor = 0;        // but never behind this version
   size_t history_max = 0;         // changes that are kept; older ones are compacted away. 0: all
   bool keeps_log = true;          // off: `log` stays empty, for long runs
   Millis bookmark_every{60'000};  // to every watch; 0: only bookmark()

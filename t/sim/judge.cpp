@@ -68,7 +68,8 @@ bool World::could_be(const std::string& address, bool offered) const {
   for (auto vf = vf_past->second.rbegin(); vf != vf_past->second.rend(); ++vf) states.push_back(vf->second);
   const bool was_free =
       std::any_of(states.begin(), states.end(), [](const VfFacts& facts) { return !facts.host_use; });
-  const bool was_used = std::any_of(states.begin(), states.end(), [](const VfFacts& facts) { return facts.host_use; });
+  const bool was_used =
+      std::any_of(states.begin(), states.end(), [](const VfFacts& facts) { return facts.host_use; });
   for (size_t i = 0, count = states.size(); i < count && was_free && was_used; ++i) {
     states.push_back(states[i]);
     states.back().host_use = !states.back().host_use;
@@ -84,8 +85,7 @@ bool World::could_be(const std::string& address, bool offered) const {
       for (const std::string& name : pf->second.names)
         for (auto policies = policies_past_.rbegin(); policies != policies_past_.rend(); ++policies)
           for (auto node = labels_past_.rbegin(); node != labels_past_.rend(); ++node) {
-            const Taken taken =
-                taken_by(*vf, pf->second, address, name, policies->second, node->second);
+            const Taken taken = taken_by(*vf, pf->second, address, name, policies->second, node->second);
             if ((taken.config != nullptr) == offered) return true;
           }
     }
@@ -162,7 +162,7 @@ void World::judge() {
   const TimePoint before = scheduler.now() - kMargin;
   for (auto& [address, past] : vf_past_) prune(past, before);
   for (auto& [address, past] : pf_past_) prune(past, before);
-  if (cluster.stale_by > 0) return;  // a list of any state may show what was long ago
+  cluster.stale_floor = cluster.resource_version();  // a list of any state shows nothing older
   prune(policies_past_, before);
   prune(labels_past_, before);
 }
@@ -210,7 +210,11 @@ void World::judge_pf(const std::string& pf, const PoolView& pool, std::set<std::
     if (!problem) return;
     if (first.empty()) first = *problem;
   }
-  if (!vfs.empty()) fail("I2", first);
+  if (vfs.empty()) return;
+  for (const std::string& vf : vfs)  // what the daemon makes of it, for whoever reads this
+    if (daemon->decision() != nullptr && first.find(name_of_entry(vf)) != std::string::npos)
+      first += "; the daemon says: " + policy::explain(*daemon->decision(), vf).summary;
+  fail("I2", first);
 }
 
 std::optional<std::string> World::mismatch_with(const std::string& pf, const std::string& pf_name,

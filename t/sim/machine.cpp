@@ -151,6 +151,7 @@ void Machine::bind(const std::string& address, const std::string& driver) {
     say_net("add", netdev);
     say_link(netdev);
   }
+  say_rdma("add", *function);
   say_pci("bind", *function);
   changed(address);
 }
@@ -162,6 +163,7 @@ void Machine::unbind(const std::string& address) {
     const Interface gone = *netdev;
     drop_interface(gone.ifindex);
   }
+  if (function->is_rdma_here) say_rdma("remove", *function);
   function->driver.clear();
   function->is_rdma_here = true;
   function->is_rdma_open = false;
@@ -239,8 +241,7 @@ void Machine::move_rdma_away(const std::string& address) {
   const Interface* netdev = interface_of(address);
   if (function == nullptr || !function->has_rdma || netdev == nullptr || netdev->is_here) return;
   function->is_rdma_here = false;
-  if (on_event)
-    on_event(hotplug::Uevent{"remove", "/devices/" + devices_path(address) + "/infiniband/x", "infiniband", {}}, address);
+  say_rdma("remove", *function);
 }
 
 void Machine::come_back(int ifindex, const std::string& name) {
@@ -249,6 +250,7 @@ void Machine::come_back(int ifindex, const std::string& name) {
   netdev->is_here = true;
   netdev->name = free_name(name.empty() ? netdev->name : name);
   if (Function* function = find(netdev->function)) {
+    if (!function->is_rdma_here) say_rdma("add", *function);
     function->is_rdma_here = true;
     function->is_rdma_open = false;
     if (function->pf.empty()) {
@@ -398,6 +400,14 @@ void Machine::say_pci(const std::string& action, const Function& function) {
   on_event(
       hotplug::Uevent{
           action, "/devices/" + devices_path(function.address), "pci", {{"PCI_SLOT_NAME", function.address}}},
+      function.address);
+}
+
+void Machine::say_rdma(const std::string& action, const Function& function) {
+  if (!on_event || !function.has_rdma || function.driver == "vfio-pci") return;
+  on_event(
+      hotplug::Uevent{
+          action, "/devices/" + devices_path(function.address) + "/infiniband/rdma", "infiniband", {}},
       function.address);
 }
 

@@ -131,6 +131,7 @@ class Machine {
   void changed(const std::string& function);
   void changed_all();
   void say_pci(const std::string& action, const Function& function);
+  void say_rdma(const std::string& action, const Function& function);
   void say_net(const std::string& action, const Interface& netdev, const std::string& old_name = "");
   void say_link(const Interface& netdev, bool deleted = false, bool moved = false);
   std::string devpath(const Interface& netdev) const;

@@ -53,7 +53,8 @@ void measure_node(Tally& tally) {
   world.stop_daemon(true, Millis{0});
   world.come_to_rest();
   std::printf(
-      "  one node, %d VFs: %zu slices by %zu writes, %.1f s of processor time with its judge; a restart writes %zu\n",
+      "  one node, %d VFs: %zu slices by %zu writes, %.1f s of processor time with its judge; a restart "
+      "writes %zu\n",
       kPfs * kVfs, slices, writes, first, world.writes - writes);
   if (world.violation())
     std::printf("  %s: %s\n", world.violation()->invariant.c_str(), world.violation()->what.c_str());
@@ -111,8 +112,8 @@ class Fleet {
     }
   }
   size_t converged() const {
-    return static_cast<size_t>(
-        std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node->daemon->converged(); }));
+    return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(),
+                                             [](const auto& node) { return node->daemon->converged(); }));
   }
 
   struct Node {
@@ -178,24 +179,30 @@ Load drain(Meter& meter) {
 }
 
 void print(const char* what, size_t nodes, const Load& load, size_t writes) {
-  std::printf("  %-44s %8zu requests (%.2f a node, %zu writes), %8.1f KiB (%.2f a node); busiest second %zu requests, "
-              "%.1f KiB\n",
-              what, load.requests, static_cast<double>(load.requests) / static_cast<double>(nodes), writes,
-              static_cast<double>(load.bytes) / 1024, static_cast<double>(load.bytes) / 1024 / static_cast<double>(nodes),
-              load.peak, static_cast<double>(load.peak_bytes) / 1024);
+  std::printf(
+      "  %-44s %8zu requests (%.2f a node, %zu writes), %8.1f KiB (%.2f a node); busiest second %zu "
+      "requests, "
+      "%.1f KiB\n",
+      what, load.requests, static_cast<double>(load.requests) / static_cast<double>(nodes), writes,
+      static_cast<double>(load.bytes) / 1024,
+      static_cast<double>(load.bytes) / 1024 / static_cast<double>(nodes), load.peak,
+      static_cast<double>(load.peak_bytes) / 1024);
 }
 
-// The reconnects of a fleet: in the seconds between the server's return and the last reconnect.
+// The reconnects of a fleet: the busiest second over the mean of the seconds in which all but the last
+// hundredth came.
 double peak_over_mean(const Meter& meter, int64_t from) {
-  size_t all = 0, peak = 0;
+  size_t all = 0, peak = 0, so_far = 0;
+  for (const auto& [second, one] : meter.seconds)
+    if (second >= from) all += one.requests, peak = std::max(peak, one.requests);
   int64_t last = from;
   for (const auto& [second, one] : meter.seconds) {
-    if (second < from || one.requests == 0) continue;
-    all += one.requests;
-    peak = std::max(peak, one.requests);
+    if (second < from || so_far * 100 >= all * 99) continue;
+    so_far += one.requests;
     last = second;
   }
-  return static_cast<double>(peak) * static_cast<double>(last - from + 1) / static_cast<double>(std::max<size_t>(all, 1));
+  return static_cast<double>(peak) * static_cast<double>(last - from + 1) /
+         static_cast<double>(std::max<size_t>(so_far, 1));
 }
 
 void measure_fleet(size_t count, Tally& tally) {
@@ -224,19 +231,25 @@ void measure_fleet(size_t count, Tally& tally) {
   fleet.put_policy("all", {{"pool", "sriov"}}, "example.com/d");
   fleet.scheduler.advance(Millis{5'000});
   settled("a policy that changes all nodes", count - 1);
-  fleet.cluster.set_network(fake::FakeCluster::Network::kRefused);
-  fleet.scheduler.advance(Millis{20'000});
-  fleet.cluster.set_network(fake::FakeCluster::Network::kUp);
-  fleet.meter.seconds.clear();
-  const int64_t back = fleet.scheduler.now().time_since_epoch().count() / 1'000;
-  fleet.scheduler.advance(Millis{120'000});
-  const double ratio = peak_over_mean(fleet.meter, back);
-  settled("the API server is back after 20 s", 0);
+  double worst = 0;
+  for (const int outage : {5, 20, 60}) {
+    fleet.cluster.set_network(fake::FakeCluster::Network::kRefused);
+    fleet.scheduler.advance(Millis{outage * 1'000});
+    fleet.cluster.set_network(fake::FakeCluster::Network::kUp);
+    fleet.meter.seconds.clear();
+    const int64_t back = fleet.scheduler.now().time_since_epoch().count() / 1'000;
+    fleet.scheduler.advance(Millis{150'000});
+    const double ratio = peak_over_mean(fleet.meter, back);
+    worst = std::max(worst, ratio);
+    const std::string what = "the API server is back after " + std::to_string(outage) + " s";
+    settled(what.c_str(), 0);
+    std::printf("    busiest second of it over the mean: %.2f\n", ratio);
+  }
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
-  std::printf("  busiest second of reconnecting over the mean: %.2f; %zu daemons took %.1f s and %.0f MiB\n", ratio, count,
-              seconds_now() - since, static_cast<double>(used.ru_maxrss) / 1024);
-  expect(tally, ratio <= 3.0, "reconnects are spread: the busiest second has at most three times the mean");
+  std::printf("  %zu daemons took %.1f s and %.0f MiB\n", count, seconds_now() - since,
+              static_cast<double>(used.ru_maxrss) / 1024);
+  expect(tally, worst <= 3.0, "reconnects are spread: the busiest second has at most three times the mean");
 }
 
 }  // namespace
