@@ -95,8 +95,6 @@ class ListWatch {
   void retry_now();
   /// While it is parked it does not try again by itself: somebody else finds out when the server is back.
   void park(bool parked);
-  /// The server's version changed: what it could not do before is tried again at the next relist.
-  void forget_abilities() { watch_list_off_until_.reset(); }
 
   const Standing& standing() const { return standing_; }
   const kube::Scope& scope() const { return scope_; }
@@ -217,7 +215,6 @@ class WatchedSource final : private ObjectSink {
   void start() { engine_.start(); }
   void retry_now() { engine_.retry_now(); }
   void park(bool parked) { engine_.park(parked); }
-  void forget_abilities() { engine_.forget_abilities(); }
   const Standing& standing() const { return engine_.standing(); }
   const kube::Scope& scope() const { return engine_.scope(); }
 

@@ -36,6 +36,7 @@ func E810(bus, name string, vfs int) PF {
 // kernel does, and sends the uevents of each change to the daemon.
 type HostTree struct {
 	Root   string
+	Told   time.Time // when the latest removal of a function was told
 	t      testing.TB
 	pfs    map[string]*PF
 	vfs    map[string]int // PF address -> VFs now
@@ -162,6 +163,7 @@ func (h *HostTree) removeVF(pf *PF, i int) {
 	h.remove("sys/bus/pci/devices/" + address)
 	h.remove(fmt.Sprintf("%s/virtfn%d", h.path(pf.Address), i))
 	h.remove(dir)
+	h.Told = time.Now()
 	h.send("remove", dir, "pci")
 }
 

@@ -176,13 +176,6 @@ TEST_F(ListWatchTest, WatchListIsTriedAgainAfterAnHourOrWhenTheServerChanged) {
   cluster.expire_watches();
   settle();
   ASSERT_EQ(asked().back(), "watch from " + version());
-  scheduler.advance(2min);
-  asked();
-  source->forget_abilities();
-  cluster.watch_list = true;
-  cluster.expire_watches();
-  settle();
-  EXPECT_EQ(asked(), (Words{"watch initial"}));
 }
 
 TEST_F(ListWatchTest, AListBehindAReplicaThatLagsAsksForTheNewest) {
