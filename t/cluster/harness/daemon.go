@@ -23,7 +23,7 @@ type Lab struct {
 	Node      string
 	NodeUID   string
 	Namespace string
-	Host      *HostTree
+	Host      *HostTree // nil: not on this machine
 	User      User
 	History   *History
 	Watcher   *APIServer // what test code reads and writes through
@@ -37,8 +37,16 @@ var suite = fmt.Sprintf("%05x", os.Getpid()&0xfffff)
 
 var labs atomic.Int64
 
-// NewLab makes the node and the namespace and begins the history. No daemon runs yet.
+// NewLab makes the node, the namespace and a fabricated host, and begins the history. No daemon runs yet.
 func NewLab(t testing.TB, plane *Plane, pfs ...PF) *Lab {
+	t.Helper()
+	l := NewHostlessLab(t, plane)
+	l.Host = NewHostTree(t, pfs...)
+	return l
+}
+
+// NewHostlessLab is for a daemon that runs elsewhere, on a host of its own.
+func NewHostlessLab(t testing.TB, plane *Plane) *Lab {
 	t.Helper()
 	l := &Lab{Plane: plane, T: t, User: plane.NewUser(), Watcher: plane.Server}
 	if plane.Second != nil {
@@ -46,7 +54,6 @@ func NewLab(t testing.TB, plane *Plane, pfs ...PF) *Lab {
 	}
 	l.Node = fmt.Sprintf("n%02d-%s", labs.Add(1), suite)
 	l.Namespace = l.Node
-	l.Host = NewHostTree(t, pfs...)
 	l.NodeUID = string(l.Watcher.NewNode(t, l.Node, nil).UID)
 	l.Watcher.NewNamespace(t, l.Namespace, l.User)
 	l.History = NewHistory(t, l.Watcher, Driver, l.Node)

@@ -1,6 +1,6 @@
 // Tests only: the control plane of Kubernetes 1.36 and the scenarios that drive sliced against it.
 // The version of everything below follows k8s.io/kubernetes' own go.mod; its staging modules have versions of their own.
-module sliced.test/cluster
+module sliced.test
 
 go 1.26.0
 

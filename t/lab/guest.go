@@ -1,0 +1,217 @@
+// Package lab runs build/sliced on a real Linux kernel with real SR-IOV functions, hot-plug and udev, in a QEMU guest, and
+// judges it by what a consumer of slices saw on the control plane outside.
+package lab
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sliced.test/cluster/harness"
+)
+
+// Guest is one running machine. Its /host is Dir on this machine.
+type Guest struct {
+	Dir     string
+	process *harness.Process
+	mu      sync.Mutex // one command at a time
+	agent   net.Conn
+	answers *bufio.Reader
+	qmp     net.Conn
+	replies chan map[string]any // to commands
+	deleted chan string         // devices that are gone
+}
+
+// The machine: two NUMA nodes, an IOMMU for vfio-pci, two PFs of an Intel 82576 (one a node) and two empty slots. The
+// devices of the second node have a PCI root of their own.
+var machine = []string{
+	"-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35,kernel-irqchip=split", "-smp", "2", "-m", "768",
+	"-object", "memory-backend-ram,id=m0,size=384M", "-object", "memory-backend-ram,id=m1,size=384M",
+	"-numa", "node,nodeid=0,cpus=0,memdev=m0", "-numa", "node,nodeid=1,cpus=1,memdev=m1",
+	"-device", "intel-iommu,intremap=on",
+	"-device", "pxb-pcie,id=px1,bus=pcie.0,bus_nr=64,numa_node=1",
+	"-device", "pxb-pcie,id=px0,bus=pcie.0,bus_nr=32,numa_node=0",
+	"-device", "pcie-root-port,id=rp0,bus=px0,chassis=1,slot=1",
+	"-device", "pcie-root-port,id=rp1,bus=px1,chassis=2,slot=2",
+	"-device", "pcie-root-port,id=slot2,bus=pcie.0,chassis=3,slot=3",
+	"-device", "pcie-root-port,id=slot3,bus=pcie.0,chassis=4,slot=4",
+	"-device", "igb,bus=rp0,id=pf0,mac=02:00:00:00:01:00", "-device", "igb,bus=rp1,id=pf1,mac=02:00:00:00:02:00",
+	"-netdev", "user,id=lan", "-device", "virtio-net-pci,netdev=lan,bus=pcie.0",
+	"-nographic", "-nodefaults", "-no-reboot", "-serial", "stdio",
+}
+
+// Boot starts a guest from the image in dir (vmlinuz, initrd.gz) and returns when its agent answers.
+func Boot(image, dir string) (*Guest, error) {
+	qemu := "/usr/bin/qemu-system-x86_64"
+	if _, err := os.Stat(qemu); err != nil {
+		return nil, fmt.Errorf("%w: the lab wants QEMU >= 8.0; ./dev lab installs it", err)
+	}
+	g := &Guest{Dir: dir, replies: make(chan map[string]any, 16), deleted: make(chan string, 64)}
+	agent, qmp := filepath.Join(dir, "agent"), filepath.Join(dir, "qmp")
+	args := append([]string{}, machine...)
+	args = append(args,
+		"-kernel", filepath.Join(image, "vmlinuz"), "-initrd", filepath.Join(image, "initrd.gz"),
+		"-append", "console=ttyS0 quiet panic=-1 intel_iommu=on iommu=pt",
+		"-device", "virtio-serial-pci,bus=pcie.0", "-chardev", "socket,id=agent,server=on,wait=off,path="+agent,
+		"-device", "virtserialport,chardev=agent",
+		"-fsdev", "local,id=host,security_model=none,path="+dir, "-device", "virtio-9p-pci,fsdev=host,mount_tag=host,bus=pcie.0",
+		"-qmp", "unix:"+qmp+",server=on,wait=off")
+	var err error
+	if g.process, err = harness.StartProcess("qemu", filepath.Join(dir, "console.log"), qemu, args...); err != nil {
+		return nil, err
+	}
+	if err := g.connect(agent, qmp); err != nil {
+		g.Stop()
+		return nil, fmt.Errorf("%w; the guest's console:\n%s", err, g.process.LogTail(30))
+	}
+	return g, nil
+}
+
+func (g *Guest) connect(agent, qmp string) error {
+	deadline := time.Now().Add(150 * time.Second)
+	dial := func(path string) (c net.Conn, err error) {
+		for time.Now().Before(deadline) && !g.process.Exited() {
+			if c, err = net.Dial("unix", path); err == nil {
+				return c, nil
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		return nil, fmt.Errorf("QEMU does not listen on %s: %v", path, err)
+	}
+	var err error
+	if g.agent, err = dial(agent); err != nil {
+		return err
+	}
+	g.answers = bufio.NewReaderSize(g.agent, 1<<20)
+	if g.qmp, err = dial(qmp); err != nil {
+		return err
+	}
+	go g.listen()
+	if _, err := g.command("qmp_capabilities", map[string]any{}); err != nil {
+		return err
+	}
+	// Waits in QEMU until the guest opens its end.
+	if out, status := g.Try("echo ready", time.Until(deadline)); status != 0 || out != "ready" {
+		return fmt.Errorf("the agent said %q (%d)", out, status)
+	}
+	return nil
+}
+
+// Stop pulls the plug.
+func (g *Guest) Stop() {
+	g.process.Kill()
+	for _, c := range []net.Conn{g.agent, g.qmp} {
+		if c != nil {
+			c.Close()
+		}
+	}
+}
+
+// Try runs a shell script in the guest and returns its output and status; -1 when there was no answer in time, and the guest
+// is of no use any more.
+func (g *Guest) Try(script string, within time.Duration) (string, int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.agent.SetDeadline(time.Now().Add(within))
+	if _, err := fmt.Fprintln(g.agent, base64.StdEncoding.EncodeToString([]byte(script))); err != nil {
+		return err.Error(), -1
+	}
+	line, err := g.answers.ReadString('\n')
+	if err != nil {
+		return err.Error(), -1
+	}
+	status, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+	code, err := strconv.Atoi(status)
+	output, err2 := base64.StdEncoding.DecodeString(text)
+	if err != nil || err2 != nil {
+		return "no answer of the agent's: " + line, -1
+	}
+	return strings.TrimRight(string(output), "\n"), code
+}
+
+// Run is Try for what must succeed.
+func (g *Guest) Run(t testing.TB, script string) string {
+	t.Helper()
+	out, status := g.Try(script, 90*time.Second)
+	if status != 0 {
+		t.Fatalf("in the guest: %s\nended with %d: %s\nconsole:\n%s", script, status, out, g.process.LogTail(15))
+	}
+	return out
+}
+
+// listen sorts what QEMU says: replies to commands, and the removal of devices.
+func (g *Guest) listen() {
+	decoder := json.NewDecoder(g.qmp)
+	for {
+		var said map[string]any
+		if err := decoder.Decode(&said); err != nil {
+			if err != io.EOF {
+				close(g.replies)
+			}
+			return
+		}
+		switch {
+		case said["event"] == "DEVICE_DELETED":
+			if data, _ := said["data"].(map[string]any); data["device"] != nil {
+				g.deleted <- fmt.Sprint(data["device"])
+			}
+		case said["return"] != nil || said["error"] != nil:
+			g.replies <- said
+		}
+	}
+}
+
+func (g *Guest) command(name string, arguments map[string]any) (any, error) {
+	text, err := json.Marshal(map[string]any{"execute": name, "arguments": arguments})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := g.qmp.Write(append(text, '\n')); err != nil {
+		return nil, err
+	}
+	select {
+	case said := <-g.replies:
+		if said["error"] != nil {
+			return nil, fmt.Errorf("QEMU refuses %s: %v", text, said["error"])
+		}
+		return said["return"], nil
+	case <-time.After(20 * time.Second):
+		return nil, fmt.Errorf("QEMU did not answer %s", text)
+	}
+}
+
+// Plug puts a PF into a free slot: "slot2" or "slot3".
+func (g *Guest) Plug(t testing.TB, id, slot, mac string) {
+	t.Helper()
+	if _, err := g.command("device_add", map[string]any{"driver": "igb", "bus": slot, "id": id, "mac": mac}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Unplug asks the guest to let go of a device and returns when it is gone.
+func (g *Guest) Unplug(t testing.TB, id string) {
+	t.Helper()
+	if _, err := g.command("device_del", map[string]any{"id": id}); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.After(60 * time.Second); ; {
+		select {
+		case gone := <-g.deleted:
+			if gone == id {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("the guest did not let go of %s; console:\n%s", id, g.process.LogTail(15))
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	resource "k8s.io/api/resource/v1"
+
+	"sliced.test/cluster/harness"
+)
+
+// Red when VFs wait for the sync timer or a restart, when each VF is a write of its own, or when a removal settles.
+func TestVFsComeAndGo(t *testing.T) {
+	w := running(t)
+	for _, n := range []int{7, 3, 7} {
+		rv, since := w.now(), time.Now()
+		took := setVFs(t, pf0, n)
+		w.offers(rv, vfs(pf0, n))
+		w.grows(rv)
+		w.writesAtMost(since, 1+int(math.Ceil(took.Seconds())), fmt.Sprintf("%d VFs in %v", n, took))
+
+		rv = w.now()
+		setVFs(t, pf0, 0)
+		gone := time.Now()
+		state := w.offers(rv)
+		w.shrinks(rv)
+		if late := state.At.Sub(gone); late > 2*time.Second {
+			t.Errorf("withdrawn %v after the kernel was done", late)
+		}
+	}
+}
+
+// Red when a hot-plugged card is not looked at, when the removal of a PF leaves its VFs, or when a second card at the same
+// time is taken for the first.
+func TestPFsAreHotPlugged(t *testing.T) {
+	w := running(t)
+	setVFs(t, pf1, 2)
+	constant := vfs(pf1, 2)
+	first := w.offers(0, constant).RV
+	for round := range 3 {
+		rv := w.now()
+		a := plug(t, "hot"+fmt.Sprint(round), "slot2")
+		setVFs(t, a, 7)
+		w.offers(rv, constant, vfs(a, 7))
+		rv = w.now()
+		guest.Unplug(t, "hot"+fmt.Sprint(round))
+		w.offers(rv, constant)
+	}
+	rv := w.now()
+	a, b := plug(t, "hota", "slot2"), plug(t, "hotb", "slot3")
+	guest.Run(t, fmt.Sprintf("echo 7 >/sys/bus/pci/devices/%s/sriov_numvfs & echo 7 >/sys/bus/pci/devices/%s/sriov_numvfs; wait", a, b))
+	w.offers(rv, constant, vfs(a, 7), vfs(b, 7))
+	rv = w.now()
+	guest.Unplug(t, "hota")
+	w.offers(rv, constant, vfs(b, 7))
+	rv = w.now()
+	guest.Unplug(t, "hotb")
+	w.offers(rv, constant)
+	w.History.NeverBelow(t, first, constant...)
+}
+
+// plug returns the address of the PF once it has a driver and a name.
+func plug(t *testing.T, id, slot string) string {
+	t.Helper()
+	const list = "ls -d /sys/bus/pci/devices/*/sriov_totalvfs"
+	before := guest.Run(t, list)
+	guest.Plug(t, id, slot, "02:00:00:00:0"+slot[len(slot)-1:]+":00")
+	t.Cleanup(func() {
+		if t.Failed() { // left in place, it would be in the way of the next scenario
+			guest.command("device_del", M{"id": id})
+		}
+	})
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		for _, line := range strings.Fields(guest.Run(t, list)) {
+			if !strings.Contains(before, line) {
+				address := strings.Split(line, "/")[5]
+				if _, status := guest.Try("udevadm settle --timeout=30; ls /sys/bus/pci/devices/"+address+"/net/*/ifindex", patience); status == 0 {
+					return address
+				}
+			}
+		}
+	}
+	t.Fatalf("the kernel does not show the card in %s", slot)
+	return ""
+}
+
+// Red when a rebound driver is not noticed: the `drivers` filter then decides by what was, not by what is.
+func TestDriversAreRebound(t *testing.T) {
+	w := newWorld(t)
+	setVFs(t, pf0, 3)
+	w.Apply("by-driver", harness.Config("kernel", M{"drivers": L{"igbvf"}}), harness.Config("user", M{"drivers": L{"vfio-pci"}}))
+	w.run()
+	all := vfs(pf0, 3)
+	w.offers(0, all)
+	address, name := vf(pf0, 1), all[1]
+	resourceOf := func(s harness.PoolState) string {
+		if v := s.Devices()[name].Attributes[harness.Driver+"/resourceName"].StringValue; v != nil {
+			return *v
+		}
+		return ""
+	}
+	discovered := func() string {
+		return guest.Run(t, "sliced discover -o json --log-level error | tr '}' '\\n' | grep -m1 '\"id\":\""+address+"\"'")
+	}
+
+	rv := w.now()
+	guest.Run(t, "echo "+address+" >/sys/bus/pci/drivers/igbvf/unbind")
+	w.offers(rv, all[:1], all[2:])
+	rv = w.now()
+	guest.Run(t, "cd /sys/bus/pci/devices/"+address+" && echo vfio-pci >driver_override && echo "+address+" >/sys/bus/pci/drivers_probe && ls /dev/vfio")
+	if state := w.offers(rv, all); resourceOf(state) != "user" {
+		t.Errorf("bound to vfio-pci it is offered as %q", resourceOf(state))
+	}
+	if text := discovered(); !strings.Contains(text, `"driver":"vfio-pci"`) || strings.Contains(text, `"netdev"`) {
+		t.Errorf("discovered: %s", text)
+	}
+	rv = w.now()
+	guest.Run(t, "cd /sys/bus/pci/devices/"+address+" && echo "+address+" >driver/unbind && echo >driver_override && echo "+address+" >/sys/bus/pci/drivers_probe")
+	w.History.Wait(t, name+" offered as kernel", rv, patience, func(s harness.PoolState) bool { return s.Offers(all...) && resourceOf(s) == "kernel" })
+	guest.Run(t, "udevadm settle --timeout=30")
+	if text := discovered(); !strings.Contains(text, `"driver":"igbvf"`) || !strings.Contains(text, `"netdev"`) {
+		t.Errorf("discovered: %s", text)
+	}
+}
+
+// Red when what a pod does to an interface reaches the offer: the function is withdrawn, or loses the facts that came
+// from the interface, also over a restart.
+func TestInterfacesInPodsKeepTheirPlace(t *testing.T) {
+	w := newWorld(t)
+	setVFs(t, pf0, 3)
+	w.Apply("by-name", harness.Config("", M{"pfNames": L{"ens1"}}))
+	w.run()
+	all := vfs(pf0, 3)
+	state := w.offers(0, all)
+	rv, since, want := state.RV, time.Now(), state.Devices()
+	guest.Run(t, `set -e
+ip netns add pod
+vf=$(ls /sys/bus/pci/devices/`+vf(pf0, 1)+`/net)
+ip link set "$vf" netns pod
+ip -n pod link set "$vf" name eth0
+ip link set ens1 netns pod`)
+	time.Sleep(2 * time.Second)
+	w.kill()
+	w.run()
+	w.awake(2)
+	guest.Run(t, `set -e
+ip -n pod link set eth0 netns 1
+ip -n pod link set ens1 netns 1
+udevadm settle --timeout=30`)
+	time.Sleep(2 * time.Second)
+	w.writesAtMost(since, 0, "interfaces that leave and return")
+	for _, s := range w.History.States(t, rv) {
+		if !reflect.DeepEqual(s.Devices(), want) {
+			t.Fatalf("a consumer saw other devices: %s", s)
+		}
+	}
+}
+
+// awake waits until the daemon of this run has made its first decision.
+func (w *world) awake(run int) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); !strings.Contains(w.said(), "decided"); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("daemon %d does not decide:\n%s", run, w.said())
+		}
+	}
+}
+
+// Red when names are remembered over a rename, or when a VF that the host has taken into a bridge is still handed out.
+func TestRenamesAndHostUse(t *testing.T) {
+	w := newWorld(t)
+	setVFs(t, pf0, 2)
+	all := vfs(pf0, 2)
+	w.Apply("one", harness.Config("", harness.PFNames("ens1")))
+	w.run()
+	w.offers(0, all)
+
+	since := time.Now()
+	guest.Run(t, "vf=$(ls /sys/bus/pci/devices/"+vf(pf0, 0)+"/net) && ip link set $vf down && ip link set $vf name tenant0")
+	w.writesAtMost(since, 0, "a VF's interface renamed")
+
+	rv := w.now()
+	guest.Run(t, "ip link set ens1 down && ip link set ens1 name fabric0")
+	w.offers(rv)
+	rv = w.now()
+	w.Apply("two", harness.Config("", harness.PFNames("fabric0")))
+	state := w.offers(rv, all)
+	for name, device := range state.Devices() {
+		if v := device.Attributes[harness.Driver+"/PFName"].StringValue; v == nil || *v != "fabric0" {
+			t.Errorf("%s: PFName %v", name, v)
+		}
+	}
+
+	rv = w.now()
+	guest.Run(t, "ip link add br0 type bridge && ip link set tenant0 master br0")
+	w.offers(rv, all[1:])
+	rv = w.now()
+	guest.Run(t, "ip link set tenant0 nomaster")
+	w.offers(rv, all)
+}
+
+// Red when a VF's NUMA node, which igb's do not have, is not its PF's, or when the filter asks another one.
+func TestNUMANodes(t *testing.T) {
+	w := newWorld(t)
+	setVFs(t, pf0, 1)
+	setVFs(t, pf1, 1)
+	w.Apply("all", harness.Config("", M{"numaNodes": L{"0"}}), harness.Config("", M{"numaNodes": L{"1"}}))
+	w.run()
+	state := w.offers(0, vfs(pf0, 1), vfs(pf1, 1))
+	for node, name := range []string{vfs(pf0, 1)[0], vfs(pf1, 1)[0]} {
+		for _, attribute := range []resource.QualifiedName{"resource.kubernetes.io/numaNode", "dra.net/numaNode"} {
+			if v := state.Devices()[name].Attributes[attribute].IntValue; v == nil || *v != int64(node) {
+				t.Errorf("%s: %s is not %d", name, attribute, node)
+			}
+		}
+	}
+	rv := w.now()
+	w.Apply("all", harness.Config("", M{"numaNodes": L{"1"}}))
+	w.offers(rv, vfs(pf1, 1))
+}
