@@ -214,6 +214,7 @@ bool read_arguments(const std::vector<std::string>& words, Arguments& out) {
 }
 
 int run(const std::vector<std::string>& words) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Arguments arguments;
   const bool understood = read_arguments(words, arguments);
   Tally tally;

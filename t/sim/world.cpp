@@ -205,6 +205,7 @@ void World::come_to_rest() {
 
 void World::deliver(hotplug::HostEvent event, const std::string& key) {
   const bool udev = std::holds_alternative<hotplug::Uevent>(event);
+  disturb(kHostBound + knobs.udev_delay_max);
   if (udev ? udev_is_lost_ : netlink_is_lost_) return;
   const int copies = dice_.chance(knobs.duplicates) ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
