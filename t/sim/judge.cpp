@@ -98,6 +98,7 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
   const StoredSlice slice = stored_slice(object);
   if (slice.driver != kDriver || slice.node != kNode || slice.pool != kNode)
     return fail("I1", "writes a slice of " + slice.driver + ", node " + slice.node + ", pool " + slice.pool);
+  ours_.insert(slice.name);
   const auto known = names_stored();
   for (const auto& [name, entry] : slice.devices) {
     const auto at = address_of_.find(name);
@@ -130,13 +131,19 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
 void World::judge_stored(const fake::Request& request) {
   if (request.plural != "resourceslices") return;
   trace(request.verb + " stored " + request.name);
-  const auto views = pools();
+  const auto slices = stored();
+  const auto views = pools_of(slices);
   const auto at = views.find(std::string(kDriver) + "/" + kNode);
   if (at == views.end() || !at->second.is_complete) {
     ++seen["pool incomplete for a moment"];
     last_view_.reset();
     return;
   }
+  // Somebody else's slice of a higher generation hides ours until it is seen and deleted.
+  if (std::any_of(slices.begin(), slices.end(), [&](const StoredSlice& slice) {
+        return slice.generation == at->second.generation && !ours_.contains(slice.name);
+      }))
+    return last_view_.reset();
   const PoolView& now = at->second;
   for (const auto& [name, entry] : now.devices) tampered_out_.erase(name);
   if (!may_hide_devices)

@@ -214,6 +214,7 @@ class World {
   Past<Labels> labels_past_;
 
   std::optional<PoolView> last_view_;
+  std::set<std::string> ours_;      // names of slices that the daemon has written
   std::set<std::string> in_place_;  // slices changed without a new generation since the last decision
   std::optional<TimePoint> pci_heard_at_;
   size_t decisions_ = 0;
