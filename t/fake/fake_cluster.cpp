@@ -261,7 +261,8 @@ kube::CallPtr FakeCluster::start(Request request, Fail on_failure, Serve serve) 
   if (keeps_log) log.push_back(request);
   auto call = std::make_shared<CallState>();
   call->request = std::move(request);
-  later(latency / 2, [this, call, on_failure = std::move(on_failure), serve = std::move(serve)] {
+  const Millis delay = delay_of ? delay_of(call->request) : Millis{0};
+  later(latency / 2 + delay, [this, call, on_failure = std::move(on_failure), serve = std::move(serve)] {
     arrive(call, on_failure, serve);
   });
   return std::make_unique<CallHandle>(call);

@@ -81,7 +81,8 @@ class FakeCluster final : public kube::Cluster {
   size_t history_max = 0;         // changes that are kept; older ones are compacted away. 0: all
   bool keeps_log = true;          // off: `log` stays empty, for long runs
   Millis bookmark_every{60'000};  // to every watch; 0: only bookmark()
-  bool watch_list = true;         // off: sendInitialEvents is 422, as on 1.33
+  std::function<Millis(const Request&)> delay_of;  // more on a request's way there
+  bool watch_list = true;                          // off: sendInitialEvents is 422, as on 1.33
   std::string git_version = "v1.36.3";
   std::map<std::string, std::string> schemas;  // "group/version" -> OpenAPI v3 text
 

@@ -196,6 +196,7 @@ void Machine::rename(int ifindex, const std::string& name) {
   if (netdev == nullptr || !netdev->is_here || netdev->name == name || is_name_taken(name)) return;
   const std::string old = netdev->name;
   netdev->name = name;
+  given_at_[name] = now();
   if (Function* function = find(netdev->function); function != nullptr && function->pf.empty()) {
     function->names = {name};
     function->names_so_far.insert(name);
@@ -254,6 +255,10 @@ void Machine::come_back(int ifindex, const std::string& name) {
     function->is_rdma_here = true;
     function->is_rdma_open = false;
     if (function->pf.empty()) {
+      // A late word of somebody else's renaming to this name is taken for its own.
+      const auto given = given_at_.find(netdev->name);
+      if (given != given_at_.end() && now() - given->second < 2 * kReadBound)
+        function->names.insert(netdev->name);
       // Unknown so far: the name that it has now is the first.
       if (function->names.erase("") > 0) function->names.insert(netdev->name);
       function->names_so_far.insert(netdev->name);

@@ -66,6 +66,11 @@ void World::wire_ports() {
       return on_read ? on_read(operation, path) : std::nullopt;
     });
   };
+  // Sources are answered one after the other, in any order.
+  cluster.delay_of = [this](const fake::Request& request) {
+    const bool reads = request.verb == "list" || request.verb == "watch";
+    return reads && dice_.chance(knobs.late_reads) ? dice_.millis(0, 600) : Millis{0};
+  };
   cluster.on_request = [this](const fake::Request& request) {
     return on_request ? on_request(request) : std::nullopt;
   };
@@ -455,7 +460,7 @@ void World::tamper(const std::function<void()>& change) {
   tampered_at_.push_back(scheduler.now());
   while (scheduler.now() - tampered_at_.front() > Millis{180'000}) tampered_at_.pop_front();
   is_wiped_ = at == views.end();
-  disturb(tampered_at_.size() > 3 ? kFightBound : kTamperBound);
+  disturb((tampered_at_.size() > 3 ? kFightBound : kTamperBound) + cluster.latency * 16 + cluster.watch_lag);
 }
 
 Policy World::random_policy(const std::string& name) {
@@ -529,7 +534,7 @@ void World::start_daemon() {
   machine.daemon_starts();
   in_place_.clear();
   pci_heard_at_.reset();
-  disturb(kStartBound);
+  disturb(kStartBound + cluster.latency * 16);
   config::Options options;
   options.node_name = kNode;
   border.enter([&] {

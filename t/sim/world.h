@@ -38,7 +38,7 @@ struct Knobs {
   Millis udev_delay_max{40};     // from the kernel's event to its being heard through udev
   Millis netlink_delay_max{10};  // the same through netlink
   double duplicates = 0.05;      // of events
-  int labels = 2;                // values of the node's label
+  double late_reads = 0.3;       // of lists and watches: up to 600 ms more on the way
 };
 
 struct Violation {
