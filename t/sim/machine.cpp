@@ -229,6 +229,7 @@ void Machine::note_departure(const std::string& address) {
   Function* function = find(address);
   if (function == nullptr) return;
   function->was_away = true;
+  were_away_.insert(address);
   // It may go before it was read.
   if (!is_blind && now() - std::max(function->named_at, daemon_started_) >= kReadBound) return;
   function->is_rdma_open = function->has_rdma;
@@ -333,17 +334,19 @@ void Machine::poke_function(const std::string& address) {
 
 void Machine::forget_what_events_told() {
   for (auto& [address, function] : functions_)
-    if (function.pf.empty() && function.was_away) {
-      function.names.insert(function.names_so_far.begin(), function.names_so_far.end());
+    if (function.pf.empty() && were_away_.contains(address)) {
+      function.names.insert(names_ever_[address].begin(), names_ever_[address].end());
       changed(address);
     }
 }
 
 void Machine::daemon_starts() {
   daemon_started_ = now();
+  were_away_.clear();
   for (auto& [address, function] : functions_) {
     const Interface* netdev = interface_of(address);
     function.was_away = netdev != nullptr && !netdev->is_here;
+    if (function.was_away) were_away_.insert(address);
     if (function.was_away && function.has_rdma) function.is_rdma_open = true;
     if (function.pf.empty() && netdev != nullptr) {
       if (netdev->is_here)

@@ -142,6 +142,7 @@ class Machine {
   std::map<int, Interface> interfaces_;
   /// Of PFs by address, whichever card was there: what was published may be of an earlier one.
   std::map<std::string, std::set<std::string>> names_ever_;
+  std::set<std::string> were_away_;  // functions by address, since the daemon started, replugged or not
   std::map<std::string, TimePoint> given_at_;  // names by renaming
   int next_ifindex_ = 2;
   TimePoint daemon_started_{};
