@@ -139,6 +139,14 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
     const auto known = readings.functions.find(address);
     if (known != readings.functions.end() && known->second.physfn) functions.insert(*known->second.physfn);
   }
+  for (const std::string& name : touched.netdevs) {
+    reread_netdev(host, name, readings);
+    // The kernel's word of an interface may come long before udev's of its function.
+    const auto netdev = readings.netdevs.find(name);
+    if (netdev != readings.netdevs.end() && netdev->second.is_functions_own &&
+        !readings.functions.contains(*netdev->second.function))
+      functions.insert(*netdev->second.function);
+  }
   for (const PciAddress& address : functions) {
     const auto known = readings.functions.find(address);
     const auto vfs_before =
@@ -154,7 +162,6 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
       for (const auto& [vf, index] : *mine)
         if (!other->contains(vf) && !functions.contains(vf)) reread_function(host, vf, readings);
   }
-  for (const std::string& name : touched.netdevs) reread_netdev(host, name, readings);
   if (!touched.lists && touched.netdevs.empty()) return;
   reread_dangling(host, readings);
   read_rdma(host, readings);

@@ -34,8 +34,11 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	sliced, put := harness.Path("../../build/sliced"), harness.Path("../../build/t/bench_put_floor")
-	build := exec.Command("./image", image, sliced, put)
+	programs := []string{harness.Path("../../build/sliced")}
+	if floor := harness.Path("../../build/t/bench_put_floor"); flag.Lookup("test.bench").Value.String() != "" {
+		programs = append(programs, floor)
+	}
+	build := exec.Command("./image", append([]string{image}, programs...)...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("image: %w\n%s", err, out)
 	}

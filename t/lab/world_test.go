@@ -28,7 +28,7 @@ const (
 // world is one scenario: a node, a user and a history on the control plane, a daemon in the guest.
 type world struct {
 	*harness.Lab
-	t    *testing.T
+	t    testing.TB
 	pid  string
 	runs int
 	log  string // on this machine
@@ -52,7 +52,7 @@ for pair in ` + pf0 + `:ens1 ` + pf1 + `:ens2; do
 done
 `
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	guest.Run(t, reset)
 	w := &world{Lab: harness.NewHostlessLab(t, plane), t: t}
@@ -97,7 +97,7 @@ func (w *world) tail(lines int) string {
 }
 
 // running starts the daemon with one policy that takes every VF, and waits for its first word.
-func running(t *testing.T) *world {
+func running(t testing.TB) *world {
 	t.Helper()
 	w := newWorld(t)
 	w.Apply("all", harness.Config("", M{"vendors": L{"8086"}}))
@@ -133,7 +133,7 @@ func vfs(pf string, n int) (names []string) {
 }
 
 // setVFs has the kernel make n VFs, where there are none or n is 0, and returns how long that took until udev had named them.
-func setVFs(t *testing.T, pf string, n int) time.Duration {
+func setVFs(t testing.TB, pf string, n int) time.Duration {
 	t.Helper()
 	out := guest.Run(t, fmt.Sprintf("cd /sys/bus/pci/devices/%s && read since rest </proc/uptime && echo %d >sriov_numvfs && "+
 		"udevadm settle --timeout=60 && read now rest </proc/uptime && echo $since $now", pf, n))

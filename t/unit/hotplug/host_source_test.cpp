@@ -262,6 +262,19 @@ TEST_F(HostSourceTest, AFunctionThatWentWithItsInterfaceIsNotWaitedFor) {
   EXPECT_EQ(find(vf.address()), nullptr);
 }
 
+// While udev stands still the kernel's word of an interface is all there is. Red when it is taken for a link
+// without a function, or for nothing.
+TEST_F(HostSourceTest, AFunctionThatComesWithItsInterfaceIsNotWaitedFor) {
+  auto pf = tree.pci("0000:3b:00.0").sriov(8);
+  start_quietly();
+  auto vf = pf.vfs(1, [](SysfsTree::Pci one, int) { one.driver("iavf").netdev("ens1f0v0"); }).vf(0);
+  say(LinkChange{77, "ens1f0v0", false, false});
+  scheduler.advance(50ms);
+  ASSERT_NE(find(vf.address()), nullptr);
+  EXPECT_EQ(find(vf.address())->vf_index, 0);
+  EXPECT_EQ(find("0000:3b:00.0")->num_vfs, 1) << "its PF is looked at as well";
+}
+
 TEST_F(HostSourceTest, DriverRebind) {
   auto vf = tree.pci("0000:3b:00.0")
                 .sriov(8)
