@@ -42,9 +42,10 @@ class KeySet {
 class Reader {
  public:
   Reader(std::string_view text, const JsonLimits& limits, bool lines)
-      : padded_(text), limits_(limits), lines_(lines), position_(padded_.data()) {}
+      : size_(text.size()), padded_(text), limits_(limits), lines_(lines), position_(padded_.data()) {}
 
   Result<Json> read() {
+    if (padded_.size() != size_) throw std::bad_alloc();  // it keeps nothing where there is no memory
     if (const auto error = parser_.iterate(padded_).get(document_)) return failure(error);
     Json root;
     if (!read_root(root)) return std::move(error_);
@@ -212,6 +213,7 @@ class Reader {
   }
   bool document_open() const { return nodes_ > 0; }
 
+  size_t size_;
   simdjson::padded_string padded_;
   JsonLimits limits_;
   bool lines_;

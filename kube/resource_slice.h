@@ -73,7 +73,8 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-/// An entry as desired, as sent and as stored is one and the same most of the time: a node may have thousands.
+/// An entry as desired, as sent and as stored is one and the same most of the time: a node may have
+/// thousands.
 using DevicePtr = Shared<Device>;
 
 struct Pool {

@@ -205,7 +205,8 @@ class Decoder {
   Decoder(std::string_view text, const JsonLimits& limits) : text_(text), limits_(limits) {
     yaml_parser_initialize(&parser_);
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+    const char* begin = text.empty() ? "" : text.data();  // an empty view may point nowhere
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(begin), text.size());
   }
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;

@@ -115,7 +115,9 @@ bool SliceCache::settle(TimePoint now) {
 }
 
 void SliceCache::share(const std::vector<kube::DevicePtr>& entries) {
-  const auto before = [](const kube::DevicePtr& entry, const std::string& name) { return entry->name < name; };
+  const auto before = [](const kube::DevicePtr& entry, const std::string& name) {
+    return entry->name < name;
+  };
   for (auto& [name, slice] : slices_) {
     for (kube::DevicePtr& device : slice.devices) {
       const auto at = std::lower_bound(entries.begin(), entries.end(), device->name, before);

@@ -67,7 +67,8 @@ kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::
   if (vf.numa_node) put(kStdNuma, int64_t{*vf.numa_node});
   if (is_standard) text(kStdBusId, address);
   if (is_standard) text(kStdRoot, vf.pcie_root);
-  text(kEswitchMode, pf != nullptr && !pf->eswitch_mode.empty() ? std::string_view(pf->eswitch_mode) : "legacy");
+  text(kEswitchMode,
+       pf != nullptr && !pf->eswitch_mode.empty() ? std::string_view(pf->eswitch_mode) : "legacy");
   text(kPfName, vf.pf_name);
   text(kDeviceId, vf.product);
   text(kLinkType, link_type_of(vf));

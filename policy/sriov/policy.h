@@ -107,9 +107,9 @@ struct DeviceAttributes {
   };
   Id id;
   kube::Labels labels;
-  kube::Attributes attributes;  // by full key "domain/id"
-  std::map<std::string, std::string> refused;              // by full key: why it is not used
-  std::vector<Problem> problems;                           // the same and more, for people
+  kube::Attributes attributes;                 // by full key "domain/id"
+  std::map<std::string, std::string> refused;  // by full key: why it is not used
+  std::vector<Problem> problems;               // the same and more, for people
   bool operator==(const DeviceAttributes&) const = default;
 };
 

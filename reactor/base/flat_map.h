@@ -1,8 +1,7 @@
 #pragma once
-// A small ordered map in one block of memory, with the part of std::map's interface that is used here. Made for
-// maps of a few dozen entries that are read and compared much more often than changed; in key order, insertion at
-// the end is cheap.
-// References and iterators last until the next insertion or removal.
+// A small ordered map in one block of memory, with the part of std::map's interface that is used here. Made
+// for maps of a few dozen entries that are read and compared much more often than changed; in key order,
+// insertion at the end is cheap. References and iterators last until the next insertion or removal.
 #include <algorithm>
 #include <initializer_list>
 #include <stdexcept>

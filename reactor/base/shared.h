@@ -1,7 +1,7 @@
 #pragma once
-// Values that are made once and held in many places: copies share one immutable object. Equality is that of the
-// values, and costs nothing between copies.
-// Threads: as std::shared_ptr: the count is safe, and nobody can change what is counted.
+// Values that are made once and held in many places: copies share one immutable object. Equality is that of
+// the values, and costs nothing between copies. Threads: as std::shared_ptr: the count is safe, and nobody
+// can change what is counted.
 #include <memory>
 #include <string>
 #include <string_view>

@@ -33,20 +33,20 @@ ResourceSlice full_slice() {
   slice.meta.owner_references = {{"v1", "Node", "node", "uid", true}};
   slice.devices.push_back(
       Device{.name = "b",
-       .attributes = {{"a", int64_t{-1}},
-                      {"b", true},
-                      {"c", std::string("x")},
-                      {"d", Version{"1.2.3"}},
-                      {"e", std::vector<int64_t>{1, 2}},
-                      {"f", std::vector<bool>{true, false}},
-                      {"g", std::vector<std::string>{"x", "y"}},
-                      {"h", std::vector<Version>{{"1.0.0"}}}},
-       .capacity = {{"shares", {q("1k"), RequestPolicy{q("1"), {q("1"), q("2")}, std::nullopt}}},
-                    {"bandwidth",
-                     {q("10G"), RequestPolicy{q("1G"), {}, ValidRange{q("1G"), q("10G"), q("1G")}}}}},
-       .consumes_counters = {{"set", {{"slots", q("1")}}}},
-       .taints = {{"k", "v", "NoSchedule"}},
-       .allow_multiple_allocations = true});
+             .attributes = {{"a", int64_t{-1}},
+                            {"b", true},
+                            {"c", std::string("x")},
+                            {"d", Version{"1.2.3"}},
+                            {"e", std::vector<int64_t>{1, 2}},
+                            {"f", std::vector<bool>{true, false}},
+                            {"g", std::vector<std::string>{"x", "y"}},
+                            {"h", std::vector<Version>{{"1.0.0"}}}},
+             .capacity = {{"shares", {q("1k"), RequestPolicy{q("1"), {q("1"), q("2")}, std::nullopt}}},
+                          {"bandwidth",
+                           {q("10G"), RequestPolicy{q("1G"), {}, ValidRange{q("1G"), q("10G"), q("1G")}}}}},
+             .consumes_counters = {{"set", {{"slots", q("1")}}}},
+             .taints = {{"k", "v", "NoSchedule"}},
+             .allow_multiple_allocations = true});
   slice.shared_counters = {{"set", {{"slots", q("64")}}}};
   return slice;
 }
@@ -81,9 +81,10 @@ TEST(ResourceSlice, BearsTheServersNullsAndCanonicalQuantities) {
       "sharedCounters":null,"devices":[{"name":"x","capacity":{"c":{"value":"100k","requestPolicy":{"default":null}}},"taints":
       [{"key":"k","effect":"None","timeAdded":"2024-01-01T00:00:00Z"}],"consumesCounters":null}]}})"));
   ASSERT_TRUE(slice.ok()) << slice.error().what;
-  EXPECT_EQ(slice->devices, (std::vector<DevicePtr>{Device{.name = "x",
-                                                  .capacity = {{"c", {q("100000"), RequestPolicy{}}}},
-                                                  .taints = {{"k", "", "None"}}}}));
+  EXPECT_EQ(
+      slice->devices,
+      (std::vector<DevicePtr>{Device{
+          .name = "x", .capacity = {{"c", {q("100000"), RequestPolicy{}}}}, .taints = {{"k", "", "None"}}}}));
   EXPECT_TRUE(slice->unknown_fields.empty());
   EXPECT_TRUE(decode_resource_slice(
                   parse(R"({"metadata":{"name":"s"},"spec":{"driver":"d","pool":{},"devices":null}})"))

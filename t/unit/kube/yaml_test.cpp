@@ -99,6 +99,13 @@ TEST(DecodeYaml, ReadsScalarsAsKubernetesDoes) {
   }
 }
 
+TEST(DecodeYaml, NothingIsNoDocument) {
+  for (const std::string_view nothing : {std::string_view(), std::string_view("")}) {
+    EXPECT_TRUE(decode_yaml(nothing).documents.empty());
+    EXPECT_TRUE(decode_yaml(nothing).problems.empty());
+  }
+}
+
 TEST(DecodeYaml, KeysBecomeText) {
   EXPECT_EQ(one("{1: a, on: b, 1.5: d, 'z': e, 0x10: f}"),
             (Json::Object{{"1", "a"}, {"true", "b"}, {"1.5", "d"}, {"z", "e"}, {"16", "f"}}));

@@ -172,8 +172,8 @@ TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
   EXPECT_EQ(device.attributes, wanted);
 }
 
-// What is published is where a restarted daemon finds the facts of interfaces that are away. A key or a link type
-// that is written one way and read another loses them.
+// What is published is where a restarted daemon finds the facts of interfaces that are away. A key or a link
+// type that is written one way and read another loses them.
 TEST(Decide, FactsOfANetdevAreReadBackFromItsEntry) {
   for (const int link_type : {1, 32}) {
     for (const bool rdma : {false, true}) {

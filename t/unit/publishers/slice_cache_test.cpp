@@ -101,7 +101,8 @@ TEST_F(SliceCacheTest, AListReplacesEverythingElse) {
   EXPECT_FALSE(cache.on_event(relisted({slice("b", 6)}), at(3))) << "nothing new";
 }
 
-// A node may have thousands of entries. Holding them twice, as desired and as stored, doubles the daemon's memory.
+// A node may have thousands of entries. Holding them twice, as desired and as stored, doubles the daemon's
+// memory.
 TEST(SliceCache, EqualEntriesAreHeldOnce) {
   SliceCache cache;
   ResourceSlice stored = slice("a", 1);

@@ -1,0 +1,94 @@
+// Edits of a folder of manifests: whatever happens in between, the store ends where a fresh reading of the
+// folder begins. Input: edits, each "NAME OP CONTENT" up to a zero byte; OP is w (write), r (replace by
+// rename), d (delete), m (move away).
+#include <filesystem>
+#include <fstream>
+
+#include "kube/directory_tree.h"
+#include "reactor/loop.h"
+#include "t/fake/memory_log.h"
+#include "t/fuzz/fuzz.h"
+
+using namespace sliced;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr kube::DirectoryLimits kLimits{.broken_for = Millis{1},
+                                        .missing_for = Millis{1},
+                                        .look_again = Millis{5},
+                                        .files_max = 64,
+                                        .depth_max = 3};
+
+std::map<kube::ObjectKey, std::string> contents(const kube::ObjectStore& store) {
+  std::map<kube::ObjectKey, std::string> out;
+  for (const auto& [key, object] : store.select({})) {
+    kube::Json plain = *object;
+    if (const kube::Json* found = plain.find("metadata")) {
+      kube::Json meta = *found;
+      meta.set("resourceVersion", "");
+      plain.set("metadata", std::move(meta));
+    }
+    out[key] = kube::encode_json(plain);
+  }
+  return out;
+}
+
+void apply(const fs::path& root, fuzz::Input edit) {
+  static constexpr const char* kNames[] = {"a.yaml",       "b.json", "sub/c.yaml",
+                                           ".hidden.yaml", "d.txt",  "e.yml"};
+  const fs::path path = root / kNames[edit.byte() % std::size(kNames)];
+  std::error_code ignored;
+  fs::create_directories(path.parent_path(), ignored);
+  switch (edit.byte() % 4) {
+    case 0:
+      std::ofstream(path) << edit.rest;
+      break;
+    case 1:
+      std::ofstream(root / ".scratch") << edit.rest;
+      fs::rename(root / ".scratch", path, ignored);
+      break;
+    case 2:
+      fs::remove(path, ignored);
+      break;
+    default:
+      fs::rename(path, root / "e.yml", ignored);
+  }
+}
+
+void settle(reactor::Loop& loop) {
+  const auto end = Clock::now() + Millis{8};
+  while (Clock::now() < end) loop.turn(Millis{2});
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  static const fs::path root = [] {
+    std::string path = "/tmp/sliced-fuzz-XXXXXX";
+    fuzz::must(mkdtemp(path.data()) != nullptr, "a directory can be made");
+    std::atexit([] { fs::remove_all(root); });
+    return fs::path(path);
+  }();
+  for (const auto& entry : fs::directory_iterator(root)) fs::remove_all(entry);
+  reactor::Loop loop;
+  fake::MemoryLog log;
+  kube::ObjectStore followed, fresh;
+  {
+    kube::DirectoryTree tree(loop, log, root.string(), "ns", followed, [](auto) {}, kLimits);
+    for (int edits = 0; !input.rest.empty() && edits < 8; ++edits) {
+      const std::string_view edit = input.until('\0');
+      apply(root, fuzz::Input(reinterpret_cast<const uint8_t*>(edit.data()), edit.size()));
+      if (edits % 3 == 2) loop.turn(Millis{0});
+    }
+    settle(loop);
+  }
+  {
+    kube::DirectoryTree tree(loop, log, root.string(), "ns", fresh, [](auto) {}, kLimits);
+    settle(loop);
+  }
+  fuzz::must(loop.surviving_handles().empty(), "no handle stays open");
+  fuzz::must(contents(followed) == contents(fresh), "following edits ends where a fresh reading begins");
+  return 0;
+}

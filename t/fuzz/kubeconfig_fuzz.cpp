@@ -1,0 +1,17 @@
+// Kubeconfigs, and what exec plugins print.
+#include "kube/credentials.h"
+#include "kube/kubeconfig.h"
+#include "t/fuzz/fuzz.h"
+
+using namespace sliced;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  for (const kube::Json& document : fuzz::documents_of(input.rest)) {
+    const auto config = kube::decode_kubeconfig(document, "/etc/kubernetes");
+    if (!config) fuzz::check(config.error());
+  }
+  const auto credential = kube::decode_exec_credential(input.rest, "client.authentication.k8s.io/v1");
+  if (!credential) fuzz::check(credential.error());
+  return 0;
+}

@@ -1,0 +1,20 @@
+// Datagrams of rtnetlink: whatever lengths they claim.
+#include "hotplug/netlink_decode.h"
+#include "t/fuzz/fuzz.h"
+
+using namespace sliced;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  const std::string datagram(input.rest);  // its end is the end of a heap block: a byte too far is seen
+  if (const auto events = hotplug::decode_link_events(datagram); !events) fuzz::check(events.error());
+  if (const auto macs = hotplug::decode_vf_macs(datagram); !macs)
+    fuzz::check(macs.error());
+  else
+    for (const auto& [index, mac] : *macs)
+      fuzz::must(mac.size() == 17, "a MAC is twelve digits and colons", mac);
+  std::set<int> routes;
+  if (const auto last = hotplug::decode_default_route_links(datagram, routes); !last)
+    fuzz::check(last.error());
+  return 0;
+}

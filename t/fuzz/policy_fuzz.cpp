@@ -1,0 +1,71 @@
+// Policies in YAML or JSON, by whoever may write them. What is not understood offers nothing.
+#include <set>
+
+#include "kube/manifest.h"
+#include "policy/decide.h"
+#include "t/fixture/vf_host.h"
+#include "t/fuzz/fuzz.h"
+
+using namespace sliced;
+
+namespace {
+
+constexpr const char* kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
+
+std::set<std::string> offered(std::vector<policy::SriovPolicy> policies,
+                              std::vector<policy::DeviceAttributes> attributes) {
+  static const hotplug::InventoryPtr host =
+      fixture::VfHost().pf("0000:3b:00.0", "ens1f0", 4).pf("0000:5e:00.0", "ens2f0", 2, "15b3").inventory();
+  auto inputs = std::make_shared<policy::Inputs>();
+  inputs->inventory = host;
+  inputs->policies = std::make_shared<const policy::PolicySet>(
+      policy::make_policy_set(std::move(policies), std::move(attributes)));
+  inputs->node = {"node-a", {{"zone", "a"}}};
+  const policy::Decision decision = policy::decide(std::move(inputs));
+  for (const auto& [id, verdict] : decision.verdicts) fuzz::check_text(policy::explain(decision, id).summary);
+  std::set<std::string> names;
+  for (const auto& pool : decision.pools)
+    for (const kube::Device& device : pool.devices) {
+      names.insert(device.name);
+      fuzz::must(kube::validate_device(device).empty(), "what is offered would be taken", device.name);
+    }
+  return names;
+}
+
+void try_policy(kube::Json object) {
+  const policy::SriovPolicy decoded = policy::decode_sriov_policy(object);
+  fuzz::check_problems(decoded.problems);
+  for (const auto& config : decoded.configs) fuzz::check_problems(config.problems);
+  fuzz::check_problems(policy::warnings_of(decoded));
+  const auto names = offered({decoded}, {});
+  if (!decoded.problems.empty()) fuzz::must(names.empty(), "a policy that is not understood offers nothing");
+  // An unknown field in the spec offers nothing, whatever else stands there.
+  const kube::Json* spec = object.find("spec");
+  if (spec == nullptr || spec->object() == nullptr || spec->find("vendorz") != nullptr) return;
+  kube::Json misspelt = *spec;
+  misspelt.set("vendorz", "8086");
+  object.set("spec", std::move(misspelt));
+  fuzz::must(offered({policy::decode_sriov_policy(object)}, {}).empty(), "an unknown field offers nothing");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  const kube::Manifest manifest = kube::decode_manifest(input.rest, "ns");
+  fuzz::check_problems(manifest.problems);
+  fuzz::check_problems(manifest.remarks);
+  for (const auto& object : manifest.objects) try_policy(object.value);
+  for (const kube::Json& document : fuzz::documents_of(input.rest)) {
+    try_policy(document);
+    const auto attributes = policy::decode_device_attributes(document, kDriver);
+    fuzz::check_problems(attributes.problems);
+    for (const auto& [key, value] : attributes.attributes)
+      fuzz::must(!policy::is_reserved_attribute(key, kDriver), "a reserved key is refused", key.str());
+    // Written as YAML it says the same.
+    const auto again = kube::decode_yaml(kube::encode_yaml(document));
+    fuzz::must(again.problems.empty() && again.documents.size() == 1 && again.documents[0] == document,
+               "YAML survives being written", kube::encode_yaml(document));
+  }
+  return 0;
+}

@@ -1,0 +1,15 @@
+// Kernel uevents.
+#include "hotplug/uevent_decode.h"
+#include "t/fuzz/fuzz.h"
+
+using namespace sliced;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  const std::string bytes(input.rest);
+  const auto event = hotplug::decode_uevent(bytes);
+  if (!event) return fuzz::check(event.error()), 0;
+  fuzz::must(!event->action.empty() && event->devpath.starts_with('/'), "an event says what and where");
+  fuzz::must(event->properties.size() <= hotplug::kUeventPropertiesMax, "properties are bounded");
+  return 0;
+}
