@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <optional>
 
@@ -136,7 +137,7 @@ bool decode_default_route(std::string_view payload, std::set<int>& ifindexes) {
 
 Error kernel_error(const char* request, std::string_view payload) {
   const auto error = peek<nlmsgerr>(payload);
-  const int number = error ? -error->error : EPROTO;
+  const int number = error && error->error > INT_MIN ? -error->error : EPROTO;
   const char* name = ::strerrorname_np(number);
   const Errc code = number == ENODEV || number == ENOENT ? Errc::kNotFound
                     : number == EPERM                    ? Errc::kDenied

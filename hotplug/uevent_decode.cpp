@@ -42,6 +42,7 @@ Result<Uevent> decode_uevent(std::string_view bytes) {
   event.action = take(event.properties, "ACTION", header.substr(0, at_sign));
   event.devpath = take(event.properties, "DEVPATH", header.substr(at_sign + 1));
   event.subsystem = take(event.properties, "SUBSYSTEM", "");
+  if (event.action.empty()) return invalid(in_quotes(header, 128) + " has an empty ACTION");
   if (!event.devpath.starts_with('/'))
     return invalid("path " + in_quotes(event.devpath, 64) + " is not absolute");
   if (event.subsystem.empty()) return invalid(in_quotes(header, 128) + " names no SUBSYSTEM");

@@ -61,8 +61,7 @@ std::optional<__int128> scaled(std::string_view digits, int decimal, int binary,
   }
   decimal += 9;
   for (; decimal > 0; --decimal) {
-    value *= 10;
-    if (value > kNanosMax) return std::nullopt;
+    if (__builtin_mul_overflow(value, 10, &value) || value > kNanosMax) return std::nullopt;
   }
   for (; decimal < 0; ++decimal) {
     if (value % 10 != 0) {

@@ -26,7 +26,7 @@ Seen decode(std::string_view bytes, size_t piece) {
                                        seen.body += body;
                                        return true;
                                      }});
-  while (seen.is_good && !bytes.empty()) {
+  while (seen.is_good && !decoder.complete() && !bytes.empty()) {
     const auto fed = decoder.feed(bytes.substr(0, piece));
     bytes.remove_prefix(std::min(piece, bytes.size()));
     if (!fed) fuzz::check(fed.error());
@@ -34,7 +34,8 @@ Seen decode(std::string_view bytes, size_t piece) {
   }
   if (seen.is_good) seen.is_good = decoder.finish().ok();
   seen.is_complete = seen.is_good && decoder.complete();
-  seen.keep_alive = seen.is_complete && decoder.keep_alive();
+  // What follows the response, wherever it is cut, spoils the connection.
+  seen.keep_alive = seen.is_complete && decoder.keep_alive() && bytes.empty();
   return seen;
 }
 

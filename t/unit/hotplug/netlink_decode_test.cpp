@@ -144,6 +144,8 @@ TEST(DecodeVfMacs, TheKernelsRefusal) {
             (Error{Errc::kNotFound, "netlink: RTM_GETLINK: ENODEV"}));
   error.error = -EPERM;
   EXPECT_EQ(decode_vf_macs(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kDenied);
+  error.error = INT_MIN;  // has no negation
+  EXPECT_EQ(decode_vf_macs(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kIo);
   EXPECT_EQ(decode_vf_macs(message(NLMSG_ERROR, "")).error().code, Errc::kIo);
 }
 

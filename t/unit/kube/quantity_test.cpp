@@ -80,7 +80,8 @@ TEST(Quantity, RefusesEverythingElse) {
 TEST(Quantity, RefusesWhatTheServerWouldRound) {
   for (const std::string_view text :
        {"0.5n", "1e-10", "0.0000000001", "9223372036854775808", "1e19", "8Ei", "-1e19", "10E", "1e999",
-        "1e-999", "99999999999999999999999999999999999999999999999", "1.0000000001", "0.1n"}) {
+        "1e-999", "022337203685477584771Ei", "99999999999999999999999999999999999999999999999",
+        "1.0000000001", "0.1n"}) {
     const auto quantity = Quantity::decode(text);
     ASSERT_FALSE(quantity.ok()) << text;
     EXPECT_EQ(quantity.error().code, Errc::kTooLarge) << text;
