@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kube/json.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kube {
@@ -38,6 +39,15 @@ Result<Unit> JsonCutter::finish() {
 
 void JsonCutter::fail(Errc code, std::string what) {
   error_ = Error{code, std::move(what) + " (byte " + std::to_string(offset_) + ")"};
+}
+
+// A member is known by what its name says, however that is spelled.
+void JsonCutter::unescape_key() {
+  const auto name = decode_json("\"" + key_ + "\"");
+  if (name && name->string() != nullptr)
+    key_ = *name->string();
+  else
+    fail(Errc::kInvalid, "a member's name cannot be read");
 }
 
 size_t JsonCutter::step(std::string_view rest) {
@@ -144,7 +154,7 @@ void JsonCutter::end_piece() {
     piece_.pop_back();  // the closing quote
     key_ = std::exchange(piece_, {});
     at_ = At::kColon;
-    return;
+    return key_.find('\\') == std::string::npos ? void() : unescape_key();
   }
   const bool is_list = key_ == list_key_ && !list_key_.empty();
   if (is_list && !in_list_ && piece_ != "null") return fail(Errc::kInvalid, "\"" + key_ + "\" is not a list");

@@ -51,6 +51,7 @@ class JsonCutter {
   void begin_value(char c);
   size_t inside(std::string_view rest);
   void end_piece();
+  void unescape_key();
   void fail(Errc code, std::string what);
 
   const std::string list_key_;

@@ -41,7 +41,7 @@ TEST(JsonCutter, SamePiecesWhereverTheBytesAreCut) {
       "\"items\":[ {\"a\":\"[\\\\\"},{\"b\":[]} ,3,\"s,]\",null , [1]], \"t\":true,\"e\":{},\"k\\\"ey\":[] "
       "}\n";
   const Cut want{{"kind=\"X\\\"]}List\"", "n=-1.5e3", "metadata={\"a\":[1,{\"b\":\"}\"}]}", "t=true", "e={}",
-                  "k\\\"ey=[]"},
+                  "k\"ey=[]"},
                  {"{\"a\":\"[\\\\\"}", "{\"b\":[]}", "3", "\"s,]\"", "null", "[1]"},
                  ""};
   for (size_t at = 0; at <= text.size(); ++at)
@@ -61,6 +61,16 @@ TEST(JsonCutter, AnEndInTheMiddleIsAnErrorAtEveryByte) {
 TEST(JsonCutter, EmptyListsAndNull) {
   for (const char* text : {R"({"items":[]})", R"({"items": [ ] })", R"({"items":null})", "{}"})
     EXPECT_EQ(cut({text}), Cut{}) << text;
+}
+
+// A list whose name is spelled with an escape is the list all the same, not an empty answer.
+TEST(JsonCutter, AnEscapedNameIsTheSameName) {
+  const Cut out = cut({R"({"it\u0065ms":[1],"\u006b":2})"});
+  EXPECT_EQ(out.error, "");
+  EXPECT_EQ(out.items, std::vector<std::string>{"1"});
+  EXPECT_EQ(out.members, std::vector<std::string>{"k=2"});
+  EXPECT_NE(cut({R"({"items":[1],"it\u0065ms":[2]})"}).error, "");
+  EXPECT_NE(cut({R"({"\x":[2]})"}).error, "");
 }
 
 TEST(JsonCutter, ItemsThatMakeNoSenseInsideDoNoHarm) {
