@@ -8,6 +8,7 @@
 namespace sliced::cel {
 
 inline std::string shown(const std::string& text) { return text; }
+inline std::string shown(std::string_view text) { return std::string(text); }
 inline std::string shown(bool value) { return value ? "true" : "false"; }
 inline std::string shown(int64_t value) { return std::to_string(value); }
 inline std::string shown(uint64_t value) { return std::to_string(value) + "u"; }
