@@ -1,0 +1,51 @@
+#include "policy/cel/arena.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sliced::cel {
+namespace {
+constexpr size_t kFirstBlock = 4096;
+}  // namespace
+
+bool Arena::charge(size_t bytes) {
+  if (is_exhausted_ || bytes > bytes_max_ - used_) {
+    is_exhausted_ = true;
+    return false;
+  }
+  used_ += bytes;
+  return true;
+}
+
+void* Arena::allocate(size_t bytes) {
+  constexpr size_t kAlign = alignof(std::max_align_t);
+  if (bytes > bytes_max_) return exhaust<void>();
+  bytes = (bytes + kAlign - 1) / kAlign * kAlign;
+  if (!charge(bytes)) return nullptr;
+  if (blocks_.empty() || blocks_.back().size - at_ < bytes) {
+    const size_t grown = blocks_.empty() ? kFirstBlock : blocks_.back().size * 2;
+    const size_t size = std::max(bytes, grown);
+    blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
+    at_ = 0;
+  }
+  void* out = blocks_.back().bytes.get() + at_;
+  at_ += bytes;
+  return out;
+}
+
+std::string_view Arena::copy(std::string_view text) {
+  auto* at = static_cast<char*>(allocate(text.size()));
+  if (at == nullptr) return {};
+  if (!text.empty()) std::memcpy(at, text.data(), text.size());
+  return {at, text.size()};
+}
+
+void Arena::reset() {
+  for (auto it = owned_.rbegin(); it != owned_.rend(); ++it) it->destroy(it->object);
+  owned_.clear();
+  if (blocks_.size() > 1) blocks_.erase(blocks_.begin() + 1, blocks_.end());
+  at_ = used_ = 0;
+  is_exhausted_ = false;
+}
+
+}  // namespace sliced::cel

@@ -1,0 +1,326 @@
+// Lists, maps, sets and optionals: the standard ones, cel-go's extensions (lists 3, sets) and Kubernetes'
+// own.
+#include <algorithm>
+
+#include "policy/cel/lib/numbers.h"
+#include "policy/cel/lib/utf8_text.h"
+#include "policy/cel/library.h"
+
+namespace sliced::cel {
+namespace {
+
+constexpr size_t kIncludesMax = 48;  // resource/v1: ResourceSliceMaxAttributeValuesPerDevice
+
+Value size_of_text(Evaluation& in, const Value* args) {
+  in.charge_for(args[0].s.size);
+  return Value::of(code_points(args[0].text()));
+}
+Value size_of_bytes(Evaluation&, const Value* args) {
+  return Value::of(static_cast<int64_t>(args[0].s.size));
+}
+Value size_of_list(Evaluation&, const Value* args) {
+  return Value::of(static_cast<int64_t>(args[0].list->size));
+}
+Value size_of_map(Evaluation&, const Value* args) {
+  return Value::of(static_cast<int64_t>(args[0].map->size()));
+}
+
+// Lists.
+
+// Where it stands: -1 nowhere, -2 when it cannot be compared.
+int64_t find(Evaluation& in, const List& list, const Value& wanted) {
+  if (!in.charge(list.size)) return -2;
+  for (size_t i = 0; i < list.size; ++i) {
+    const auto same = equal(list.items[i], wanted, in.arena);
+    if (!same) return -2;
+    if (*same) return static_cast<int64_t>(i);
+  }
+  return -1;
+}
+
+Value index_of_item(Evaluation& in, const Value* args) {
+  const int64_t at = find(in, *args[0].list, args[1]);
+  return at == -2 ? in.no_overload("indexOf") : Value::of(at);
+}
+Value last_index_of_item(Evaluation& in, const Value* args) {
+  const List& list = *args[0].list;
+  in.charge(list.size);
+  for (size_t i = list.size; i-- > 0;) {
+    const auto same = equal(list.items[i], args[1], in.arena);
+    if (!same) return in.no_overload("lastIndexOf");
+    if (*same) return Value::of(static_cast<int64_t>(i));
+  }
+  return Value::of(int64_t{-1});
+}
+
+Value is_sorted(Evaluation& in, const Value* args) {
+  const List& list = *args[0].list;
+  in.charge(list.size);
+  for (size_t i = 1; i < list.size; ++i) {
+    const int order = compare(list.items[i - 1], list.items[i]);
+    if (order == kMismatch) return in.no_overload("isSorted");
+    if (order == 1 || order == kUnordered) return Value::of(false);
+  }
+  return Value::of(true);
+}
+
+template <int Wanted>
+Value extreme(Evaluation& in, const Value* args) {
+  const List& list = *args[0].list;
+  in.charge(list.size);
+  if (list.size == 0) return in.invalid("min and max want a list that is not empty");
+  Value best = list.items[0];
+  for (size_t i = 0; i < list.size; ++i) {
+    const int order = compare(list.items[i], best);
+    if (order == kMismatch) return in.no_overload(Wanted < 0 ? "min" : "max");
+    if (order == Wanted) best = list.items[i];
+  }
+  return best;
+}
+
+Value sum(Evaluation& in, const Value* args) {
+  const List& list = *args[0].list;
+  in.charge(list.size);
+  if (list.size == 0) return Value::of(int64_t{0});
+  Value total = list.items[0];
+  for (size_t i = 1; i < list.size; ++i) {
+    const Value& item = list.items[i];
+    if (item.kind != total.kind) return in.no_overload("sum");
+    if (total.kind == Kind::kInt)
+      total = in.answer(add(total.i, item.i));
+    else if (total.kind == Kind::kUint)
+      total = in.answer(add(total.u, item.u));
+    else
+      total = Value::of(total.d + item.d);
+    if (total.is_error()) return total;
+  }
+  return total;
+}
+Value sum_of_durations(Evaluation& in, const Value* args) {
+  Time total{0, 0};
+  in.charge(args[0].list->size);
+  for (const Value& item : *args[0].list) {
+    const auto seconds = add(total.seconds, item.time.seconds);
+    if (!seconds) return in.answer(seconds);
+    total = {*seconds, total.nanos + item.time.nanos};
+    total.seconds += total.nanos / 1'000'000'000;
+    total.nanos %= 1'000'000'000;
+  }
+  return Value::duration(total);
+}
+
+Value slice(Evaluation& in, const Value* args) {
+  const List& list = *args[0].list;
+  const int64_t from = args[1].i, to = args[2].i;
+  if (from < 0 || to < from || static_cast<uint64_t>(to) > list.size)
+    return in.invalid("slice wants 0 <= start <= end <= size");
+  return in.list(list.items + from, static_cast<size_t>(to - from));
+}
+
+bool flatten_into(Evaluation& in, const List& list, int64_t depth, std::vector<Value>& out) {
+  for (const Value& item : list) {
+    if (item.kind == Kind::kList && depth > 0) {
+      if (!flatten_into(in, *item.list, depth - 1, out)) return false;
+    } else if (!in.arena.charge(sizeof(Value)) || !in.charge(1)) {
+      return false;
+    } else {
+      out.push_back(item);
+    }
+  }
+  return true;
+}
+Value flatten_by(Evaluation& in, const Value& list, int64_t depth) {
+  if (depth < 0) return in.invalid("flatten wants a depth that is not negative");
+  std::vector<Value> out;
+  if (!flatten_into(in, *list.list, depth, out)) return in.fail(Failure::kNoMemory);
+  return in.list(out);
+}
+Value flatten(Evaluation& in, const Value* args) { return flatten_by(in, args[0], 1); }
+Value flatten_depth(Evaluation& in, const Value* args) { return flatten_by(in, args[0], args[1].i); }
+
+Value sort(Evaluation& in, const Value* args) {
+  const List& list = *args[0].list;
+  in.charge(list.size);
+  std::vector<Value> out(list.begin(), list.end());
+  for (const Value& item : out)
+    if (item.kind != out[0].kind || compare(out[0], item) == kMismatch) return in.no_overload("sort");
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Value& a, const Value& b) { return compare(a, b) == -1; });
+  return in.list(out);
+}
+
+Value distinct(Evaluation& in, const Value* args) {
+  std::vector<Value> out;
+  for (const Value& item : *args[0].list) {
+    if (!in.charge(out.size() + 1)) return in.fail(Failure::kCost);
+    bool is_new = true;
+    for (const Value& seen : out) is_new = is_new && !equal(seen, item, in.arena).value_or(false);
+    if (is_new) out.push_back(item);
+  }
+  return in.list(out);
+}
+
+Value reverse_list(Evaluation& in, const Value* args) {
+  const List& list = *args[0].list;
+  in.charge(list.size);
+  std::vector<Value> out(list.begin(), list.end());
+  std::reverse(out.begin(), out.end());
+  return in.list(out);
+}
+
+Value range(Evaluation& in, const Value* args) {
+  if (args[0].i < 0) return in.invalid("lists.range wants a number that is not negative");
+  const auto size = static_cast<uint64_t>(args[0].i);
+  if (!in.charge(size)) return in.fail(Failure::kCost);  // before anything is made
+  Value* items = in.arena.array<Value>(std::max<uint64_t>(size, 1));
+  for (uint64_t i = 0; items != nullptr && i < size; ++i) items[i] = Value::of(static_cast<int64_t>(i));
+  return in.list(items, size);
+}
+
+Value first(Evaluation& in, const Value* args) {
+  const List& list = *args[0].list;
+  return list.size == 0 ? in.none() : Value::some_or_none(&list.items[0]);
+}
+Value last(Evaluation& in, const Value* args) {
+  const List& list = *args[0].list;
+  return list.size == 0 ? in.none() : Value::some_or_none(&list.items[list.size - 1]);
+}
+
+// Kubernetes, for attributes that are a list or a single value.
+Value includes(Evaluation& in, const Value* args) {
+  if (args[0].kind != Kind::kList) {
+    const auto same = equal(args[0], args[1], in.arena);
+    return same ? Value::of(*same) : in.no_overload("includes");
+  }
+  if (args[0].list->size > kIncludesMax) return in.invalid("includes takes lists of at most 48 values");
+  const int64_t at = find(in, *args[0].list, args[1]);
+  return at == -2 ? in.no_overload("includes") : Value::of(at >= 0);
+}
+
+// Sets.
+
+// Whether every element of a is one of b.
+std::optional<bool> is_subset(Evaluation& in, const List& a, const List& b) {
+  for (const Value& item : a) {
+    const int64_t at = find(in, b, item);
+    if (at == -2) return std::nullopt;
+    if (at < 0) return false;
+  }
+  return true;
+}
+Value set_contains(Evaluation& in, const Value* args) {
+  const auto is = is_subset(in, *args[1].list, *args[0].list);
+  return is ? Value::of(*is) : in.no_overload("sets.contains");
+}
+Value set_equivalent(Evaluation& in, const Value* args) {
+  const auto there = is_subset(in, *args[1].list, *args[0].list);
+  const auto back = is_subset(in, *args[0].list, *args[1].list);
+  return there && back ? Value::of(*there && *back) : in.no_overload("sets.equivalent");
+}
+Value set_intersects(Evaluation& in, const Value* args) {
+  for (const Value& item : *args[0].list) {
+    const int64_t at = find(in, *args[1].list, item);
+    if (at == -2) return in.no_overload("sets.intersects");
+    if (at >= 0) return Value::of(true);
+  }
+  return Value::of(false);
+}
+
+// Optionals.
+
+Value some(Evaluation& in, const Value* args) { return in.some(args[0]); }
+Value none(Evaluation& in, const Value*) { return in.none(); }
+bool is_zero(const Value& value) {
+  switch (value.kind) {
+    case Kind::kNull:
+      return true;
+    case Kind::kBool:
+      return !value.b;
+    case Kind::kInt:
+    case Kind::kUint:
+      return value.u == 0;
+    case Kind::kDouble:
+      return value.d == 0;
+    case Kind::kString:
+    case Kind::kBytes:
+      return value.s.size == 0;
+    case Kind::kList:
+      return value.list->size == 0;
+    case Kind::kMap:
+      return value.map->size() == 0;
+    case Kind::kDuration:
+    case Kind::kTimestamp:
+      return value.time == Time{0, 0};
+    case Kind::kOptional:
+      return value.optional == nullptr;
+    default:
+      return false;
+  }
+}
+Value some_unless_zero(Evaluation& in, const Value* args) {
+  return is_zero(args[0]) ? in.none() : in.some(args[0]);
+}
+Value has_value(Evaluation&, const Value* args) { return Value::of(args[0].optional != nullptr); }
+Value value_of(Evaluation& in, const Value* args) {
+  return args[0].optional == nullptr ? in.invalid("optional.none() dereference") : *args[0].optional;
+}
+Value or_optional(Evaluation&, const Value* args) { return args[0].optional == nullptr ? args[1] : args[0]; }
+Value or_value(Evaluation&, const Value* args) {
+  return args[0].optional == nullptr ? args[1] : *args[0].optional;
+}
+Value unwrap(Evaluation& in, const Value* args) {
+  std::vector<Value> out;
+  for (const Value& item : *args[0].list) {
+    if (item.kind != Kind::kOptional) return in.no_overload("unwrap");
+    if (item.optional != nullptr) out.push_back(*item.optional);
+  }
+  return in.list(out);
+}
+
+constexpr Declaration kCollections[] = {
+    {"size(string): int", size_of_text},
+    {"size(bytes): int", size_of_bytes},
+    {"size(list(A)): int", size_of_list},
+    {"size(map(A, B)): int", size_of_map},
+    {"string.size(): int", size_of_text},
+    {"bytes.size(): int", size_of_bytes},
+    {"list(A).size(): int", size_of_list},
+    {"map(A, B).size(): int", size_of_map},
+    {"list(A).indexOf(A): int", index_of_item},
+    {"list(A).lastIndexOf(A): int", last_index_of_item},
+    {"list(A).isSorted(): bool", is_sorted},
+    {"list(A).min(): A", extreme<-1>},
+    {"list(A).max(): A", extreme<1>},
+    {"list(int).sum(): int", sum},
+    {"list(uint).sum(): uint", sum},
+    {"list(double).sum(): double", sum},
+    {"list(duration).sum(): duration", sum_of_durations},
+    {"list(A).slice(int, int): list(A)", slice},
+    {"list(A).flatten(): list(dyn)", flatten},
+    {"list(A).flatten(int): list(dyn)", flatten_depth},
+    {"list(A).sort(): list(A)", sort},
+    {"list(A).distinct(): list(A)", distinct},
+    {"list(A).reverse(): list(A)", reverse_list},
+    {"list(A).first(): optional(A)", first},
+    {"list(A).last(): optional(A)", last},
+    {"lists.range(int): list(int)", range},
+    {"dyn.includes(dyn): bool", includes},
+    {"sets.contains(list(A), list(A)): bool", set_contains},
+    {"sets.equivalent(list(A), list(A)): bool", set_equivalent},
+    {"sets.intersects(list(A), list(A)): bool", set_intersects},
+    {"optional.of(A): optional(A)", some},
+    {"optional.ofNonZeroValue(A): optional(A)", some_unless_zero},
+    {"optional.none(): optional(A)", none},
+    {"optional(A).hasValue(): bool", has_value},
+    {"optional(A).value(): A", value_of},
+    {"optional(A).or(optional(A)): optional(A)", or_optional},
+    {"optional(A).orValue(A): A", or_value},
+    {"optional.unwrap(list(optional(A))): list(A)", unwrap},
+    {"list(optional(A)).unwrapOpt(): list(A)", unwrap},
+};
+
+}  // namespace
+
+std::span<const Declaration> collections() { return kCollections; }
+
+}  // namespace sliced::cel

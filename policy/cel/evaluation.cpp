@@ -1,0 +1,38 @@
+#include "policy/cel/evaluation.h"
+
+#include <algorithm>
+
+namespace sliced::cel {
+
+Value Evaluation::fail(Failure failure, std::string_view about, int32_t offset) {
+  // An error that has no room is still an error: these two need none.
+  static constexpr EvalError kNoRoom{Failure::kNoMemory, -1, {}};
+  if (arena.is_exhausted()) return Value::of(&kNoRoom);
+  const std::string_view kept = arena.copy(about.substr(0, 512));
+  const auto* error =
+      arena.make<EvalError>(EvalError{failure, offset < 0 && call != nullptr ? call->offset : offset, kept});
+  return Value::of(error == nullptr ? &kNoRoom : error);
+}
+
+Value Evaluation::text(std::string_view text, Kind kind) {
+  const std::string_view kept = arena.copy(text);
+  return kept.size() == text.size() ? Value::of(kept, kind) : fail(Failure::kNoMemory);
+}
+
+Value Evaluation::list(const Value* items, size_t size) {
+  const List* made = items == nullptr ? nullptr : arena.make<List>(List{items, size});
+  return made == nullptr ? fail(Failure::kNoMemory) : Value::of(made);
+}
+
+Value Evaluation::list(const std::vector<Value>& items) {
+  Value* kept = arena.array<Value>(std::max<size_t>(items.size(), 1));
+  if (kept != nullptr) std::copy(items.begin(), items.end(), kept);
+  return list(kept, items.size());
+}
+
+Value Evaluation::some(const Value& value) {
+  const Value* kept = arena.make<Value>(value);
+  return kept == nullptr ? fail(Failure::kNoMemory) : Value::some_or_none(kept);
+}
+
+}  // namespace sliced::cel

@@ -1,0 +1,78 @@
+#pragma once
+// One evaluation: its memory, what it has cost, and how it fails. What library functions are given.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/cel/ast.h"
+#include "policy/cel/value.h"
+#include "reactor/base/result.h"
+
+namespace sliced::cel {
+
+/// Upstream's scale: resource/v1 CELSelectorExpressionMaxCost.
+inline constexpr uint64_t kCostMax = 1'000'000;
+inline constexpr size_t kMemoryMax = size_t{1} << 20;
+
+class Evaluation {
+ public:
+  explicit Evaluation(size_t memory_max = kMemoryMax) : arena(memory_max) {}
+
+  Arena arena;
+
+  /// Adds to the cost. false once it is above the limit; the evaluation then ends, whatever a function
+  /// answers.
+  bool charge(uint64_t cost) {
+    cost_ += cost;
+    return cost_ <= cost_max_;
+  }
+  /// A tenth of a unit for each byte or element walked over: cel-go's price of strings.
+  bool charge_for(size_t length) { return charge((length + 9) / 10); }
+  uint64_t cost() const { return cost_; }
+  void begin(uint64_t cost_max) {
+    arena.reset();
+    cost_ = 0;
+    cost_max_ = cost_max;
+  }
+  /// Goes on with what is there, at a cost of 0: for constants, which stay.
+  void begin_more() { cost_ = 0; }
+  bool is_beyond() const { return cost_ > cost_max_ || arena.is_exhausted(); }
+
+  /// about is copied.
+  Value fail(Failure failure, std::string_view about = {}, int32_t offset = -1);
+  Value no_overload(std::string_view function = {}) { return fail(Failure::kNoSuchOverload, function); }
+  Value invalid(std::string_view why) { return fail(Failure::kInvalidArgument, why); }
+
+  // Answers of functions, copied into the arena; an error where that has no more room.
+  Value text(std::string_view text, Kind kind = Kind::kString);
+  Value list(const std::vector<Value>& items);
+  Value list(const Value* items, size_t size);  // the array is the arena's already
+  Value some(const Value& value);
+  Value none() { return Value::some_or_none(nullptr); }
+  /// A library's own value, kept until the next evaluation.
+  template <class T>
+  Value opaque(Kind kind, T object) {
+    const T* kept = arena.make<T>(std::move(object));
+    return kept == nullptr ? fail(Failure::kNoMemory) : Value::opaque_of(kind, kept);
+  }
+  /// The value of a Result, or its error as an error of the evaluation.
+  template <class T>
+  Value answer(const Result<T>& result) {
+    if (!result)
+      return result.error().code == Errc::kTooLarge ? fail(Failure::kNoMemory) : invalid(result.error().what);
+    if constexpr (std::is_convertible_v<T, std::string_view>)
+      return text(*result);
+    else
+      return Value::of(*result);
+  }
+
+  /// The call that a function is answering.
+  const Node* call = nullptr;
+  std::vector<Value> locals;  // variables of comprehensions, by slot
+
+ private:
+  uint64_t cost_ = 0, cost_max_ = kCostMax;
+};
+
+}  // namespace sliced::cel

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sliced::cel {
+
+enum class Token : uint8_t { kEnd, kName, kReserved, kInt, kUint, kDouble, kString, kBytes, kSign, kWrong };
+
+/// One token after the other. `in`, `true`, `false` and `null` are kSign; other words that cannot be names
+/// are kReserved.
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) { next(); }
+
+  Token token() const { return token_; }
+  /// As written: a name, a number without its suffix, a sign.
+  std::string_view spelled() const { return spelled_; }
+  /// What a string or bytes literal means; what is wrong of kWrong.
+  const std::string& content() const { return content_; }
+  int32_t offset() const { return static_cast<int32_t>(start_); }
+  bool is(std::string_view sign) const { return token_ == Token::kSign && spelled_ == sign; }
+  void next();
+
+ private:
+  void skip_space();
+  void number();
+  void word();
+  bool quoted();
+  bool escape(bool is_bytes);
+  bool digits(int count, int base, uint32_t& value);
+  void wrong(std::string what);
+  bool starts(std::string_view prefix) const { return text_.substr(at_).starts_with(prefix); }
+
+  std::string_view text_;
+  size_t at_ = 0, start_ = 0;
+  Token token_ = Token::kEnd;
+  std::string_view spelled_;
+  std::string content_;
+};
+
+}  // namespace sliced::cel

@@ -1,0 +1,110 @@
+#include "policy/cel/program.h"
+
+#include <algorithm>
+
+#include "policy/cel/checker.h"
+#include "policy/cel/library.h"
+#include "policy/cel/parser.h"
+#include "policy/cel/walk.h"
+
+namespace sliced::cel {
+namespace {
+
+constexpr size_t kProgramBytesMax = size_t{4} << 20;
+
+bool is_literal(const Node* node) { return node->op == Op::kLiteral && !node->value.is_error(); }
+
+}  // namespace
+
+struct Program::State {
+  State() : constants(kProgramBytesMax) {}
+  std::string text;
+  Evaluation constants;  // nodes and folded values
+  Checked checked;
+  Node* root = nullptr;
+
+  // Calls with constants become constants; false when one can only fail and Kubernetes refuses it for that.
+  bool fold(Node& node, Mistake& mistake) {
+    for (Node* arg : node.args())
+      if (!fold(*arg, mistake)) return false;
+    const bool is_foldable = (node.op == Op::kCall || node.op == Op::kIndex || node.op == Op::kMap) &&
+                             !node.is_optional && node.optional_args == nullptr &&
+                             std::all_of(node.args().begin(), node.args().end(), is_literal);
+    if (!is_foldable) return true;
+    constants.begin_more();
+    const Value value = walk(node, constants, checked.paths, {});
+    if (!value.is_error()) {
+      node.op = Op::kLiteral;
+      node.value = value;
+      return true;
+    }
+    // As upstream's compiler does; what else fails does so when it is met.
+    if (node.op != Op::kCall || (node.name != "timestamp" && node.name != "duration")) return true;
+    mistake = {node.offset, value.error->text()};
+    return false;
+  }
+};
+
+int Place::column(std::string_view text, int32_t offset) {
+  int column = 1;
+  for (size_t i = 0; i < text.size() && i < static_cast<size_t>(std::max(offset, 0)); ++i)
+    column += (text[i] & 0xC0) != 0x80;
+  return column;
+}
+
+const Environment& selector_environment() {
+  static const Environment it;
+  return it;
+}
+
+Program::Program(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+Program::~Program() = default;
+
+Result<Program> Program::compile(std::string text, const Environment& environment) {
+  auto state = std::make_unique<State>();
+  state->text = std::move(text);
+  Mistake mistake;
+  Arena& arena = state->constants.arena;
+  state->root = parse(state->text, {.macros = environment.macros}, arena, mistake);
+  const bool is_good = state->root != nullptr &&
+                       check(*state->root, environment, arena, state->checked, mistake) &&
+                       (!environment.check || state->fold(*state->root, mistake));
+  if (!is_good)
+    return Error{Errc::kInvalid, "column " + std::to_string(Place::column(state->text, mistake.offset)) +
+                                     ": " + mistake.what};
+  return Program(std::move(state));
+}
+
+const std::string& Program::text() const { return state_->text; }
+const Node& Program::root() const { return *state_->root; }
+const std::vector<Path>& Program::paths() const { return state_->checked.paths; }
+size_t Program::locals() const { return state_->checked.locals; }
+const Type& Program::type() const { return *state_->root->type; }
+
+Value Evaluator::evaluate(const Program& program, const Activation& activation, uint64_t cost_max) {
+  in_.begin(cost_max);
+  if (in_.locals.size() < program.locals()) in_.locals.resize(program.locals());
+  last_ = walk(program.root(), in_, program.paths(), activation);
+  if (in_.is_beyond() && !last_.is_error())
+    last_ = in_.fail(in_.arena.is_exhausted() ? Failure::kNoMemory : Failure::kCost);
+  return last_;
+}
+
+Answer::Is Evaluator::select(const Program& program, const Device& device, uint64_t cost_max) {
+  activation_.device = &device;
+  const Value value = evaluate(program, activation_, cost_max);
+  if (value.kind == Kind::kBool) return value.b ? Answer::Is::kTrue : Answer::Is::kFalse;
+  if (!value.is_error()) last_ = in_.fail(Failure::kNotBool, name_of(value.kind), program.root().offset);
+  return Answer::Is::kError;
+}
+
+std::string Evaluator::error_text(const Program& program) const {
+  if (!last_.is_error()) return "";
+  const EvalError& error = *last_.error;
+  if (error.offset < 0) return error.text();
+  return error.text() + " (column " + std::to_string(Place::column(program.text(), error.offset)) + ")";
+}
+
+}  // namespace sliced::cel

@@ -1,0 +1,49 @@
+#pragma once
+// Static types, as far as device selectors need them: what is not known is dyn, and dyn fits everywhere.
+#include <string>
+#include <string_view>
+
+#include "policy/cel/value.h"
+
+namespace sliced::cel {
+
+struct Type {
+  enum class Tag : uint8_t { kDyn, kPlain, kParameter };
+  Tag tag = Tag::kDyn;
+  Kind kind = Kind::kNull;       // kPlain
+  uint8_t parameter = 0;         // kParameter: 0 for A, 1 for B, 2 for C
+  const Type* first = nullptr;   // of a list, a map's keys, an optional
+  const Type* second = nullptr;  // a map's values
+
+  bool is_dyn() const { return tag == Tag::kDyn; }
+  bool is(Kind of) const { return tag == Tag::kPlain && kind == of; }
+};
+
+const Type* dyn_type();
+/// Lists, maps and optionals are of dyn.
+const Type* plain_type(Kind kind);
+const Type* parameter_type(int index);
+
+/// "map(string, list(int))".
+std::string text_of(const Type& type);
+
+/// Reads text_of()'s form and A, B, C; new types go to the arena. nullptr when it is none.
+const Type* parse_type(std::string_view text, Arena& arena);
+const Type* list_of(const Type* item, Arena& arena);
+const Type* map_of(const Type* key, const Type* value, Arena& arena);
+const Type* optional_of(const Type* item, Arena& arena);
+
+/// What A, B and C stand for in one call.
+struct Bindings {
+  const Type* of[3] = {nullptr, nullptr, nullptr};
+};
+/// Whether a value of type `given` may stand where `wanted` is asked for; binds wanted's parameters.
+bool fits(const Type* given, const Type* wanted, Bindings& bindings);
+/// wanted with its parameters replaced; unbound ones are dyn.
+const Type* bound(const Type* wanted, const Bindings& bindings, Arena& arena);
+
+/// The type of what is either; dyn when they differ.
+const Type* joined(const Type* a, const Type* b);
+bool same_type(const Type* a, const Type* b);
+
+}  // namespace sliced::cel

@@ -1,0 +1,214 @@
+#pragma once
+// Values of the Common Expression Language (github.com/google/cel-spec, doc/langdef.md).
+//
+// A Value is small and copied freely; text, lists, maps and the like that it points to belong to an Arena, to
+// the program (constants) or to the device that is asked about, and outlive the evaluation.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "policy/cel/arena.h"
+
+namespace sliced::cel {
+
+enum class Kind : uint8_t {
+  kError,
+  kNull,
+  kBool,
+  kInt,
+  kUint,
+  kDouble,
+  kString,
+  kBytes,
+  kList,
+  kMap,
+  kType,
+  kTimestamp,
+  kDuration,
+  kOptional,
+  kDevice,
+  // Kubernetes' own
+  kQuantity,
+  kSemver,
+  kIp,
+  kCidr,
+  kUrl,
+  kFormat
+};
+/// As type() and messages spell it: "int", "google.protobuf.Timestamp", "kubernetes.Quantity".
+std::string_view name_of(Kind kind);
+
+enum class Failure : uint8_t {
+  kNoSuchKey,
+  kNoSuchOverload,
+  kInvalidArgument,
+  kDivideByZero,
+  kOverflow,
+  kUndeclared,
+  kNotBool,
+  kNoMemory,  // more than an evaluation may make; nothing absorbs it
+  kCost,      // more than an evaluation may cost; nothing absorbs it
+};
+
+struct EvalError {
+  Failure failure;
+  int32_t offset;          // of the code point in the expression, -1 unknown
+  std::string_view about;  // the key, the function ...
+  std::string text() const;
+};
+
+class Map;
+struct List;
+struct Value;
+
+/// Seconds and nanoseconds of a timestamp (since 1970) or a duration, of one sign.
+struct Time {
+  int64_t seconds;
+  int32_t nanos;
+  bool operator==(const Time&) const = default;
+};
+
+struct Text {
+  const char* data;
+  size_t size;
+};
+
+struct Value {
+  Kind kind = Kind::kNull;
+  union {
+    bool b;
+    int64_t i;
+    uint64_t u;
+    double d;
+    Text s;  // kString (UTF-8), kBytes, kType (its name)
+    Time time;
+    const List* list;
+    const Map* map;
+    const Value* optional;  // nullptr: none
+    const void* opaque;     // kDevice and Kubernetes' own: the value of the library's type
+    const EvalError* error;
+  };
+
+  Value() : u(0) {}
+  static Value null() { return {}; }
+  static Value of(bool value) {
+    return make(Kind::kBool, [&](Value& v) { v.b = value; });
+  }
+  static Value of(int64_t value) {
+    return make(Kind::kInt, [&](Value& v) { v.i = value; });
+  }
+  static Value of(uint64_t value) {
+    return make(Kind::kUint, [&](Value& v) { v.u = value; });
+  }
+  static Value of(double value) {
+    return make(Kind::kDouble, [&](Value& v) { v.d = value; });
+  }
+  static Value of(std::string_view text, Kind kind = Kind::kString) {
+    return make(kind, [&](Value& v) { v.s = {text.data(), text.size()}; });
+  }
+  static Value of(const char*) = delete;
+  static Value type(std::string_view name) { return of(name, Kind::kType); }
+  static Value timestamp(Time time) {
+    return make(Kind::kTimestamp, [&](Value& v) { v.time = time; });
+  }
+  static Value duration(Time time) {
+    return make(Kind::kDuration, [&](Value& v) { v.time = time; });
+  }
+  static Value of(const List* list) {
+    return make(Kind::kList, [&](Value& v) { v.list = list; });
+  }
+  static Value of(const Map* map) {
+    return make(Kind::kMap, [&](Value& v) { v.map = map; });
+  }
+  static Value some_or_none(const Value* value) {
+    return make(Kind::kOptional, [&](Value& v) { v.optional = value; });
+  }
+  static Value opaque_of(Kind kind, const void* object) {
+    return make(kind, [&](Value& v) { v.opaque = object; });
+  }
+  static Value of(const EvalError* error) {
+    return make(Kind::kError, [&](Value& v) { v.error = error; });
+  }
+
+  bool is_error() const { return kind == Kind::kError; }
+  bool is_true() const { return kind == Kind::kBool && b; }
+  bool is_false() const { return kind == Kind::kBool && !b; }
+  bool is_number() const { return kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kDouble; }
+  std::string_view text() const { return {s.data, s.size}; }
+
+ private:
+  template <class Set>
+  static Value make(Kind kind, Set set) {
+    Value value;
+    value.kind = kind;
+    set(value);
+    return value;
+  }
+};
+
+struct List {
+  const Value* items;
+  size_t size;
+  const Value* begin() const { return items; }
+  const Value* end() const { return items + size; }
+};
+
+/// A map that need not be held in memory: what a device's attributes are.
+class Map {
+ public:
+  virtual ~Map() = default;
+  virtual size_t size() const = 0;
+  /// The entry at 0 <= index < size().
+  virtual std::pair<Value, Value> at(size_t index, Arena& arena) const = 0;
+  /// What map[key] and map.key read; nullopt: no such key.
+  virtual std::optional<Value> get(const Value& key, Arena& arena) const = 0;
+  /// What has() and the optional syntax see.
+  virtual bool has(const Value& key, Arena& arena) const { return get(key, arena).has_value(); }
+  /// What `in` sees.
+  virtual bool contains(const Value& key, Arena& arena) const { return has(key, arena); }
+};
+
+/// A map of given entries. Numeric keys of equal value are one key whatever their kinds.
+class EntryMap final : public Map {
+ public:
+  struct Entry {
+    Value key, value;
+  };
+  /// Keys are bool, int, uint or string. Takes the array, which belongs to the arena. nullptr: no memory.
+  static EntryMap* make(Entry* entries, size_t size, Arena& arena);
+  /// The index of an entry whose key stands once more; nullopt when there is none.
+  std::optional<size_t> repeated() const { return repeated_; }
+
+  size_t size() const override { return size_; }
+  std::pair<Value, Value> at(size_t index, Arena&) const override {
+    return {entries_[index].key, entries_[index].value};
+  }
+  std::optional<Value> get(const Value& key, Arena&) const override;
+
+ private:
+  friend class Arena;
+  EntryMap(const Entry* entries, size_t size) : entries_(entries), size_(size) {}
+  const Entry* find(const Value& key) const;
+  const Entry* entries_;
+  size_t size_;
+  uint32_t* buckets_ = nullptr;  // index + 1 of an entry, 0 empty; for many entries
+  size_t mask_ = 0;
+  std::optional<size_t> repeated_;
+};
+
+/// Whether a value may be a key of a map.
+bool is_key(const Value& value);
+
+/// ==; nullopt where a library's type refuses to be compared with another (Kubernetes: quantity, semver).
+std::optional<bool> equal(const Value& a, const Value& b, Arena& arena);
+/// <: negative, 0, positive; kUnordered with a NaN, kMismatch where no order is defined.
+inline constexpr int kUnordered = 2, kMismatch = 3;
+int compare(const Value& a, const Value& b);
+
+/// As people read it in a table or an error: bounded, escaped.
+std::string to_text(const Value& value, Arena& arena);
+
+}  // namespace sliced::cel

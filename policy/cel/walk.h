@@ -1,0 +1,10 @@
+#pragma once
+#include "policy/cel/evaluation.h"
+#include "policy/cel/program.h"
+
+namespace sliced::cel {
+
+/// The value of a checked node. paths: of its program. in.locals has room for its variables.
+Value walk(const Node& node, Evaluation& in, const std::vector<Path>& paths, const Activation& activation);
+
+}  // namespace sliced::cel
