@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "policy/field_reader.h"
+#include "policy/given_attribute.h"
 #include "policy/sriov/attributes.h"
-#include "policy/sriov/field_reader.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -151,10 +152,7 @@ ResourceConfig decode_config(const Json& value, const std::string& path) {
   if (const Json* selector = reader.member("deviceAttributesSelector")) {
     std::vector<kube::FieldProblem> found;
     config.attributes_selector = kube::decode_label_selector(*selector, found);
-    for (const auto& problem : found)
-      config.problems.push_back(
-          {reader.path_of("deviceAttributesSelector") + (problem.field.empty() ? "" : ".") + problem.field,
-           problem.what, problem.line});
+    reader.adopt("deviceAttributesSelector", found);
   }
   size_t index = 0;
   for (const Json* filter : reader.items("resourceFilters", kFiltersMax)) {
@@ -163,10 +161,6 @@ ResourceConfig decode_config(const Json& value, const std::string& path) {
     config.filters.push_back(decode_filter(*filter, at, config));
   }
   return config;
-}
-
-std::string full_key(const std::string& key, const std::string& driver) {
-  return key.find('/') == std::string::npos ? driver + "/" + key : key;
 }
 
 }  // namespace
@@ -198,14 +192,7 @@ SriovPolicy decode_sriov_policy(const Json& object) {
   reader.only({"nodeSelector", "configs", "priority", "allowHostUse"});
   policy.priority = reader.integer("priority", -kPriorityMax, kPriorityMax, 0);
   policy.allow_host_use = reader.boolean("allowHostUse", false);
-  if (const Json* selector = reader.member("nodeSelector")) {
-    std::vector<kube::FieldProblem> found;
-    policy.node_selector = kube::decode_node_selector(*selector, found);
-    for (const auto& problem : found)
-      policy.problems.push_back(
-          {std::string("spec.nodeSelector") + (problem.field.empty() ? "" : ".") + problem.field,
-           problem.what, problem.line});
-  }
+  policy.node_selector = reader.node_selector("nodeSelector");
   size_t index = 0;
   for (const Json* config : reader.items("configs", kConfigsMax))
     policy.configs.push_back(decode_config(*config, "spec.configs[" + std::to_string(index++) + "]"));
@@ -241,26 +228,17 @@ DeviceAttributes decode_device_attributes(const Json& object, const std::string&
   };
   for (const auto& [key, value] : *attributes->object()) {
     const std::string full = full_key(key, driver);
-    if (!kube::is_qualified_name(key)) {
-      refuse(key, value, "is no attribute name; wants DOMAIN/IDENTIFIER or IDENTIFIER");
-    } else if (is_reserved_attribute(full, driver)) {
-      refuse(key, value, "is published by the daemon itself and cannot be set; choose another name");
-    } else if (auto decoded = kube::decode_attribute(value); !decoded) {
+    auto decoded = decode_given_attribute(key, value, is_reserved_attribute(full, driver));
+    if (decoded)
+      out.attributes[full] = std::move(*decoded);
+    else
       refuse(key, value, decoded.error().what);
-    } else {
-      kube::Device probe{.name = "x", .attributes = {{full, *decoded}}};
-      const auto problems = kube::validate_device(probe);
-      if (problems.empty())
-        out.attributes[full] = std::move(*decoded);
-      else
-        refuse(key, value, problems.front().what);
-    }
   }
   return out;
 }
 
 bool is_reserved_attribute(const std::string& key, const std::string& driver) {
-  if (key.starts_with("resource.kubernetes.io/")) return true;
+  if (key.starts_with(std::string(kStandardDomain) + "/")) return true;
   const VfAttributes own(driver);
   return std::find(own.keys().begin(), own.keys().end(), key) != own.keys().end();
 }

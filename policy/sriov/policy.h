@@ -17,16 +17,9 @@
 #include "kube/object_meta.h"
 #include "kube/resource_slice.h"
 #include "kube/selector.h"
+#include "policy/problem.h"
 
 namespace sliced::policy {
-
-/// A field that cannot be understood, with where it stands.
-struct Problem {
-  std::string field;  // "spec.configs[0].resourceFilters[1].vendor"
-  std::string what;   // value and remedy
-  int line = 0;       // of the YAML text, 0 unknown
-  bool operator==(const Problem&) const = default;
-};
 
 /// A PF by name or address, and which of its VFs: "ens1f0", "ens1f0#0-3,7".
 template <class Key>

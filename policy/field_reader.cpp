@@ -1,4 +1,4 @@
-#include "policy/sriov/field_reader.h"
+#include "policy/field_reader.h"
 
 #include <algorithm>
 
@@ -25,6 +25,12 @@ void FieldReader::problem(std::string_view key, std::string what, int line) {
   if (line == 0)
     if (const Json* at = member(key)) line = at->line();
   problems_.push_back({path_of(key), std::move(what), line});
+}
+
+void FieldReader::adopt(std::string_view key, const std::vector<kube::FieldProblem>& found) {
+  for (const auto& problem : found)
+    problems_.push_back(
+        {path_of(key) + (problem.field.empty() ? "" : ".") + problem.field, problem.what, problem.line});
 }
 
 void FieldReader::only(std::initializer_list<std::string_view> known) {
@@ -93,6 +99,32 @@ std::vector<const Json*> FieldReader::items(std::string_view key, size_t count_m
   }
   for (const Json& item : *value->array()) out.push_back(&item);
   return out;
+}
+
+std::vector<const Json::Member*> FieldReader::entries(std::string_view key, size_t count_max) {
+  std::vector<const Json::Member*> out;
+  const Json* value = member(key);
+  if (value == nullptr) return out;
+  if (value->object() == nullptr) {
+    problem(key, "is a " + std::string(value->kind_name()) + ", wants a map");
+    return out;
+  }
+  if (value->object()->size() > count_max) {
+    problem(key, "has " + std::to_string(value->object()->size()) + " entries, at most " +
+                     std::to_string(count_max) + " are read");
+    return out;
+  }
+  for (const Json::Member& entry : *value->object()) out.push_back(&entry);
+  return out;
+}
+
+kube::NodeSelector FieldReader::node_selector(std::string_view key) {
+  const Json* value = member(key);
+  if (value == nullptr) return {};
+  std::vector<kube::FieldProblem> found;
+  kube::NodeSelector selector = kube::decode_node_selector(*value, found);
+  adopt(key, found);
+  return selector;
 }
 
 std::vector<FieldReader::Entry> FieldReader::texts(std::string_view key, size_t count_max, size_t bytes_max) {

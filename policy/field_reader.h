@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "kube/json.h"
-#include "policy/sriov/policy.h"
+#include "kube/selector.h"
+#include "policy/problem.h"
 
 namespace sliced::policy {
 
@@ -31,9 +32,14 @@ class FieldReader {
     int line = 0;
   };
   std::vector<Entry> texts(std::string_view key, size_t count_max, size_t bytes_max);
+  /// A map with names of the author's choice. Empty when absent; more than count_max is a problem.
+  std::vector<const kube::Json::Member*> entries(std::string_view key, size_t count_max);
+  kube::NodeSelector node_selector(std::string_view key);
 
   std::string path_of(std::string_view key) const;
   void problem(std::string_view key, std::string what, int line = 0);
+  /// What a decoder of kube/ found below the member.
+  void adopt(std::string_view key, const std::vector<kube::FieldProblem>& found);
 
  private:
   const kube::Json* map_ = nullptr;

@@ -1,0 +1,15 @@
+#pragma once
+// What cannot be understood of an object that an administrator wrote.
+#include <string>
+
+namespace sliced::policy {
+
+/// A field that cannot be understood, with where it stands.
+struct Problem {
+  std::string field;  // "spec.configs[0].resourceFilters[1].vendor"
+  std::string what;   // value and remedy
+  int line = 0;       // of the YAML text, 0 unknown
+  bool operator==(const Problem&) const = default;
+};
+
+}  // namespace sliced::policy
