@@ -9,6 +9,7 @@
 #include "kube/kinds.h"
 #include "kube/object_meta.h"
 #include "kube/yaml.h"
+#include "policy/exposure/policy.h"
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
 
@@ -67,6 +68,22 @@ void validate_attributes(const kube::Json& object, const std::string& file, cons
     report.add(file, object.line(), "DeviceAttributes " + attributes.id.name, problem, true);
 }
 
+void validate_exposure(const kube::Json& object, const std::string& file, Report& report) {
+  const policy::ExposurePolicy policy = policy::decode_exposure_policy(object);
+  const std::string who = "DeviceExposurePolicy " + policy.id.name;
+  ++report.policies;
+  for (const auto& problem : policy.problems) report.add(file, object.line(), who, problem, true);
+  for (const auto& problem : warnings_of(policy)) report.add(file, object.line(), who, problem, false);
+}
+
+// The kinds that are checked, with their groups.
+const kube::Resource* resource_of(std::string_view kind) {
+  for (const kube::Resource* one :
+       {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies})
+    if (one->kind == kind) return one;
+  return nullptr;
+}
+
 void validate_object(const kube::Json& object, const std::string& file, const std::string& driver,
                      Report& report) {
   const std::string_view kind = object.text("kind");
@@ -75,20 +92,22 @@ void validate_object(const kube::Json& object, const std::string& file, const st
     return;
   }
   const std::string group = std::string(object.text("apiVersion"));
-  const auto is = [&](const kube::Resource& resource) { return kind == resource.kind; };
-  if (is(kube::kSriovResourcePolicies) || is(kube::kDeviceAttributes)) {
-    if (group != kube::api_version(kube::kSriovResourcePolicies))
+  if (const kube::Resource* resource = resource_of(kind)) {
+    if (group != kube::api_version(*resource))
       report.add(file, object.line(), true,
                  std::string(kind) + ": apiVersion is " + in_quotes(group) + ", wants " +
-                     kube::api_version(kube::kSriovResourcePolicies));
-    else if (is(kube::kSriovResourcePolicies))
+                     kube::api_version(*resource));
+    else if (resource == &kube::kSriovResourcePolicies)
       validate_policy(object, file, report);
-    else
+    else if (resource == &kube::kDeviceAttributes)
       validate_attributes(object, file, driver, report);
+    else
+      validate_exposure(object, file, report);
   } else if (kind.empty() || group.empty()) {
     report.add(file, object.line(), true, "is no Kubernetes object: apiVersion or kind is missing");
   } else if (const std::string near =
-                 nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind});
+                 nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind,
+                                kube::kDeviceExposurePolicies.kind});
              !near.empty()) {
     report.add(file, object.line(), true, "kind is " + in_quotes(kind) + "; did you mean " + near + "?");
   }

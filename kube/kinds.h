@@ -10,5 +10,7 @@ inline const Resource kSriovResourcePolicies{"sriovnetwork.k8snetworkplumbingwg.
                                              "sriovresourcepolicies", "SriovResourcePolicy", true};
 inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",
                                         "deviceattributes", "DeviceAttributes", true};
+inline const Resource kDeviceExposurePolicies{"networking.dra.io", "v1alpha1", "deviceexposurepolicies",
+                                              "DeviceExposurePolicy", false};
 
 }  // namespace sliced::kube

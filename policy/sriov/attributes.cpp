@@ -1,14 +1,10 @@
 #include "policy/sriov/attributes.h"
 
+#include "policy/link_type.h"
+
 namespace sliced::policy {
 
 namespace {
-
-struct LinkType {
-  int arphrd;  // linux/if_arp.h
-  std::string_view text;
-};
-constexpr LinkType kLinkTypes[] = {{1, "ethernet"}, {32, "infiniband"}};
 
 // Indices into keys(); the driver's own follow from kOwn, in the order of kOwnIds.
 enum Key {
@@ -41,9 +37,8 @@ const T* value_of(const kube::Attributes& attributes, const std::string& key) {
 }  // namespace
 
 std::string_view link_type_of(const hotplug::HostDevice& vf) {
-  for (const LinkType& type : kLinkTypes)
-    if (vf.pf_link_type == type.arphrd) return type.text;
-  return "unknown";
+  const std::string_view text = text_of_link_type(vf.pf_link_type);
+  return text.empty() ? "unknown" : text;
 }
 
 VfAttributes::VfAttributes(const std::string& driver)

@@ -33,7 +33,7 @@ struct PublishedVf {
 };
 PublishedVf read_vf_attributes(const kube::Attributes& attributes, const std::string& driver);
 
-/// "ethernet", "infiniband", or "unknown" (ARPHRD_ETHER 1, ARPHRD_INFINIBAND 32 of linux/if_arp.h).
+/// "ethernet", "infiniband", or "unknown".
 std::string_view link_type_of(const hotplug::HostDevice& vf);
 
 }  // namespace sliced::policy

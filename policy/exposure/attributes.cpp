@@ -1,0 +1,181 @@
+#include "policy/exposure/attributes.h"
+
+#include <algorithm>
+
+#include "policy/given_attribute.h"
+#include "policy/link_type.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+using hotplug::Netdev;
+using kube::AttributeValue;
+using Value = std::optional<AttributeValue>;
+
+constexpr std::string_view kCniPrefix = "cni_";
+
+constexpr uint8_t bit(DeviceType type) { return static_cast<uint8_t>(1u << static_cast<unsigned>(type)); }
+constexpr uint8_t kVfs = bit(DeviceType::kVf), kPfs = bit(DeviceType::kPf);
+constexpr uint8_t kFunctions = kPfs | kVfs | bit(DeviceType::kNic);
+constexpr uint8_t kBridges = bit(DeviceType::kBridge) | bit(DeviceType::kVirtual);  // OVS: virtual
+constexpr uint8_t kVlans = bit(DeviceType::kVlan), kVirtuals = bit(DeviceType::kVirtual);
+constexpr uint8_t kAll = kFunctions | kBridges | kVlans | bit(DeviceType::kBond);
+
+Value text(std::string_view value) {
+  if (value.empty() || !is_utf8(value)) return std::nullopt;
+  return AttributeValue(std::string(value));
+}
+Value number(std::optional<int64_t> value) { return value ? Value(AttributeValue(*value)) : std::nullopt; }
+Value flag(std::optional<bool> value) { return value ? Value(AttributeValue(*value)) : std::nullopt; }
+
+Value of_netdev(const DeviceFacts& f, std::string Netdev::* member) {
+  return f.device.netdev ? text((*f.device.netdev).*member) : std::nullopt;
+}
+// The standard attributes are defined for domains of four digits only (upstream's pattern for pciBusID).
+bool has_standard_address(const HostDevice& device) { return device.pci && device.pci->domain <= 0xffff; }
+
+Value numa_node(const DeviceFacts& f) {
+  return f.device.numa_node.value_or(-1) < 0 ? std::nullopt : number(f.device.numa_node);
+}
+Value pci_address(const DeviceFacts& f) { return f.device.pci ? text(f.device.pci->text()) : std::nullopt; }
+
+Value mac(const DeviceFacts& f) {
+  if (f.device.netdev && !f.device.netdev->mac.empty()) return text(f.device.netdev->mac);
+  const bool is_set = f.device.admin_mac.find_first_not_of("0:") != std::string::npos;
+  return is_set ? text(f.device.admin_mac) : std::nullopt;
+}
+Value link_type(const DeviceFacts& f) {
+  const auto own = f.device.netdev ? f.device.netdev->link_type : std::nullopt;
+  return text(text_of_link_type(own ? own : f.device.pf_link_type));
+}
+Value eswitch_mode(const DeviceFacts& f) {
+  return text(f.device.type != DeviceType::kVf ? f.device.eswitch_mode
+              : f.pf != nullptr                ? f.pf->eswitch_mode
+                                               : "");
+}
+// A master that is not known to be a bond counts as a bridge: masterBridge == "" and bondMaster == ""
+// together say that the device is free.
+Value master(const DeviceFacts& f, bool wants_bond) {
+  const bool is_bond = f.master != nullptr && f.master->type == DeviceType::kBond;
+  return is_bond == wants_bond ? of_netdev(f, &Netdev::master) : std::nullopt;
+}
+
+constexpr bool kStandard = true, kOwn = false;
+constexpr bool kPublished = true, kForSelectors = false;
+constexpr auto kString = AttributeType::kString;
+constexpr auto kInt = AttributeType::kInt;
+constexpr auto kBool = AttributeType::kBool;
+using Facts = const DeviceFacts&;
+
+constexpr KnownAttribute kKnown[] = {
+    {"pciBusID", kStandard, kString, kPublished, kFunctions,
+     [](Facts f) { return has_standard_address(f.device) ? pci_address(f) : std::nullopt; }},
+    {"pcieRoot", kStandard, kString, kPublished, kFunctions,
+     [](Facts f) { return has_standard_address(f.device) ? text(f.device.pcie_root) : std::nullopt; }},
+    {"numaNode", kStandard, kInt, kPublished, kFunctions, numa_node},
+    {"type", kOwn, kString, kPublished, kAll, [](Facts f) { return text(name_of(f.device.type)); }},
+    {"ifName", kOwn, kString, kPublished, kAll, [](Facts f) { return of_netdev(f, &Netdev::name); }},
+    {"pciAddress", kOwn, kString, kPublished, kFunctions, pci_address},
+    {"driver", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.driver); }},
+    {"vendor", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.vendor); }},
+    {"product", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.product); }},
+    {"numaNode", kOwn, kInt, kPublished, kFunctions, numa_node},
+    {"pfName", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.pf_name); }},
+    {"pfPciAddress", kOwn, kString, kPublished, kVfs,
+     [](Facts f) { return f.device.pf ? text(f.device.pf->text()) : std::nullopt; }},
+    {"vfIndex", kOwn, kInt, kPublished, kVfs, [](Facts f) { return number(f.device.vf_index); }},
+    {"numVFs", kOwn, kInt, kPublished, kPfs,
+     [](Facts f) { return f.device.type == DeviceType::kPf ? number(f.device.num_vfs) : std::nullopt; }},
+    {"totalVFs", kOwn, kInt, kPublished, kPfs,
+     [](Facts f) { return f.device.type == DeviceType::kPf ? number(f.device.total_vfs) : std::nullopt; }},
+    {"sriovCapable", kOwn, kBool, kPublished, kFunctions,
+     [](Facts f) { return f.device.pci ? flag(f.device.type == DeviceType::kPf) : std::nullopt; }},
+    {"rdma", kOwn, kBool, kPublished, kFunctions,
+     [](Facts f) { return f.device.pci ? flag(!f.device.rdma_device.empty()) : std::nullopt; }},
+    {"linkType", kOwn, kString, kPublished, kAll, link_type},
+    {"mac", kOwn, kString, kPublished, kAll, mac},
+    {"mtu", kOwn, kInt, kPublished, kAll,
+     [](Facts f) { return f.device.netdev ? number(f.device.netdev->mtu) : std::nullopt; }},
+    {"masterBridge", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, false); }},
+    {"bondMaster", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, true); }},
+    {"bridgeName", kOwn, kString, kPublished, kBridges,
+     [](Facts f) { return f.device.bridge_type.empty() ? std::nullopt : of_netdev(f, &Netdev::name); }},
+    {"bridgeType", kOwn, kString, kPublished, kBridges, [](Facts f) { return text(f.device.bridge_type); }},
+    {"vlanFiltering", kOwn, kBool, kPublished, kBridges,
+     [](Facts f) { return flag(f.device.vlan_filtering); }},
+    {"vlanId", kOwn, kInt, kPublished, kVlans, [](Facts f) { return number(f.device.vlan_id); }},
+    {"parentIfName", kOwn, kString, kPublished, kVlans, [](Facts f) { return text(f.device.parent_name); }},
+    {"representorOf", kOwn, kString, kPublished, kVirtuals,
+     [](Facts f) { return text(f.device.representor_of); }},
+    {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfs, eswitch_mode},
+    {"rdmaDevice", kOwn, kString, kPublished, kAll, [](Facts f) { return text(f.device.rdma_device); }},
+    {"physPortName", kOwn, kString, kPublished, kFunctions | kVirtuals,
+     [](Facts f) { return of_netdev(f, &Netdev::phys_port_name); }},
+    {"subsystemVendor", kOwn, kString, kPublished, kFunctions,
+     [](Facts f) { return text(f.device.subsystem_vendor); }},
+    {"subsystemProduct", kOwn, kString, kPublished, kFunctions,
+     [](Facts f) { return text(f.device.subsystem_product); }},
+    {"operState", kOwn, kString, kForSelectors, kAll,
+     [](Facts f) { return of_netdev(f, &Netdev::oper_state); }},
+    {"linkSpeed", kOwn, kInt, kForSelectors, kAll,  // absent while the link is down
+     [](Facts f) { return f.device.netdev ? number(f.device.netdev->speed_mbps) : std::nullopt; }},
+};
+
+}  // namespace
+
+DeviceFacts facts_of(const HostDevice& device, const hotplug::Inventory& inventory) {
+  DeviceFacts facts{device};
+  if (device.pf) facts.pf = inventory.find(device.pf->text());
+  if (device.netdev && !device.netdev->master.empty()) facts.master = inventory.find(device.netdev->master);
+  return facts;
+}
+
+std::span<const KnownAttribute> known_attributes() { return kKnown; }
+
+const KnownAttribute* find_known_attribute(std::string_view domain, std::string_view id,
+                                           const std::string& driver) {
+  if (domain != kStandardDomain && domain != driver) return nullptr;
+  for (const KnownAttribute& known : kKnown)
+    if (known.id == id && known.is_standard == (domain == kStandardDomain)) return &known;
+  return nullptr;
+}
+
+AttributeValue zero_of(const KnownAttribute& attribute) {
+  switch (attribute.type) {
+    case AttributeType::kString:
+      return std::string();
+    case AttributeType::kInt:
+      return int64_t{attribute.id == "numaNode" || attribute.id == "vfIndex" ? -1 : 0};
+    case AttributeType::kBool:
+      return false;
+  }
+  return false;
+}
+
+size_t published_count_max(DeviceType type) {
+  return static_cast<size_t>(std::count_if(std::begin(kKnown), std::end(kKnown), [&](const auto& known) {
+    return known.is_published && (known.device_types & bit(type)) != 0;
+  }));
+}
+
+std::string cni_attribute_id(std::string_view plugin) {
+  std::string id(kCniPrefix);
+  id += plugin;
+  std::replace_if(id.begin(), id.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  return id;
+}
+
+bool is_reserved_exposure_attribute(const std::string& full_key, const std::string& driver) {
+  const size_t slash = full_key.find('/');
+  const std::string_view domain = std::string_view(full_key).substr(0, slash);
+  if (domain == kStandardDomain) return true;
+  if (domain != driver || slash == std::string::npos) return false;
+  const std::string_view id = std::string_view(full_key).substr(slash + 1);
+  return id == kSupportedCnisId || id.starts_with(kCniPrefix) ||
+         find_known_attribute(domain, id, driver) != nullptr;
+}
+
+}  // namespace sliced::policy

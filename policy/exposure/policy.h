@@ -1,0 +1,88 @@
+#pragma once
+// DeviceExposurePolicy (networking.dra.io/v1alpha1) as a value: which host devices are offered as what.
+//
+// What cannot be understood offers nothing: an unknown or wrong field anywhere below spec is a problem of the
+// whole policy. An exclude that cannot be understood is another matter, so what it may mean is kept.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kube/json.h"
+#include "kube/resource_slice.h"
+#include "kube/selector.h"
+#include "policy/problem.h"
+
+namespace sliced::policy {
+
+/// The driver that these policies publish as, unless configured otherwise; also the domain of attributes.
+inline constexpr std::string_view kExposureDriver = "dra.networking";
+
+/// kUnknown: it cannot be read, and may be either.
+enum class ExposureAction : uint8_t { kExpose, kExclude, kUnknown };
+std::string_view name_of(ExposureAction action);  // "expose", "exclude", "unknown"
+
+/// Text as it stands; compiled elsewhere.
+struct DeviceSelector {
+  std::string cel;
+  int line = 0;  // of the YAML text, where the value begins; 0 unknown
+  bool operator==(const DeviceSelector&) const = default;
+};
+
+struct CniPlugin {
+  std::string name;
+  std::map<std::string, kube::Quantity> consume_per_allocation;  // by full key of a capacity
+  bool operator==(const CniPlugin&) const = default;
+};
+
+/// A persona: how a device is offered. Everything is as it will be published.
+struct Exposure {
+  std::string name_suffix;      // "-macvlan"; "" none
+  std::string exclusion_group;  // "" none
+  /// Shared or exclusive; the plugins agree with it.
+  bool allow_multiple_allocations = false;
+  /// By full key. A shared persona has at least one, each with a default of its request policy; an exclusive
+  /// one has no request policies.
+  std::map<std::string, kube::Capacity> capacity;
+  std::vector<CniPlugin> plugins;          // in the order of the object, no name twice
+  kube::Attributes additional_attributes;  // by full key; none that the daemon publishes itself
+  bool operator==(const Exposure&) const = default;
+};
+
+struct ExposurePolicy {
+  struct Id {
+    std::string name;  // cluster-scoped
+    auto operator<=>(const Id&) const = default;
+  };
+  Id id;
+  std::string uid;
+  int64_t generation = 0;
+  int64_t priority = 100;  // 0 to 1000, higher first
+  ExposureAction action = ExposureAction::kUnknown;
+  /// The nodes. Understood on its own: with problems elsewhere it still holds; with problems of its own it is
+  /// everything, because an exclude may then mean any node.
+  kube::NodeSelector node_selector;
+  DeviceSelector selector;
+  Exposure exposure;  // of kExpose
+  bool allow_host_use = false;
+  bool include_virtual = false;
+  std::vector<Problem> problems;  // not empty: offers nothing
+  bool operator==(const ExposurePolicy&) const = default;
+};
+std::string text_of(const ExposurePolicy::Id& id);  // "name"
+
+/// Never fails: what is wrong becomes problems, and problems offer nothing. status is not read.
+/// driver: the domain of keys without one.
+ExposurePolicy decode_exposure_policy(const kube::Json& object,
+                                      const std::string& driver = std::string(kExposureDriver));
+
+/// A policy that is known to exist but not readable at all (a broken object): offers nothing, and says why.
+ExposurePolicy unreadable_exposure_policy(std::string name, std::string why);
+
+/// What `validate` says beyond errors: legal, and probably not meant.
+std::vector<Problem> warnings_of(const ExposurePolicy& policy);
+
+/// Paths of our fields below the object, for the comparison with the served schema ("spec.priority", ...).
+std::vector<std::string> exposure_policy_fields();
+
+}  // namespace sliced::policy

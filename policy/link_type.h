@@ -1,0 +1,21 @@
+#pragma once
+// What a network interface speaks (/sys/class/net/X/type, ARPHRD_* of linux/if_arp.h), as policies name it.
+#include <optional>
+#include <string_view>
+
+namespace sliced::policy {
+
+struct LinkType {
+  int arphrd;
+  std::string_view text;
+};
+inline constexpr LinkType kLinkTypes[] = {{1, "ethernet"}, {32, "infiniband"}};
+
+/// "" for what is unknown or neither.
+inline std::string_view text_of_link_type(std::optional<int> arphrd) {
+  for (const LinkType& type : kLinkTypes)
+    if (arphrd == type.arphrd) return type.text;
+  return "";
+}
+
+}  // namespace sliced::policy

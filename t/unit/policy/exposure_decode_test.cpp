@@ -1,0 +1,399 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kube/yaml.h"
+#include "policy/exposure/policy.h"
+
+namespace sliced::policy {
+namespace {
+
+using kube::Quantity;
+
+constexpr const char* kSelector = "  selector: {cel: 'true'}\n";
+
+ExposurePolicy policy_of(const std::string& spec) {
+  const auto yaml = kube::decode_yaml("metadata: {name: p, uid: u, generation: 3}\nspec:\n" + spec);
+  EXPECT_TRUE(yaml.problems.empty()) << spec;
+  return decode_exposure_policy(yaml.documents.at(0));
+}
+
+std::string said(const ExposurePolicy& policy) {
+  std::string all;
+  for (const Problem& problem : policy.problems) all += problem.field + ": " + problem.what + "\n";
+  return all;
+}
+
+ExposurePolicy exposing(const std::string& exposure) {
+  return policy_of(std::string(kSelector) + "  exposure: " + exposure);
+}
+
+kube::Capacity capacity(const char* value, const char* default_, std::optional<kube::ValidRange> range = {}) {
+  return {*Quantity::decode(value), kube::RequestPolicy{*Quantity::decode(default_), {}, std::move(range)}};
+}
+
+// Turns red when a field is lost, read as another, or has another default.
+TEST(ExposurePolicy, EveryFieldIsRead) {
+  const ExposurePolicy policy = policy_of(R"(
+  nodeSelector: {matchLabels: {zone: a}}
+  priority: 7
+  selector:
+    cel: >-
+      device.attributes["dra.networking"].type == "pf"
+  action: expose
+  allowHostUse: true
+  includeVirtual: true
+  exposure:
+    deviceNameSuffix: "-macvlan"
+    exclusionGroup: rx-handler
+    allowMultipleAllocations: true
+    capacity:
+      macvlans: {value: "64", requestPolicy: {default: "2", validRange: {min: "1", max: "4", step: "1"}}}
+      example.com/slots: {value: 10, requestPolicy: {validValues: ["1", "2"]}}
+    supportedCNIPlugins:
+      - {name: macvlan, exclusive: false, consumePerAllocation: {macvlans: 2}}
+      - {name: ipvlan}
+    additionalAttributes:
+      physicalNetworkName: fabric-a
+      example.com/rack: {int: 5}
+      gold: {bool: true}
+      firmware: {version: 1.2.3}
+      planes: {strings: [a, b]}
+)");
+  ExposurePolicy wanted;
+  wanted.id = {"p"};
+  wanted.uid = "u";
+  wanted.generation = 3;
+  wanted.priority = 7;
+  wanted.action = ExposureAction::kExpose;
+  wanted.node_selector = {false, {{{{"zone", kube::Operator::kIn, {"a"}}}, {}}}};
+  wanted.selector = {"device.attributes[\"dra.networking\"].type == \"pf\"", policy.selector.line};
+  wanted.allow_host_use = wanted.include_virtual = true;
+  Exposure& exposure = wanted.exposure;
+  exposure.name_suffix = "-macvlan";
+  exposure.exclusion_group = "rx-handler";
+  exposure.allow_multiple_allocations = true;
+  exposure.capacity["dra.networking/macvlans"] =
+      capacity("64", "2", kube::ValidRange{Quantity(1), Quantity(4), Quantity(1)});
+  exposure.capacity["example.com/slots"] = capacity("10", "1");
+  exposure.capacity["example.com/slots"].request_policy->valid_values = {Quantity(1), Quantity(2)};
+  exposure.plugins = {{"macvlan", {{"dra.networking/macvlans", Quantity(2)}}}, {"ipvlan", {}}};
+  exposure.additional_attributes = {{"dra.networking/physicalNetworkName", std::string("fabric-a")},
+                                    {"example.com/rack", int64_t{5}},
+                                    {"dra.networking/gold", true},
+                                    {"dra.networking/firmware", kube::Version{"1.2.3"}},
+                                    {"dra.networking/planes", std::vector<std::string>{"a", "b"}}};
+  EXPECT_EQ(said(policy), "");
+  EXPECT_EQ(policy, wanted);
+  EXPECT_GT(policy.selector.line, 5);
+}
+
+TEST(ExposurePolicy, DefaultsAreThoseOfTheKind) {
+  const ExposurePolicy policy = policy_of(kSelector);
+  EXPECT_EQ(said(policy), "");
+  EXPECT_EQ(policy.priority, 100);
+  EXPECT_EQ(policy.action, ExposureAction::kExpose);
+  EXPECT_TRUE(policy.node_selector.everything);
+  EXPECT_EQ(policy.exposure, Exposure{});
+  EXPECT_FALSE(policy.allow_host_use || policy.include_virtual);
+}
+
+// Turns red when a claim that does not name a capacity would take all of it (no default), or when status
+// counts.
+TEST(ExposurePolicy, ASharedPersonaAlwaysHasACapacityWithADefault) {
+  const struct {
+    const char* why;
+    const char* exposure;
+    const char* key;
+    kube::Capacity wanted;
+  } rows[] = {
+      {"none given", "{allowMultipleAllocations: true}", "dra.networking/shares", capacity("1000", "1")},
+      {"none given, and consumed",
+       "{allowMultipleAllocations: true, supportedCNIPlugins: [{name: macvlan, consumePerAllocation: "
+       "{shares: "
+       "5}}]}",
+       "dra.networking/shares", capacity("1000", "5")},
+      {"given without a policy", "{allowMultipleAllocations: true, capacity: {ports: {value: 64}}}",
+       "dra.networking/ports", capacity("64", "1")},
+      {"the one that is consumed",
+       "{allowMultipleAllocations: true, capacity: {ports: {value: 64}}, supportedCNIPlugins: [{name: "
+       "bridge, "
+       "consumePerAllocation: {dra.networking/ports: 2}}]}",
+       "dra.networking/ports", capacity("64", "2")},
+      {"given and consumed, the same by value",
+       "{allowMultipleAllocations: true, capacity: {ports: {value: 64k, requestPolicy: {default: 1k}}}, "
+       "supportedCNIPlugins: [{name: bridge, consumePerAllocation: {ports: 1000}}]}",
+       "dra.networking/ports", capacity("64k", "1k")},
+  };
+  for (const auto& row : rows) {
+    const ExposurePolicy policy = exposing(row.exposure);
+    EXPECT_EQ(said(policy), "") << row.why;
+    const std::map<std::string, kube::Capacity> wanted{{row.key, row.wanted}};
+    EXPECT_EQ(policy.exposure.capacity, wanted) << row.why;
+  }
+  const ExposurePolicy exclusive = exposing("{capacity: {bandwidth: {value: 100G}}}");
+  EXPECT_EQ(said(exclusive), "");
+  EXPECT_FALSE(exclusive.exposure.capacity.at("dra.networking/bandwidth").request_policy.has_value());
+}
+
+// Each row is a policy that must offer nothing; red when it is let through, or when its author is not told
+// what to write instead. `shared` stands for allowMultipleAllocations: true.
+TEST(ExposurePolicy, WhatIsNotUnderstoodIsAProblemThatNamesTheRemedy) {
+  const std::string kLong(11000, 'a');
+  const std::string shared = "allowMultipleAllocations: true, ";
+  const auto exposure = [](const std::string& inner) {
+    return std::string(kSelector) + "  exposure: {" + inner + "}";
+  };
+  const auto policy = [&](const std::string& inner) {
+    return exposure(shared + "capacity: {c: {value: 8, requestPolicy: {" + inner + "}}}");
+  };
+  const auto plugin = [&](const std::string& inner) {
+    return exposure("supportedCNIPlugins: [" + inner + "]");
+  };
+  const auto attribute = [&](const std::string& inner) {
+    return exposure("additionalAttributes: {" + inner + "}");
+  };
+  const std::string kCapacity = "spec.exposure.capacity[c]", kPolicy = kCapacity + ".requestPolicy";
+  const std::string kPlugins = "spec.exposure.supportedCNIPlugins";
+  const std::string kAttributes = "spec.exposure.additionalAttributes";
+  const struct {
+    std::string spec, field;
+    std::vector<std::string> said;
+  } rows[] = {
+      // unknown fields, at every level
+      {std::string(kSelector) + "  exposures: {}", "spec.exposures", {"did you mean exposure"}},
+      {"  selector: {cell: 'true'}", "spec.selector.cell", {"did you mean cel"}},
+      {exposure("nameSuffix: a"), "spec.exposure.nameSuffix", {"deviceNameSuffix"}},
+      {exposure("capacity: {c: {values: 1}}"), kCapacity + ".values", {"did you mean value"}},
+      {policy("defaults: 1"), kPolicy + ".defaults", {"did you mean default"}},
+      {policy("default: 1, validRange: {min: 1, maximum: 2}"),
+       kPolicy + ".validRange.maximum",
+       {"known are"}},
+      {plugin("{name: macvlan, exclusiv: true}"), kPlugins + "[0].exclusiv", {"did you mean exclusive"}},
+      {std::string(kSelector) + "  nodeSelector: {matchLabel: {a: b}, matchLabels: {a: b}}",
+       "spec.nodeSelector.matchLabel",
+       {"did you mean matchLabels"}},
+      {attribute("a: {strng: b}"), kAttributes + "[a]", {"exactly one of"}},
+      // spec
+      {"  priority: 1", "spec.selector", {"missing", "cel"}},
+      {"  selector: {cel: ' '}", "spec.selector.cel", {"missing", "\"true\""}},
+      {"  selector: {cel: true}", "spec.selector.cel", {"wants a string"}},
+      {"  selector: {cel: " + kLong + "}", "spec.selector.cel", {"11000", "10240"}},
+      {std::string(kSelector) + "  priority: 1001", "spec.priority", {"1001", "0 to 1000"}},
+      {std::string(kSelector) + "  priority: -1", "spec.priority", {"-1", "0 to 1000"}},
+      {std::string(kSelector) + "  action: hide", "spec.action", {"hide", "expose or exclude"}},
+      {std::string(kSelector) + "  includeVirtual: 'yes'", "spec.includeVirtual", {"true or false"}},
+      {std::string(kSelector) + "  allowHostUse: 1", "spec.allowHostUse", {"true or false"}},
+      {std::string(kSelector) + "  action: exclude\n  exposure: {}", "spec.exposure", {"remove one"}},
+      {std::string(kSelector) + "  exposure: []", "spec.exposure", {"wants a map"}},
+      // names
+      {exposure("deviceNameSuffix: '-Macvlan'"), "spec.exposure.deviceNameSuffix", {"-Macvlan", "DNS label"}},
+      {exposure("deviceNameSuffix: '-a-'"), "spec.exposure.deviceNameSuffix", {"the last not -"}},
+      {exposure("deviceNameSuffix: '" + std::string(33, 'a') + "'"),
+       "spec.exposure.deviceNameSuffix",
+       {"32"}},
+      {exposure("exclusionGroup: rx_handler"), "spec.exposure.exclusionGroup", {"rx_handler", "DNS label"}},
+      {exposure("exclusionGroup: " + std::string(58, 'a')), "spec.exposure.exclusionGroup", {"57"}},
+      // capacity
+      {exposure("capacity: {c: }"), kCapacity + ".value", {"missing"}},
+      {exposure("capacity: {c: 64}"), kCapacity, {"wants a map"}},
+      {exposure("capacity: {c: {value: many}}"), kCapacity + ".value", {"many", "\"10G\""}},
+      {exposure("capacity: {c: {value: 0}}"), kCapacity + ".value", {"more than 0"}},
+      {exposure("capacity: {'a b': {value: 1}}"), "spec.exposure.capacity[a b]", {"IDENTIFIER"}},
+      {exposure("capacity: {resource.kubernetes.io/c: {value: 1}}"),
+       "spec.exposure.capacity[resource.kubernetes.io/c]",
+       {"reserved"}},
+      {exposure("capacity: {c: {value: 1}, dra.networking/c: {value: 1}}"),
+       "spec.exposure.capacity[dra.networking/c]",
+       {"twice"}},
+      {exposure("capacity: {a: {value: 1}, b: {value: 1}, c: {value: 1}, d: {value: 1}, e: {value: 1}, f: "
+                "{value: 1}, g: {value: 1}, h: {value: 1}, i: {value: 1}}"),
+       "spec.exposure.capacity",
+       {"9", "8"}},
+      {exposure("capacity: {c: {value: 8, requestPolicy: {default: 1}}}"),
+       kPolicy,
+       {"exclusive", "remove it", "allowMultipleAllocations: true"}},
+      {exposure(shared + "capacity: {c: {value: 500m}}"), kCapacity, {"500m", "default is 1 because"}},
+      {policy("default: 9"), kCapacity, {"8", "9"}},
+      {policy("default: 0"), kPolicy + ".default", {"more than 0"}},
+      {policy("validRange: {min: 2}"),
+       kPolicy + ".validRange",
+       {"min 2", "default 1", "default is 1 because"}},
+      {policy("default: 5, validRange: {min: 1, max: 4}"), kPolicy + ".validRange", {"default 5", "max 4"}},
+      {policy("default: 1, validRange: {min: 1, max: 9}"), kPolicy + ".validRange", {"max 9", "capacity 8"}},
+      {policy("default: 1, validRange: {max: 4}"), kPolicy + ".validRange.min", {"missing"}},
+      {policy("default: 2, validRange: {min: 1, max: 5, step: 2}"),
+       kPolicy + ".validRange.step",
+       {"multiple"}},
+      {policy("validValues: [2, 4]"), kPolicy + ".validValues", {"default 1", "default is 1 because"}},
+      {policy("default: 1, validValues: [1, 3, 2]"), kPolicy + ".validValues[2]", {"ascend"}},
+      {policy("default: 1, validValues: [1], validRange: {min: 1}"), kPolicy, {"cannot both be set"}},
+      // plugins
+      {plugin("{exclusive: true}"), kPlugins + "[0].name", {"macvlan"}},
+      {plugin("{name: 'mac,vlan'}"), kPlugins + "[0].name", {"mac,vlan", "letters"}},
+      {plugin("{name: " + std::string(29, 'a') + "}"), kPlugins + "[0].name", {"28"}},
+      {plugin("{name: sriov}, {name: sriov}"), kPlugins + "[1].name", {"another plugin"}},
+      {plugin("{name: host-device}, {name: host_device}"),
+       kPlugins + "[1].name",
+       {"host-device", "host_device"}},
+      {plugin("{name: " + std::string(28, 'a') + "}, {name: " + std::string(28, 'b') + "}, {name: ccccc}"),
+       kPlugins,
+       {"65 bytes", "64"}},
+      {plugin("{name: macvlan, exclusive: false}"),
+       kPlugins + "[0].exclusive",
+       {"is false for macvlan", "allowMultipleAllocations is false", "write true"}},
+      {exposure(shared + "supportedCNIPlugins: [{name: sriov, exclusive: true}]"),
+       kPlugins + "[0].exclusive",
+       {"is true for sriov", "allowMultipleAllocations is true", "write false"}},
+      {exposure(
+           "deviceNameSuffix: '-x', supportedCNIPlugins: [{name: sriov, exclusive: true}, {name: macvlan, "
+           "exclusive: false}]"),
+       kPlugins,
+       {"mixes exclusive (sriov) and shared (macvlan)", "write two policies",
+        "{metadata: {name: p-exclusive}, exposure: {deviceNameSuffix: \"-x-exclusive\", "
+        "allowMultipleAllocations: false, supportedCNIPlugins: [{name: sriov, exclusive: true}]}}",
+        "{metadata: {name: p-shared}, exposure: {deviceNameSuffix: \"-x-shared\", allowMultipleAllocations: "
+        "true, supportedCNIPlugins: [{name: macvlan, exclusive: false}]}}"}},
+      {exposure(shared + "capacity: {macvlans: {value: 8}}, supportedCNIPlugins: [{name: macvlan, "
+                         "consumePerAllocation: {macvlan: 1}}]"),
+       kPlugins + "[0].consumePerAllocation[macvlan]",
+       {"no capacity", "did you mean macvlans"}},
+      {plugin("{name: sriov, consumePerAllocation: {c: 1}}"),
+       kPlugins + "[0].consumePerAllocation[c]",
+       {"exclusive", "remove it"}},
+      {exposure(shared +
+                "capacity: {c: {value: 8}}, supportedCNIPlugins: [{name: a, consumePerAllocation: {c: "
+                "9}}]"),
+       kCapacity,
+       {"8", "9", "consumePerAllocation"}},
+      {exposure(shared +
+                "capacity: {c: {value: 8, requestPolicy: {default: 2}}}, supportedCNIPlugins: [{name: "
+                "a, consumePerAllocation: {c: 1}}]"),
+       kPlugins + "[0].consumePerAllocation",
+       {"takes 1", "requestPolicy.default is 2", "write the same"}},
+      {exposure(shared +
+                "capacity: {c: {value: 8}}, supportedCNIPlugins: [{name: a, consumePerAllocation: {c: "
+                "1}}, {name: b, consumePerAllocation: {c: 2}}]"),
+       kPlugins + "[1].consumePerAllocation",
+       {"takes 2", "another plugin's is 1"}},
+      {exposure(shared +
+                "capacity: {c: {value: 8}}, supportedCNIPlugins: [{name: a, consumePerAllocation: {c: "
+                "0}}]"),
+       kPlugins + "[0].consumePerAllocation[c]",
+       {"more than 0"}},
+      // additional attributes
+      {attribute("a: 5"), kAttributes + "[a]", {"in quotes", "{int: 5}"}},
+      {attribute("a: {int: 5, bool: true}"), kAttributes + "[a]", {"exactly one"}},
+      {attribute("a: {version: v1}"), kAttributes + "[a]", {"semantic version"}},
+      {attribute("a: " + std::string(65, 'x')), kAttributes + "[a]", {"65 bytes", "64"}},
+      {attribute("a-b: x"), kAttributes + "[a-b]", {"IDENTIFIER"}},
+      {attribute("ifName: eth0"), kAttributes + "[ifName]", {"daemon itself"}},
+      {attribute("dra.networking/linkSpeed: {int: 1}"),
+       kAttributes + "[dra.networking/linkSpeed]",
+       {"daemon itself"}},
+      {attribute("supportedCNIs: x"), kAttributes + "[supportedCNIs]", {"daemon itself"}},
+      {attribute("cni_sriov: {bool: true}"), kAttributes + "[cni_sriov]", {"daemon itself"}},
+      {attribute("resource.kubernetes.io/x: z"),
+       kAttributes + "[resource.kubernetes.io/x]",
+       {"daemon itself"}},
+      {attribute("a: x, dra.networking/a: z"), kAttributes + "[dra.networking/a]", {"twice"}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.spec.substr(0, 300));
+    const ExposurePolicy policy = policy_of(row.spec);
+    const auto found = std::find_if(policy.problems.begin(), policy.problems.end(),
+                                    [&](const Problem& problem) { return problem.field == row.field; });
+    if (found == policy.problems.end()) {
+      ADD_FAILURE() << "no problem of " << row.field << " among\n" << said(policy);
+      continue;
+    }
+    for (const std::string& fragment : row.said)
+      EXPECT_NE(found->what.find(fragment), std::string::npos) << fragment << " in: " << found->what;
+    EXPECT_GT(found->line, 0) << "a person wants to find it";
+    EXPECT_EQ(warnings_of(policy), std::vector<Problem>{}) << "errors are enough";
+  }
+}
+
+TEST(ExposurePolicy, AKeyWithoutADomainIsTheDriversAndSoAreItsReservedOnes) {
+  const auto yaml = kube::decode_yaml(
+      "metadata: {name: p}\nspec: {selector: {cel: 'true'}, exposure: {additionalAttributes: {a: x, "
+      "dra.networking/ifName: z}}}");
+  const ExposurePolicy policy = decode_exposure_policy(yaml.documents.at(0), "example.com");
+  EXPECT_EQ(said(policy), "") << "nobody of that domain publishes ifName here";
+  EXPECT_TRUE(policy.exposure.additional_attributes.contains("example.com/a"));
+}
+
+// A policy that is not understood may still be an exclude: then what it may hide must not be offered anew.
+// Red when a misspelt exclude is taken for an expose, or a misspelt expose holds a node back.
+TEST(ExposurePolicy, WhatCannotBeReadSaysWhetherItMayBeAnExclude) {
+  const struct {
+    const char* spec;
+    ExposureAction wanted;
+  } rows[] = {
+      {"  action: exclude\n  selector: {cell: x}", ExposureAction::kExclude},
+      {"  action: exclude\n  prioritty: 7", ExposureAction::kExclude},
+      {"  action: exclud", ExposureAction::kUnknown},
+      {"  action: [exclude]", ExposureAction::kUnknown},
+      {"  action: ''\n  selector: {cel: x}", ExposureAction::kUnknown},
+      {"  actoin: exclude", ExposureAction::kUnknown},
+      {"  Action: hide\n  action: expose", ExposureAction::kUnknown},  // the server adds the default
+      {"  mode: exclude\n  action: expose", ExposureAction::kUnknown},
+      {"  prioritty: 7", ExposureAction::kExpose},
+      {"  action: expose\n  selector: 7", ExposureAction::kExpose},
+      {"  - exclude", ExposureAction::kUnknown},
+  };
+  for (const auto& row : rows) {
+    const ExposurePolicy policy = policy_of(row.spec);
+    EXPECT_FALSE(policy.problems.empty()) << row.spec;
+    EXPECT_EQ(name_of(policy.action), name_of(row.wanted)) << row.spec;
+  }
+  EXPECT_EQ(unreadable_exposure_policy("p", "no JSON").action, ExposureAction::kUnknown);
+  EXPECT_EQ(decode_exposure_policy(kube::decode_yaml("metadata: {name: p}").documents.at(0)).action,
+            ExposureAction::kUnknown);
+}
+
+// Red when an exclude that is half understood holds back fewer nodes than it may mean, or nodes that it
+// cannot mean.
+TEST(ExposurePolicy, TheNodeSelectorIsKeptWhenItAloneIsUnderstood) {
+  const ExposurePolicy kept =
+      policy_of("  action: exclude\n  nodeSelector: {zone: a}\n  selector: {cell: x}");
+  EXPECT_FALSE(kept.problems.empty());
+  EXPECT_FALSE(match_node(kept.node_selector, {"n", {{"zone", "b"}}}).matched);
+  EXPECT_TRUE(match_node(kept.node_selector, {"n", {{"zone", "a"}}}).matched);
+  const ExposurePolicy lost = policy_of(
+      "  action: exclude\n  selector: {cel: x}\n  nodeSelector: {matchLabels: {zone: a}, matchExpression: "
+      "[]}");
+  EXPECT_FALSE(lost.problems.empty());
+  EXPECT_TRUE(match_node(lost.node_selector, {"n", {{"zone", "b"}}}).matched);
+}
+
+TEST(ExposurePolicy, StatusIsNotRead) {
+  const auto yaml = kube::decode_yaml("metadata: {name: p}\nspec: {selector: {cel: x}}\nstatus: {spec: 7}");
+  EXPECT_EQ(said(decode_exposure_policy(yaml.documents.at(0))), "");
+}
+
+TEST(ExposurePolicy, WhatIsProbablyNotMeantIsWarnedOf) {
+  const struct {
+    const char* spec;
+    std::vector<std::string> fields;
+  } rows[] = {
+      {"  selector: {cel: 'd.operState == \"up\"'}\n  action: exclude", {"spec.selector.cel"}},
+      {"  selector: {cel: x}\n  action: exclude\n  allowHostUse: true\n  includeVirtual: true",
+       {"spec.allowHostUse", "spec.includeVirtual"}},
+      {"  selector: {cel: x}", {"spec.exposure.supportedCNIPlugins"}},
+      {"  selector: {cel: x}\n  allowHostUse: true\n  exposure: {deviceNameSuffix: a, "
+       "allowMultipleAllocations: true, supportedCNIPlugins: [{name: macvlan}]}",
+       {"spec.allowHostUse", "spec.exposure.deviceNameSuffix"}},
+      {"  selector: {cel: x}\n  exposure: {supportedCNIPlugins: [{name: sriov, exclusive: true}]}", {}},
+  };
+  for (const auto& row : rows) {
+    const ExposurePolicy policy = policy_of(row.spec);
+    EXPECT_EQ(said(policy), "") << row.spec;
+    std::vector<std::string> fields;
+    for (const Problem& warning : warnings_of(policy)) fields.push_back(warning.field);
+    EXPECT_EQ(fields, row.fields) << row.spec;
+  }
+}
+
+}  // namespace
+}  // namespace sliced::policy
