@@ -164,12 +164,14 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
     if (at == readings.netdevs.end() || (gone->ifindex != 0 && at->second.ifindex != gone->ifindex))
       return false;
     readings.netdevs.erase(at);
+    readings.default_routes.erase(gone->name);  // they go with it; the name may be another's in a moment
     return true;
   }
   const auto& rename = std::get<RenameNetdev>(edit);
   auto entry = readings.netdevs.extract(rename.from);
   if (entry.empty() || readings.netdevs.contains(rename.to)) return !entry.empty();
   entry.key() = entry.mapped().name = rename.to;
+  if (readings.default_routes.erase(rename.from) > 0) readings.default_routes.insert(rename.to);
   readings.netdevs.insert(std::move(entry));
   return true;
 }

@@ -1,5 +1,6 @@
 #include "hotplug/inventory.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sliced::hotplug {
@@ -26,9 +27,21 @@ Netdev facts_of(const NetdevReading& reading) {
   return netdev;
 }
 
+bool has_left(const Netdev& netdev, const NetdevNews& news) {
+  return news.left.contains(netdev.kernel_name) || news.left.contains(netdev.name);
+}
+
 bool has_ended(const Netdev& netdev, const NetdevNews& news) {
   const auto at = news.ended.find(netdev.ifindex);
   return at != news.ended.end() && at->second == netdev.kernel_name;
+}
+
+// The driver of the reading, or the one before where this one could not be read: that says nothing.
+const std::string& driver_of(const FunctionReading& function, const StickyNetdev& before) {
+  const bool is_known = function.broken.empty() &&
+                        std::none_of(function.unreadable.begin(), function.unreadable.end(),
+                                     [](const std::string& note) { return note.starts_with("driver:"); });
+  return is_known ? function.driver : before.driver;
 }
 
 }  // namespace
@@ -90,7 +103,7 @@ void InventoryBook::remember_present(const FunctionReading& function, const Netd
   StickyNetdev& sticky = at->second;
   const StickyNetdev before = std::exchange(sticky, StickyNetdev{});
   sticky.last = facts_of(own);
-  sticky.driver = function.driver;
+  sticky.driver = is_new ? function.driver : driver_of(function, before);
   if (const auto rdma = readings.rdma_of_function.find(function.pci); rdma != readings.rdma_of_function.end())
     sticky.rdma_device = rdma->second;
   else if (const auto soft = readings.rdma_of_netdev.find(own.name); soft != readings.rdma_of_netdev.end())
@@ -98,11 +111,13 @@ void InventoryBook::remember_present(const FunctionReading& function, const Netd
   // A value that could not be read again is not a value that went away.
   if (!own.slow && own.ifindex == before.last.ifindex) sticky.last.speed_mbps = before.last.speed_mbps;
 
-  const bool is_another_netdev = is_new || before.driver != function.driver || has_ended(before.last, news) ||
+  const bool is_another_netdev = is_new || before.driver != sticky.driver || has_ended(before.last, news) ||
                                  before.last.name.empty();  // its RDMA device alone was known
   if (is_another_netdev || own.name == before.last.name || news.renamed_to.contains(own.name)) return;
-  const bool has_left = news.left.contains(before.last.kernel_name) || news.left.contains(before.last.name);
-  const bool was_away = before.is_away || has_left || (before.keeps_name && !before.is_unexplained);
+  const bool is_same_link = own.ifindex == before.last.ifindex;  // a rename here changes nothing else
+  const bool is_explained = !before.is_unexplained || (before.is_away && !is_same_link);
+  const bool was_away =
+      has_left(before.last, news) || ((before.is_away || before.keeps_name) && is_explained);
   // Another name without having been seen to leave: the event that explains it may still be on its way,
   // unless events were lost or it has had its time.
   if (!was_away && (!news.is_complete || before.is_unexplained)) return;
@@ -126,13 +141,17 @@ void InventoryBook::remember_absent(const FunctionReading& function, const Netde
   }
   StickyNetdev& sticky = at->second;
   // Without its driver there is no netdev anywhere, and an unregistered one is in no pod.
-  if (sticky.driver != function.driver || has_ended(sticky.last, news)) {
+  if (sticky.driver != driver_of(function, sticky) || has_ended(sticky.last, news)) {
     sticky_.erase(at);
     return;
   }
+  // Looked for under its old name it is not there, which a rename explains as well; all readings at once
+  // would have found it under the new one.
+  const bool may_be_renamed = !sticky.is_away || sticky.is_unexplained;
+  sticky.is_unexplained = may_be_renamed && news.is_complete && !has_left(sticky.last, news);
   drop_volatile(sticky.last);
   sticky.is_away = true;
-  sticky.keeps_name = sticky.is_unexplained = false;
+  sticky.keeps_name = false;
 }
 
 }  // namespace sliced::hotplug

@@ -17,7 +17,7 @@ struct StickyNetdev {
   std::string driver;           // under which it was seen: another driver's function has no such netdev
   bool is_away = false;         // it left our namespace while its function stayed
   bool keeps_name = false;      // it is back under another name, and nobody here has renamed it yet
-  bool is_unexplained = false;  // with keeps_name: it was not seen to leave; the next readings decide
+  bool is_unexplained = false;  // with either: it was not seen to leave; the next readings decide
   bool operator==(const StickyNetdev&) const = default;
 };
 using StickyNetdevs = std::map<PciAddress, StickyNetdev>;

@@ -106,6 +106,19 @@ void reread_dangling(const HostView& host, HostReadings& readings) {
   for (const std::string& name : dangling) reread_netdev(host, name, readings);
 }
 
+// An RDMA device may leave together with its function's interface, which was looked at before: without a
+// second look the one would be lost and the other still there, and the function remembered as one without
+// RDMA.
+void reread_beside_lost_rdma(const HostView& host, const std::map<PciAddress, std::string>& before,
+                             HostReadings& readings) {
+  std::vector<std::string> doubtful;
+  for (const auto& [name, netdev] : readings.netdevs)
+    if (netdev.is_functions_own && before.contains(*netdev.function) &&
+        !readings.rdma_of_function.contains(*netdev.function))
+      doubtful.push_back(name);
+  for (const std::string& name : doubtful) reread_netdev(host, name, readings);
+}
+
 }  // namespace
 
 HostListing list_host(const HostView& host, const HostReadings& before) {
@@ -128,6 +141,7 @@ HostReadings read_host(const HostView& host, const HostReadings& before) {
       readings.functions.emplace(address, std::move(*function));
   for (const auto& [name, target] : listing.netdevs)
     if (auto netdev = read_netdev(host, name, target)) readings.netdevs.emplace(name, std::move(*netdev));
+  reread_beside_lost_rdma(host, before.rdma_of_function, readings);
   read_default_routes(host, readings);
   return readings;
 }
@@ -164,7 +178,9 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   }
   if (!touched.lists && touched.netdevs.empty()) return;
   reread_dangling(host, readings);
+  const auto rdma_before = readings.rdma_of_function;
   read_rdma(host, readings);
+  reread_beside_lost_rdma(host, rdma_before, readings);
   read_vlans(host, readings);
   read_default_routes(host, readings);
 }

@@ -526,6 +526,21 @@ TEST_F(HostSourceTest, WhatStandsOnARenamedInterfaceStillStandsOnIt) {
   EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through macvlan0");
 }
 
+// Red when what carried a default route is remembered by a name that another interface has by now.
+TEST_F(HostSourceTest, ARouteGoesWithItsInterface) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  tree.virtual_link("lan");
+  tree.virtual_link("veth0");
+  tree.default_route("lan");
+  start_quietly();
+  say(LinkChange{find("lan")->netdev->ifindex, "lan", true});
+  say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "lan"});
+  say(LinkChange{find("veth0")->netdev->ifindex, "veth0", true});
+  scheduler.advance(HostSource::kBurst);
+  for (const auto& update : updates) EXPECT_EQ(update.now->find("0000:3b:00.0")->host_use, "");
+  EXPECT_GE(updates.size(), 2u);
+}
+
 // No descriptors, no memory: red when one failed look costs a fact, and with it a device that somebody uses.
 TEST_F(HostSourceTest, ALookThatFailsOnceCostsNothing) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2).netdev("ens1");

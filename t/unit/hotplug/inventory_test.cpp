@@ -112,6 +112,35 @@ TEST_F(BookTest, BackUnderAPodsNameTheOldOneStandsUntilARenameHere) {
   EXPECT_EQ(take().netdev->name, "ens1f0v0x");
 }
 
+// Not found under its old name, and not seen to leave: that is a rename which was heard in two pieces.
+TEST_F(BookTest, ARenameHeardInTwoPiecesIsNoReturn) {
+  present("ens1f0v0");
+  take();
+  absent();
+  EXPECT_EQ(take().netdev->name, "ens1f0v0");
+  present("lan");
+  EXPECT_EQ(take().netdev->name, "lan");
+  absent();
+  take();
+  news.left.insert("lan");
+  take();
+  present("net1");
+  EXPECT_EQ(take().netdev->name, "lan") << "its leaving was heard later: it was in a pod";
+}
+
+// A driver that cannot be read has not been unbound.
+TEST_F(BookTest, AnUnreadableDriverForgetsNothing) {
+  present("ens1f0v0");
+  take();
+  absent();
+  take();
+  readings.functions[kVf].driver.clear();
+  readings.functions[kVf].unreadable = {"driver: EIO"};
+  EXPECT_EQ(take().rdma_device, "mlx5_2");
+  readings.functions[kVf].unreadable.clear();
+  EXPECT_EQ(take().rdma_device, "") << "unbound";
+}
+
 TEST_F(BookTest, AwayAndBackBetweenTwoReadings) {
   present("ens1f0v0");
   take();

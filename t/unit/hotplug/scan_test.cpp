@@ -435,4 +435,17 @@ TEST_F(ScanTest, ATreeWithoutTheKernelsLinks) {
 }
 
 }  // namespace
+// Red when the interface is believed to be still there: the function would be remembered as one without RDMA.
+TEST_F(ScanTest, AnRdmaDeviceThatWentAsksForItsInterface) {
+  tree.pci("0000:3b:00.0").netdev("ens1").rdma("mlx5_0");
+  const auto host = tree.view();
+  HostReadings readings = read_host(*host);
+  ASSERT_TRUE(readings.netdevs.contains("ens1"));
+  tree.remove("sys/class/infiniband/mlx5_0");
+  tree.remove_netdev("ens1");
+  reread(*host, {.lists = true}, readings);
+  EXPECT_TRUE(readings.rdma_of_function.empty());
+  EXPECT_FALSE(readings.netdevs.contains("ens1"));
+}
+
 }  // namespace sliced::hotplug
