@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <optional>
 
 #include "reactor/base/text.h"
 
@@ -16,29 +14,13 @@ constexpr __int128 kNanosMax = static_cast<__int128>(INT64_MAX) * kNano;  // the
 
 struct Suffix {
   std::string_view text;
-  int binary;   // power of two
-  int decimal;  // power of ten
+  QuantitySuffix scale;
 };
 constexpr Suffix kSuffixes[] = {
-    {"", 0, 0},    {"n", 0, -9},  {"u", 0, -6},  {"m", 0, -3},  {"k", 0, 3},   {"M", 0, 6},
-    {"G", 0, 9},   {"T", 0, 12},  {"P", 0, 15},  {"E", 0, 18},  {"Ki", 10, 0}, {"Mi", 20, 0},
-    {"Gi", 30, 0}, {"Ti", 40, 0}, {"Pi", 50, 0}, {"Ei", 60, 0},
+    {"", {0, 0}},    {"n", {0, -9}},  {"u", {0, -6}},  {"m", {0, -3}},  {"k", {0, 3}},   {"M", {0, 6}},
+    {"G", {0, 9}},   {"T", {0, 12}},  {"P", {0, 15}},  {"E", {0, 18}},  {"Ki", {10, 0}}, {"Mi", {20, 0}},
+    {"Gi", {30, 0}}, {"Ti", {40, 0}}, {"Pi", {50, 0}}, {"Ei", {60, 0}},
 };
-
-std::optional<Suffix> decode_suffix(std::string_view text) {
-  for (const auto& suffix : kSuffixes) {
-    if (suffix.text == text) return suffix;
-  }
-  if (text.size() < 2 || (text[0] != 'e' && text[0] != 'E')) return std::nullopt;
-  std::string_view digits = text.substr(1);
-  if (digits.starts_with('+'))
-    digits.remove_prefix(digits.starts_with("+-") ? 0 : 1);  // from_chars reads a minus itself
-  int exponent = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-  if (error != std::errc{} || end != digits.data() + digits.size() || std::abs(exponent) > 1000)
-    return std::nullopt;
-  return Suffix{text, 0, exponent};
-}
 
 Error refused(Errc code, std::string_view text, std::string_view why) {
   return {code, "quantity " + in_quotes(text) + ": " + std::string(why)};
@@ -75,6 +57,21 @@ std::optional<__int128> scaled(std::string_view digits, int decimal, int binary,
 
 }  // namespace
 
+std::optional<QuantitySuffix> decode_quantity_suffix(std::string_view text) {
+  for (const auto& suffix : kSuffixes) {
+    if (suffix.text == text) return suffix.scale;
+  }
+  if (text.size() < 2 || (text[0] != 'e' && text[0] != 'E')) return std::nullopt;
+  std::string_view digits = text.substr(1);
+  if (digits.starts_with('+'))
+    digits.remove_prefix(digits.starts_with("+-") ? 0 : 1);  // from_chars reads a minus itself
+  int exponent = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+  if (error != std::errc{} || end != digits.data() + digits.size() || exponent < -1000 || exponent > 1000)
+    return std::nullopt;
+  return QuantitySuffix{0, exponent};
+}
+
 Quantity::Quantity(int64_t value)
     : nanos_(static_cast<__int128>(value) * kNano), text_(std::to_string(value)) {}
 
@@ -97,7 +94,7 @@ Result<Quantity> Quantity::decode(std::string_view text) {
       break;
     }
   }
-  const auto suffix = decode_suffix(rest.substr(at));
+  const auto suffix = decode_quantity_suffix(rest.substr(at));
   if (digits.empty() || !suffix) {
     return refused(Errc::kInvalid, text, "want a number with an optional suffix such as k, M, Ki, Mi or e3");
   }

@@ -2,6 +2,7 @@
 // Kubernetes quantities ("100k", "1Gi", "0.5", "12e3"): k8s.io/apimachinery/pkg/api/resource. Compared by
 // value, so the server's canonical "100k" equals the "100000" that was sent.
 #include <compare>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,14 @@
 #include "reactor/base/result.h"
 
 namespace sliced::kube {
+
+/// What follows a quantity's digits: the number is times 2^binary times 10^decimal.
+struct QuantitySuffix {
+  int binary = 0;
+  int decimal = 0;
+};
+/// "", "n" to "E", "Ki" to "Ei", "e-3", "E+3" up to an exponent of 1000; nullopt for anything else.
+std::optional<QuantitySuffix> decode_quantity_suffix(std::string_view text);
 
 /// Exact, in nano units. The text that was read is kept for output and takes no part in comparison.
 class Quantity {

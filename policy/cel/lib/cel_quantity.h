@@ -1,0 +1,50 @@
+#pragma once
+// Quantities as CEL in Kubernetes calculates with them (quantity(), isQuantity()): k8s.io/apimachinery
+// pkg/api/resource with all that can be observed of it, down to which whole numbers it does not call
+// integers.
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "reactor/base/result.h"
+
+namespace sliced::cel {
+
+/// A decimal number of at most 38 digits and nothing finer than nano. Upstream keeps small numbers as int64
+/// and scale, others as big decimals, and converts the former alone to int; so the two forms are told apart
+/// here too.
+class CelQuantity {
+ public:
+  CelQuantity() = default;
+  explicit CelQuantity(int64_t value) : value_(value) {}
+
+  /// Digits may be missing ("m" is zero); finer than nano rounds away from zero; binary suffixes are capped
+  /// at 2^63-1. kInvalid for anything but the grammar and for exponents beyond 1000, kTooLarge beyond 38
+  /// digits.
+  static Result<CelQuantity> decode(std::string_view text);
+
+  /// Exact; kTooLarge beyond 38 digits.
+  Result<CelQuantity> add(const CelQuantity& other) const;
+  Result<CelQuantity> sub(const CelQuantity& other) const;
+
+  /// asInteger() and isInteger(). Nothing for fractions, and also for "500m" plus "500m", "1.0" and "1Ei"
+  /// (upstream's).
+  std::optional<int64_t> as_integer() const;
+  /// asApproximateFloat(), with upstream's rounding; infinite when too large.
+  double as_approximate_float() const;
+  int sign() const { return value_ < 0 ? -1 : value_ > 0 ? 1 : 0; }
+
+  /// By value, whatever the form: 1Ki is 1024.
+  std::strong_ordering operator<=>(const CelQuantity& other) const;
+  bool operator==(const CelQuantity& other) const { return (*this <=> other) == 0; }
+
+ private:
+  CelQuantity(__int128 value, int scale, bool is_small) : value_(value), scale_(scale), is_small_(is_small) {}
+
+  __int128 value_ = 0;  // times 10^scale_
+  int scale_ = 0;       // not normalised: it decides on as_integer()
+  bool is_small_ = true;
+};
+
+}  // namespace sliced::cel
