@@ -258,8 +258,10 @@ void Machine::come_back(int ifindex, const std::string& name) {
     if (function->pf.empty()) {
       // A late word of somebody else's renaming to this name is taken for its own.
       const auto given = given_at_.find(netdev->name);
-      if (given != given_at_.end() && now() - given->second < 2 * kReadBound)
-        function->names.insert(netdev->name);
+      const bool is_taken_for_renamed = given != given_at_.end() && now() - given->second < 2 * kReadBound;
+      // So is what the readings after a loss find, while the word of its leaving is still on its way.
+      const bool is_found_by_rereading = forgot_at_ && now() - *forgot_at_ < 2 * kReadBound;
+      if (is_taken_for_renamed || is_found_by_rereading) function->names.insert(netdev->name);
       // Unknown so far: the name that it has now is the first.
       if (function->names.erase("") > 0) function->names.insert(netdev->name);
       function->names_so_far.insert(netdev->name);
@@ -333,6 +335,7 @@ void Machine::poke_function(const std::string& address) {
 // What is known.
 
 void Machine::forget_what_events_told() {
+  forgot_at_ = now();
   for (auto& [address, function] : functions_)
     if (function.pf.empty() && were_away_.contains(address)) {
       function.names.insert(names_ever_[address].begin(), names_ever_[address].end());

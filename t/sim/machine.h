@@ -144,6 +144,7 @@ class Machine {
   std::map<std::string, std::set<std::string>> names_ever_;
   std::set<std::string> were_away_;  // functions by address, since the daemon started, replugged or not
   std::map<std::string, TimePoint> given_at_;  // names by renaming
+  std::optional<TimePoint> forgot_at_;         // the last loss of events
   int next_ifindex_ = 2;
   TimePoint daemon_started_{};
 };
