@@ -1,0 +1,223 @@
+// cel_conformance FILE.jsonl...: runs cases of the form of corpus/README.md. Prints those that fail and,
+// last, "passed/total (out of scope N)"; exits with 1 when one fails or a file cannot be read.
+//
+// Cases with a `device` run in the environment of device selectors, with Kubernetes' semantics; all others in
+// that of the language. Out of scope are cases that Kubernetes rejects or answers differently, and fail here.
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "kube/base64.h"
+#include "kube/json.h"
+#include "kube/resource_slice.h"
+#include "policy/cel/program.h"
+#include "policy/cel/published_device.h"
+
+namespace {
+
+using namespace sliced;
+using namespace sliced::cel;
+using kube::Json;
+
+int64_t int_of(const Json& text) {
+  if (text.integer() != nullptr) return *text.integer();
+  return text.string() == nullptr ? 0 : std::strtoll(text.string()->c_str(), nullptr, 10);
+}
+Time time_of(const Json& value) {
+  const Json *seconds = value.find("seconds"), *nanos = value.find("nanos");
+  return {seconds == nullptr ? 0 : int_of(*seconds),
+          nanos == nullptr ? 0 : static_cast<int32_t>(int_of(*nanos))};
+}
+
+// A typed value of a case; kept in the arena.
+Value typed(const Json& value, Evaluation& in) {
+  const auto& [kind, content] = value.object()->front();
+  const std::string text = content.string() == nullptr ? "" : *content.string();
+  if (kind == "null") return Value::null();
+  if (kind == "bool") return Value::of(*content.boolean());
+  if (kind == "int") return Value::of(int_of(content));
+  if (kind == "uint") return Value::of(static_cast<uint64_t>(std::strtoull(text.c_str(), nullptr, 10)));
+  if (kind == "double") return Value::of(std::strtod(text.c_str(), nullptr));
+  if (kind == "string") return in.text(text);
+  if (kind == "bytes") return in.text(kube::decode_base64(text).value(), Kind::kBytes);
+  if (kind == "type") return in.text(text, Kind::kType);
+  if (kind == "timestamp") return Value::timestamp(time_of(content));
+  if (kind == "duration") return Value::duration(time_of(content));
+  if (kind == "list") {
+    std::vector<Value> items;
+    for (const Json& item : *content.array()) items.push_back(typed(item, in));
+    return in.list(items);
+  }
+  if (kind == "map") {
+    const auto& entries = *content.array();
+    auto* kept = in.arena.array<EntryMap::Entry>(std::max<size_t>(entries.size(), 1));
+    for (size_t i = 0; i < entries.size(); ++i)
+      kept[i] = {typed((*entries[i].array())[0], in), typed((*entries[i].array())[1], in)};
+    return Value::of(static_cast<const Map*>(EntryMap::make(kept, entries.size(), in.arena)));
+  }
+  throw std::runtime_error("a value of unknown kind " + kind);
+}
+
+// Of one kind and equal, but NaN is NaN and an error is only an error.
+bool same(const Value& a, const Value& b, Arena& arena) {
+  if (a.kind != b.kind) return false;
+  if (a.kind == Kind::kDouble) return a.d == b.d || (std::isnan(a.d) && std::isnan(b.d));
+  if (a.kind == Kind::kList) {
+    if (a.list->size != b.list->size) return false;
+    for (size_t i = 0; i < a.list->size; ++i)
+      if (!same(a.list->items[i], b.list->items[i], arena)) return false;
+    return true;
+  }
+  if (a.kind == Kind::kMap) {
+    if (a.map->size() != b.map->size()) return false;
+    for (size_t i = 0; i < a.map->size(); ++i) {
+      const auto [key, value] = a.map->at(i, arena);
+      const auto other = b.map->get(key, arena);
+      if (!other || !same(value, *other, arena)) return false;
+    }
+    return true;
+  }
+  return equal(a, b, arena).value_or(false);
+}
+
+std::string shown(const Value& value, const Evaluator& evaluator, const Program& program) {
+  if (value.is_error()) return "error: " + evaluator.error_text(program);
+  switch (value.kind) {
+    case Kind::kBool:
+      return value.b ? "true" : "false";
+    case Kind::kInt:
+      return std::to_string(value.i);
+    case Kind::kUint:
+      return std::to_string(value.u) + "u";
+    case Kind::kDouble:
+      return std::to_string(value.d);
+    case Kind::kString:
+    case Kind::kBytes:
+    case Kind::kType:
+      return std::string(value.text());
+    default:
+      return std::string(name_of(value.kind));
+  }
+}
+
+// "" when the case passes.
+std::string run_language(const Json& one) {
+  Environment environment{.is_homogeneous = false, .has_device = false, .wants_bool = false};
+  environment.container = one.text("container");
+  environment.macros = one.find("no_macros") == nullptr;
+  environment.check = one.find("unchecked") == nullptr;
+  Evaluation values;
+  Activation activation;
+  std::map<std::string, std::string> types;
+  if (const Json* declared = one.find("type_env"))
+    for (const auto& [name, type] : *declared->object()) types[name] = *type.string();
+  if (const Json* bindings = one.find("bindings"))
+    for (const auto& [name, value] : *bindings->object()) types.try_emplace(name, "dyn");
+  for (const auto& [name, type] : types) {
+    environment.variables.push_back({name, type});
+    const Json* value = one.find({"bindings", name});
+    activation.variables.push_back(value == nullptr ? std::nullopt : std::optional(typed(*value, values)));
+  }
+  const Json& expect = *one.find("expect");
+  const bool wants_error = expect.find("error") != nullptr;
+  auto program = Program::compile(std::string(one.text("expr")), environment);
+  if (!program) return wants_error ? "" : "refused: " + program.error().what;
+  Evaluator evaluator;
+  const Value value = evaluator.evaluate(*program, activation);
+  if (wants_error)
+    return value.is_error() ? "" : "gives " + shown(value, evaluator, *program) + ", wants an error";
+  const Value wanted = typed(*expect.find("value"), values);
+  if (same(wanted, value, values.arena)) return "";
+  return "gives " + std::string(name_of(value.kind)) + " " + shown(value, evaluator, *program) + ", wants " +
+         kube::encode_json(*expect.find("value"));
+}
+
+std::string run_selector(const Json& one) {
+  const Json& device = *one.find("device");
+  // A slice's device, by the decoder of slices.
+  Json slice;
+  Json entry = device;
+  auto& members = *entry.object();
+  std::erase_if(members, [](const auto& member) { return member.first == "driver"; });
+  entry.set("name", "d");
+  slice.set("apiVersion", "resource.k8s.io/v1");
+  slice.set("kind", "ResourceSlice");
+  // A slice of ours holds no capacity beyond 64 bits; here the largest stands for them.
+  if (const Json* capacity = entry.find("capacity")) {
+    Json kept = *capacity;
+    for (auto& [name, item] : *kept.object())
+      if (!kube::Quantity::decode(item.text("value"))) item.set("value", "9223372036854775807");
+    entry.set("capacity", kept);
+  }
+  Json metadata, spec, pool;
+  metadata.set("name", "s");
+  slice.set("metadata", metadata);
+  pool.set("name", "p");
+  pool.set("generation", 1);
+  pool.set("resourceSliceCount", 1);
+  spec.set("driver", device.text("driver"));
+  spec.set("pool", pool);
+  spec.set("nodeName", "n");
+  spec.set("devices", Json::Array{entry});
+  slice.set("spec", spec);
+  const auto decoded = kube::decode_resource_slice(slice);
+  if (!decoded) return "the device cannot be read: " + decoded.error().what;
+  const PublishedDevice published(device.text("driver"), *decoded->devices.at(0));
+  const Json& expect = *one.find("expect");
+  const std::string_view error = expect.text("error");
+  auto program = Program::compile(std::string(one.text("expression")), selector_environment());
+  if (!program) return error == "compile" ? "" : "refused: " + program.error().what;
+  if (error == "compile") return "is compiled, wants: " + std::string(expect.text("message"));
+  Evaluator evaluator;
+  const Answer::Is is = evaluator.select(*program, published);
+  if (is == Answer::Is::kError)
+    return error == "runtime" ? "" : "gives an error: " + evaluator.error_text(*program);
+  if (error == "runtime") return "gives a value, wants the error " + std::string(expect.text("message"));
+  const bool match = is == Answer::Is::kTrue;
+  return match == *expect.find("match")->boolean() ? "" : match ? "matches" : "does not match";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  size_t total = 0, passed = 0, out_of_scope = 0;
+  bool is_good = argc > 1;
+  for (int i = 1; i < argc; ++i) {
+    std::ifstream file(argv[i]);
+    if (!file) {
+      std::cout << argv[i] << ": cannot be read\n";
+      is_good = false;
+    }
+    for (std::string line; std::getline(file, line);) {
+      if (line.empty()) continue;
+      const auto one = kube::decode_json(line);
+      if (!one || one->object() == nullptr) {
+        std::cout << argv[i] << ": no case: " << line.substr(0, 80) << "\n";
+        is_good = false;
+        continue;
+      }
+      ++total;
+      const bool is_selector = one->find("device") != nullptr;
+      std::string why;
+      try {
+        why = is_selector ? run_selector(*one) : run_language(*one);
+      } catch (const std::exception& error) {
+        why = error.what();
+      }
+      const std::string_view kubernetes = one->text("k8s");
+      if (why.empty()) {
+        ++passed;
+      } else if (kubernetes == "rejects" || kubernetes == "differs") {
+        ++out_of_scope;
+      } else {
+        std::cout << one->text("id") << ": " << one->text(is_selector ? "expression" : "expr") << "\n    "
+                  << why << "\n";
+      }
+    }
+  }
+  std::cout << passed << "/" << total << " (out of scope " << out_of_scope << ")\n";
+  return is_good && passed + out_of_scope == total ? 0 : 1;
+}
