@@ -26,6 +26,8 @@ struct Version {  // semver 2.0.0 text, no leading v
 using AttributeValue = std::variant<int64_t, bool, std::string, Version, std::vector<int64_t>,
                                     std::vector<bool>, std::vector<std::string>, std::vector<Version>>;
 
+/// How many values the API server counts: those of a list each.
+size_t value_count(const AttributeValue& value);
 inline bool is_list(const AttributeValue& value) { return value.index() >= 4; }  // gate DRAListTypeAttributes
 
 struct ValidRange {
@@ -130,6 +132,7 @@ inline constexpr size_t kDevicesPerSliceMax = 128;
 inline constexpr size_t kDevicesPerSliceAdvancedMax =
     64;  // any device has taints, counters or a list attribute
 inline constexpr size_t kAttributesAndCapacitiesMax = 32;
+inline constexpr size_t kAttributeValuesMax = 48;
 inline constexpr size_t kAttributeValueBytesMax = 64;
 bool has_advanced_features(const Device& device);
 

@@ -11,7 +11,6 @@ namespace sliced::kube {
 
 namespace {
 
-constexpr size_t kAttributeValuesMax = 48;
 constexpr size_t kCounterSetsMax = 8;
 constexpr size_t kCountersMax = 32;
 constexpr size_t kConsumptionsMax = 2;
@@ -25,20 +24,6 @@ std::string_view id_of(std::string_view key) { return key.substr(key.rfind('/') 
 /// Whether an attribute only describes: without it the entry still means the same to whoever hands devices
 /// out.
 bool is_descriptive(std::string_view key) { return id_of(key) != "resourceName"; }
-
-size_t value_count(const AttributeValue& value) {
-  return std::visit(
-      [](const auto& held) -> size_t {
-        using Held = std::decay_t<decltype(held)>;
-        constexpr bool kList = requires { held.size(); } && !std::is_same_v<Held, std::string>;
-        if constexpr (kList) {
-          return held.size();
-        } else {
-          return 1;
-        }
-      },
-      value);
-}
 
 std::string too_long(size_t size, size_t size_max) {
   return std::to_string(size) + " bytes, at most " + std::to_string(size_max) + " are allowed";
@@ -333,6 +318,20 @@ bool is_semver_identifier(std::string_view text, bool zeros_allowed) {
 }
 
 }  // namespace
+
+size_t value_count(const AttributeValue& value) {
+  return std::visit(
+      [](const auto& held) -> size_t {
+        using Held = std::decay_t<decltype(held)>;
+        constexpr bool kList = requires { held.size(); } && !std::is_same_v<Held, std::string>;
+        if constexpr (kList) {
+          return held.size();
+        } else {
+          return 1;
+        }
+      },
+      value);
+}
 
 std::vector<DeviceProblem> validate_device(const Device& device) { return DeviceRules(device).check(); }
 

@@ -87,14 +87,11 @@ constexpr KnownAttribute kKnown[] = {
     {"pfPciAddress", kOwn, kString, kPublished, kVfs,
      [](Facts f) { return f.device.pf ? text(f.device.pf->text()) : std::nullopt; }},
     {"vfIndex", kOwn, kInt, kPublished, kVfs, [](Facts f) { return number(f.device.vf_index); }},
-    {"numVFs", kOwn, kInt, kPublished, kPfs,
-     [](Facts f) { return f.device.type == DeviceType::kPf ? number(f.device.num_vfs) : std::nullopt; }},
-    {"totalVFs", kOwn, kInt, kPublished, kPfs,
-     [](Facts f) { return f.device.type == DeviceType::kPf ? number(f.device.total_vfs) : std::nullopt; }},
+    {"numVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.num_vfs); }},
+    {"totalVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.total_vfs); }},
     {"sriovCapable", kOwn, kBool, kPublished, kFunctions,
-     [](Facts f) { return f.device.pci ? flag(f.device.type == DeviceType::kPf) : std::nullopt; }},
-    {"rdma", kOwn, kBool, kPublished, kFunctions,
-     [](Facts f) { return f.device.pci ? flag(!f.device.rdma_device.empty()) : std::nullopt; }},
+     [](Facts f) { return flag(f.device.type == DeviceType::kPf); }},
+    {"rdma", kOwn, kBool, kPublished, kAll, [](Facts f) { return flag(!f.device.rdma_device.empty()); }},
     {"linkType", kOwn, kString, kPublished, kAll, link_type},
     {"mac", kOwn, kString, kPublished, kAll, mac},
     {"mtu", kOwn, kInt, kPublished, kAll,
@@ -124,6 +121,25 @@ constexpr KnownAttribute kKnown[] = {
      [](Facts f) { return f.device.netdev ? number(f.device.netdev->speed_mbps) : std::nullopt; }},
 };
 
+bool can_have(DeviceType type, const KnownAttribute& known) { return (known.device_types & bit(type)) != 0; }
+
+// How many attributes the API server allows, counted as it counts them.
+struct Room {
+  size_t entries = kube::kAttributesAndCapacitiesMax;
+  size_t values = kube::kAttributeValuesMax;
+
+  bool take(size_t entry_count, size_t value_count) {
+    if (entry_count > entries || value_count > values) return false;
+    entries -= entry_count;
+    values -= value_count;
+    return true;
+  }
+  void take_up_to(size_t entry_count) {
+    entries -= std::min(entries, entry_count);
+    values -= std::min(values, entry_count);
+  }
+};
+
 }  // namespace
 
 DeviceFacts facts_of(const HostDevice& device, const hotplug::Inventory& inventory) {
@@ -131,6 +147,10 @@ DeviceFacts facts_of(const HostDevice& device, const hotplug::Inventory& invento
   if (device.pf) facts.pf = inventory.find(device.pf->text());
   if (device.netdev && !device.netdev->master.empty()) facts.master = inventory.find(device.netdev->master);
   return facts;
+}
+
+Value value_of(const KnownAttribute& attribute, const DeviceFacts& facts) {
+  return can_have(facts.device.type, attribute) ? attribute.get(facts) : std::nullopt;
 }
 
 std::span<const KnownAttribute> known_attributes() { return kKnown; }
@@ -157,7 +177,7 @@ AttributeValue zero_of(const KnownAttribute& attribute) {
 
 size_t published_count_max(DeviceType type) {
   return static_cast<size_t>(std::count_if(std::begin(kKnown), std::end(kKnown), [&](const auto& known) {
-    return known.is_published && (known.device_types & bit(type)) != 0;
+    return known.is_published && can_have(type, known);
   }));
 }
 
@@ -176,6 +196,65 @@ bool is_reserved_exposure_attribute(const std::string& full_key, const std::stri
   const std::string_view id = std::string_view(full_key).substr(slash + 1);
   return id == kSupportedCnisId || id.starts_with(kCniPrefix) ||
          find_known_attribute(domain, id, driver) != nullptr;
+}
+
+EntryAttributes::EntryAttributes(const std::string& driver) : driver_(driver) {
+  for (const KnownAttribute& known : kKnown)
+    keys_.push_back((known.is_standard ? std::string(kStandardDomain) : driver) + "/" +
+                    std::string(known.id));
+}
+
+PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, bool takes_lists) const {
+  PersonaAttributes out;
+  out.capacity_count = exposure.capacity.size();
+  std::string joined;
+  for (const CniPlugin& plugin : exposure.plugins) {
+    joined += "," + plugin.name;
+    out.plugins[driver_ + "/" + cni_attribute_id(plugin.name)] = true;
+  }
+  if (!joined.empty()) out.plugins[driver_ + "/" + std::string(kSupportedCnisId)] = joined + ",";
+  for (const auto& [key, value] : exposure.additional_attributes) {
+    if (takes_lists || !kube::is_list(value))
+      out.additional[key] = value;
+    else
+      out.notes.push_back("attribute " + key.str() +
+                          " left out: the API server does not take list attributes, or has not said yet that "
+                          "it does");
+  }
+  return out;
+}
+
+kube::Attributes EntryAttributes::of(const DeviceFacts& facts, const PersonaAttributes& persona,
+                                     std::vector<std::string>& notes) const {
+  kube::Attributes out = persona.plugins;
+  out.reserve(kube::kAttributesAndCapacitiesMax);
+  Room room;
+  room.take(persona.capacity_count, 0);
+  room.take(persona.plugins.size(), persona.plugins.size());
+  Room left = room;  // beside everything that the device can have
+  left.take_up_to(published_count_max(facts.device.type));
+  for (const auto& [key, value] : persona.additional) {
+    const size_t values = kube::value_count(value);
+    if (left.take(1, values) && room.take(1, values))
+      out[key] = value;
+    else
+      notes.push_back("attribute " + key.str() + " left out: an entry of a " +
+                      std::string(name_of(facts.device.type)) + " has no more room");
+  }
+  for (size_t i = 0; i < std::size(kKnown); ++i) {
+    Value value = kKnown[i].is_published ? value_of(kKnown[i], facts) : std::nullopt;
+    if (!value) continue;
+    const auto* text = std::get_if<std::string>(&*value);
+    if (text != nullptr && text->size() > kube::kAttributeValueBytesMax)
+      notes.push_back("attribute " + keys_[i].str() + " left out: " + in_quotes(*text, 80) +
+                      " has more than " + std::to_string(kube::kAttributeValueBytesMax) + " bytes");
+    else if (room.take(1, 1))
+      out.emplace(keys_[i], std::move(*value));
+    else
+      notes.push_back("attribute " + keys_[i].str() +
+                      " left out: the policy's plugins and capacities need its room");
+  }
+  return out;
 }
 
 }  // namespace sliced::policy

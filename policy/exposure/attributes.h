@@ -13,6 +13,7 @@
 
 #include "hotplug/facts.h"
 #include "kube/resource_slice.h"
+#include "policy/exposure/policy.h"
 
 namespace sliced::policy {
 
@@ -33,9 +34,12 @@ struct KnownAttribute {
   AttributeType type;    // of every value that get() returns
   bool is_published;     // false: for selectors only
   uint8_t device_types;  // a bit (1 << DeviceType) for each type that can have it
-  /// Absent when unknown or when the device has no such thing. Text is UTF-8 and not empty.
+  /// Of a device of one of these types; see value_of().
   std::optional<kube::AttributeValue> (*get)(const DeviceFacts& facts);
 };
+
+/// Absent when unknown or when the device has no such thing. Text is UTF-8 and not empty.
+std::optional<kube::AttributeValue> value_of(const KnownAttribute& attribute, const DeviceFacts& facts);
 
 /// In the order of importance: where an entry is full, the last ones are left out.
 std::span<const KnownAttribute> known_attributes();
@@ -53,5 +57,33 @@ std::string cni_attribute_id(std::string_view plugin);
 
 /// Keys that the daemon publishes itself, those that only selectors see, and all of resource.kubernetes.io/.
 bool is_reserved_exposure_attribute(const std::string& full_key, const std::string& driver);
+
+/// What a policy adds to each of its entries; made once for all of them.
+struct PersonaAttributes {
+  /// supportedCNIs as ",sriov,host-device,", for contains(",sriov,"), and one bool for each plugin. Both need
+  /// no list attributes, and neither is ever left out.
+  kube::Attributes plugins;
+  kube::Attributes additional;
+  size_t capacity_count = 0;       // capacities count like attributes
+  std::vector<std::string> notes;  // what was left out and why
+};
+
+/// The attributes of device entries under one driver's name; made once and used for every entry.
+class EntryAttributes {
+ public:
+  explicit EntryAttributes(const std::string& driver);
+  /// takes_lists: the API server takes list attributes.
+  PersonaAttributes persona_of(const Exposure& exposure, bool takes_lists) const;
+  /// An entry holds 32 attributes and capacities. Room is kept for everything that a device of the type can
+  /// have, so what is added does not depend on what is known just now; of the policy's additional attributes
+  /// the last by name are left out, and where capacities and plugins alone are too many, the last of
+  /// known_attributes(). Each of these is a note.
+  kube::Attributes of(const DeviceFacts& facts, const PersonaAttributes& persona,
+                      std::vector<std::string>& notes) const;
+
+ private:
+  std::string driver_;
+  std::vector<SharedText> keys_;  // of known_attributes(), in their order
+};
 
 }  // namespace sliced::policy

@@ -3,6 +3,7 @@
 
 #include "kube/manifest.h"
 #include "policy/decide.h"
+#include "policy/exposure/attributes.h"
 #include "t/fixture/vf_host.h"
 #include "t/fuzz/fuzz.h"
 
@@ -48,6 +49,36 @@ void try_policy(kube::Json object) {
   fuzz::must(offered({policy::decode_sriov_policy(object)}, {}).empty(), "an unknown field offers nothing");
 }
 
+// Whatever a policy is understood to say, its entries are such as the API server takes.
+void try_exposure(kube::Json object) {
+  static const policy::EntryAttributes attributes{std::string(policy::kExposureDriver)};
+  const policy::ExposurePolicy decoded = policy::decode_exposure_policy(object);
+  fuzz::check_problems(decoded.problems);
+  fuzz::check_problems(policy::warnings_of(decoded));
+  if (decoded.problems.empty()) {
+    const policy::Exposure& exposure = decoded.exposure;
+    std::vector<std::string> notes;
+    const hotplug::HostDevice pf{.type = hotplug::DeviceType::kPf};
+    const auto persona = attributes.persona_of(exposure, /*takes_lists=*/true);
+    const kube::Device entry{.name = "0000-03-00-0" + exposure.name_suffix,
+                             .attributes = attributes.of({pf}, persona, notes),
+                             .capacity = exposure.capacity,
+                             .allow_multiple_allocations = exposure.allow_multiple_allocations};
+    const auto refused = kube::validate_device(entry);
+    fuzz::must(refused.empty(), "what is understood would be taken", refused.empty() ? "" : refused[0].what);
+    fuzz::must(!exposure.allow_multiple_allocations || !entry.capacity.empty(),
+               "what is shared has a capacity");
+  }
+  const kube::Json* spec = object.find("spec");
+  if (spec == nullptr || spec->object() == nullptr || spec->find("priorty") != nullptr) return;
+  kube::Json misspelt = *spec;
+  misspelt.set("priorty", 7);
+  object.set("spec", std::move(misspelt));
+  const policy::ExposurePolicy again = policy::decode_exposure_policy(object);
+  fuzz::must(!again.problems.empty(), "an unknown field is a problem");
+  fuzz::must(again.action == decoded.action, "and does not change what the action was understood to be");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -58,6 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const auto& object : manifest.objects) try_policy(object.value);
   for (const kube::Json& document : fuzz::documents_of(input.rest)) {
     try_policy(document);
+    try_exposure(document);
     const auto attributes = policy::decode_device_attributes(document, kDriver);
     fuzz::check_problems(attributes.problems);
     for (const auto& [key, value] : attributes.attributes)

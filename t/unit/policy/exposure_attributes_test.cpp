@@ -1,0 +1,328 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "policy/exposure/attributes.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+using hotplug::Netdev;
+using hotplug::PciAddress;
+
+constexpr DeviceType kTypes[] = {DeviceType::kPf,     DeviceType::kVf,   DeviceType::kNic,
+                                 DeviceType::kBridge, DeviceType::kVlan, DeviceType::kBond,
+                                 DeviceType::kVirtual};
+const std::string kDriver = "dra.networking";
+
+Netdev netdev(const std::string& name) {
+  return {.name = name,
+          .mac = "02:00:00:00:00:01",
+          .mtu = 9000,
+          .link_type = 1,
+          .oper_state = "up",
+          .speed_mbps = 100000};
+}
+
+// Every fact there is, whatever the type: what a type cannot have must not be shown of it.
+HostDevice everything(DeviceType type) {
+  HostDevice device;
+  device.id = {"0000:03:00.1"};
+  device.type = type;
+  device.pci = PciAddress::decode("0000:03:00.1");
+  device.vendor = "15b3";
+  device.product = "101d";
+  device.subsystem_vendor = "15b4";
+  device.subsystem_product = "0001";
+  device.driver = "mlx5_core";
+  device.numa_node = 0;
+  device.pcie_root = "pci0000:00";
+  device.total_vfs = 16;
+  device.num_vfs = 8;
+  device.eswitch_mode = "legacy";
+  device.pf = PciAddress::decode("0000:03:00.0");
+  device.vf_index = 3;
+  device.pf_name = "enp3s0f0";
+  device.admin_mac = "02:00:00:00:00:02";
+  device.representor = "pf0vf3";
+  device.bridge_type = "linux";
+  device.vlan_filtering = true;
+  device.vlan_id = 100;
+  device.parent_name = "eno1";
+  device.representor_of = "0000:03:00.5";
+  device.netdev = netdev("enp3s0f1");
+  device.netdev->phys_port_name = "p1";
+  device.netdev->master = "br0";
+  device.rdma_device = "mlx5_1";
+  return device;
+}
+
+kube::Attributes attributes_of(const HostDevice& device, const Exposure& exposure = {},
+                               const hotplug::Inventory& inventory = {},
+                               std::vector<std::string>* notes = nullptr,
+                               const std::string& driver = kDriver) {
+  const EntryAttributes entries(driver);
+  std::vector<std::string> found;
+  const PersonaAttributes persona = entries.persona_of(exposure, /*takes_lists=*/true);
+  const kube::Attributes out = entries.of(facts_of(device, inventory), persona, found);
+  if (notes != nullptr)
+    *notes = found;
+  else
+    EXPECT_EQ(found, std::vector<std::string>{});
+  return out;
+}
+
+// The driver's own, without its domain, as text.
+std::map<std::string, std::string> own_of(const HostDevice& device,
+                                          const hotplug::Inventory& inventory = {}) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, value] : attributes_of(device, {}, inventory))
+    out[key.str().starts_with(kDriver + "/") ? key.str().substr(kDriver.size() + 1) : key.str()] =
+        kube::describe_attribute(value);
+  return out;
+}
+
+using Texts = std::map<std::string, std::string>;
+
+// Turns red when a fact is lost, published as another, under another name or with another type.
+TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
+  const Texts function{{"resource.kubernetes.io/numaNode", "0"},
+                       {"resource.kubernetes.io/pciBusID", "\"0000:03:00.1\""},
+                       {"resource.kubernetes.io/pcieRoot", "\"pci0000:00\""},
+                       {"driver", "\"mlx5_core\""},
+                       {"numaNode", "0"},
+                       {"pciAddress", "\"0000:03:00.1\""},
+                       {"physPortName", "\"p1\""},
+                       {"product", "\"101d\""},
+                       {"sriovCapable", "false"},
+                       {"subsystemProduct", "\"0001\""},
+                       {"subsystemVendor", "\"15b4\""},
+                       {"vendor", "\"15b3\""}};
+  const Texts any{{"ifName", "\"enp3s0f1\""},
+                  {"linkType", "\"ethernet\""},
+                  {"mac", "\"02:00:00:00:00:01\""},
+                  {"masterBridge", "\"br0\""},
+                  {"mtu", "9000"},
+                  {"rdma", "true"},
+                  {"rdmaDevice", "\"mlx5_1\""}};
+  const Texts bridge{{"bridgeName", "\"enp3s0f1\""}, {"bridgeType", "\"linux\""}, {"vlanFiltering", "true"}};
+  const auto with = [&](std::initializer_list<Texts> parts) {
+    Texts out = any;
+    for (const Texts& part : parts)
+      for (const auto& [key, value] : part) out[key] = value;
+    return out;
+  };
+  const struct {
+    DeviceType type;
+    Texts wanted;
+  } rows[] = {
+      {DeviceType::kPf, with({function,
+                              {{"type", "\"pf\""},
+                               {"sriovCapable", "true"},
+                               {"numVFs", "8"},
+                               {"totalVFs", "16"},
+                               {"eswitchMode", "\"legacy\""}}})},
+      {DeviceType::kVf, with({function,
+                              {{"type", "\"vf\""},
+                               {"pfName", "\"enp3s0f0\""},
+                               {"pfPciAddress", "\"0000:03:00.0\""},
+                               {"vfIndex", "3"}}})},
+      {DeviceType::kNic, with({function, {{"type", "\"nic\""}}})},
+      {DeviceType::kBridge, with({bridge, {{"type", "\"bridge\""}}})},
+      {DeviceType::kVlan, with({{{"type", "\"vlan\""}, {"vlanId", "100"}, {"parentIfName", "\"eno1\""}}})},
+      {DeviceType::kBond, with({{{"type", "\"bond\""}}})},
+      {DeviceType::kVirtual,
+       with({bridge,
+             {{"type", "\"virtual\""}, {"physPortName", "\"p1\""}, {"representorOf", "\"0000:03:00.5\""}}})},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(own_of(everything(row.type)), row.wanted) << hotplug::name_of(row.type);
+}
+
+TEST(ExposureAttributes, UnknownIsAbsent) {
+  HostDevice link{.type = DeviceType::kBond};
+  EXPECT_EQ(own_of(link), (Texts{{"type", "\"bond\""}, {"rdma", "false"}}));
+  HostDevice vf{.type = DeviceType::kVf, .numa_node = -1, .admin_mac = "00:00:00:00:00:00"};
+  vf.netdev = Netdev{.name = "bad\xff", .link_type = 772};
+  EXPECT_EQ(own_of(vf), (Texts{{"type", "\"vf\""}, {"rdma", "false"}, {"sriovCapable", "false"}}));
+  vf.pci = PciAddress::decode("10000:03:00.2");
+  vf.pcie_root = "pci10000:00";
+  EXPECT_EQ(own_of(vf), (Texts{{"type", "\"vf\""},
+                               {"rdma", "false"},
+                               {"sriovCapable", "false"},
+                               {"pciAddress", "\"10000:03:00.2\""}}))
+      << "the standard attributes know domains of four digits only";
+}
+
+TEST(ExposureAttributes, WhatAVfLacksItsPfSays) {
+  hotplug::Inventory inventory;
+  inventory.devices["0000:03:00.0"] = {.type = DeviceType::kPf, .eswitch_mode = "switchdev"};
+  HostDevice vf{.type = DeviceType::kVf, .pf_link_type = 32, .admin_mac = "02:00:00:00:00:02"};
+  vf.pf = PciAddress::decode("0000:03:00.0");
+  const Texts own = own_of(vf, inventory);
+  EXPECT_EQ(own.at("eswitchMode"), "\"switchdev\"");
+  EXPECT_EQ(own.at("linkType"), "\"infiniband\"");
+  EXPECT_EQ(own.at("mac"), "\"02:00:00:00:00:02\"");
+}
+
+// Red when a selector that asks for free devices (masterBridge == "" && bondMaster == "") finds an enslaved
+// one.
+TEST(ExposureAttributes, AMasterIsABridgeUnlessItIsABond) {
+  hotplug::Inventory inventory;
+  inventory.devices["bond0"] = {.type = DeviceType::kBond};
+  inventory.devices["br0"] = {.type = DeviceType::kBridge};
+  const auto masters = [&](const char* master) {
+    HostDevice device{.type = DeviceType::kNic};
+    device.netdev = Netdev{.name = "eno1", .master = master};
+    const Texts own = own_of(device, inventory);
+    const auto text = [&](const char* key) { return own.contains(key) ? own.at(key) : std::string("-"); };
+    return text("masterBridge") + " " + text("bondMaster");
+  };
+  EXPECT_EQ(masters("br0"), "\"br0\" -");
+  EXPECT_EQ(masters("bond0"), "- \"bond0\"");
+  EXPECT_EQ(masters("ovs-system"), "\"ovs-system\" -") << "unknown here";
+  EXPECT_EQ(masters(""), "- -");
+}
+
+// Red when a link that goes up and down, or negotiates, writes to the API server.
+TEST(ExposureAttributes, WhatChangesByItselfIsForSelectorsOnly) {
+  HostDevice up = everything(DeviceType::kPf), down = up;
+  down.netdev->oper_state = "down";
+  down.netdev->speed_mbps.reset();
+  EXPECT_EQ(attributes_of(up), attributes_of(down));
+  const hotplug::Inventory inventory;
+  const auto seen = [&](const char* id, const HostDevice& device) {
+    return value_of(*find_known_attribute(kDriver, id, kDriver), facts_of(device, inventory));
+  };
+  EXPECT_EQ(seen("operState", up), kube::AttributeValue(std::string("up")));
+  EXPECT_EQ(seen("operState", down), kube::AttributeValue(std::string("down")));
+  EXPECT_EQ(seen("linkSpeed", up), kube::AttributeValue(int64_t{100000}));
+  EXPECT_EQ(seen("linkSpeed", down), std::nullopt);
+  std::set<std::string_view> volatile_ones;
+  for (const KnownAttribute& known : known_attributes())
+    if (!known.is_published) volatile_ones.insert(known.id);
+  EXPECT_EQ(volatile_ones, (std::set<std::string_view>{"operState", "linkSpeed"})) << "the documented list";
+}
+
+// The table itself: red when a row has the wrong type, stands twice, or can be set by a policy.
+TEST(ExposureAttributes, TheTableAgreesWithItself) {
+  std::set<std::pair<bool, std::string_view>> names;
+  const hotplug::Inventory inventory;
+  for (const KnownAttribute& known : known_attributes()) {
+    SCOPED_TRACE(known.id);
+    EXPECT_TRUE(names.emplace(known.is_standard, known.id).second) << "twice";
+    const std::string domain = known.is_standard ? "resource.kubernetes.io" : kDriver;
+    EXPECT_EQ(find_known_attribute(domain, known.id, kDriver), &known);
+    EXPECT_TRUE(is_reserved_exposure_attribute(domain + "/" + std::string(known.id), kDriver));
+    EXPECT_EQ(zero_of(known).index(), known.type == AttributeType::kInt    ? 0u
+                                      : known.type == AttributeType::kBool ? 1u
+                                                                           : 2u);
+    for (const DeviceType type : kTypes) {
+      HostDevice device = everything(type);
+      const auto value = value_of(known, facts_of(device, inventory));
+      EXPECT_EQ(value.has_value(), (known.device_types >> static_cast<int>(type) & 1) != 0 &&
+                                       known.id != "bondMaster" &&
+                                       (known.id != "eswitchMode" || type == DeviceType::kPf))
+          << hotplug::name_of(type);
+      EXPECT_EQ(value.value_or(zero_of(known)).index(), zero_of(known).index());
+    }
+  }
+  EXPECT_EQ(zero_of(*find_known_attribute(kDriver, "numaNode", kDriver)), kube::AttributeValue(int64_t{-1}));
+  EXPECT_EQ(zero_of(*find_known_attribute(kDriver, "vfIndex", kDriver)), kube::AttributeValue(int64_t{-1}));
+  EXPECT_EQ(zero_of(*find_known_attribute(kDriver, "numVFs", kDriver)), kube::AttributeValue(int64_t{0}));
+  EXPECT_EQ(find_known_attribute("resource.kubernetes.io", "ifName", kDriver), nullptr);
+  EXPECT_EQ(find_known_attribute("example.com", "ifName", kDriver), nullptr);
+  for (const DeviceType type : kTypes)
+    EXPECT_LE(published_count_max(type), 25u) << "docs/attributes.md says how much is left for policies";
+}
+
+TEST(ExposureAttributes, PluginsArePublishedInBothForms) {
+  Exposure exposure;
+  exposure.plugins = {{"sriov", {}}, {"host-device", {}}};
+  const kube::Attributes out =
+      attributes_of({.type = DeviceType::kBond}, exposure, {}, nullptr, "example.com");
+  const kube::Attributes wanted{{"example.com/type", std::string("bond")},
+                                {"example.com/rdma", false},
+                                {"example.com/supportedCNIs", std::string(",sriov,host-device,")},
+                                {"example.com/cni_sriov", true},
+                                {"example.com/cni_host_device", true}};
+  EXPECT_EQ(out, wanted);
+  for (const auto& [key, value] : wanted) EXPECT_TRUE(is_reserved_exposure_attribute(key, "example.com"));
+  EXPECT_FALSE(is_reserved_exposure_attribute("example.com/rack", "example.com"));
+  EXPECT_FALSE(is_reserved_exposure_attribute("other.com/ifName", "example.com"));
+}
+
+Exposure exposure_with(size_t plugins, size_t capacities, size_t additional) {
+  Exposure exposure;
+  for (size_t i = 0; i < plugins; ++i) exposure.plugins.push_back({"p" + std::to_string(i), {}});
+  for (size_t i = 0; i < capacities; ++i)
+    exposure.capacity["dra.networking/c" + std::to_string(i)] = {kube::Quantity(1), std::nullopt};
+  for (size_t i = 0; i < additional; ++i)
+    exposure.additional_attributes["example.com/" + std::string(1, static_cast<char>('a' + i))] = int64_t{1};
+  return exposure;
+}
+
+// Red when an entry is made that the API server refuses, or when the same policy loses other attributes from
+// one decision to the next.
+TEST(ExposureAttributes, AFullEntryLosesTheSameOnesAlwaysAndSaysSo) {
+  const size_t own = published_count_max(DeviceType::kPf);
+  std::vector<std::string> notes;
+  const kube::Attributes fits =
+      attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3), {}, &notes);
+  EXPECT_EQ(notes, std::vector<std::string>{}) << "the documented room of a PF";
+
+  const Exposure too_many = exposure_with(1, 1, 32 - own - 3 + 2);
+  const kube::Attributes full = attributes_of(everything(DeviceType::kPf), too_many, {}, &notes);
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_NE(notes[0].find(too_many.additional_attributes.rbegin()[1].first.str()), std::string::npos)
+      << notes[0];
+  EXPECT_NE(notes[1].find(too_many.additional_attributes.rbegin()->first.str()), std::string::npos)
+      << notes[1];
+  const HostDevice bare{.type = DeviceType::kPf};
+  std::vector<std::string> again;
+  attributes_of(bare, too_many, {}, &again);
+  EXPECT_EQ(again, notes) << "it does not depend on what is known just now";
+}
+
+TEST(ExposureAttributes, EveryEntryIsTakenByTheServer) {
+  for (const DeviceType type : kTypes)
+    for (const size_t plugins : {0, 1, 8})
+      for (const size_t capacities : {0, 1, 8})
+        for (const size_t additional : {0, 6, 16}) {
+          Exposure exposure = exposure_with(plugins, capacities, additional);
+          if (additional > 0)
+            exposure.additional_attributes["example.com/list"] = std::vector<int64_t>(30, 7);
+          std::vector<std::string> notes;
+          kube::Device entry{.name = "x", .capacity = exposure.capacity};
+          entry.attributes = attributes_of(everything(type), exposure, {}, &notes);
+          const auto problems = kube::validate_device(entry);
+          EXPECT_TRUE(problems.empty()) << problems.front().what;
+          EXPECT_TRUE(entry.attributes.contains("dra.networking/type"));
+          EXPECT_EQ(entry.attributes.contains("dra.networking/supportedCNIs"), plugins > 0);
+        }
+}
+
+TEST(ExposureAttributes, AListIsLeftOutWhereTheServerTakesNone) {
+  Exposure exposure;
+  exposure.additional_attributes["example.com/planes"] = std::vector<std::string>{"a"};
+  const EntryAttributes entries(kDriver);
+  EXPECT_TRUE(entries.persona_of(exposure, true).additional.contains("example.com/planes"));
+  const PersonaAttributes without = entries.persona_of(exposure, false);
+  EXPECT_TRUE(without.additional.empty());
+  EXPECT_EQ(without.notes.size(), 1u);
+}
+
+TEST(ExposureAttributes, ATextThatIsTooLongIsLeftOutAlone) {
+  HostDevice nic = everything(DeviceType::kNic);
+  nic.rdma_device = std::string(65, 'r');
+  std::vector<std::string> notes;
+  const kube::Attributes out = attributes_of(nic, {}, {}, &notes);
+  EXPECT_FALSE(out.contains("dra.networking/rdmaDevice"));
+  EXPECT_TRUE(out.contains("dra.networking/rdma"));
+  EXPECT_EQ(notes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace sliced::policy
