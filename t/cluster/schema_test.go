@@ -27,7 +27,7 @@ var strictly = metav1.CreateOptions{DryRun: []string{"All"}, FieldValidation: "S
 func resourceOf(t *testing.T, object *unstructured.Unstructured) schema.GroupVersionResource {
 	t.Helper()
 	plural, known := map[string]string{"SriovResourcePolicy": "sriovresourcepolicies", "DeviceAttributes": "deviceattributes",
-		"Node": "nodes", "DeviceClass": "deviceclasses", "ResourceClaimTemplate": "resourceclaimtemplates", "Pod": "pods",
+		"DeviceExposurePolicy": "deviceexposurepolicies", "Node": "nodes", "DeviceClass": "deviceclasses", "ResourceClaimTemplate": "resourceclaimtemplates", "Pod": "pods",
 		"ValidatingAdmissionPolicy":        "validatingadmissionpolicies",
 		"ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
 		"ClusterRole":                      "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
@@ -153,7 +153,8 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 		}
 	}
 	create := func(object *unstructured.Unstructured) error {
-		_, err := plane.Server.Dynamic.Resource(resourceOf(t, object)).Namespace("admission").Create(ctx, object, strictly)
+		_, err := plane.Server.Dynamic.Resource(resourceOf(t, object)).Namespace(object.GetNamespace()).Create(ctx, object,
+			strictly)
 		return err
 	}
 	policy := func(spec M) *unstructured.Unstructured {
@@ -162,16 +163,29 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 	attributes := func(spec M) *unstructured.Unstructured {
 		return harness.Object(harness.Attributes, "DeviceAttributes", "admission", "x", spec)
 	}
+	exposure := func(exposure M) *unstructured.Unstructured {
+		return harness.Exposure("x", M{"selector": M{"cel": "true"}, "exposure": exposure})
+	}
+	shared := func(capacity M) *unstructured.Unstructured {
+		return exposure(M{"allowMultipleAllocations": true, "capacity": M{"c": capacity}})
+	}
 	bad := map[string]*unstructured.Unstructured{
 		"nodeselector": policy(M{"nodeselector": M{}}),
 		"resourcename": policy(M{"configs": L{M{"resourcename": "x"}}}),
 		"pfName":       policy(M{"configs": L{M{"resourceFilters": L{M{"vendors": L{"8086"}}, M{"pfName": L{"ens1f0"}}}}}}),
 		"text":         attributes(M{"attributes": M{"a": M{"text": "b"}}}),
 		"attribute":    attributes(M{"attribute": M{}}),
+		"priorty":      harness.Exposure("x", M{"selector": M{"cel": "true"}, "priorty": int64(1)}),
+		"cel":          harness.Exposure("x", M{"selector": M{"cel": "true", "cell": "x"}}),
+		"nameSuffix":   exposure(M{"nameSuffix": "-a"}),
+		"amount":       shared(M{"value": "1", "amount": "1"}),
+		"fallback":     shared(M{"value": "1", "requestPolicy": M{"fallback": "1"}}),
+		"min, max":     shared(M{"value": "1", "requestPolicy": M{"validRange": M{"min": "1", "maximum": "1"}}}),
+		"exclusiv":     exposure(M{"supportedCNIPlugins": L{M{"name": "sriov"}, M{"name": "b", "exclusiv": true}}}),
 	}
 	// A new admission policy takes a moment until it is enforced: the first refusal shows that it is.
 	deadline := time.Now().Add(30 * time.Second)
-	for ; create(bad["nodeselector"]) == nil || create(bad["attribute"]) == nil; time.Sleep(100 * time.Millisecond) {
+	for ; create(bad["nodeselector"]) == nil || create(bad["attribute"]) == nil || create(bad["priorty"]) == nil; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is refused")
 		}
@@ -187,6 +201,9 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 		policy(M{"priority": int64(3), "allowHostUse": true, "nodeSelector": M{"a": "b"}}),
 		attributes(M{"attributes": M{"a": M{"int": int64(1)}, "b": M{"bool": true}}}),
 		attributes(M{}),
+		harness.Exposure("x", M{"selector": M{"cel": "true"}, "action": "exclude", "nodeSelector": M{"a": "b"}}),
+		exposure(M{"supportedCNIPlugins": L{M{"name": "sriov", "exclusive": true}}, "additionalAttributes": M{"a": "b"}}),
+		shared(M{"value": "8", "requestPolicy": M{"default": "1", "validRange": M{"min": "1", "max": "2"}}}),
 	}
 	for _, object := range good {
 		if err := create(object); err != nil {

@@ -39,7 +39,10 @@ type (
 var (
 	Policies   = schema.GroupVersionResource{Group: Driver, Version: "v1alpha1", Resource: "sriovresourcepolicies"}
 	Attributes = schema.GroupVersionResource{Group: Driver, Version: "v1alpha1", Resource: "deviceattributes"}
-	CRDs       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+	// Exposures are cluster-scoped.
+	Exposures = schema.GroupVersionResource{Group: "networking.dra.io", Version: "v1alpha1",
+		Resource: "deviceexposurepolicies"}
+	CRDs = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
 		Resource: "customresourcedefinitions"}
 )
 
@@ -55,6 +58,8 @@ func (p *Plane) furnish(crds bool) error {
 		"sliced": {
 			{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: read},
 			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"}, Verbs: all},
+			{APIGroups: []string{Exposures.Group}, Resources: []string{Exposures.Resource}, Verbs: read},
+			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaims"}, Verbs: []string{"list"}},
 		},
 		"sliced-policies": {
 			{APIGroups: []string{Driver}, Resources: []string{"sriovresourcepolicies", "deviceattributes"}, Verbs: read},
@@ -296,6 +301,13 @@ func Policy(namespace, name string, configs ...any) *unstructured.Unstructured {
 func Object(gvr schema.GroupVersionResource, kind, namespace, name string, spec M) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: M{"apiVersion": gvr.GroupVersion().String(), "kind": kind,
 		"metadata": M{"namespace": namespace, "name": name}, "spec": spec}}
+}
+
+// Exposure is a DeviceExposurePolicy with the given spec.
+func Exposure(name string, spec M) *unstructured.Unstructured {
+	object := Object(Exposures, "DeviceExposurePolicy", "", name, spec)
+	unstructured.RemoveNestedField(object.Object, "metadata", "namespace")
+	return object
 }
 
 // Config is one config of a policy: a resource name ("" for none) and filters, none of which matches every

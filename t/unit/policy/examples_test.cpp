@@ -7,13 +7,14 @@
 
 #include "kube/kinds.h"
 #include "kube/yaml.h"
+#include "policy/exposure/policy.h"
 #include "policy/sriov/policy.h"
 
 namespace sliced::policy {
 namespace {
 
 TEST(Examples, AreUnderstood) {
-  size_t policies = 0, attributes = 0;
+  size_t policies = 0, attributes = 0, exposures = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(SLICED_EXAMPLES)) {
     if (file.path().extension() != ".yaml") continue;
     SCOPED_TRACE(file.path().string());
@@ -32,11 +33,17 @@ TEST(Examples, AreUnderstood) {
         ++attributes;
         EXPECT_EQ(decode_device_attributes(object, "sriovnetwork.k8snetworkplumbingwg.io").problems,
                   std::vector<Problem>{});
+      } else if (object.text("kind") == kube::kDeviceExposurePolicies.kind) {
+        ++exposures;
+        const ExposurePolicy policy = decode_exposure_policy(object);
+        EXPECT_EQ(policy.problems, std::vector<Problem>{}) << text_of(policy.id);
+        EXPECT_EQ(warnings_of(policy), std::vector<Problem>{}) << text_of(policy.id);
       }
     }
   }
   EXPECT_GE(policies, 3u);
   EXPECT_GE(attributes, 1u);
+  EXPECT_GE(exposures, 8u);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "kube/kinds.h"
 #include "kube/yaml.h"
+#include "policy/exposure/policy.h"
 #include "watchers/served_schema.h"
 
 namespace sliced::watchers {
@@ -70,6 +71,12 @@ TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
             std::vector<std::string>{});
 }
 
+TEST(Crd, NamesEveryFieldOfAnExposure) {
+  EXPECT_EQ(dropped(load_crd("deviceexposurepolicies.yaml"), kube::kDeviceExposurePolicies,
+                    /*preserve_unknown=*/false, policy::exposure_policy_fields()),
+            std::vector<std::string>{});
+}
+
 TEST(Crd, KeepsATypoWhereverItWouldWiden) {
   const std::vector<std::string> typos{"spec.nodeSelectr",
                                        "spec.nodeSelector.matchLabel.x",
@@ -81,6 +88,18 @@ TEST(Crd, KeepsATypoWhereverItWouldWiden) {
             std::vector<std::string>{});
   EXPECT_EQ(
       dropped(load_crd("deviceattributes.yaml"), kube::kDeviceAttributes, true, {"spec.attributes.x.strng"}),
+      std::vector<std::string>{});
+  const std::vector<std::string> exposure_typos{"spec.actoin",
+                                                "spec.nodeSelector.matchLabel.x",
+                                                "spec.selector.cell",
+                                                "spec.exposure.allowMultipleAllocation",
+                                                "spec.exposure.capacity.x.requestPolcy",
+                                                "spec.exposure.capacity.x.requestPolicy.validRang",
+                                                "spec.exposure.capacity.x.requestPolicy.validRange.maximum",
+                                                "spec.exposure.supportedCNIPlugins[].exclusiv",
+                                                "spec.exposure.additionalAttributes.x.strng"};
+  EXPECT_EQ(
+      dropped(load_crd("deviceexposurepolicies.yaml"), kube::kDeviceExposurePolicies, true, exposure_typos),
       std::vector<std::string>{});
 }
 
@@ -103,7 +122,8 @@ void find_careless(const Json& schema, const std::string& path, std::vector<std:
 }
 
 TEST(Crd, EveryListMapAndTextIsBoundedAndEveryFieldDescribed) {
-  for (const char* name : {"sriovresourcepolicies.yaml", "deviceattributes.yaml"}) {
+  for (const char* name :
+       {"sriovresourcepolicies.yaml", "deviceattributes.yaml", "deviceexposurepolicies.yaml"}) {
     std::vector<std::string> found;
     find_careless(*version_of(load_crd(name)).find({"schema", "openAPIV3Schema"}), name, found);
     EXPECT_EQ(found, std::vector<std::string>{});
@@ -111,7 +131,8 @@ TEST(Crd, EveryListMapAndTextIsBoundedAndEveryFieldDescribed) {
 }
 
 TEST(Crd, IsTheKindThatIsWatched) {
-  for (const auto& kind : {kube::kSriovResourcePolicies, kube::kDeviceAttributes}) {
+  for (const auto& kind :
+       {kube::kSriovResourcePolicies, kube::kDeviceAttributes, kube::kDeviceExposurePolicies}) {
     const Json crd = load_crd(kind.plural + ".yaml");
     EXPECT_EQ(crd.find("metadata")->text("name"), kind.plural + "." + kind.group);
     EXPECT_EQ(crd.find("spec")->text("group"), kind.group);
