@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "policy/exposure/attributes.h"
 
@@ -235,7 +237,25 @@ TEST(ExposureAttributes, TheTableAgreesWithItself) {
   EXPECT_EQ(find_known_attribute("resource.kubernetes.io", "ifName", kDriver), nullptr);
   EXPECT_EQ(find_known_attribute("example.com", "ifName", kDriver), nullptr);
   for (const DeviceType type : kTypes)
-    EXPECT_LE(published_count_max(type), 25u) << "docs/attributes.md says how much is left for policies";
+    EXPECT_LE(published_count_max(type), 25u) << "little would be left for policies";
+}
+
+// What is for users to read names everything that there is, and the room that is kept.
+TEST(ExposureAttributes, AreDocumented) {
+  std::stringstream text;
+  text << std::ifstream(SLICED_DOCS "/attributes.md").rdbuf();
+  for (const KnownAttribute& known : known_attributes()) {
+    const std::string name =
+        (known.is_standard ? "`resource.kubernetes.io/" : "`D/") + std::string(known.id) + "`";
+    EXPECT_NE(text.str().find(name), std::string::npos) << name;
+  }
+  for (const auto& [type, name] :
+       {std::pair(DeviceType::kPf, "a PF"), std::pair(DeviceType::kVf, "a VF"),
+        std::pair(DeviceType::kNic, "a NIC"), std::pair(DeviceType::kBridge, "a bridge"),
+        std::pair(DeviceType::kVlan, "a VLAN")}) {
+    const std::string room = std::to_string(published_count_max(type)) + " on " + name;
+    EXPECT_NE(text.str().find(room), std::string::npos) << room;
+  }
 }
 
 TEST(ExposureAttributes, PluginsArePublishedInBothForms) {
