@@ -96,19 +96,6 @@ Value sum(Evaluation& in, const Value* args) {
   }
   return total;
 }
-Value sum_of_durations(Evaluation& in, const Value* args) {
-  Time total{0, 0};
-  in.charge(args[0].list->size);
-  for (const Value& item : *args[0].list) {
-    const auto seconds = add(total.seconds, item.time.seconds);
-    if (!seconds) return in.answer(seconds);
-    total = {*seconds, total.nanos + item.time.nanos};
-    total.seconds += total.nanos / 1'000'000'000;
-    total.nanos %= 1'000'000'000;
-  }
-  return Value::duration(total);
-}
-
 Value slice(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   const int64_t from = args[1].i, to = args[2].i;
@@ -250,7 +237,7 @@ bool is_zero(const Value& value) {
       return value.map->size() == 0;
     case Kind::kDuration:
     case Kind::kTimestamp:
-      return value.time == Time{0, 0};
+      return value.time == Time{0, 0, 0};
     case Kind::kOptional:
       return value.optional == nullptr;
     default:
@@ -294,7 +281,6 @@ constexpr Declaration kCollections[] = {
     {"list(int).sum(): int", sum},
     {"list(uint).sum(): uint", sum},
     {"list(double).sum(): double", sum},
-    {"list(duration).sum(): duration", sum_of_durations},
     {"list(A).slice(int, int): list(A)", slice},
     {"list(A).flatten(): list(dyn)", flatten},
     {"list(A).flatten(int): list(dyn)", flatten_depth},

@@ -1,5 +1,6 @@
 // Kubernetes' own types: quantity, semver, IP, CIDR, URL, named formats; and regular expressions.
 #include "policy/cel/lib/cel_quantity.h"
+#include "policy/cel/lib/regex.h"
 #include "policy/cel/lib/semver.h"
 #include "policy/cel/library.h"
 
@@ -92,7 +93,39 @@ Value part_of(Evaluation&, const Value* args) {
   return Value::of(static_cast<int64_t>(as<Semver>(args[0]).*Part));
 }
 
+// Regular expressions. A pattern that is a literal was compiled with the expression.
+
+template <class Use>
+Value with_regex(Evaluation& in, const Value* args, Use use) {
+  const size_t text = args[0].s.size, pattern = args[1].s.size;
+  if (!in.charge((1 + text + 9) / 10 * ((pattern + 3) / 4))) return in.fail(Failure::kCost);
+  if (in.call->regex != nullptr) return use(*in.call->regex);
+  const auto compiled = Regex::compile(args[1].text());
+  return compiled ? use(*compiled) : in.invalid(compiled.error().what);
+}
+Value matches(Evaluation& in, const Value* args) {
+  return with_regex(in, args, [&](const Regex& regex) { return Value::of(regex.matches(args[0].text())); });
+}
+Value find(Evaluation& in, const Value* args) {
+  return with_regex(in, args, [&](const Regex& regex) { return Value::of(regex.find(args[0].text())); });
+}
+template <bool HasLimit>
+Value find_all(Evaluation& in, const Value* args) {
+  return with_regex(in, args, [&](const Regex& regex) {
+    const auto found = regex.find_all(args[0].text(), HasLimit ? args[2].i : -1);
+    if (!found) return in.fail(Failure::kNoMemory);
+    std::vector<Value> items;
+    for (const std::string_view one : *found) items.push_back(Value::of(one));
+    return in.list(items);
+  });
+}
+
 constexpr Declaration kTypes[] = {
+    {"string.matches(string): bool", matches},
+    {"matches(string, string): bool", matches},
+    {"string.find(string): string", find},
+    {"string.findAll(string): list(string)", find_all<false>},
+    {"string.findAll(string, int): list(string)", find_all<true>},
     {"quantity(string): Quantity", quantity},
     {"isQuantity(string): bool", is_quantity},
     {"Quantity.isLessThan(Quantity): bool", is_less<CelQuantity>},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policy/cel/checker.h"
+#include "policy/cel/lib/regex.h"
 #include "policy/cel/library.h"
 #include "policy/cel/parser.h"
 #include "policy/cel/walk.h"
@@ -22,6 +23,24 @@ struct Program::State {
   Evaluation constants;  // nodes and folded values
   Checked checked;
   Node* root = nullptr;
+
+  // Patterns that are literals are compiled once; false when one is no pattern, as upstream's compiler says.
+  bool compile_patterns(Node& node, Mistake& mistake) {
+    for (Node* arg : node.args())
+      if (!compile_patterns(*arg, mistake)) return false;
+    const bool has_pattern = node.op == Op::kCall && node.arg_count >= 2 &&
+                             (node.name == "matches" || node.name == "find" || node.name == "findAll");
+    if (!has_pattern || !is_literal(node.arg_list[1]) || node.arg_list[1]->value.kind != Kind::kString)
+      return true;
+    auto compiled = Regex::compile(node.arg_list[1]->value.text());
+    if (!compiled) {
+      mistake = {node.arg_list[1]->offset, compiled.error().what};
+      return false;
+    }
+    checked.patterns.push_back(std::make_shared<const Regex>(std::move(*compiled)));
+    node.regex = checked.patterns.back().get();
+    return true;
+  }
 
   // Calls with constants become constants; false when one can only fail and Kubernetes refuses it for that.
   bool fold(Node& node, Mistake& mistake) {
@@ -68,9 +87,10 @@ Result<Program> Program::compile(std::string text, const Environment& environmen
   Mistake mistake;
   Arena& arena = state->constants.arena;
   state->root = parse(state->text, {.macros = environment.macros}, arena, mistake);
-  const bool is_good = state->root != nullptr &&
-                       check(*state->root, environment, arena, state->checked, mistake) &&
-                       (!environment.check || state->fold(*state->root, mistake));
+  const bool is_good =
+      state->root != nullptr && check(*state->root, environment, arena, state->checked, mistake) &&
+      (!environment.check ||
+       (state->compile_patterns(*state->root, mistake) && state->fold(*state->root, mistake)));
   if (!is_good)
     return Error{Errc::kInvalid, "column " + std::to_string(Place::column(state->text, mistake.offset)) +
                                      ": " + mistake.what};

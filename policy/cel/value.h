@@ -64,11 +64,12 @@ class Map;
 struct List;
 struct Value;
 
-/// Seconds and nanoseconds of a timestamp (since 1970) or a duration, of one sign.
+/// Of a timestamp: since 1970, counted forward. Of a duration: of one sign.
 struct Time {
   int64_t seconds;
   int32_t nanos;
-  bool operator==(const Time&) const = default;
+  int16_t zone_minutes;  // of a timestamp, for its text alone: east of UTC, as it was written
+  bool operator==(const Time& other) const { return seconds == other.seconds && nanos == other.nanos; }
 };
 
 struct Text {
