@@ -59,7 +59,7 @@ class Checker {
     if (!visit(root)) return false;
     const Type* type = root.type;
     if (environment_.wants_bool && environment_.check && !type->is_dyn() && !type->is(Kind::kBool))
-      return wrong(root, "the expression gives a " + text_of(*type) + ", wants a bool");
+      return wrong(root, "the expression gives " + text_of(*type) + ", wants bool");
     return true;
   }
 

@@ -24,7 +24,7 @@ struct Environment {
   bool is_homogeneous = true;
   /// Formats and counts as Kubernetes 1.36 does where it differs from the language (cel-go's own versions).
   bool has_device = true;
-  const KnownAttributes* known = nullptr;  // must outlive the programs
+  const KnownAttributes* known = nullptr;  // asked while a program is compiled
   std::vector<Variable> variables;         // beside `device`
   std::string container;                   // name space in which names are looked up first
   bool macros = true;

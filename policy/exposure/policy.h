@@ -5,12 +5,14 @@
 // whole policy. An exclude that cannot be understood is another matter, so what it may mean is kept.
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "kube/json.h"
 #include "kube/resource_slice.h"
 #include "kube/selector.h"
+#include "policy/cel/program.h"
 #include "policy/problem.h"
 
 namespace sliced::policy {
@@ -22,11 +24,12 @@ inline constexpr std::string_view kExposureDriver = "dra.networking";
 enum class ExposureAction : uint8_t { kExpose, kExclude, kUnknown };
 std::string_view name_of(ExposureAction action);  // "expose", "exclude", "unknown"
 
-/// Text as it stands; compiled elsewhere.
+/// An expression over a host device (selector.h), compiled when the policy is read.
 struct DeviceSelector {
   std::string cel;
-  int line = 0;  // of the YAML text, where the value begins; 0 unknown
-  bool operator==(const DeviceSelector&) const = default;
+  int line = 0;                                 // of the YAML text, where the value begins; 0 unknown
+  std::shared_ptr<const cel::Program> program;  // nullptr: it cannot be understood
+  bool operator==(const DeviceSelector& other) const { return cel == other.cel && line == other.line; }
 };
 
 struct CniPlugin {

@@ -334,7 +334,7 @@ TEST(ExposurePolicy, WhatCannotBeReadSaysWhetherItMayBeAnExclude) {
       {"  action: exclude\n  prioritty: 7", ExposureAction::kExclude},
       {"  action: exclud", ExposureAction::kUnknown},
       {"  action: [exclude]", ExposureAction::kUnknown},
-      {"  action: ''\n  selector: {cel: x}", ExposureAction::kUnknown},
+      {"  action: ''\n  selector: {cel: 'true'}", ExposureAction::kUnknown},
       {"  actoin: exclude", ExposureAction::kUnknown},
       {"  Action: hide\n  action: expose", ExposureAction::kUnknown},  // the server adds the default
       {"  mode: exclude\n  action: expose", ExposureAction::kUnknown},
@@ -361,14 +361,16 @@ TEST(ExposurePolicy, TheNodeSelectorIsKeptWhenItAloneIsUnderstood) {
   EXPECT_FALSE(match_node(kept.node_selector, {"n", {{"zone", "b"}}}).matched);
   EXPECT_TRUE(match_node(kept.node_selector, {"n", {{"zone", "a"}}}).matched);
   const ExposurePolicy lost = policy_of(
-      "  action: exclude\n  selector: {cel: x}\n  nodeSelector: {matchLabels: {zone: a}, matchExpression: "
+      "  action: exclude\n  selector: {cel: 'true'}\n  nodeSelector: {matchLabels: {zone: a}, "
+      "matchExpression: "
       "[]}");
   EXPECT_FALSE(lost.problems.empty());
   EXPECT_TRUE(match_node(lost.node_selector, {"n", {{"zone", "b"}}}).matched);
 }
 
 TEST(ExposurePolicy, StatusIsNotRead) {
-  const auto yaml = kube::decode_yaml("metadata: {name: p}\nspec: {selector: {cel: x}}\nstatus: {spec: 7}");
+  const auto yaml =
+      kube::decode_yaml("metadata: {name: p}\nspec: {selector: {cel: 'true'}}\nstatus: {spec: 7}");
   EXPECT_EQ(said(decode_exposure_policy(yaml.documents.at(0))), "");
 }
 
@@ -377,14 +379,15 @@ TEST(ExposurePolicy, WhatIsProbablyNotMeantIsWarnedOf) {
     const char* spec;
     std::vector<std::string> fields;
   } rows[] = {
-      {"  selector: {cel: 'd.operState == \"up\"'}\n  action: exclude", {"spec.selector.cel"}},
-      {"  selector: {cel: x}\n  action: exclude\n  allowHostUse: true\n  includeVirtual: true",
+      {"  selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\"'}\n  action: exclude",
+       {"spec.selector.cel"}},
+      {"  selector: {cel: 'true'}\n  action: exclude\n  allowHostUse: true\n  includeVirtual: true",
        {"spec.allowHostUse", "spec.includeVirtual"}},
-      {"  selector: {cel: x}", {"spec.exposure.supportedCNIPlugins"}},
-      {"  selector: {cel: x}\n  allowHostUse: true\n  exposure: {deviceNameSuffix: a, "
+      {"  selector: {cel: 'true'}", {"spec.exposure.supportedCNIPlugins"}},
+      {"  selector: {cel: 'true'}\n  allowHostUse: true\n  exposure: {deviceNameSuffix: a, "
        "allowMultipleAllocations: true, supportedCNIPlugins: [{name: macvlan}]}",
        {"spec.allowHostUse", "spec.exposure.deviceNameSuffix"}},
-      {"  selector: {cel: x}\n  exposure: {supportedCNIPlugins: [{name: sriov, exclusive: true}]}", {}},
+      {"  selector: {cel: 'true'}\n  exposure: {supportedCNIPlugins: [{name: sriov, exclusive: true}]}", {}},
   };
   for (const auto& row : rows) {
     const ExposurePolicy policy = policy_of(row.spec);

@@ -1,0 +1,48 @@
+#pragma once
+// Expressions over host devices: `device` as a DeviceExposurePolicy's selector sees it.
+//
+// Unlike in a DeviceClass, a known attribute that the device lacks reads as its zero value (zero_of), has()
+// and the optional syntax see the absence, and a name that is not known is refused when the policy is read.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/cel/program.h"
+#include "policy/exposure/attributes.h"
+#include "reactor/base/result.h"
+
+namespace sliced::policy {
+
+/// kInvalid: "column 7: ...". driver: the domain of our own attributes.
+Result<cel::Program> compile_selector(const std::string& cel, const std::string& driver);
+
+/// One host device at a time; what was read of it is kept until the next one.
+class HostDeviceView final : public cel::Device {
+ public:
+  explicit HostDeviceView(std::string driver);
+  /// facts must last until the next call.
+  void look_at(const DeviceFacts& facts);
+
+  std::string_view driver() const override { return driver_; }
+  bool allow_multiple_allocations() const override { return false; }
+  std::optional<cel::Value> read(const cel::Path& path, cel::Arena& arena) const override;
+  bool has(const cel::Path& path, cel::Arena& arena) const override;
+  const cel::Map* attributes(cel::Arena& arena) const override;
+  const cel::Map* capacity(cel::Arena& arena) const override;
+
+  /// The attribute at that index of known_attributes(); nullptr when the device lacks it.
+  const kube::AttributeValue* value(size_t known) const;
+  /// value(), or what a selector reads instead.
+  cel::Value value_or_zero(size_t known) const;
+
+ private:
+  const std::string driver_;
+  std::optional<DeviceFacts> facts_;
+  struct Known {
+    bool is_read = false;
+    std::optional<kube::AttributeValue> value;
+  };
+  mutable std::vector<Known> known_;  // in the order of known_attributes()
+};
+
+}  // namespace sliced::policy
