@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "reactor/base/text.h"
@@ -41,6 +42,16 @@ std::pair<int, int> longest_gap(const IpAddress& address) {
   return best;
 }
 
+std::optional<IpAddress> read_ip(std::string_view text) {
+  IpAddress address;
+  address.family = text.find(':') == std::string_view::npos ? 4 : 6;
+  // inet_pton stops at a NUL.
+  if (text.size() >= INET6_ADDRSTRLEN || text.find('\0') != std::string_view::npos) return std::nullopt;
+  const int family = address.family == 4 ? AF_INET : AF_INET6;
+  if (inet_pton(family, std::string(text).c_str(), address.octets.data()) != 1) return std::nullopt;
+  return address;
+}
+
 Error refused(std::string_view text, std::string_view why) {
   return {Errc::kInvalid, "IP address " + in_quotes(text) + ": " + std::string(why)};
 }
@@ -71,16 +82,16 @@ bool IpAddress::is_global_unicast() const {
 }
 
 Result<IpAddress> decode_ip(std::string_view text) {
-  IpAddress address;
-  address.family = text.find(':') == std::string_view::npos ? 4 : 6;
   if (text.find('%') != std::string_view::npos) return refused(text, "a zone is not allowed");
-  // inet_pton stops at a NUL.
-  const bool plausible = text.size() < INET6_ADDRSTRLEN && text.find('\0') == std::string_view::npos;
-  const int family = address.family == 4 ? AF_INET : AF_INET6;
-  if (!plausible || inet_pton(family, std::string(text).c_str(), address.octets.data()) != 1)
-    return refused(text, "cannot be understood");
-  if (is_ipv4_in_ipv6(address)) return refused(text, "IPv4 within IPv6 is not allowed");
-  return address;
+  const auto address = read_ip(text);
+  if (!address) return refused(text, "cannot be understood");
+  if (is_ipv4_in_ipv6(*address)) return refused(text, "IPv4 within IPv6 is not allowed");
+  return *address;
+}
+
+bool is_ipv6(std::string_view text) {
+  const auto address = read_ip(text);
+  return address && address->family == 6;
 }
 
 std::string encode_ip(const IpAddress& address) {

@@ -24,6 +24,8 @@ struct IpAddress {
 
 /// kInvalid for zones, leading zeros and IPv4 within IPv6 (::ffff:1.2.3.4), as for any other text.
 Result<IpAddress> decode_ip(std::string_view text);
+/// Whether the text is an address of IPv6 without a zone; here IPv4 within it is allowed.
+bool is_ipv6(std::string_view text);
 /// RFC 5952: "2001:db8::1". ip.isCanonical(text) holds when decoding and encoding give the text again.
 std::string encode_ip(const IpAddress& address);
 

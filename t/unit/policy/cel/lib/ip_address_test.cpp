@@ -75,6 +75,9 @@ TEST(CelIp, RefusesEverythingElse) {
                                       "::\0"sv})
     EXPECT_EQ(decode_ip(text).error().code, Errc::kInvalid) << text;
   EXPECT_FALSE(decode_ip(std::string(10000, ':')));
+  EXPECT_TRUE(is_ipv6("::ffff:1.2.3.4"));
+  EXPECT_FALSE(is_ipv6("1.2.3.4"));
+  EXPECT_FALSE(is_ipv6("::1%eth0"));
 }
 
 TEST(CelIp, Classes) {
