@@ -1,7 +1,10 @@
 // Kubernetes' own types: quantity, semver, IP, CIDR, URL, named formats; and regular expressions.
 #include "policy/cel/lib/cel_quantity.h"
+#include "policy/cel/lib/cidr.h"
+#include "policy/cel/lib/ip_address.h"
 #include "policy/cel/lib/regex.h"
 #include "policy/cel/lib/semver.h"
+#include "policy/cel/lib/url_text.h"
 #include "policy/cel/library.h"
 
 namespace sliced::cel {
@@ -93,6 +96,88 @@ Value part_of(Evaluation&, const Value* args) {
   return Value::of(static_cast<int64_t>(as<Semver>(args[0]).*Part));
 }
 
+// Addresses and networks.
+
+Value ip(Evaluation& in, const Value* args) {
+  in.charge_for(args[0].s.size);
+  return made(in, Kind::kIp, decode_ip(args[0].text()));
+}
+Value is_ip(Evaluation& in, const Value* args) {
+  in.charge_for(args[0].s.size);
+  return Value::of(decode_ip(args[0].text()).ok());
+}
+Value is_canonical(Evaluation& in, const Value* args) {
+  const auto address = decode_ip(args[0].text());
+  return address ? Value::of(encode_ip(*address) == args[0].text()) : in.invalid(address.error().what);
+}
+Value family(Evaluation&, const Value* args) { return Value::of(int64_t{as<IpAddress>(args[0]).family}); }
+template <bool (IpAddress::*Is)() const>
+Value ip_is(Evaluation&, const Value* args) {
+  return Value::of((as<IpAddress>(args[0]).*Is)());
+}
+Value text_of_ip(Evaluation& in, const Value* args) { return in.text(encode_ip(as<IpAddress>(args[0]))); }
+
+Value cidr(Evaluation& in, const Value* args) {
+  in.charge_for(args[0].s.size);
+  return made(in, Kind::kCidr, decode_cidr(args[0].text()));
+}
+Value is_cidr(Evaluation& in, const Value* args) {
+  in.charge_for(args[0].s.size);
+  return Value::of(decode_cidr(args[0].text()).ok());
+}
+Value contains_ip(Evaluation&, const Value* args) {
+  return Value::of(as<Cidr>(args[0]).contains(as<IpAddress>(args[1])));
+}
+Value contains_ip_text(Evaluation& in, const Value* args) {
+  const auto address = decode_ip(args[1].text());
+  return address ? Value::of(as<Cidr>(args[0]).contains(*address)) : in.invalid(address.error().what);
+}
+Value contains_cidr(Evaluation&, const Value* args) {
+  return Value::of(as<Cidr>(args[0]).contains(as<Cidr>(args[1])));
+}
+Value contains_cidr_text(Evaluation& in, const Value* args) {
+  const auto other = decode_cidr(args[1].text());
+  return other ? Value::of(as<Cidr>(args[0]).contains(*other)) : in.invalid(other.error().what);
+}
+Value ip_of_cidr(Evaluation& in, const Value* args) { return in.opaque(Kind::kIp, as<Cidr>(args[0]).ip); }
+Value masked(Evaluation& in, const Value* args) { return in.opaque(Kind::kCidr, as<Cidr>(args[0]).masked()); }
+Value prefix_length(Evaluation&, const Value* args) {
+  return Value::of(int64_t{as<Cidr>(args[0]).prefix_length});
+}
+Value text_of_cidr(Evaluation& in, const Value* args) { return in.text(encode_cidr(as<Cidr>(args[0]))); }
+
+// URLs.
+
+Value url(Evaluation& in, const Value* args) {
+  in.charge_for(args[0].s.size);
+  return made(in, Kind::kUrl, decode_url_text(args[0].text()));
+}
+Value is_url_text(Evaluation& in, const Value* args) {
+  in.charge_for(args[0].s.size);
+  return Value::of(is_url(args[0].text()));
+}
+template <std::string UrlText::* Part>
+Value url_part(Evaluation& in, const Value* args) {
+  return in.text(as<UrlText>(args[0]).*Part);
+}
+template <std::string (UrlText::*Part)() const>
+Value url_made(Evaluation& in, const Value* args) {
+  return in.text((as<UrlText>(args[0]).*Part)());
+}
+Value url_query(Evaluation& in, const Value* args) {
+  const auto values = as<UrlText>(args[0]).query_values();
+  auto* entries = in.arena.array<EntryMap::Entry>(std::max<size_t>(values.size(), 1));
+  if (entries == nullptr) return in.fail(Failure::kNoMemory);
+  size_t size = 0;
+  for (const auto& [key, texts] : values) {
+    std::vector<Value> items;
+    for (const std::string& text : texts) items.push_back(in.text(text));
+    entries[size++] = {in.text(key), in.list(items)};
+  }
+  const EntryMap* made = in.arena.is_exhausted() ? nullptr : EntryMap::make(entries, size, in.arena);
+  return made == nullptr ? in.fail(Failure::kNoMemory) : Value::of(static_cast<const Map*>(made));
+}
+
 // Regular expressions. A pattern that is a literal was compiled with the expression.
 
 template <class Use>
@@ -126,6 +211,34 @@ constexpr Declaration kTypes[] = {
     {"string.find(string): string", find},
     {"string.findAll(string): list(string)", find_all<false>},
     {"string.findAll(string, int): list(string)", find_all<true>},
+    {"ip(string): IP", ip},
+    {"isIP(string): bool", is_ip},
+    {"ip.isCanonical(string): bool", is_canonical},
+    {"string(IP): string", text_of_ip},
+    {"IP.family(): int", family},
+    {"IP.isUnspecified(): bool", ip_is<&IpAddress::is_unspecified>},
+    {"IP.isLoopback(): bool", ip_is<&IpAddress::is_loopback>},
+    {"IP.isLinkLocalMulticast(): bool", ip_is<&IpAddress::is_link_local_multicast>},
+    {"IP.isLinkLocalUnicast(): bool", ip_is<&IpAddress::is_link_local_unicast>},
+    {"IP.isGlobalUnicast(): bool", ip_is<&IpAddress::is_global_unicast>},
+    {"cidr(string): CIDR", cidr},
+    {"isCIDR(string): bool", is_cidr},
+    {"string(CIDR): string", text_of_cidr},
+    {"CIDR.containsIP(IP): bool", contains_ip},
+    {"CIDR.containsIP(string): bool", contains_ip_text},
+    {"CIDR.containsCIDR(CIDR): bool", contains_cidr},
+    {"CIDR.containsCIDR(string): bool", contains_cidr_text},
+    {"CIDR.ip(): IP", ip_of_cidr},
+    {"CIDR.masked(): CIDR", masked},
+    {"CIDR.prefixLength(): int", prefix_length},
+    {"url(string): URL", url},
+    {"isURL(string): bool", is_url_text},
+    {"URL.getScheme(): string", url_part<&UrlText::scheme>},
+    {"URL.getHost(): string", url_part<&UrlText::host>},
+    {"URL.getHostname(): string", url_made<&UrlText::hostname>},
+    {"URL.getPort(): string", url_made<&UrlText::port>},
+    {"URL.getEscapedPath(): string", url_part<&UrlText::escaped_path>},
+    {"URL.getQuery(): map(string, list(string))", url_query},
     {"quantity(string): Quantity", quantity},
     {"isQuantity(string): bool", is_quantity},
     {"Quantity.isLessThan(Quantity): bool", is_less<CelQuantity>},
@@ -161,6 +274,12 @@ std::optional<bool> equal_opaque(const Value& a, const Value& b) {
       return as<CelQuantity>(a) == as<CelQuantity>(b);
     case Kind::kSemver:
       return as<Semver>(a) == as<Semver>(b);
+    case Kind::kIp:
+      return as<IpAddress>(a) == as<IpAddress>(b);
+    case Kind::kCidr:
+      return as<Cidr>(a) == as<Cidr>(b);
+    case Kind::kUrl:
+      return as<UrlText>(a) == as<UrlText>(b);
     default:
       return a.opaque == b.opaque;
   }

@@ -67,7 +67,7 @@ const Library& Library::kubernetes() {
 
 Library::Library() : types_(size_t{1} << 20) {
   for (const auto& declarations :
-       {operators(), conversions(), texts(), collections(), times(), kubernetes_types()})
+       {operators(), conversions(), texts(), collections(), times(), kubernetes_types(), formats()})
     add(declarations);
   std::sort(functions_.begin(), functions_.end(),
             [](const Function& a, const Function& b) { return a.name < b.name; });

@@ -57,7 +57,10 @@ std::span<const Declaration> texts();
 std::span<const Declaration> collections();
 std::span<const Declaration> times();
 std::span<const Declaration> kubernetes_types();
+std::span<const Declaration> formats();
 
+/// A timestamp or duration as string() spells it.
+std::string time_text(const Value& value);
 /// == of two values of one kind that is a library's own.
 std::optional<bool> equal_opaque(const Value& a, const Value& b);
 

@@ -29,12 +29,7 @@ Value timestamp_of_int(Evaluation& in, const Value* args) { return answer(in, ti
 Value duration_of_text(Evaluation& in, const Value* args) {
   return answer(in, decode_duration(args[0].text()));
 }
-Value text_of_timestamp(Evaluation& in, const Value* args) {
-  return in.text(encode_timestamp(timestamp_in(args[0])));
-}
-Value text_of_duration(Evaluation& in, const Value* args) {
-  return in.text(encode_duration(duration_in(args[0])));
-}
+Value text_of_time(Evaluation& in, const Value* args) { return in.text(time_text(args[0])); }
 
 Value add_to_timestamp(Evaluation& in, const Value* args) {
   return answer(in, add(timestamp_in(args[0]), duration_in(args[1])));
@@ -92,8 +87,8 @@ constexpr Declaration kTimes[] = {
     {"timestamp(int): timestamp", timestamp_of_int},
     {"duration(duration): duration", same},
     {"duration(string): duration", duration_of_text},
-    {"string(timestamp): string", text_of_timestamp},
-    {"string(duration): string", text_of_duration},
+    {"string(timestamp): string", text_of_time},
+    {"string(duration): string", text_of_time},
     {"_+_(timestamp, duration): timestamp", add_to_timestamp},
     {"_+_(duration, timestamp): timestamp", add_timestamp},
     {"_+_(duration, duration): duration", add_durations},
@@ -118,6 +113,11 @@ constexpr Declaration kTimes[] = {
 };
 
 }  // namespace
+
+std::string time_text(const Value& value) {
+  return value.kind == Kind::kTimestamp ? encode_timestamp(timestamp_in(value))
+                                        : encode_duration(duration_in(value));
+}
 
 std::span<const Declaration> times() { return kTimes; }
 
