@@ -312,7 +312,7 @@ void HostSource::read_entries(HostListing listing) {
 
 void HostSource::read_routes() {
   auto scratch = std::make_shared<HostReadings>(*reading_->result);
-  scratch->default_routes = readings_.default_routes;
+  keep_default_routes(readings_, *scratch);
   auto read = [this, host = ports_.host, scratch]() -> CarefulReads::Apply {
     read_default_routes(*host, *scratch);
     return [this, scratch] {
@@ -322,7 +322,7 @@ void HostSource::read_routes() {
   };
   auto on_hung = [this] {
     say_hung("default routes");
-    reading_->result->default_routes = readings_.default_routes;
+    keep_default_routes(readings_, *reading_->result);
   };
   std::vector<CarefulReads::Ask> asks;
   asks.push_back({"default routes", std::move(read), std::move(on_hung)});

@@ -69,6 +69,10 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevNews
   next->boot_id = readings.boot_id;
   for (HostDevice& device : resolve(readings, sticky_)) {
     std::string id = device.id.text;
+    if (may_be_here(device)) {
+      const HostDevice* before = now_->find(id);
+      device.host_use = before == nullptr ? "" : before->host_use;
+    }
     next->devices.emplace_hint(next->devices.end(), std::move(id), std::move(device));
   }
   InventoryDiff diff = diff_inventory(*now_, *next);
@@ -76,6 +80,12 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevNews
   next->version = now_->version + 1;
   now_ = std::move(next);
   return diff;
+}
+
+// An interface that is not found, and was not seen to leave, may be in use under another name.
+bool InventoryBook::may_be_here(const HostDevice& device) const {
+  const auto at = device.pci ? sticky_.find(*device.pci) : sticky_.end();
+  return at != sticky_.end() && at->second.is_away && at->second.is_unexplained;
 }
 
 void InventoryBook::recover_sticky(std::vector<RecoveredNetdev> recovered) {

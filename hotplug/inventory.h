@@ -55,6 +55,7 @@ class InventoryBook {
   void remember_present(const FunctionReading& function, const NetdevReading& own,
                         const HostReadings& readings, const NetdevNews& news);
   void remember_absent(const FunctionReading& function, const NetdevNews& news);
+  bool may_be_here(const HostDevice& device) const;
 
   InventoryPtr now_ = std::make_shared<const Inventory>();
   StickyNetdevs sticky_;

@@ -208,6 +208,17 @@ void read_vlans(const HostView& host, HostReadings& readings) {
     readings.vlans = decode_vlan_config(*text);
 }
 
+void keep_default_routes(const HostReadings& before, HostReadings& now) {
+  std::set<int> links;
+  for (const std::string& name : before.default_routes)
+    if (const auto at = before.netdevs.find(name); at != before.netdevs.end())
+      links.insert(at->second.ifindex);
+  std::set<std::string> kept = before.default_routes;
+  for (const auto& [name, netdev] : now.netdevs)
+    if (links.contains(netdev.ifindex)) kept.insert(name);
+  now.default_routes = std::move(kept);
+}
+
 void read_default_routes(const HostView& host, HostReadings& readings) {
   const auto v4 = read_proc(host, "proc/net/route", readings),
              v6 = read_proc(host, "proc/net/ipv6_route", readings);

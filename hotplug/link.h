@@ -26,6 +26,9 @@ void decode_default_routes6(std::string_view text, std::set<std::string>& names)
 
 // What cannot be read keeps its last value and is a problem. Default routes want the interfaces read before.
 void read_vlans(const HostView& host, HostReadings& readings);
+/// Default routes of `before` for what has not been able to read them again: they stay with their interfaces,
+/// whatever those are called now.
+void keep_default_routes(const HostReadings& before, HostReadings& now);
 void read_default_routes(const HostView& host, HostReadings& readings);
 
 }  // namespace sliced::hotplug

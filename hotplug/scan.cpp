@@ -124,7 +124,6 @@ void reread_beside_lost_rdma(const HostView& host, const std::map<PciAddress, st
 HostListing list_host(const HostView& host, const HostReadings& before) {
   HostListing listing;
   listing.lists.vlans = before.vlans;
-  listing.lists.default_routes = before.default_routes;
   read_boot_id(host, listing.lists);
   list_functions(host, listing);
   listing.netdevs = list_links(host, kNetdevs, listing.lists);
@@ -142,12 +141,18 @@ HostReadings read_host(const HostView& host, const HostReadings& before) {
   for (const auto& [name, target] : listing.netdevs)
     if (auto netdev = read_netdev(host, name, target)) readings.netdevs.emplace(name, std::move(*netdev));
   reread_beside_lost_rdma(host, before.rdma_of_function, readings);
+  keep_default_routes(before, readings);
   read_default_routes(host, readings);
   return readings;
 }
 
 void reread(const HostView& host, const Touched& touched, HostReadings& readings) {
   readings.problems.clear();
+  HostReadings routes_before;
+  routes_before.default_routes = readings.default_routes;
+  for (const std::string& name : readings.default_routes)
+    if (const auto at = readings.netdevs.find(name); at != readings.netdevs.end())
+      routes_before.netdevs.insert(*at);
   std::set<PciAddress> functions = touched.functions;
   for (const PciAddress& address : touched.functions) {
     const auto known = readings.functions.find(address);
@@ -182,6 +187,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   read_rdma(host, readings);
   reread_beside_lost_rdma(host, rdma_before, readings);
   read_vlans(host, readings);
+  keep_default_routes(routes_before, readings);
   read_default_routes(host, readings);
 }
 

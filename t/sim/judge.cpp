@@ -95,6 +95,8 @@ bool World::could_be(const std::string& address, bool offered) const {
 
 // Before it is stored.
 void World::judge_sent(const fake::Request& request, const Json& object) {
+  writes_arrived_ = sim_cluster.writes_begun();
+  const bool is_old = std::exchange(has_old_write_, false);
   const StoredSlice slice = stored_slice(object);
   if (slice.driver != kDriver || slice.node != kNode || slice.pool != kNode)
     return fail("I1", "writes a slice of " + slice.driver + ", node " + slice.node + ", pool " + slice.pool);
@@ -119,9 +121,10 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
   };
   if (same({"spec"}) && same({"metadata", "annotations"}) && same({"metadata", "ownerReferences"}))
     fail("I3", "updates " + slice.name + " with what it holds");
+  const bool is_restored = tampered_with_.erase(slice.name) > 0;
   if (stored_slice(*before).generation != slice.generation) {
     ++seen["new generation"];
-  } else if (!same({"spec"}) && last_view_) {
+  } else if (!same({"spec"}) && last_view_ && !is_old && !is_restored) {
     in_place_.insert(slice.name);
     if (in_place_.size() > 1) fail("I4", "changes several slices of one generation: now " + slice.name);
   }

@@ -69,7 +69,7 @@ kube::CallPtr SimCluster::begin(const std::string& verb, Millis patience, Fail o
   return border_.leave([&]() -> kube::CallPtr {
     auto wire = std::make_shared<Wire>(*this, verb, std::move(on_failure));
     ++open_calls_;
-    if (verb == "write") ++writes_under_way_;
+    if (verb == "write") ++writes_under_way_, ++writes_begun_;
     if (border_.fails(verb)) {
       // The request never leaves: the connection breaks.
       wire->clock = scheduler_.after(inner_.latency, [wire = wire.get()] {

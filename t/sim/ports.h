@@ -177,6 +177,7 @@ class SimCluster final : public kube::Cluster {
   size_t open_calls() const { return open_calls_; }
   /// Writes that were sent and not answered, by a daemon that may have died since.
   size_t writes_under_way() const { return writes_under_way_; }
+  uint64_t writes_begun() const { return writes_begun_; }
 
  private:
   struct Wire;
@@ -190,6 +191,7 @@ class SimCluster final : public kube::Cluster {
   fake::FakeScheduler& scheduler_;
   Border& border_;
   size_t open_calls_ = 0, writes_under_way_ = 0;
+  uint64_t writes_begun_ = 0;
 };
 
 }  // namespace sliced::sim

@@ -447,7 +447,11 @@ void World::uninstall(const kube::Resource& kind, Millis time) {
 }
 
 void World::tamper(const std::function<void()>& change) {
+  std::map<std::string, std::optional<Json>> before;
+  for (const std::string& name : ours_) before[name] = cluster.object(kube::kResourceSlices, name);
   change();
+  for (const auto& [name, object] : before)
+    if (cluster.object(kube::kResourceSlices, name) != object) tampered_with_.insert(name);
   in_place_.clear();
   const auto views = pools();
   const auto at = views.find(std::string(kDriver) + "/" + kNode);
@@ -593,6 +597,7 @@ void World::reload() {
 void World::on_decided(const policy::Decision& decision) {
   ++decisions_;
   in_place_.clear();
+  has_old_write_ = sim_cluster.writes_under_way() > 0 && writes_arrived_ < sim_cluster.writes_begun();
   if (lives_ > 1) ++seen["restart"];
   if (std::exchange(was_killed_in_write_, false)) ++seen["restart during a write"];
   if (!decision.refusals.empty()) ++seen["entry refused"];

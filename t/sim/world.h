@@ -214,8 +214,11 @@ class World {
   Past<Labels> labels_past_;
 
   std::optional<PoolView> last_view_;
-  std::set<std::string> ours_;      // names of slices that the daemon has written
-  std::set<std::string> in_place_;  // slices changed without a new generation since the last decision
+  std::set<std::string> ours_;           // names of slices that the daemon has written
+  std::set<std::string> tampered_with_;  // slices that others changed: restoring them is no change of ours
+  bool has_old_write_ = false;           // one that was sent before the last decision has not arrived yet
+  uint64_t writes_arrived_ = 0;          // of SimCluster::writes_begun()
+  std::set<std::string> in_place_;       // slices changed without a new generation since the last decision
   std::optional<TimePoint> pci_heard_at_;
   size_t decisions_ = 0;
 };

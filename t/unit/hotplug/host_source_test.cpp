@@ -472,6 +472,30 @@ TEST_F(HostSourceTest, RoutesThatCannotBeReadGuardAsBefore) {
   EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through ens1");
 }
 
+// Red when the guard stays with the name: a renamed interface would be offered with the node's default route.
+TEST_F(HostSourceTest, AGuardFollowsItsRenamedInterface) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  tree.default_route("ens1");
+  start_quietly();
+  const int ifindex = find("0000:3b:00.0")->netdev->ifindex;
+  tree.remove("proc/net/route");
+  tree.symlink("route", "proc/net/route");  // ELOOP
+  tree.rename_netdev("ens1", "lan");
+  say(Overflow{"test"});  // nobody tells of the renaming
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through lan");
+  tree.rename_netdev("lan", "wan");
+  view->hanging = {"0000:3b:00.0/vendor", "proc/net/route"};
+  say(Overflow{"test"});
+  scheduler.advance(60s);
+  EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through wan");
+  view->hanging = {};
+  tree.rename_netdev("wan", "lan");
+  say(LinkChange{ifindex, "wan"});
+  scheduler.advance(60s);
+  EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through lan");
+}
+
 TEST_F(HostSourceTest, RepresentorsThatComeLater) {
   auto pf = tree.pci("0000:3b:00.0").driver("mlx5_core").netdev("ens1f0np0").sriov(8).vfs(2);
   tree.netdev_attr("ens1f0np0", "phys_port_name", "p0");

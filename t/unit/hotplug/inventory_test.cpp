@@ -69,6 +69,7 @@ TEST_F(BookTest, ANetdevThatIsAwayLeavesItsLastFacts) {
   present("ens1f0v0");
   take();
   absent();
+  news.left.insert("ens1f0v0");
   const HostDevice& away = take();
   ASSERT_TRUE(away.netdev);
   EXPECT_TRUE(away.netdev->stale);
@@ -126,6 +127,22 @@ TEST_F(BookTest, ARenameHeardInTwoPiecesIsNoReturn) {
   take();
   present("net1");
   EXPECT_EQ(take().netdev->name, "lan") << "its leaving was heard later: it was in a pod";
+}
+
+// Red when an interface that is merely not found any more frees its function from the host's use.
+TEST_F(BookTest, TheHostsUseEndsWithAnExplanation) {
+  present("ens1f0v0");
+  EXPECT_EQ(take().host_use, "enslaved to br0");
+  absent();
+  EXPECT_EQ(take().host_use, "enslaved to br0") << "renamed, perhaps";
+  EXPECT_EQ(take().host_use, "enslaved to br0");
+  news.left.insert("ens1f0v0");
+  EXPECT_EQ(take().host_use, "");
+  present("ens1f0v0");
+  take();
+  absent();
+  news.is_complete = false;
+  EXPECT_EQ(take().host_use, "") << "everything was read";
 }
 
 // A driver that cannot be read has not been unbound.
