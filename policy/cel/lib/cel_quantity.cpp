@@ -40,6 +40,7 @@ Wide number(std::string_view digits) {
 
 struct Parts {
   std::string_view whole, fraction;  // digits; whole without leading zeros
+  bool has_digits = false;
   Suffix suffix;
 };
 
@@ -54,10 +55,12 @@ std::string_view take_digits(std::string_view& text) {
 std::optional<Parts> decode_parts(std::string_view text) {
   Parts parts;
   parts.whole = take_digits(text);
+  parts.has_digits = !parts.whole.empty();
   parts.whole.remove_prefix(std::min(parts.whole.find_first_not_of('0'), parts.whole.size()));
   if (text.starts_with('.')) {
     text.remove_prefix(1);
     parts.fraction = take_digits(text);
+    parts.has_digits |= !parts.fraction.empty();
   }
   const auto suffix = kube::decode_quantity_suffix(text);
   if (!suffix) return std::nullopt;
@@ -124,11 +127,12 @@ Error too_long() { return {Errc::kTooLarge, "a quantity of more than 38 digits"}
 Result<CelQuantity> CelQuantity::decode(std::string_view text) {
   const bool negative = text.starts_with('-');
   const auto parts = decode_parts(text.substr(negative || text.starts_with('+') ? 1 : 0));
-  if (!parts || text.empty()) {
+  // Where upstream would need a big decimal, it does need digits.
+  if (!parts || text.empty() || (!parts->has_digits && !is_small(*parts))) {
     return Error{Errc::kInvalid, "quantity " + in_quotes(text) +
                                      ": want a number with an optional suffix such as k, M, Ki, Mi or e3"};
   }
-  const auto [whole, fraction, suffix] = *parts;
+  const auto& [whole, fraction, has_digits, suffix] = *parts;
   const Wide sign = negative ? -1 : 1;
   const std::string digits = std::string(whole).append(fraction);
   const auto fraction_size = static_cast<int64_t>(fraction.size());
@@ -149,8 +153,8 @@ Result<CelQuantity> CelQuantity::add(const CelQuantity& other) const {
   const int scale = std::min(scale_, other.scale_);
   const auto ours = times_ten_to(value_, scale_ - scale),
              theirs = times_ten_to(other.value_, other.scale_ - scale);
-  if (!ours || !theirs || !has_room(*ours + *theirs)) return too_long();
-  const Wide sum = *ours + *theirs;
+  Wide sum = 0;
+  if (!ours || !theirs || __builtin_add_overflow(*ours, *theirs, &sum) || !has_room(sum)) return too_long();
   return CelQuantity(sum, scale, small && fits_int64(*ours) && fits_int64(*theirs) && fits_int64(sum));
 }
 
@@ -167,7 +171,7 @@ std::optional<int64_t> CelQuantity::as_integer() const {
 
 double CelQuantity::as_approximate_float() const {
   const auto value = static_cast<double>(value_);
-  return value_ == 0 || scale_ == 0 ? value : value * go_pow10(scale_);
+  return scale_ == 0 ? value : value * go_pow10(scale_);
 }
 
 std::strong_ordering CelQuantity::operator<=>(const CelQuantity& other) const {

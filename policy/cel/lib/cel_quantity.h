@@ -31,7 +31,7 @@ class CelQuantity {
   /// asInteger() and isInteger(). Nothing for fractions, and also for "500m" plus "500m", "1.0" and "1Ei"
   /// (upstream's).
   std::optional<int64_t> as_integer() const;
-  /// asApproximateFloat(), with upstream's rounding; infinite when too large.
+  /// asApproximateFloat(), with upstream's rounding; infinite when too large, and NaN for "0e309".
   double as_approximate_float() const;
   int sign() const { return value_ < 0 ? -1 : value_ > 0 ? 1 : 0; }
 

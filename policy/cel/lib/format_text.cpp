@@ -295,8 +295,7 @@ Result<std::string> render_element(const FormatArgument& argument, FormatStyle s
 std::string render_list(const std::vector<std::string>& elements) { return "[" + join(elements, ", ") + "]"; }
 
 std::string render_map(std::vector<std::pair<std::string, std::string>> entries, FormatStyle style) {
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(entries.begin(), entries.end());
   const std::string_view between = style == FormatStyle::kKubernetes ? ":" : ": ";
   std::vector<std::string> texts;
   for (const auto& [key, value] : entries) texts.push_back(std::string(key).append(between).append(value));

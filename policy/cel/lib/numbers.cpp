@@ -63,6 +63,15 @@ bool is_tiny(std::string_view text, bool hexadecimal) {
   return point - first + (negative ? -*size : *size) < 0;
 }
 
+// from_chars does without, and takes two signs.
+bool has_binary_exponent(std::string_view text) {
+  size_t at = text.find_first_of("pP");
+  if (at == std::string_view::npos) return false;
+  const std::string_view exponent = text.substr(at + 1);
+  at = exponent.find_first_not_of("+-");
+  return at <= 1 && is_digit(exponent[at]);
+}
+
 // A number without its sign.
 std::optional<double> magnitude(std::string_view text) {
   const std::string small = lower(text);
@@ -71,7 +80,7 @@ std::optional<double> magnitude(std::string_view text) {
   const auto plain = without_underscores(hexadecimal ? text.substr(2) : text, hexadecimal);
   if (!plain || plain->empty()) return std::nullopt;
   if ((*plain)[0] != '.' && !is_hex_digit((*plain)[0])) return std::nullopt;
-  if (hexadecimal && plain->find_first_of("pP") == std::string::npos) return std::nullopt;
+  if (hexadecimal && !has_binary_exponent(*plain)) return std::nullopt;
   double value = 0;
   const char* past = plain->data() + plain->size();
   const auto [end, error] = std::from_chars(

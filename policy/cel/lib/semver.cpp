@@ -58,6 +58,8 @@ std::optional<Semver> decode(std::string_view text, bool loose) {
   Semver version;
   uint64_t* const numbers[] = {&version.major, &version.minor, &version.patch};
   for (size_t i = 0; i < parts.size(); ++i) {
+    if (loose && i == 2 && parts[i].empty() && (build || prerelease))
+      continue;  // "1.2.-a" is 1.2.0-a upstream
     const auto number = decode_number(parts[i], loose);
     if (!number) return std::nullopt;
     *numbers[i] = *number;

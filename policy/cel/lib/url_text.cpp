@@ -124,7 +124,7 @@ bool decode_authority(std::string_view authority, UrlText& url) {
   const auto user = unescaped(authority.substr(0, at), In::kElsewhere);
   if (!user || !std::all_of(authority.begin(), authority.begin() + static_cast<long>(at), is_user_char))
     return false;
-  url.user = *user;
+  url.user = *user + "@";
   return true;
 }
 

@@ -14,7 +14,7 @@ namespace sliced::cel {
 struct UrlText {
   std::string scheme;        // getScheme(), lower case
   std::string opaque;        // of "mailto:a@b" what follows the scheme; such a URL has no host and no path
-  std::string user;          // unescaped, with the password
+  std::string user;          // unescaped, with the password and the '@' behind it
   std::string host;          // getHost(), with the port, unescaped
   std::string escaped_path;  // getEscapedPath()
   std::string query;         // without '?', escaped

@@ -23,8 +23,9 @@ TEST(CelQuantity, TheGrammarIsUpstreams) {
   for (const char* text : {"0", "+5", ".5", "5.", "1e3", "1E3", "1E", "1E+3", "1e-3", "00", "+", "-", ".",
                            "m", "Ki", "e3", "-.m", "00.m", "123456789012345678901234567890n"})
     EXPECT_TRUE(CelQuantity::decode(text)) << text;
-  for (const char* text : {"", "1K", "1mi", "1e", "1e+-3", "1e3k", "1Ee3", "1.2.3", " 1", "1 ", "00x", "--1",
-                           "0x1", "1m3", "1k+", "1e1001", "1e99999999999"})
+  for (const char* text :
+       {"",    "1K",  "1mi", "1e",  "1e+-3", "1e3k", "1Ee3", "1.2.3", " 1",     "1 ",
+        "00x", "--1", "0x1", "1m3", "Ei",    ".Pi",  "e-10", "1k+",   "1e1001", "1e99999999999"})
     EXPECT_EQ(CelQuantity::decode(text).error().code, Errc::kInvalid) << text;
 }
 
@@ -133,6 +134,7 @@ TEST(CelQuantity, ApproximateFloatsRoundAsUpstreams) {
            {"1e308", "1e+308"},
            {"1e309", "+Inf"},
            {"-1e309", "-Inf"},
+           {"0e309", "NaN"},
            {"m", "0"}})
     EXPECT_EQ(shown(quantity(text).as_approximate_float()), value) << text;
   EXPECT_EQ(quantity("-1m").sign(), -1);

@@ -87,9 +87,29 @@ TEST(CelNumbers, TextsBecomeDoubles) {
            {"1e-99999999999999999999", "0"},
            {"0e99999999999999999999", "0"}})
     EXPECT_EQ(shown(to_double(text)), value) << text;
-  for (const char* text :
-       {"",   ".",  "-",    "+-1",  " 1", "1e",  "1d",        "+nan",  "nan(1)",    "inf1",
-        "_1", "1_", "1__0", "1_.5", "0x", "0x1", "0x1p99999", "1e400", "0.001e400", "1e99999999999999999999"})
+  for (const char* text : {"",
+                           ".",
+                           "-",
+                           "+-1",
+                           " 1",
+                           "1e",
+                           "1d",
+                           "+nan",
+                           "nan(1)",
+                           "inf1",
+                           "_1",
+                           "1_",
+                           "1__0",
+                           "1_.5",
+                           "0x",
+                           "0x1",
+                           "0x1p99999",
+                           "0x1p+-3",
+                           "0x1p",
+                           "0x1p+",
+                           "1e400",
+                           "0.001e400",
+                           "1e99999999999999999999"})
     EXPECT_EQ(shown(to_double(text)), std::string("error: cannot convert \"") + text + "\" to double");
 }
 

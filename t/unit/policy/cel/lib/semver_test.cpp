@@ -57,6 +57,8 @@ TEST(CelSemver, LooselyWhatIsOftenWritten) {
       {"01.02.03-a", {1, 2, 3, "a"}},
       {"01.02.03+04", {1, 2, 3, ""}},
       {"1.2.00-alpha", {1, 2, 0, "alpha"}},
+      {"1.2.-alpha", {1, 2, 0, "alpha"}},
+      {"1.2.+b", {1, 2, 0, ""}},
   };
   for (const auto& row : rows) {
     const auto version = decode_loose_semver(row.text);

@@ -96,7 +96,7 @@ TEST(CelUrl, WhatIsAUrl) {
 TEST(CelUrl, Parts) {
   const UrlText full = url("HTTPS://user:p%41w@Example.com:80/a/b?x=1#frag");
   EXPECT_EQ(full.scheme, "https");
-  EXPECT_EQ(full.user, "user:pAw");
+  EXPECT_EQ(full.user, "user:pAw@");
   EXPECT_EQ(full.host, "Example.com:80");
   EXPECT_EQ(full.hostname(), "Example.com");
   EXPECT_EQ(full.port(), "80");
@@ -164,6 +164,7 @@ TEST(CelUrl, Equality) {
   EXPECT_NE(url("http://A/x"), url("http://a/x"));
   EXPECT_NE(url("http://a/x#f"), url("http://a/x"));
   EXPECT_NE(url("http://a/x?"), url("http://a/x"));
+  EXPECT_NE(url("http://@a/x"), url("http://a/x"));
 }
 
 }  // namespace
