@@ -2,6 +2,7 @@
 #include "policy/cel/lib/cel_quantity.h"
 #include "policy/cel/lib/cidr.h"
 #include "policy/cel/lib/ip_address.h"
+#include "policy/cel/lib/named_format.h"
 #include "policy/cel/lib/regex.h"
 #include "policy/cel/lib/semver.h"
 #include "policy/cel/lib/url_text.h"
@@ -178,6 +179,27 @@ Value url_query(Evaluation& in, const Value* args) {
   return made == nullptr ? in.fail(Failure::kNoMemory) : Value::of(static_cast<const Map*>(made));
 }
 
+// Named formats.
+
+Value format_named(Evaluation& in, const Value* args) {
+  const NamedFormat* found = named_format(args[0].text());
+  return found == nullptr ? in.none() : in.some(Value::opaque_of(Kind::kFormat, found));
+}
+// format.uuid() and its like: the function's own name is the format's.
+Value format_called(Evaluation& in, const Value*) {
+  const std::string_view name = in.call->function->name;
+  const NamedFormat* found = named_format(name.substr(name.find('.') + 1));
+  return found == nullptr ? in.no_overload(name) : Value::opaque_of(Kind::kFormat, found);
+}
+Value validate(Evaluation& in, const Value* args) {
+  in.charge_for(args[1].s.size);
+  const auto problems = as<NamedFormat>(args[0]).validate(args[1].text());
+  if (problems.empty()) return in.none();
+  std::vector<Value> texts;
+  for (const std::string& problem : problems) texts.push_back(in.text(problem));
+  return in.some(in.list(texts));
+}
+
 // Regular expressions. A pattern that is a literal was compiled with the expression.
 
 template <class Use>
@@ -239,6 +261,21 @@ constexpr Declaration kTypes[] = {
     {"URL.getPort(): string", url_made<&UrlText::port>},
     {"URL.getEscapedPath(): string", url_part<&UrlText::escaped_path>},
     {"URL.getQuery(): map(string, list(string))", url_query},
+    {"format.named(string): optional(Format)", format_named},
+    {"Format.validate(string): optional(list(string))", validate},
+    {"format.dns1123Label(): Format", format_called},
+    {"format.dns1123Subdomain(): Format", format_called},
+    {"format.dns1035Label(): Format", format_called},
+    {"format.qualifiedName(): Format", format_called},
+    {"format.dns1123LabelPrefix(): Format", format_called},
+    {"format.dns1123SubdomainPrefix(): Format", format_called},
+    {"format.dns1035LabelPrefix(): Format", format_called},
+    {"format.labelValue(): Format", format_called},
+    {"format.uri(): Format", format_called},
+    {"format.uuid(): Format", format_called},
+    {"format.byte(): Format", format_called},
+    {"format.date(): Format", format_called},
+    {"format.datetime(): Format", format_called},
     {"quantity(string): Quantity", quantity},
     {"isQuantity(string): bool", is_quantity},
     {"Quantity.isLessThan(Quantity): bool", is_less<CelQuantity>},
