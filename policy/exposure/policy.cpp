@@ -115,6 +115,14 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   return policy;
 }
 
+void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before) {
+  if (now.problems.empty() || now.action == ExposureAction::kExpose) return;
+  if (!before.problems.empty())
+    now.last_understood = before.last_understood;
+  else if (before.action == ExposureAction::kExclude)
+    now.last_understood = std::make_shared<const ExposurePolicy>(before);
+}
+
 ExposurePolicy unreadable_exposure_policy(std::string name, std::string why) {
   ExposurePolicy policy;
   policy.id = {std::move(name)};

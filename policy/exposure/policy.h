@@ -70,9 +70,14 @@ struct ExposurePolicy {
   bool allow_host_use = false;
   bool include_virtual = false;
   std::vector<Problem> problems;  // not empty: offers nothing
+  /// Of an exclude with problems: what it said when it had none, which goes on.
+  std::shared_ptr<const ExposurePolicy> last_understood;
   bool operator==(const ExposurePolicy&) const = default;
 };
 std::string text_of(const ExposurePolicy::Id& id);  // "name"
+
+/// Keeps in last_understood what an exclude excluded before it could no longer be understood.
+void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before);
 
 /// Never fails: what is wrong becomes problems, and problems offer nothing. status is not read.
 /// driver: the domain of keys without one.

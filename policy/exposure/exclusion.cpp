@@ -1,0 +1,218 @@
+#include "policy/exposure/exclusion.h"
+
+#include <algorithm>
+#include <set>
+
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using kube::Counters;
+using kube::Quantity;
+
+constexpr size_t kCountersPerSetMax = 32;  // resource/v1: ResourceSliceMaxCountersPerCounterSet
+constexpr const char* kPfSet = "pf";
+constexpr const char* kSlots = "exclusion-slots";
+
+Quantity quantity(int64_t value) { return Quantity(value); }
+
+std::string group_counter(const std::string& group) { return "group-" + group; }
+// In sets that several devices share; the group's own name might not fit behind the device's.
+std::string group_counter_of(const std::string& base, const std::string& group) {
+  return base + "-g-" + hex(stable_hash(group), 8);
+}
+
+using Personas = std::vector<const PersonaClaim*>;
+
+Personas of_device(const PoolMembers& members, const std::string& device) {
+  Personas out;
+  for (const PersonaClaim& persona : members.personas)
+    if (persona.device == device) out.push_back(&persona);
+  return out;
+}
+
+int64_t shared_count(const Personas& personas) {
+  return std::count_if(personas.begin(), personas.end(),
+                       [](const PersonaClaim* one) { return !one->is_exclusive && !one->is_withdrawn; });
+}
+
+// Groups that keep personas of one device apart: those with more than one of them.
+std::set<std::string> groups_of(const Personas& personas) {
+  std::map<std::string, int> counts;
+  for (const PersonaClaim* one : personas)
+    if (!one->group.empty()) ++counts[one->group];
+  std::set<std::string> out;
+  for (const auto& [group, count] : counts)
+    if (count > 1) out.insert(group);
+  return out;
+}
+
+bool has_exclusive_beside_others(const Personas& personas) {
+  return personas.size() > 1 && std::any_of(personas.begin(), personas.end(),
+                                            [](const PersonaClaim* one) { return one->is_exclusive; });
+}
+
+class Counting {
+ public:
+  explicit Counting(const PoolMembers& members) : members_(members) {}
+
+  Exclusion run() {
+    if (!members_.pf.empty()) count_pf();
+    std::set<std::string> devices;  // in order
+    for (const PersonaClaim& persona : members_.personas)
+      if (persona.device != members_.pf) devices.insert(persona.device);
+    for (const std::string& device : devices) count_device(of_device(members_, device));
+    if (!shared_set_.counters.empty()) out_.counters.push_back(std::move(shared_set_));
+    return std::move(out_);
+  }
+
+ private:
+  // Takes tokens for what is offered; what is withdrawn has taken them from the total.
+  void take(const PersonaClaim& persona, const std::string& set, const std::string& counter, int64_t tokens) {
+    if (persona.is_withdrawn) return;
+    auto& consumed = out_.consumed[persona.entry];
+    auto at = std::find_if(consumed.begin(), consumed.end(),
+                           [&](const kube::CounterConsumption& one) { return one.counter_set == set; });
+    if (at == consumed.end()) at = consumed.insert(at, {set, {}});
+    at->counters.insert_or_assign(counter, quantity(tokens));
+  }
+
+  bool is_vf(const PersonaClaim& persona) const {
+    return std::any_of(members_.vfs.begin(), members_.vfs.end(),
+                       [&](const PoolMembers::Vf& vf) { return vf.device == persona.device; });
+  }
+
+  void count_pf() {
+    const Personas pf = of_device(members_, members_.pf);
+    kube::CounterSet set{.name = kPfSet};
+    const bool has_exclusive =
+        std::any_of(pf.begin(), pf.end(), [](const PersonaClaim* one) { return one->is_exclusive; });
+    const bool has_others = pf.size() > 1 || members_.personas.size() > pf.size() ||
+                            std::any_of(members_.vfs.begin(), members_.vfs.end(),
+                                        [](const PoolMembers::Vf& vf) { return vf.is_host_used; });
+    if (has_exclusive && has_others) count_slots(pf, set);
+    for (const std::string& group : groups_of(pf)) {
+      if (set.counters.size() == kCountersPerSetMax) {
+        refuse_group(pf, group);
+        continue;
+      }
+      const bool is_taken = std::any_of(pf.begin(), pf.end(), [&](const PersonaClaim* one) {
+        return one->group == group && one->is_withdrawn;
+      });
+      set.counters.emplace(group_counter(group), quantity(is_taken ? 0 : 1));
+      for (const PersonaClaim* one : pf)
+        if (one->group == group) take(*one, kPfSet, group_counter(group), 1);
+    }
+    if (!set.counters.empty()) out_.counters.push_back(std::move(set));
+  }
+
+  void count_slots(const Personas& pf, kube::CounterSet& set) {
+    int64_t full = std::max<int64_t>(1, shared_count(pf)), host_used = 0, charged = 0;
+    for (const PoolMembers::Vf& vf : members_.vfs) {
+      const Personas personas = of_device(members_, vf.device);
+      full += std::max<int64_t>(1, shared_count(personas));
+      host_used += vf.is_host_used;
+      const bool is_offered = std::any_of(personas.begin(), personas.end(),
+                                          [](const PersonaClaim* one) { return !one->is_withdrawn; });
+      full += vf.is_host_used && is_offered;
+    }
+    for (const PersonaClaim& persona : members_.personas)
+      if (persona.is_withdrawn) charged += tokens_of(persona, full);
+    set.counters.emplace(kSlots, quantity(std::max<int64_t>(0, full - host_used - charged)));
+    for (const PersonaClaim& persona : members_.personas)
+      if (persona.device == members_.pf || is_vf(persona))
+        take(persona, kPfSet, kSlots, tokens_of(persona, full));
+  }
+
+  int64_t tokens_of(const PersonaClaim& persona, int64_t full) const {
+    return persona.device == members_.pf && persona.is_exclusive ? full : 1;
+  }
+
+  void refuse_group(const Personas& personas, const std::string& group) {
+    bool is_first = true;
+    for (const PersonaClaim* one : personas) {
+      if (one->group != group || one->is_withdrawn) continue;
+      if (!std::exchange(is_first, false))
+        out_.refused[one->entry] = "exclusionGroup " + group + ": a counter set holds at most " +
+                                   std::to_string(kCountersPerSetMax) + " counters";
+    }
+  }
+
+  // Devices other than the PF: their counters share sets, a device's own all in one.
+  void count_device(const Personas& personas) {
+    const std::string& base = personas.front()->base;
+    Counters counters;
+    const auto groups = groups_of(personas);
+    const bool has_tokens = has_exclusive_beside_others(personas);
+    if (!has_tokens && groups.empty()) return;
+    if ((has_tokens ? 1 : 0) + groups.size() > kCountersPerSetMax) {
+      for (const std::string& group : groups) refuse_group(personas, group);
+      return;
+    }
+    const int64_t full = std::max<int64_t>(1, shared_count(personas));
+    const auto tokens = [&](const PersonaClaim& one) { return one.is_exclusive ? full : int64_t{1}; };
+    if (has_tokens) {
+      int64_t charged = 0;
+      for (const PersonaClaim* one : personas)
+        if (one->is_withdrawn) charged += tokens(*one);
+      counters.emplace(base, quantity(std::max<int64_t>(0, full - charged)));
+    }
+    for (const std::string& group : groups) {
+      const bool is_taken = std::any_of(personas.begin(), personas.end(), [&](const PersonaClaim* one) {
+        return one->group == group && one->is_withdrawn;
+      });
+      counters.emplace(group_counter_of(base, group), quantity(is_taken ? 0 : 1));
+    }
+    const std::string set = set_for(counters);
+    for (const PersonaClaim* one : personas) {
+      if (has_tokens) take(*one, set, base, tokens(*one));
+      if (groups.contains(one->group)) take(*one, set, group_counter_of(base, one->group), 1);
+    }
+  }
+
+  std::string set_for(const Counters& counters) {
+    if (shared_set_.counters.size() + counters.size() > kCountersPerSetMax) {
+      out_.counters.push_back(std::move(shared_set_));
+      shared_set_ = {};
+    }
+    if (shared_set_.counters.empty()) shared_set_.name = "devices-" + std::to_string(shared_sets_++);
+    shared_set_.counters.insert(counters.begin(), counters.end());
+    return shared_set_.name;
+  }
+
+  const PoolMembers& members_;
+  Exclusion out_;
+  kube::CounterSet shared_set_;
+  int shared_sets_ = 0;
+};
+
+}  // namespace
+
+bool exclude_each_other(const PersonaClaim& a, const PersonaClaim& b, const std::string& pf) {
+  if (a.device == b.device) {
+    if (a.entry == b.entry) return false;
+    return a.is_exclusive || b.is_exclusive || (!a.group.empty() && a.group == b.group);
+  }
+  if (pf.empty()) return false;
+  // A PF as a whole is not there for its VFs while somebody has it.
+  return (a.device == pf && a.is_exclusive) || (b.device == pf && b.is_exclusive);
+}
+
+Exclusion exclude(const PoolMembers& members) { return Counting(members).run(); }
+
+std::vector<std::string> without_conflict(const std::vector<PersonaClaim>& in_order, const std::string& pf) {
+  std::vector<const PersonaClaim*> kept;
+  std::vector<std::string> out;
+  for (const PersonaClaim& persona : in_order) {
+    const bool conflicts = std::any_of(kept.begin(), kept.end(), [&](const PersonaClaim* other) {
+      return exclude_each_other(persona, *other, pf);
+    });
+    if (conflicts) continue;
+    kept.push_back(&persona);
+    if (!persona.is_withdrawn) out.push_back(persona.entry);
+  }
+  return out;
+}
+
+}  // namespace sliced::policy

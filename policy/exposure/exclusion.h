@@ -1,0 +1,51 @@
+#pragma once
+// Which entries of a pool exclude each other, and the counters that make the scheduler see it.
+//
+// A counter is a heap of tokens: an entry takes its tokens once while it is allocated at all, however many
+// shares of it are (KEP-4815 with KEP-5075; kube-scheduler from 1.36.2). Pure; checked by brute force.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kube/resource_slice.h"
+
+namespace sliced::policy {
+
+/// One entry of a pool: a device in one of the ways in which it is offered.
+struct PersonaClaim {
+  std::string entry;   // name of the device entry
+  std::string device;  // host device id
+  std::string base;    // the device's name without suffix: a DNS label
+  bool is_exclusive = true;
+  std::string group;          // exclusionGroup, "" none
+  bool is_withdrawn = false;  // no longer offered, and may still be allocated
+  bool operator==(const PersonaClaim&) const = default;
+};
+
+/// The devices that share a pool.
+struct PoolMembers {
+  std::string pf;  // host device id of the pool's PF; "" in the pool of everything else
+  struct Vf {
+    std::string device;
+    bool is_host_used = false;
+  };
+  std::vector<Vf> vfs;  // all that are present, offered or not
+  std::vector<PersonaClaim> personas;
+};
+
+/// Whether two entries of a pool must never be allocated at the same time.
+bool exclude_each_other(const PersonaClaim& a, const PersonaClaim& b, const std::string& pf);
+
+struct Exclusion {
+  std::vector<kube::CounterSet> counters;  // empty: no two entries exclude each other
+  std::map<std::string, std::vector<kube::CounterConsumption>>
+      consumed;  // by entry; of those that are offered
+  /// Entries that no counter can be given for any more, and why.
+  std::map<std::string, std::string> refused;
+};
+Exclusion exclude(const PoolMembers& members);
+
+/// Entries that can stand beside each other without counters: those that come first keep their place.
+std::vector<std::string> without_conflict(const std::vector<PersonaClaim>& in_order, const std::string& pf);
+
+}  // namespace sliced::policy

@@ -1,0 +1,99 @@
+#include "policy/exposure/resolve.h"
+
+#include <algorithm>
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+
+bool may_exclude(const ExposurePolicy& policy) { return policy.action != ExposureAction::kExpose; }
+
+bool selects(const ExposurePolicy& policy, const kube::NodeView& node) {
+  return kube::match_node(policy.node_selector, node).matched;
+}
+
+}  // namespace
+
+ExposureResolver::ExposureResolver(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node,
+                                   std::string driver)
+    : exposures_(exposures), view_(std::move(driver)), costs_(exposures.size(), 0) {
+  for (size_t i = 0; i < exposures.size(); ++i) {
+    const ExposurePolicy& policy = exposures[i];
+    const auto index = static_cast<int32_t>(i);
+    if (policy.problems.empty()) {
+      if (selects(policy, node)) (may_exclude(policy) ? node_.excludes : node_.exposes).push_back(index);
+    } else if (may_exclude(policy) && policy.last_understood != nullptr) {
+      if (selects(*policy.last_understood, node)) node_.excludes.push_back(index);
+    } else if (may_exclude(policy) && selects(policy, node)) {
+      node_.unreadable.push_back(index);
+    }
+  }
+}
+
+const cel::Program* ExposureResolver::program_of(int32_t policy) const {
+  const ExposurePolicy& one = exposures_[static_cast<size_t>(policy)];
+  const bool is_understood = one.problems.empty() || one.last_understood == nullptr;
+  return (is_understood ? one : *one.last_understood).selector.program.get();
+}
+
+cel::Answer::Is ExposureResolver::evaluate(int32_t policy) {
+  const cel::Program* program = program_of(policy);
+  if (program == nullptr) return cel::Answer::Is::kError;
+  uint64_t& cost = costs_[static_cast<size_t>(policy)];
+  if (cost > kPolicyCostMax) return cel::Answer::Is::kError;
+  const auto is = evaluator_.select(*program, view_);
+  cost += evaluator_.cost();
+  if (cost > kPolicyCostMax) spent_.insert(policy);
+  return is;
+}
+
+Resolution ExposureResolver::of(const DeviceFacts& facts) {
+  Resolution out;
+  view_.look_at(facts);
+  for (const int32_t exclude : node_.excludes) {
+    const auto is = evaluate(exclude);
+    if (is == cel::Answer::Is::kFalse) continue;
+    out.excluded_by = exclude;
+    out.is_excluded_by_error = is == cel::Answer::Is::kError;
+    return out;
+  }
+  for (const int32_t expose : node_.exposes) {
+    const ExposurePolicy& policy = exposures_[static_cast<size_t>(expose)];
+    if (facts.device.type == DeviceType::kVirtual && !policy.include_virtual) continue;
+    const auto has_suffix = [&](int32_t other) {
+      return exposures_[static_cast<size_t>(other)].exposure.name_suffix == policy.exposure.name_suffix;
+    };
+    if (std::any_of(out.personas.begin(), out.personas.end(), has_suffix)) continue;
+    if (evaluate(expose) == cel::Answer::Is::kTrue) out.personas.push_back(expose);
+  }
+  std::sort(out.personas.begin(), out.personas.end(), [&](int32_t a, int32_t b) {
+    return exposures_[static_cast<size_t>(a)].exposure.name_suffix <
+           exposures_[static_cast<size_t>(b)].exposure.name_suffix;
+  });
+  return out;
+}
+
+void ExposureResolver::leave(const std::set<int32_t>& policies) {
+  const auto is_left = [&](int32_t policy) { return policies.contains(policy); };
+  for (const int32_t exclude : node_.excludes)
+    if (is_left(exclude)) node_.unreadable.push_back(exclude);
+  std::erase_if(node_.excludes, is_left);
+  std::erase_if(node_.exposes, is_left);
+  std::sort(node_.unreadable.begin(), node_.unreadable.end());
+  std::fill(costs_.begin(), costs_.end(), 0);
+  spent_.clear();
+}
+
+SelectorAnswer ExposureResolver::ask(int32_t policy, const DeviceFacts& facts) {
+  const cel::Program* program = program_of(policy);
+  if (program == nullptr) return {};
+  view_.look_at(facts);
+  SelectorAnswer out;
+  out.is = evaluator_.select(*program, view_);
+  out.cost = evaluator_.cost();
+  if (out.is == cel::Answer::Is::kError) out.error = evaluator_.error_text(*program);
+  return out;
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,70 @@
+#pragma once
+// Which policies of a node speak of a device, before devices are weighed against each other: excludes first,
+// then per name suffix the first expose in order. Selectors are evaluated here and nowhere else.
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kube/selector.h"
+#include "policy/cel/program.h"
+#include "policy/exposure/policy.h"
+#include "policy/exposure/selector.h"
+
+namespace sliced::policy {
+
+/// Cost of one policy's selector over all devices of a decision, in cel-go's units; beyond it the policy
+/// cannot be used.
+inline constexpr uint64_t kPolicyCostMax = 10'000'000;
+
+/// The policies of one node, as indices into the list that was given.
+struct NodeExposures {
+  std::vector<int32_t> excludes;  // with a selector that can be used, or one that could be earlier
+  std::vector<int32_t> exposes;   // in order: higher priority first, then by name
+  /// Excludes, or policies that may be some, whose selector is not known: they may mean any device.
+  std::vector<int32_t> unreadable;
+};
+
+struct Resolution {
+  int32_t excluded_by = -1;           // the first exclude that selects the device
+  bool is_excluded_by_error = false;  // its selector erred there, which hides the device too
+  std::vector<int32_t> personas;      // the winner of each suffix, by suffix
+  bool operator==(const Resolution&) const = default;
+};
+
+/// Whether and why a selector takes a device, for people.
+struct SelectorAnswer {
+  cel::Answer::Is is = cel::Answer::Is::kError;
+  std::string error;  // with its column
+  uint64_t cost = 0;
+};
+
+class ExposureResolver {
+ public:
+  /// exposures: in order of evaluation; must outlive this. driver: the domain of our attributes.
+  ExposureResolver(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node,
+                   std::string driver);
+
+  const NodeExposures& node() const { return node_; }
+  Resolution of(const DeviceFacts& facts);
+  /// Policies above kPolicyCostMax so far. What was resolved with them does not count: leave() them and
+  /// resolve everything again.
+  const std::set<int32_t>& spent() const { return spent_; }
+  /// An expose no longer counts, an exclude becomes unreadable. Costs begin anew.
+  void leave(const std::set<int32_t>& policies);
+
+  SelectorAnswer ask(int32_t policy, const DeviceFacts& facts);
+
+ private:
+  cel::Answer::Is evaluate(int32_t policy);
+  const cel::Program* program_of(int32_t policy) const;
+
+  const std::vector<ExposurePolicy>& exposures_;
+  NodeExposures node_;
+  HostDeviceView view_;
+  cel::Evaluator evaluator_;
+  std::vector<uint64_t> costs_;  // by policy
+  std::set<int32_t> spent_;
+};
+
+}  // namespace sliced::policy

@@ -1,0 +1,142 @@
+// Counters against what they are for, over all subsets of small pools.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "kube/resource_slice.h"
+#include "policy/exposure/exclusion.h"
+
+namespace sliced::policy {
+namespace {
+
+const std::string kPf = "0000:03:00.0";
+
+// The scheduler's sum: what all of them take fits into the totals.
+bool fits(const Exclusion& exclusion, const std::vector<std::string>& allocated) {
+  std::map<std::pair<std::string, std::string>, __int128> left;
+  for (const auto& set : exclusion.counters)
+    for (const auto& [counter, total] : set.counters) left[{set.name, counter}] = total.nanos();
+  for (const std::string& entry : allocated) {
+    const auto consumed = exclusion.consumed.find(entry);
+    if (consumed == exclusion.consumed.end()) continue;
+    for (const auto& one : consumed->second)
+      for (const auto& [counter, tokens] : one.counters) {
+        const auto at = left.find({one.counter_set, counter});
+        if (at == left.end() || (at->second -= tokens.nanos()) < 0) return false;
+      }
+  }
+  return true;
+}
+
+PoolMembers random_pool(std::mt19937& dice) {
+  const auto chance = [&](int percent) { return static_cast<int>(dice() % 100) < percent; };
+  PoolMembers pool{.pf = chance(80) ? kPf : ""};
+  const auto add = [&](const std::string& device, const std::string& base, int personas) {
+    for (int i = 0; i < personas; ++i)
+      pool.personas.push_back({base + "-" + std::to_string(i), device, base, chance(40),
+                               chance(40) ? std::string(1, static_cast<char>('a' + dice() % 2)) : "",
+                               chance(15)});
+  };
+  if (!pool.pf.empty()) add(kPf, "pf", static_cast<int>(dice() % 4));
+  const int others = static_cast<int>(dice() % 4);
+  for (int i = 0; i < others; ++i) {
+    const std::string device = "0000:03:00." + std::to_string(i + 1), base = "d" + std::to_string(i);
+    if (!pool.pf.empty()) pool.vfs.push_back({device, chance(20)});
+    add(device, base, static_cast<int>(dice() % 3));
+  }
+  return pool;
+}
+
+std::string shown(const PoolMembers& pool, const std::vector<std::string>& chosen) {
+  std::string out = "pf " + pool.pf;
+  for (const auto& vf : pool.vfs) out += " vf " + vf.device + (vf.is_host_used ? "(host)" : "");
+  for (const auto& one : pool.personas)
+    out += "\n" + one.entry + " of " + one.device + (one.is_exclusive ? " exclusive" : " shared") + " " +
+           one.group + (one.is_withdrawn ? " withdrawn" : "");
+  out += "\nchosen:";
+  for (const auto& one : chosen) out += " " + one;
+  return out;
+}
+
+TEST(Exclusion, CountersAllowWhatMayBeAndNothingElse) {
+  std::mt19937 dice(7);
+  int refused = 0, granted = 0, starved = 0, with_withdrawn = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const PoolMembers pool = random_pool(dice);
+    const Exclusion exclusion = exclude(pool);
+    ASSERT_TRUE(exclusion.refused.empty());
+    std::vector<const PersonaClaim*> offered, withdrawn;
+    for (const auto& one : pool.personas) (one.is_withdrawn ? withdrawn : offered).push_back(&one);
+    for (const auto& [entry, consumed] : exclusion.consumed) {
+      EXPECT_LE(consumed.size(), 2u);
+      kube::Device device{.name = "x", .consumes_counters = consumed};
+      EXPECT_TRUE(kube::validate_device(device).empty());
+    }
+    const bool is_pf_in_use =
+        std::any_of(pool.vfs.begin(), pool.vfs.end(), [](const auto& vf) { return vf.is_host_used; });
+    for (size_t bits = 0; bits < (size_t{1} << offered.size()); ++bits) {
+      std::vector<const PersonaClaim*> chosen;
+      for (size_t i = 0; i < offered.size(); ++i)
+        if ((bits >> i & 1) != 0) chosen.push_back(offered[i]);
+      bool may_be = true;
+      for (const auto* a : chosen) {
+        if (a->device == pool.pf && a->is_exclusive && is_pf_in_use) may_be = false;
+        for (const auto* b : chosen) may_be = may_be && !exclude_each_other(*a, *b, pool.pf);
+        // Each of the withdrawn may still be allocated.
+        for (const auto* b : withdrawn) may_be = may_be && !exclude_each_other(*a, *b, pool.pf);
+      }
+      std::vector<std::string> names;
+      for (const auto* one : chosen) names.push_back(one->entry);
+      const bool is_allowed = fits(exclusion, names);
+      ASSERT_TRUE(may_be || !is_allowed) << shown(pool, names);
+      if (withdrawn.empty()) {
+        ASSERT_EQ(is_allowed, may_be) << shown(pool, names);
+      } else {
+        ++with_withdrawn;
+        starved += may_be && !is_allowed;
+      }
+      (is_allowed ? granted : refused)++;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_GT(granted, 1000);
+  EXPECT_LT(starved * 20, with_withdrawn) << "what is withdrawn keeps others waiting too often";
+}
+
+TEST(Exclusion, NoCountersWhereNothingExcludes) {
+  PoolMembers pool{.pf = kPf, .vfs = {{"v0"}, {"v1"}}};
+  pool.personas = {{"v0", "v0", "v0"}, {"v1", "v1", "v1"}};
+  EXPECT_TRUE(exclude(pool).counters.empty()) << "VFs alone";
+  pool.personas.push_back({"pf-macvlan", kPf, "pf", false});
+  EXPECT_TRUE(exclude(pool).counters.empty()) << "a shared persona beside VFs";
+  pool.personas.push_back({"pf-all", kPf, "pf", true});
+  const Exclusion exclusion = exclude(pool);
+  ASSERT_EQ(exclusion.counters.size(), 1u);
+  EXPECT_EQ(exclusion.counters[0].counters.at("exclusion-slots"), kube::Quantity(3));
+  EXPECT_EQ(exclusion.consumed.at("pf-all")[0].counters.at("exclusion-slots"), kube::Quantity(3));
+  EXPECT_EQ(exclusion.consumed.at("v0")[0].counters.at("exclusion-slots"), kube::Quantity(1));
+}
+
+// 127 VFs with two personas each: 127 counters, 32 to a set.
+TEST(Exclusion, ManyDevicesShareSets) {
+  PoolMembers pool{.pf = kPf};
+  for (int i = 0; i < 127; ++i) {
+    const std::string vf = "v" + std::to_string(i);
+    pool.vfs.push_back({vf});
+    pool.personas.push_back({vf, vf, vf, true});
+    pool.personas.push_back({vf + "-shared", vf, vf, false});
+  }
+  const Exclusion exclusion = exclude(pool);
+  EXPECT_EQ(exclusion.counters.size(), 4u);
+  for (const auto& set : exclusion.counters) EXPECT_LE(set.counters.size(), 32u);
+}
+
+TEST(Exclusion, WithoutCountersTheFirstStays) {
+  const std::vector<PersonaClaim> order = {
+      {"v0", "v0", "v0"}, {"pf", kPf, "pf", true}, {"v1", "v1", "v1"}, {"pf-macvlan", kPf, "pf", false}};
+  EXPECT_EQ(without_conflict(order, kPf), (std::vector<std::string>{"v0", "v1", "pf-macvlan"}));
+  EXPECT_EQ(without_conflict({order[1], order[0], order[3]}, kPf), (std::vector<std::string>{"pf"}));
+}
+
+}  // namespace
+}  // namespace sliced::policy
