@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "policy/exposure/decide_exposure.h"
+#include "policy/exposure/explain_exposure.h"
 #include "policy/sriov/attributes.h"
 #include "policy/sriov/match.h"
 #include "reactor/base/text.h"
@@ -74,36 +76,6 @@ kube::Device make_entry(const HostDevice& vf, const HostDevice* pf, const Additi
   return entry;
 }
 
-// Our own keys and the entry's name are always right, and the additions were checked once; what may still be
-// wrong is a text of the kernel's.
-bool is_plainly_good(const kube::Device& entry, const Additions& additions) {
-  if (!additions.is_acceptable || entry.attributes.size() > kube::kAttributesAndCapacitiesMax) return false;
-  for (const auto& [key, value] : entry.attributes)
-    if (const auto* text = std::get_if<std::string>(&value);
-        text != nullptr && (text->size() > kube::kAttributeValueBytesMax || !is_utf8(*text)))
-      return false;
-  return true;
-}
-
-// Why the server would refuse the entry, after dropping what may be dropped alone; "" when it is good.
-std::string make_acceptable(kube::Device& entry, const Additions& additions, const Inputs& inputs,
-                            std::vector<std::string>& notes) {
-  for (int round = 0; round < 64 && !is_plainly_good(entry, additions); ++round) {
-    const auto problems = kube::validate_device(entry);
-    if (problems.empty()) break;
-    const kube::DeviceProblem& first = problems.front();
-    if (!first.descriptive || names_resource(first.attribute, inputs.settings.sriov_driver))
-      return first.field + " " + first.what;
-    notes.push_back("device " + entry.name + ": attribute " + escaped(first.attribute) +
-                    " left out: " + first.what);
-    entry.attributes.erase(first.attribute);
-  }
-  const auto quarantined = inputs.quarantine.find(entry.name);
-  if (quarantined != inputs.quarantine.end() && quarantined->second.content_hash == content_hash(entry))
-    return quarantined->second.why;
-  return {};
-}
-
 std::string pool_place(const Verdict& verdict) {
   std::string place = "spec.configs[" + std::to_string(verdict.config) + "]";
   if (verdict.filter >= 0) place += ".resourceFilters[" + std::to_string(verdict.filter) + "]";
@@ -128,6 +100,16 @@ std::string_view name_of(Outcome outcome) {
       return "unreadable";
     case Outcome::kRefused:
       return "refused";
+    case Outcome::kExcluded:
+      return "excluded";
+    case Outcome::kExcludeUnreadable:
+      return "exclude-unreadable";
+    case Outcome::kConflict:
+      return "conflict";
+    case Outcome::kNoCounters:
+      return "no-counters";
+    case Outcome::kNoSharing:
+      return "no-sharing";
   }
   return "";
 }
@@ -154,14 +136,63 @@ uint64_t content_hash(const kube::Device& device) {
   return stable_hash(kube::encode_json(kube::encode_resource_slice(carrier)));
 }
 
+namespace {
+
+// Our own keys and the entry's name are always right, and the additions were checked once; what may still be
+// wrong is a text of the kernel's.
+bool is_plainly_good(const kube::Device& entry, const Additions& additions) {
+  if (!additions.is_acceptable || entry.attributes.size() > kube::kAttributesAndCapacitiesMax) return false;
+  for (const auto& [key, value] : entry.attributes)
+    if (const auto* text = std::get_if<std::string>(&value);
+        text != nullptr && (text->size() > kube::kAttributeValueBytesMax || !is_utf8(*text)))
+      return false;
+  return true;
+}
+
+// Why the server would refuse the entry, after dropping what may be dropped alone.
+std::string drop_refused(kube::Device& entry, const std::function<bool(const std::string&)>& is_vital,
+                         std::vector<std::string>& notes) {
+  for (int round = 0; round < 64; ++round) {
+    const auto problems = kube::validate_device(entry);
+    if (problems.empty()) break;
+    const kube::DeviceProblem& first = problems.front();
+    if (!first.descriptive || is_vital(first.attribute)) return first.field + " " + first.what;
+    notes.push_back("device " + entry.name + ": attribute " + escaped(first.attribute) +
+                    " left out: " + first.what);
+    entry.attributes.erase(first.attribute);
+  }
+  return {};
+}
+
+std::string refused_before(const kube::Device& entry, const std::map<std::string, Quarantine>& quarantine) {
+  const auto at = quarantine.find(entry.name);
+  return at != quarantine.end() && at->second.content_hash == content_hash(entry) ? at->second.why : "";
+}
+
+}  // namespace
+
+std::string make_acceptable(kube::Device& entry, const std::map<std::string, Quarantine>& quarantine,
+                            const std::function<bool(const std::string&)>& is_vital,
+                            std::vector<std::string>& notes) {
+  std::string why = drop_refused(entry, is_vital, notes);
+  return why.empty() ? refused_before(entry, quarantine) : why;
+}
+
 Decision decide(std::shared_ptr<const Inputs> inputs) {
   Decision out;
+  const ExposureDecision exposures(*inputs);
+  std::set<std::string> offered;  // by SriovResourcePolicies
   const auto selected = policies_for_node(*inputs->policies, inputs->node);
   const VfAttributes own(inputs->settings.sriov_driver);
   DesiredPool pool{.driver = inputs->settings.sriov_driver, .name = inputs->node.name};
   std::map<std::pair<int32_t, int32_t>, Additions> additions;  // by policy and config
   for (const auto& [id, device] : inputs->inventory->devices) {
     Verdict verdict = decide_function(device, *inputs->policies, selected);
+    if (const int32_t exclude = exposures.of(id).excluded_by; exclude >= 0)
+      verdict = {.outcome = Outcome::kExcluded, .exposure = exclude};
+    else if (verdict.outcome == Outcome::kOffered && exposures.unreadable_exclude() >= 0 &&
+             !inputs->published.sriov.contains(device.pci->dashed()))
+      verdict = {.outcome = Outcome::kExcludeUnreadable, .exposure = exposures.unreadable_exclude()};
     if (verdict.outcome == Outcome::kOffered) {
       const SriovPolicy& policy = inputs->policies->sriov[verdict.policy];
       const auto [at, fresh] = additions.try_emplace({verdict.policy, verdict.config});
@@ -172,9 +203,14 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
       const HostDevice* pf = device.pf ? inputs->inventory->find(device.pf->text()) : nullptr;
       kube::Device entry = make_entry(device, pf, at->second, own);
       std::string refusal = at->second.refusal;
-      if (refusal.empty()) refusal = make_acceptable(entry, at->second, *inputs, out.notes);
+      if (refusal.empty() && !is_plainly_good(entry, at->second))
+        refusal = drop_refused(
+            entry, [&](const std::string& key) { return names_resource(key, inputs->settings.sriov_driver); },
+            out.notes);
+      if (refusal.empty()) refusal = refused_before(entry, inputs->quarantine);
       if (refusal.empty()) {
         pool.devices.push_back(std::move(entry));
+        if (!inputs->policies->exposures.empty()) offered.insert(id);
       } else {
         verdict.outcome = Outcome::kRefused;
         out.notes.push_back("device " + entry.name + " held back: " + refusal);
@@ -185,9 +221,10 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
   }
   std::sort(pool.devices.begin(), pool.devices.end(),
             [](const auto& a, const auto& b) { return a->name < b->name; });
+  out.pools.push_back(std::move(pool));
+  if (!inputs->policies->exposures.empty()) exposures.decide(offered, out);
   std::sort(out.notes.begin(), out.notes.end());
   out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
-  out.pools.push_back(std::move(pool));
   out.inputs = std::move(inputs);
   return out;
 }
@@ -230,6 +267,12 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
       out.entry = device->pci->dashed();
       out.summary = "offered as " + out.entry + " by " + by;
       break;
+    case Outcome::kExcluded:
+    case Outcome::kExcludeUnreadable:
+    case Outcome::kConflict:
+    case Outcome::kNoCounters:
+    case Outcome::kNoSharing:
+      break;  // explain_exposures() says it
     case Outcome::kNotAVf:
       out.summary = "is a " + std::string(name_of(device->type)) +
                     "; a SriovResourcePolicy offers virtual functions only";
@@ -255,6 +298,7 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
       break;
     }
   }
+  explain_exposures(decision, *device, out);
   return out;
 }
 

@@ -4,21 +4,29 @@
 // A verdict keeps indices only; the text (which field said no, the value found, the value wanted) is made by
 // explain() when somebody reads it, by the same matching functions that decided.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "hotplug/facts.h"
 #include "kube/resource_slice.h"
 #include "kube/selector.h"
-#include "policy/sriov/policy.h"
+#include "policy/exposure/exclusion.h"
+#include "policy/policy_set.h"
 
 namespace sliced::policy {
 
 struct Settings {
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
+  std::string exposure_driver = std::string(kExposureDriver);
   bool list_attributes = false;  // the server takes list attributes (gate DRAListTypeAttributes)
+  /// The server stores counters and the scheduler adds them up (gate DRAPartitionableDevices, 1.36.2).
+  bool counters = true;
+  /// The server stores what is allocated several times (gate DRAConsumableCapacity).
+  bool shared_devices = true;
 };
 
 /// A desired device entry that the server refused or mutilated: held back as long as its content stays the
@@ -28,12 +36,21 @@ struct Quarantine {
   std::string why;
 };
 
+/// What stands in our slices: where a decision may depend on what was offered before.
+struct Published {
+  std::set<std::string> sriov, exposure;     // names of device entries, by kind of policy
+  std::map<std::string, std::string> links;  // entry name -> interface, of entries without a PCI address
+};
+
 struct Inputs {
   hotplug::InventoryPtr inventory;
   PolicySetPtr policies;
   kube::NodeView node;
   Settings settings;
   std::map<std::string, Quarantine> quarantine;  // by device entry name
+  Published published;
+  /// Entries that are no longer offered and may still be allocated, by pool of the exposure driver.
+  std::map<std::string, std::vector<PersonaClaim>> withdrawn;
 };
 
 enum class Outcome : uint8_t {
@@ -44,6 +61,12 @@ enum class Outcome : uint8_t {
   kHostUse,   // matched, but the host uses it
   kBroken,    // its identity cannot be trusted
   kRefused,   // matched, but the API server would refuse or has refused the entry
+  // Of DeviceExposurePolicies.
+  kExcluded,           // a policy excludes it
+  kExcludeUnreadable,  // an exclude that cannot be understood may mean it, and it is not offered yet
+  kConflict,           // a SriovResourcePolicy offers the function, or one of its VFs
+  kNoCounters,         // it excludes another entry, and the cluster cannot count that
+  kNoSharing,          // it may be allocated several times, and the cluster cannot count that
 };
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
 
@@ -52,6 +75,7 @@ struct Verdict {
   int32_t policy = -1;  // index into PolicySet::sriov: which decided (kOffered, kHostUse, kRefused)
   int32_t config = -1;  // of its configs
   int32_t filter = -1;  // of the config's filters; -1: the config has none and takes every VF
+  int32_t exposure = -1;  // index into PolicySet::exposures, of kExcluded and kExcludeUnreadable
   bool operator==(const Verdict&) const = default;
 };
 
@@ -63,10 +87,20 @@ struct DesiredPool {
   bool operator==(const DesiredPool&) const = default;
 };
 
+/// What one DeviceExposurePolicy makes of a device.
+struct PersonaVerdict {
+  int32_t policy = -1;  // index into PolicySet::exposures
+  Outcome outcome = Outcome::kOffered;
+  std::string entry;  // name of the device entry, "" when it has none
+  std::string why;    // where the outcome alone does not say it
+  bool operator==(const PersonaVerdict&) const = default;
+};
+
 struct Decision {
   std::shared_ptr<const Inputs> inputs;         // what it was decided from
   std::map<std::string, Verdict> verdicts;      // by host device id
   std::map<std::string, std::string> refusals;  // why, for Outcome::kRefused, by host device id
+  std::map<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
   std::vector<DesiredPool> pools;
   std::vector<std::string> notes;  // what was dropped or held back and why, for the log; sorted
 };
@@ -79,6 +113,12 @@ std::vector<int32_t> policies_for_node(const PolicySet& policies, const kube::No
 
 Decision decide(std::shared_ptr<const Inputs> inputs);
 
+/// Drops attributes that the API server would refuse alone (a note each). What is left to refuse, or what it
+/// refused before; "" when the entry is good. is_vital: an attribute that may not be dropped.
+std::string make_acceptable(kube::Device& entry, const std::map<std::string, Quarantine>& quarantine,
+                            const std::function<bool(const std::string&)>& is_vital,
+                            std::vector<std::string>& notes);
+
 /// One rule that spoke about a device, as text.
 struct Rule {
   std::string policy;  // "namespace/name"; "" for rules that are not a policy's
@@ -89,10 +129,17 @@ struct Rule {
   std::string wanted;  // "one of 15b3"
   bool operator==(const Rule&) const = default;
 };
+/// One way in which a DeviceExposurePolicy offers a device, or would.
+struct PersonaExplanation {
+  std::string policy, entry, outcome;
+  std::string summary;  // one sentence
+  bool operator==(const PersonaExplanation&) const = default;
+};
 struct Explanation {
   std::string device;       // host device id
-  std::string outcome;      // name_of(Outcome)
-  std::string entry;        // device entry name when offered
+  std::string outcome;      // name_of(Outcome); of several personas the best
+  std::string entry;        // device entry name when offered; of several the first
+  std::vector<PersonaExplanation> personas;  // of DeviceExposurePolicies, in order of suffix
   std::string summary;      // one sentence
   std::vector<Rule> rules;  // in the order of evaluation, up to the one that decided
   bool operator==(const Explanation&) const = default;

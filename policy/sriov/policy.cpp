@@ -277,15 +277,4 @@ std::vector<std::string> sriov_policy_fields() {
 
 std::vector<std::string> device_attributes_fields() { return {"spec.attributes"}; }
 
-PolicySet make_policy_set(std::vector<SriovPolicy> sriov, std::vector<DeviceAttributes> attributes) {
-  std::sort(sriov.begin(), sriov.end(), [](const SriovPolicy& a, const SriovPolicy& b) {
-    return std::tuple(-a.priority, a.id.name, a.id.namespace_) <
-           std::tuple(-b.priority, b.id.name, b.id.namespace_);
-  });
-  std::sort(attributes.begin(), attributes.end(), [](const DeviceAttributes& a, const DeviceAttributes& b) {
-    return std::tie(a.id.name, a.id.namespace_) < std::tie(b.id.name, b.id.namespace_);
-  });
-  return {std::move(sriov), std::move(attributes)};
-}
-
 }  // namespace sliced::policy

@@ -124,13 +124,4 @@ std::vector<std::string> device_attributes_fields();
 /// Keys that the daemon publishes itself, and all of resource.kubernetes.io/: nobody else may set them.
 bool is_reserved_attribute(const std::string& full_key, const std::string& driver);
 
-/// Everything that is decided from, beside the host: immutable and shared.
-struct PolicySet {
-  std::vector<SriovPolicy> sriov;            // highest priority first, then name, then namespace
-  std::vector<DeviceAttributes> attributes;  // by name, then namespace
-};
-using PolicySetPtr = std::shared_ptr<const PolicySet>;
-/// Puts them into the order of evaluation.
-PolicySet make_policy_set(std::vector<SriovPolicy> sriov, std::vector<DeviceAttributes> attributes);
-
 }  // namespace sliced::policy

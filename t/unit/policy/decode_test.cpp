@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/yaml.h"
+#include "policy/policy_set.h"
 #include "policy/sriov/policy.h"
 
 namespace sliced::policy {

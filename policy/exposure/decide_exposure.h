@@ -1,0 +1,37 @@
+#pragma once
+// From what the policies say of each device to pools of entries: what the host uses, what the other driver
+// has, what excludes each other.
+#include <map>
+#include <set>
+#include <string>
+
+#include "policy/decide.h"
+#include "policy/exposure/resolve.h"
+
+namespace sliced::policy {
+
+/// One decision's worth of DeviceExposurePolicies.
+class ExposureDecision {
+ public:
+  /// Evaluates every selector for every device.
+  explicit ExposureDecision(const Inputs& inputs);
+
+  const Resolution& of(const std::string& device_id) const;
+  /// The first exclude that cannot be understood and may mean this node; -1 none. While there is one nothing
+  /// is offered that is not published already.
+  int32_t unreadable_exclude() const { return unreadable_; }
+
+  /// Adds personas, pools and notes. sriov_offered: host devices that the other kind offers.
+  void decide(const std::set<std::string>& sriov_offered, Decision& out) const;
+
+ private:
+  const Inputs& inputs_;
+  std::map<std::string, Resolution> resolutions_;  // by host device id
+  int32_t unreadable_ = -1;
+  std::vector<std::string> notes_;
+};
+
+/// "<node>/<PF's address dashed>" for a PF and its VFs, "<node>/net" for all others.
+std::string exposure_pool_name(const std::string& node, const hotplug::HostDevice& device);
+
+}  // namespace sliced::policy

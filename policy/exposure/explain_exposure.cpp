@@ -1,0 +1,133 @@
+#include "policy/exposure/explain_exposure.h"
+
+#include <algorithm>
+
+#include "policy/exposure/resolve.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+std::string shown(const SelectorAnswer& answer) {
+  switch (answer.is) {
+    case cel::Answer::Is::kTrue:
+      return "true";
+    case cel::Answer::Is::kFalse:
+      return "false";
+    case cel::Answer::Is::kError:
+      break;
+  }
+  return answer.error.empty() ? "not to be evaluated" : "an error: " + answer.error;
+}
+
+std::string with_reason(std::string text, const std::string& why) {
+  return why.empty() ? text : text + ": " + why;
+}
+
+// One sentence about a persona that is not offered.
+std::string held_back(const PersonaVerdict& verdict, const hotplug::HostDevice& device) {
+  switch (verdict.outcome) {
+    case Outcome::kOffered:
+      return "offered as " + verdict.entry;
+    case Outcome::kBroken:
+      return "cannot be trusted: " + escaped(device.broken);
+    case Outcome::kHostUse:
+      return "the host uses it (" + escaped(device.host_use) +
+             "), so it is not offered exclusively: set spec.allowHostUse: true there if that is meant";
+    case Outcome::kConflict:
+      return "Conflict: " + verdict.why + ", and one function is offered by one driver";
+    case Outcome::kExcludeUnreadable:
+      return "an exclude that cannot be understood may mean it";
+    case Outcome::kNoCounters:
+      return "it excludes another entry that is offered, and this cluster cannot count that "
+             "(DRAPartitionableDevices, kube-scheduler 1.36.2)";
+    case Outcome::kNoSharing:
+      return "it may be allocated several times, and this cluster cannot count that (DRAConsumableCapacity)";
+    default:
+      return with_reason("its entry is held back", verdict.why);
+  }
+}
+
+void explain_excluded(const Decision& decision, const hotplug::HostDevice& device, const Verdict& verdict,
+                      Explanation& out) {
+  const auto& policies = decision.inputs->policies->exposures;
+  const ExposurePolicy& policy = policies[static_cast<size_t>(verdict.exposure)];
+  out.outcome = name_of(verdict.outcome);
+  if (verdict.outcome == Outcome::kExcludeUnreadable) {
+    out.summary = "DeviceExposurePolicy " + policy.id.name +
+                  " may exclude it, but cannot be understood; until it is mended or deleted nothing new is offered";
+    return;
+  }
+  out.summary = "DeviceExposurePolicy " + policy.id.name + " excludes it";
+  ExposureResolver resolver(policies, decision.inputs->node, decision.inputs->settings.exposure_driver);
+  const SelectorAnswer answer = resolver.ask(verdict.exposure, facts_of(device, *decision.inputs->inventory));
+  if (answer.is == cel::Answer::Is::kError)
+    out.summary += ", because its selector fails on this device: " + answer.error;
+  if (!policy.problems.empty()) out.summary += " (as it was last understood: it cannot be read now)";
+}
+
+void add_rules(const Decision& decision, const hotplug::HostDevice& device, Explanation& out) {
+  const Inputs& in = *decision.inputs;
+  ExposureResolver resolver(in.policies->exposures, in.node, in.settings.exposure_driver);
+  const DeviceFacts facts = facts_of(device, *in.inventory);
+  for (size_t i = 0; i < in.policies->exposures.size(); ++i) {
+    const ExposurePolicy& policy = in.policies->exposures[i];
+    const auto index = static_cast<int32_t>(i);
+    for (const Problem& problem : policy.problems)
+      out.rules.push_back({policy.id.name, problem.field, "no", "policy", "unreadable (" + problem.what + ")",
+                           "a policy that can be understood"});
+    const kube::NodeMatch node = kube::match_node(policy.node_selector, in.node);
+    if (policy.problems.empty() && !node.matched)
+      out.rules.push_back({policy.id.name, "spec.nodeSelector", "no", node.field, node.found, node.wanted});
+    const auto is_in = [&](const std::vector<int32_t>& list) {
+      return std::find(list.begin(), list.end(), index) != list.end();
+    };
+    if (!is_in(resolver.node().excludes) && !is_in(resolver.node().exposes)) continue;
+    if (device.type == hotplug::DeviceType::kVirtual && !policy.include_virtual &&
+        policy.action == ExposureAction::kExpose) {
+      out.rules.push_back({policy.id.name, "spec.includeVirtual", "no", "type", "virtual",
+                           "includeVirtual: true, which a virtual link wants"});
+      continue;
+    }
+    const SelectorAnswer answer = resolver.ask(index, facts);
+    const bool matches = answer.is == cel::Answer::Is::kTrue;
+    out.rules.push_back({policy.id.name, "spec.selector.cel",
+                         matches ? std::string(name_of(policy.action)) : "no", "cel", shown(answer), "true"});
+  }
+}
+
+}  // namespace
+
+void explain_exposures(const Decision& decision, const hotplug::HostDevice& device, Explanation& out) {
+  const auto& policies = decision.inputs->policies->exposures;
+  if (policies.empty()) return;
+  add_rules(decision, device, out);
+  const Verdict& verdict = decision.verdicts.at(device.id.text);
+  if (verdict.exposure >= 0) return explain_excluded(decision, device, verdict, out);
+  const auto found = decision.personas.find(device.id.text);
+  if (found == decision.personas.end()) {
+    if (verdict.outcome == Outcome::kNotAVf) {
+      out.outcome = name_of(Outcome::kNoMatch);
+      out.summary = "no policy for this node exposes it";
+    }
+    return;
+  }
+  bool is_offered = verdict.outcome == Outcome::kOffered;
+  std::string summary;
+  for (const PersonaVerdict& persona : found->second) {
+    const std::string& policy = policies[static_cast<size_t>(persona.policy)].id.name;
+    const std::string said = held_back(persona, device);
+    out.personas.push_back({policy, persona.outcome == Outcome::kOffered ? persona.entry : "",
+                            std::string(name_of(persona.outcome)),
+                            persona.outcome == Outcome::kOffered ? said : "not offered, " + said});
+    summary += (summary.empty() ? "" : "; ") + out.personas.back().summary + " by DeviceExposurePolicy " + policy;
+    if (persona.outcome != Outcome::kOffered || is_offered) continue;
+    is_offered = true;
+    out.entry = persona.entry;
+    out.outcome = name_of(Outcome::kOffered);
+  }
+  if (!is_offered) out.outcome = out.personas.front().outcome;
+  out.summary = verdict.outcome == Outcome::kOffered ? out.summary + "; " + summary : summary;
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,21 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "policy/exposure/policy.h"
+#include "policy/sriov/policy.h"
+
+namespace sliced::policy {
+
+/// Everything that is decided from, beside the host: immutable and shared.
+struct PolicySet {
+  std::vector<SriovPolicy> sriov;            // highest priority first, then name, then namespace
+  std::vector<DeviceAttributes> attributes;  // by name, then namespace
+  std::vector<ExposurePolicy> exposures;     // highest priority first, then name
+};
+using PolicySetPtr = std::shared_ptr<const PolicySet>;
+/// Puts them into the order of evaluation.
+PolicySet make_policy_set(std::vector<SriovPolicy> sriov, std::vector<DeviceAttributes> attributes,
+                          std::vector<ExposurePolicy> exposures = {});
+
+}  // namespace sliced::policy
