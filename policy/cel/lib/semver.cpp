@@ -3,74 +3,62 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <vector>
 
+#include "kube/resource_slice.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_identifier_char(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
-}
 bool is_numeric(std::string_view identifier) {
-  return std::all_of(identifier.begin(), identifier.end(), is_digit);
+  return std::all_of(identifier.begin(), identifier.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::optional<uint64_t> decode_number(std::string_view text, bool loose) {
-  if (text.size() > 1 && text[0] == '0') {
-    if (!loose) return std::nullopt;
-    text.remove_prefix(std::min(text.find_first_not_of('0'), text.size() - 1));
-  }
+std::optional<uint64_t> decode_number(std::string_view digits) {
   uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   return value;
 }
 
-bool are_identifiers(std::string_view text, bool numbers_are_strict) {
-  const auto identifiers = split(text, '.');
-  return std::all_of(identifiers.begin(), identifiers.end(), [&](std::string_view identifier) {
-    if (identifier.empty() || !std::all_of(identifier.begin(), identifier.end(), is_identifier_char))
-      return false;
-    return !numbers_are_strict || !is_numeric(identifier) || decode_number(identifier, false);
-  });
-}
-
-// What follows `mark` is cut off the text; nullopt without a mark.
-std::optional<std::string_view> cut_after(std::string_view& text, char mark) {
-  const size_t at = text.find(mark);
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = text.substr(at + 1);
-  text = text.substr(0, at);
-  return rest;
-}
-
-std::optional<Semver> decode(std::string_view text, bool loose) {
-  if (loose && text.starts_with('v')) text.remove_prefix(1);
-  const auto build = cut_after(text, '+');
-  const auto prerelease = cut_after(text, '-');
-  if (build && !are_identifiers(*build, false)) return std::nullopt;
-  if (prerelease && !are_identifiers(*prerelease, true)) return std::nullopt;
-  const auto parts = split(text, '.');
-  const bool may_be_short = loose && !build && !prerelease;
-  if (parts.size() > 3 || (parts.size() < 3 && !may_be_short)) return std::nullopt;
+std::optional<Semver> decode(std::string_view text) {
+  if (!kube::is_semver(text)) return std::nullopt;
+  text = text.substr(0, text.find('+'));
+  const size_t dash = std::min(text.find('-'), text.size());
   Semver version;
-  uint64_t* const numbers[] = {&version.major, &version.minor, &version.patch};
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (loose && i == 2 && parts[i].empty() && (build || prerelease))
-      continue;  // "1.2.-a" is 1.2.0-a upstream
-    const auto number = decode_number(parts[i], loose);
-    if (!number) return std::nullopt;
-    *numbers[i] = *number;
-  }
-  version.prerelease = prerelease.value_or("");
+  version.prerelease = text.substr(std::min(dash + 1, text.size()));
+  // What is numeric has to fit as well: it is compared as a number.
+  for (const std::string_view identifier : split(version.prerelease, '.'))
+    if (!identifier.empty() && is_numeric(identifier) && !decode_number(identifier)) return std::nullopt;
+  const auto parts = split(text.substr(0, dash), '.');
+  const auto major = decode_number(parts[0]), minor = decode_number(parts[1]),
+             patch = decode_number(parts[2]);
+  if (!major || !minor || !patch) return std::nullopt;
+  version.major = *major;
+  version.minor = *minor;
+  version.patch = *patch;
   return version;
 }
 
-Result<Semver> decoded(std::string_view text, bool loose) {
-  if (auto version = decode(text, loose)) return *std::move(version);
-  return Error{Errc::kInvalid, "not a semantic version: " + in_quotes(text)};
+// The strict form of what is loosely written; other text stays wrong.
+std::string tightened(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  const size_t suffix = std::min(text.find_first_of("-+"), text.size());
+  std::vector<std::string> numbers;
+  for (const std::string_view part : split(text.substr(0, suffix), '.'))
+    numbers.emplace_back(
+        part.substr(part.empty() ? 0 : std::min(part.find_first_not_of('0'), part.size() - 1)));
+  if (suffix == text.size()) {
+    while (numbers.size() < 3) numbers.emplace_back("0");
+  } else if (numbers.size() == 3 && numbers[2].empty()) {
+    numbers[2] = "0";  // "1.2.-a" is 1.2.0-a upstream
+  }
+  return join(numbers, ".").append(text.substr(suffix));
+}
+
+Error refused(std::string_view text) {
+  return {Errc::kInvalid, "not a semantic version: " + in_quotes(text)};
 }
 
 std::strong_ordering compare_identifiers(std::string_view a, std::string_view b) {
@@ -83,8 +71,15 @@ std::strong_ordering compare_identifiers(std::string_view a, std::string_view b)
 
 }  // namespace
 
-Result<Semver> decode_semver(std::string_view text) { return decoded(text, false); }
-Result<Semver> decode_loose_semver(std::string_view text) { return decoded(text, true); }
+Result<Semver> decode_semver(std::string_view text) {
+  if (auto version = decode(text)) return *std::move(version);
+  return refused(text);
+}
+
+Result<Semver> decode_loose_semver(std::string_view text) {
+  if (auto version = decode(tightened(text))) return *std::move(version);
+  return refused(text);
+}
 
 std::strong_ordering Semver::operator<=>(const Semver& other) const {
   if (const auto order = major <=> other.major; order != 0) return order;

@@ -30,10 +30,11 @@ std::optional<unsigned char> escape_at(std::string_view text) {
   return value ? std::optional(static_cast<unsigned char>(*value)) : std::nullopt;
 }
 
-// A host may escape bytes beyond ASCII alone, a zone what it could have written plainly; both '%' itself.
+// A host may escape bytes beyond ASCII alone, a zone what of ASCII it could have written plainly; both '%'
+// itself.
 bool may_be_escaped(unsigned char c, In where) {
   if (where == In::kHost) return c >= 0x80 || c == '%';
-  return where != In::kZone || c == '%' || c == ' ' || is_host_char(static_cast<char>(c));
+  return where != In::kZone || c == '%' || c == ' ' || (c < 0x80 && is_host_char(static_cast<char>(c)));
 }
 
 std::optional<std::string> unescaped(std::string_view text, In where) {

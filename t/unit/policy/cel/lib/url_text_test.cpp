@@ -73,6 +73,7 @@ TEST(CelUrl, WhatIsAUrl) {
                            "http://a:80x/",
                            "http://[fe80::1%eth0]/",
                            "http://[fe80::1%25]/",
+                           "http://[fe80::1%25e%a5]/",
                            "http://[1.2.3.4]/",
                            "http://[nope]/",
                            "http://[]/",
