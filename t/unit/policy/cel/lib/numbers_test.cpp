@@ -135,6 +135,11 @@ TEST(CelNumbers, ConversionsBetweenKindsKnowTheirRange) {
 TEST(CelNumbers, ArithmeticNeverWraps) {
   const std::string over = "error: integer overflow", under = "error: unsigned integer overflow";
   EXPECT_EQ(shown(add(int64_t{40}, int64_t{2})), "42");
+  EXPECT_EQ(shown(subtract(int64_t{40}, int64_t{42})), "-2");
+  EXPECT_EQ(shown(multiply(int64_t{-6}, int64_t{7})), "-42");
+  EXPECT_EQ(shown(add(uint64_t{40}, uint64_t{2})), "42u");
+  EXPECT_EQ(shown(subtract(uint64_t{44}, uint64_t{2})), "42u");
+  EXPECT_EQ(shown(multiply(uint64_t{6}, uint64_t{7})), "42u");
   EXPECT_EQ(shown(add(kIntMax, int64_t{1})), over);
   EXPECT_EQ(shown(subtract(kIntMin, int64_t{1})), over);
   EXPECT_EQ(shown(multiply(kIntMax, int64_t{2})), over);

@@ -130,6 +130,7 @@ TEST(CelTimestamp, Arithmetic) {
   EXPECT_FALSE(subtract(at("2262-04-11T23:47:16.854775808Z"), at("1970-01-01T00:00:00Z")));
   EXPECT_FALSE(subtract(at("0001-01-01T00:00:00Z"), at("9999-12-31T23:59:59Z")));
   EXPECT_EQ(shown(add(span("1s"), span("-2s"))), "-1s");
+  EXPECT_EQ(shown(subtract(span("1s"), span("0.25s"))), "0.75s");
   EXPECT_FALSE(add(Duration{INT64_MAX}, Duration{1}));
   EXPECT_FALSE(subtract(span("1s"), Duration{INT64_MIN}));
   EXPECT_LT(at("2009-02-13T23:29:00.1Z"), at("2009-02-13T23:29:00.2Z"));
