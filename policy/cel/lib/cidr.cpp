@@ -23,7 +23,7 @@ Error refused(std::string_view text, std::string_view why) {
 }  // namespace
 
 bool Cidr::contains(const IpAddress& address) const {
-  return address.family == ip.family && masked_to(address, prefix_length) == masked_to(ip, prefix_length);
+  return masked_to(address, prefix_length) == masked_to(ip, prefix_length);
 }
 
 bool Cidr::contains(const Cidr& other) const {

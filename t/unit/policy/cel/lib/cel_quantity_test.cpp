@@ -35,6 +35,7 @@ TEST(CelQuantity, SizesAreBounded) {
     EXPECT_EQ(CelQuantity::decode(text).error().code, Errc::kTooLarge) << text;
   EXPECT_EQ(quantity("0." + std::string(1000, '0') + "1"), quantity("1n"));
   EXPECT_EQ(quantity(std::string(1000, '9') + "Ki"), quantity("8Ei"));
+  EXPECT_EQ(quantity(std::string(19, '9') + "Ei"), quantity("8Ei"));
   EXPECT_GT(quantity("1e1000"), quantity("1e999"));
   EXPECT_LT(quantity("-1e1000"), quantity("-1e999"));
   EXPECT_EQ(quantity("1e1000").add(quantity("1")).error().code, Errc::kTooLarge);
@@ -116,6 +117,8 @@ TEST(CelQuantity, SumsKeepTheirForm) {
   EXPECT_EQ(integer(*quantity("1").add(CelQuantity(INT64_MAX))), "none");
   EXPECT_EQ(*quantity("1").add(CelQuantity(INT64_MAX)), quantity("9223372036854775808"));
   EXPECT_EQ(integer(*quantity("1").sub(CelQuantity(3))), "-2");
+  EXPECT_EQ(integer(*quantity("10E").sub(CelQuantity(9'000'000'000'000'000'000))), "none")
+      << "10E is no int64";
   EXPECT_EQ(*quantity("0").sub(CelQuantity(INT64_MIN)), quantity("9223372036854775808"));
 }
 

@@ -111,6 +111,9 @@ TEST(CelNumbers, TextsBecomeDoubles) {
                            "0.001e400",
                            "1e99999999999999999999"})
     EXPECT_EQ(shown(to_double(text)), std::string("error: cannot convert \"") + text + "\" to double");
+  const std::string zeros(400, '0');
+  EXPECT_EQ(shown(to_double("0." + zeros + "1e5")), "0");
+  EXPECT_FALSE(to_double("1" + zeros + "e-5"));
 }
 
 // Converting a double outside of the range is undefined in C++.

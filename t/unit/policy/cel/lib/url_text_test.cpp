@@ -136,6 +136,7 @@ TEST(CelUrl, EscapedPaths) {
            {"/path with spaces/", "/path%20with%20spaces/"},
            {"/%2f%2F%41 b", "///A%20b"},
            {"/%41", "/%41"},
+           {"/a+b c", "/a+b%20c"},
            {"/a[b]c!$&'()*+,;=:@", "/a[b]c!$&'()*+,;=:@"},
            {"/ä", "/%C3%A4"},
            {"/%e4", "/%e4"},
