@@ -168,6 +168,7 @@ std::optional<UrlText> read_url(std::string_view text, bool of_request) {
   if (may_have_host && text.starts_with("//")) {
     const size_t slash = std::min(text.find('/', 2), text.size());
     if (!decode_authority(text.substr(2, slash - 2), url)) return std::nullopt;
+    url.has_authority = true;
     text.remove_prefix(slash);
   }
   const auto path = escaped_part(text, "!$&'()*+,;=:@[]%/", "$&+,/:;=@");

@@ -12,14 +12,15 @@ namespace sliced::cel {
 /// The parts of a URL. What the getters of CEL return is UTF-8: where an escape makes other bytes, U+FFFD
 /// stands for each.
 struct UrlText {
-  std::string scheme;        // getScheme(), lower case
-  std::string opaque;        // of "mailto:a@b" what follows the scheme; such a URL has no host and no path
-  std::string user;          // unescaped, with the password and the '@' behind it
-  std::string host;          // getHost(), with the port, unescaped
-  std::string escaped_path;  // getEscapedPath()
-  std::string query;         // without '?', escaped
-  bool has_query = false;    // "/a?" has an empty one
-  std::string fragment;      // escaped
+  std::string scheme;          // getScheme(), lower case
+  std::string opaque;          // of "mailto:a@b" what follows the scheme; such a URL has no host and no path
+  bool has_authority = false;  // "http:///p" has an empty one, "http:/p" has none
+  std::string user;            // unescaped, with the password and the '@' behind it
+  std::string host;            // getHost(), with the port, unescaped
+  std::string escaped_path;    // getEscapedPath()
+  std::string query;           // without '?', escaped
+  bool has_query = false;      // "/a?" has an empty one
+  std::string fragment;        // escaped
 
   std::string hostname() const;  // without port and brackets
   std::string port() const;      // "" when there is none

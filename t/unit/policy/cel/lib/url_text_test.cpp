@@ -166,6 +166,7 @@ TEST(CelUrl, Equality) {
   EXPECT_NE(url("http://A/x"), url("http://a/x"));
   EXPECT_NE(url("http://a/x#f"), url("http://a/x"));
   EXPECT_NE(url("http://a/x?"), url("http://a/x"));
+  EXPECT_NE(url("http:/x"), url("http:///x"));
   EXPECT_NE(url("http://@a/x"), url("http://a/x"));
 }
 
