@@ -72,9 +72,9 @@ std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-u
 
 struct Verdict {
   Outcome outcome = Outcome::kNoMatch;
-  int32_t policy = -1;  // index into PolicySet::sriov: which decided (kOffered, kHostUse, kRefused)
-  int32_t config = -1;  // of its configs
-  int32_t filter = -1;  // of the config's filters; -1: the config has none and takes every VF
+  int32_t policy = -1;    // index into PolicySet::sriov: which decided (kOffered, kHostUse, kRefused)
+  int32_t config = -1;    // of its configs
+  int32_t filter = -1;    // of the config's filters; -1: the config has none and takes every VF
   int32_t exposure = -1;  // index into PolicySet::exposures, of kExcluded and kExcludeUnreadable
   bool operator==(const Verdict&) const = default;
 };
@@ -136,12 +136,12 @@ struct PersonaExplanation {
   bool operator==(const PersonaExplanation&) const = default;
 };
 struct Explanation {
-  std::string device;       // host device id
-  std::string outcome;      // name_of(Outcome); of several personas the best
-  std::string entry;        // device entry name when offered; of several the first
+  std::string device;                        // host device id
+  std::string outcome;                       // name_of(Outcome); of several personas the best
+  std::string entry;                         // device entry name when offered; of several the first
   std::vector<PersonaExplanation> personas;  // of DeviceExposurePolicies, in order of suffix
-  std::string summary;      // one sentence
-  std::vector<Rule> rules;  // in the order of evaluation, up to the one that decided
+  std::string summary;                       // one sentence
+  std::vector<Rule> rules;                   // in the order of evaluation, up to the one that decided
   bool operator==(const Explanation&) const = default;
 };
 Explanation explain(const Decision& decision, const std::string& device_id);

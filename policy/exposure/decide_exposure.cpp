@@ -27,7 +27,8 @@ struct PoolOfCandidates {
 
 class Weighing {
  public:
-  Weighing(const Inputs& inputs, const std::set<std::string>& sriov_offered, int32_t unreadable, Decision& out)
+  Weighing(const Inputs& inputs, const std::set<std::string>& sriov_offered, int32_t unreadable,
+           Decision& out)
       : in_(inputs),
         sriov_offered_(sriov_offered),
         unreadable_(unreadable),
@@ -76,8 +77,9 @@ class Weighing {
     const std::string& base = bases_.at(device.id.text);
     verdict.entry = names_.name(device, base, policy.exposure.name_suffix);
     if (verdict.entry.empty())
-      return refuse(Outcome::kRefused, in_quotes(base + policy.exposure.name_suffix) +
-                                           " is no DNS label of at most 63 characters, or another entry's name");
+      return refuse(Outcome::kRefused,
+                    in_quotes(base + policy.exposure.name_suffix) +
+                        " is no DNS label of at most 63 characters, or another entry's name");
     if (unreadable_ >= 0 && !in_.published.exposure.contains(verdict.entry))
       return refuse(Outcome::kExcludeUnreadable);
     pools_[exposure_pool_name(in_.node.name, device)].candidates.push_back(

@@ -54,8 +54,9 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
   const ExposurePolicy& policy = policies[static_cast<size_t>(verdict.exposure)];
   out.outcome = name_of(verdict.outcome);
   if (verdict.outcome == Outcome::kExcludeUnreadable) {
-    out.summary = "DeviceExposurePolicy " + policy.id.name +
-                  " may exclude it, but cannot be understood; until it is mended or deleted nothing new is offered";
+    out.summary =
+        "DeviceExposurePolicy " + policy.id.name +
+        " may exclude it, but cannot be understood; until it is mended or deleted nothing new is offered";
     return;
   }
   out.summary = "DeviceExposurePolicy " + policy.id.name + " excludes it";
@@ -120,7 +121,8 @@ void explain_exposures(const Decision& decision, const hotplug::HostDevice& devi
     out.personas.push_back({policy, persona.outcome == Outcome::kOffered ? persona.entry : "",
                             std::string(name_of(persona.outcome)),
                             persona.outcome == Outcome::kOffered ? said : "not offered, " + said});
-    summary += (summary.empty() ? "" : "; ") + out.personas.back().summary + " by DeviceExposurePolicy " + policy;
+    summary +=
+        (summary.empty() ? "" : "; ") + out.personas.back().summary + " by DeviceExposurePolicy " + policy;
     if (persona.outcome != Outcome::kOffered || is_offered) continue;
     is_offered = true;
     out.entry = persona.entry;

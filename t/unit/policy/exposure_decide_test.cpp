@@ -1,0 +1,291 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "kube/yaml.h"
+#include "policy/decide.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+using hotplug::PciAddress;
+
+constexpr const char* kPf0 = "0000:03:00.0";
+constexpr const char* kPf1 = "0000:03:00.1";
+
+struct Host {
+  std::shared_ptr<hotplug::Inventory> inventory = std::make_shared<hotplug::Inventory>();
+
+  HostDevice& add(HostDevice device, const std::string& interface = "") {
+    if (!interface.empty()) device.netdev = hotplug::Netdev{.name = interface, .kernel_name = interface};
+    const std::string id = device.pci ? device.pci->text() : interface;
+    device.id.text = id;
+    return inventory->devices[id] = device;
+  }
+  void pf(const char* address, const std::string& interface, int vfs, int first) {
+    const auto pci = PciAddress::decode(address);
+    add({.type = DeviceType::kPf, .pci = pci, .total_vfs = 8, .num_vfs = vfs}, interface);
+    for (int i = 0; i < vfs; ++i) {
+      const int devfn = first + i;
+      const PciAddress vf{0, 3, static_cast<uint8_t>(devfn / 8), static_cast<uint8_t>(devfn % 8)};
+      add({.type = DeviceType::kVf, .pci = vf, .pf = pci, .vf_index = i, .pf_name = interface},
+          interface + "v" + std::to_string(i));
+    }
+  }
+  HostDevice& at(const std::string& id) { return inventory->devices.at(id); }
+};
+
+Host reference_host() {
+  Host host;
+  host.pf(kPf0, "enp3s0f0", 8, 2);
+  host.pf(kPf1, "enp3s0f1", 4, 10);
+  host.add({.type = DeviceType::kBridge}, "br-data");
+  host.add({.type = DeviceType::kNic, .pci = PciAddress{0, 5, 0, 0}}, "eno1");
+  host.add({.type = DeviceType::kVirtual}, "br-int");
+  host.add({.type = DeviceType::kVirtual}, "ovn-k8s-mp0");
+  return host;
+}
+
+std::vector<ExposurePolicy> policies_of(const std::string& text) {
+  std::vector<ExposurePolicy> out;
+  const auto yaml = kube::decode_yaml(text);
+  EXPECT_TRUE(yaml.problems.empty());
+  for (const auto& document : yaml.documents) out.push_back(decode_exposure_policy(document));
+  return out;
+}
+std::string policy(const std::string& name, const std::string& spec) {
+  return "---\napiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: " + name +
+         "}\nspec: " + spec + "\n";
+}
+std::string all(const std::string& rest = "") { return "{selector: {cel: 'true'}" + rest + "}"; }
+
+std::shared_ptr<Inputs> inputs_of(const Host& host, std::vector<ExposurePolicy> exposures,
+                                  std::vector<SriovPolicy> sriov = {}) {
+  auto in = std::make_shared<Inputs>();
+  in->inventory = host.inventory;
+  in->policies =
+      std::make_shared<const PolicySet>(make_policy_set(std::move(sriov), {}, std::move(exposures)));
+  in->node.name = "n1";
+  return in;
+}
+const DesiredPool* pool_of(const Decision& decision, const std::string& name) {
+  for (const auto& pool : decision.pools)
+    if (pool.name == name && pool.driver == kExposureDriver) return &pool;
+  return nullptr;
+}
+std::vector<std::string> entries_of(const Decision& decision) {
+  std::vector<std::string> out;
+  for (const auto& pool : decision.pools)
+    for (const auto& device : pool.devices) out.push_back(device->name);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+std::string outcome_of(const Decision& decision, const std::string& id) {
+  return explain(decision, id).outcome;
+}
+
+SriovPolicy every_vf() {
+  SriovPolicy policy;
+  policy.id = {"ns", "vfs"};
+  policy.configs.emplace_back();
+  return policy;
+}
+
+TEST(ExposureDecide, TheReferenceNode) {
+  std::ifstream file(std::string(SLICED_EXAMPLES) + "/reference-node/policies.yaml");
+  std::stringstream text;
+  text << file.rdbuf();
+  const Decision decision = decide(inputs_of(reference_host(), policies_of(text.str())));
+  const DesiredPool* pf0 = pool_of(decision, "n1/0000-03-00-0");
+  const DesiredPool* pf1 = pool_of(decision, "n1/0000-03-00-1");
+  const DesiredPool* net = pool_of(decision, "n1/net");
+  ASSERT_TRUE(pf0 && pf1 && net);
+  EXPECT_EQ(pf0->devices.size(), 10u);
+  EXPECT_EQ(pf1->devices.size(), 5u);
+  ASSERT_EQ(net->devices.size(), 1u);
+  EXPECT_EQ(net->devices[0]->name, "br-data");
+  EXPECT_EQ(net->devices[0]->capacity.at("dra.networking/ports").value, kube::Quantity(64));
+  EXPECT_TRUE(net->devices[0]->allow_multiple_allocations);
+  ASSERT_EQ(pf0->counters.size(), 1u);
+  EXPECT_EQ(pf0->counters[0].counters.at("exclusion-slots"), kube::Quantity(9));
+  EXPECT_EQ(pf1->counters[0].counters.at("exclusion-slots"), kube::Quantity(5));
+  EXPECT_TRUE(net->counters.empty());
+  for (const char* hidden : {"0000:05:00.0", "br-int"}) EXPECT_EQ(outcome_of(decision, hidden), "excluded");
+  EXPECT_NE(explain(decision, "0000:05:00.0").summary.find("exclude-management"), std::string::npos);
+  EXPECT_TRUE(decision.notes.empty()) << decision.notes[0];
+}
+
+TEST(ExposureDecide, NothingWithoutAPolicy) {
+  const Decision none = decide(inputs_of(reference_host(), {}));
+  ASSERT_EQ(none.pools.size(), 1u) << "no pool of a kind that is not used";
+  const Decision decision =
+      decide(inputs_of(reference_host(), policies_of(policy("p", "{selector: {cel: 'false'}}"))));
+  ASSERT_NE(pool_of(decision, "n1/net"), nullptr) << "empty, but there";
+  EXPECT_EQ(decision.pools.size(), 2u);
+  EXPECT_EQ(outcome_of(decision, "br-data"), "no-match");
+}
+
+TEST(ExposureDecide, VirtualLinksWantToBeMeant) {
+  const Decision without = decide(inputs_of(reference_host(), policies_of(policy("p", all()))));
+  EXPECT_EQ(outcome_of(without, "br-int"), "no-match");
+  const Decision with =
+      decide(inputs_of(reference_host(), policies_of(policy("p", all(", includeVirtual: true")))));
+  EXPECT_EQ(outcome_of(with, "br-int"), "offered");
+}
+
+TEST(ExposureDecide, ExcludeWinsOverEverything) {
+  const std::string expose = policy("expose", all(", priority: 1000"));
+  const std::string exclude = policy(
+      "hide",
+      R"({priority: 0, action: exclude, selector: {cel: 'device.attributes["dra.networking"].type == "vf"'}})");
+  const Decision decision = decide(inputs_of(reference_host(), policies_of(expose + exclude), {every_vf()}));
+  EXPECT_EQ(entries_of(decision),
+            (std::vector<std::string>{"0000-03-00-0", "0000-03-00-1", "0000-05-00-0", "br-data"}))
+      << "over the other kind too";
+  EXPECT_EQ(outcome_of(decision, "0000:03:00.2"), "excluded");
+}
+
+// Red when an exclude fails open: the devices for which it was written would be offered.
+TEST(ExposureDecide, AnExcludeThatErrsHidesTheDevice) {
+  const std::string exclude = policy(
+      "hide", R"({action: exclude, selector: {cel: '10 / device.attributes["dra.networking"].numVFs > 3'}})");
+  const Decision decision = decide(inputs_of(reference_host(), policies_of(policy("p", all()) + exclude)));
+  EXPECT_EQ(outcome_of(decision, kPf0), "offered") << "10 / 8 is 1";
+  EXPECT_EQ(outcome_of(decision, "br-data"), "excluded");
+  EXPECT_NE(explain(decision, "br-data").summary.find("division by zero"), std::string::npos)
+      << explain(decision, "br-data").summary;
+  const std::string expose =
+      policy("p", R"({selector: {cel: '10 / device.attributes["dra.networking"].numVFs > 0'}})");
+  EXPECT_EQ(entries_of(decide(inputs_of(reference_host(), policies_of(expose)))),
+            (std::vector<std::string>{"0000-03-00-0", "0000-03-00-1"}))
+      << "an expose that errs does not match";
+}
+
+TEST(ExposureDecide, AnUnreadableExcludeStopsWhatIsNew) {
+  auto exposures =
+      policies_of(policy("p", all()) + policy("broken", "{action: exclude, selector: {cel: 'nope'}}"));
+  auto in = inputs_of(reference_host(), exposures, {});
+  in->published.exposure = {"br-data"};
+  const Decision frozen = decide(in);
+  EXPECT_EQ(entries_of(frozen), std::vector<std::string>{"br-data"}) << "what is published stays";
+  EXPECT_EQ(outcome_of(frozen, kPf0), "exclude-unreadable");
+  auto sriov =
+      inputs_of(reference_host(), policies_of(policy("broken", "{action: exclude, selector: {cel: 'nope'}}")),
+                {every_vf()});
+  sriov->published.sriov = {"0000-03-00-2"};
+  EXPECT_EQ(entries_of(decide(sriov)), std::vector<std::string>{"0000-03-00-2"}) << "the other kind too";
+  // What it said before goes on instead.
+  const auto before = policies_of(policy(
+      "broken", R"({action: exclude, selector: {cel: 'device.attributes["dra.networking"].type == "pf"'}})"));
+  for (auto& one : exposures)
+    if (one.id.name == "broken") remember_exclude(one, before[0]);
+  const Decision remembered = decide(inputs_of(reference_host(), exposures));
+  EXPECT_EQ(outcome_of(remembered, kPf0), "excluded");
+  EXPECT_EQ(outcome_of(remembered, "br-data"), "offered");
+}
+
+TEST(ExposureDecide, PerSuffixTheFirstPolicyWins) {
+  const std::string low = policy("a-low", all(", priority: 1, exposure: {additionalAttributes: {who: low}}"));
+  const std::string high =
+      policy("b-high", all(", priority: 2, exposure: {additionalAttributes: {who: high}}"));
+  const std::string other = policy("c", all(", exposure: {deviceNameSuffix: '-m', allowMultipleAllocations: "
+                                            "true, additionalAttributes: {who: c}}"));
+  const Decision decision = decide(inputs_of(reference_host(), policies_of(low + high + other)));
+  const DesiredPool* net = pool_of(decision, "n1/net");
+  ASSERT_EQ(net->devices.size(), 4u);
+  EXPECT_EQ(net->devices[2]->name, "br-data");
+  EXPECT_EQ(net->devices[2]->attributes.at("dra.networking/who"), kube::AttributeValue(std::string("high")));
+  EXPECT_EQ(net->devices[3]->name, "br-data-m");
+  EXPECT_EQ(net->devices[3]->capacity.at("dra.networking/shares").value, kube::Quantity(1000));
+  ASSERT_EQ(net->counters.size(), 1u) << "one is exclusive";
+}
+
+TEST(ExposureDecide, WhatTheHostUsesIsSharedAtMost) {
+  Host host = reference_host();
+  host.at("br-data").host_use = "default route through br-data";
+  const std::string both = policy("own", all()) + policy("shared", all(", exposure: {deviceNameSuffix: '-m', "
+                                                                       "allowMultipleAllocations: true}"));
+  const Decision decision = decide(inputs_of(host, policies_of(both)));
+  EXPECT_EQ(pool_of(decision, "n1/net")->devices.size(), 3u);
+  const Explanation why = explain(decision, "br-data");
+  EXPECT_EQ(why.outcome, "offered");
+  EXPECT_EQ(why.entry, "br-data-m");
+  ASSERT_EQ(why.personas.size(), 2u);
+  EXPECT_EQ(why.personas[0].outcome, "in-use-by-host");
+  const Decision allowed = decide(inputs_of(host, policies_of(policy("own", all(", allowHostUse: true")))));
+  EXPECT_EQ(outcome_of(allowed, "br-data"), "offered");
+}
+
+TEST(ExposureDecide, AHostUsedVfKeepsItsPfFromBeingTaken) {
+  Host host = reference_host();
+  host.at("0000:03:00.2").host_use = "enslaved to br-data";
+  const Decision decision = decide(inputs_of(host, policies_of(policy("p", all()))));
+  const DesiredPool* pf0 = pool_of(decision, "n1/0000-03-00-0");
+  EXPECT_EQ(pf0->devices.size(), 8u) << "the PF and seven VFs";
+  EXPECT_EQ(pf0->counters[0].counters.at("exclusion-slots"), kube::Quantity(8)) << "of 9, which the PF takes";
+}
+
+TEST(ExposureDecide, OneFunctionOneDriver) {
+  const Decision decision =
+      decide(inputs_of(reference_host(), policies_of(policy("p", all())), {every_vf()}));
+  EXPECT_EQ(outcome_of(decision, "0000:03:00.2"), "offered");
+  EXPECT_NE(explain(decision, "0000:03:00.2").summary.find("Conflict"), std::string::npos);
+  EXPECT_EQ(outcome_of(decision, kPf0), "conflict") << "its VFs are the other driver's";
+  const Decision shared = decide(
+      inputs_of(reference_host(),
+                policies_of(policy("p", all(", exposure: {allowMultipleAllocations: true}"))), {every_vf()}));
+  EXPECT_EQ(outcome_of(shared, kPf0), "offered") << "a shared persona takes no VF away";
+}
+
+TEST(ExposureDecide, WithoutCountersOneSideIsHeldBack) {
+  auto in = inputs_of(reference_host(), policies_of(policy("p", all())));
+  in->settings.counters = false;
+  const Decision decision = decide(in);
+  EXPECT_EQ(outcome_of(decision, kPf0), "no-counters") << "VFs come before their PF";
+  EXPECT_EQ(outcome_of(decision, "0000:03:00.2"), "offered");
+  for (const auto& pool : decision.pools) EXPECT_TRUE(pool.counters.empty());
+  in->published.exposure = {"0000-03-00-0"};
+  EXPECT_EQ(outcome_of(decide(in), kPf0), "offered") << "what is offered stays";
+  in->settings.shared_devices = false;
+  in->policies =
+      inputs_of({}, policies_of(policy("p", all(", exposure: {allowMultipleAllocations: true}"))))->policies;
+  EXPECT_EQ(outcome_of(decide(in), "br-data"), "no-sharing");
+}
+
+// An evaluation is bounded, and so is the sum over all devices: red when a policy may cost what it likes.
+TEST(ExposureDecide, ACostlyPolicyIsNotUsed) {
+  Host host;
+  for (int i = 0; i < 200; ++i) host.add({.type = DeviceType::kBridge}, "br" + std::to_string(i));
+  const std::string costly = "lists.range(10000).all(x, x >= 0)";
+  const Decision decision =
+      decide(inputs_of(host, policies_of(policy("costly", "{selector: {cel: '" + costly + "'}}") +
+                                         policy("plain", all(", exposure: {deviceNameSuffix: '-p'}")))));
+  EXPECT_EQ(pool_of(decision, "n1/net")->devices.size(), 200u) << "the others go on";
+  ASSERT_EQ(decision.notes.size(), 1u);
+  EXPECT_NE(decision.notes[0].find("policy costly: its selector costs more"), std::string::npos);
+  const Decision exclude = decide(
+      inputs_of(host, policies_of(policy("costly", "{action: exclude, selector: {cel: '!" + costly + "'}}") +
+                                  policy("p", all()))));
+  EXPECT_EQ(entries_of(exclude).size(), 0u) << "an exclude that cannot be used may mean everything";
+}
+
+TEST(ExposureDecide, NamesOfLinksAreLabelsOfTheirOwn) {
+  Host host;
+  for (const char* name : {"eth0.100", "eth0-100", "Br_Data", "0000-03-00-0", "br"})
+    host.add({.type = DeviceType::kBridge}, name);
+  auto in = inputs_of(host, policies_of(policy("p", all())));
+  const auto entries = entries_of(decide(in));
+  EXPECT_EQ(entries.size(), 5u);
+  for (const std::string& entry : entries)
+    EXPECT_TRUE(std::count(entries.begin(), entries.end(), entry) == 1);
+  EXPECT_EQ(explain(decide(in), "eth0-100").entry, "eth0-100") << "the first by name";
+  in->published.links = {{"eth0-100", "eth0.100"}};
+  EXPECT_EQ(explain(decide(in), "eth0.100").entry, "eth0-100") << "who has it published keeps it";
+  EXPECT_NE(explain(decide(in), "0000-03-00-0").entry, "0000-03-00-0") << "looks like a function";
+}
+
+}  // namespace
+}  // namespace sliced::policy
