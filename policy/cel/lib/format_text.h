@@ -2,6 +2,7 @@
 // "...".format([...]) of CEL's strings extension, below its arguments: the template taken apart, and one
 // clause filled. The evaluator knows what lists and maps hold; it renders their elements here and puts them
 // together here.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
