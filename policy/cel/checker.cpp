@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "policy/cel/lib/format_text.h"
 #include "policy/cel/library.h"
 #include "reactor/base/text.h"
 
@@ -366,7 +367,7 @@ class Checker {
         return node.function != nullptr;
       });
     }
-    if (!visit_args(node)) return false;
+    if (is_format(node) ? !visit_format(node) : !visit_args(node)) return false;
     if (node.name == "_==_" || node.name == "_!=_") return equality(node);
     if (node.function == nullptr)
       return late(
@@ -392,6 +393,60 @@ class Checker {
                                      [](const Node* arg) { return !arg->type->is_dyn(); });
     if (candidates == 1 && is_sure) node.overload = only;
     return is(node, result);
+  }
+
+  // "...".format([...]): where the text and the list are literals, Kubernetes holds one against the other.
+
+  static bool is_format(const Node& node) {
+    return node.is_member && node.name == "format" && node.arg_count == 2;
+  }
+
+  bool visit_format(Node& node) {
+    ++formats_;
+    const bool is_good = visit_args(node);
+    --formats_;
+    const Node &text = *node.arg_list[0], &list = *node.arg_list[1];
+    const bool is_list = list.op == Op::kList || (list.op == Op::kLiteral && list.type->is(Kind::kList));
+    if (!is_good || !environment_.has_device || !is_text(text) || !is_list) return is_good;
+    const auto pieces = decode_format(text.value.text());
+    if (!pieces) return wrong(text, pieces.error().what);
+    const bool is_folded = list.op == Op::kLiteral;
+    const size_t size = is_folded ? list.value.list->size : list.arg_count;
+    size_t next = 0;
+    for (const FormatPiece& piece : *pieces) {
+      if (piece.clause == 0) continue;
+      if (next == size) return wrong(list, "format: the list has too few arguments");
+      const bool fits = is_folded ? takes(piece.clause, plain_type(list.value.list->items[next].kind))
+                                  : takes(piece.clause, *list.arg_list[next]);
+      ++next;
+      if (!fits) return wrong(list, std::string("format: %") + piece.clause + " does not take its argument");
+    }
+    return next == size || wrong(list, "format: the list has too many arguments");
+  }
+
+  static bool takes(char clause, const Type* type) {
+    if (type->is_dyn()) return true;
+    switch (type->kind) {
+      case Kind::kInt:
+      case Kind::kUint:
+        return clause != 'f' && clause != 'e';
+      case Kind::kDouble:
+        return clause == 's' || clause == 'f' || clause == 'e';
+      case Kind::kString:
+        return clause != 'd' && clause != 'b' && clause != 'o';
+      case Kind::kBytes:
+        return clause == 's' || clause == 'x' || clause == 'X';
+      case Kind::kBool:
+        return clause == 's' || clause == 'b';
+      default:
+        return clause == 's' && type->kind < Kind::kOptional;
+    }
+  }
+  static bool takes(char clause, const Node& node) {
+    const bool is_literal = node.op == Op::kList || node.op == Op::kMap;
+    return takes(clause, node.type) &&
+           (!is_literal || std::all_of(node.args().begin(), node.args().end(),
+                                       [&](const Node* arg) { return takes(clause, *arg); }));
   }
 
   bool no_overload(Node& node) {
@@ -425,7 +480,7 @@ class Checker {
   const Type* common(const Type* before, const Type* type, bool is_first) const {
     if (is_first) return type;
     if (same_type(before, type)) return before;
-    if (!environment_.is_homogeneous) return dyn_type();
+    if (!environment_.is_homogeneous || formats_ > 0) return dyn_type();
     // [[], [1]]: an empty list or map is of any type.
     Bindings none;
     const bool may_be_one = !before->is_dyn() && !type->is_dyn() && fits(type, before, none);
@@ -603,6 +658,7 @@ class Checker {
   Mistake& mistake_;
   const Library& library_ = Library::kubernetes();
   std::vector<Scope> scopes_;
+  int formats_ = 0;  // calls of format() around the node: in them lists and maps may be mixed
   std::vector<const Type*> variable_types_;
   const Type* attributes_type_ = nullptr;
   const Type* capacity_type_ = nullptr;

@@ -179,9 +179,13 @@ Value includes(Evaluation& in, const Value* args) {
     const auto same = equal(args[0], args[1], in.arena);
     return same ? Value::of(*same) : in.no_overload("includes");
   }
-  if (args[0].list->size > kIncludesMax) return in.invalid("includes takes lists of at most 48 values");
-  const int64_t at = find(in, *args[0].list, args[1]);
-  return at == -2 ? in.no_overload("includes") : Value::of(at >= 0);
+  // A longer list is an error only where the value is not among its first.
+  const List first{args[0].list->items, std::min(args[0].list->size, kIncludesMax)};
+  const int64_t at = find(in, first, args[1]);
+  if (at == -2) return in.no_overload("includes");
+  if (at < 0 && args[0].list->size > kIncludesMax)
+    return in.invalid("includes takes lists of at most 48 values");
+  return Value::of(at >= 0);
 }
 
 // Sets.

@@ -15,6 +15,12 @@ constexpr size_t kProgramBytesMax = size_t{4} << 20;
 
 bool is_literal(const Node* node) { return node->op == Op::kLiteral && !node->value.is_error(); }
 
+bool converts(std::string_view function) {
+  constexpr std::string_view kConversions[] = {"bool", "bytes",  "double",    "duration", "dyn",
+                                               "int",  "string", "timestamp", "uint"};
+  return std::find(std::begin(kConversions), std::end(kConversions), function) != std::end(kConversions);
+}
+
 }  // namespace
 
 struct Program::State {
@@ -23,6 +29,7 @@ struct Program::State {
   Evaluation constants;  // nodes and folded values
   Checked checked;
   Node* root = nullptr;
+  bool refuses_failing = false;  // conversions of constants, as Kubernetes does
 
   // Patterns that are literals are compiled once; false when one is no pattern, as upstream's compiler says.
   bool compile_patterns(Node& node, Mistake& mistake) {
@@ -42,10 +49,16 @@ struct Program::State {
     return true;
   }
 
-  // Calls with constants become constants; false when one can only fail and Kubernetes refuses it for that.
-  bool fold(Node& node, Mistake& mistake) {
-    for (Node* arg : node.args())
-      if (!fold(*arg, mistake)) return false;
+  // Calls with constants become constants. false when one can only fail and upstream's compiler, which knows
+  // the values of literals, of lists and maps of them and of their conversions, refuses it for that.
+  bool fold(Node& node, Mistake& mistake, bool& is_known) {
+    const bool is_conversion = node.op == Op::kCall && node.arg_count == 1 && converts(node.name);
+    is_known = node.op == Op::kLiteral || node.op == Op::kMap || is_conversion;
+    for (Node* arg : node.args()) {
+      bool is_arg_known = false;
+      if (!fold(*arg, mistake, is_arg_known)) return false;
+      is_known = is_known && is_arg_known;
+    }
     const bool is_foldable = (node.op == Op::kCall || node.op == Op::kIndex || node.op == Op::kMap) &&
                              !node.is_optional && node.optional_args == nullptr &&
                              std::all_of(node.args().begin(), node.args().end(), is_literal);
@@ -57,10 +70,14 @@ struct Program::State {
       node.value = value;
       return true;
     }
-    // As upstream's compiler does; what else fails does so when it is met.
-    if (node.op != Op::kCall || (node.name != "timestamp" && node.name != "duration")) return true;
+    if (!is_conversion || !is_known || !refuses_failing) return true;  // it fails when it is met
     mistake = {node.offset, value.error->text()};
     return false;
+  }
+
+  bool fold(Mistake& mistake) {
+    bool is_known = false;
+    return fold(*root, mistake, is_known);
   }
 };
 
@@ -84,13 +101,13 @@ Program::~Program() = default;
 Result<Program> Program::compile(std::string text, const Environment& environment) {
   auto state = std::make_unique<State>();
   state->text = std::move(text);
+  state->refuses_failing = environment.has_device;
   Mistake mistake;
   Arena& arena = state->constants.arena;
   state->root = parse(state->text, {.macros = environment.macros}, arena, mistake);
   const bool is_good =
       state->root != nullptr && check(*state->root, environment, arena, state->checked, mistake) &&
-      (!environment.check ||
-       (state->compile_patterns(*state->root, mistake) && state->fold(*state->root, mistake)));
+      (!environment.check || (state->compile_patterns(*state->root, mistake) && state->fold(mistake)));
   if (!is_good)
     return Error{Errc::kInvalid, "column " + std::to_string(Place::column(state->text, mistake.offset)) +
                                      ": " + mistake.what};

@@ -35,7 +35,9 @@ std::pair<std::string_view, std::string_view> split_key(std::string_view key, st
 template <class Entries>
 auto find_entry(const Entries& entries, const Path& path, std::string_view driver) {
   auto at = entries.find(path.key);
-  if (at == entries.end() && path.domain == driver) at = entries.find(path.id);
+  // A name with a slash has a domain of its own.
+  if (at == entries.end() && path.domain == driver && path.id.find('/') == std::string::npos)
+    at = entries.find(path.id);
   return at;
 }
 
