@@ -1,5 +1,7 @@
-// cel_conformance FILE.jsonl...: runs cases of the form of corpus/README.md. Prints those that fail and,
-// last, "passed/total (out of scope N)"; exits with 1 when one fails or a file cannot be read.
+// cel_conformance [--passed N] [--scope FILE] PATH...: runs cases of the form of corpus/README.md, from files
+// or all *.jsonl below folders. Prints those that fail and, last, "passed/total (out of scope N)"; exits with
+// 1 when one fails or a file cannot be read, when fewer than N pass, and when what is out of scope is not
+// what FILE says: lines "SECTION COUNT reason".
 //
 // Cases with a `device` run in the environment of device selectors, with Kubernetes' semantics; all others in
 // that of the language. Out of scope are cases that fail here and that Kubernetes
@@ -7,9 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <sstream>
 #include <string>
 
 #include "kube/base64.h"
@@ -179,7 +183,15 @@ std::string run_selector(const Json& one) {
     return error == "runtime" ? "" : "gives an error: " + evaluator.error_text(*program);
   if (error == "runtime") return "gives a value, wants the error " + std::string(expect.text("message"));
   const bool match = is == Answer::Is::kTrue;
-  return match == *expect.find("match")->boolean() ? "" : match ? "matches" : "does not match";
+  // Of one order: constants are evaluated once, with the expression, and a map has no order of its own.
+  if (const Json* cost = expect.find("actual_cost"); cost != nullptr && cost->integer() != nullptr) {
+    const auto theirs = *cost->integer(), ours = static_cast<int64_t>(evaluator.cost());
+    if (ours > 2 * theirs + 100 || (theirs > 1000 && ours < theirs / 2))
+      return "costs " + std::to_string(ours) + ", upstream's " + std::to_string(theirs);
+  }
+  const Json* wanted = expect.find("match");
+  if (wanted == nullptr || wanted->boolean() == nullptr) return "the case expects nothing";
+  return match == *wanted->boolean() ? "" : match ? "matches" : "does not match";
 }
 
 bool needs(const Json& one, std::string_view feature) {
@@ -189,44 +201,99 @@ bool needs(const Json& one, std::string_view feature) {
                      [&](const Json& name) { return name.string() != nullptr && *name.string() == feature; });
 }
 
+struct Tally {
+  size_t total = 0, passed = 0, out_of_scope = 0;
+  bool is_good = true;                     // files and lines are readable
+  std::map<std::string, size_t> sections;  // what of them is out of scope
+};
+
+void run_case(const Json& one, Tally& tally) {
+  ++tally.total;
+  const bool is_selector = one.find("device") != nullptr;
+  std::string why;
+  try {
+    why = is_selector ? run_selector(one) : run_language(one);
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  const std::string_view kubernetes = one.text("k8s");
+  if (why.empty()) {
+    ++tally.passed;
+  } else if (kubernetes == "rejects" || kubernetes == "differs" || needs(one, "tzdata")) {
+    ++tally.out_of_scope;
+    ++tally.sections[std::string(one.text("file")) + "/" + std::string(one.text("section"))];
+  } else {
+    std::cout << one.text("id") << ": " << one.text(is_selector ? "expression" : "expr") << "\n    " << why
+              << "\n";
+  }
+}
+
+void run_file(const std::string& path, Tally& tally) {
+  std::ifstream file(path);
+  if (!file) {
+    std::cout << path << ": cannot be read\n";
+    tally.is_good = false;
+  }
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty()) continue;
+    const auto one = kube::decode_json(line);
+    if (one && one->object() != nullptr) {
+      run_case(*one, tally);
+      continue;
+    }
+    std::cout << path << ": no case: " << line.substr(0, 80) << "\n";
+    tally.is_good = false;
+  }
+}
+
+void run_path(const std::string& path, Tally& tally) {
+  if (!std::filesystem::is_directory(path)) return run_file(path, tally);
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
+    if (entry.path().extension() == ".jsonl") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) run_file(file, tally);
+}
+
+// Whether the file names just the sections, and how many of their cases, that are out of scope.
+bool is_scope(const std::string& path, const std::map<std::string, size_t>& sections) {
+  std::ifstream file(path);
+  std::map<std::string, size_t> wanted;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string section;
+    size_t count = 0;
+    if (words >> section >> count) wanted[section] = count;
+  }
+  for (const auto& [section, count] : sections)
+    if (const auto at = wanted.find(section); at == wanted.end() || at->second != count)
+      std::cout << section << ": " << count << " out of scope, which " << path << " does not say\n";
+  for (const auto& [section, count] : wanted)
+    if (!sections.contains(section)) std::cout << section << ": nothing is out of scope there\n";
+  return wanted == sections;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  size_t total = 0, passed = 0, out_of_scope = 0;
-  bool is_good = argc > 1;
+  Tally tally;
+  size_t wanted = 0;
+  std::string scope;
   for (int i = 1; i < argc; ++i) {
-    std::ifstream file(argv[i]);
-    if (!file) {
-      std::cout << argv[i] << ": cannot be read\n";
-      is_good = false;
-    }
-    for (std::string line; std::getline(file, line);) {
-      if (line.empty()) continue;
-      const auto one = kube::decode_json(line);
-      if (!one || one->object() == nullptr) {
-        std::cout << argv[i] << ": no case: " << line.substr(0, 80) << "\n";
-        is_good = false;
-        continue;
-      }
-      ++total;
-      const bool is_selector = one->find("device") != nullptr;
-      std::string why;
-      try {
-        why = is_selector ? run_selector(*one) : run_language(*one);
-      } catch (const std::exception& error) {
-        why = error.what();
-      }
-      const std::string_view kubernetes = one->text("k8s");
-      if (why.empty()) {
-        ++passed;
-      } else if (kubernetes == "rejects" || kubernetes == "differs" || needs(*one, "tzdata")) {
-        ++out_of_scope;
-      } else {
-        std::cout << one->text("id") << ": " << one->text(is_selector ? "expression" : "expr") << "\n    "
-                  << why << "\n";
-      }
-    }
+    const std::string_view option = argv[i];
+    if (option == "--passed" && i + 1 < argc)
+      wanted = std::strtoull(argv[++i], nullptr, 10);
+    else if (option == "--scope" && i + 1 < argc)
+      scope = argv[++i];
+    else
+      run_path(argv[i], tally);
   }
-  std::cout << passed << "/" << total << " (out of scope " << out_of_scope << ")\n";
-  return is_good && passed + out_of_scope == total ? 0 : 1;
+  bool is_good = argc > 1 && tally.is_good && tally.passed + tally.out_of_scope == tally.total;
+  if (!scope.empty()) is_good &= is_scope(scope, tally.sections);
+  if (tally.passed < wanted) {
+    std::cout << "wants " << wanted << " passed cases: are files missing?\n";
+    is_good = false;
+  }
+  std::cout << tally.passed << "/" << tally.total << " (out of scope " << tally.out_of_scope << ")\n";
+  return is_good ? 0 : 1;
 }
