@@ -12,7 +12,8 @@ std::string table(const std::vector<std::string>& heading,
   std::vector<std::vector<std::string>> cells = {heading};
   for (const auto& row : rows) {
     cells.emplace_back();
-    for (const std::string& cell : row) cells.back().push_back(cell.empty() ? "-" : escaped(cell, kCellMax));
+    for (const std::string& cell : row)
+      cells.back().push_back(cell.empty() ? "-" : printable(cell, kCellMax));
   }
   std::vector<size_t> widths(heading.size(), 0);
   for (const auto& row : cells)

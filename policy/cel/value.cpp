@@ -156,7 +156,7 @@ std::string EvalError::text() const {
     case Failure::kNoSuchOverload:
       return "no such overload" + (of.empty() ? "" : ": " + of);
     case Failure::kInvalidArgument:
-      return of;
+      return printable(about);  // a sentence, in which foreign text is escaped and quoted already
     case Failure::kDivideByZero:
       return of + " by zero";
     case Failure::kOverflow:

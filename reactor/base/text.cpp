@@ -51,6 +51,25 @@ std::optional<T> parse_number(std::string_view text, int base) {
   return value;
 }
 
+std::string escaped_with(std::string_view also, std::string_view bytes, size_t size_max) {
+  std::string out;
+  while (!bytes.empty()) {
+    if (out.size() >= size_max) return out += "...";
+    const unsigned char c = static_cast<unsigned char>(bytes[0]);
+    const size_t length = utf8_length(bytes);
+    // C1 controls (U+0080 to U+009F) steer terminals as C0 controls do.
+    const bool c1 = length == 2 && c == 0xc2 && static_cast<unsigned char>(bytes[1]) < 0xa0;
+    if (length == 0 || c < 0x20 || c == 0x7f || c1 || also.find(bytes[0]) != std::string_view::npos) {
+      out += "\\x" + hex(c, 2);
+      bytes.remove_prefix(1);
+    } else {
+      out += bytes.substr(0, length);
+      bytes.remove_prefix(length);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string_view trim(std::string_view text) {
@@ -111,24 +130,9 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
-std::string escaped(std::string_view bytes, size_t size_max) {
-  std::string out;
-  while (!bytes.empty()) {
-    if (out.size() >= size_max) return out += "...";
-    const unsigned char c = static_cast<unsigned char>(bytes[0]);
-    const size_t length = utf8_length(bytes);
-    // C1 controls (U+0080 to U+009F) steer terminals as C0 controls do.
-    const bool c1 = length == 2 && c == 0xc2 && static_cast<unsigned char>(bytes[1]) < 0xa0;
-    if (length == 0 || c < 0x20 || c == 0x7f || c == '"' || c == '\\' || c1) {
-      out += "\\x" + hex(c, 2);
-      bytes.remove_prefix(1);
-    } else {
-      out += bytes.substr(0, length);
-      bytes.remove_prefix(length);
-    }
-  }
-  return out;
-}
+std::string escaped(std::string_view bytes, size_t size_max) { return escaped_with("\"\\", bytes, size_max); }
+
+std::string printable(std::string_view bytes, size_t size_max) { return escaped_with("", bytes, size_max); }
 
 std::string in_quotes(std::string_view bytes, size_t size_max) {
   return '"' + escaped(bytes, size_max) + '"';

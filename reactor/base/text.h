@@ -25,6 +25,9 @@ bool is_utf8(std::string_view bytes);
 /// Foreign bytes made fit for a terminal, a log line or an error text: control bytes, quotes, backslash and
 /// invalid UTF-8 become \xHH; cut at size_max bytes with "...".
 std::string escaped(std::string_view bytes, size_t size_max = 256);
+/// escaped(), but quotes and backslashes stay: fit for a terminal where nobody reads it back, also when parts
+/// of it are escaped already.
+std::string printable(std::string_view bytes, size_t size_max = 256);
 /// escaped() between double quotes. (Not "quoted": std::quoted would be found for a std::string.)
 std::string in_quotes(std::string_view bytes, size_t size_max = 256);
 

@@ -74,6 +74,8 @@ TEST(HostSelector, ErrorsOfAnEvaluationSayWhere) {
   const Selection wrong = select("1 / " + of("mtu") + " == 1", a_vf());
   EXPECT_EQ(wrong.is, cel::Answer::Is::kError);
   EXPECT_NE(wrong.error.find("(column 3)"), std::string::npos) << wrong.error;
+  const Selection quoted = select("quantity(" + of("vendor") + ") == quantity(\"1\")", a_vf());
+  EXPECT_EQ(quoted.error.find("quantity \"15b3\": want"), 0u) << "escaped twice or cut: " << quoted.error;
 }
 
 // Red when nested comprehensions are not stopped: the loop would be held for minutes.

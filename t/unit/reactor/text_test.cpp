@@ -126,6 +126,13 @@ TEST(Text, EscapedIsFitForATerminal) {
   EXPECT_EQ(in_quotes("a\n"), "\"a\\x0a\"");
 }
 
+// Red when a control byte gets through, or a sentence with quotes or escapes in it is escaped once more.
+TEST(Text, PrintableIsFitForATerminalToo) {
+  EXPECT_EQ(printable("a\nb\x1b[2J\x7f\xc2\x9b\xff\0"sv), "a\\x0ab\\x1b[2J\\x7f\\xc2\\x9b\\xff\\x00");
+  EXPECT_EQ(printable("is " + in_quotes("\x1b\"")), "is \"\\x1b\\x22\"");
+  EXPECT_EQ(printable("abcdef", 3), "abc...");
+}
+
 TEST(Text, StableHashIsStableForever) {
   EXPECT_EQ(stable_hash(""), 0xcbf29ce484222325ull);
   EXPECT_EQ(stable_hash("a"), 0xaf63dc4c8601ec8cull);
