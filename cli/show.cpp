@@ -202,8 +202,7 @@ std::string explanation_text(const policy::Explanation& explanation) {
 }
 
 std::string formatted(const Json& value, config::OutputFormat format) {
-  return format == config::OutputFormat::kYaml ? kube::encode_yaml(value)
-                                               : kube::encode_json_pretty(value) + "\n";
+  return format == config::OutputFormat::kYaml ? kube::encode_yaml(value) : kube::encode_json_pretty(value);
 }
 
 Json list_of(std::vector<Json> items) {
