@@ -36,6 +36,8 @@ int main(int argc, char** argv) {
       return cli::explain(options);
     case config::Command::kDiscover:
       return cli::discover(options);
+    case config::Command::kMatch:
+      return cli::match(options);
     case config::Command::kValidate:
       return cli::validate(options);
     case config::Command::kWithdraw:

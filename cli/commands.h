@@ -9,6 +9,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
 int plan(const config::Options& options);
 int explain(const config::Options& options);
 int discover(const config::Options& options);
+int match(const config::Options& options);
 int validate(const config::Options& options);
 int withdraw(const config::Options& options);
 

@@ -1,14 +1,13 @@
 #include <csignal>
 
 #include "cli/commands.h"
+#include "cli/host_once.h"
 #include "cli/process.h"
 #include "cli/show.h"
 #include "reactor/signal.h"
 
 namespace sliced::cli {
 namespace {
-
-constexpr Millis kDiscoverMax{30'000};
 
 std::string whole(const hotplug::Inventory& inventory, config::OutputFormat format) {
   if (format == config::OutputFormat::kTable) return devices_table(inventory);
@@ -57,9 +56,8 @@ int discover(const config::Options& options) {
   for (const int number : {SIGINT, SIGTERM})
     if (auto signal = reactor::Signal::open((*process)->loop, number, [&] { stop = true; }))
       signals.push_back(std::move(*signal));
-  const bool in_time = (*process)->run_until([&] { return !first || stop || failed; }, kDiscoverMax);
-  if (!in_time)
-    complain("the host could not be read within " + std::to_string(kDiscoverMax.count() / 1000) + " s");
+  const bool in_time = (*process)->run_until([&] { return !first || stop || failed; }, kReadHostMax);
+  if (!in_time) complain_of_slow_host();
   if (options.watch && in_time)
     while (!stop && !failed) (*process)->loop.turn(Millis{60'000});
   return (*process)->leave(in_time && !failed ? kExitSame : kExitError);

@@ -19,6 +19,7 @@ namespace sliced::cli {
 inline constexpr int kExitSame = 0;     // nothing to change, all well
 inline constexpr int kExitError = 1;    // the command could not do its work
 inline constexpr int kExitChanges = 2;  // plan: something would be written
+inline constexpr int kExitNone = 2;     // match: an answer, and nothing matches
 
 class Process {
  public:

@@ -1,11 +1,6 @@
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "cli/commands.h"
 #include "cli/process.h"
+#include "cli/read_file.h"
 #include "kube/kinds.h"
 #include "kube/object_meta.h"
 #include "kube/yaml.h"
@@ -17,21 +12,6 @@ namespace sliced::cli {
 namespace {
 
 constexpr size_t kFileMax = kube::JsonLimits{}.size_max;
-
-Result<std::string> read_whole(const std::string& path) {
-  const int fd = path == "-" ? dup(0) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Error{Errc::kIo, std::strerror(errno)};
-  std::string out, piece(65536, '\0');
-  ssize_t got = 0;
-  while (out.size() <= kFileMax && (got = read(fd, piece.data(), piece.size())) > 0)
-    out.append(piece, 0, static_cast<size_t>(got));
-  const int failed = got < 0 ? errno : 0;
-  close(fd);
-  if (failed != 0) return Error{Errc::kIo, std::strerror(failed)};
-  if (out.size() > kFileMax)
-    return Error{Errc::kTooLarge, "is larger than " + std::to_string(kFileMax >> 20) + " MiB; split it"};
-  return out;
-}
 
 // Collects "file:line: severity: text".
 struct Report {
@@ -118,7 +98,7 @@ void validate_object(const kube::Json& object, const std::string& file, const st
 int validate(const config::Options& options) {
   Report report;
   for (const std::string& file : options.arguments) {
-    const auto text = read_whole(file);
+    const auto text = read_whole(file, kFileMax);
     if (!text) {
       report.add(file, 0, true, "cannot be read: " + text.error().what);
       continue;

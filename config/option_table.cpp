@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned bit(Command command) { return static_cast<unsigned>(command); }
 constexpr unsigned kDeciding = bit(Command::kRun) | bit(Command::kPlan) | bit(Command::kExplain);
 constexpr unsigned kOnCluster = kDeciding | bit(Command::kWithdraw);
-constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover);
+constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch);
 constexpr unsigned kWorking = kOnCluster | kOnHost | bit(Command::kValidate);
 constexpr unsigned kEverywhere = ~0u;
 
@@ -65,6 +65,13 @@ std::string parse_path(std::string_view text, std::string& value) {
   if (text.find('\0') != std::string_view::npos) return "must not contain a NUL byte";
   value = text;
   return "";
+}
+
+std::string add_file(std::string_view text, std::vector<std::string>& files) {
+  std::string path;
+  const std::string wrong = parse_path(text, path);
+  if (wrong.empty()) files.push_back(path);
+  return wrong;
 }
 
 std::string parse_cluster(std::string_view text, ClusterSpec& value) {
@@ -177,7 +184,7 @@ std::vector<OptionInfo> make_options() {
        "SLICED_CLUSTER",
        "cluster",
        "SPEC",
-       kOnCluster,
+       kOnCluster | bit(Command::kMatch),
        false,
        {"in-cluster", "kubeconfig:", "dir:"},
        "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "
@@ -251,7 +258,7 @@ std::vector<OptionInfo> make_options() {
        "SLICED_SRIOV_DRIVER_NAME",
        "sriovDriverName",
        "NAME",
-       kOnCluster | bit(Command::kValidate),
+       kOnCluster | bit(Command::kValidate) | bit(Command::kMatch),
        false,
        {},
        "The DRA driver name under which SriovResourcePolicy devices are published. Two drivers must never "
@@ -339,6 +346,33 @@ std::vector<OptionInfo> make_options() {
        "Go on, and print what changes as it changes: one JSON object a line with -o json.",
        [](V text, O& o) { return parse_word(kSwitch, text, o.watch); },
        [](const O& o) { return print_word(kSwitch, o.watch); }},
+      {"slices",
+       0,
+       nullptr,
+       "",
+       "",
+       bit(Command::kMatch),
+       false,
+       {},
+       "Ask what is published for this node, by any driver, and not the host: the expression is then a "
+       "DeviceClass's or a claim's.",
+       [](V text, O& o) { return parse_word(kSwitch, text, o.published); },
+       [](const O& o) { return print_word(kSwitch, o.published); }},
+      {"file",
+       'f',
+       nullptr,
+       "",
+       "FILE",
+       bit(Command::kMatch),
+       false,
+       {},
+       "With --slices: take the slices, of whatever node, from this YAML or JSON file and not from a "
+       "cluster, "
+       "for "
+       "example what kubectl get resourceslices -o yaml prints. - is standard input. May be given more than "
+       "once.",
+       [](V text, O& o) { return add_file(text, o.slice_files); },
+       [](const O& o) { return join(o.slice_files, " "); }},
       {"log-format",
        0,
        "SLICED_LOG_FORMAT",
@@ -368,7 +402,7 @@ std::vector<OptionInfo> make_options() {
        nullptr,
        "",
        "FORMAT",
-       bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover),
+       bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover) | bit(Command::kMatch),
        false,
        {"table", "yaml", "json", "diff"},
        "table, yaml or json; for plan also diff: what would change against what is published now.",
@@ -427,6 +461,19 @@ std::vector<CommandInfo> make_commands() {
        0,
        "Print the network devices of this machine with their facts.",
        "",
+       {}},
+      {Command::kMatch,
+       "match",
+       "EXPRESSION",
+       1,
+       1,
+       "Say which devices a CEL expression matches, and what that costs.",
+       "EXPRESSION is read as the selector of a DeviceExposurePolicy and asked of every device of the host: "
+       "a "
+       "known attribute that a device lacks is empty. With --slices it is read as a DeviceClass or a claim "
+       "has it and asked of every published device: there an absent attribute is an error, and one error "
+       "ends the scheduler's attempt. Exit status 0: something matches. 2: nothing does. 1: there is no "
+       "answer. An error of one device is no match.",
        {}},
       {Command::kValidate,
        "validate",

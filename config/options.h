@@ -28,6 +28,7 @@ enum class Command : unsigned {
   kHelp = 128,
   kMan = 256,
   kCompletion = 512,
+  kMatch = 1024,
 };
 
 struct InCluster {  // the service account that Kubernetes mounts into a pod
@@ -66,6 +67,9 @@ struct Options {
 
   bool show = false;   // run prints devices and verdicts
   bool watch = false;  // discover goes on
+
+  bool published = false;                // match asks of slices, not of the host
+  std::vector<std::string> slice_files;  // where match takes them from; empty: from the cluster
 
   LogFormat log_format = LogFormat::kAuto;
   Level log_level = Level::kInfo;

@@ -93,8 +93,9 @@ std::string describe(const ObjectKey& key) {
          (key.namespace_.empty() ? "" : escaped(key.namespace_) + "/") + escaped(key.name);
 }
 
-Manifest decode_manifest(std::string_view text, std::string_view default_namespace) {
-  YamlDocuments decoded = decode_yaml(text);
+Manifest decode_manifest(std::string_view text, std::string_view default_namespace,
+                         const JsonLimits& limits) {
+  YamlDocuments decoded = decode_yaml(text, limits);
   ManifestDecoder decoder(default_namespace);
   for (auto& document : decoded.documents) decoder.take(std::move(document), false);
   decoder.out.problems = std::move(decoded.problems);

@@ -32,7 +32,8 @@ struct Manifest {
 };
 
 /// Lists (kind "List", or "...List" with items) are taken apart.
-Manifest decode_manifest(std::string_view text, std::string_view default_namespace);
+Manifest decode_manifest(std::string_view text, std::string_view default_namespace,
+                         const JsonLimits& limits = {});
 
 /// Whether a file of that name is one: *.yaml, *.yml, *.json, neither hidden nor an editor's backup or
 /// scratch file.

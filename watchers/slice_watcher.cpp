@@ -19,8 +19,8 @@ Result<kube::ResourceSlice> decode_slice(std::string_view object) {
 std::unique_ptr<SliceWatcher> make_slice_watcher(Ports ports, std::string_view driver,
                                                  std::string_view node_name, SliceWatcher::OnEvent on_event,
                                                  SliceWatcher::OnStanding on_standing) {
-  kube::Scope scope{kube::kResourceSlices, "",
-                    "spec.driver=" + std::string(driver) + ",spec.nodeName=" + std::string(node_name), false};
+  const std::string of_driver = driver.empty() ? "" : "spec.driver=" + std::string(driver) + ",";
+  kube::Scope scope{kube::kResourceSlices, "", of_driver + "spec.nodeName=" + std::string(node_name), false};
   return std::make_unique<SliceWatcher>(std::move(ports), std::move(scope), decode_slice, std::move(on_event),
                                         std::move(on_standing));
 }

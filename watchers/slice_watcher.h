@@ -1,6 +1,6 @@
 #pragma once
-// The ResourceSlices that one driver has published for one node, ours or not: what the server holds
-// (`observed`).
+// The ResourceSlices that one driver, or every driver, has published for one node, ours or not: what the
+// server holds (`observed`).
 #include <memory>
 #include <string_view>
 
@@ -9,11 +9,12 @@
 
 namespace sliced::watchers {
 
-/// Own slices, selected by the server with spec.driver and spec.nodeName (spec.nodeName is what its watch
-/// cache is indexed by: pkg/registry/resource/resourceslice TriggerFunc). A slice that cannot be decoded is
-/// still a slice in our pool: Watched::value is then an Error, and its name says what to replace.
+/// Slices of a node, selected by the server with spec.driver and spec.nodeName (spec.nodeName is what its
+/// watch cache is indexed by: pkg/registry/resource/resourceslice TriggerFunc). A slice that cannot be
+/// decoded is still a slice in our pool: Watched::value is then an Error, and its name says what to replace.
 using SliceWatcher = WatchedSource<kube::ResourceSlice>;
 
+/// driver: "" for all of them.
 std::unique_ptr<SliceWatcher> make_slice_watcher(Ports ports, std::string_view driver,
                                                  std::string_view node_name, SliceWatcher::OnEvent on_event,
                                                  SliceWatcher::OnStanding on_standing = {});

@@ -98,7 +98,7 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-Result<Program> Program::compile(std::string text, const Environment& environment) {
+Result<Program> Program::compile(std::string text, const Environment& environment, Mistake* told) {
   auto state = std::make_unique<State>();
   state->text = std::move(text);
   state->refuses_failing = environment.has_device;
@@ -108,9 +108,11 @@ Result<Program> Program::compile(std::string text, const Environment& environmen
   const bool is_good =
       state->root != nullptr && check(*state->root, environment, arena, state->checked, mistake) &&
       (!environment.check || (state->compile_patterns(*state->root, mistake) && state->fold(mistake)));
-  if (!is_good)
+  if (!is_good) {
+    if (told != nullptr) *told = mistake;
     return Error{Errc::kInvalid, "column " + std::to_string(Place::column(state->text, mistake.offset)) +
                                      ": " + mistake.what};
+  }
   return Program(std::move(state));
 }
 

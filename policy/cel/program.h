@@ -18,6 +18,8 @@ struct Variable {
   std::string type;  // as types.h reads it
 };
 
+struct Mistake;  // policy/cel/parser.h
+
 /// What an expression may speak of.
 struct Environment {
   /// Kubernetes refuses lists and maps of mixed types; the language does not.
@@ -42,8 +44,9 @@ struct Place {
 
 class Program {
  public:
-  /// kInvalid: "column 7: ...".
-  static Result<Program> compile(std::string text, const Environment& environment);
+  /// kInvalid: "column 7: ..."; the same as data in *mistake, where it is given.
+  static Result<Program> compile(std::string text, const Environment& environment,
+                                 Mistake* mistake = nullptr);
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
   ~Program();

@@ -87,11 +87,12 @@ cel::Value to_value(const kube::AttributeValue& value) {
 
 }  // namespace
 
-Result<cel::Program> compile_selector(const std::string& cel, const std::string& driver) {
+Result<cel::Program> compile_selector(const std::string& cel, const std::string& driver,
+                                      cel::Mistake* mistake) {
   const Known known(driver);
   cel::Environment environment = cel::selector_environment();
   environment.known = &known;
-  return cel::Program::compile(cel, environment);
+  return cel::Program::compile(cel, environment, mistake);
 }
 
 HostDeviceView::HostDeviceView(std::string driver)

@@ -13,8 +13,9 @@
 
 namespace sliced::policy {
 
-/// kInvalid: "column 7: ...". driver: the domain of our own attributes.
-Result<cel::Program> compile_selector(const std::string& cel, const std::string& driver);
+/// As cel::Program::compile. driver: the domain of our own attributes.
+Result<cel::Program> compile_selector(const std::string& cel, const std::string& driver,
+                                      cel::Mistake* mistake = nullptr);
 
 /// One host device at a time; what was read of it is kept until the next one.
 class HostDeviceView final : public cel::Device {

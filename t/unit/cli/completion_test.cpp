@@ -43,6 +43,7 @@ TEST(CompletionScript, BashCompletes) {
        "--kinds-off --log-format "
        "--log-level --output -o --help -h "},
       {"sliced completion b", 2, "bash "},
+      {"sliced match --s", 2, "--sriov-driver-name --slices "},
       {"sliced run --log-format = js", 4, "json "},
       {"sliced run --log-level =", 3, "debug info warning error "},
       {"sliced run --cluster ku", 3, "kubeconfig: "},

@@ -57,6 +57,14 @@ TEST(Load, EveryFormOfAFlag) {
   EXPECT_EQ(loaded.options.node_labels, (std::map<std::string, std::string>{{"a", "1"}, {"b", "2"}}));
 }
 
+TEST(Load, MatchTakesSliceFilesOneByOne) {
+  const Loaded loaded = World{}.load({"match", "--slices", "-f", "a.yaml", "--file", "-", "true"});
+  EXPECT_EQ(loaded.problems, Words{});
+  EXPECT_TRUE(loaded.options.published);
+  EXPECT_EQ(loaded.options.slice_files, (Words{"a.yaml", "-"}));
+  EXPECT_EQ(loaded.options.arguments, Words{"true"});
+}
+
 TEST(Load, OptionsMayStandBeforeTheCommandAndAmongArguments) {
   const Loaded loaded = World{}.load({"--log-level", "debug", "validate", "a.yaml", "--sriov-driver-name",
                                       "x.org", "b.yaml", "--", "--c.yaml"});
@@ -126,7 +134,10 @@ TEST(Load, Problems) {
       {"no value for a short one", {"plan", "-o"}, {"-o: its value is missing"}},
       {"an option of other commands",
        {"run", "-o", "json"},
-       {"--output: is no option of run; it belongs to plan, explain, discover"}},
+       {"--output: is no option of run; it belongs to plan, explain, discover, match"}},
+      {"files of slices beside a question to the host",
+       {"match", "--file", "a.yaml", "true"},
+       {"--file: holds slices, which are asked with --slices; add it"}},
       {"no command", {"--log-level", "info"}, {"no command is given; see sliced --help"}},
       {"an unknown command", {"pln"}, {"\"pln\" is no command; did you mean plan?; see sliced --help"}},
       {"too many words", {"explain", "a", "b"}, {"explain: \"b\" is one word too many"}},

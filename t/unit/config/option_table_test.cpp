@@ -63,6 +63,8 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"output", "diff"},
       {"show", "true"},
       {"watch", "true"},
+      {"slices", "true"},
+      {"file", "/tmp/slices of all nodes.yaml"},
   };
   std::set<std::string_view> covered = {"help"};
   for (const auto& row : rows) {
@@ -106,6 +108,7 @@ TEST(OptionTable, RefusesWithWhatWouldBeRight) {
       {"node-labels", "a=b,a=c", "\"a\" is there twice"},
       {"namespace", "a.b", "must be a namespace: lower-case letters, digits and '-', at most 63 bytes"},
       {"host", "", "must be a path"},
+      {"file", "", "must be a path"},
       {"sriov-driver-name", std::string(64, 'a'),
        "must be a DNS name (lower-case letters, digits, '-', '.') of at most 63 bytes"},
       {"kinds-off", "DeviceAttribute",

@@ -6,9 +6,9 @@ namespace sliced::watchers {
 namespace {
 
 struct SliceWatcherTest : WatchTest {
-  void follow_slices() {
-    watcher = make_slice_watcher(
-        ports(), "drv.example", "n1", [this](SourceEvent<Watched<kube::ResourceSlice>> event) {
+  void follow_slices(const std::string& driver = "drv.example") {
+    watcher =
+        make_slice_watcher(ports(), driver, "n1", [this](SourceEvent<Watched<kube::ResourceSlice>> event) {
           if (auto* changed = std::get_if<Changed<Watched<kube::ResourceSlice>>>(&event))
             say("changed", changed->now);
           if (auto* removed = std::get_if<Removed<Watched<kube::ResourceSlice>>>(&event))
@@ -51,6 +51,15 @@ TEST_F(SliceWatcherTest, SeesOneDriverOnOneNode) {
   cluster.remove(kube::kResourceSlices, "mine");
   settle();
   EXPECT_EQ(look(), (Words{"changed mine generation=2", "removed mine"}));
+}
+
+TEST_F(SliceWatcherTest, WithoutADriverItSeesAllOfTheNode) {
+  put_slice("mine", "drv.example", "n1", "1");
+  put_slice("other-node", "drv.example", "n2", "1");
+  put_slice("other-driver", "x.example", "n1", "1");
+  follow_slices("");
+  EXPECT_EQ(cluster.log[0].field_selector, "spec.nodeName=n1");
+  EXPECT_EQ(look(), (Words{"relisted 2", "has mine generation=1", "has other-driver generation=1"}));
 }
 
 TEST_F(SliceWatcherTest, ASliceThatCannotBeUnderstoodIsStillASliceOfThePool) {

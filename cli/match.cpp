@@ -1,0 +1,75 @@
+#include "cli/caret.h"
+#include "cli/commands.h"
+#include "cli/host_once.h"
+#include "cli/matches.h"
+#include "cli/process.h"
+#include "cli/show.h"
+#include "cli/slice_sources.h"
+#include "policy/cel/parser.h"
+#include "policy/exposure/selector.h"
+
+namespace sliced::cli {
+namespace {
+
+// The mistake, the expression, and a caret below the place.
+void complain_of(const Error& error, const std::string& expression, const cel::Mistake& mistake) {
+  complain(error.what + "\n" + pointed_at(expression, mistake.offset));
+}
+
+Result<cel::Program> compile(const config::Options& options, cel::Mistake& mistake) {
+  const std::string& expression = options.arguments[0];
+  return options.published
+             ? cel::Program::compile(expression, cel::selector_environment(), &mistake)
+             : policy::compile_selector(expression, std::string(policy::kExposureDriver), &mistake);
+}
+
+// is_whole: every device was asked. Without that "nothing" would be a guess.
+int tell(const Matches& matches, bool is_whole, config::OutputFormat format) {
+  const bool is_table = format == config::OutputFormat::kTable;
+  if (!print(is_table ? matches_table(matches) : formatted(json_of(matches), format))) return kExitError;
+  if (matches.count(cel::Answer::Is::kTrue) > 0) return kExitSame;
+  return is_whole ? kExitNone : kExitError;
+}
+
+int tell_of_slices(const cel::Program& program, FoundSlices found, config::OutputFormat format) {
+  keep_newest(found);
+  for (const std::string& line : found.lines) complain(line);
+  if (found.slices.empty() && !found.is_whole) return kExitError;
+  return tell(match_entries(program, found.slices), found.is_whole, format);
+}
+
+int match_cluster(const cel::Program& program, const config::Options& options) {
+  auto opened = Process::open(options);
+  if (!opened) return complain(opened.error().what), kExitError;
+  Process& process = **opened;
+  auto found =
+      slices_of_cluster({*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
+                        [&](const auto& done, Millis longest) { process.run_until(done, longest); },
+                        options.node_name, {options.sriov_driver_name, std::string(policy::kExposureDriver)});
+  if (!found) return complain(found.error().what), process.leave(kExitError);
+  return process.leave(tell_of_slices(program, std::move(*found), options.output));
+}
+
+int match_this_host(const cel::Program& program, const config::Options& options) {
+  auto process = Process::open_host_only(options);
+  if (!process) return complain(process.error().what), kExitError;
+  const hotplug::InventoryPtr inventory = read_host_once(**process);
+  const int status =
+      inventory == nullptr
+          ? kExitError
+          : tell(match_host(program, *inventory, std::string(policy::kExposureDriver)), true, options.output);
+  return (*process)->leave(status);
+}
+
+}  // namespace
+
+int match(const config::Options& options) {
+  cel::Mistake mistake;
+  const auto program = compile(options, mistake);
+  if (!program) return complain_of(program.error(), options.arguments[0], mistake), kExitError;
+  if (!options.published) return match_this_host(*program, options);
+  if (options.slice_files.empty()) return match_cluster(*program, options);
+  return tell_of_slices(*program, slices_of_files(options.slice_files), options.output);
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,41 @@
+#pragma once
+// What an expression says of each device, as text for people and as data. Pure.
+#include <string>
+#include <vector>
+
+#include "config/options.h"
+#include "hotplug/facts.h"
+#include "kube/json.h"
+#include "kube/resource_slice.h"
+#include "policy/cel/program.h"
+
+namespace sliced::cli {
+
+struct Match {
+  std::vector<std::string> subject;  // one text for each of Matches::columns
+  cel::Answer answer;
+  bool operator==(const Match& other) const;
+};
+
+struct Matches {
+  std::vector<std::string> columns;  // "device", "type", "interface"; keys of the data
+  std::vector<Match> rows;
+
+  size_t count(cel::Answer::Is is) const;
+};
+
+/// Every device of the host, as the selector of a DeviceExposurePolicy sees it. program: of
+/// policy::compile_selector for the same driver.
+Matches match_host(const cel::Program& program, const hotplug::Inventory& inventory,
+                   const std::string& driver);
+
+/// Every device entry, as a DeviceClass or a claim sees it, by driver, pool and name. program: of
+/// cel::selector_environment().
+Matches match_entries(const cel::Program& program, const std::vector<kube::ResourceSlice>& slices);
+
+/// The rows with COST and RESULT, and a line that counts.
+std::string matches_table(const Matches& matches);
+/// A List: the columns, "matches", "cost", and "error" where the expression failed.
+kube::Json json_of(const Matches& matches);
+
+}  // namespace sliced::cli
