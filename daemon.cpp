@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kube/kinds.h"
+#include "policy/exposure/attributes.h"
 #include "policy/sriov/attributes.h"
 #include "reactor/base/text.h"
 #include "watchers/served_schema.h"
@@ -88,15 +89,14 @@ Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
       on_decided_(std::move(on_decided)),
       settler_(options_.settle, options_.settle_max),
       abilities_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name, options_.node_name,
-                 [this] { mark("the API server's abilities changed"); }),
+                 options_.scheduler_version, [this] { mark("the API server's abilities changed"); }),
       publisher_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
-                 [this](std::vector<publishers::RefusedEntry> entries) {
-                   for (auto& entry : entries)
-                     quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
-                   mark("the API server refused a device");
-                 }),
+                 [this](auto entries) { on_refused(std::move(entries)); }),
+      exposure_publisher_({cluster_, scheduler_, log_, random_}, options_.exposure_driver_name,
+                          [this](auto entries) { on_refused(std::move(entries)); }),
       host_(std::move(ports.host), [this](const hotplug::InventoryUpdate& update) { on_inventory(update); }) {
   publisher_.permit(false);
+  exposure_publisher_.permit(false);
 }
 
 Daemon::~Daemon() = default;
@@ -115,7 +115,15 @@ void Daemon::start_watchers() {
       watcher_ports(), options_.node_name, [this](auto event) { on_node(event); }, standing);
   slice_watcher_ = watchers::make_slice_watcher(
       watcher_ports(), options_.sriov_driver_name, options_.node_name,
-      [this](auto event) { on_slices(event); }, standing);
+      [this](auto event) { on_slices(publisher_, event); }, standing);
+  if (!options_.kinds_off.contains(kube::kDeviceExposurePolicies.kind)) {
+    exposure_slice_watcher_ = watchers::make_slice_watcher(
+        watcher_ports(), options_.exposure_driver_name, options_.node_name,
+        [this](auto event) { on_slices(exposure_publisher_, event); }, standing);
+    exposure_watcher_ = watchers::make_policy_watcher(
+        watcher_ports(), kube::kDeviceExposurePolicies, "", [this](auto event) { on_exposures(event); },
+        standing);
+  }
   if (!options_.kinds_off.contains(kube::kSriovResourcePolicies.kind)) {
     sriov_watcher_ = watchers::make_policy_watcher(
         watcher_ports(), kube::kSriovResourcePolicies, options_.namespace_,
@@ -129,6 +137,8 @@ void Daemon::start_watchers() {
   slice_watcher_->start();
   if (sriov_watcher_) sriov_watcher_->start();
   if (attributes_watcher_) attributes_watcher_->start();
+  if (exposure_slice_watcher_) exposure_slice_watcher_->start();
+  if (exposure_watcher_) exposure_watcher_->start();
 }
 
 void Daemon::permit_writes(bool permitted) {
@@ -136,7 +146,15 @@ void Daemon::permit_writes(bool permitted) {
   apply_permission();
 }
 
-void Daemon::apply_permission() { publisher_.permit(is_permitted_ && outage_.may_write()); }
+void Daemon::apply_permission() {
+  for (auto* publisher : {&publisher_, &exposure_publisher_})
+    publisher->permit(is_permitted_ && outage_.may_write());
+}
+
+void Daemon::on_refused(std::vector<publishers::RefusedEntry> entries) {
+  for (auto& entry : entries) quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
+  mark("the API server refused a device");
+}
 
 void Daemon::reload(const config::Options& options) {
   options_ = options;
@@ -196,7 +214,7 @@ void Daemon::on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event
   } else if (const auto* removed = std::get_if<Removed<watchers::PolicyWatcher::Item>>(&event)) {
     sriov_.erase({removed->id.namespace_, removed->id.name});
   } else {
-    check_served_schema();
+    check_served_schema(kube::kSriovResourcePolicies);
     sriov_.clear();
     for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
   }
@@ -224,16 +242,41 @@ void Daemon::on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& eve
   mark(reason_of("DeviceAttributes", event));
 }
 
-void Daemon::on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event) {
+// An exclude that can no longer be understood goes on as it was last understood.
+void Daemon::on_exposures(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
+  const auto before = exposures_;
+  const auto put = [&](const watchers::PolicyWatcher::Item& item) {
+    const policy::ExposurePolicy::Id id{item.id.name};
+    policy::ExposurePolicy now =
+        item.value ? policy::decode_exposure_policy(item.value->object, options_.exposure_driver_name)
+                   : policy::unreadable_exposure_policy(id.name, item.value.error().what);
+    if (const auto at = before.find(id); at != before.end()) policy::remember_exclude(now, at->second);
+    exposures_.insert_or_assign(id, std::move(now));
+  };
+  if (const auto* changed = std::get_if<Changed<watchers::PolicyWatcher::Item>>(&event)) {
+    put(changed->now);
+  } else if (const auto* removed = std::get_if<Removed<watchers::PolicyWatcher::Item>>(&event)) {
+    exposures_.erase({removed->id.name});
+  } else {
+    check_served_schema(kube::kDeviceExposurePolicies);
+    exposures_.clear();
+    for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
+  }
+  policy_set_.reset();
+  mark(reason_of("DeviceExposurePolicy", event));
+}
+
+void Daemon::on_slices(publishers::Publisher& publisher,
+                       const SourceEvent<watchers::SliceWatcher::Item>& event) {
   using Item = watchers::SliceWatcher::Item;
   if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
-    publisher_.on_slices(Changed<kube::ResourceSlice>{slice_of(changed->now)});
+    publisher.on_slices(Changed<kube::ResourceSlice>{slice_of(changed->now)});
   } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
-    publisher_.on_slices(Removed<kube::ResourceSlice>{{removed->id.name}});
+    publisher.on_slices(Removed<kube::ResourceSlice>{{removed->id.name}});
   } else {
     Relisted<kube::ResourceSlice> whole{{}, std::get<Relisted<Item>>(event).why};
     for (const Item& item : std::get<Relisted<Item>>(event).all) whole.all.push_back(slice_of(item));
-    publisher_.on_slices(whole);
+    publisher.on_slices(whole);
     abilities_.server_may_have_changed();
     mark("own slices listed");
   }
@@ -258,7 +301,9 @@ void Daemon::note_standings() {
   if (now == watchers::Outage::Phase::kCatchingUp && now != before) catch_up(kCatchUpSteps);
   if (before != watchers::Outage::Phase::kServed && outage_.may_write()) end_outage();
   apply_permission();
-  if (outage_.may_write() && count[Standing::State::kLive] > 0) publisher_.retry_now();
+  if (!outage_.may_write() || count[Standing::State::kLive] == 0) return;
+  publisher_.retry_now();
+  exposure_publisher_.retry_now();
 }
 
 // During an outage one source knocks. If each did, the first of them to be let in would decide, and a fleet's
@@ -299,15 +344,19 @@ void Daemon::for_each_source(Visit visit) {
   if (slice_watcher_) visit(*slice_watcher_);
   if (sriov_watcher_) visit(*sriov_watcher_);
   if (attributes_watcher_) visit(*attributes_watcher_);
+  if (exposure_slice_watcher_) visit(*exposure_slice_watcher_);
+  if (exposure_watcher_) visit(*exposure_watcher_);
 }
 
 // A foreign CRD of the same name drops what it does not know, before we see it; all we can do is say so.
 // Asked at each list, since a CRD may be replaced.
-void Daemon::check_served_schema() {
-  const kube::Resource& kind = kube::kSriovResourcePolicies;
-  schema_call_ = cluster_.schema(
+void Daemon::check_served_schema(const kube::Resource& kind) {
+  const bool is_exposure = kind.kind == kube::kDeviceExposurePolicies.kind;
+  (is_exposure ? exposure_schema_call_ : schema_call_) = cluster_.schema(
       kind.group, kind.version,
-      [this](std::string_view text) {
+      [this, is_exposure](std::string_view text) {
+        if (is_exposure)
+          return tell_dropped(kube::kDeviceExposurePolicies, text, policy::exposure_policy_fields());
         tell_dropped(kube::kSriovResourcePolicies, text, policy::sriov_policy_fields());
         tell_dropped(kube::kDeviceAttributes, text, policy::device_attributes_fields());
       },
@@ -343,7 +392,9 @@ std::vector<std::string> Daemon::waiting_for() const {
   say_if_silent(out, "node " + options_.node_name, node_watcher_);
   say_if_silent(out, "policies", sriov_watcher_);
   say_if_silent(out, "device attributes", attributes_watcher_);
+  say_if_silent(out, "exposure policies", exposure_watcher_);
   say_if_silent(out, "own slices", slice_watcher_);
+  say_if_silent(out, "own exposure slices", exposure_slice_watcher_);
   if (out.empty() && !node_view())
     out.push_back("node " + options_.node_name + ": there is no such Node object");
   return out;
@@ -371,6 +422,8 @@ std::vector<std::string> Daemon::policy_problems() const {
   for (const auto& [id, object] : attributes_)
     for (const auto& problem : object.problems)
       add("DeviceAttributes " + id.namespace_ + "/" + id.name, problem);
+  for (const auto& [id, policy] : exposures_)
+    for (const auto& problem : policy.problems) add("DeviceExposurePolicy " + id.name, problem);
   return out;
 }
 
@@ -419,61 +472,108 @@ bool Daemon::recover_sticky() {
   return true;
 }
 
+void Daemon::make_policy_set() {
+  if (policy_set_) return;
+  std::vector<policy::SriovPolicy> sriov;
+  for (const auto& [id, policy] : sriov_) sriov.push_back(policy);
+  std::vector<policy::DeviceAttributes> attributes;
+  for (const auto& [id, object] : attributes_) attributes.push_back(object);
+  std::vector<policy::ExposurePolicy> exposures;
+  for (const auto& [id, policy] : exposures_) exposures.push_back(policy);
+  policy_set_ = std::make_shared<const policy::PolicySet>(
+      policy::make_policy_set(std::move(sriov), std::move(attributes), std::move(exposures)));
+}
+
+std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
+  using publishers::Ability;
+  auto inputs = std::make_shared<policy::Inputs>();
+  inputs->inventory = host_.inventory();
+  inputs->policies = policy_set_;
+  inputs->node = *node_view();
+  inputs->settings.sriov_driver = options_.sriov_driver_name;
+  inputs->settings.exposure_driver = options_.exposure_driver_name;
+  inputs->settings.list_attributes = abilities_.has(Ability::kListAttributes);
+  inputs->settings.counters = abilities_.has(Ability::kCounters);
+  inputs->settings.shared_devices = abilities_.has(Ability::kSharedDevices);
+  inputs->quarantine = quarantine_;
+  if (policy_set_->exposures.empty()) return inputs;
+  inputs->published = published();
+  for (const auto& [id, device] : host_.inventory()->devices)
+    if (settler_.settling(id)) inputs->settling.insert(id);
+  return inputs;
+}
+
+policy::Published Daemon::published() const {
+  policy::Published out;
+  for (const auto& [name, slice] : publisher_.observed())
+    for (const kube::Device& entry : slice.devices) out.sriov.insert(entry.name);
+  for (const auto& [name, slice] : exposure_publisher_.observed())
+    for (const kube::Device& entry : slice.devices) {
+      out.exposure.insert(entry.name);
+      const std::string interface =
+          policy::interface_of_link(entry.attributes, options_.exposure_driver_name);
+      if (!interface.empty()) out.links[entry.name] = interface;
+    }
+  return out;
+}
+
 void Daemon::decide() {
+  using publishers::Ability;
   decide_ticket_.reset();
   const std::string why = join(std::exchange(reasons_, {}), "; ");
   if (!waiting_for().empty()) {
     // A Node that is gone takes its slices with it (owner reference); its successor gets new ones.
     if (decision_ && !node_view()) {
       if (!publisher_.desired().empty()) before_gap_ = publisher_.desired();
+      if (!exposure_publisher_.desired().empty()) exposures_before_gap_ = exposure_publisher_.desired();
       publisher_.clear_desired();
+      exposure_publisher_.clear_desired();
     }
     return;
   }
   if (recover_sticky()) return;
-  if (!policy_set_) {
-    std::vector<policy::SriovPolicy> sriov;
-    for (const auto& [id, policy] : sriov_) sriov.push_back(policy);
-    std::vector<policy::DeviceAttributes> attributes;
-    for (const auto& [id, object] : attributes_) attributes.push_back(object);
-    policy_set_ = std::make_shared<const policy::PolicySet>(
-        policy::make_policy_set(std::move(sriov), std::move(attributes)));
+  make_policy_set();
+  if (uses_list_attributes(*policy_set_)) abilities_.want(Ability::kListAttributes);
+  if (!policy_set_->exposures.empty()) {
+    abilities_.want(Ability::kCounters);
+    abilities_.want(Ability::kSharedDevices);
   }
-  if (uses_list_attributes(*policy_set_)) abilities_.want_list_attributes();
   if (!decision_ && !abilities_.settled()) return;  // on_changed marks again
-  auto inputs = std::make_shared<policy::Inputs>();
-  inputs->inventory = host_.inventory();
-  inputs->policies = policy_set_;
-  inputs->node = *node_view();
-  inputs->settings.sriov_driver = options_.sriov_driver_name;
-  inputs->settings.list_attributes = abilities_.list_attributes();
-  inputs->quarantine = quarantine_;
-  policy::Decision decision = policy::decide(std::move(inputs));
+  policy::Decision decision = policy::decide(decision_inputs());
 
   std::set<std::string> settling;
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) settling.insert(entry_of(device));
-  // Entries are kept once, by the publisher: a node may have thousands.
-  const auto& before = publisher_.desired().empty() ? before_gap_ : publisher_.desired();
-  auto pools = publishers::hold_back_news(std::move(decision.pools), before, settling);
+  // Entries are kept once, by the publishers: a node may have thousands.
+  std::vector<policy::DesiredPool> sriov, exposures;
+  for (policy::DesiredPool& pool : decision.pools)
+    (pool.driver == options_.exposure_driver_name ? exposures : sriov).push_back(std::move(pool));
   decision.pools.clear();
-  const bool changed = tell_news(decision, pools, why);
+  const auto& before = publisher_.desired().empty() ? before_gap_ : publisher_.desired();
+  sriov = publishers::hold_back_news(std::move(sriov), before, settling);
+  const bool is_sriov_news = tell_news(decision, publisher_, sriov, why);
+  const bool is_exposure_news = tell_news(decision, exposure_publisher_, exposures, why);
+  const bool changed = !decision_ || is_sriov_news || is_exposure_news;
   decision_ = std::move(decision);
   not_before_ = scheduler_.now() + (changed ? kCoalesce : kBreath);
   tell_problems();
   // A directory's Nodes have made-up uids, and an owner that does not exist would have the slices collected
   // once somebody applies them to a cluster.
   const bool owned = node_ && !std::holds_alternative<config::ClusterDirectory>(options_.cluster);
-  publisher_.set_desired(std::move(pools),
-                         {options_.node_name, owned ? node_->uid : "", host_.inventory()->boot_id});
+  const publishers::NodeIdentity node{options_.node_name, owned ? node_->uid : "",
+                                      host_.inventory()->boot_id};
+  publisher_.set_desired(std::move(sriov), node);
+  exposure_publisher_.set_desired(std::move(exposures), node);
   before_gap_.clear();
+  exposures_before_gap_.clear();
   if (on_decided_) on_decided_(*decision_);
 }
 
-bool Daemon::tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools,
-                       const std::string& why) {
+// True when it says so.
+bool Daemon::tell_news(const policy::Decision& now, const publishers::Publisher& publisher,
+                       const std::vector<policy::DesiredPool>& pools, const std::string& why) {
   std::map<std::string, const kube::Device*> before;
-  for (const auto& pool : publisher_.desired())
+  for (const auto& pool : publisher.desired())
     for (const kube::Device& device : pool.devices) before[device.name] = &device;
   std::vector<std::string> added, changed, removed;
   size_t offered = 0;
@@ -489,14 +589,18 @@ bool Daemon::tell_news(const policy::Decision& now, const std::vector<policy::De
     }
   }
   for (const auto& [name, device] : before) removed.push_back(name);
-  if (decision_ && added.empty() && changed.empty() && removed.empty()) return false;
-  log_.info(decision_ ? "offer changed" : "decided", {{"why", why},
-                                                      {"offered", offered},
-                                                      {"devices", now.verdicts.size()},
-                                                      {"policies", now.inputs->policies->sriov.size()},
-                                                      {"added", some_of(added)},
-                                                      {"changed", some_of(changed)},
-                                                      {"removed", some_of(removed)}});
+  const bool is_exposure = &publisher == &exposure_publisher_;
+  const bool is_first = !decision_ && (!is_exposure || !pools.empty());
+  if (!is_first && added.empty() && changed.empty() && removed.empty()) return false;
+  const auto& policies = *now.inputs->policies;
+  log_.info(decision_ ? "offer changed" : "decided",
+            {{"why", why},
+             {"offered", offered},
+             {"devices", now.verdicts.size()},
+             {"policies", is_exposure ? policies.exposures.size() : policies.sriov.size()},
+             {"added", some_of(added)},
+             {"changed", some_of(changed)},
+             {"removed", some_of(removed)}});
   return true;
 }
 

@@ -54,14 +54,19 @@ class Daemon {
   /// SIGHUP: what may change while running takes effect, and the host is read again.
   void reload(const config::Options& options);
 
-  /// The last decision, without its pools (publisher().desired() has them); nullptr before the first word is
-  /// complete.
+  /// The last decision, without its pools (the publishers' desired() has them); nullptr before the first word
+  /// is complete.
   const policy::Decision* decision() const { return decision_ ? &*decision_ : nullptr; }
   const hotplug::InventoryPtr& inventory() const { return host_.inventory(); }
+  /// Of SriovResourcePolicies and of DeviceExposurePolicies: a driver each.
   const publishers::Publisher& publisher() const { return publisher_; }
-  bool converged() const { return decision_ && !decide_ticket_ && publisher_.converged(); }
+  const publishers::Publisher& exposure_publisher() const { return exposure_publisher_; }
+  bool converged() const {
+    return decision_ && !decide_ticket_ && publisher_.converged() &&
+           (!exposure_slice_watcher_ || exposure_publisher_.converged());
+  }
   /// No write is on its way.
-  bool idle() const { return publisher_.idle(); }
+  bool idle() const { return publisher_.idle() && exposure_publisher_.idle(); }
   /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; empty
   /// when decided.
   std::vector<std::string> waiting_for() const;
@@ -75,7 +80,12 @@ class Daemon {
   void on_node(const SourceEvent<watchers::NodeWatcher::Item>& event);
   void on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event);
   void on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& event);
-  void on_slices(const SourceEvent<watchers::SliceWatcher::Item>& event);
+  void on_exposures(const SourceEvent<watchers::PolicyWatcher::Item>& event);
+  void on_slices(publishers::Publisher& publisher, const SourceEvent<watchers::SliceWatcher::Item>& event);
+  void make_policy_set();
+  std::shared_ptr<policy::Inputs> decision_inputs() const;
+  policy::Published published() const;
+  void on_refused(std::vector<publishers::RefusedEntry> entries);
   void on_standing();
   void note_standings();
   void park_all_but_one(bool away);
@@ -84,15 +94,15 @@ class Daemon {
   void apply_permission();
   template <class Visit>
   void for_each_source(Visit visit);
-  void check_served_schema();
+  void check_served_schema(const kube::Resource& kind);
   void tell_dropped(const kube::Resource& kind, std::string_view schema,
                     const std::vector<std::string>& fields);
   bool recover_sticky();
 
   void mark(std::string why);
   void decide();
-  bool tell_news(const policy::Decision& now, const std::vector<policy::DesiredPool>& pools,
-                 const std::string& why);
+  bool tell_news(const policy::Decision& now, const publishers::Publisher& publisher,
+                 const std::vector<policy::DesiredPool>& pools, const std::string& why);
   void tell_problems();
   void arm_settle();
   void arm_sync();
@@ -108,14 +118,15 @@ class Daemon {
   std::optional<watchers::NodeFacts> node_;
   std::map<policy::SriovPolicy::Id, policy::SriovPolicy> sriov_;
   std::map<policy::DeviceAttributes::Id, policy::DeviceAttributes> attributes_;
+  std::map<policy::ExposurePolicy::Id, policy::ExposurePolicy> exposures_;
   policy::PolicySetPtr policy_set_;  // nullptr: to be made anew
   std::map<std::string, policy::Quarantine> quarantine_;
 
   std::optional<policy::Decision> decision_;
   publishers::Settler settler_;
-  std::vector<policy::DesiredPool> before_gap_;  // what was desired when the Node object went
-  std::vector<std::string> told_;                // problems and notes, each said once while it lasts
-  bool recovered_ = false;                       // sticky facts were looked for in our own slices
+  std::vector<policy::DesiredPool> before_gap_, exposures_before_gap_;  // desired when the Node object went
+  std::vector<std::string> told_;  // problems and notes, each said once while it lasts
+  bool recovered_ = false;         // sticky facts were looked for in our own slices
   std::string told_schema_failure_;
   std::map<std::string, std::string> told_schema_;  // by kind: what the served schema was said to drop
 
@@ -126,14 +137,15 @@ class Daemon {
   std::optional<TimePoint> not_before_;  // the next decision
   std::vector<std::string> reasons_;     // of the decision that is due; a few, for the log
   reactor::Ticket standings_ticket_, decide_ticket_, settle_ticket_, sync_ticket_;
-  kube::CallPtr schema_call_;
+  kube::CallPtr schema_call_, exposure_schema_call_;
 
   publishers::Abilities abilities_;
-  publishers::Publisher publisher_;
+  publishers::Publisher publisher_, exposure_publisher_;
   hotplug::HostSource host_;
   std::unique_ptr<watchers::NodeWatcher> node_watcher_;
-  std::unique_ptr<watchers::PolicyWatcher> sriov_watcher_, attributes_watcher_;  // null: switched off
-  std::unique_ptr<watchers::SliceWatcher> slice_watcher_;
+  std::unique_ptr<watchers::PolicyWatcher> sriov_watcher_, attributes_watcher_,
+      exposure_watcher_;  // null: off
+  std::unique_ptr<watchers::SliceWatcher> slice_watcher_, exposure_slice_watcher_;
 };
 
 }  // namespace sliced

@@ -11,9 +11,10 @@ namespace {
 policy::Explanation explain_as_published(const Daemon& daemon, const std::string& id) {
   policy::Explanation explanation = policy::explain(*daemon.decision(), id);
   if (explanation.entry.empty()) return explanation;
-  for (const auto& [name, slice] : daemon.publisher().observed())
-    for (const kube::Device& device : slice.devices)
-      if (device.name == explanation.entry) return explanation;
+  for (const auto* publisher : {&daemon.publisher(), &daemon.exposure_publisher()})
+    for (const auto& [name, slice] : publisher->observed())
+      for (const kube::Device& device : slice.devices)
+        if (device.name == explanation.entry) return explanation;
   explanation.summary +=
       "; no slice holds it yet: see whether the daemon runs and what it logs about this entry";
   return explanation;

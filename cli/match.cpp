@@ -20,7 +20,7 @@ Result<cel::Program> compile(const config::Options& options, cel::Mistake& mista
   const std::string& expression = options.arguments[0];
   return options.published
              ? cel::Program::compile(expression, cel::selector_environment(), &mistake)
-             : policy::compile_selector(expression, std::string(policy::kExposureDriver), &mistake);
+             : policy::compile_selector(expression, options.exposure_driver_name, &mistake);
 }
 
 // is_whole: every device was asked. Without that "nothing" would be a guess.
@@ -45,7 +45,7 @@ int match_cluster(const cel::Program& program, const config::Options& options) {
   auto found =
       slices_of_cluster({*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
                         [&](const auto& done, Millis longest) { process.run_until(done, longest); },
-                        options.node_name, {options.sriov_driver_name, std::string(policy::kExposureDriver)});
+                        options.node_name, {options.sriov_driver_name, options.exposure_driver_name});
   if (!found) return complain(found.error().what), process.leave(kExitError);
   return process.leave(tell_of_slices(program, std::move(*found), options.output));
 }
@@ -57,7 +57,7 @@ int match_this_host(const cel::Program& program, const config::Options& options)
   const int status =
       inventory == nullptr
           ? kExitError
-          : tell(match_host(program, *inventory, std::string(policy::kExposureDriver)), true, options.output);
+          : tell(match_host(program, *inventory, options.exposure_driver_name), true, options.output);
   return (*process)->leave(status);
 }
 

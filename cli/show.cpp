@@ -155,6 +155,18 @@ Json json_of(const policy::Explanation& explanation) {
   out.set("device", explanation.device);
   out.set("outcome", explanation.outcome);
   put(out, "entry", explanation.entry);
+  if (!explanation.personas.empty()) {
+    Json::Array personas;
+    for (const policy::PersonaExplanation& persona : explanation.personas) {
+      Json one = Json::Object{};
+      one.set("policy", persona.policy);
+      one.set("outcome", persona.outcome);
+      put(one, "entry", persona.entry);
+      one.set("summary", persona.summary);
+      personas.push_back(std::move(one));
+    }
+    out.set("personas", std::move(personas));
+  }
   out.set("summary", explanation.summary);
   Json::Array rules;
   for (const policy::Rule& rule : explanation.rules) {

@@ -17,13 +17,13 @@ constexpr Millis kRetry{500};
 // Deletes what the watch shows, one at a time, until it shows nothing.
 class Withdrawal {
  public:
-  Withdrawal(Process& process, const config::Options& options)
+  Withdrawal(Process& process, const config::Options& options, std::string driver)
       : process_(process),
-        driver_(options.sriov_driver_name),
+        driver_(std::move(driver)),
         node_(options.node_name),
         watcher_(watchers::make_slice_watcher(
-            {*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
-            options.sriov_driver_name, options.node_name, [this](auto event) { on_event(event); },
+            {*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()}, driver_,
+            options.node_name, [this](auto event) { on_event(event); },
             [this](const watchers::Standing& standing) { why_ = standing.why; })) {
     watcher_->start();
   }
@@ -113,13 +113,14 @@ int withdraw(const config::Options& options) {
   }
   int status = kExitSame;
   {
-    Withdrawal withdrawal(process, options);
-    if (!process.run_until([&] { return withdrawal.done(); }, kWithdrawMax)) {
-      complain((withdrawal.listed() ? "slices are left: " : "own slices could not be listed: ") +
-               withdrawal.problem());
+    Withdrawal sriov(process, options, options.sriov_driver_name);
+    Withdrawal exposure(process, options, options.exposure_driver_name);
+    if (!process.run_until([&] { return sriov.done() && exposure.done(); }, kWithdrawMax)) {
+      const Withdrawal& left = sriov.done() ? exposure : sriov;
+      complain((left.listed() ? "slices are left: " : "own slices could not be listed: ") + left.problem());
       status = kExitError;
     } else {
-      print(std::to_string(withdrawal.deleted()) + " slices withdrawn\n");
+      print(std::to_string(sriov.deleted() + exposure.deleted()) + " slices withdrawn\n");
     }
   }
   return process.leave(status);

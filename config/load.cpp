@@ -278,6 +278,9 @@ void check_together(const Options& options, Problems& problems) {
                        " is out of bounds; must be at least " + format_duration(kSyncIntervalMin) + " (" +
                        format_duration(kSyncIntervalShortMin) + " with --allow-short-sync) and at most " +
                        format_duration(kSyncIntervalMax));
+  if (options.exposure_driver_name == options.sriov_driver_name)
+    problems.push_back("exposure-driver-name: " + in_quotes(options.exposure_driver_name) +
+                       " is the driver name of SriovResourcePolicies too; give one of them another");
   if (options.settle_max > kSettleMax)
     problems.push_back("settle-max: " + format_duration(options.settle_max) + " is above the limit of " +
                        format_duration(kSettleMax));

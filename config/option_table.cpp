@@ -18,7 +18,8 @@ constexpr unsigned kWorking = kOnCluster | kOnHost | bit(Command::kValidate);
 constexpr unsigned kEverywhere = ~0u;
 
 constexpr size_t kNodeLabelsMax = 1000;
-constexpr std::array<std::string_view, 2> kKinds = {"SriovResourcePolicy", "DeviceAttributes"};
+constexpr std::array<std::string_view, 3> kKinds = {"SriovResourcePolicy", "DeviceAttributes",
+                                                    "DeviceExposurePolicy"};
 
 std::string remark(std::string_view word, const std::vector<std::string_view>& candidates) {
   const std::string near = nearest(word, candidates);
@@ -152,6 +153,12 @@ std::string parse_driver_name(std::string_view text, std::string& value) {
   return "";
 }
 
+std::string parse_scheduler_version(std::string_view text, std::string& value) {
+  if (!text.empty() && !parse_version(text)) return "must be a version such as v1.36.3";
+  value = text;
+  return "";
+}
+
 std::string parse_kinds(std::string_view text, std::set<std::string>& value) {
   std::set<std::string> kinds;
   if (text.empty()) return value = kinds, "";
@@ -266,6 +273,31 @@ std::vector<OptionInfo> make_options() {
        "under one name on one node.",
        [](V text, O& o) { return parse_driver_name(text, o.sriov_driver_name); },
        [](const O& o) { return o.sriov_driver_name; }},
+      {"exposure-driver-name",
+       0,
+       "SLICED_EXPOSURE_DRIVER_NAME",
+       "exposureDriverName",
+       "NAME",
+       kOnCluster | bit(Command::kValidate) | bit(Command::kMatch),
+       false,
+       {},
+       "The DRA driver name under which DeviceExposurePolicy devices are published, and the domain of their "
+       "attributes. Not that of SriovResourcePolicies.",
+       [](V text, O& o) { return parse_driver_name(text, o.exposure_driver_name); },
+       [](const O& o) { return o.exposure_driver_name; }},
+      {"scheduler-version",
+       0,
+       "SLICED_SCHEDULER_VERSION",
+       "schedulerVersion",
+       "VERSION",
+       kDeciding,
+       false,
+       {},
+       "The kube-scheduler's version, such as v1.36.3, where it is not the API server's. Devices that "
+       "exclude "
+       "each other, and shared ones, are offered beside each other only with 1.36.2 and later.",
+       [](V text, O& o) { return parse_scheduler_version(text, o.scheduler_version); },
+       [](const O& o) { return o.scheduler_version; }},
       {"kinds-off",
        0,
        "SLICED_KINDS_OFF",
@@ -275,7 +307,7 @@ std::vector<OptionInfo> make_options() {
        false,
        {kKinds.begin(), kKinds.end()},
        "Kinds that are neither watched nor obeyed, where the cluster does not let this node read them: "
-       "SriovResourcePolicy, DeviceAttributes.",
+       "SriovResourcePolicy, DeviceAttributes, DeviceExposurePolicy.",
        [](V text, O& o) { return parse_kinds(text, o.kinds_off); },
        [](const O& o) { return join({o.kinds_off.begin(), o.kinds_off.end()}, ","); }},
       {"sync-interval",

@@ -110,6 +110,8 @@ std::string_view name_of(Outcome outcome) {
       return "no-counters";
     case Outcome::kNoSharing:
       return "no-sharing";
+    case Outcome::kSettling:
+      return "settling";
   }
   return "";
 }
@@ -272,6 +274,7 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
     case Outcome::kConflict:
     case Outcome::kNoCounters:
     case Outcome::kNoSharing:
+    case Outcome::kSettling:
       break;  // explain_exposures() says it
     case Outcome::kNotAVf:
       out.summary = "is a " + std::string(name_of(device->type)) +

@@ -49,6 +49,8 @@ struct Inputs {
   Settings settings;
   std::map<std::string, Quarantine> quarantine;  // by device entry name
   Published published;
+  /// Host devices in motion: what exposure policies say of those that are not published yet waits.
+  std::set<std::string> settling;
   /// Entries that are no longer offered and may still be allocated, by pool of the exposure driver.
   std::map<std::string, std::vector<PersonaClaim>> withdrawn;
 };
@@ -67,6 +69,7 @@ enum class Outcome : uint8_t {
   kConflict,           // a SriovResourcePolicy offers the function, or one of its VFs
   kNoCounters,         // it excludes another entry, and the cluster cannot count that
   kNoSharing,          // it may be allocated several times, and the cluster cannot count that
+  kSettling,           // it has just appeared, and more may follow
 };
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
 

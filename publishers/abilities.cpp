@@ -1,6 +1,9 @@
 #include "publishers/abilities.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
+#include <vector>
 
 #include "kube/kinds.h"
 #include "kube/resource_slice.h"
@@ -9,84 +12,166 @@
 namespace sliced::publishers {
 namespace {
 
-// A slice of one device with one list attribute. Its name and pool are ours and nobody else's; it is never
-// stored.
+// Its name and pool are ours and nobody else's; it is never stored.
 kube::ResourceSlice probe_slice(const std::string& driver, const std::string& node) {
   kube::ResourceSlice slice;
   slice.meta.name = "probe-" + hex(stable_hash(driver + "/" + node), 16);
   slice.driver = driver;
   slice.node_name = node;
   slice.pool = {"probe", 1, 1};
-  slice.devices.push_back(kube::Device{
-      .name = "probe", .attributes = {{"dra.networking/probe", std::vector<std::string>{"a", "b"}}}});
   return slice;
+}
+
+// What must be stored as it is sent, one slice after the other.
+std::vector<kube::ResourceSlice> probes_of(Ability ability, const std::string& driver,
+                                           const std::string& node) {
+  kube::ResourceSlice slice = probe_slice(driver, node), counters = slice;
+  kube::Device device{.name = "probe"};
+  const kube::Quantity one(1);
+  switch (ability) {
+    case Ability::kListAttributes:
+      device.attributes = {{"dra.networking/probe", std::vector<std::string>{"a", "b"}}};
+      break;
+    case Ability::kCounters:
+      device.consumes_counters = {{"probe", {{"probe", one}}}};
+      counters.shared_counters = {{"probe", {{"probe", one}}}};
+      break;
+    case Ability::kSharedDevices:
+      device.allow_multiple_allocations = true;
+      device.capacity["dra.networking/probe"] = {one,
+                                                 kube::RequestPolicy{.default_ = one, .valid_values = {one}}};
+      break;
+  }
+  slice.devices.push_back(std::move(device));
+  if (ability != Ability::kCounters) return {std::move(slice)};
+  return {std::move(counters), std::move(slice)};
+}
+
+std::string_view name_of(Ability ability) {
+  switch (ability) {
+    case Ability::kListAttributes:
+      return "list attributes";
+    case Ability::kCounters:
+      return "counters";
+    case Ability::kSharedDevices:
+      break;
+  }
+  return "devices that are allocated several times";
 }
 
 }  // namespace
 
-Abilities::Abilities(Ports ports, std::string driver, std::string node, std::function<void()> on_changed)
+bool has_counting_scheduler(std::string_view git_version) {
+  const auto version = parse_version(git_version);
+  return version && *version >= std::array<int64_t, 3>{1, 36, 2};
+}
+
+Abilities::Abilities(Ports ports, std::string driver, std::string node, std::string scheduler_version,
+                     std::function<void()> on_changed)
     : ports_(std::move(ports)),
       driver_(std::move(driver)),
       node_(std::move(node)),
+      scheduler_version_(std::move(scheduler_version)),
       on_changed_(std::move(on_changed)),
       backoff_(ports_.random) {}
 
-void Abilities::want_list_attributes() {
-  if (!std::exchange(wanted_, true))
+void Abilities::want(Ability ability) {
+  const bool is_new = wanted_.try_emplace(ability).second;
+  if (is_new && !give_up_ && !gave_up_)
     give_up_ = ports_.scheduler.after(kAnswerMax, [this] {
-      if (list_attributes_) return;
+      give_up_.reset();
+      if (settled()) return;
       gave_up_ = true;
-      ports_.log.warning("whether the API server takes list attributes is not known yet; they are left out",
-                         {});
+      ports_.log.warning("what the API server can do is not known yet; until it is, it cannot", {});
       on_changed_();
     });
-  if (!list_attributes_ && !call_ && !retry_) ask_version();
+  if (next_to_probe() && !call_ && !retry_) ask_version();
+}
+
+bool Abilities::has(Ability ability) const {
+  const auto at = wanted_.find(ability);
+  return at != wanted_.end() && at->second.answer.value_or(false);
+}
+
+bool Abilities::settled() const {
+  return gave_up_ || std::all_of(wanted_.begin(), wanted_.end(),
+                                 [](const auto& entry) { return entry.second.answer.has_value(); });
+}
+
+void Abilities::lost(Ability ability) {
+  Known& known = wanted_[ability];
+  if (known.answer == std::optional(false)) return;
+  known = {false, true};
+  ports_.log.warning("the API server drops " + std::string(name_of(ability)), {{"server_version", version_}});
+  on_changed_();
+}
+
+std::optional<Ability> Abilities::next_to_probe() const {
+  for (const auto& [ability, known] : wanted_)
+    if (!known.is_current) return ability;
+  return std::nullopt;
 }
 
 void Abilities::server_may_have_changed() {
-  if (wanted_ && !call_ && !retry_) ask_version();
+  if (!wanted_.empty() && !call_ && !retry_) ask_version();
 }
 
 void Abilities::ask_version() {
   call_ = ports_.cluster.server_info(
       [this](kube::ServerInfo info) {
         call_.reset();
-        if (list_attributes_ && info.git_version == version_) return;
+        if (info.git_version != version_)
+          for (auto& [ability, known] : wanted_) known.is_current = false;
         version_ = std::move(info.git_version);
-        probe();
+        go_on();
       },
       [this](const kube::Failure& failure) { retry(failure); });
 }
 
-void Abilities::probe() {
-  const kube::ResourceSlice sent = probe_slice(driver_, node_);
-  call_ = ports_.cluster.write({.verb = kube::Verb::kCreate,
-                                .resource = kube::kResourceSlices,
-                                .name = sent.meta.name,
-                                .body = kube::encode_json(kube::encode_resource_slice(sent)),
-                                .dry_run = true},
-                               {.on_done =
-                                    [this, devices = sent.devices](std::string_view object) {
-                                      const auto json = kube::decode_json(object);
-                                      const auto stored = json ? kube::decode_resource_slice(*json)
-                                                               : Result<kube::ResourceSlice>(json.error());
-                                      conclude(stored && stored->devices == devices);
-                                    },
-                                .on_failure =
-                                    [this](const kube::Failure& failure) {
-                                      if (failure.code == Errc::kInvalid) return conclude(false);
-                                      retry(failure);
-                                    }});
+void Abilities::go_on() {
+  const auto next = next_to_probe();
+  if (!next) return;
+  if (*next == Ability::kCounters &&
+      !has_counting_scheduler(scheduler_version_.empty() ? version_ : scheduler_version_))
+    return conclude(*next, false);
+  probe(*next, 0);
 }
 
-void Abilities::conclude(bool able) {
+void Abilities::probe(Ability ability, size_t step) {
+  const auto probes = probes_of(ability, driver_, node_);
+  const kube::ResourceSlice& sent = probes[step];
+  call_ = ports_.cluster.write(
+      {.verb = kube::Verb::kCreate,
+       .resource = kube::kResourceSlices,
+       .name = sent.meta.name,
+       .body = kube::encode_json(kube::encode_resource_slice(sent)),
+       .dry_run = true},
+      {.on_done =
+           [this, ability, step, sent, is_last = step + 1 == probes.size()](std::string_view object) {
+             const auto json = kube::decode_json(object);
+             const auto stored =
+                 json ? kube::decode_resource_slice(*json) : Result<kube::ResourceSlice>(json.error());
+             const bool is_same =
+                 stored && stored->devices == sent.devices && stored->shared_counters == sent.shared_counters;
+             if (!is_same || is_last) return conclude(ability, is_same);
+             probe(ability, step + 1);
+           },
+       .on_failure =
+           [this, ability](const kube::Failure& failure) {
+             if (failure.code == Errc::kInvalid) return conclude(ability, false);
+             retry(failure);
+           }});
+}
+
+void Abilities::conclude(Ability ability, bool able) {
   call_.reset();
   backoff_.reset();
-  const std::optional<bool> before = std::exchange(list_attributes_, able);
-  ports_.log.info(able ? "the API server takes list attributes"
-                       : "the API server takes no list attributes; they are left out",
+  is_changed_ |= std::exchange(wanted_[ability], Known{able, true}).answer != std::optional(able);
+  ports_.log.info(std::string(able ? "the API server takes " : "the API server takes no ") +
+                      std::string(name_of(ability)),
                   {{"server_version", version_}});
-  if (before != list_attributes_) on_changed_();
+  if (next_to_probe()) return go_on();
+  if (std::exchange(is_changed_, false)) on_changed_();
 }
 
 void Abilities::retry(const kube::Failure& failure) {

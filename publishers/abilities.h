@@ -3,6 +3,7 @@
 // (dryRun=All with strict validation) and looking at the answer: a server without the feature gate refuses it
 // or gives it back without the field. Asked only when somebody wants the ability; unknown means no.
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,14 @@
 #include "reactor/scheduler.h"
 
 namespace sliced::publishers {
+
+enum class Ability {
+  kListAttributes,  // gate DRAListTypeAttributes (1.36 alpha)
+  /// Counters are stored (gate DRAPartitionableDevices) and kube-scheduler adds them up as it should: from
+  /// 1.36.2 on, taken to be of the server's version.
+  kCounters,
+  kSharedDevices,  // allowMultipleAllocations and request policies (gate DRAConsumableCapacity)
+};
 
 class Abilities {
  public:
@@ -25,36 +34,49 @@ class Abilities {
   /// later.
   static constexpr Millis kAnswerMax{5'000};
 
-  /// on_changed: an ability became known or was lost, or the wait for it ended; may not destroy this.
-  Abilities(Ports ports, std::string driver, std::string node, std::function<void()> on_changed);
+  /// scheduler_version: kube-scheduler's, "" when it is the server's. on_changed: an ability became known or
+  /// was lost, or the wait for it ended; may not destroy this.
+  Abilities(Ports ports, std::string driver, std::string node, std::string scheduler_version,
+            std::function<void()> on_changed);
 
-  /// List attributes (gate DRAListTypeAttributes, 1.36 alpha) are wanted: probes unless that is known or
-  /// under way.
-  void want_list_attributes();
-  bool list_attributes() const { return list_attributes_.value_or(false); }
+  /// Probes unless that is known or under way.
+  void want(Ability ability);
+  /// Unknown is no.
+  bool has(Ability ability) const;
   /// Nothing that was asked for is still on its way. After kAnswerMax without an answer unknown counts as no.
-  bool settled() const { return !wanted_ || list_attributes_ || gave_up_; }
+  bool settled() const;
+  /// What was stored lacks it: no, until the server is another one.
+  void lost(Ability ability);
 
   /// The server may be another one now (a watch was re-opened): asks its version, and probes again if that
   /// differs.
   void server_may_have_changed();
 
  private:
+  std::optional<Ability> next_to_probe() const;
+  void go_on();
   void ask_version();
-  void probe();
-  void conclude(bool able);
+  void probe(Ability ability, size_t step);
+  void conclude(Ability ability, bool able);
   void retry(const kube::Failure& failure);
 
   Ports ports_;
-  const std::string driver_, node_;
+  const std::string driver_, node_, scheduler_version_;
   const std::function<void()> on_changed_;
-  bool wanted_ = false;
-  std::optional<bool> list_attributes_;
-  std::string version_;  // of the server that was probed
+  struct Known {
+    std::optional<bool> answer;  // stands until there is a newer one
+    bool is_current = false;     // of the server that is there now
+  };
+  std::map<Ability, Known> wanted_;
+  bool is_changed_ = false;  // an answer, since on_changed
+  std::string version_;      // of the server that was probed
   kube::CallPtr call_;
   reactor::Ticket retry_, give_up_;
   bool gave_up_ = false;
   reactor::Backoff backoff_;
 };
+
+/// Whether a server of that version ("v1.36.2+k3s1") has a scheduler that adds counters up as it should.
+bool has_counting_scheduler(std::string_view git_version);
 
 }  // namespace sliced::publishers

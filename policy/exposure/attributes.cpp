@@ -181,6 +181,13 @@ size_t published_count_max(DeviceType type) {
   }));
 }
 
+std::string interface_of_link(const kube::Attributes& attributes, const std::string& driver) {
+  if (attributes.contains(driver + "/pciAddress")) return "";
+  const auto at = attributes.find(driver + "/ifName");
+  const auto* name = at == attributes.end() ? nullptr : std::get_if<std::string>(&at->second);
+  return name == nullptr ? "" : *name;
+}
+
 std::string cni_attribute_id(std::string_view plugin) {
   std::string id(kCniPrefix);
   id += plugin;

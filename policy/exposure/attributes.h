@@ -51,6 +51,9 @@ kube::AttributeValue zero_of(const KnownAttribute& attribute);
 /// How many attributes a device of the type can have published; this much of an entry is kept free for them.
 size_t published_count_max(hotplug::DeviceType type);
 
+/// The interface of a published entry that is not a function's; "" for functions.
+std::string interface_of_link(const kube::Attributes& attributes, const std::string& driver);
+
 inline constexpr std::string_view kSupportedCnisId = "supportedCNIs";
 /// The identifier of the bool that says that a plugin is supported: "cni_host_device".
 std::string cni_attribute_id(std::string_view plugin);

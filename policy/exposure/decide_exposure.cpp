@@ -80,7 +80,9 @@ class Weighing {
       return refuse(Outcome::kRefused,
                     in_quotes(base + policy.exposure.name_suffix) +
                         " is no DNS label of at most 63 characters, or another entry's name");
-    if (unreadable_ >= 0 && !in_.published.exposure.contains(verdict.entry))
+    const bool is_published = in_.published.exposure.contains(verdict.entry);
+    if (is_in_motion(device) && !is_published) return refuse(Outcome::kSettling);
+    if (unreadable_ >= 0 && !is_published)
       return refuse(Outcome::kExcludeUnreadable);
     pools_[exposure_pool_name(in_.node.name, device)].candidates.push_back(
         {&device,
@@ -89,6 +91,8 @@ class Weighing {
          {verdict.entry, device.id.text, base, is_exclusive, policy.exposure.exclusion_group, false},
          {}});
   }
+
+  bool is_in_motion(const HostDevice& device) const { return in_.settling.contains(device.id.text); }
 
   std::string vf_of_other_kind(const HostDevice& pf) const {
     for (const std::string& id : sriov_offered_) {
@@ -161,11 +165,18 @@ class Weighing {
     for (const std::string& note : notes) out_.notes.push_back("policy " + policy + ": " + note);
   }
 
+  // VFs that are just being made come and go in the counters with their entries.
+  bool is_counted(const HostDevice& vf, const PoolOfCandidates& pool) const {
+    return !is_in_motion(vf) || !vf.host_use.empty() ||
+           std::any_of(pool.candidates.begin(), pool.candidates.end(),
+                       [&](const Candidate& one) { return one.device == &vf; });
+  }
+
   PoolMembers members_of(const PoolOfCandidates& pool) const {
     PoolMembers members{.pf = pool.pf};
     if (const HostDevice* pf = in_.inventory->find(pool.pf); pf != nullptr && !pool.pf.empty())
       for (const auto& [id, device] : in_.inventory->devices)
-        if (device.type == DeviceType::kVf && device.pf == pf->pci)
+        if (device.type == DeviceType::kVf && device.pf == pf->pci && is_counted(device, pool))
           members.vfs.push_back({id, !device.host_use.empty()});
     for (const Candidate& candidate : pool.candidates) members.personas.push_back(candidate.claim);
     return members;

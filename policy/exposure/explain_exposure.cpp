@@ -43,6 +43,8 @@ std::string held_back(const PersonaVerdict& verdict, const hotplug::HostDevice& 
              "(DRAPartitionableDevices, kube-scheduler 1.36.2)";
     case Outcome::kNoSharing:
       return "it may be allocated several times, and this cluster cannot count that (DRAConsumableCapacity)";
+    case Outcome::kSettling:
+      return "it has just appeared or changed, and will be offered in a moment";
     default:
       return with_reason("its entry is held back", verdict.why);
   }

@@ -163,4 +163,17 @@ std::string nearest(std::string_view word, const std::vector<std::string_view>& 
   return std::string(best);
 }
 
+std::optional<std::array<int64_t, 3>> parse_version(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  const auto parts = split(text.substr(0, text.find_first_of("-+")), '.');
+  std::array<int64_t, 3> out;
+  if (parts.size() != out.size()) return std::nullopt;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto number = parse_int(parts[i]);
+    if (!number || *number < 0) return std::nullopt;
+    out[i] = *number;
+  }
+  return out;
+}
+
 }  // namespace sliced

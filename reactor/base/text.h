@@ -1,6 +1,7 @@
 #pragma once
 // Small text helpers shared by all rooms: checks of Kubernetes name forms, escaping of foreign bytes, stable
 // hashes.
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +40,8 @@ std::string hex(uint64_t value, int digits);
 
 /// Whole text as a decimal number; no sign for unsigned, no white space. nullopt on junk or overflow.
 std::optional<int64_t> parse_int(std::string_view text);
+/// Major, minor and patch of a version of Kubernetes: "v1.36.2+k3s1"; nullopt for anything else.
+std::optional<std::array<int64_t, 3>> parse_version(std::string_view text);
 std::optional<uint64_t> parse_hex(std::string_view text);  // without 0x
 
 /// The candidate nearest to `word` for a "did you mean" remark; empty when none is near.

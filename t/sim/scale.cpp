@@ -81,6 +81,7 @@ class Fleet {
     cluster.latency = Millis{20};
     cluster.install(kube::kSriovResourcePolicies);
     cluster.install(kube::kDeviceAttributes);
+    cluster.install(kube::kDeviceExposurePolicies);
     cluster.on_request = [this](const fake::Request&) {
       ++meter.at(scheduler.now()).requests;
       return std::nullopt;
