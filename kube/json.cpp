@@ -232,6 +232,9 @@ Result<Json> decode(std::string_view text, const JsonLimits& limits, bool lines)
                                       std::to_string(limits.size_max)};
   }
   if (trim(text).empty()) return Error{Errc::kInvalid, "empty JSON text"};
+  // simdjson takes a NUL behind null, true, false or a number for the end of the text.
+  if (const size_t at = text.find('\0'); at != std::string_view::npos)
+    return Error{Errc::kInvalid, "a NUL at byte " + std::to_string(at) + ", which JSON cannot hold"};
   return Reader(text, limits, lines).read();
 }
 

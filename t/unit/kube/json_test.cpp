@@ -123,6 +123,9 @@ TEST(DecodeJson, RefusesWhatIsNotOneDocument) {
       "{\"a\":1 \"b\":2}",
       "-09223372036854775809",
       "[00000000000000000000000]",
+      {"[null\0]", 7},
+      {"[1\0,2]", 7},
+      {"\0{}", 3},
   };
   for (const auto row : rows) {
     const auto json = decode_json(row);
