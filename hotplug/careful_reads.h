@@ -3,6 +3,7 @@
 // costs itself; when several do, the rest of the round is not begun, so that they do not use up the executor
 // that others share.
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>

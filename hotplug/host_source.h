@@ -11,6 +11,7 @@
 // Hangs:    a reading that passes its deadline is repeated entry by entry, and an entry that hangs keeps its
 // last facts or
 //           is `broken`; facts behind the kernel's locks are always read so.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
 // What was read from the host, before anything is concluded from it. Kept between scans, so that an event
 // re-reads only what it touches; resolve.h makes host devices of it.
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>

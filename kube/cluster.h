@@ -6,6 +6,7 @@
 // Reentry:   callbacks may start and drop calls, their own included; none is called from inside the call that
 // made it. Ownership: every call returns a Call; dropping it cancels, and none of its callbacks runs
 // afterwards.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

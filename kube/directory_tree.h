@@ -7,6 +7,7 @@
 //                                     error
 //   a file is deleted, moved out ─▶ 100 ms for a replacement (editors rename the old file away first) ─▶
 //   objects go folders come and go, events are lost ─▶ everything is looked at again
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
 // Requests to API servers over connections that are kept and used again. HTTP/1.1 does not show: a request
 // goes in, a head, pieces of a body and an end come out.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
 // Requests and responses as values, and their HTTP/1.1 form (RFC 9112). Nothing here knows a socket: bytes go
 // in, heads and body pieces come out, the same wherever the bytes are cut.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

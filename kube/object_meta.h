@@ -1,5 +1,6 @@
 #pragma once
 // metadata of an API object, as far as the daemon looks at it (k8s.io/apimachinery meta/v1 ObjectMeta).
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

@@ -2,6 +2,7 @@
 // Kubernetes quantities ("100k", "1Gi", "0.5", "12e3"): k8s.io/apimachinery/pkg/api/resource. Compared by
 // value, so the server's canonical "100k" equals the "100000" that was sent.
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

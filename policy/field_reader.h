@@ -1,6 +1,7 @@
 #pragma once
 // Reading the fields of a policy object one by one, collecting every problem instead of stopping at the
 // first.
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>

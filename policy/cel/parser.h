@@ -1,5 +1,6 @@
 #pragma once
 // Text -> nodes, by the grammar of cel-go (looser than the one of the specification in places).
+#include <cstdint>
 #include <string>
 #include <string_view>
 

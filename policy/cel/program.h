@@ -1,5 +1,6 @@
 #pragma once
 // An expression, compiled once and evaluated for many devices.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -1,5 +1,6 @@
 #pragma once
 // Static types, as far as device selectors need them: what is not known is dyn, and dyn fits everywhere.
+#include <cstdint>
 #include <string>
 #include <string_view>
 

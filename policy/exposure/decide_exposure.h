@@ -1,6 +1,7 @@
 #pragma once
 // From what the policies say of each device to pools of entries: what the host uses, what the other driver
 // has, what excludes each other.
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>

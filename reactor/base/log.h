@@ -1,5 +1,6 @@
 #pragma once
 // One line per decision that changed something, with why; nothing repeated in an idle hour.
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <string>

@@ -7,6 +7,7 @@
 //            write whose Call was dropped in between has happened all the same, as in life.
 // Ownership: may die before its Calls; a dropped Call's callbacks never run.
 // Order:     events reach a watch in the order they were made; everything is deterministic.
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>

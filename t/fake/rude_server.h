@@ -2,6 +2,7 @@
 // An HTTP server whose every byte a test writes: it takes requests apart and lets the test answer as rudely
 // as it likes.
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <optional>

@@ -9,6 +9,7 @@
 // function offered twice · I6 an entry is named by its function · I7 broken policies and devices are among
 // the inputs · I8 what the daemon holds is bounded by what there is · I9 explain names a reason for what is
 // not offered · I10 restarts at any instant are among the steps.
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>

@@ -49,6 +49,10 @@ is_source && /^ *# *include/ {
     wrong(FNR, room " must not include " target)
 }
 
+# Debian 12's library brings it with <string>; Debian 13's does not.
+FILENAME ~ /\.h$/ && /^#include <cstdint>/ { has_cstdint[FILENAME] }
+FILENAME ~ /\.h$/ && !(FILENAME in sized) && /(^|[^A-Za-z0-9_])u?int(8|16|32|64)_t/ { sized[FILENAME] = FNR }
+
 !is_test && $0 ~ unfinished { wrong(FNR, "unfinished work is not left in the sources") }
 is_test && $0 ~ skipping { wrong(FNR, "a test is never skipped") }
 $0 ~ machine { wrong(FNR, "a path of one machine") }
@@ -83,6 +87,7 @@ END {
     FILENAME = path
     room = room_of(path)
     delete visited
+    if ((path in sized) && !(path in has_cstdint)) wrong(sized[path], "an integer of a named size wants <cstdint>")
     if (room == "policy" && path ~ /\.(h|cpp)$/) {
       reached = impure(path, visited)
       if (reached != "") wrong(0, "is not pure: it reaches " reached " through " via)

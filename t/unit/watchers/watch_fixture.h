@@ -2,6 +2,7 @@
 // What the tests of the watchers share: a log that is kept, a small kind, and events as readable text.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

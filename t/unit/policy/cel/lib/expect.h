@@ -1,5 +1,6 @@
 #pragma once
 // What the tests of CEL's values share: a Result shown and compared as one text.
+#include <cstdint>
 #include <string>
 
 #include "policy/cel/lib/numbers.h"
