@@ -90,10 +90,12 @@ Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
       settler_(options_.settle, options_.settle_max),
       abilities_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name, options_.node_name,
                  options_.scheduler_version, [this] { mark("the API server's abilities changed"); }),
+      charges_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
+               options_.exposure_driver_name, [this] { mark("withdrawn devices are free"); }),
       publisher_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
-                 [this](auto entries) { on_refused(std::move(entries)); }),
+                 handlers_of(options_.sriov_driver_name)),
       exposure_publisher_({cluster_, scheduler_, log_, random_}, options_.exposure_driver_name,
-                          [this](auto entries) { on_refused(std::move(entries)); }),
+                          handlers_of(options_.exposure_driver_name)),
       host_(std::move(ports.host), [this](const hotplug::InventoryUpdate& update) { on_inventory(update); }) {
   publisher_.permit(false);
   exposure_publisher_.permit(false);
@@ -147,8 +149,18 @@ void Daemon::permit_writes(bool permitted) {
 }
 
 void Daemon::apply_permission() {
+  charges_.permit(is_permitted_ && outage_.may_write());
   for (auto* publisher : {&publisher_, &exposure_publisher_})
     publisher->permit(is_permitted_ && outage_.may_write());
+}
+
+publishers::Publisher::Handlers Daemon::handlers_of(const std::string& driver) {
+  return {.on_refused = [this](auto entries) { on_refused(std::move(entries)); },
+          .on_lost =
+              [this](const std::set<publishers::Ability>& abilities) {
+                for (const publishers::Ability ability : abilities) abilities_.lost(ability);
+              },
+          .on_converged = [this, driver] { charges_.acknowledged(driver); }};
 }
 
 void Daemon::on_refused(std::vector<publishers::RefusedEntry> entries) {
@@ -271,6 +283,9 @@ void Daemon::on_slices(publishers::Publisher& publisher,
   using Item = watchers::SliceWatcher::Item;
   if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
     publisher.on_slices(Changed<kube::ResourceSlice>{slice_of(changed->now)});
+    const auto at = publisher.observed().find(changed->now.id.name);
+    if (decision_ && at != publisher.observed().end() && learn_charges(at->second))
+      mark("devices in own slices that were not known");
   } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
     publisher.on_slices(Removed<kube::ResourceSlice>{{removed->id.name}});
   } else {
@@ -278,6 +293,7 @@ void Daemon::on_slices(publishers::Publisher& publisher,
     for (const Item& item : std::get<Relisted<Item>>(event).all) whole.all.push_back(slice_of(item));
     publisher.on_slices(whole);
     abilities_.server_may_have_changed();
+    if (decision_) learn_charges(publisher);
     mark("own slices listed");
   }
 }
@@ -484,6 +500,43 @@ void Daemon::make_policy_set() {
       policy::make_policy_set(std::move(sriov), std::move(attributes), std::move(exposures)));
 }
 
+// After another boot nothing that is published counts.
+bool Daemon::is_of_this_boot(const kube::ResourceSlice& slice) const {
+  const auto at = slice.meta.annotations.find(std::string(publishers::kBootIdAnnotation));
+  const std::string& now = host_.inventory()->boot_id;
+  return now.empty() || at == slice.meta.annotations.end() || at->second == now;
+}
+
+// What a predecessor has published may be allocated.
+void Daemon::learn_charges(const publishers::Publisher& publisher) {
+  bool is_news = false;
+  for (const auto& [name, slice] : publisher.observed()) is_news |= learn_charges(slice);
+  if (is_news && decision_) mark("devices in own slices that were not known");
+}
+
+bool Daemon::learn_charges(const kube::ResourceSlice& slice) {
+  return is_of_this_boot(slice) && charges_.learn(slice);
+}
+
+// Entries that stand in slices, or were to, and are not offered now.
+std::vector<std::string> Daemon::withdrawn_by(const std::vector<policy::DesiredPool>& sriov) const {
+  std::vector<std::string> out;
+  if (!exposure_watcher_) return out;  // the other driver offers nothing
+  const auto look_at = [&](const kube::Device& device) {
+    const bool is_offered = std::any_of(sriov.begin(), sriov.end(), [&](const auto& pool) {
+      return std::binary_search(pool.devices.begin(), pool.devices.end(), device,
+                                [](const kube::Device& a, const kube::Device& b) { return a.name < b.name; });
+    });
+    if (!is_offered) out.push_back(device.name);
+  };
+  for (const auto& pool : publisher_.desired())
+    for (const kube::Device& device : pool.devices) look_at(device);
+  for (const auto& [name, slice] : publisher_.observed())
+    if (is_of_this_boot(slice))
+      for (const kube::Device& device : slice.devices) look_at(device);
+  return out;
+}
+
 std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   using publishers::Ability;
   auto inputs = std::make_shared<policy::Inputs>();
@@ -496,8 +549,13 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->settings.counters = abilities_.has(Ability::kCounters);
   inputs->settings.shared_devices = abilities_.has(Ability::kSharedDevices);
   inputs->quarantine = quarantine_;
-  if (policy_set_->exposures.empty()) return inputs;
+  inputs->held = charges_.held();
+  inputs->sriov_held = charges_.sriov_withdrawn();
+  if (policy_set_->exposures.empty() && inputs->held.empty()) return inputs;
   inputs->published = published();
+  inputs->sriov_held.insert(inputs->published.sriov.begin(), inputs->published.sriov.end());
+  for (const auto& pool : publisher_.desired())
+    for (const kube::Device& device : pool.devices) inputs->sriov_held.insert(device.name);
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) inputs->settling.insert(id);
   return inputs;
@@ -506,14 +564,20 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
 policy::Published Daemon::published() const {
   policy::Published out;
   for (const auto& [name, slice] : publisher_.observed())
-    for (const kube::Device& entry : slice.devices) out.sriov.insert(entry.name);
-  for (const auto& [name, slice] : exposure_publisher_.observed())
+    if (is_of_this_boot(slice))
+      for (const kube::Device& entry : slice.devices) out.sriov.insert(entry.name);
+  for (const auto& [name, slice] : exposure_publisher_.observed()) {
+    if (!is_of_this_boot(slice)) continue;
     for (const kube::Device& entry : slice.devices) {
       out.exposure.insert(entry.name);
       const std::string interface =
           policy::interface_of_link(entry.attributes, options_.exposure_driver_name);
       if (!interface.empty()) out.links[entry.name] = interface;
     }
+  }
+  for (const auto& [pool, claims] : charges_.held())
+    for (const policy::PersonaClaim& claim : claims)
+      if (claim.device.find(':') == std::string::npos) out.links.emplace(claim.entry, claim.device);
   return out;
 }
 
@@ -539,6 +603,10 @@ void Daemon::decide() {
     abilities_.want(Ability::kSharedDevices);
   }
   if (!decision_ && !abilities_.settled()) return;  // on_changed marks again
+  if (!decision_) {
+    learn_charges(publisher_);
+    learn_charges(exposure_publisher_);
+  }
   policy::Decision decision = policy::decide(decision_inputs());
 
   std::set<std::string> settling;
@@ -549,6 +617,7 @@ void Daemon::decide() {
   for (policy::DesiredPool& pool : decision.pools)
     (pool.driver == options_.exposure_driver_name ? exposures : sriov).push_back(std::move(pool));
   decision.pools.clear();
+  charges_.decided(decision, withdrawn_by(sriov), sriov);
   const auto& before = publisher_.desired().empty() ? before_gap_ : publisher_.desired();
   sriov = publishers::hold_back_news(std::move(sriov), before, settling);
   const bool is_sriov_news = tell_news(decision, publisher_, sriov, why);

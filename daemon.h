@@ -17,6 +17,7 @@
 #include "kube/cluster.h"
 #include "policy/decide.h"
 #include "publishers/abilities.h"
+#include "publishers/charges.h"
 #include "publishers/publisher.h"
 #include "publishers/settle.h"
 #include "reactor/backoff.h"
@@ -86,6 +87,11 @@ class Daemon {
   std::shared_ptr<policy::Inputs> decision_inputs() const;
   policy::Published published() const;
   void on_refused(std::vector<publishers::RefusedEntry> entries);
+  publishers::Publisher::Handlers handlers_of(const std::string& driver);
+  bool is_of_this_boot(const kube::ResourceSlice& slice) const;
+  void learn_charges(const publishers::Publisher& publisher);
+  bool learn_charges(const kube::ResourceSlice& slice);
+  std::vector<std::string> withdrawn_by(const std::vector<policy::DesiredPool>& sriov) const;
   void on_standing();
   void note_standings();
   void park_all_but_one(bool away);
@@ -140,6 +146,7 @@ class Daemon {
   kube::CallPtr schema_call_, exposure_schema_call_;
 
   publishers::Abilities abilities_;
+  publishers::Charges charges_;
   publishers::Publisher publisher_, exposure_publisher_;
   hotplug::HostSource host_;
   std::unique_ptr<watchers::NodeWatcher> node_watcher_;

@@ -56,6 +56,8 @@ class ListOperation final : public ApiOperation {
     if (!metadata) return true;  // its absence is found at the end
     resource_version_ = metadata->text("resourceVersion");
     continue_ = metadata->text("continue");
+    const Json* remaining = metadata->find("remainingItemCount");
+    if (remaining != nullptr && remaining->integer()) remaining_ = *remaining->integer();
     return true;
   }
 
@@ -71,6 +73,11 @@ class ListOperation final : public ApiOperation {
     if (!finished) return fail_content(broken(finished.error()));
     if (!kind_.ends_with("List") || resource_version_.empty())
       return fail_content({Errc::kIo, "it is not a list (no kind ...List, or no metadata.resourceVersion)"});
+    if (list_.first_page_only) {
+      if (handlers_.on_remaining) handlers_.on_remaining(remaining_);
+      if (ended()) return;
+      continue_.clear();
+    }
     if (!continue_.empty() && ++pages_ < kPagesMax) return next_page(std::string(continue_));
     if (!continue_.empty()) return fail_content({Errc::kTooLarge, "the list has more than 1000 pages"});
     end();
@@ -88,6 +95,7 @@ class ListOperation final : public ApiOperation {
   std::optional<JsonCutter> cutter_;
   std::string kind_, resource_version_, continue_;
   size_t bytes_ = 0, pages_ = 0;
+  int64_t remaining_ = 0;
 };
 
 // --- watch

@@ -66,12 +66,15 @@ struct WatchEvent {
 struct ListRequest {
   Scope scope;
   std::string resource_version;  // "" most recent, "0" any
-  int64_t limit = 0;             // 0: the implementation pages as it sees fit
+  int64_t limit = 0;             // of a page; 0: the implementation pages as it sees fit
+  bool first_page_only = false;  // on_done then, however many more there are
 };
 struct ListHandlers {
   std::function<void(std::string_view object)> on_item;  // each item whole; valid during the callback only
   std::function<void(std::string resource_version)> on_done;
   std::function<void(const Failure&)> on_failure;  // exactly one of on_done and on_failure ends the call
+  /// Before on_done of a first page: how many items follow it, as far as the cluster says. Optional.
+  std::function<void(int64_t items)> on_remaining = {};
 };
 
 struct WatchRequest {

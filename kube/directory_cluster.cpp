@@ -230,7 +230,8 @@ CallPtr DirectoryCluster::discover(std::string group, std::string version,
   return once([group = std::move(group), version = std::move(version),
                on_done = std::move(on_done)](const bool&) {
     std::vector<std::string> plurals;
-    for (const Resource* known : {&kNodes, &kResourceSlices, &kSriovResourcePolicies, &kDeviceAttributes}) {
+    for (const Resource* known : {&kNodes, &kResourceSlices, &kResourceClaims, &kSriovResourcePolicies,
+                                  &kDeviceAttributes, &kDeviceExposurePolicies}) {
       if (known->group == group && known->version == version) plurals.push_back(known->plural);
     }
     on_done(std::move(plurals));

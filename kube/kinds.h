@@ -6,6 +6,7 @@ namespace sliced::kube {
 
 inline const Resource kNodes{"", "v1", "nodes", "Node", false};
 inline const Resource kResourceSlices{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false};
+inline const Resource kResourceClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true};
 inline const Resource kSriovResourcePolicies{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",
                                              "sriovresourcepolicies", "SriovResourcePolicy", true};
 inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",

@@ -112,6 +112,10 @@ std::string_view name_of(Outcome outcome) {
       return "no-sharing";
     case Outcome::kSettling:
       return "settling";
+    case Outcome::kHeldByOther:
+      return "held-by-other-driver";
+    case Outcome::kCharged:
+      return "charged";
   }
   return "";
 }
@@ -183,7 +187,8 @@ std::string make_acceptable(kube::Device& entry, const std::map<std::string, Qua
 Decision decide(std::shared_ptr<const Inputs> inputs) {
   Decision out;
   const ExposureDecision exposures(*inputs);
-  std::set<std::string> offered;  // by SriovResourcePolicies
+  const bool has_exposures = !inputs->policies->exposures.empty() || !inputs->held.empty();
+  std::set<std::string> taken;  // by SriovResourcePolicies
   const auto selected = policies_for_node(*inputs->policies, inputs->node);
   const VfAttributes own(inputs->settings.sriov_driver);
   DesiredPool pool{.driver = inputs->settings.sriov_driver, .name = inputs->node.name};
@@ -195,6 +200,10 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
     else if (verdict.outcome == Outcome::kOffered && exposures.unreadable_exclude() >= 0 &&
              !inputs->published.sriov.contains(device.pci->dashed()))
       verdict = {.outcome = Outcome::kExcludeUnreadable, .exposure = exposures.unreadable_exclude()};
+    if (verdict.outcome == Outcome::kOffered && exposures.may_be_allocated(device)) {
+      verdict.outcome = Outcome::kHeldByOther;
+      taken.insert(id);
+    }
     if (verdict.outcome == Outcome::kOffered) {
       const SriovPolicy& policy = inputs->policies->sriov[verdict.policy];
       const auto [at, fresh] = additions.try_emplace({verdict.policy, verdict.config});
@@ -212,7 +221,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
       if (refusal.empty()) refusal = refused_before(entry, inputs->quarantine);
       if (refusal.empty()) {
         pool.devices.push_back(std::move(entry));
-        if (!inputs->policies->exposures.empty()) offered.insert(id);
+        if (has_exposures) taken.insert(id);
       } else {
         verdict.outcome = Outcome::kRefused;
         out.notes.push_back("device " + entry.name + " held back: " + refusal);
@@ -224,7 +233,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
   std::sort(pool.devices.begin(), pool.devices.end(),
             [](const auto& a, const auto& b) { return a->name < b->name; });
   out.pools.push_back(std::move(pool));
-  if (!inputs->policies->exposures.empty()) exposures.decide(offered, out);
+  if (has_exposures) exposures.decide(taken, out);
   std::sort(out.notes.begin(), out.notes.end());
   out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
   out.inputs = std::move(inputs);
@@ -275,7 +284,12 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
     case Outcome::kNoCounters:
     case Outcome::kNoSharing:
     case Outcome::kSettling:
+    case Outcome::kCharged:
       break;  // explain_exposures() says it
+    case Outcome::kHeldByOther:
+      out.summary = by + " offers it, but a former entry of " + in.settings.exposure_driver +
+                    " may still be allocated; it waits until the ResourceClaims show that free";
+      break;
     case Outcome::kNotAVf:
       out.summary = "is a " + std::string(name_of(device->type)) +
                     "; a SriovResourcePolicy offers virtual functions only";

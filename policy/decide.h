@@ -51,8 +51,10 @@ struct Inputs {
   Published published;
   /// Host devices in motion: what exposure policies say of those that are not published yet waits.
   std::set<std::string> settling;
-  /// Entries that are no longer offered and may still be allocated, by pool of the exposure driver.
-  std::map<std::string, std::vector<PersonaClaim>> withdrawn;
+  /// Entries that may be allocated, whatever the policies say now: offered, or withdrawn and not shown free
+  /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
+  std::map<std::string, std::vector<PersonaClaim>> held;
+  std::set<std::string> sriov_held;
 };
 
 enum class Outcome : uint8_t {
@@ -70,6 +72,9 @@ enum class Outcome : uint8_t {
   kNoCounters,         // it excludes another entry, and the cluster cannot count that
   kNoSharing,          // it may be allocated several times, and the cluster cannot count that
   kSettling,           // it has just appeared, and more may follow
+  // Of both: a former entry may still be allocated.
+  kHeldByOther,  // the other driver's
+  kCharged,      // the same, when it could be allocated in another way
 };
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
 
@@ -87,6 +92,8 @@ struct DesiredPool {
   std::string driver, name;
   std::vector<kube::DevicePtr> devices;  // by name
   std::vector<kube::CounterSet> counters;
+  bool can_count = false;  // it has counters, or could get them
+  std::map<std::string, std::string> annotations;  // of the pool's first slice, beside the node's
   bool operator==(const DesiredPool&) const = default;
 };
 
@@ -105,6 +112,7 @@ struct Decision {
   std::map<std::string, std::string> refusals;  // why, for Outcome::kRefused, by host device id
   std::map<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
   std::vector<DesiredPool> pools;
+  std::map<std::string, std::vector<PersonaClaim>> claims;  // what is offered, by pool of the exposure driver
   std::vector<std::string> notes;  // what was dropped or held back and why, for the log; sorted
 };
 

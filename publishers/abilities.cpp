@@ -61,6 +61,24 @@ std::string_view name_of(Ability ability) {
 
 }  // namespace
 
+std::set<Ability> lost_abilities(const kube::ResourceSlice& sent, const kube::ResourceSlice& stored) {
+  std::set<Ability> lost;
+  if (sent.shared_counters != stored.shared_counters) lost.insert(Ability::kCounters);
+  std::map<std::string_view, const kube::Device*> by_name;
+  for (const kube::Device& device : stored.devices) by_name.emplace(device.name, &device);
+  for (const kube::DevicePtr& device : sent.devices) {
+    const auto at = by_name.find(device->name);
+    if (at == by_name.end()) continue;
+    const kube::Device& kept = *at->second;
+    if (device->consumes_counters != kept.consumes_counters) lost.insert(Ability::kCounters);
+    if (device->allow_multiple_allocations && !kept.allow_multiple_allocations)
+      lost.insert(Ability::kSharedDevices);
+    for (const auto& [key, value] : device->attributes)
+      if (kube::is_list(value) && !kept.attributes.contains(key)) lost.insert(Ability::kListAttributes);
+  }
+  return lost;
+}
+
 bool has_counting_scheduler(std::string_view git_version) {
   const auto version = parse_version(git_version);
   return version && *version >= std::array<int64_t, 3>{1, 36, 2};

@@ -5,9 +5,11 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "kube/cluster.h"
+#include "kube/resource_slice.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/scheduler.h"
@@ -75,6 +77,9 @@ class Abilities {
   bool gave_up_ = false;
   reactor::Backoff backoff_;
 };
+
+/// What the server cannot do, since it stored the slice without it.
+std::set<Ability> lost_abilities(const kube::ResourceSlice& sent, const kube::ResourceSlice& stored);
 
 /// Whether a server of that version ("v1.36.2+k3s1") has a scheduler that adds counters up as it should.
 bool has_counting_scheduler(std::string_view git_version);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/exposure/withdrawn.h"
 #include "publishers/pack_slices.h"
 #include "reactor/base/text.h"
 
@@ -13,6 +14,7 @@ using kube::ResourceSlice;
 constexpr size_t kObjectNameMax = 253;
 constexpr size_t kCounterSetsPerSliceMax = 8;
 constexpr size_t kIndexDigits = 5;
+constexpr std::string_view kOwnAnnotations[] = {kBootIdAnnotation, policy::kWithdrawnAnnotation};
 
 std::optional<size_t> index_in(std::string_view name) {
   if (name.size() <= kIndexDigits || name[kIndexDigits] != '-') return std::nullopt;
@@ -50,11 +52,14 @@ std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, c
     out[i / kCounterSetsPerSliceMax].shared_counters.push_back(pool.counters[i]);
   for (auto& [index, devices] : pack_devices(pool.devices, assigned, slice_size_for(pool), counter_slices))
     out[index].devices = std::move(devices);
+  // The annotations of the pool stand on its first slice.
   for (auto& [index, slice] : out) {
     std::string name = slice_name(index, pool.driver, node.name, pool.name, 0);
     if (const auto salt = salts.find(name); salt != salts.end())
       name = slice_name(index, pool.driver, node.name, pool.name, std::min(salt->second, kSaltMax));
     slice.meta = identity_meta(std::move(name), node);
+    if (index == out.begin()->first)
+      slice.meta.annotations.insert(pool.annotations.begin(), pool.annotations.end());
     slice.driver = pool.driver;
     slice.node_name = node.name;
     slice.pool = {pool.name, 0, static_cast<int64_t>(out.size())};
@@ -74,6 +79,10 @@ bool carries_identity(const ResourceSlice& observed, const ResourceSlice& wanted
     const auto at = observed.meta.annotations.find(key);
     if (at == observed.meta.annotations.end() || at->second != value) return false;
   }
+  for (const std::string_view key : kOwnAnnotations)
+    if (observed.meta.annotations.contains(std::string(key)) &&
+        !wanted.meta.annotations.contains(std::string(key)))
+      return false;
   return observed.meta.owner_references == wanted.meta.owner_references;
 }
 
@@ -82,7 +91,7 @@ ResourceSlice update_of(const ResourceSlice& observed, ResourceSlice wanted) {
   const kube::ObjectMeta ours = std::move(wanted.meta);
   wanted.meta = observed.meta;
   wanted.meta.owner_references = ours.owner_references;
-  wanted.meta.annotations.erase(std::string(kBootIdAnnotation));
+  for (const std::string_view key : kOwnAnnotations) wanted.meta.annotations.erase(std::string(key));
   wanted.meta.annotations.insert(ours.annotations.begin(), ours.annotations.end());
   return wanted;
 }
@@ -185,6 +194,28 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
   std::sort(plan.updates.begin(), plan.updates.end(), by_name);
   std::sort(plan.creates.begin(), plan.creates.end(), by_name);
   return plan;
+}
+
+const ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observed) {
+  const auto is_news = [&](const ResourceSlice& slice) {
+    const auto record = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
+    if (record == slice.meta.annotations.end()) return false;
+    const auto at = observed.find(slice.meta.name);
+    if (at == observed.end()) return true;
+    const auto held = at->second.meta.annotations.find(record->first);
+    return held == at->second.meta.annotations.end() || held->second != record->second;
+  };
+  for (const auto* slices : {&plan.updates, &plan.creates})
+    for (const ResourceSlice& slice : *slices)
+      if (is_news(slice)) return &slice;
+  if (!plan.deletes.empty()) return nullptr;
+  if (plan.updates.empty()) return plan.creates.empty() ? nullptr : &plan.creates.front();
+  const ResourceSlice& update = plan.updates.front();
+  for (const ResourceSlice& slice : plan.creates)
+    if (slice.pool.name == update.pool.name && slice.meta.name < update.meta.name &&
+        !slice.shared_counters.empty())
+      return &slice;
+  return &update;
 }
 
 }  // namespace sliced::publishers

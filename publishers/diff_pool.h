@@ -47,7 +47,7 @@ struct Removal {
   bool operator==(const Removal&) const = default;
 };
 
-/// Deletes, then updates, then creates; each list in name order.
+/// Deletes, then updates, then creates; each list in name order. first_write() says where that differs.
 struct Plan {
   std::vector<Removal> deletes;
   std::vector<kube::ResourceSlice> updates;  // with the resourceVersion they replace
@@ -56,6 +56,11 @@ struct Plan {
   size_t size() const { return deletes.size() + updates.size() + creates.size(); }
   bool operator==(const Plan&) const = default;
 };
+
+/// The slice to write before everything else of the plan, nullptr for none: a record of withdrawn entries
+/// before they go, and the counters of a pool before the devices that consume them. observed: what the plan
+/// was made from.
+const kube::ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observed);
 
 /// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes.
 Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,

@@ -6,7 +6,7 @@
 namespace sliced::publishers {
 
 size_t slice_size_for(const policy::DesiredPool& pool) {
-  const bool advanced = !pool.counters.empty() ||
+  const bool advanced = pool.can_count || !pool.counters.empty() ||
                         std::any_of(pool.devices.begin(), pool.devices.end(), kube::has_advanced_features);
   return advanced ? kube::kDevicesPerSliceAdvancedMax : kube::kDevicesPerSliceMax;
 }

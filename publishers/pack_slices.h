@@ -19,7 +19,8 @@ using Assigned = std::map<size_t, std::vector<std::string>>;
 Packing pack_devices(const std::vector<kube::DevicePtr>& devices, const Assigned& assigned, size_t slice_size,
                      size_t first_index);
 
-/// 128, or 64 where any device has taints, counters or a list attribute, or the pool has counters.
+/// 128, or 64 where any device has taints, counters or a list attribute, or the pool has counters or could
+/// get them: then not every slice changes with them.
 size_t slice_size_for(const policy::DesiredPool& pool);
 
 }  // namespace sliced::publishers

@@ -41,10 +41,10 @@ Result<ResourceSlice> decode_slice_text(std::string_view text) {
 
 }  // namespace
 
-Publisher::Publisher(Ports ports, std::string driver, OnRefused on_refused)
+Publisher::Publisher(Ports ports, std::string driver, Handlers handlers)
     : ports_(std::move(ports)),
       driver_(std::move(driver)),
-      on_refused_(std::move(on_refused)),
+      handlers_(std::move(handlers)),
       fight_backoff_(ports_.random, kFightBackoff),
       queue_(
           ports_.scheduler,
@@ -166,9 +166,12 @@ void Publisher::next_step() {
                                     {"writes", static_cast<int64_t>(run_writes_)},
                                     {"slices", cache_.slices().size()}});
     restoring_ = true;
-    return finish(true);
+    finish(true);
+    if (handlers_.on_converged) handlers_.on_converged();
+    return;
   }
-  if (!next.deletes.empty()) {
+  const ResourceSlice* write = first_write(next, cache_.slices());
+  if (write == nullptr) {
     const Removal& removal = next.deletes.front();
     return send({.verb = Verb::kDelete,
                  .resource = kube::kResourceSlices,
@@ -177,17 +180,15 @@ void Publisher::next_step() {
                  .resource_version = removal.resource_version},
                 std::nullopt, removal.why);
   }
-  const bool update = !next.updates.empty();
-  ResourceSlice slice = std::move(update ? next.updates.front() : next.creates.front());
-  std::string body = kube::encode_json(kube::encode_resource_slice(slice));
-  int64_t& attempted = memory_.attempted[slice.pool.name];
-  attempted = std::max(attempted, slice.pool.generation);
-  std::string name = slice.meta.name;
+  const bool update = !write->meta.resource_version.empty();
+  std::string body = kube::encode_json(kube::encode_resource_slice(*write));
+  int64_t& attempted = memory_.attempted[write->pool.name];
+  attempted = std::max(attempted, write->pool.generation);
   send({.verb = update ? Verb::kUpdate : Verb::kCreate,
         .resource = kube::kResourceSlices,
-        .name = std::move(name),
+        .name = write->meta.name,
         .body = std::move(body)},
-       std::move(slice), update ? "content differs" : "missing");
+       *write, update ? "content differs" : "missing");
 }
 
 void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> sent, std::string why) {
@@ -237,10 +238,16 @@ void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_
           {device.name, policy::content_hash(device), "the API server stored it without some of its fields"});
   }
   memory_.generations[sent->pool.name] = sent->pool.generation;
+  const std::set<Ability> lost = lost_abilities(*sent, *stored);
   const bool other_loss = mutilated.empty() && !same_content(*stored, *sent);
   if (!other_loss) last_failure_.clear();
   cache_.on_stored(std::move(*stored));
   share_entries();
+  if (!lost.empty()) {
+    const auto report = handlers_.on_lost;
+    finish(false);
+    return report(lost);  // may destroy *this
+  }
   if (other_loss) {
     const std::string text =
         "the API server stored a slice otherwise than it was sent; an admission webhook or a disabled "
@@ -250,7 +257,7 @@ void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_
     return finish(false);
   }
   if (mutilated.empty()) return next_step();
-  const OnRefused report = on_refused_;
+  const auto report = handlers_.on_refused;
   finish(false);
   report(std::move(mutilated));  // may destroy *this
 }
@@ -330,7 +337,7 @@ void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure) {
     refused.push_back(
         {device.name, policy::content_hash(device), "the API server refuses " + field + ": " + failure.what});
   }
-  const OnRefused report = on_refused_;
+  const auto report = handlers_.on_refused;
   finish(false);
   if (!refused.empty()) report(std::move(refused));  // may destroy *this
 }

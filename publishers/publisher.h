@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "kube/cluster.h"
 #include "kube/kinds.h"
 #include "policy/decide.h"
+#include "publishers/abilities.h"
 #include "publishers/diff_pool.h"
 #include "publishers/slice_cache.h"
 #include "reactor/backoff.h"
@@ -28,7 +30,7 @@ struct RefusedEntry {
 };
 
 /// Writes nothing before desired state and own slices are both known, and nothing while not permitted
-/// (interlock). Reentry: on_refused may call set_desired().
+/// (interlock). Reentry: handlers may call set_desired().
 class Publisher {
  public:
   struct Ports {
@@ -37,9 +39,13 @@ class Publisher {
     Log& log;
     reactor::Random random;
   };
-  using OnRefused = std::function<void(std::vector<RefusedEntry>)>;
+  struct Handlers {
+    std::function<void(std::vector<RefusedEntry>)> on_refused;
+    std::function<void(std::set<Ability>)> on_lost;  // the server stored slices without what they need
+    std::function<void()> on_converged = {};         // nothing more is to be written; optional
+  };
 
-  Publisher(Ports ports, std::string driver, OnRefused on_refused);
+  Publisher(Ports ports, std::string driver, Handlers handlers);
   ~Publisher();
 
   void on_slices(const SourceEvent<kube::ResourceSlice>& event);
@@ -85,7 +91,7 @@ class Publisher {
 
   Ports ports_;
   const std::string driver_;
-  OnRefused on_refused_;
+  const Handlers handlers_;
   SliceCache cache_;
   Memory memory_;
   std::optional<std::vector<policy::DesiredPool>> desired_;

@@ -4,6 +4,7 @@
 
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/entry_names.h"
+#include "policy/exposure/withdrawn.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -27,10 +28,9 @@ struct PoolOfCandidates {
 
 class Weighing {
  public:
-  Weighing(const Inputs& inputs, const std::set<std::string>& sriov_offered, int32_t unreadable,
-           Decision& out)
+  Weighing(const Inputs& inputs, const std::set<std::string>& sriov_taken, int32_t unreadable, Decision& out)
       : in_(inputs),
-        sriov_offered_(sriov_offered),
+        sriov_taken_(sriov_taken),
         unreadable_(unreadable),
         out_(out),
         attributes_(inputs.settings.exposure_driver),
@@ -49,7 +49,7 @@ class Weighing {
   void finish() {
     const std::string net = in_.node.name + "/net";
     pools_[net];
-    for (const auto& [name, claims] : in_.withdrawn) pools_[name];
+    for (const auto& [name, claims] : in_.held) pools_[name];
     note_pfs();
     for (auto& [name, pool] : pools_) finish_pool(name, pool, name == net);
   }
@@ -67,12 +67,15 @@ class Weighing {
       verdict.why = std::move(why);
     };
     if (!device.broken.empty()) return refuse(Outcome::kBroken);
-    if (sriov_offered_.contains(device.id.text))
+    if (sriov_taken_.contains(device.id.text))
       return refuse(Outcome::kConflict, "a SriovResourcePolicy offers it");
+    if (is_held_by_sriov(device)) return refuse(Outcome::kHeldByOther);
     if (is_exclusive && !device.host_use.empty() && !policy.allow_host_use) return refuse(Outcome::kHostUse);
-    if (is_exclusive && device.type == DeviceType::kPf)
+    if (is_exclusive && device.type == DeviceType::kPf) {
       if (const std::string vf = vf_of_other_kind(device); !vf.empty())
         return refuse(Outcome::kConflict, "a SriovResourcePolicy offers its VF " + vf);
+      if (has_vf_held_by_sriov(device)) return refuse(Outcome::kHeldByOther);
+    }
     if (!is_exclusive && !in_.settings.shared_devices) return refuse(Outcome::kNoSharing);
     const std::string& base = bases_.at(device.id.text);
     verdict.entry = names_.name(device, base, policy.exposure.name_suffix);
@@ -80,11 +83,12 @@ class Weighing {
       return refuse(Outcome::kRefused,
                     in_quotes(base + policy.exposure.name_suffix) +
                         " is no DNS label of at most 63 characters, or another entry's name");
+    const std::string pool = exposure_pool_name(in_.node.name, device);
+    if (is_held_otherwise(pool, verdict.entry, is_exclusive)) return refuse(Outcome::kCharged);
     const bool is_published = in_.published.exposure.contains(verdict.entry);
     if (is_in_motion(device) && !is_published) return refuse(Outcome::kSettling);
-    if (unreadable_ >= 0 && !is_published)
-      return refuse(Outcome::kExcludeUnreadable);
-    pools_[exposure_pool_name(in_.node.name, device)].candidates.push_back(
+    if (unreadable_ >= 0 && !is_published) return refuse(Outcome::kExcludeUnreadable);
+    pools_[pool].candidates.push_back(
         {&device,
          &verdict,
          &policy,
@@ -94,8 +98,29 @@ class Weighing {
 
   bool is_in_motion(const HostDevice& device) const { return in_.settling.contains(device.id.text); }
 
+  bool is_held_by_sriov(const HostDevice& device) const {
+    return device.type == DeviceType::kVf && device.pci && in_.sriov_held.contains(device.pci->dashed());
+  }
+
+  bool has_vf_held_by_sriov(const HostDevice& pf) const {
+    return !in_.sriov_held.empty() &&
+           std::any_of(in_.inventory->devices.begin(), in_.inventory->devices.end(), [&](const auto& one) {
+             return one.second.pf == pf.pci && is_held_by_sriov(one.second);
+           });
+  }
+
+  // An entry that was shared and is to be exclusive, or the reverse: the scheduler does not see one in the
+  // other.
+  bool is_held_otherwise(const std::string& pool, const std::string& entry, bool is_exclusive) const {
+    const auto held = in_.held.find(pool);
+    return held != in_.held.end() &&
+           std::any_of(held->second.begin(), held->second.end(), [&](const PersonaClaim& one) {
+             return one.entry == entry && one.is_exclusive != is_exclusive;
+           });
+  }
+
   std::string vf_of_other_kind(const HostDevice& pf) const {
-    for (const std::string& id : sriov_offered_) {
+    for (const std::string& id : sriov_taken_) {
       const HostDevice* vf = in_.inventory->find(id);
       if (vf != nullptr && vf->pf == pf.pci) return id;
     }
@@ -112,22 +137,49 @@ class Weighing {
 
   void finish_pool(const std::string& name, PoolOfCandidates& pool, bool is_always) {
     drop_unacceptable(pool);
-    const auto withdrawn = in_.withdrawn.find(name);
-    PoolMembers members = members_of(pool);
-    if (withdrawn != in_.withdrawn.end())
-      members.personas.insert(members.personas.end(), withdrawn->second.begin(), withdrawn->second.end());
-    DesiredPool desired{.driver = in_.settings.exposure_driver, .name = name};
+    const auto found = in_.held.find(name);
+    const std::vector<PersonaClaim> held =
+        found == in_.held.end() ? std::vector<PersonaClaim>() : found->second;
+    DesiredPool desired{.driver = in_.settings.exposure_driver, .name = name, .can_count = true};
     if (in_.settings.counters)
-      count(pool, members, desired);
+      count(pool, held, desired);
     else
-      keep_without_conflict(pool, members);
-    for (Candidate& candidate : pool.candidates)
-      if (candidate.verdict->outcome == Outcome::kOffered)
-        desired.devices.push_back(std::move(candidate.entry));
+      keep_without_conflict(pool, held);
+    drop_refused(pool);
+    const auto withdrawn = without_offered(held, pool);
+    if (!withdrawn.empty()) note_withdrawn(name, withdrawn, desired);
+    auto& claims = out_.claims[name];
+    for (Candidate& candidate : pool.candidates) {
+      desired.devices.push_back(std::move(candidate.entry));
+      claims.push_back(std::move(candidate.claim));
+    }
     std::sort(desired.devices.begin(), desired.devices.end(),
               [](const auto& a, const auto& b) { return a->name < b->name; });
-    if (is_always || !desired.devices.empty() || withdrawn != in_.withdrawn.end())
-      out_.pools.push_back(std::move(desired));
+    if (is_always || !desired.devices.empty() || !withdrawn.empty()) out_.pools.push_back(std::move(desired));
+  }
+
+  // Of what may be allocated, what is not offered and whose device is still there.
+  std::vector<PersonaClaim> without_offered(const std::vector<PersonaClaim>& held,
+                                            const PoolOfCandidates& pool) const {
+    std::set<std::string_view> offered;
+    for (const Candidate& candidate : pool.candidates) offered.insert(candidate.claim.entry);
+    std::vector<PersonaClaim> out;
+    for (const PersonaClaim& claim : held) {
+      if (offered.contains(claim.entry) || in_.inventory->find(claim.device) == nullptr) continue;
+      out.push_back(claim);
+      out.back().is_withdrawn = true;
+    }
+    return out;
+  }
+
+  void note_withdrawn(const std::string& name, const std::vector<PersonaClaim>& withdrawn,
+                      DesiredPool& desired) {
+    desired.annotations.emplace(kWithdrawnAnnotation, encode_withdrawn(withdrawn));
+    std::vector<std::string> entries;
+    for (const PersonaClaim& claim : withdrawn) entries.push_back(claim.entry);
+    out_.notes.push_back(
+        "pool " + name +
+        ": withdrawn and not yet shown free by the ResourceClaims, so still charged: " + join(entries, ", "));
   }
 
   void drop_unacceptable(PoolOfCandidates& pool) {
@@ -140,8 +192,12 @@ class Weighing {
       candidate.verdict->outcome = Outcome::kRefused;
       candidate.verdict->why = std::move(why);
     }
-    std::erase_if(pool.candidates,
-                  [](const Candidate& one) { return one.verdict->outcome != Outcome::kOffered; });
+    drop_refused(pool);
+  }
+
+  static bool drop_refused(PoolOfCandidates& pool) {
+    return std::erase_if(pool.candidates,
+                         [](const Candidate& one) { return one.verdict->outcome != Outcome::kOffered; }) > 0;
   }
 
   kube::Device make_entry(const Candidate& candidate) {
@@ -182,44 +238,67 @@ class Weighing {
     return members;
   }
 
-  void count(PoolOfCandidates& pool, const PoolMembers& members, DesiredPool& desired) {
-    Exclusion exclusion = exclude(members);
-    desired.counters = std::move(exclusion.counters);
-    for (Candidate& candidate : pool.candidates) {
-      if (const auto why = exclusion.refused.find(candidate.entry.name); why != exclusion.refused.end()) {
-        candidate.verdict->outcome = Outcome::kRefused;
-        candidate.verdict->why = why->second;
+  // What no counter can be given for is not offered, and what is not offered may be withdrawn: once more
+  // then.
+  void count(PoolOfCandidates& pool, const std::vector<PersonaClaim>& held, DesiredPool& desired) {
+    do {
+      PoolMembers members = members_of(pool);
+      const auto withdrawn = without_offered(held, pool);
+      members.personas.insert(members.personas.end(), withdrawn.begin(), withdrawn.end());
+      Exclusion exclusion = exclude(members);
+      desired.counters = std::move(exclusion.counters);
+      for (Candidate& candidate : pool.candidates) {
+        if (const auto why = exclusion.refused.find(candidate.entry.name); why != exclusion.refused.end()) {
+          candidate.verdict->outcome = Outcome::kRefused;
+          candidate.verdict->why = why->second;
+        }
+        const auto taken = exclusion.consumed.find(candidate.entry.name);
+        candidate.entry.consumes_counters = taken == exclusion.consumed.end()
+                                                ? std::vector<kube::CounterConsumption>()
+                                                : std::move(taken->second);
       }
-      if (const auto taken = exclusion.consumed.find(candidate.entry.name); taken != exclusion.consumed.end())
-        candidate.entry.consumes_counters = taken->second;
-    }
+    } while (drop_refused(pool));
   }
 
-  // What is withdrawn comes first, then what is published; then priority, VFs before their PF, names.
-  void keep_without_conflict(PoolOfCandidates& pool, const PoolMembers& members) {
+  // Two entries of which one may be allocated cannot both be offered. Then priority, VFs before their PF,
+  // names.
+  void keep_without_conflict(PoolOfCandidates& pool, const std::vector<PersonaClaim>& held) {
     std::vector<const Candidate*> order;
-    for (const Candidate& candidate : pool.candidates) order.push_back(&candidate);
+    for (const Candidate& candidate : pool.candidates)
+      if (may_stand_beside(candidate, pool, held)) order.push_back(&candidate);
     const auto rank = [&](const Candidate* one) {
-      return std::tuple(!in_.published.exposure.contains(one->entry.name), -one->policy->priority,
-                        one->device->type == DeviceType::kPf, std::string_view(one->entry.name));
+      const bool is_held = std::any_of(held.begin(), held.end(), [&](const PersonaClaim& claim) {
+        return claim.entry == one->claim.entry;
+      });
+      return std::tuple(!is_held, -one->policy->priority, one->device->type == DeviceType::kPf,
+                        std::string_view(one->entry.name));
     };
     std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
     std::vector<PersonaClaim> claims;
-    for (const PersonaClaim& claim : members.personas)
-      if (claim.is_withdrawn) claims.push_back(claim);
-    const bool is_pf_in_use =
-        std::any_of(members.vfs.begin(), members.vfs.end(), [](const auto& vf) { return vf.is_host_used; });
-    for (const Candidate* one : order)
-      if (!(is_pf_in_use && one->device->id.text == pool.pf && one->claim.is_exclusive))
-        claims.push_back(one->claim);
+    for (const Candidate* one : order) claims.push_back(one->claim);
     const auto kept = without_conflict(claims, pool.pf);
     for (Candidate& candidate : pool.candidates)
       if (std::find(kept.begin(), kept.end(), candidate.entry.name) == kept.end())
         candidate.verdict->outcome = Outcome::kNoCounters;
   }
 
+  bool may_stand_beside(const Candidate& candidate, const PoolOfCandidates& pool,
+                        const std::vector<PersonaClaim>& held) const {
+    const bool is_whole_pf = candidate.claim.device == pool.pf && candidate.claim.is_exclusive;
+    const auto is_used_vf = [&](const auto& one) {
+      return one.second.type == DeviceType::kVf && !one.second.host_use.empty() &&
+             one.second.pf == candidate.device->pci;
+    };
+    const auto& devices = in_.inventory->devices;
+    if (is_whole_pf && std::any_of(devices.begin(), devices.end(), is_used_vf)) return false;
+    return std::none_of(held.begin(), held.end(), [&](const PersonaClaim& other) {
+      return in_.inventory->find(other.device) != nullptr &&
+             exclude_each_other(candidate.claim, other, pool.pf);
+    });
+  }
+
   const Inputs& in_;
-  const std::set<std::string>& sriov_offered_;
+  const std::set<std::string>& sriov_taken_;
   const int32_t unreadable_;
   Decision& out_;
   const EntryAttributes attributes_;
@@ -263,9 +342,17 @@ const Resolution& ExposureDecision::of(const std::string& device_id) const {
   return at == resolutions_.end() ? kNothing : at->second;
 }
 
-void ExposureDecision::decide(const std::set<std::string>& sriov_offered, Decision& out) const {
+bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
+  const auto held = inputs_.held.find(exposure_pool_name(inputs_.node.name, vf));
+  return vf.pf && held != inputs_.held.end() &&
+         std::any_of(held->second.begin(), held->second.end(), [&](const PersonaClaim& claim) {
+           return claim.device == vf.id.text || (claim.device == vf.pf->text() && claim.is_exclusive);
+         });
+}
+
+void ExposureDecision::decide(const std::set<std::string>& sriov_taken, Decision& out) const {
   out.notes.insert(out.notes.end(), notes_.begin(), notes_.end());
-  Weighing weighing(inputs_, sriov_offered, unreadable_, out);
+  Weighing weighing(inputs_, sriov_taken, unreadable_, out);
   for (const auto& [id, device] : inputs_.inventory->devices) weighing.add(device, of(id));
   weighing.finish();
 }

@@ -22,8 +22,12 @@ class ExposureDecision {
   /// is offered that is not published already.
   int32_t unreadable_exclude() const { return unreadable_; }
 
-  /// Adds personas, pools and notes. sriov_offered: host devices that the other kind offers.
-  void decide(const std::set<std::string>& sriov_offered, Decision& out) const;
+  /// An entry of this driver that excludes the VF as the other driver's may be allocated.
+  bool may_be_allocated(const hotplug::HostDevice& vf) const;
+
+  /// Adds personas, pools and notes. sriov_taken: host devices that the other kind offers, or will when they
+  /// are shown free.
+  void decide(const std::set<std::string>& sriov_taken, Decision& out) const;
 
  private:
   const Inputs& inputs_;

@@ -34,18 +34,29 @@ Personas of_device(const PoolMembers& members, const std::string& device) {
 
 int64_t shared_count(const Personas& personas) {
   return std::count_if(personas.begin(), personas.end(),
-                       [](const PersonaClaim* one) { return !one->is_exclusive && !one->is_withdrawn; });
+                       [](const PersonaClaim* one) { return !one->is_exclusive; });
 }
 
 // Groups that keep personas of one device apart: those with more than one of them.
 std::set<std::string> groups_of(const Personas& personas) {
   std::map<std::string, int> counts;
-  for (const PersonaClaim* one : personas)
-    if (!one->group.empty()) ++counts[one->group];
+  int any = 0;
+  for (const PersonaClaim* one : personas) {
+    if (one->group == kAnyGroup)
+      ++any;
+    else if (!one->group.empty())
+      ++counts[one->group];
+  }
   std::set<std::string> out;
   for (const auto& [group, count] : counts)
-    if (count > 1) out.insert(group);
+    if (count + any > 1) out.insert(group);
   return out;
+}
+
+bool is_taken(const Personas& personas, const std::string& group) {
+  return std::any_of(personas.begin(), personas.end(), [&](const PersonaClaim* one) {
+    return one->is_withdrawn && (one->group == group || one->group == kAnyGroup);
+  });
 }
 
 bool has_exclusive_beside_others(const Personas& personas) {
@@ -97,10 +108,7 @@ class Counting {
         refuse_group(pf, group);
         continue;
       }
-      const bool is_taken = std::any_of(pf.begin(), pf.end(), [&](const PersonaClaim* one) {
-        return one->group == group && one->is_withdrawn;
-      });
-      set.counters.emplace(group_counter(group), quantity(is_taken ? 0 : 1));
+      set.counters.emplace(group_counter(group), quantity(is_taken(pf, group) ? 0 : 1));
       for (const PersonaClaim* one : pf)
         if (one->group == group) take(*one, kPfSet, group_counter(group), 1);
     }
@@ -113,9 +121,7 @@ class Counting {
       const Personas personas = of_device(members_, vf.device);
       full += std::max<int64_t>(1, shared_count(personas));
       host_used += vf.is_host_used;
-      const bool is_offered = std::any_of(personas.begin(), personas.end(),
-                                          [](const PersonaClaim* one) { return !one->is_withdrawn; });
-      full += vf.is_host_used && is_offered;
+      full += vf.is_host_used && !personas.empty();
     }
     for (const PersonaClaim& persona : members_.personas)
       if (persona.is_withdrawn) charged += tokens_of(persona, full);
@@ -158,12 +164,8 @@ class Counting {
         if (one->is_withdrawn) charged += tokens(*one);
       counters.emplace(base, quantity(std::max<int64_t>(0, full - charged)));
     }
-    for (const std::string& group : groups) {
-      const bool is_taken = std::any_of(personas.begin(), personas.end(), [&](const PersonaClaim* one) {
-        return one->group == group && one->is_withdrawn;
-      });
-      counters.emplace(group_counter_of(base, group), quantity(is_taken ? 0 : 1));
-    }
+    for (const std::string& group : groups)
+      counters.emplace(group_counter_of(base, group), quantity(is_taken(personas, group) ? 0 : 1));
     const std::string set = set_for(counters);
     for (const PersonaClaim* one : personas) {
       if (has_tokens) take(*one, set, base, tokens(*one));
@@ -192,7 +194,9 @@ class Counting {
 bool exclude_each_other(const PersonaClaim& a, const PersonaClaim& b, const std::string& pf) {
   if (a.device == b.device) {
     if (a.entry == b.entry) return false;
-    return a.is_exclusive || b.is_exclusive || (!a.group.empty() && a.group == b.group);
+    const bool is_any =
+        (a.group == kAnyGroup && !b.group.empty()) || (b.group == kAnyGroup && !a.group.empty());
+    return a.is_exclusive || b.is_exclusive || is_any || (!a.group.empty() && a.group == b.group);
   }
   if (pf.empty()) return false;
   // A PF as a whole is not there for its VFs while somebody has it.

@@ -5,11 +5,15 @@
 // shares of it are (KEP-4815 with KEP-5075; kube-scheduler from 1.36.2). Pure; checked by brute force.
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/resource_slice.h"
 
 namespace sliced::policy {
+
+/// exclusionGroup of a withdrawn entry whose group is not known any more: each that its device has.
+inline constexpr std::string_view kAnyGroup = "*";
 
 /// One entry of a pool: a device in one of the ways in which it is offered.
 struct PersonaClaim {

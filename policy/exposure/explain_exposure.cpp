@@ -45,6 +45,12 @@ std::string held_back(const PersonaVerdict& verdict, const hotplug::HostDevice& 
       return "it may be allocated several times, and this cluster cannot count that (DRAConsumableCapacity)";
     case Outcome::kSettling:
       return "it has just appeared or changed, and will be offered in a moment";
+    case Outcome::kHeldByOther:
+      return "it was offered through the other driver and may still be allocated there; it waits until the "
+             "ResourceClaims show it free";
+    case Outcome::kCharged:
+      return "its entry could be allocated in another way before and may still be; it waits until the "
+             "ResourceClaims show it free";
     default:
       return with_reason("its entry is held back", verdict.why);
   }

@@ -82,6 +82,7 @@ class Fleet {
     cluster.install(kube::kSriovResourcePolicies);
     cluster.install(kube::kDeviceAttributes);
     cluster.install(kube::kDeviceExposurePolicies);
+    cluster.install(kube::kResourceClaims);
     cluster.on_request = [this](const fake::Request&) {
       ++meter.at(scheduler.now()).requests;
       return std::nullopt;

@@ -41,6 +41,7 @@ World::World(uint64_t seed, Knobs k) : knobs(k), dice_(seed), daemon_dice_(seed 
   cluster.install(kube::kSriovResourcePolicies);
   cluster.install(kube::kDeviceAttributes);
   cluster.install(kube::kDeviceExposurePolicies);
+  cluster.install(kube::kResourceClaims);
   wire_ports();
   labels = {{"zone", "a"}, {"kubernetes.io/hostname", kNode}};
   remember_inputs();

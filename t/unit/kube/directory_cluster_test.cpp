@@ -230,7 +230,7 @@ TEST_F(DirectoryClusterTest, AnswersWhatACLusterAnswersBesides) {
       },
       fail);
   ASSERT_TRUE(run_until([&] { return done == 3; }));
-  EXPECT_EQ(plurals, Lines{"resourceslices"});
+  EXPECT_EQ(plurals, (Lines{"resourceslices", "resourceclaims"}));
   EXPECT_EQ(schema, "");
   EXPECT_EQ(version, "v1.36.3") << "a directory refuses no field and has no scheduler that could miscount";
 }

@@ -247,8 +247,17 @@ TEST(ExposureDecide, WithoutCountersOneSideIsHeldBack) {
   EXPECT_EQ(outcome_of(decision, kPf0), "no-counters") << "VFs come before their PF";
   EXPECT_EQ(outcome_of(decision, "0000:03:00.2"), "offered");
   for (const auto& pool : decision.pools) EXPECT_TRUE(pool.counters.empty());
-  in->published.exposure = {"0000-03-00-0"};
+  const PersonaClaim pf{.entry = "0000-03-00-0", .device = kPf0, .base = "0000-03-00-0"};
+  const PersonaClaim vf{.entry = "0000-03-00-2", .device = "0000:03:00.2", .base = "0000-03-00-2"};
+  in->held["n1/0000-03-00-0"] = {pf};
   EXPECT_EQ(outcome_of(decide(in), kPf0), "offered") << "what is offered stays";
+  EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "no-counters");
+  in->held["n1/0000-03-00-0"] = {pf, vf};
+  EXPECT_EQ(outcome_of(decide(in), kPf0), "no-counters") << "either may be allocated";
+  EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "no-counters");
+  EXPECT_EQ(outcome_of(decide(in), "0000:03:00.3"), "no-counters") << "the PF may be";
+  in->held["n1/0000-03-00-0"] = {vf};
+  EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "offered");
   in->settings.shared_devices = false;
   in->policies =
       inputs_of({}, policies_of(policy("p", all(", exposure: {allowMultipleAllocations: true}"))))->policies;

@@ -36,6 +36,9 @@ PoolMembers random_pool(std::mt19937& dice) {
       pool.personas.push_back({base + "-" + std::to_string(i), device, base, chance(40),
                                chance(40) ? std::string(1, static_cast<char>('a' + dice() % 2)) : "",
                                chance(15)});
+    // After a restart the group of what was withdrawn may not be known.
+    for (PersonaClaim& one : pool.personas)
+      if (one.is_withdrawn && chance(30)) one.group = kAnyGroup;
   };
   if (!pool.pf.empty()) add(kPf, "pf", static_cast<int>(dice() % 4));
   const int others = static_cast<int>(dice() % 4);

@@ -24,10 +24,16 @@ struct PublisherTest : testing::Test {
 
   void start() {
     watcher.reset();
-    publisher = std::make_unique<Publisher>(Publisher::Ports{cluster, scheduler, log, [] { return 0.0; }},
-                                            kDriver, [this](std::vector<RefusedEntry> entries) {
-                                              refused.insert(refused.end(), entries.begin(), entries.end());
-                                            });
+    publisher = std::make_unique<Publisher>(
+        Publisher::Ports{cluster, scheduler, log, [] { return 0.0; }}, kDriver,
+        Publisher::Handlers{.on_refused =
+                                [this](std::vector<RefusedEntry> entries) {
+                                  refused.insert(refused.end(), entries.begin(), entries.end());
+                                },
+                            .on_lost =
+                                [this](const std::set<Ability>& abilities) {
+                                  lost.insert(abilities.begin(), abilities.end());
+                                }});
     watcher = watchers::make_slice_watcher(
         {cluster, scheduler, log, [] { return 0.0; }}, kDriver, kNode.name,
         [this](SourceEvent<watchers::SliceWatcher::Item> event) { forward(event); });
@@ -63,6 +69,7 @@ struct PublisherTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
   std::vector<RefusedEntry> refused;
+  std::set<Ability> lost;
   std::unique_ptr<Publisher> publisher;
   std::unique_ptr<watchers::SliceWatcher> watcher;
 };
@@ -287,6 +294,43 @@ TEST_F(PublisherTest, ConvergesAfterAnySingleFault) {
       if (!fired) break;
     }
   }
+}
+
+// A device entry that names counters which are not there yet would be refused by no server, and miscounted.
+TEST_F(PublisherTest, CountersAreWrittenBeforeWhatConsumesThem) {
+  policy::DesiredPool counted = pool(devices(0, 80));
+  publisher->set_desired({counted}, kNode);
+  scheduler.advance(1s);
+  const size_t before = cluster.writes().size();
+  counted.counters = {{"pf", {{"slots", kube::Quantity(80)}}}};
+  for (kube::DevicePtr& device : counted.devices) {
+    kube::Device entry = *device;
+    entry.consumes_counters = {{"pf", {{"slots", kube::Quantity(1)}}}};
+    device = std::move(entry);
+  }
+  publisher->set_desired({counted}, kNode);
+  scheduler.advance(1s);
+  const auto writes = cluster.writes();
+  ASSERT_EQ(writes.size(), before + 3);
+  EXPECT_NE(writes[before].body.find("spec")->find("sharedCounters"), nullptr);
+  EXPECT_EQ(lost, std::set<Ability>());
+  EXPECT_TRUE(publisher->converged());
+}
+
+TEST_F(PublisherTest, DevicesDoNotFollowCountersThatWereDropped) {
+  cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
+    kube::Json spec = *object.find("spec");
+    std::erase_if(*spec.object(), [](const auto& member) { return member.first == "sharedCounters"; });
+    if (spec.find("devices") == nullptr) spec.set("devices", kube::Json::Array{});
+    object.set("spec", std::move(spec));
+    return std::nullopt;
+  };
+  policy::DesiredPool counted = pool(devices(0, 2));
+  counted.counters = {{"pf", {{"slots", kube::Quantity(2)}}}};
+  publisher->set_desired({counted}, kNode);
+  scheduler.advance(1s);
+  EXPECT_EQ(lost, std::set<Ability>{Ability::kCounters});
+  EXPECT_EQ(devices_stored(), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,102 @@
+#include "policy/exposure/withdrawn.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "hotplug/facts.h"
+#include "kube/json.h"
+#include "policy/exposure/attributes.h"
+#include "policy/exposure/entry_names.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using kube::Json;
+
+// The function whose dashed address an entry's name begins with: "0000-03-00-2-macvlan".
+std::optional<hotplug::PciAddress> function_of(std::string_view entry) {
+  const auto parts = split(entry, '-');
+  if (parts.size() < 4 || parts[3].empty()) return std::nullopt;
+  return hotplug::PciAddress::decode(std::string(parts[0]) + ":" + std::string(parts[1]) + ":" +
+                                     std::string(parts[2]) + "." + parts[3].front());
+}
+
+Result<PersonaClaim> decode_claim(const Json& json) {
+  const Error wrong{Errc::kInvalid, "is no record of a withdrawn entry: " + kube::encode_json(json)};
+  if (const std::string* name = json.string()) {
+    PersonaClaim claim = claim_of_function(*name);
+    if (claim.device.empty()) return wrong;
+    claim.is_withdrawn = true;
+    return claim;
+  }
+  if (json.object() == nullptr) return wrong;
+  PersonaClaim claim{.entry = std::string(json.text("entry")),
+                     .device = std::string(json.text("device")),
+                     .base = std::string(json.text("base")),
+                     .group = std::string(json.text("group")),
+                     .is_withdrawn = true};
+  const Json* shared = json.find("shared");
+  claim.is_exclusive = shared == nullptr || !(*shared == Json(true));
+  if (claim.entry.empty() || claim.device.empty() || claim.base.empty()) return wrong;
+  return claim;
+}
+
+}  // namespace
+
+PersonaClaim claim_of_function(const std::string& entry) {
+  PersonaClaim claim{.entry = entry, .base = entry};
+  if (const auto function = function_of(entry)) {
+    claim.device = function->text();
+    claim.base = function->dashed();
+  }
+  return claim;
+}
+
+std::string encode_withdrawn(std::vector<PersonaClaim> claims) {
+  std::sort(claims.begin(), claims.end(), [](const auto& a, const auto& b) { return a.entry < b.entry; });
+  Json::Array out;
+  for (PersonaClaim claim : claims) {
+    claim.is_withdrawn = false;
+    if (claim_of_function(claim.entry) == claim) {
+      out.emplace_back(claim.entry);
+      continue;
+    }
+    Json one;
+    one.set("entry", claim.entry);
+    one.set("device", claim.device);
+    one.set("base", claim.base);
+    if (!claim.is_exclusive) one.set("shared", true);
+    if (!claim.group.empty()) one.set("group", claim.group);
+    out.push_back(std::move(one));
+  }
+  return kube::encode_json(Json(std::move(out)));
+}
+
+Result<std::vector<PersonaClaim>> decode_withdrawn(std::string_view text) {
+  const auto json = kube::decode_json(text);
+  if (!json) return json.error();
+  if (json->array() == nullptr) return Error{Errc::kInvalid, "is no list of withdrawn entries"};
+  std::vector<PersonaClaim> out;
+  for (const Json& one : *json->array()) {
+    auto claim = decode_claim(one);
+    if (!claim) return claim.error();
+    out.push_back(std::move(*claim));
+  }
+  return out;
+}
+
+PersonaClaim claim_of_entry(const kube::Device& entry, const std::string& driver) {
+  PersonaClaim claim = claim_of_function(entry.name);
+  claim.is_exclusive = !entry.allow_multiple_allocations;
+  claim.group = kAnyGroup;
+  const std::string interface = interface_of_link(entry.attributes, driver);
+  if (interface.empty()) return claim;
+  claim.device = interface;
+  claim.base = link_label(interface);
+  // A label that another link had already has a hash behind it.
+  if (!entry.name.starts_with(claim.base)) claim.base = entry.name;
+  return claim;
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,29 @@
+#pragma once
+// What a slice tells of entries that may be allocated: those that stand in it, and in an annotation those
+// that were withdrawn and have not been shown free since. Pure.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/resource_slice.h"
+#include "policy/exposure/exclusion.h"
+#include "reactor/base/result.h"
+
+namespace sliced::policy {
+
+/// On the first slice of a pool. JSON: a list of entry names, or of objects
+/// {"entry", "device", "base", "shared", "group"} where the name alone does not tell the rest.
+inline constexpr std::string_view kWithdrawnAnnotation = "dra.networking/withdrawn";
+
+/// Sorted by entry; the same claims give the same text.
+std::string encode_withdrawn(std::vector<PersonaClaim> claims);
+/// kInvalid when it is not one that encode_withdrawn() made.
+Result<std::vector<PersonaClaim>> decode_withdrawn(std::string_view text);
+
+/// An exclusive entry without a group that has its function's name, as the SR-IOV driver's have.
+PersonaClaim claim_of_function(const std::string& entry);
+
+/// What a published entry of that driver tells of itself. device is "" where it does not tell its device.
+PersonaClaim claim_of_entry(const kube::Device& entry, const std::string& driver);
+
+}  // namespace sliced::policy

@@ -1,0 +1,128 @@
+#include "publishers/abilities.h"
+
+#include <gtest/gtest.h>
+
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_scheduler.h"
+#include "t/fake/memory_log.h"
+
+namespace sliced::publishers {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct AbilitiesTest : testing::Test {
+  AbilitiesTest() { start(""); }
+  void start(const std::string& scheduler_version) {
+    abilities =
+        std::make_unique<Abilities>(Abilities::Ports{cluster, scheduler, log, [] { return 0.0; }},
+                                    "dra.networking", "node-a", scheduler_version, [this] { ++changes; });
+  }
+  // As a server does without the feature gate. list: "devices", or "" for the spec itself.
+  void drop(const std::string& list, const std::string& field) {
+    const auto erase = [field](kube::Json& from) {
+      std::erase_if(*from.object(), [&](const auto& member) { return member.first == field; });
+    };
+    cluster.on_admit = [=](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
+      kube::Json spec = *object.find("spec");
+      if (list.empty()) erase(spec);
+      if (const kube::Json* found = spec.find(list); found != nullptr && found->array() != nullptr) {
+        kube::Json items = *found;
+        for (kube::Json& item : *items.array()) erase(item);
+        spec.set(list, std::move(items));
+      }
+      object.set("spec", std::move(spec));
+      return std::nullopt;
+    };
+  }
+
+  fake::FakeScheduler scheduler;
+  fake::FakeCluster cluster{scheduler};
+  fake::MemoryLog log;
+  int changes = 0;
+  std::unique_ptr<Abilities> abilities;
+};
+
+TEST_F(AbilitiesTest, WhatIsStoredAsItWasSentCanBeDone) {
+  for (const Ability one : {Ability::kListAttributes, Ability::kCounters, Ability::kSharedDevices}) {
+    abilities->want(one);
+    EXPECT_FALSE(abilities->has(one)) << "unknown is no";
+  }
+  EXPECT_FALSE(abilities->settled());
+  scheduler.advance(1s);
+  for (const Ability one : {Ability::kListAttributes, Ability::kCounters, Ability::kSharedDevices})
+    EXPECT_TRUE(abilities->has(one));
+  EXPECT_TRUE(abilities->settled());
+  EXPECT_EQ(cluster.objects(kube::kResourceSlices).size(), 0u) << "a dry run stores nothing";
+  EXPECT_EQ(changes, 1);
+}
+
+TEST_F(AbilitiesTest, AFieldThatIsDroppedIsAnAbilityThatIsNotThere) {
+  const struct {
+    Ability ability;
+    const char *list, *field;
+  } rows[] = {{Ability::kCounters, "", "sharedCounters"},
+              {Ability::kCounters, "devices", "consumesCounters"},
+              {Ability::kSharedDevices, "devices", "allowMultipleAllocations"},
+              {Ability::kSharedDevices, "devices", "capacity"},
+              {Ability::kListAttributes, "devices", "attributes"}};
+  for (const auto& row : rows) {
+    start("");
+    drop(row.list, row.field);
+    abilities->want(row.ability);
+    scheduler.advance(1s);
+    EXPECT_TRUE(abilities->settled());
+    EXPECT_FALSE(abilities->has(row.ability)) << row.field;
+  }
+}
+
+// The scheduler adds counters up wrongly before 1.36.2, whatever the API server stores.
+TEST_F(AbilitiesTest, CountersWantASchedulerThatCounts) {
+  cluster.git_version = "v1.36.1";
+  abilities->want(Ability::kCounters);
+  scheduler.advance(1s);
+  EXPECT_FALSE(abilities->has(Ability::kCounters));
+  start("v1.36.2");
+  abilities->want(Ability::kCounters);
+  scheduler.advance(1s);
+  EXPECT_TRUE(abilities->has(Ability::kCounters)) << "the administrator knows better";
+  cluster.git_version = "v1.36.3";
+  start("v1.35.0");
+  abilities->want(Ability::kCounters);
+  scheduler.advance(1s);
+  EXPECT_FALSE(abilities->has(Ability::kCounters));
+  for (const char* version : {"v1.36.2", "1.36.2", "v1.36.2+k3s1", "v1.37.0-alpha.1", "v2.0.0"})
+    EXPECT_TRUE(has_counting_scheduler(version)) << version;
+  for (const char* version : {"", "v1.36.1", "v1.35.9", "v1.36", "unknown", "v1.36.x", "v1.36.-2"})
+    EXPECT_FALSE(has_counting_scheduler(version)) << version;
+}
+
+TEST_F(AbilitiesTest, AnotherServerIsAskedAnew) {
+  drop("", "sharedCounters");
+  abilities->want(Ability::kCounters);
+  scheduler.advance(1s);
+  ASSERT_FALSE(abilities->has(Ability::kCounters));
+  cluster.on_admit = {};
+  abilities->server_may_have_changed();
+  scheduler.advance(1s);
+  EXPECT_FALSE(abilities->has(Ability::kCounters)) << "the same version can do the same";
+  cluster.git_version = "v1.36.4";
+  abilities->server_may_have_changed();
+  scheduler.advance(1s);
+  EXPECT_TRUE(abilities->has(Ability::kCounters));
+  abilities->lost(Ability::kCounters);
+  EXPECT_FALSE(abilities->has(Ability::kCounters));
+  EXPECT_EQ(changes, 3);
+}
+
+TEST_F(AbilitiesTest, AServerThatDoesNotAnswerCannot) {
+  cluster.set_network(fake::FakeCluster::Network::kBlackHole);
+  abilities->want(Ability::kSharedDevices);
+  scheduler.advance(Abilities::kAnswerMax + 1s);
+  EXPECT_TRUE(abilities->settled());
+  EXPECT_FALSE(abilities->has(Ability::kSharedDevices));
+  EXPECT_EQ(changes, 1);
+}
+
+}  // namespace
+}  // namespace sliced::publishers
