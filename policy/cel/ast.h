@@ -31,7 +31,8 @@ enum class Op : uint8_t {
   kVariable,   // a declared variable: slot
   kAttribute,  // device.attributes["domain"].id and the like: slot is an index into Program's paths
   kEqual,
-  kNotEqual
+  kNotEqual,
+  kOtherwise  // optional.or(...), optional.orValue(...): the argument is evaluated for none alone
 };
 
 /// args: the range (or optional, or the value bound) first; then what is evaluated for each element.

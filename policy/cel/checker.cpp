@@ -338,7 +338,7 @@ class Checker {
     if (environment_.check && !fits(then, otherwise, none))
       return wrong(node, "the two sides of : are a " + text_of(*then) + " and a " + text_of(*otherwise) +
                              ", want one type");
-    return is(node, joined(then, otherwise));
+    return is(node, joined(then, otherwise, arena_));
   }
 
   // "sets.contains(...)" is parsed as a call of contains on sets.
@@ -376,6 +376,7 @@ class Checker {
     const Type* result = nullptr;
     const Overload* only = nullptr;
     int candidates = 0;
+    bool is_one = true;
     for (const Overload& overload : node.function->overloads) {
       if (overload.is_member != node.is_member || overload.args.size() != node.arg_count) continue;
       Bindings bindings;
@@ -384,15 +385,30 @@ class Checker {
         matches = fits(node.arg_list[i]->type, overload.args[i], bindings);
       if (!matches) continue;
       const Type* type = bound(overload.result, bindings, arena_);
-      result = result == nullptr ? type : joined(result, type);
+      if (only != nullptr) is_one = is_one && unified(result, type, arena_) != nullptr;
+      result = only == nullptr ? type : joined(result, type, arena_);
       only = &overload;
       ++candidates;
     }
     if (candidates == 0) return no_overload(node);
+    // [].sum() is whatever it has to be.
+    const auto may_be_any = [](const Node* arg) { return has_any(*arg->type); };
+    if (!is_one && std::any_of(node.args().begin(), node.args().end(), may_be_any)) result = any_type();
     const bool is_sure = std::all_of(node.args().begin(), node.args().end(),
                                      [](const Node* arg) { return !arg->type->is_dyn(); });
     if (candidates == 1 && is_sure) node.overload = only;
+    if (is_per_type(node)) result = dyn_type();
+    if (node.is_member && node.arg_count == 2 && (node.name == "or" || node.name == "orValue"))
+      node.op = Op::kOtherwise;
     return is(node, result);
+  }
+
+  // Upstream has one of these for each type of element, so where that is a dyn it knows nothing.
+  static bool is_per_type(const Node& node) {
+    const bool has_order = node.name == "min" || node.name == "max" || node.name == "sort";
+    if (!node.is_member || !has_order) return false;
+    const Type& list = *node.arg_list[0]->type;
+    return list.is_dyn() || list.first->tag == Type::Tag::kDyn;
   }
 
   // "...".format([...]): where the text and the list are literals, Kubernetes holds one against the other.
@@ -477,23 +493,18 @@ class Checker {
   // Literals of lists and maps.
 
   // The one type of several values; nullptr where they must be of one and are not.
-  const Type* common(const Type* before, const Type* type, bool is_first) const {
-    if (is_first) return type;
-    if (same_type(before, type)) return before;
-    if (!environment_.is_homogeneous || formats_ > 0) return dyn_type();
-    // [[], [1]]: an empty list or map is of any type.
-    Bindings none;
-    const bool may_be_one = !before->is_dyn() && !type->is_dyn() && fits(type, before, none);
-    return may_be_one ? before : nullptr;
+  const Type* common(const Type* before, const Type* type) {
+    const Type* one = unified(before, type, arena_);
+    return one != nullptr || (environment_.is_homogeneous && formats_ == 0) ? one : dyn_type();
   }
 
   bool list(Node& node) {
     if (!visit_args(node)) return false;
-    const Type* item = dyn_type();
+    const Type* item = any_type();
     for (size_t i = 0; i < node.arg_count; ++i) {
       const Type* type = element_type(node, i, i);
       if (type == nullptr) return false;
-      item = common(item, type, i == 0);
+      item = common(item, type);
       if (item == nullptr && environment_.check)
         return wrong(*node.arg_list[i],
                      "a list of one type wants elements of one type: this is a " + text_of(*type));
@@ -531,7 +542,7 @@ class Checker {
 
   bool map(Node& node) {
     if (!visit_args(node)) return false;
-    const Type *key = dyn_type(), *value = dyn_type();
+    const Type *key = any_type(), *value = any_type();
     for (size_t i = 0; i < node.arg_count; i += 2) {
       const Type* key_type = node.arg_list[i]->type;
       const Type* value_type = element_type(node, i + 1, i / 2);
@@ -541,8 +552,8 @@ class Checker {
       if (!may_be_key && environment_.check)
         return wrong(*node.arg_list[i],
                      "a " + text_of(*key_type) + " cannot be a key; keys are bool, int, uint or string");
-      key = common(key, key_type, i == 0);
-      value = common(value, value_type, i == 0);
+      key = common(key, key_type);
+      value = common(value, value_type);
       if ((key == nullptr || value == nullptr) && environment_.check)
         return wrong(*node.arg_list[i], "a map wants keys of one type and values of one type");
       key = or_dyn(key);
@@ -645,7 +656,7 @@ class Checker {
           return wrong(node, "optFlatMap() wants an optional, this is a " + text_of(*last));
         return is(node, last);
       case Macro::kSortBy:
-        return is(node, &range);
+        return is(node, range.is_dyn() && !last->is_dyn() ? list_of(any_type(), arena_) : &range);
       case Macro::kNone:
         break;
     }

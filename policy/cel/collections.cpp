@@ -27,29 +27,20 @@ Value size_of_map(Evaluation&, const Value* args) {
 
 // Lists.
 
-// Where it stands: -1 nowhere, -2 when it cannot be compared.
+// Where it stands, -1 nowhere.
 int64_t find(Evaluation& in, const List& list, const Value& wanted) {
-  if (!in.charge(list.size)) return -2;
-  for (size_t i = 0; i < list.size; ++i) {
-    const auto same = equal(list.items[i], wanted, in.arena);
-    if (!same) return -2;
-    if (*same) return static_cast<int64_t>(i);
-  }
+  if (!in.charge(list.size)) return -1;
+  for (size_t i = 0; i < list.size; ++i)
+    if (equal(list.items[i], wanted, in.arena).value_or(false)) return static_cast<int64_t>(i);
   return -1;
 }
 
-Value index_of_item(Evaluation& in, const Value* args) {
-  const int64_t at = find(in, *args[0].list, args[1]);
-  return at == -2 ? in.no_overload("indexOf") : Value::of(at);
-}
+Value index_of_item(Evaluation& in, const Value* args) { return Value::of(find(in, *args[0].list, args[1])); }
 Value last_index_of_item(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   in.charge(list.size);
-  for (size_t i = list.size; i-- > 0;) {
-    const auto same = equal(list.items[i], args[1], in.arena);
-    if (!same) return in.no_overload("lastIndexOf");
-    if (*same) return Value::of(static_cast<int64_t>(i));
-  }
+  for (size_t i = list.size; i-- > 0;)
+    if (equal(list.items[i], args[1], in.arena).value_or(false)) return Value::of(static_cast<int64_t>(i));
   return Value::of(int64_t{-1});
 }
 
@@ -175,14 +166,10 @@ Value last(Evaluation& in, const Value* args) {
 
 // Kubernetes, for attributes that are a list or a single value.
 Value includes(Evaluation& in, const Value* args) {
-  if (args[0].kind != Kind::kList) {
-    const auto same = equal(args[0], args[1], in.arena);
-    return same ? Value::of(*same) : in.no_overload("includes");
-  }
+  if (args[0].kind != Kind::kList) return Value::of(equal(args[0], args[1], in.arena).value_or(false));
   // A longer list is an error only where the value is not among its first.
   const List first{args[0].list->items, std::min(args[0].list->size, kIncludesMax)};
   const int64_t at = find(in, first, args[1]);
-  if (at == -2) return in.no_overload("includes");
   if (at < 0 && args[0].list->size > kIncludesMax)
     return in.invalid("includes takes lists of at most 48 values");
   return Value::of(at >= 0);
@@ -191,29 +178,19 @@ Value includes(Evaluation& in, const Value* args) {
 // Sets.
 
 // Whether every element of a is one of b.
-std::optional<bool> is_subset(Evaluation& in, const List& a, const List& b) {
-  for (const Value& item : a) {
-    const int64_t at = find(in, b, item);
-    if (at == -2) return std::nullopt;
-    if (at < 0) return false;
-  }
-  return true;
+bool is_subset(Evaluation& in, const List& a, const List& b) {
+  return std::all_of(a.begin(), a.end(), [&](const Value& item) { return find(in, b, item) >= 0; });
 }
 Value set_contains(Evaluation& in, const Value* args) {
-  const auto is = is_subset(in, *args[1].list, *args[0].list);
-  return is ? Value::of(*is) : in.no_overload("sets.contains");
+  return Value::of(is_subset(in, *args[1].list, *args[0].list));
 }
 Value set_equivalent(Evaluation& in, const Value* args) {
-  const auto there = is_subset(in, *args[1].list, *args[0].list);
-  const auto back = is_subset(in, *args[0].list, *args[1].list);
-  return there && back ? Value::of(*there && *back) : in.no_overload("sets.equivalent");
+  return Value::of(is_subset(in, *args[1].list, *args[0].list) &&
+                   is_subset(in, *args[0].list, *args[1].list));
 }
 Value set_intersects(Evaluation& in, const Value* args) {
-  for (const Value& item : *args[0].list) {
-    const int64_t at = find(in, *args[1].list, item);
-    if (at == -2) return in.no_overload("sets.intersects");
-    if (at >= 0) return Value::of(true);
-  }
+  for (const Value& item : *args[0].list)
+    if (find(in, *args[1].list, item) >= 0) return Value::of(true);
   return Value::of(false);
 }
 
@@ -255,10 +232,6 @@ Value has_value(Evaluation&, const Value* args) { return Value::of(args[0].optio
 Value value_of(Evaluation& in, const Value* args) {
   return args[0].optional == nullptr ? in.invalid("optional.none() dereference") : *args[0].optional;
 }
-Value or_optional(Evaluation&, const Value* args) { return args[0].optional == nullptr ? args[1] : args[0]; }
-Value or_value(Evaluation&, const Value* args) {
-  return args[0].optional == nullptr ? args[1] : *args[0].optional;
-}
 Value unwrap(Evaluation& in, const Value* args) {
   std::vector<Value> out;
   for (const Value& item : *args[0].list) {
@@ -286,7 +259,7 @@ constexpr Declaration kCollections[] = {
     {"list(uint).sum(): uint", sum},
     {"list(double).sum(): double", sum},
     {"list(A).slice(int, int): list(A)", slice},
-    {"list(A).flatten(): list(dyn)", flatten},
+    {"list(list(A)).flatten(): list(A)", flatten},
     {"list(A).flatten(int): list(dyn)", flatten_depth},
     {"list(A).sort(): list(A)", sort},
     {"list(A).distinct(): list(A)", distinct},
@@ -303,8 +276,8 @@ constexpr Declaration kCollections[] = {
     {"optional.none(): optional(A)", none},
     {"optional(A).hasValue(): bool", has_value},
     {"optional(A).value(): A", value_of},
-    {"optional(A).or(optional(A)): optional(A)", or_optional},
-    {"optional(A).orValue(A): A", or_value},
+    {"optional(A).or(optional(A)): optional(A)", nullptr},  // these two are Op::kOtherwise
+    {"optional(A).orValue(A): A", nullptr},
     {"optional.unwrap(list(optional(A))): list(A)", unwrap},
     {"list(optional(A)).unwrapOpt(): list(A)", unwrap},
 };

@@ -308,6 +308,7 @@ std::span<const Declaration> kubernetes_types() { return kTypes; }
 std::optional<bool> equal_opaque(const Value& a, const Value& b) {
   switch (a.kind) {
     case Kind::kQuantity:
+      if (as<CelQuantity>(b).is_sum()) return std::nullopt;
       return as<CelQuantity>(a) == as<CelQuantity>(b);
     case Kind::kSemver:
       return as<Semver>(a) == as<Semver>(b);

@@ -49,7 +49,8 @@ Value ordered(Evaluation& in, const Value* args, Holds holds) {
     in.charge_for(std::min(args[0].s.size, args[1].s.size));
   const int order = compare(args[0], args[1]);
   if (order == kMismatch) return in.no_overload();
-  return Value::of(order != kUnordered && holds(order));
+  if (order == kUnordered) return in.invalid("NaN values cannot be ordered");
+  return Value::of(holds(order));
 }
 Value less(Evaluation& in, const Value* args) {
   return ordered(in, args, [](int order) { return order < 0; });
@@ -66,10 +67,10 @@ Value greater_or_equal(Evaluation& in, const Value* args) {
 
 Value is_in_list(Evaluation& in, const Value* args) {
   if (!in.charge(args[1].list->size)) return in.fail(Failure::kCost);
+  // Upstream looks up what is in a literal list in a table, which versions cannot be a key of.
+  if (args[0].kind == Kind::kSemver && in.call->arg_list[1]->op == Op::kLiteral) return in.no_overload("in");
   for (const Value& item : *args[1].list) {
-    const auto same = equal(args[0], item, in.arena);
-    if (!same) return in.no_overload("in");
-    if (*same) return Value::of(true);
+    if (equal(args[0], item, in.arena).value_or(false)) return Value::of(true);
   }
   return Value::of(false);
 }

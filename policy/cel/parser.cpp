@@ -176,26 +176,17 @@ class Parser {
   Node* sum() { return left_to_right({{"+", "_+_"}, {"-", "_-_"}}, &Parser::product); }
   Node* product() { return left_to_right({{"*", "_*_"}, {"/", "_/_"}, {"%", "_%_"}}, &Parser::unary); }
 
-  // Only the parity of a run counts. The last minus before a number belongs to the number.
+  // Only the parity of a run counts. A single minus before a number belongs to the number.
   Node* unary() {
     const int32_t offset = lexer_.offset();
-    bool is_not = false, is_minus = false;
+    bool is_not = false;
     while (take("!")) is_not = !is_not;
-    int32_t minus_offset = lexer_.offset();
-    while (lexer_.is("-")) {
-      minus_offset = lexer_.offset();
-      lexer_.next();
-      is_minus = !is_minus;
-      if (lexer_.is("-")) continue;
-      if (lexer_.token() == Token::kInt || lexer_.token() == Token::kDouble) {
-        // An even run is one minus less on the literal and one more outside: -(-x).
-        Node* out = member(minus_offset);
-        if (!is_minus && out != nullptr) out = call("-_", offset, {out});
-        return is_not ? call("!_", offset, {out}) : out;
-      }
-    }
-    Node* out = member(-1);
-    if (is_minus) out = call("-_", offset, {out});
+    const int32_t minus_offset = lexer_.offset();
+    int minuses = 0;
+    while (take("-")) ++minuses;
+    const bool is_number = lexer_.token() == Token::kInt || lexer_.token() == Token::kDouble;
+    Node* out = member(minuses == 1 && is_number ? minus_offset : -1);
+    if (minuses % 2 == 1 && !(minuses == 1 && is_number)) out = call("-_", offset, {out});
     return is_not ? call("!_", offset, {out}) : out;
   }
 

@@ -15,6 +15,13 @@ constexpr size_t kProgramBytesMax = size_t{4} << 20;
 
 bool is_literal(const Node* node) { return node->op == Op::kLiteral && !node->value.is_error(); }
 
+// "x in []", whose x upstream does not evaluate.
+bool is_never_in(const Node& node) {
+  const Node* list = node.op == Op::kCall && node.name == "@in" ? node.arg_list[1] : nullptr;
+  return list != nullptr && is_literal(list) && list->value.kind == Kind::kList &&
+         list->value.list->size == 0;
+}
+
 bool converts(std::string_view function) {
   constexpr std::string_view kConversions[] = {"bool", "bytes",  "double",    "duration", "dyn",
                                                "int",  "string", "timestamp", "uint"};
@@ -54,10 +61,16 @@ struct Program::State {
   bool fold(Node& node, Mistake& mistake, bool& is_known) {
     const bool is_conversion = node.op == Op::kCall && node.arg_count == 1 && converts(node.name);
     is_known = node.op == Op::kLiteral || node.op == Op::kMap || is_conversion;
+    const bool is_decided = refuses_failing && is_never_in(node);
     for (Node* arg : node.args()) {
       bool is_arg_known = false;
       if (!fold(*arg, mistake, is_arg_known)) return false;
       is_known = is_known && is_arg_known;
+    }
+    if (is_decided) {
+      node.op = Op::kLiteral;
+      node.value = Value::of(false);
+      return true;
     }
     const bool is_foldable = (node.op == Op::kCall || node.op == Op::kIndex || node.op == Op::kMap) &&
                              !node.is_optional && node.optional_args == nullptr &&

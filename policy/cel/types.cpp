@@ -11,7 +11,7 @@ constexpr int kKinds = static_cast<int>(Kind::kFormat) + 1;
 
 struct Plain {
   std::array<Type, kKinds> types;
-  Type dyn;
+  Type dyn, any{.tag = Type::Tag::kAny};
   std::array<Type, 3> parameters;
   Plain() {
     for (int kind = 0; kind < kKinds; ++kind) {
@@ -79,6 +79,7 @@ std::vector<std::string_view> parts_of(std::string_view inner) {
 }  // namespace
 
 const Type* dyn_type() { return &plain().dyn; }
+const Type* any_type() { return &plain().any; }
 const Type* plain_type(Kind kind) { return &plain().types[static_cast<int>(kind)]; }
 const Type* parameter_type(int index) { return &plain().parameters[static_cast<size_t>(index)]; }
 
@@ -121,6 +122,11 @@ const Type* parse_type(std::string_view text, Arena& arena) {
   return nullptr;
 }
 
+bool has_any(const Type& type) {
+  return type.tag == Type::Tag::kAny || (type.first != nullptr && has_any(*type.first)) ||
+         (type.second != nullptr && has_any(*type.second));
+}
+
 bool same_type(const Type* a, const Type* b) {
   if (a == b) return true;
   if (a->tag != b->tag || a->kind != b->kind || a->parameter != b->parameter) return false;
@@ -130,18 +136,30 @@ bool same_type(const Type* a, const Type* b) {
          (a->second == nullptr || same_type(a->second, b->second));
 }
 
-const Type* joined(const Type* a, const Type* b) { return same_type(a, b) ? a : dyn_type(); }
+const Type* unified(const Type* a, const Type* b, Arena& arena) {
+  if (a->tag == Type::Tag::kAny) return b;
+  if (b->tag == Type::Tag::kAny || same_type(a, b)) return a;
+  if (a->tag != Type::Tag::kPlain || b->tag != Type::Tag::kPlain || a->kind != b->kind) return nullptr;
+  if (a->first == nullptr || b->first == nullptr) return nullptr;
+  const Type* first = unified(a->first, b->first, arena);
+  const Type* second = a->second == nullptr ? nullptr : unified(a->second, b->second, arena);
+  if (first == nullptr || (second == nullptr && a->second != nullptr)) return nullptr;
+  return make(a->kind, first, second, arena);
+}
+
+const Type* joined(const Type* a, const Type* b, Arena& arena) {
+  const Type* one = unified(a, b, arena);
+  return one == nullptr ? dyn_type() : one;
+}
 
 bool fits(const Type* given, const Type* wanted, Bindings& bindings) {
   if (wanted->tag == Type::Tag::kParameter) {
     const Type*& stands_for = bindings.of[wanted->parameter];
-    if (stands_for == nullptr || stands_for->is_dyn()) {
-      stands_for = given;
-      return true;
-    }
+    if (stands_for == nullptr || stands_for->tag == Type::Tag::kAny) stands_for = given;
+    if (stands_for->tag == Type::Tag::kDyn) return true;
     Bindings none;
     if (!fits(given, stands_for, none)) return false;
-    if (given->is_dyn()) stands_for = given;
+    if (given->tag == Type::Tag::kDyn) stands_for = given;
     return true;
   }
   if (given->is_dyn() || wanted->is_dyn()) return true;
@@ -155,7 +173,7 @@ bool fits(const Type* given, const Type* wanted, Bindings& bindings) {
 const Type* bound(const Type* wanted, const Bindings& bindings, Arena& arena) {
   if (wanted->tag == Type::Tag::kParameter) {
     const Type* stands_for = bindings.of[wanted->parameter];
-    return stands_for == nullptr ? dyn_type() : stands_for;
+    return stands_for == nullptr ? any_type() : stands_for;
   }
   if (wanted->first == nullptr) return wanted;
   const Type* first = bound(wanted->first, bindings, arena);

@@ -9,18 +9,20 @@
 namespace sliced::cel {
 
 struct Type {
-  enum class Tag : uint8_t { kDyn, kPlain, kParameter };
+  enum class Tag : uint8_t { kDyn, kAny, kPlain, kParameter };
   Tag tag = Tag::kDyn;
   Kind kind = Kind::kNull;       // kPlain
   uint8_t parameter = 0;         // kParameter: 0 for A, 1 for B, 2 for C
   const Type* first = nullptr;   // of a list, a map's keys, an optional
   const Type* second = nullptr;  // a map's values
 
-  bool is_dyn() const { return tag == Tag::kDyn; }
+  /// Nothing is known of it: the values decide (kDyn), or there is none that would (kAny: what is in []).
+  bool is_dyn() const { return tag == Tag::kDyn || tag == Tag::kAny; }
   bool is(Kind of) const { return tag == Tag::kPlain && kind == of; }
 };
 
 const Type* dyn_type();
+const Type* any_type();
 /// Lists, maps and optionals are of dyn.
 const Type* plain_type(Kind kind);
 const Type* parameter_type(int index);
@@ -40,11 +42,14 @@ struct Bindings {
 };
 /// Whether a value of type `given` may stand where `wanted` is asked for; binds wanted's parameters.
 bool fits(const Type* given, const Type* wanted, Bindings& bindings);
-/// wanted with its parameters replaced; unbound ones are dyn.
+/// wanted with its parameters replaced; unbound ones are any.
 const Type* bound(const Type* wanted, const Bindings& bindings, Arena& arena);
 
+/// The one type that both are, any being whatever the other is; nullptr when there is none.
+const Type* unified(const Type* a, const Type* b, Arena& arena);
 /// The type of what is either; dyn when they differ.
-const Type* joined(const Type* a, const Type* b);
+const Type* joined(const Type* a, const Type* b, Arena& arena);
 bool same_type(const Type* a, const Type* b);
+bool has_any(const Type& type);
 
 }  // namespace sliced::cel

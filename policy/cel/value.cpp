@@ -43,7 +43,7 @@ std::optional<bool> equal_lists(const List& a, const List& b, Arena& arena) {
   if (a.size != b.size) return false;
   for (size_t i = 0; i < a.size; ++i) {
     const auto same = equal(a.items[i], b.items[i], arena);
-    if (!same || !*same) return same;
+    if (same && !*same) return false;  // upstream goes on where two refuse each other
   }
   return true;
 }
@@ -56,7 +56,7 @@ std::optional<bool> equal_maps(const Map& a, const Map& b, Arena& arena) {
     const auto other = b.get(key, arena);
     if (!other) return false;
     const auto same = equal(value, *other, arena);
-    if (!same || !*same) return same;
+    if (same && !*same) return false;  // upstream goes on where two refuse each other
   }
   return true;
 }
@@ -222,8 +222,7 @@ bool is_key(const Value& value) {
 std::optional<bool> equal(const Value& a, const Value& b, Arena& arena) {
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
   if (a.kind != b.kind) {
-    if (refuses_others(a.kind) || refuses_others(b.kind)) return std::nullopt;
-    return false;
+    return refuses_others(a.kind) ? std::nullopt : std::optional(false);
   }
   switch (a.kind) {
     case Kind::kNull:

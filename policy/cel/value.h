@@ -203,7 +203,8 @@ class EntryMap final : public Map {
 /// Whether a value may be a key of a map.
 bool is_key(const Value& value);
 
-/// ==; nullopt where a library's type refuses to be compared with another (Kubernetes: quantity, semver).
+/// ==; nullopt where the left one's type refuses to be compared with the right one (Kubernetes: quantity,
+/// semver). Functions take that for false, != for true.
 std::optional<bool> equal(const Value& a, const Value& b, Arena& arena);
 /// <: negative, 0, positive; kUnordered with a NaN, kMismatch where no order is defined.
 inline constexpr int kUnordered = 2, kMismatch = 3;

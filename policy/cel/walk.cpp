@@ -45,6 +45,8 @@ class Walk {
         return logic(node);
       case Op::kConditional:
         return conditional(node);
+      case Op::kOtherwise:
+        return otherwise(node);
       case Op::kCall:
         return call(node);
       case Op::kList:
@@ -195,8 +197,9 @@ class Walk {
     if (right.is_error()) return right;
     charge_comparison(left, right);
     const auto same = equal(left, right, in_.arena);
-    if (!same) return fail(node, Failure::kNoSuchOverload, "==");
-    return Value::of(*same == (node.op == Op::kEqual));
+    const bool is_equality = node.op == Op::kEqual;
+    if (!same && is_equality) return fail(node, Failure::kNoSuchOverload, "==");
+    return Value::of(same.value_or(false) == is_equality);
   }
 
   void charge_comparison(const Value& left, const Value& right) {
@@ -233,6 +236,18 @@ class Walk {
     const Value condition = value(*node.arg_list[0]);
     if (condition.kind == Kind::kBool) return value(*node.arg_list[condition.b ? 1 : 2]);
     return condition.is_error() ? condition : fail(node, Failure::kNoSuchOverload, "?:");
+  }
+
+  Value otherwise(const Node& node) {
+    const Value optional = value(*node.arg_list[0]);
+    if (optional.is_error()) return optional;
+    const bool is_or = node.name == "or";
+    in_.charge(1);
+    if (optional.kind != Kind::kOptional) return fail(node, Failure::kNoSuchOverload, node.name);
+    if (optional.optional != nullptr) return is_or ? optional : *optional.optional;
+    const Value other = value(*node.arg_list[1]);
+    const bool fits = !is_or || other.is_error() || other.kind == Kind::kOptional;
+    return fits ? other : fail(node, Failure::kNoSuchOverload, node.name);
   }
 
   Value call(const Node& node) {
@@ -502,7 +517,7 @@ class Walk {
     for (size_t i = 0; i < size; ++i) {
       bind(node, range, i);
       Value out;
-      in_.charge(2);
+      in_.charge(2 * (2 + kListCost));  // the keys are a list first, and the result another
       if (is_over(out, node)) return out;
       out = value(*node.arg_list[1]);
       if (out.is_error()) return out;

@@ -148,14 +148,16 @@ Result<CelQuantity> CelQuantity::decode(std::string_view text) {
 
 Result<CelQuantity> CelQuantity::add(const CelQuantity& other) const {
   const bool small = is_small_ && other.is_small_;
-  if (small && other.value_ == 0) return *this;
-  if (small && value_ == 0) return other;
+  if (small && other.value_ == 0) return sum(*this);
+  if (small && value_ == 0) return sum(other);
   const int scale = std::min(scale_, other.scale_);
   const auto ours = times_ten_to(value_, scale_ - scale),
              theirs = times_ten_to(other.value_, other.scale_ - scale);
-  Wide sum = 0;
-  if (!ours || !theirs || __builtin_add_overflow(*ours, *theirs, &sum) || !has_room(sum)) return too_long();
-  return CelQuantity(sum, scale, small && fits_int64(*ours) && fits_int64(*theirs) && fits_int64(sum));
+  Wide total = 0;
+  if (!ours || !theirs || __builtin_add_overflow(*ours, *theirs, &total) || !has_room(total))
+    return too_long();
+  return sum(
+      CelQuantity(total, scale, small && fits_int64(*ours) && fits_int64(*theirs) && fits_int64(total)));
 }
 
 Result<CelQuantity> CelQuantity::sub(const CelQuantity& other) const {

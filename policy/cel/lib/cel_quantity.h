@@ -33,6 +33,9 @@ class CelQuantity {
   std::optional<int64_t> as_integer() const;
   /// asApproximateFloat(), with upstream's rounding; infinite when too large, and NaN for "0e309".
   double as_approximate_float() const;
+  /// Whether it was calculated. Upstream refuses to compare with such a one, where it stands on the right of
+  /// ==.
+  bool is_sum() const { return is_sum_; }
   int sign() const { return value_ < 0 ? -1 : value_ > 0 ? 1 : 0; }
 
   /// By value, whatever the form: 1Ki is 1024.
@@ -41,10 +44,15 @@ class CelQuantity {
 
  private:
   CelQuantity(__int128 value, int scale, bool is_small) : value_(value), scale_(scale), is_small_(is_small) {}
+  static CelQuantity sum(CelQuantity of) {
+    of.is_sum_ = true;
+    return of;
+  }
 
   __int128 value_ = 0;  // times 10^scale_
   int scale_ = 0;       // not normalised: it decides on as_integer()
   bool is_small_ = true;
+  bool is_sum_ = false;
 };
 
 }  // namespace sliced::cel
