@@ -60,10 +60,11 @@ std::string some_of(const std::vector<std::string>& names) {
 // "policy ns/name changed", "policy ns/name deleted", "policies listed: 410 Gone"
 std::string reason_of(const std::string& kind, const SourceEvent<watchers::PolicyWatcher::Item>& event) {
   using Item = watchers::PolicyWatcher::Item;
-  if (const auto* changed = std::get_if<Changed<Item>>(&event))
-    return kind + " " + changed->now.id.namespace_ + "/" + changed->now.id.name + " changed";
-  if (const auto* removed = std::get_if<Removed<Item>>(&event))
-    return kind + " " + removed->id.namespace_ + "/" + removed->id.name + " deleted";
+  const auto named = [&](const auto& id) {
+    return kind + " " + (id.namespace_.empty() ? "" : id.namespace_ + "/") + id.name;
+  };
+  if (const auto* changed = std::get_if<Changed<Item>>(&event)) return named(changed->now.id) + " changed";
+  if (const auto* removed = std::get_if<Removed<Item>>(&event)) return named(removed->id) + " deleted";
   return kind + " listed: " + std::get<Relisted<Item>>(event).why;
 }
 

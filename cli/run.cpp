@@ -29,11 +29,14 @@ class Display {
     std::tm local{};
     std::strftime(stamp, sizeof stamp, "%H:%M:%S", localtime_r(&clock, &local));
     const auto offered =
-        std::count_if(decision.verdicts.begin(), decision.verdicts.end(),
-                      [](const auto& entry) { return entry.second.outcome == policy::Outcome::kOffered; });
+        std::count_if(decision.verdicts.begin(), decision.verdicts.end(), [&](const auto& entry) {
+          return policy::explain(decision, entry.first).outcome == name_of(policy::Outcome::kOffered);
+        });
     print("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) +
           " devices discovered, " + std::to_string(offered) + " allowed by " +
-          std::to_string(decision.inputs->policies->sriov.size()) + " policies\n" + now);
+          std::to_string(decision.inputs->policies->sriov.size() +
+                         decision.inputs->policies->exposures.size()) +
+          " policies\n" + now);
     last_ = std::move(now);
   }
 

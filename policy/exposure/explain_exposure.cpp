@@ -33,7 +33,7 @@ std::string held_back(const PersonaVerdict& verdict, const hotplug::HostDevice& 
       return "cannot be trusted: " + escaped(device.broken);
     case Outcome::kHostUse:
       return "the host uses it (" + escaped(device.host_use) +
-             "), so it is not offered exclusively: set spec.allowHostUse: true there if that is meant";
+             "), and an exclusive offer wants spec.allowHostUse: true";
     case Outcome::kConflict:
       return "Conflict: " + verdict.why + ", and one function is offered by one driver";
     case Outcome::kExcludeUnreadable:
@@ -125,13 +125,12 @@ void explain_exposures(const Decision& decision, const hotplug::HostDevice& devi
   std::string summary;
   for (const PersonaVerdict& persona : found->second) {
     const std::string& policy = policies[static_cast<size_t>(persona.policy)].id.name;
-    const std::string said = held_back(persona, device);
-    out.personas.push_back({policy, persona.outcome == Outcome::kOffered ? persona.entry : "",
-                            std::string(name_of(persona.outcome)),
-                            persona.outcome == Outcome::kOffered ? said : "not offered, " + said});
-    summary +=
-        (summary.empty() ? "" : "; ") + out.personas.back().summary + " by DeviceExposurePolicy " + policy;
-    if (persona.outcome != Outcome::kOffered || is_offered) continue;
+    const std::string said = held_back(persona, device), by = " by DeviceExposurePolicy " + policy;
+    const bool has_entry = persona.outcome == Outcome::kOffered;
+    out.personas.push_back({policy, has_entry ? persona.entry : "", std::string(name_of(persona.outcome)),
+                            has_entry ? said : "not offered: " + said});
+    summary += (summary.empty() ? "" : "; ") + (has_entry ? said + by : "not offered" + by + ": " + said);
+    if (!has_entry || is_offered) continue;
     is_offered = true;
     out.entry = persona.entry;
     out.outcome = name_of(Outcome::kOffered);

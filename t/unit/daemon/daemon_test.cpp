@@ -235,6 +235,20 @@ TEST_F(DaemonTest, ABrokenPolicyIsSaidOnceAndHarmsNoOther) {
   EXPECT_EQ(log.count("did you mean vendors"), 1u);
 }
 
+// Red when the reason of a change does not say whose edit it was, by the name that people know it by.
+TEST_F(DaemonTest, TheLogNamesThePolicyThatChangedTheOffer) {
+  make_pf(1);
+  put_policy("namespaced", kAll);
+  start();
+  run(10s);
+  remove_policy("namespaced");
+  cluster.put(kube::kDeviceExposurePolicies,
+              kube::decode_yaml("metadata: {name: wide}\nspec: {selector: {cel: 'true'}}").documents.at(0));
+  run(10s);
+  EXPECT_GE(log.count("policy dra-driver-sriov/namespaced deleted"), 1u) << log.all();
+  EXPECT_GE(log.count("DeviceExposurePolicy wide changed"), 1u) << log.all();
+}
+
 TEST_F(DaemonTest, ANodeCreatedAnewGetsItsSlicesAnew) {
   make_pf(4);
   put_policy("p", kAll);

@@ -215,6 +215,10 @@ TEST(ExposureDecide, WhatTheHostUsesIsSharedAtMost) {
   EXPECT_EQ(why.entry, "br-data-m");
   ASSERT_EQ(why.personas.size(), 2u);
   EXPECT_EQ(why.personas[0].outcome, "in-use-by-host");
+  EXPECT_EQ(
+      why.summary,
+      "not offered by DeviceExposurePolicy own: the host uses it (default route through br-data), and an "
+      "exclusive offer wants spec.allowHostUse: true; offered as br-data-m by DeviceExposurePolicy shared");
   const Decision allowed = decide(inputs_of(host, policies_of(policy("own", all(", allowHostUse: true")))));
   EXPECT_EQ(outcome_of(allowed, "br-data"), "offered");
 }
