@@ -47,6 +47,16 @@ type Plane struct {
 
 const daemonUsers = 100
 
+// A refused pod is tried again a second after something was freed, and not up to ten: scenarios wait for it. (Beside a
+// file the flags for kubeconfig and leader election do not count.)
+const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: %s, qps: 500, burst: 1000}
+leaderElection: {leaderElect: false}
+podInitialBackoffSeconds: 1
+podMaxBackoffSeconds: 1
+`
+
 var (
 	adminUser     = newUser("test-admin", "system:masters")
 	schedulerUser = newUser("system:kube-scheduler", "")
@@ -138,7 +148,12 @@ func (p *Plane) start(program string, o Options) error {
 		}
 	}
 	if o.Scheduler {
-		if err := p.startOther(program, "scheduler", schedulerUser); err != nil {
+		config := p.file("scheduler.yaml")
+		text := fmt.Sprintf(schedulerConfig, p.file("scheduler.kubeconfig"))
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			return err
+		}
+		if err := p.startOther(program, "scheduler", schedulerUser, "--config="+config); err != nil {
 			return err
 		}
 	}

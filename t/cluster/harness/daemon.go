@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,8 @@ type Lab struct {
 	Namespace string
 	Host      *HostTree // nil: not on this machine
 	User      User
-	History   *History
+	History   *History   // of SR-IOV policies' slices
+	Exposed   *History   // of those of the other policies; nil before Expose
 	Watcher   *APIServer // what test code reads and writes through
 	Config    string     // kubeconfig of the daemon
 	runs      int
@@ -65,6 +67,17 @@ func NewHostlessLab(t testing.TB, plane *Plane) *Lab {
 func (l *Lab) Apply(name string, configs ...any) int64 {
 	l.T.Helper()
 	return l.Watcher.Apply(l.T, Policies, Policy(l.Namespace, name, configs...))
+}
+
+// Expose creates or replaces a DeviceExposurePolicy for this lab's node alone, and returns the revision of the write.
+func (l *Lab) Expose(name string, spec M) int64 {
+	l.T.Helper()
+	if l.Exposed == nil {
+		l.Exposed = NewHistory(l.T, l.Watcher, ExposureDriver, l.Node)
+	}
+	spec = maps.Clone(spec)
+	spec["nodeSelector"] = M{"matchLabels": M{"kubernetes.io/hostname": l.Node}}
+	return l.Watcher.Apply(l.T, Exposures, Exposure(name+"-"+l.Node, spec))
 }
 
 // Daemon is one running `sliced run`.

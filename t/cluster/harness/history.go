@@ -18,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// PoolState is one pool as a consumer saw it after one watch event.
+// PoolState is a driver's pools on a node as a consumer saw them after one watch event: one pool of SR-IOV policies,
+// several of the others.
 type PoolState struct {
 	At     time.Time
 	RV     int64  // of the event: a state with RV > r was made by a write after the one that returned r
@@ -26,38 +27,70 @@ type PoolState struct {
 	Slices map[string]*resource.ResourceSlice
 }
 
-// Complete is what an allocator asks before it uses a pool: all slices of the highest generation are there.
+// Complete is what an allocator asks before it uses a pool: all slices of the highest generation are there. Of every
+// pool, and there is one.
 func (s PoolState) Complete() bool {
-	newest := s.newest()
-	return len(newest) > 0 && int64(len(newest)) == newest[0].Spec.Pool.ResourceSliceCount
+	pools := s.newest()
+	for _, newest := range pools {
+		if !complete(newest) {
+			return false
+		}
+	}
+	return len(pools) > 0
 }
 
-func (s PoolState) newest() []*resource.ResourceSlice {
-	var newest []*resource.ResourceSlice
+func complete(newest []*resource.ResourceSlice) bool {
+	return int64(len(newest)) == newest[0].Spec.Pool.ResourceSliceCount
+}
+
+// newest are the slices of the highest generation of each pool.
+func (s PoolState) newest() map[string][]*resource.ResourceSlice {
+	pools := map[string][]*resource.ResourceSlice{}
 	for _, name := range slices.Sorted(maps.Keys(s.Slices)) {
 		slice := s.Slices[name]
-		if len(newest) > 0 && slice.Spec.Pool.Generation > newest[0].Spec.Pool.Generation {
+		pool := slice.Spec.Pool
+		newest := pools[pool.Name]
+		if len(newest) > 0 && pool.Generation > newest[0].Spec.Pool.Generation {
 			newest = nil
 		}
-		if len(newest) == 0 || slice.Spec.Pool.Generation == newest[0].Spec.Pool.Generation {
+		if len(newest) == 0 || pool.Generation == newest[0].Spec.Pool.Generation {
 			newest = append(newest, slice)
 		}
+		pools[pool.Name] = newest
 	}
-	return newest
+	return pools
 }
 
-// Devices are those an allocator may use now: none while the pool is incomplete.
+// Devices are those an allocator may use now: none of a pool that is incomplete.
 func (s PoolState) Devices() map[string]resource.Device {
 	devices := map[string]resource.Device{}
-	if !s.Complete() {
-		return devices
-	}
-	for _, slice := range s.newest() {
-		for _, device := range slice.Spec.Devices {
-			devices[device.Name] = device
+	for _, newest := range s.newest() {
+		if !complete(newest) {
+			continue
+		}
+		for _, slice := range newest {
+			for _, device := range slice.Spec.Devices {
+				devices[device.Name] = device
+			}
 		}
 	}
 	return devices
+}
+
+// Counters are the counter sets of all pools, by pool and name.
+func (s PoolState) Counters() map[string]map[string]resource.CounterSet {
+	found := map[string]map[string]resource.CounterSet{}
+	for pool, newest := range s.newest() {
+		for _, slice := range newest {
+			for _, set := range slice.Spec.SharedCounters {
+				if found[pool] == nil {
+					found[pool] = map[string]resource.CounterSet{}
+				}
+				found[pool][set.Name] = set
+			}
+		}
+	}
+	return found
 }
 
 func (s PoolState) Names() []string { return slices.Sorted(maps.Keys(s.Devices())) }
@@ -67,11 +100,13 @@ func (s PoolState) Offers(names ...string) bool {
 	return s.Complete() && slices.Equal(s.Names(), slices.Sorted(slices.Values(names)))
 }
 
+// Generation is the highest of all pools.
 func (s PoolState) Generation() int64 {
-	if newest := s.newest(); len(newest) > 0 {
-		return newest[0].Spec.Pool.Generation
+	var highest int64
+	for _, newest := range s.newest() {
+		highest = max(highest, newest[0].Spec.Pool.Generation)
 	}
-	return 0
+	return highest
 }
 
 func (s PoolState) String() string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -49,12 +50,7 @@ type HostTree struct {
 // NewHostTree makes a machine with loopback and these cards; it goes with the test.
 func NewHostTree(t testing.TB, pfs ...PF) *HostTree {
 	t.Helper()
-	root, err := os.MkdirTemp(memory(1<<30), "sh-") // short: ROOT/run/sliced/uevents must fit in a socket address
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(root) })
-	h := &HostTree{Root: root, t: t, pfs: map[string]*PF{}, vfs: map[string]int{}, names: map[string]string{}}
+	h := &HostTree{Root: newRoot(t), t: t, pfs: map[string]*PF{}, vfs: map[string]int{}, names: map[string]string{}}
 	for _, dir := range []string{"sys/bus/pci/devices", "sys/bus/pci/drivers", "sys/class/net",
 		"sys/class/infiniband", "run/sliced", "sys/devices/virtual/net/lo", "proc/net/vlan", "proc/sys/kernel/random"} {
 		h.mkdir(dir)
@@ -216,6 +212,54 @@ func (h *HostTree) Rename(address, name string) {
 	h.link(up("sys/class/net")+dir[len("sys/"):], "sys/class/net/"+name)
 	h.names[address] = name
 	h.send("move", dir, "net", "DEVPATH_OLD="+oldDir[len("sys"):])
+}
+
+// AddBridge is `ip link add NAME type bridge`.
+func (h *HostTree) AddBridge(name string) {
+	h.t.Helper()
+	dir := "sys/devices/virtual/net/" + name
+	h.netdev(dir, name, fmt.Sprintf("02:00:00:00:ff:%02x", h.index&255), 1, "")
+	h.mkdir(dir + "/bridge")
+	h.write(dir+"/bridge/vlan_filtering", "0\n")
+	h.write(dir+"/uevent", "DEVTYPE=bridge\n"+h.netUevent(dir, name))
+	h.send("add", dir, "net")
+}
+
+// Enslave puts an interface into a bridge, or takes it out of the one that it is in (""). The kernel says so by
+// rtnetlink, which a host in files has not: a uevent stands for it.
+func (h *HostTree) Enslave(netdev, bridge string) {
+	h.t.Helper()
+	target, err := os.Readlink(h.at("sys/class/net/" + netdev))
+	h.must(err)
+	dir := filepath.Join("sys/class/net", target)
+	h.remove(dir + "/master")
+	if bridge != "" {
+		h.link(up(dir)+"devices/virtual/net/"+bridge, dir+"/master")
+	}
+	h.send("change", dir, "net")
+}
+
+// UnpackHost makes the machine that a script like config/examples/reference-node/unpack writes into a directory. Its
+// cards cannot be changed.
+func UnpackHost(t testing.TB, script string) *HostTree {
+	t.Helper()
+	h := &HostTree{Root: newRoot(t), t: t}
+	if out, err := exec.Command(Path(script), h.Root).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", script, err, out)
+	}
+	return h
+}
+
+// newRoot is a folder in memory with a short name, which goes with the test: ROOT/run/sliced/uevents must fit in a
+// socket address.
+func newRoot(t testing.TB) string {
+	t.Helper()
+	root, err := os.MkdirTemp(memory(1<<30), "sh-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	return root
 }
 
 // SetRoute makes name carry the default route; "" removes it. The kernel sends no uevent for that.

@@ -24,10 +24,12 @@ import (
 )
 
 const (
-	// Driver is the name under which SR-IOV policies publish.
-	Driver = "sriovnetwork.k8snetworkplumbingwg.io"
-	// Class is the DeviceClass that every plane has: any device of Driver.
-	Class = "sriov"
+	// Driver is the name under which SR-IOV policies publish, ExposureDriver that of the others.
+	Driver         = "sriovnetwork.k8snetworkplumbingwg.io"
+	ExposureDriver = "dra.networking"
+	// Class and ExposureClass are DeviceClasses that every plane has: any device of the one driver, and of the other.
+	Class         = "sriov"
+	ExposureClass = "exposed"
 )
 
 // M and L are JSON objects and lists, for specs written in place.
@@ -71,11 +73,13 @@ func (p *Plane) furnish(crds bool) error {
 			return err
 		}
 	}
-	class := &resource.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: Class}, Spec: resource.DeviceClassSpec{
-		Selectors: []resource.DeviceSelector{{CEL: &resource.CELDeviceSelector{
-			Expression: fmt.Sprintf("device.driver == %q", Driver)}}}}}
-	if _, err := client.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
-		return err
+	for name, driver := range map[string]string{Class: Driver, ExposureClass: ExposureDriver} {
+		class := &resource.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resource.DeviceClassSpec{
+			Selectors: []resource.DeviceSelector{{CEL: &resource.CELDeviceSelector{
+				Expression: fmt.Sprintf("device.driver == %q", driver)}}}}}
+		if _, err := client.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+			return err
+		}
 	}
 	if !crds {
 		return nil
@@ -335,24 +339,56 @@ func PFNames(names ...string) M {
 // NewPod makes a pod that claims count devices of Class on one node.
 func (s *APIServer) NewPod(t testing.TB, namespace, name, node string, count int64) {
 	t.Helper()
-	ctx := context.Background()
+	s.NewTemplate(t, namespace, name, resource.ResourceClaimSpec{Devices: resource.DeviceClaim{
+		Requests: []resource.DeviceRequest{{Name: "vf", Exactly: &resource.ExactDeviceRequest{
+			DeviceClassName: Class, AllocationMode: resource.DeviceAllocationModeExactCount, Count: count}}}}})
+	s.NewPodOf(t, namespace, name, node, name)
+}
+
+// NewTemplate makes a ResourceClaimTemplate.
+func (s *APIServer) NewTemplate(t testing.TB, namespace, name string, spec resource.ResourceClaimSpec) {
+	t.Helper()
 	template := &resource.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
-	template.Spec.Spec.Devices.Requests = []resource.DeviceRequest{{Name: "vf", Exactly: &resource.ExactDeviceRequest{
-		DeviceClassName: Class, AllocationMode: resource.DeviceAllocationModeExactCount, Count: count}}}
-	_, err := s.Client.ResourceV1().ResourceClaimTemplates(namespace).Create(ctx, template, metav1.CreateOptions{})
+	template.Spec.Spec = spec
+	_, err := s.Client.ResourceV1().ResourceClaimTemplates(namespace).Create(context.Background(), template,
+		metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// NewPodOf makes a pod for one node with a claim of a template.
+func (s *APIServer) NewPodOf(t testing.TB, namespace, name, node, template string) {
+	t.Helper()
 	no := false
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: core.PodSpec{
 		AutomountServiceAccountToken: &no,
 		NodeSelector:                 map[string]string{"kubernetes.io/hostname": node},
-		ResourceClaims:               []core.PodResourceClaim{{Name: "net", ResourceClaimTemplateName: &name}},
+		ResourceClaims:               []core.PodResourceClaim{{Name: "net", ResourceClaimTemplateName: &template}},
 		Containers: []core.Container{{Name: "c", Image: "example.test/none",
 			Resources: core.ResourceRequirements{Claims: []core.ResourceClaim{{Name: "net"}}}}},
 	}}
-	if _, err := s.Client.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+	if _, err := s.Client.CoreV1().Pods(namespace).Create(context.Background(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// DeletePod takes a pod away as if its kubelet had ended it.
+func (s *APIServer) DeletePod(t testing.TB, namespace, name string) {
+	t.Helper()
+	err := s.Client.CoreV1().Pods(namespace).Delete(context.Background(), name, *metav1.NewDeleteOptions(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WaitReleased returns when the claim of a deleted pod is gone: what was allocated is free then.
+func (s *APIServer) WaitReleased(t testing.TB, namespace, pod string, within time.Duration) {
+	t.Helper()
+	for deadline := time.Now().Add(within); s.Claim(t, namespace, pod) != nil; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the claim of pod %s is still there %v after the pod was deleted", pod, within)
+		}
 	}
 }
 
@@ -392,9 +428,11 @@ func (s *APIServer) WaitScheduled(t testing.TB, namespace, pod string,
 	}
 }
 
-// Unschedulable fails if the scheduler has not refused the pod, for want of devices, within the time.
+// Unschedulable fails if the scheduler has not refused the pod within the time, for want of devices and of nothing
+// else.
 func (s *APIServer) Unschedulable(t testing.TB, namespace, pod string, within time.Duration) {
 	t.Helper()
+	said := "nothing"
 	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
 		p, err := s.Client.CoreV1().Pods(namespace).Get(context.Background(), pod, metav1.GetOptions{})
 		if err != nil {
@@ -405,11 +443,16 @@ func (s *APIServer) Unschedulable(t testing.TB, namespace, pod string, within ti
 		}
 		for _, c := range p.Status.Conditions {
 			if c.Type == core.PodScheduled && c.Reason == core.PodReasonUnschedulable {
-				return
+				if said = c.Message; strings.Contains(said, noDevices) {
+					return
+				}
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the scheduler has not spoken of pod %s after %v", pod, within)
+			t.Fatalf("the scheduler has not refused pod %s for want of devices after %v; it said: %s", pod, within, said)
 		}
 	}
 }
+
+// noDevices is what the scheduler says of a node whose devices do not satisfy a pod's claims.
+const noDevices = "cannot allocate all claims"
