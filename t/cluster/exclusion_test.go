@@ -112,9 +112,14 @@ var scenarios = map[string]scenario{
 		pfs:      []harness.PF{card(0)},
 		policies: map[string]M{"macvlan": macvlans},
 		asks: map[string]ask{"one": share(isPF, "", "1", theMacvlan), "two": share(isPF, "2", "2", theMacvlan),
-			"three": share(isPF, "3", "")},
-		phases: []phase{{offered: []string{theMacvlan}, comes: [][]string{{"one", "two", "two"}, {"one", "three"}},
-			fits: func(n map[string]int) bool { return n["one"]+2*n["two"] <= 4 && n["three"] == 0 }}},
+			"three": share(isPF, "3", ""),
+			// Four shares in one claim are four requests. The count of a request wants different devices.
+			"repeated": {spec: repeated(4, claim(harness.ExposureClass, isPF, 1, nil)), devices: []string{theMacvlan}, takes: "1"},
+			"counted":  {spec: claim(harness.ExposureClass, isPF, 2, nil)}},
+		phases: []phase{{offered: []string{theMacvlan}, comes: [][]string{{"one", "two", "two"}, {"repeated", "three"}, {"counted"}, {"one", "repeated"}},
+			fits: func(n map[string]int) bool {
+				return n["one"]+2*n["two"]+4*n["repeated"] <= 4 && n["three"]+n["counted"] == 0
+			}}},
 	},
 	"macvlan or ipvlan": {
 		redWhen: "an exclusionGroup keeps two personas of a PF apart on one side only, or a persona from itself",
@@ -122,9 +127,11 @@ var scenarios = map[string]scenario{
 		policies: map[string]M{"macvlan": shares(isPF, "-macvlan", "macvlan", "rx-handler", "4", nil),
 			"ipvlan": shares(isPF, "-ipvlan", "ipvlan", "rx-handler", "4", nil)},
 		asks: map[string]ask{"macvlan": share(plugin("macvlan"), "", "1", theMacvlan),
-			"ipvlan": share(plugin("ipvlan"), "", "1", theIpvlan)},
-		phases: []phase{{offered: []string{theMacvlan, theIpvlan}, comes: [][]string{{"ipvlan", "macvlan", "macvlan"}},
-			fits: func(n map[string]int) bool { return n["macvlan"]*n["ipvlan"] == 0 }}},
+			"ipvlan": share(plugin("ipvlan"), "", "1", theIpvlan),
+			"two-macvlans": {spec: repeated(2, claim(harness.ExposureClass, plugin("macvlan"), 1, nil)), devices: []string{theMacvlan},
+				takes: "1"}},
+		phases: []phase{{offered: []string{theMacvlan, theIpvlan}, comes: [][]string{{"ipvlan", "macvlan", "two-macvlans"}},
+			fits: func(n map[string]int) bool { return (n["macvlan"]+n["two-macvlans"])*n["ipvlan"] == 0 }}},
 	},
 	"macvlan or the PF": {
 		redWhen:  "a PF is given away beneath macvlans, or is not free when the last of them has gone",
@@ -241,7 +248,7 @@ func TestExclusionAtTheScheduler(t *testing.T) {
 				if daemon == nil {
 					daemon = lab.Run()
 				}
-				lab.Exposed.WaitOffers(t, since, starting, phase.offered...)
+				d.offered(since, phase.offered...)
 				d.fits = phase.fits
 				for _, kinds := range phase.comes {
 					d.everyOrder(kinds...)
@@ -278,4 +285,136 @@ func storedAsSent(t *testing.T, lab *harness.Lab, since time.Time) {
 	if written == 0 {
 		t.Error("no write of a slice is in the audit log")
 	}
+}
+
+// Turns red when an entry in a pool of several slices is not counted, or is counted in another's set: 127 VFs with two
+// personas each, and the PF's, are 256 entries, 64 in a slice, and 128 counters in five sets.
+func TestExclusionInALargePool(t *testing.T) {
+	t.Parallel()
+	pf := card(127)
+	pf.TotalVFs = 127
+	lab := harness.NewLab(t, exposingPlane(t), pf)
+	for name, spec := range map[string]M{"macvlan": macvlans, "pf": own(isPF, "", "host-device"), "vfs": own(isVF, "", "sriov"),
+		"shared": shares(isVF, "-shared", "ipvlan", "", "1", nil)} {
+		lab.Expose(name, spec)
+	}
+	whole, shared := vfs(pf, 0, 127), suffixed(vfs(pf, 0, 127), "-shared")
+	d := newDesk(lab, map[string]ask{
+		"32-vfs":  {spec: claim(harness.ExposureClass, plugin("sriov"), 32, nil), devices: whole},
+		"vf":      one(plugin("sriov"), whole...),
+		"shared":  share(plugin("ipvlan"), "", "1", shared...),
+		"macvlan": share(plugin("macvlan"), "", "1", theMacvlan),
+		"pf":      one(plugin("host_device"), thePF)})
+	d.fits = func(n map[string]int) bool {
+		taken := 32*n["32-vfs"] + n["vf"] + n["shared"]
+		return taken <= 127 && n["pf"] <= 1 && n["pf"]*(taken+n["macvlan"]) == 0
+	}
+	since := lab.Server.Revision(t)
+	daemon := lab.Run()
+	state := d.offered(since, join(whole, shared, []string{thePF, theMacvlan})...)
+	sets, counters := 0, 0
+	for _, set := range state.Counters()[lab.Node+"/"+thePF] {
+		sets, counters = sets+1, counters+len(set.Counters)
+	}
+	if len(state.Slices) != 5+1 || sets != 5 || counters != 128 { // beside the empty pool of the other devices
+		t.Errorf("%d slices, %d sets, %d counters", len(state.Slices), sets, counters)
+	}
+
+	var pods []string
+	for range 3 {
+		pods = append(pods, d.arrive("32-vfs"))
+	}
+	// (Nobody asks for 32 of the remaining 31: the scheduler tries every choice of them.)
+	for range 30 {
+		pods = append(pods, d.arrive("vf"))
+	}
+	last := d.arrive("shared")
+	d.arrive("vf")
+	d.arrive("shared")
+	d.arrive("pf")
+	macvlan := d.arrive("macvlan")
+	d.leave(pods[5])
+	d.leave(macvlan, last)
+	d.arrive("pf")
+	d.clear()
+	pf1 := d.arrive("pf")
+	d.arrive("32-vfs")
+	d.arrive("shared")
+	d.arrive("macvlan")
+	d.leave(pf1)
+	d.clear()
+	storedAsSent(t, lab, daemon.Started)
+}
+
+// Turns red when VFs that come and go beneath claims are given twice, keep a PF from being given when they are gone,
+// or are given beneath a PF that is given away.
+func TestVFsComeAndGoWhileClaimed(t *testing.T) {
+	t.Parallel()
+	pf := card(2)
+	lab := harness.NewLab(t, exposingPlane(t), pf)
+	for name, spec := range map[string]M{"macvlan": macvlans, "pf": own(isPF, "", "host-device"), "vfs": own(isVF, "", "sriov")} {
+		lab.Expose(name, spec)
+	}
+	d := newDesk(lab, map[string]ask{"vf": one(isVF, vfs(pf, 0, 4)...), "pf": one(plugin("host_device"), thePF),
+		"macvlan": share(plugin("macvlan"), "", "1", theMacvlan)})
+	there := func(vfs int) oracle {
+		return func(n map[string]int) bool {
+			return n["vf"] <= vfs && n["pf"] <= 1 && n["pf"]*(n["vf"]+n["macvlan"]) == 0
+		}
+	}
+	offers := func(n int) []string { return join(vfs(pf, 0, n), []string{thePF, theMacvlan}) }
+	since := lab.Server.Revision(t)
+	daemon := lab.Run()
+	d.offered(since, offers(2)...)
+	d.fits = there(2)
+	first := d.arrive("vf")
+
+	// More VFs: the kernel takes all away first.
+	since = lab.Server.Revision(t)
+	lab.Host.SetVFs(pf.Address, 0)
+	lab.Host.SetVFs(pf.Address, 4)
+	d.offered(since, offers(4)...)
+	d.fits = there(4)
+	d.arrive("pf")
+	for range 4 {
+		d.arrive("vf")
+	}
+	d.clear(first)
+
+	// None: what is gone does not keep the PF.
+	since = lab.Server.Revision(t)
+	lab.Host.SetVFs(pf.Address, 0)
+	d.offered(since, offers(0)...)
+	d.fits = func(n map[string]int) bool { return n["vf"] <= 1 && n["pf"] <= 1 && n["pf"]*n["macvlan"] == 0 }
+	d.arrive("vf")
+	whole := d.arrive("pf")
+	d.arrive("macvlan")
+	d.leave(whole)
+	d.clear(first)
+
+	// As many as at first: one of them is still given.
+	since = lab.Server.Revision(t)
+	lab.Host.SetVFs(pf.Address, 2)
+	d.offered(since, offers(2)...)
+	d.fits = there(2)
+	d.arrive("vf")
+	d.arrive("vf")
+	d.arrive("pf")
+	d.leave(first)
+	d.clear()
+
+	// VFs that are made beneath a PF that is given away.
+	since = lab.Server.Revision(t)
+	lab.Host.SetVFs(pf.Address, 0)
+	d.offered(since, offers(0)...)
+	whole = d.arrive("pf")
+	since = lab.Server.Revision(t)
+	lab.Host.SetVFs(pf.Address, 4)
+	d.offered(since, offers(4)...)
+	d.fits = there(4)
+	d.arrive("vf")
+	d.arrive("macvlan")
+	d.leave(whole)
+	d.clear()
+	storedAsSent(t, lab, daemon.Started)
 }

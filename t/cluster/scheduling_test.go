@@ -161,23 +161,28 @@ func (d *desk) settle() {
 	}
 }
 
-// clear takes all pods away, those first that hold nothing.
-func (d *desk) clear() {
+// clear takes all pods away but these, those first that hold nothing.
+func (d *desk) clear(but ...string) {
 	d.T.Helper()
 	held := d.check()
-	for pod := range d.kind {
-		if _, has := held[pod]; !has {
-			d.Server.DeletePod(d.T, d.Namespace, pod)
-		}
-	}
-	for pod := range held {
+	pods := slices.DeleteFunc(slices.Collect(maps.Keys(d.kind)), func(pod string) bool { return slices.Contains(but, pod) })
+	slices.SortFunc(pods, func(a, b string) int { return strings.Compare(held[a], held[b]) })
+	for _, pod := range pods {
 		d.Server.DeletePod(d.T, d.Namespace, pod)
 	}
-	for _, pod := range slices.Collect(maps.Keys(d.kind)) {
-		delete(d.kind, pod)
+	for _, pod := range pods {
 		d.Server.WaitReleased(d.T, d.Namespace, pod, scheduling)
+		delete(d.kind, pod)
 	}
 	d.did = nil
+}
+
+// offered waits until exactly these entries are offered, by a write after a revision, and the scheduler knows it.
+func (d *desk) offered(after int64, entries ...string) harness.PoolState {
+	d.T.Helper()
+	state := d.Exposed.WaitOffers(d.T, after, starting, entries...)
+	d.WaitSchedulerSees(scheduling)
+	return state
 }
 
 // everyOrder lets these kinds come in every order that there is. After each arrival and each release the scheduler's
@@ -236,4 +241,16 @@ func claim(class, cel string, count int64, capacity map[string]string) resource.
 	}
 	return resource.ResourceClaimSpec{Devices: resource.DeviceClaim{
 		Requests: []resource.DeviceRequest{{Name: "net", Exactly: exactly}}}}
+}
+
+// repeated asks for the same so many times: each request of a claim may get another share of one device, which the
+// count of one request does not.
+func repeated(times int, once resource.ResourceClaimSpec) resource.ResourceClaimSpec {
+	var all resource.ResourceClaimSpec
+	for i := range times {
+		request := once.Devices.Requests[0]
+		request.Name = fmt.Sprintf("net-%d", i)
+		all.Devices.Requests = append(all.Devices.Requests, request)
+	}
+	return all
 }

@@ -31,6 +31,7 @@ type Lab struct {
 	Watcher   *APIServer // what test code reads and writes through
 	Config    string     // kubeconfig of the daemon
 	runs      int
+	canaries  int
 }
 
 // Names must not clash with another run of the suite on this machine: daemons of one node interlock

@@ -30,6 +30,8 @@ const (
 	// Class and ExposureClass are DeviceClasses that every plane has: any device of the one driver, and of the other.
 	Class         = "sriov"
 	ExposureClass = "exposed"
+	// canary is a driver, and the DeviceClass of it, whose devices show how far the scheduler has read.
+	canary = "canary.example"
 )
 
 // M and L are JSON objects and lists, for specs written in place.
@@ -73,7 +75,7 @@ func (p *Plane) furnish(crds bool) error {
 			return err
 		}
 	}
-	for name, driver := range map[string]string{Class: Driver, ExposureClass: ExposureDriver} {
+	for name, driver := range map[string]string{Class: Driver, ExposureClass: ExposureDriver, canary: canary} {
 		class := &resource.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resource.DeviceClassSpec{
 			Selectors: []resource.DeviceSelector{{CEL: &resource.CELDeviceSelector{
 				Expression: fmt.Sprintf("device.driver == %q", driver)}}}}}
@@ -390,6 +392,34 @@ func (s *APIServer) WaitReleased(t testing.TB, namespace, pod string, within tim
 			t.Fatalf("the claim of pod %s is still there %v after the pod was deleted", pod, within)
 		}
 	}
+}
+
+// WaitSchedulerSees returns when the scheduler knows every slice that is there now. It reads slices in the order in
+// which they were written, so it knows them when it gives a pod a device that is written after them.
+func (l *Lab) WaitSchedulerSees(within time.Duration) {
+	l.T.Helper()
+	ctx := context.Background()
+	l.canaries++
+	name := fmt.Sprintf("canary-%d", l.canaries)
+	slices := l.Server.Client.ResourceV1().ResourceSlices()
+	slice := &resource.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + l.Node}, Spec: resource.ResourceSliceSpec{
+		Driver: canary, NodeName: &l.Node, Pool: resource.ResourcePool{Name: l.Node + "/" + name, ResourceSliceCount: 1},
+		Devices: []resource.Device{{Name: name}}}}
+	if _, err := slices.Create(ctx, slice, metav1.CreateOptions{}); err != nil {
+		l.T.Fatal(err)
+	}
+	l.Server.NewTemplate(l.T, l.Namespace, name, resource.ResourceClaimSpec{Devices: resource.DeviceClaim{
+		Requests: []resource.DeviceRequest{{Name: "net", Exactly: &resource.ExactDeviceRequest{DeviceClassName: canary,
+			AllocationMode: resource.DeviceAllocationModeExactCount, Count: 1}}}}})
+	l.Server.NewPodOf(l.T, l.Namespace, name, l.Node, name)
+	if got := l.Server.WaitScheduled(l.T, l.Namespace, name, within); got[0].Device != name {
+		l.T.Fatalf("the canary of now is %s, allocated was %s", name, got[0].Device)
+	}
+	if err := slices.Delete(ctx, slice.Name, metav1.DeleteOptions{}); err != nil {
+		l.T.Fatal(err)
+	}
+	l.Server.DeletePod(l.T, l.Namespace, name)
+	l.Server.WaitReleased(l.T, l.Namespace, name, within)
 }
 
 // Claim is the resource claim that was made for a pod, nil as long as there is none.
