@@ -75,20 +75,61 @@ std::map<std::string, Change> changes_of(const publishers::Plan& plan) {
   return out;
 }
 
-void diff_device(std::string& out, const kube::Device& before, const kube::Device& after) {
-  std::set<std::string> keys;
-  for (const auto& [key, value] : before.attributes) keys.insert(key.str());
-  for (const auto& [key, value] : after.attributes) keys.insert(key.str());
-  for (const std::string& key : keys) {
-    const auto old = before.attributes.find(key), now = after.attributes.find(key);
-    const std::string was = old == before.attributes.end() ? "absent" : kube::describe_attribute(old->second);
-    const std::string is = now == after.attributes.end() ? "absent" : kube::describe_attribute(now->second);
-    if (was != is) out += "  ~ " + after.name + " " + key + ": " + was + " -> " + is + "\n";
+using Leaves = std::map<std::string, std::string>;  // text by path: "capacity.dra.networking/macvlans.value"
+
+std::string leaf_text(const Json& value) {
+  return value.string() != nullptr ? *value.string() : kube::encode_json(value);
+}
+
+// Items of lists go by what tells them apart.
+std::string path_of_item(const Json& item, size_t index) {
+  for (const char* key : {"name", "counterSet", "key"})
+    if (const std::string_view name = item.text(key); !name.empty()) return std::string(name);
+  return std::to_string(index);
+}
+
+void add_leaves(Leaves& out, const std::string& path, const Json& value) {
+  const std::string in = path.empty() ? "" : path + ".";
+  if (const auto* members = value.object()) {
+    for (const auto& [key, member] : *members)
+      if (key != "name" && key != "counterSet") add_leaves(out, in + key, member);
+  } else if (const auto* items = value.array()) {
+    for (size_t i = 0; i < items->size(); ++i)
+      add_leaves(out, in + path_of_item((*items)[i], i), (*items)[i]);
+  } else {
+    out[path] = leaf_text(value);
   }
-  Json a = kube::encode_resource_slice({.devices = {before}}),
-       b = kube::encode_resource_slice({.devices = {after}});
-  if (before.attributes == after.attributes && !(a == b))
-    out += "  ~ " + after.name + " (capacity, counters or taints)\n";
+}
+
+// Of a device or a slice without devices, as the API has it; attributes are written shorter.
+Leaves leaves_of(const kube::Device& device) {
+  kube::Device rest = device;
+  rest.attributes = {};
+  const Json slice = kube::encode_resource_slice({.devices = {rest}});
+  Leaves out;
+  add_leaves(out, "", slice.find({"spec", "devices"})->array()->at(0));
+  for (const auto& [key, value] : device.attributes) out[key.str()] = kube::describe_attribute(value);
+  return out;
+}
+Leaves leaves_of(const ResourceSlice* slice) {
+  Leaves out;
+  if (slice == nullptr || slice->shared_counters.empty()) return out;
+  const Json encoded = kube::encode_resource_slice({.shared_counters = slice->shared_counters});
+  add_leaves(out, "sharedCounters", *encoded.find({"spec", "sharedCounters"}));
+  return out;
+}
+
+void diff_leaves(std::string& out, const std::string& what, const Leaves& before, const Leaves& after) {
+  std::set<std::string> paths;
+  for (const Leaves* leaves : {&before, &after})
+    for (const auto& [path, text] : *leaves) paths.insert(path);
+  const auto at = [](const Leaves& leaves, const std::string& path) {
+    const auto found = leaves.find(path);
+    return found == leaves.end() ? "absent" : found->second;
+  };
+  for (const std::string& path : paths)
+    if (const std::string was = at(before, path), is = at(after, path); was != is)
+      out += "  ~ " + what + path + ": " + was + " -> " + is + "\n";
 }
 
 void diff_slice(std::string& out, const ResourceSlice* before, const ResourceSlice* after) {
@@ -101,12 +142,14 @@ void diff_slice(std::string& out, const ResourceSlice* before, const ResourceSli
       if (at == old.end()) {
         out += "  + " + device.name + "\n";
       } else {
-        if (*at->second != device) diff_device(out, *at->second, device);
+        if (*at->second != device)
+          diff_leaves(out, device.name + " ", leaves_of(*at->second), leaves_of(device));
         old.erase(at);
       }
     }
   }
   for (const auto& [name, device] : old) out += "  - " + name + "\n";
+  diff_leaves(out, "", leaves_of(before), leaves_of(after));
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ std::vector<kube::ResourceSlice> slices_after(const publishers::Plan& plan,
                                               const publishers::ObservedSlices& observed);
 /// POOL SLICE GENERATION DEVICES CHANGE, one row a slice.
 std::string plan_table(const publishers::Plan& plan, const publishers::ObservedSlices& observed);
-/// Line by line: "- device", "+ device", "~ device attribute: old -> new".
+/// Line by line: "- device", "+ device", "~ device attribute: old -> new", "~ device PATH: old -> new" for
+/// what is no attribute, "~ sharedCounters.SET.counters.NAME.value: old -> new".
 std::string plan_diff(const publishers::Plan& plan, const publishers::ObservedSlices& observed);
 
 /// "0000:3b:00.2", "0000-3b-00-2" or an interface name -> the device's id; "" when there is none.
