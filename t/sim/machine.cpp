@@ -565,7 +565,7 @@ class MachineView final : public hotplug::HostView {
     if (name == "vendor" || name == "subsystem_vendor") return "0x" + function.vendor;
     if (name == "device" || name == "subsystem_device") return "0x" + function.device;
     if (name == "numa_node") return std::to_string(function.numa);
-    if (!function.pf.empty()) return std::nullopt;
+    if (!function.pf.empty() || function.total_vfs == 0) return std::nullopt;
     if (name == "sriov_totalvfs") return std::to_string(function.total_vfs);
     if (name == "sriov_numvfs") return std::to_string(function.num_vfs);
     return std::nullopt;
@@ -577,6 +577,7 @@ class MachineView final : public hotplug::HostView {
       if (function.is_linked) names.push_back("physfn");
       return names;
     }
+    if (function.total_vfs == 0) return names;
     names.push_back("sriov_numvfs");
     names.push_back("sriov_totalvfs");
     for (const auto& [address, vf] : machine_.functions_)
