@@ -1,0 +1,669 @@
+package play
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	resourceapi "k8s.io/api/resource/v1"
+)
+
+// abilities of the API server and its scheduler.
+type abilities struct {
+	counters, shared bool
+	version          string
+}
+
+var allAbilities = abilities{true, true, "v1.36.3"}
+
+func randomAbilities(d dice) abilities {
+	out := allAbilities
+	switch n := d.IntN(100); {
+	case n < 5:
+		out.counters = false
+	case n < 10:
+		out.shared = false
+	case n < 13:
+		out.counters, out.shared = false, false
+	case n < 18:
+		out.version = "v1.36.1" // counts wrongly what is shared
+	}
+	return out
+}
+
+const afterEdit = 120_000 // ms of rest after which what is free must have come back
+
+// tally is what was seen, over all worlds.
+type tally struct {
+	granted, refused, seen map[string]int
+}
+
+func newTally() *tally {
+	return &tally{map[string]int{}, map[string]int{}, map[string]int{}}
+}
+
+func (t *tally) add(other *tally) {
+	for _, pair := range [][2]map[string]int{{t.granted, other.granted}, {t.refused, other.refused}, {t.seen, other.seen}} {
+		for key, n := range pair[1] {
+			pair[0][key] += n
+		}
+	}
+}
+
+// A violation ends a world.
+type violation struct{ kind, what string }
+
+// A world is one node's history, judged while it goes on.
+type world struct {
+	*state
+	seed     uint64
+	options  options
+	p        *program
+	a        *allocator
+	able     abilities
+	claims   map[string]*resourceapi.ResourceClaim
+	grants   []*grant
+	texts    map[int]*exposure // by rev
+	tally    *tally
+	history  []string
+	readable bool // claims can be listed
+	settled  bool // nothing is under way
+	calm     bool // settled, and long enough after the last edit
+	dice     dice
+	number   int // of the step
+}
+
+type options struct {
+	edits bool // also those that withdraw what is allocated
+	loud  bool
+}
+
+func (w *world) say(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	w.history = append(w.history, line)
+	if w.options.loud {
+		fmt.Println(line)
+	}
+}
+
+func (w *world) fail(kind, format string, args ...any) {
+	panic(violation{kind, fmt.Sprintf(format, args...)})
+}
+
+func (w *world) full() bool { return w.able == allAbilities }
+
+// ---- the daemon and its time
+
+func (w *world) settle() {
+	if reply := w.p.do("settle", fields{"ms": 30_000}); !*reply.Rest {
+		w.fail("rest", "the daemon does not come to rest")
+	}
+	w.settled = true
+	w.judgeSlices()
+}
+
+func (w *world) rest() {
+	w.say("two minutes pass")
+	w.p.do("run", fields{"ms": afterEdit})
+	w.calm = w.readable
+	w.settle()
+}
+
+func (w *world) tellClaims() {
+	var all []*resourceapi.ResourceClaim
+	for _, name := range names(w.claims) {
+		all = append(all, w.claims[name])
+	}
+	w.p.do("claims", fields{"claims": all})
+}
+
+// ---- what is published
+
+// judgeSlices compares what is published at rest with what the policies say.
+func (w *world) judgeSlices() {
+	published := map[string]bool{}
+	for _, slice := range w.p.slices {
+		for _, one := range slice.Spec.Devices {
+			published[slice.Spec.Driver+"/"+slice.Spec.Pool.Name+"/"+one.Name] = true
+		}
+	}
+	should := w.offered()
+	for id := range published {
+		if should[id] == nil {
+			w.fail("offered", "%s is published, and no policy offers it", id)
+		}
+	}
+	if !w.full() || !w.calm {
+		return
+	}
+	for id := range should {
+		if !published[id] && !w.mayBeHeldBack(should[id]) {
+			w.fail("offered", "%s should be published and is not", id)
+		}
+	}
+}
+
+// A function whose claim is of another driver's entry is not offered until that claim is gone.
+func (w *world) mayBeHeldBack(e *entry) bool {
+	for _, g := range w.live() {
+		if g.entry.driver != e.driver && excludes(g.entry, e) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// ---- claims
+
+// alive says whether what was given away is still there to be given away twice.
+func (w *world) alive(g *grant) bool {
+	d, ok := w.host.devices[g.entry.device.id]
+	return ok && d.born == g.born
+}
+
+func (w *world) live() []*grant {
+	var out []*grant
+	for _, g := range w.grants {
+		if w.alive(g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// held is what the scheduler sees as held: also what was given away of a function that is gone, where another has its name.
+func (w *world) held(entries map[string]*entry) []*grant {
+	var out []*grant
+	for _, g := range w.grants {
+		if w.alive(g) {
+			out = append(out, g)
+		} else if now := entries[g.entry.id()]; now != nil {
+			out = append(out, &grant{g.claim, now, g.consumed, now.device.born})
+		}
+	}
+	return out
+}
+
+// grantsOf reads an allocation. What an entry is stands in the policy whose revision it names.
+func (w *world) grantsOf(object *resourceapi.ResourceClaim) []*grant {
+	var out []*grant
+	for _, result := range object.Status.Allocation.Devices.Results {
+		e := w.entryOf(result.Driver, result.Pool, result.Device)
+		g := &grant{claim: object.Name, entry: e, consumed: map[string]int64{}, born: e.device.born}
+		if result.ShareID != nil {
+			for key, quantity := range result.ConsumedCapacity {
+				g.consumed[string(key)] = quantity.Value()
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func (w *world) entryOf(driver, pool, name string) *entry {
+	var here *device
+	for _, d := range w.host.sorted() {
+		if strings.HasPrefix(name, d.base()) && (here == nil || len(d.base()) > len(here.base())) {
+			here = d
+		}
+	}
+	if here == nil { // gone while its entry still stood
+		here = &device{id: "gone:" + name, born: -1}
+	}
+	if driver == sriovDriver {
+		e := sriovEntry(here, &sriovPolicy{})
+		e.pool = pool
+		return e
+	}
+	published := w.publishedDevice(driver, pool, name)
+	rev := published.Attributes[exposureDriver+"/rev"].IntValue
+	if rev == nil || w.texts[int(*rev)] == nil {
+		w.fail("entry", "%s/%s/%s names no policy", driver, pool, name)
+	}
+	e := exposedEntry(here, w.texts[int(*rev)])
+	if here.born < 0 {
+		e.name, e.pool = name, pool
+	}
+	if e.name != name || e.pool != pool {
+		w.fail("entry", "%s/%s is no entry of %s", pool, name, w.texts[int(*rev)])
+	}
+	return e
+}
+
+func (w *world) publishedDevice(driver, pool, name string) *resourceapi.Device {
+	for _, slice := range w.p.slices {
+		if slice.Spec.Driver != driver || slice.Spec.Pool.Name != pool {
+			continue
+		}
+		for i := range slice.Spec.Devices {
+			if slice.Spec.Devices[i].Name == name {
+				return &slice.Spec.Devices[i]
+			}
+		}
+	}
+	return nil
+}
+
+// try asks the allocator and judges its answer; what it gives is kept only if so wished.
+func (w *world) try(c *claim, keep bool) {
+	object, err := w.a.allocate(w.p.slices, w.claims, w.able, c)
+	if err != nil {
+		w.fail("allocator", "%s %s: %v", c.name, c.words, err)
+	}
+	entries := w.offered()
+	model := ask(&w.host, entries, w.held(entries), c)
+	var got []*grant
+	if object != nil {
+		got = w.grantsOf(object)
+	}
+	if keep {
+		w.say("%s %s: %s", c.name, c.words, outcome(got, model))
+	}
+	w.judgeGrants(c, got, entries)
+	if w.full() && w.calm && model.possible && object == nil {
+		w.fail("refused", "%s %s: refused, and nothing stands in its way", c.name, c.words)
+	}
+	if w.full() && w.calm && !model.possible && object != nil {
+		w.fail("granted", "%s %s: granted %s, and %v", c.name, c.words, listed(got), names(model.reasons))
+	}
+	w.count(got, model)
+	if !keep || object == nil {
+		return
+	}
+	w.claims[c.name] = object
+	w.grants = append(w.grants, got...)
+	w.tellClaims()
+	for _, g := range got {
+		if d := g.entry.device; d.kind == "vf" && g.entry.exclusive && d.ifName != "" && !d.away && d.born > 0 && w.dice.chance(0.3) {
+			w.say("  a pod has the interface of %s", d.id)
+			w.p.host("away", d.id, nil)
+			d.away, d.master, d.route = true, "", false
+			w.p.do("run", fields{"ms": 100})
+		}
+	}
+}
+
+func outcome(got []*grant, model outlook) string {
+	if got != nil {
+		return "granted " + listed(got)
+	}
+	return "refused " + fmt.Sprint(names(model.reasons))
+}
+
+func listed(got []*grant) string {
+	var out []string
+	for _, g := range got {
+		out = append(out, fmt.Sprintf("%s %v", g.entry.id(), g.consumed))
+	}
+	return strings.Join(out, " and ")
+}
+
+// judgeGrants is the invariant: nothing that excludes something else is given away beside it.
+func (w *world) judgeGrants(c *claim, got []*grant, entries map[string]*entry) {
+	live := w.live()
+	for i, g := range got {
+		if !w.alive(g) {
+			continue
+		}
+		for _, other := range live {
+			if why := excludesNow(other, g.entry, entries[other.entry.id()]); why != "" {
+				w.fail("double", "%s is given %s beside %s: %s", c.name, g.entry, other, why)
+			}
+		}
+		for _, other := range got[:i] {
+			if why := excludes(other.entry, g.entry); why != "" {
+				w.fail("double", "%s is given both %s and %s: %s", c.name, g.entry, other.entry, why)
+			}
+		}
+		if w.settled {
+			if now := entries[g.entry.id()]; now != nil {
+				if why := usedByHost(&w.host, now); why != "" {
+					w.fail("host", "%s is given %s: %s", c.name, g.entry, why)
+				}
+			}
+		}
+		w.judgeCapacity(c, g, append(live, got[:i+1]...))
+	}
+}
+
+func (w *world) judgeCapacity(c *claim, g *grant, all []*grant) {
+	for _, one := range g.entry.capacity {
+		var sum int64
+		for _, other := range all {
+			if other.entry.id() == g.entry.id() {
+				sum += other.consumed[one.key()]
+			}
+		}
+		if sum > one.value {
+			w.fail("capacity", "%s is given %s: %d %s are taken of %d", c.name, g.entry, sum, one.name, one.value)
+		}
+	}
+}
+
+func (w *world) count(got []*grant, model outlook) {
+	kind := ""
+	if !w.full() {
+		kind = " without all abilities"
+	}
+	if got == nil {
+		w.tally.refused["all"+kind]++
+		if model.possible || len(model.reasons) == 0 {
+			return
+		}
+		for why := range model.reasons {
+			w.tally.refused[why+kind]++
+		}
+		return
+	}
+	w.tally.granted["all"+kind]++
+	for _, g := range got {
+		w.tally.granted[g.entry.sort()+kind]++
+		for _, other := range w.live() {
+			if pair := beside(g.entry, other.entry); pair != "" {
+				w.tally.granted[pair+kind]++
+			}
+		}
+	}
+}
+
+// beside names pairs that have something in common and may stand beside each other.
+func beside(a, b *entry) string {
+	x, y := a.sort(), b.sort()
+	if y < x {
+		x, y = y, x
+	}
+	switch {
+	case sameDevice(a.device, b.device) && a.name == b.name:
+		return "another share of a " + a.device.kind
+	case sameDevice(a.device, b.device),
+		a.device.pf == b.device.id, b.device.pf == a.device.id:
+		return x + " beside " + y
+	}
+	return ""
+}
+
+func (w *world) release(name string) {
+	object := w.claims[name]
+	delete(w.claims, name)
+	var rest []*grant
+	for _, g := range w.grants {
+		if g.claim != object.Name {
+			rest = append(rest, g)
+			continue
+		}
+		if d := g.entry.device; w.alive(g) && d.away {
+			w.p.host("back", d.id, nil)
+			d.away = false
+			w.settled = false
+		}
+	}
+	w.grants = rest
+	w.say("%s is released", name)
+	w.tellClaims()
+}
+
+// ---- edits
+
+// carryOut does an edit. Unless such edits are wanted, what it would withdraw is released before.
+func (w *world) carryOut(e edit) {
+	if !w.options.edits {
+		w.releaseWhatLeaves(e)
+	}
+	w.say("%s", e.words)
+	e.apply(w.state)
+	for _, one := range w.policies.exposures {
+		w.texts[one.rev] = one
+	}
+	e.send(w.p)
+	w.settled, w.calm = false, false
+}
+
+func (w *world) releaseWhatLeaves(e edit) {
+	after := w.state.clone()
+	e.apply(after)
+	entries := after.offered()
+	leaving := map[string]bool{}
+	for _, g := range w.live() {
+		if d, ok := after.host.devices[g.entry.device.id]; !ok || d.born != g.born {
+			continue // its function leaves
+		}
+		now := entries[g.entry.id()]
+		if now == nil || now.exclusive != g.entry.exclusive || now.group != g.entry.group {
+			leaving[g.claim] = true
+		}
+	}
+	for _, name := range names(leaving) {
+		w.release(name)
+	}
+	if len(leaving) > 0 {
+		w.settle()
+	}
+}
+
+// taken are functions that pods have for themselves.
+func (w *world) taken() map[string]bool {
+	out := map[string]bool{}
+	for _, g := range w.live() {
+		if g.entry.exclusive {
+			out[g.entry.device.id] = true
+		}
+	}
+	return out
+}
+
+// ---- steps
+
+type step struct {
+	kind string
+	luck uint64
+}
+
+var kinds = []struct {
+	name   string
+	weight int
+	run    func(*world)
+}{
+	{"claim", 46, (*world).stepClaim},
+	{"release", 13, (*world).stepRelease},
+	{"edit", 16, (*world).stepEdit},
+	{"rest", 6, (*world).stepRest},
+	{"sweep", 5, (*world).sweep},
+	{"kill", 4, (*world).stepKill},
+	{"reboot", 1, (*world).stepReboot},
+	{"claims unreadable", 1, (*world).stepDeny},
+}
+
+func randomSteps(seed uint64) []step {
+	d := newDice(seed, 1)
+	sum := 0
+	for _, kind := range kinds {
+		sum += kind.weight
+	}
+	var out []step
+	for i := 0; i < 8+d.IntN(14); i++ {
+		n := d.IntN(sum)
+		for _, kind := range kinds {
+			if n -= kind.weight; n < 0 {
+				out = append(out, step{kind.name, d.Uint64()})
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (w *world) stepClaim() {
+	c := w.randomClaim(w.dice, fmt.Sprintf("claim-%d", w.number), w.offered())
+	if !w.able.shared { // refused by the API server
+		for i := range c.requests {
+			c.requests[i].capacity = nil
+		}
+	}
+	w.try(c, true)
+}
+
+func (w *world) stepRelease() {
+	if len(w.claims) > 0 {
+		w.release(pick(w.dice, names(w.claims)))
+	}
+}
+
+func (w *world) stepEdit() {
+	e, ok := w.randomEdit(w.dice, w.taken())
+	if !ok {
+		return
+	}
+	w.tally.seen["edit"]++
+	w.carryOut(e)
+	switch n := w.dice.IntN(10); {
+	case w.options.edits && n < 3:
+		ms := w.dice.IntN(80)
+		w.say("  %d ms pass", ms)
+		w.p.do("run", fields{"ms": ms})
+	case n < 5:
+		w.settle()
+	default:
+		w.rest()
+	}
+}
+
+func (w *world) stepRest() { w.rest() }
+
+// sweep asks for everything that is offered, one by one, and keeps nothing.
+func (w *world) sweep() {
+	if !w.settled {
+		w.settle()
+	}
+	w.tally.seen["sweep"]++
+	for i, e := range sortedEntries(w.offered()) {
+		w.try(&claim{name: fmt.Sprintf("probe-%d-%d", w.number, i), requests: []request{exactly(e)}, words: "asks for " + e.String()}, false)
+	}
+}
+
+func (w *world) stepKill() {
+	w.tally.seen["kill"]++
+	w.say("the daemon is killed and starts again")
+	w.p.do("stop", nil)
+	w.p.do("run", fields{"ms": w.dice.IntN(3000)})
+	w.p.do("start", nil)
+	w.settled = false
+	w.settle()
+}
+
+func (w *world) stepDeny() {
+	if !w.options.edits {
+		return
+	}
+	w.readable = !w.readable
+	w.say("claims can be listed: %v", w.readable)
+	if w.readable {
+		w.p.do("allow", fields{"plural": "resourceclaims"})
+		return
+	}
+	w.p.do("deny", fields{"plural": "resourceclaims"})
+	w.calm = false
+}
+
+func (w *world) stepReboot() {
+	w.tally.seen["reboot"]++
+	if w.dice.chance(0.5) {
+		for _, name := range names(w.claims) {
+			w.release(name)
+		}
+	}
+	w.say("the machine boots again")
+	before := w.state.clone()
+	w.p.do("reboot", nil)
+	w.host.devices = map[string]*device{}
+	for _, d := range before.host.sorted() {
+		var e edit
+		switch d.kind {
+		case "pf", "nic":
+			e = plugging(d.slot, d.ifName, d.vendor, d.numa, d.totalVF)
+		case "bridge":
+			e = addingBridge(d.id)
+		default:
+			continue
+		}
+		e.apply(w.state)
+		e.send(w.p)
+	}
+	for _, pf := range before.host.of("pf") {
+		if vfs := before.host.vfs(pf); len(vfs) > 0 {
+			e := settingVFs(pf, len(vfs), vfs[0].ifName == "")
+			e.apply(w.state)
+			e.send(w.p)
+		}
+	}
+	w.p.do("start", nil)
+	w.settled, w.calm = false, false
+	w.settle()
+}
+
+// run plays the world to its end or to the first violation.
+func (w *world) run(steps []step) (found *violation) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			what, ok := thrown.(violation)
+			if !ok {
+				panic(thrown)
+			}
+			found = &what
+		}
+	}()
+	d := newDice(w.seed, 0)
+	w.able = randomAbilities(d)
+	w.say("server: counters %v, shared %v, version %s", w.able.counters, w.able.shared, w.able.version)
+	w.p.slices = nil
+	w.p.do("world", fields{"seed": w.seed >> 12, "counters": w.able.counters, "shared": w.able.shared, "version": w.able.version,
+		"loud": w.options.loud})
+	for _, e := range randomWorld(d, w.state) {
+		w.say("%s", e.words)
+		e.send(w.p)
+	}
+	for _, one := range w.policies.exposures {
+		w.texts[one.rev] = one
+	}
+	w.p.do("start", nil)
+	w.calm = true
+	w.settle()
+	for i, s := range steps {
+		w.number, w.dice = i, newDice(w.seed, s.luck)
+		for _, kind := range kinds {
+			if kind.name == s.kind {
+				kind.run(w)
+			}
+		}
+	}
+	w.end()
+	return nil
+}
+
+// end: what is held is swept around, and when all is released everything is there again.
+func (w *world) end() {
+	w.number = 900
+	if !w.readable {
+		w.stepDeny()
+	}
+	w.rest()
+	w.sweep()
+	for _, name := range names(w.claims) {
+		w.release(name)
+	}
+	w.rest()
+	w.number = 901
+	w.sweep()
+}
+
+func newWorld(p *program, a *allocator, seed uint64, o options) *world {
+	return &world{state: newState(), seed: seed, options: o, p: p, a: a, claims: map[string]*resourceapi.ResourceClaim{},
+		texts: map[int]*exposure{}, tally: newTally(), readable: true}
+}
+
+func (w *world) words() string { return strings.Join(w.history, "\n  ") }
+
+func sortedKeys(counts map[string]int) []string {
+	out := names(counts)
+	sort.SliceStable(out, func(i, j int) bool { return counts[out[i]] > counts[out[j]] })
+	return out
+}

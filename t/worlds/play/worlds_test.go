@@ -1,0 +1,159 @@
+package play
+
+import (
+	"flag"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+var (
+	flagWorlds  = flag.Int("worlds", 1000, "how many worlds")
+	flagFirst   = flag.Uint64("first", 1, "the first seed")
+	flagSeed    = flag.Uint64("seed", 0, "one world alone, loudly")
+	flagEdits   = flag.Bool("edits", false, "also edits that withdraw what is allocated")
+	flagWorkers = flag.Int("workers", 1, "programs at the same time")
+	flagKeep    = flag.Int("failures", 1, "go on until there are this many")
+)
+
+// play runs one world. Its own dice make everything that happens.
+func play(p *program, a *allocator, seed uint64, steps []step, o options) (*world, *violation) {
+	w := newWorld(p, a, seed, o)
+	return w, w.run(steps)
+}
+
+// shorten leaves out whatever the violation does not need.
+func shorten(p *program, a *allocator, seed uint64, steps []step, kind string, o options) []step {
+	for size := max(1, len(steps)/2); size > 0; size /= 2 {
+		for at := 0; at < len(steps); {
+			without := append(append([]step{}, steps[:at]...), steps[min(len(steps), at+size):]...)
+			if _, found := play(p, a, seed, without, o); found != nil && found.kind == kind {
+				steps = without
+			} else {
+				at += size
+			}
+		}
+	}
+	return steps
+}
+
+func report(p *program, a *allocator, seed uint64, steps []step, found *violation, o options) string {
+	short := shorten(p, a, seed, steps, found.kind, o)
+	w, again := play(p, a, seed, short, o)
+	if again == nil {
+		return fmt.Sprintf("world %d: %s: %s\nand not a second time", seed, found.kind, found.what)
+	}
+	edits := ""
+	if o.edits {
+		edits = " --edits"
+	}
+	return fmt.Sprintf("world %d: %s: %s\n  %s\nagain: ./dev worlds --seed %d%s", seed, again.kind, again.what, w.words(), seed, edits)
+}
+
+// TestWorlds turns red when two entries that exclude each other are both allocated, when one is refused that nothing stands
+// in the way of, when more or less is published than the policies say, and when a pattern was not seen often enough to have
+// been judged.
+func TestWorlds(t *testing.T) {
+	o := options{edits: *flagEdits}
+	if *flagSeed != 0 {
+		replay(t, *flagSeed, o)
+		return
+	}
+	var (
+		next     = *flagFirst
+		end      = *flagFirst + uint64(*flagWorlds)
+		lock     sync.Mutex
+		total    = newTally()
+		failures atomic.Int64
+		workers  sync.WaitGroup
+	)
+	for i := 0; i < *flagWorkers; i++ {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			p, err := startProgram()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			a, mine := newAllocator(), newTally()
+			for failures.Load() < int64(*flagKeep) {
+				seed := atomic.AddUint64(&next, 1) - 1
+				if seed >= end {
+					break
+				}
+				steps := randomSteps(seed)
+				w, found := play(p, a, seed, steps, o)
+				mine.add(w.tally)
+				mine.seen["world"]++
+				if found != nil {
+					failures.Add(1)
+					t.Error(report(p, a, seed, steps, found, o))
+				}
+			}
+			if err := p.stop(); err != nil {
+				t.Error(err)
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			total.add(mine)
+		}()
+	}
+	workers.Wait()
+	show(total)
+	if failures.Load() == 0 {
+		demand(t, total)
+	}
+}
+
+func show(total *tally) {
+	for _, part := range []struct {
+		name   string
+		counts map[string]int
+	}{{"seen", total.seen}, {"granted", total.granted}, {"refused", total.refused}} {
+		fmt.Printf("%s\n", part.name)
+		for _, key := range sortedKeys(part.counts) {
+			fmt.Printf("  %7d %s\n", part.counts[key], key)
+		}
+	}
+}
+
+// demands are patterns that have to be seen in so many of a thousand worlds; both what must work and what must not.
+var demands = struct{ granted, refused map[string]int }{
+	granted: map[string]int{},
+	refused: map[string]int{},
+}
+
+func demand(t *testing.T, total *tally) {
+	for _, part := range []struct {
+		name           string
+		counts, wanted map[string]int
+	}{{"granted", total.granted, demands.granted}, {"refused", total.refused, demands.refused}} {
+		for pattern, n := range part.wanted {
+			if least := n * total.seen["world"] / 1000; part.counts[pattern] < least {
+				t.Errorf("%s: %s was seen %d times, wanted %d", part.name, pattern, part.counts[pattern], least)
+			}
+		}
+	}
+}
+
+func replay(t *testing.T, seed uint64, o options) {
+	p, err := startProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, steps := newAllocator(), randomSteps(seed)
+	_, found := play(p, a, seed, steps, o)
+	if found != nil {
+		steps = shorten(p, a, seed, steps, found.kind, o)
+	}
+	o.loud = true
+	if _, found = play(p, a, seed, steps, o); found != nil {
+		t.Errorf("world %d: %s: %s", seed, found.kind, found.what)
+		fmt.Printf("the slices were\n%s", describe(p.slices))
+	}
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+}
