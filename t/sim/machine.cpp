@@ -249,8 +249,8 @@ void Machine::move_rdma_away(const std::string& address) {
 void Machine::come_back(int ifindex, const std::string& name) {
   Interface* netdev = find(ifindex);
   if (netdev == nullptr || netdev->is_here) return;
-  netdev->is_here = true;
   netdev->name = free_name(name.empty() ? netdev->name : name);
+  netdev->is_here = true;
   if (Function* function = find(netdev->function)) {
     if (!function->is_rdma_here) say_rdma("add", *function);
     function->is_rdma_here = true;

@@ -48,7 +48,7 @@ void drop_fields(Json& slice, const Server& server) {
 }  // namespace
 
 void WorldLog::line(Level level, std::string_view message, std::initializer_list<Field> fields) {
-  if (!is_loud || level == Level::kDebug) return;
+  if (!is_loud) return;
   std::string text = std::to_string(scheduler_.now().time_since_epoch().count()) + " " + std::string(message);
   for (const Field& field : fields) text += " " + std::string(field.key) + "=" + field.value;
   std::fprintf(stderr, "  %s\n", text.c_str());
