@@ -133,6 +133,14 @@ func enslaving(ifName, bridge string) edit {
 		func(p *program) { p.host("enslave", ifName, fields{"to": bridge}) }}
 }
 
+func movingAway(vf *device) edit {
+	id := vf.id
+	return edit{"a pod has the interface of " + id, func(s *state) {
+		d := s.host.devices[id]
+		d.away, d.master, d.route = true, "", false
+	}, func(p *program) { p.host("away", id, nil) }}
+}
+
 func routing(ifName string, on bool) edit {
 	return edit{fmt.Sprintf("default route on %s: %v", ifName, on),
 		func(s *state) { s.host.named(ifName).route = on },
