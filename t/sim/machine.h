@@ -82,7 +82,7 @@ class Machine {
   static std::string pf_address(int slot);
   static std::string vf_address(const std::string& pf, int index);
   void plug_pf(int slot, const std::string& name, const std::string& vendor, int numa,
-               int total_vfs);  // 0: a NIC without SR-IOV
+               int total_vfs);               // 0: a NIC without SR-IOV
   void unplug(const std::string& function);  // one function, its interface first
   void announce_num_vfs(const std::string& pf, int count);
   void add_vf(const std::string& pf, int index);   // in sysfs, without its links

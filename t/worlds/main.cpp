@@ -121,8 +121,7 @@ class Driver {
   const std::map<std::string, Command> commands_ = {
       {"world", [this](const Json& command) { begin(command); }},
       {"host", [this](const Json& command) { change_host(command); }},
-      {"put",
-       [this](const Json& command) { node_->cluster.put(kind_of(command), *command.find("object")); }},
+      {"put", [this](const Json& command) { node_->cluster.put(kind_of(command), *command.find("object")); }},
       {"delete",
        [this](const Json& command) {
          const bool is_sriov = kind_of(command) == kube::kSriovResourcePolicies;

@@ -13,7 +13,8 @@ using kube::Json;
 
 const kube::Resource kClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true};
 
-constexpr Millis kQuiet{2'000};  // longer than anything is held back that the daemon will do by itself at once
+constexpr Millis kQuiet{
+    2'000};  // longer than anything is held back that the daemon will do by itself at once
 constexpr Millis kStep{250};
 constexpr int64_t kEventDelayMax = 20;  // ms, from the kernel to the daemon
 
@@ -59,8 +60,8 @@ Node::Node(uint64_t seed, const Server& server, bool loud) : dice_(seed), server
   cluster.keeps_log = false;
   cluster.history_max = 400;
   cluster.git_version = server.version;
-  for (const auto* kind : {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes,
-                           &kube::kDeviceExposurePolicies, &kClaims})
+  for (const auto* kind :
+       {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies, &kClaims})
     cluster.install(*kind);
   cluster.on_admit = [this](const fake::Request& request, Json& object) -> std::optional<kube::Failure> {
     if (request.plural == "resourceslices") drop_fields(object, server_);

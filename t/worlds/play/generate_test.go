@@ -361,6 +361,13 @@ func (s *state) randomSriov(d dice, name string) *sriovPolicy {
 	return out
 }
 
+func randomVFs(d dice, pf *device) int {
+	if pf.totalVF > 8 && d.chance(0.8) {
+		return 20 + d.IntN(pf.totalVF-19)
+	}
+	return d.IntN(min(pf.totalVF, 5) + 1)
+}
+
 // randomWorld is how a world begins: edits before the daemon's first start.
 func randomWorld(d dice, s *state) []edit {
 	var out []edit
@@ -371,11 +378,15 @@ func randomWorld(d dice, s *state) []edit {
 	slots := 0
 	for i := 0; i < 1+d.IntN(2); i++ {
 		numa := pick(d, []int{0, 0, 1, -1})
-		do(plugging(slots, fmt.Sprintf("ens%df0", slots+1), pick(d, []string{"8086", "15b3"}), numa, pick(d, []int{2, 4, 8})))
+		total := pick(d, []int{2, 4, 8})
+		if i == 0 && d.chance(0.02) { // several slices, several counter sets
+			total = 127
+		}
+		do(plugging(slots, fmt.Sprintf("ens%df0", slots+1), pick(d, []string{"8086", "15b3"}), numa, total))
 		slots++
 		pf := s.host.devices[pfAddress(slots-1)]
 		if d.chance(0.85) {
-			do(settingVFs(pf, d.IntN(min(pf.totalVF, 5)+1), d.chance(0.15)))
+			do(settingVFs(pf, randomVFs(d, pf), d.chance(0.15)))
 		}
 	}
 	if d.chance(0.5) {
@@ -498,7 +509,7 @@ func (s *state) randomEdit(d dice, taken map[string]bool) (edit, bool) {
 		return puttingSriov(theirs), true
 	case 11, 12:
 		pf := pick(d, pfs)
-		return settingVFs(pf, d.IntN(min(pf.totalVF, 5)+1), d.chance(0.15)), true
+		return settingVFs(pf, randomVFs(d, pf), d.chance(0.15)), true
 	case 13:
 		return s.randomLinkEdit(d)
 	case 14, 15:
@@ -528,20 +539,22 @@ func (s *state) randomLinkEdit(d dice) (edit, bool) {
 }
 
 func (s *state) randomUseEdit(d dice, taken map[string]bool) (edit, bool) {
-	var functions []*device
-	for _, one := range s.host.of("vf", "vf", "pf", "nic") {
+	var free []*device
+	for _, one := range s.host.sorted() {
 		if one.ifName != "" && !one.away && !taken[one.id] {
-			functions = append(functions, one)
+			free = append(free, one)
 		}
 	}
 	bridges := s.host.of("bridge")
-	if len(functions) == 0 {
+	if len(free) == 0 {
 		return edit{}, false
 	}
-	one := pick(d, functions)
+	one := pick(d, free)
 	switch {
 	case d.chance(0.25):
 		return routing(one.ifName, !one.route), true
+	case !one.isFunction():
+		return edit{}, false
 	case one.master != "":
 		return enslaving(one.ifName, ""), true
 	case len(bridges) > 0:

@@ -14,8 +14,6 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
-const programPath = "../../../build/t/worlds"
-
 // A program is build/t/worlds: the daemon over a host, an API server and a clock that do what they are told.
 type program struct {
 	cmd    *exec.Cmd
@@ -25,7 +23,7 @@ type program struct {
 }
 
 func startProgram() (*program, error) {
-	p := &program{cmd: exec.Command(programPath)}
+	p := &program{cmd: exec.Command(*flagProgram)}
 	p.cmd.Stderr = os.Stderr
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -37,7 +35,7 @@ func startProgram() (*program, error) {
 	}
 	p.in, p.out = in, bufio.NewReaderSize(out, 1<<20)
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s (built by ninja worlds): %w", programPath, err)
+		return nil, fmt.Errorf("%s (built by ninja worlds): %w", *flagProgram, err)
 	}
 	return p, nil
 }
@@ -66,11 +64,11 @@ func (p *program) do(command string, with fields) answer {
 		panic(err)
 	}
 	if _, err := p.in.Write(append(text, '\n')); err != nil {
-		panic(fmt.Sprintf("%s has ended: %v", programPath, err))
+		panic(fmt.Sprintf("%s has ended: %v", *flagProgram, err))
 	}
 	reply, err := p.out.ReadBytes('\n')
 	if err != nil {
-		panic(fmt.Sprintf("%s has ended at %s: %v", programPath, text, err))
+		panic(fmt.Sprintf("%s has ended at %s: %v", *flagProgram, text, err))
 	}
 	var out answer
 	if err := json.Unmarshal(reply, &out); err != nil {

@@ -31,7 +31,10 @@ func randomAbilities(d dice) abilities {
 	return out
 }
 
-const afterEdit = 120_000 // ms of rest after which what is free must have come back
+const (
+	sweepMax  = 60      // entries of a sweep
+	afterEdit = 120_000 // ms of rest after which what is free must have come back
+)
 
 // tally is what was seen, over all worlds.
 type tally struct {
@@ -218,7 +221,7 @@ func (w *world) entryOf(driver, pool, name string) *entry {
 		}
 	}
 	if here == nil { // gone while its entry still stood
-		here = &device{id: "gone:" + name, born: -1}
+		here = &device{id: "gone:" + name, kind: "device that is gone", born: -1}
 	}
 	if driver == sriovDriver {
 		e := sriovEntry(here, &sriovPolicy{})
@@ -366,8 +369,11 @@ func (w *world) count(got []*grant, model outlook) {
 	}
 	if got == nil {
 		w.tally.refused["all"+kind]++
-		if model.possible || len(model.reasons) == 0 {
+		if model.possible {
 			return
+		}
+		if len(model.reasons) == 0 {
+			w.tally.refused["not offered"+kind]++
 		}
 		for why := range model.reasons {
 			w.tally.refused[why+kind]++
@@ -539,9 +545,12 @@ func (w *world) stepEdit() {
 		return
 	}
 	w.tally.seen["edit"]++
+	before := w.offered()
 	w.carryOut(e)
 	switch n := w.dice.IntN(10); {
-	case w.options.edits && n < 3:
+	case n < 2:
+		w.probeMeanwhile(before)
+	case w.options.edits && n < 4:
 		ms := w.dice.IntN(80)
 		w.say("  %d ms pass", ms)
 		w.p.do("run", fields{"ms": ms})
@@ -549,6 +558,22 @@ func (w *world) stepEdit() {
 		w.settle()
 	default:
 		w.rest()
+	}
+}
+
+// probeMeanwhile asks for what was and what will be offered while the daemon is at work, and keeps nothing.
+func (w *world) probeMeanwhile(before map[string]*entry) {
+	w.tally.seen["probes during an edit"]++
+	all := append(sortedEntries(before), sortedEntries(w.offered())...)
+	for round := 0; round < 4 && len(all) > 0; round++ {
+		ms := w.dice.IntN(8)
+		w.say("  %d ms pass", ms)
+		w.p.do("run", fields{"ms": ms})
+		for i := 0; i < 4; i++ {
+			e := pick(w.dice, all)
+			w.try(&claim{name: fmt.Sprintf("probe-%d-%d-%d", w.number, round, i), requests: []request{exactly(e)},
+				words: "asks for " + e.String()}, false)
+		}
 	}
 }
 
@@ -560,7 +585,12 @@ func (w *world) sweep() {
 		w.settle()
 	}
 	w.tally.seen["sweep"]++
-	for i, e := range sortedEntries(w.offered()) {
+	entries := sortedEntries(w.offered())
+	if len(entries) > sweepMax { // a world of many VFs
+		w.dice.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+		entries = entries[:sweepMax]
+	}
+	for i, e := range entries {
 		w.try(&claim{name: fmt.Sprintf("probe-%d-%d", w.number, i), requests: []request{exactly(e)}, words: "asks for " + e.String()}, false)
 	}
 }
@@ -666,7 +696,7 @@ func (w *world) run(steps []step) (found *violation) {
 
 // end: what is held is swept around, and when all is released everything is there again.
 func (w *world) end() {
-	w.number = 900
+	w.number, w.dice = 900, newDice(w.seed, 2)
 	if !w.readable {
 		w.stepDeny()
 	}

@@ -9,11 +9,12 @@ import (
 )
 
 var (
-	flagWorlds  = flag.Int("worlds", 1000, "how many worlds")
+	flagWorlds  = flag.Int("worlds", 2000, "how many worlds")
 	flagFirst   = flag.Uint64("first", 1, "the first seed")
 	flagSeed    = flag.Uint64("seed", 0, "one world alone, loudly")
 	flagEdits   = flag.Bool("edits", false, "also edits that withdraw what is allocated")
 	flagWorkers = flag.Int("workers", 1, "programs at the same time")
+	flagProgram = flag.String("program", "../../../build/t/worlds", "the daemon in a world that is played with")
 	flagKeep    = flag.Int("failures", 1, "go on until there are this many")
 )
 
@@ -87,6 +88,9 @@ func TestWorlds(t *testing.T) {
 				w, found := play(p, a, seed, steps, o)
 				mine.add(w.tally)
 				mine.seen["world"]++
+				if len(w.tally.granted) > 0 && len(w.tally.refused) > 0 {
+					mine.seen["world with grants and refusals"]++
+				}
 				if found != nil {
 					failures.Add(1)
 					t.Error(report(p, a, seed, steps, found, o))
@@ -120,16 +124,58 @@ func show(total *tally) {
 }
 
 // demands are patterns that have to be seen in so many of a thousand worlds; both what must work and what must not.
-var demands = struct{ granted, refused map[string]int }{
-	granted: map[string]int{},
-	refused: map[string]int{},
+var demands = struct{ seen, granted, refused map[string]int }{
+	seen: map[string]int{
+		"world with grants and refusals": 800,
+		"edit":                           1000,
+		"probes during an edit":          150,
+		"kill":                           200,
+		"reboot":                         40,
+	},
+	granted: map[string]int{
+		"exclusive vf":                                 1000,
+		"shared vf":                                    400,
+		"another share of a vf":                        50,
+		"VF of a SriovResourcePolicy":                  600,
+		"exclusive pf":                                 500,
+		"shared pf":                                    1000,
+		"another share of a pf":                        250,
+		"exclusive vf beside shared pf":                200,
+		"shared pf beside shared vf":                   80,
+		"shared pf beside shared pf":                   60,
+		"exclusive nic":                                50,
+		"shared nic beside shared nic":                 4,
+		"exclusive bridge":                             80,
+		"another share of a bridge":                    60,
+		"exclusive vlan":                               20,
+		"all without all abilities":                    600,
+		"exclusive pf without all abilities":           80,
+		"VF of a SriovResourcePolicy beside shared pf": 150,
+	},
+	refused: map[string]int{
+		"the same exclusive vf":                        400,
+		"exclusive beside another persona of a vf":     100,
+		"the same exclusive pf":                        130,
+		"exclusive beside another persona of a pf":     150,
+		"exclusive PF beside its VF":                   100,
+		"exclusive PF beside its shared VF":            25,
+		"exclusive PF whose VF the host uses":          60,
+		"one group of a pf":                            25,
+		"all of the capacity of a pf":                  40,
+		"all of the capacity of a bridge":              6,
+		"a request beyond its policy":                  25,
+		"exclusive beside another persona of a bridge": 15,
+		"exclusive beside another persona of a nic":    6,
+		"not offered":                                  100,
+		"all without all abilities":                    700,
+	},
 }
 
 func demand(t *testing.T, total *tally) {
 	for _, part := range []struct {
 		name           string
 		counts, wanted map[string]int
-	}{{"granted", total.granted, demands.granted}, {"refused", total.refused, demands.refused}} {
+	}{{"seen", total.seen, demands.seen}, {"granted", total.granted, demands.granted}, {"refused", total.refused, demands.refused}} {
 		for pattern, n := range part.wanted {
 			if least := n * total.seen["world"] / 1000; part.counts[pattern] < least {
 				t.Errorf("%s: %s was seen %d times, wanted %d", part.name, pattern, part.counts[pattern], least)
