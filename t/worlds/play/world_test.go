@@ -16,6 +16,9 @@ type abilities struct {
 
 var allAbilities = abilities{true, true, "v1.36.3"}
 
+// counts says that tokens are added up as they should.
+func (a abilities) counts() bool { return a.counters && a.version == allAbilities.version }
+
 func randomAbilities(d dice) abilities {
 	out := allAbilities
 	switch n := d.IntN(100); {
@@ -124,16 +127,15 @@ func (w *world) tellClaims() {
 
 // judgeSlices compares what is published at rest with what the policies say.
 func (w *world) judgeSlices() {
-	published := map[string]bool{}
+	published, should := map[string]bool{}, w.offered()
 	for _, slice := range w.p.slices {
-		for _, one := range slice.Spec.Devices {
-			published[slice.Spec.Driver+"/"+slice.Spec.Pool.Name+"/"+one.Name] = true
+		if len(slice.Spec.SharedCounters) > 0 && !w.able.counts() {
+			w.fail("abilities", "%s has counters, and the server or its scheduler does not count", slice.Name)
 		}
-	}
-	should := w.offered()
-	for id := range published {
-		if should[id] == nil {
-			w.fail("offered", "%s is published, and no policy offers it", id)
+		for i := range slice.Spec.Devices {
+			id := slice.Spec.Driver + "/" + slice.Spec.Pool.Name + "/" + slice.Spec.Devices[i].Name
+			published[id] = true
+			w.judgeEntry(id, &slice.Spec.Devices[i], should[id])
 		}
 	}
 	if !w.full() || !w.calm {
@@ -143,6 +145,19 @@ func (w *world) judgeSlices() {
 		if !published[id] && !w.mayBeHeldBack(should[id]) {
 			w.fail("offered", "%s should be published and is not", id)
 		}
+	}
+}
+
+func (w *world) judgeEntry(id string, published *resourceapi.Device, should *entry) {
+	if should == nil {
+		w.fail("offered", "%s is published, and no policy offers it", id)
+	}
+	shared := published.AllowMultipleAllocations != nil && *published.AllowMultipleAllocations
+	if shared == should.exclusive {
+		w.fail("offered", "%s is published as the opposite of %s", id, should)
+	}
+	if rev := published.Attributes[exposureDriver+"/rev"].IntValue; rev != nil && int(*rev) != should.rev {
+		w.fail("offered", "%s is published as revision %d of a policy says, and that is not %d", id, *rev, should.rev)
 	}
 }
 
