@@ -229,8 +229,10 @@ void Loop::turn(Millis wait_max) {
     return;
   }
   uv_update_time(state_->loop);
-  uv_timer_start(
-      state_->waker.get(), [](uv_timer_t*) noexcept {}, static_cast<uint64_t>(wait_max.count()), 0);
+  // It repeats: when this thread does not run for wait_max before uv_run() looks at the clock, libuv (before
+  // 1.45) fires it ahead of polling, and would then poll for ever.
+  const auto wait = static_cast<uint64_t>(wait_max.count());
+  uv_timer_start(state_->waker.get(), [](uv_timer_t*) noexcept {}, wait, wait);
   uv_run(state_->loop, UV_RUN_ONCE);
   uv_timer_stop(state_->waker.get());
 }

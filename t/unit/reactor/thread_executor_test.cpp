@@ -146,8 +146,9 @@ TEST_F(ExecutorTest, ADroppedJobThatHangsStillCostsItsWorkerOnlyUntilTheDeadline
   Fifo fifo;
   ThreadExecutor executor(loop, {.workers = 1});
   std::vector<bool> outcomes;
-  auto hangs = executor.run(fifo.hanging_read(), 50ms, note(outcomes));
+  auto hangs = executor.run(fifo.hanging_read(), 500ms, note(outcomes));
   ASSERT_TRUE(run_until([&] { return fifo.inside() == 1; }));
+  ASSERT_TRUE(outcomes.empty()) << "dropped before its deadline";
   hangs.reset();
   const auto next = executor.run([] {}, 0ms, note(outcomes));
   EXPECT_TRUE(run_until([&] { return outcomes == std::vector<bool>{true}; }));
