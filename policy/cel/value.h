@@ -210,7 +210,4 @@ std::optional<bool> equal(const Value& a, const Value& b, Arena& arena);
 inline constexpr int kUnordered = 2, kMismatch = 3;
 int compare(const Value& a, const Value& b);
 
-/// As people read it in a table or an error: bounded, escaped.
-std::string to_text(const Value& value, Arena& arena);
-
 }  // namespace sliced::cel

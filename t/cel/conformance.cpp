@@ -19,6 +19,7 @@
 #include "kube/base64.h"
 #include "kube/json.h"
 #include "kube/resource_slice.h"
+#include "policy/cel/library.h"
 #include "policy/cel/program.h"
 #include "policy/cel/published_device.h"
 
@@ -89,8 +90,7 @@ bool same(const Value& a, const Value& b, Arena& arena) {
   return equal(a, b, arena).value_or(false);
 }
 
-std::string shown(const Value& value, const Evaluator& evaluator, const Program& program) {
-  if (value.is_error()) return "error: " + evaluator.error_text(program);
+std::string shown(const Value& value, Arena& arena) {
   switch (value.kind) {
     case Kind::kBool:
       return value.b ? "true" : "false";
@@ -104,9 +104,31 @@ std::string shown(const Value& value, const Evaluator& evaluator, const Program&
     case Kind::kBytes:
     case Kind::kType:
       return std::string(value.text());
+    case Kind::kTimestamp:
+    case Kind::kDuration:
+      return time_text(value);
+    case Kind::kList: {
+      std::string out;
+      for (const Value& item : *value.list) out += (out.empty() ? "" : ", ") + shown(item, arena);
+      return "[" + out + "]";
+    }
+    case Kind::kMap: {
+      std::string out;
+      for (size_t i = 0; i < value.map->size(); ++i) {
+        const auto [key, item] = value.map->at(i, arena);
+        out += (out.empty() ? "" : ", ") + shown(key, arena) + ": " + shown(item, arena);
+      }
+      return "{" + out + "}";
+    }
     default:
-      return std::string(name_of(value.kind));
+      return "?";
   }
+}
+
+std::string shown(const Value& value, const Evaluator& evaluator, const Program& program) {
+  if (value.is_error()) return "error: " + evaluator.error_text(program);
+  Arena room(size_t{1} << 20);
+  return shown(value, room);
 }
 
 // "" when the case passes.

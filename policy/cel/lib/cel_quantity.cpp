@@ -161,6 +161,9 @@ Result<CelQuantity> CelQuantity::add(const CelQuantity& other) const {
 }
 
 Result<CelQuantity> CelQuantity::sub(const CelQuantity& other) const {
+  // Upstream's smallest int64 is its own opposite, as long as the sum is an int64 too.
+  if (other.is_small_ && other.value_ == std::numeric_limits<int64_t>::min())
+    if (auto wrapped = add(other); wrapped && wrapped->is_small_) return wrapped;
   return add(CelQuantity(-other.value_, other.scale_, other.is_small_));
 }
 
