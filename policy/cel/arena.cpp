@@ -4,10 +4,6 @@
 #include <cstring>
 
 namespace sliced::cel {
-namespace {
-constexpr size_t kFirstBlock = 4096;
-}  // namespace
-
 bool Arena::charge(size_t bytes) {
   if (is_exhausted_ || bytes > bytes_max_ - used_) {
     is_exhausted_ = true;
@@ -23,7 +19,7 @@ void* Arena::allocate(size_t bytes) {
   bytes = (bytes + kAlign - 1) / kAlign * kAlign;
   if (!charge(bytes)) return nullptr;
   if (blocks_.empty() || blocks_.back().size - at_ < bytes) {
-    const size_t grown = blocks_.empty() ? kFirstBlock : blocks_.back().size * 2;
+    const size_t grown = blocks_.empty() ? first_block_ : blocks_.back().size * 2;
     const size_t size = std::max(bytes, grown);
     blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
     at_ = 0;

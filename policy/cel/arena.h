@@ -14,8 +14,9 @@ namespace sliced::cel {
 
 class Arena {
  public:
-  /// bytes_max: of all that is made between two resets.
-  explicit Arena(size_t bytes_max) : bytes_max_(bytes_max) {}
+  /// bytes_max: of all that is made between two resets. first_block: what is taken for a start.
+  explicit Arena(size_t bytes_max, size_t first_block = 4096)
+      : bytes_max_(bytes_max), first_block_(first_block) {}
   ~Arena() { reset(); }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -61,7 +62,7 @@ class Arena {
     void* object;
     void (*destroy)(void*);
   };
-  const size_t bytes_max_;
+  const size_t bytes_max_, first_block_;
   size_t used_ = 0;  // of bytes_max_
   bool is_exhausted_ = false;
   std::vector<Block> blocks_;

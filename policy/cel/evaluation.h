@@ -17,7 +17,8 @@ inline constexpr size_t kMemoryMax = size_t{1} << 20;
 
 class Evaluation {
  public:
-  explicit Evaluation(size_t memory_max = kMemoryMax) : arena(memory_max) {}
+  explicit Evaluation(size_t memory_max = kMemoryMax, size_t first_block = 4096)
+      : arena(memory_max, first_block) {}
 
   Arena arena;
 

@@ -11,7 +11,7 @@
 namespace sliced::cel {
 namespace {
 
-constexpr size_t kProgramBytesMax = size_t{4} << 20;
+constexpr size_t kProgramBytesMax = size_t{4} << 20, kFirstBlock = 1024;
 
 bool is_literal(const Node* node) { return node->op == Op::kLiteral && !node->value.is_error(); }
 
@@ -31,7 +31,7 @@ bool converts(std::string_view function) {
 }  // namespace
 
 struct Program::State {
-  State() : constants(kProgramBytesMax) {}
+  State() : constants(kProgramBytesMax, kFirstBlock) {}
   std::string text;
   Evaluation constants;  // nodes and folded values
   Checked checked;

@@ -57,8 +57,6 @@ class Program {
   const std::vector<Path>& paths() const;
   size_t locals() const;
   const Type& type() const;
-  /// About what it holds, in bytes.
-  size_t memory() const;
 
  private:
   struct State;
