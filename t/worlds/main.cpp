@@ -59,6 +59,7 @@ class Driver {
     shown_.clear();
     node_ = std::make_unique<Node>(static_cast<uint64_t>(number(command, "seed")), server,
                                    flag(command, "loud", false));
+    node_->cluster.latency = Millis(number(command, "latency", node_->cluster.latency.count()));
   }
 
   void change_host(const Json& command) {

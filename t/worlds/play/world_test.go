@@ -76,6 +76,7 @@ type world struct {
 	settled  bool // nothing is under way
 	calm     bool // settled, and long enough after the last edit
 	dice     dice
+	latency  int // ms, of the API server
 	number   int // of the step
 }
 
@@ -580,11 +581,11 @@ func (w *world) stepEdit() {
 func (w *world) probeMeanwhile(before map[string]*entry) {
 	w.tally.seen["probes during an edit"]++
 	all := append(sortedEntries(before), sortedEntries(w.offered())...)
-	for round := 0; round < 4 && len(all) > 0; round++ {
-		ms := w.dice.IntN(8)
+	for round := 0; round < 6 && len(all) > 0; round++ {
+		ms := w.dice.IntN(2 * w.latency)
 		w.say("  %d ms pass", ms)
 		w.p.do("run", fields{"ms": ms})
-		for i := 0; i < 4; i++ {
+		for i := 0; i < 6; i++ {
 			e := pick(w.dice, all)
 			w.try(&claim{name: fmt.Sprintf("probe-%d-%d-%d", w.number, round, i), requests: []request{exactly(e)},
 				words: "asks for " + e.String()}, false)
@@ -685,7 +686,8 @@ func (w *world) run(steps []step) (found *violation) {
 	w.able = randomAbilities(d)
 	w.say("server: counters %v, shared %v, version %s", w.able.counters, w.able.shared, w.able.version)
 	w.p.slices = nil
-	w.p.do("world", fields{"seed": w.seed >> 12, "counters": w.able.counters, "shared": w.able.shared, "version": w.able.version,
+	w.latency = pick(d, []int{2, 5, 25})
+	w.p.do("world", fields{"seed": int64(w.seed), "latency": w.latency, "counters": w.able.counters, "shared": w.able.shared, "version": w.able.version,
 		"loud": w.options.loud})
 	for _, e := range randomWorld(d, w.state) {
 		w.say("%s", e.words)
