@@ -132,6 +132,11 @@ class Driver {
       {"claims", [this](const Json& command) { set_claims(command); }},
       {"deny", [this](const Json& command) { node_->cluster.deny(text(command, "plural")); }},
       {"allow", [this](const Json& command) { node_->cluster.allow(text(command, "plural")); }},
+      {"version",
+       [this](const Json& command) {
+         node_->cluster.git_version = text(command, "version");
+         node_->cluster.expire_watches();
+       }},
       {"start", [this](const Json&) { node_->start(); }},
       {"stop", [this](const Json&) { node_->stop(); }},
       {"reboot",

@@ -187,6 +187,11 @@ type grant struct {
 
 func (g *grant) String() string { return fmt.Sprintf("%s, held by %s", g.entry, g.claim) }
 
+// isStill says whether the entry is offered as what was given away.
+func (g *grant) isStill(now *entry) bool {
+	return now != nil && now.exclusive == g.entry.exclusive && now.group == g.entry.group
+}
+
 // A request of a claim, as text for the allocator and as meaning.
 type request struct {
 	class     string
@@ -307,16 +312,12 @@ func fits(h *host, entries map[string]*entry, e *entry, held []*grant, chosen []
 }
 
 // excludesNow says why what is held and an entry exclude each other. now: what is offered of the held entry today, nil when
-// nothing is. What was given away exclusively stays so; a group is the one of today, while there is one.
+// nothing is. What was given away exclusively stays so, and what was shared, too; a group is the one of today, while there is
+// one.
 func excludesNow(g *grant, e *entry, now *entry) string {
-	if why := excludes(g.entry, e); why != "" {
-		regrouped := now != nil && now.group != g.entry.group && !now.exclusive
-		if !regrouped || !strings.HasPrefix(why, "one group") {
-			return why
-		}
+	held := *g.entry
+	if now != nil && now.exclusive == held.exclusive {
+		held.group = now.group
 	}
-	if now != nil {
-		return excludes(now, e)
-	}
-	return ""
+	return excludes(&held, e)
 }

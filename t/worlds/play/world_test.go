@@ -29,14 +29,15 @@ func randomAbilities(d dice) abilities {
 	case n < 13:
 		out.counters, out.shared = false, false
 	case n < 18:
-		out.version = "v1.36.1" // counts wrongly what is shared
+		out.version = oldVersion
 	}
 	return out
 }
 
 const (
-	sweepMax  = 60      // entries of a sweep
-	afterEdit = 120_000 // ms of rest after which what is free must have come back
+	sweepMax   = 60        // entries of a sweep
+	oldVersion = "v1.36.1" // its scheduler counts wrongly what is shared
+	afterEdit  = 120_000   // ms of rest after which what is free must have come back
 )
 
 // tally is what was seen, over all worlds.
@@ -139,11 +140,11 @@ func (w *world) judgeSlices() {
 			w.judgeEntry(id, &slice.Spec.Devices[i], should[id])
 		}
 	}
-	if !w.full() || !w.calm {
+	if !w.full() || !w.calm || w.isUnsure(should) {
 		return
 	}
 	for id := range should {
-		if !published[id] && !w.mayBeHeldBack(should[id]) {
+		if !published[id] && !w.isExcluded(should[id]) {
 			w.fail("offered", "%s should be published and is not", id)
 		}
 	}
@@ -162,10 +163,10 @@ func (w *world) judgeEntry(id string, published *resourceapi.Device, should *ent
 	}
 }
 
-// A function whose claim is of another driver's entry is not offered until that claim is gone.
-func (w *world) mayBeHeldBack(e *entry) bool {
+// isExcluded: what cannot be given away anyhow may be held back.
+func (w *world) isExcluded(e *entry) bool {
 	for _, g := range w.live() {
-		if g.entry.driver != e.driver && excludes(g.entry, e) != "" {
+		if excludes(g.entry, e) != "" {
 			return true
 		}
 	}
@@ -203,10 +204,15 @@ func (w *world) held(entries map[string]*entry) []*grant {
 	return out
 }
 
-// isUnsure says that the scheduler takes an entry for one that has become another since, on a function that is another, too.
+// isUnsure says that something is held of an entry that is another one today: the scheduler takes the one for the other, and
+// the daemon may hold it back. So is what was held of a function that is gone, where another has its address.
 func (w *world) isUnsure(entries map[string]*entry) bool {
 	for _, g := range w.grants {
-		if now := entries[g.entry.id()]; !w.alive(g) && now != nil && now.exclusive != g.entry.exclusive {
+		now := entries[g.entry.id()]
+		if w.alive(g) && now != nil && !g.isStill(now) {
+			return true
+		}
+		if _, back := w.host.devices[g.entry.device.id]; back && !w.alive(g) && (now == nil || now.exclusive != g.entry.exclusive) {
 			return true
 		}
 	}
@@ -424,13 +430,16 @@ func beside(a, b *entry) string {
 }
 
 func (w *world) release(name string) {
-	object := w.claims[name]
+	entries := w.offered()
 	delete(w.claims, name)
 	var rest []*grant
 	for _, g := range w.grants {
-		if g.claim != object.Name {
+		if g.claim != name {
 			rest = append(rest, g)
 			continue
+		}
+		if w.alive(g) && !g.isStill(entries[g.entry.id()]) {
+			w.calm = false // the daemon has to find out that it is free
 		}
 		if d := g.entry.device; w.alive(g) && d.away {
 			w.p.host("back", d.id, nil)
@@ -469,8 +478,7 @@ func (w *world) leaving(e edit) map[string]bool {
 		if d, ok := after.host.devices[g.entry.device.id]; !ok || d.born != g.born {
 			continue // its function leaves
 		}
-		now := entries[g.entry.id()]
-		if now == nil || now.exclusive != g.entry.exclusive || now.group != g.entry.group {
+		if !g.isStill(entries[g.entry.id()]) {
 			leaving[g.claim] = true
 		}
 	}
@@ -518,6 +526,7 @@ var kinds = []struct {
 	{"kill", 4, (*world).stepKill},
 	{"reboot", 1, (*world).stepReboot},
 	{"claims unreadable", 1, (*world).stepDeny},
+	{"another version", 1, (*world).stepVersion},
 }
 
 func randomSteps(seed uint64) []step {
@@ -633,6 +642,18 @@ func (w *world) stepDeny() {
 	}
 	w.p.do("deny", fields{"plural": "resourceclaims"})
 	w.calm = false
+}
+
+// stepVersion: the scheduler is another one, which counts or does not.
+func (w *world) stepVersion() {
+	if !w.options.edits || !w.able.counters {
+		return
+	}
+	w.able.version = map[string]string{allAbilities.version: oldVersion, oldVersion: allAbilities.version}[w.able.version]
+	w.say("the server's version is %s", w.able.version)
+	w.p.do("version", fields{"version": w.able.version})
+	w.settled, w.calm = false, false
+	w.settle()
 }
 
 func (w *world) stepReboot() {
