@@ -251,7 +251,11 @@ void Charges::fail(const kube::Failure& failure) {
   if (std::exchange(told_, failure.what) != failure.what)
     ports_.log.warning("the ResourceClaims cannot be listed; what was withdrawn stays charged",
                        {{"problem", failure.what}});
-  if (is_waiting()) arm(backoff_.next(ports_.scheduler.now()), &Charges::count_claims);
+  if (!is_waiting()) return;
+  // Being refused costs the server next to nothing, and it ends when somebody grants the permission, who then
+  // wants to see devices come back.
+  const Millis soon(static_cast<int64_t>((0.5 + ports_.random()) * static_cast<double>(kInterval.count())));
+  arm(failure.code == Errc::kDenied ? soon : backoff_.next(ports_.scheduler.now()), &Charges::count_claims);
 }
 
 }  // namespace sliced::publishers
