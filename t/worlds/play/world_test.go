@@ -77,8 +77,9 @@ type world struct {
 	settled  bool // nothing is under way
 	calm     bool // settled, and long enough after the last edit
 	dice     dice
-	latency  int // ms, of the API server
-	number   int // of the step
+	latency  int                          // ms, of the API server
+	view     []*resourceapi.ResourceSlice // of the scheduler, at the last claim
+	number   int                          // of the step
 }
 
 type options struct {
@@ -266,7 +267,7 @@ func (w *world) entryOf(driver, pool, name string) *entry {
 }
 
 func (w *world) publishedDevice(driver, pool, name string) *resourceapi.Device {
-	for _, slice := range w.p.slices {
+	for _, slice := range w.view {
 		if slice.Spec.Driver != driver || slice.Spec.Pool.Name != pool {
 			continue
 		}
@@ -281,7 +282,13 @@ func (w *world) publishedDevice(driver, pool, name string) *resourceapi.Device {
 
 // try asks the allocator and judges its answer; what it gives is kept only if so wished.
 func (w *world) try(c *claim, keep bool) {
-	object, err := w.a.allocate(w.p.slices, w.claims, w.able, c)
+	w.tryWith(w.p.slices, c, keep)
+}
+
+// tryWith is for a scheduler that sees these slices.
+func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep bool) {
+	w.view = slices
+	object, err := w.a.allocate(slices, w.claims, w.able, c)
 	if err != nil {
 		w.fail("allocator", "%s %s: %v", c.name, c.words, err)
 	}
@@ -296,6 +303,9 @@ func (w *world) try(c *claim, keep bool) {
 	}
 	w.judgeGrants(c, got, entries)
 	sure := w.full() && w.calm && !w.isUnsure(entries)
+	for _, g := range got {
+		sure = sure && !isShared(w.live(), g.entry) // see judgeGrants
+	}
 	if sure && model.possible && object == nil {
 		w.fail("refused", "%s %s: refused, and nothing stands in its way", c.name, c.words)
 	}
@@ -350,6 +360,9 @@ func (w *world) judgeGrants(c *claim, got []*grant, entries map[string]*entry) {
 			continue
 		}
 		for _, other := range live {
+			if isShared(live, g.entry) {
+				break // one more of what is held beside the other already: an edit made them exclude each other
+			}
 			if why := excludesNow(other, g.entry, entries[other.entry.id()]); why != "" {
 				w.fail("double", "%s is given %s beside %s: %s", c.name, g.entry, other, why)
 			}
@@ -368,6 +381,15 @@ func (w *world) judgeGrants(c *claim, got []*grant, entries map[string]*entry) {
 		}
 		w.judgeCapacity(c, g, append(live, got[:i+1]...))
 	}
+}
+
+func isShared(held []*grant, e *entry) bool {
+	for _, g := range held {
+		if g.entry.id() == e.id() && !g.entry.exclusive && !e.exclusive {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *world) judgeCapacity(c *claim, g *grant, all []*grant) {
@@ -570,12 +592,14 @@ func (w *world) stepEdit() {
 		return
 	}
 	w.tally.seen["edit"]++
-	before := w.offered()
+	before, slices := w.offered(), w.p.slices
 	w.carryOut(e)
 	switch n := w.dice.IntN(10); {
 	case n < 2:
 		w.probeMeanwhile(before)
-	case w.options.edits && n < 4:
+	case w.options.edits && n == 2 && len(before) > 0:
+		w.claimLate(slices, before)
+	case w.options.edits && n == 3:
 		ms := w.dice.IntN(80)
 		w.say("  %d ms pass", ms)
 		w.p.do("run", fields{"ms": ms})
@@ -600,6 +624,17 @@ func (w *world) probeMeanwhile(before map[string]*entry) {
 				words: "asks for " + e.String()}, false)
 		}
 	}
+}
+
+// claimLate is of a scheduler that has not heard of an edit for a while, and decides by what was.
+func (w *world) claimLate(slices []*resourceapi.ResourceSlice, before map[string]*entry) {
+	w.tally.seen["late claim"]++
+	ms := w.dice.IntN(8000)
+	w.say("  %d ms pass, and the scheduler still sees what was before", ms)
+	w.p.do("run", fields{"ms": ms})
+	e := pick(w.dice, sortedEntries(before))
+	w.tryWith(slices, &claim{name: fmt.Sprintf("claim-%d", w.number), requests: []request{exactly(e)},
+		words: "asks for " + e.String()}, true)
 }
 
 func (w *world) stepRest() { w.rest() }

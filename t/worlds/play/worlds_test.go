@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	flagWorlds  = flag.Int("worlds", 2000, "how many worlds")
+	flagWorlds  = flag.Int("worlds", 1500, "how many worlds of each sort")
 	flagFirst   = flag.Uint64("first", 1, "the first seed")
 	flagSeed    = flag.Uint64("seed", 0, "one world alone, loudly")
-	flagEdits   = flag.Bool("edits", false, "also edits that withdraw what is allocated")
+	flagEdits   = flag.Bool("edits", false, "only worlds with edits that withdraw what is allocated")
 	flagWorkers = flag.Int("workers", 1, "programs at the same time")
 	flagProgram = flag.String("program", "../../../build/t/worlds", "the daemon in a world that is played with")
 	flagKeep    = flag.Int("failures", 1, "go on until there are this many")
@@ -56,7 +56,19 @@ func report(p *program, a *allocator, seed uint64, steps []step, found *violatio
 // in the way of, when more or less is published than the policies say, and when a pattern was not seen often enough to have
 // been judged.
 func TestWorlds(t *testing.T) {
-	o := options{edits: *flagEdits}
+	if !*flagEdits {
+		playMany(t, options{})
+	}
+}
+
+// TestEdits is the same with edits that withdraw what is allocated.
+func TestEdits(t *testing.T) {
+	if *flagEdits || *flagSeed == 0 {
+		playMany(t, options{edits: true})
+	}
+}
+
+func playMany(t *testing.T, o options) {
 	if *flagSeed != 0 {
 		replay(t, *flagSeed, o)
 		return
@@ -107,7 +119,7 @@ func TestWorlds(t *testing.T) {
 	workers.Wait()
 	show(total)
 	if failures.Load() == 0 {
-		demand(t, total)
+		demand(t, total, o)
 	}
 }
 
@@ -171,7 +183,10 @@ var demands = struct{ seen, granted, refused map[string]int }{
 	},
 }
 
-func demand(t *testing.T, total *tally) {
+func demand(t *testing.T, total *tally, o options) {
+	if late := total.seen["late claim"]; o.edits && late < total.seen["world"]/20 {
+		t.Errorf("a late claim was seen %d times", late)
+	}
 	for _, part := range []struct {
 		name           string
 		counts, wanted map[string]int
