@@ -1,6 +1,7 @@
 #pragma once
 // One node of a world: the whole daemon over a machine, an API server and a clock that stand still until they
 // are told to go on. Everything that happens is decided by the commands and by one seed.
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
