@@ -244,11 +244,11 @@ func (w *world) entryOf(driver, pool, name string) *entry {
 		}
 	}
 	if here == nil { // gone while its entry still stood
-		here = &device{id: "gone:" + name, kind: "device that is gone", born: -1}
+		here = &device{id: idOf(name), kind: "device that is gone", born: -1}
 	}
 	if driver == sriovDriver {
 		e := sriovEntry(here, &sriovPolicy{})
-		e.pool = pool
+		e.name, e.pool = name, pool
 		return e
 	}
 	published := w.publishedDevice(driver, pool, name)
@@ -264,6 +264,15 @@ func (w *world) entryOf(driver, pool, name string) *entry {
 		w.fail("entry", "%s/%s is no entry of %s", pool, name, w.texts[int(*rev)])
 	}
 	return e
+}
+
+// idOf is the address of a function, or the entry's name where it is none.
+func idOf(entry string) string {
+	const sample = "0000-10-00-0"
+	if len(entry) < len(sample) || entry[4] != '-' || entry[7] != '-' || entry[10] != '-' {
+		return entry
+	}
+	return entry[:4] + ":" + entry[5:7] + ":" + entry[8:10] + "." + entry[11:12]
 }
 
 func (w *world) publishedDevice(driver, pool, name string) *resourceapi.Device {
@@ -600,7 +609,7 @@ func (w *world) stepEdit() {
 	case w.options.edits && n == 2 && len(before) > 0:
 		w.claimLate(slices, before)
 	case w.options.edits && n == 3:
-		ms := w.dice.IntN(80)
+		ms := w.dice.IntN(pick(w.dice, []int{80, 80, 40_000}))
 		w.say("  %d ms pass", ms)
 		w.p.do("run", fields{"ms": ms})
 	case n < 5:
