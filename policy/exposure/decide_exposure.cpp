@@ -34,7 +34,10 @@ class Weighing {
         unreadable_(unreadable),
         out_(out),
         attributes_(inputs.settings.exposure_driver),
-        bases_(base_names(*inputs.inventory, inputs.published.links)) {}
+        bases_(base_names(*inputs.inventory, inputs.published.links)) {
+    for (const auto& [id, device] : inputs.inventory->devices)
+      if (device.type == DeviceType::kVf && device.pf) vfs_[*device.pf].push_back(&device);
+  }
 
   void add(const HostDevice& device, const Resolution& resolution) {
     if (resolution.personas.empty()) return;
@@ -103,10 +106,8 @@ class Weighing {
   }
 
   bool has_vf_held_by_sriov(const HostDevice& pf) const {
-    return !in_.sriov_held.empty() &&
-           std::any_of(in_.inventory->devices.begin(), in_.inventory->devices.end(), [&](const auto& one) {
-             return one.second.pf == pf.pci && is_held_by_sriov(one.second);
-           });
+    const auto& vfs = vfs_of(pf);
+    return std::any_of(vfs.begin(), vfs.end(), [&](const HostDevice* vf) { return is_held_by_sriov(*vf); });
   }
 
   // An entry that was shared and is to be exclusive, or the reverse: the scheduler does not see one in the
@@ -120,11 +121,15 @@ class Weighing {
   }
 
   std::string vf_of_other_kind(const HostDevice& pf) const {
-    for (const std::string& id : sriov_taken_) {
-      const HostDevice* vf = in_.inventory->find(id);
-      if (vf != nullptr && vf->pf == pf.pci) return id;
-    }
+    for (const HostDevice* vf : vfs_of(pf))
+      if (sriov_taken_.contains(vf->id.text)) return vf->id.text;
     return "";
+  }
+
+  const std::vector<const HostDevice*>& vfs_of(const HostDevice& pf) const {
+    static const std::vector<const HostDevice*> kNone;
+    const auto at = pf.pci ? vfs_.find(*pf.pci) : vfs_.end();
+    return at == vfs_.end() ? kNone : at->second;
   }
 
   void note_pfs() {
@@ -231,9 +236,8 @@ class Weighing {
   PoolMembers members_of(const PoolOfCandidates& pool) const {
     PoolMembers members{.pf = pool.pf};
     if (const HostDevice* pf = in_.inventory->find(pool.pf); pf != nullptr && !pool.pf.empty())
-      for (const auto& [id, device] : in_.inventory->devices)
-        if (device.type == DeviceType::kVf && device.pf == pf->pci && is_counted(device, pool))
-          members.vfs.push_back({id, !device.host_use.empty()});
+      for (const HostDevice* vf : vfs_of(*pf))
+        if (is_counted(*vf, pool)) members.vfs.push_back({vf->id.text, !vf->host_use.empty()});
     for (const Candidate& candidate : pool.candidates) members.personas.push_back(candidate.claim);
     return members;
   }
@@ -285,12 +289,10 @@ class Weighing {
   bool may_stand_beside(const Candidate& candidate, const PoolOfCandidates& pool,
                         const std::vector<PersonaClaim>& held) const {
     const bool is_whole_pf = candidate.claim.device == pool.pf && candidate.claim.is_exclusive;
-    const auto is_used_vf = [&](const auto& one) {
-      return one.second.type == DeviceType::kVf && !one.second.host_use.empty() &&
-             one.second.pf == candidate.device->pci;
-    };
-    const auto& devices = in_.inventory->devices;
-    if (is_whole_pf && std::any_of(devices.begin(), devices.end(), is_used_vf)) return false;
+    const auto& vfs = vfs_of(*candidate.device);
+    if (is_whole_pf &&
+        std::any_of(vfs.begin(), vfs.end(), [](const HostDevice* vf) { return !vf->host_use.empty(); }))
+      return false;
     return std::none_of(held.begin(), held.end(), [&](const PersonaClaim& other) {
       return in_.inventory->find(other.device) != nullptr &&
              exclude_each_other(candidate.claim, other, pool.pf);
@@ -303,6 +305,7 @@ class Weighing {
   Decision& out_;
   const EntryAttributes attributes_;
   const std::map<std::string, std::string> bases_;
+  std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;  // by PF
   EntryNames names_;
   std::map<int32_t, PersonaAttributes> personas_;  // by policy
   std::map<std::string, PoolOfCandidates> pools_;  // by name

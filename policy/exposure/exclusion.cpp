@@ -25,13 +25,6 @@ std::string group_counter_of(const std::string& base, const std::string& group) 
 
 using Personas = std::vector<const PersonaClaim*>;
 
-Personas of_device(const PoolMembers& members, const std::string& device) {
-  Personas out;
-  for (const PersonaClaim& persona : members.personas)
-    if (persona.device == device) out.push_back(&persona);
-  return out;
-}
-
 int64_t shared_count(const Personas& personas) {
   return std::count_if(personas.begin(), personas.end(),
                        [](const PersonaClaim* one) { return !one->is_exclusive; });
@@ -66,14 +59,15 @@ bool has_exclusive_beside_others(const Personas& personas) {
 
 class Counting {
  public:
-  explicit Counting(const PoolMembers& members) : members_(members) {}
+  explicit Counting(const PoolMembers& members) : members_(members) {
+    for (const PersonaClaim& persona : members_.personas) by_device_[persona.device].push_back(&persona);
+    for (const PoolMembers::Vf& vf : members_.vfs) vfs_.insert(vf.device);
+  }
 
   Exclusion run() {
     if (!members_.pf.empty()) count_pf();
-    std::set<std::string> devices;  // in order
-    for (const PersonaClaim& persona : members_.personas)
-      if (persona.device != members_.pf) devices.insert(persona.device);
-    for (const std::string& device : devices) count_device(of_device(members_, device));
+    for (const auto& [device, personas] : by_device_)
+      if (device != members_.pf) count_device(personas);
     if (!shared_set_.counters.empty()) out_.counters.push_back(std::move(shared_set_));
     return std::move(out_);
   }
@@ -89,13 +83,14 @@ class Counting {
     at->counters.insert_or_assign(counter, quantity(tokens));
   }
 
-  bool is_vf(const PersonaClaim& persona) const {
-    return std::any_of(members_.vfs.begin(), members_.vfs.end(),
-                       [&](const PoolMembers::Vf& vf) { return vf.device == persona.device; });
+  const Personas& of_device(const std::string& device) const {
+    static const Personas kNone;
+    const auto at = by_device_.find(device);
+    return at == by_device_.end() ? kNone : at->second;
   }
 
   void count_pf() {
-    const Personas pf = of_device(members_, members_.pf);
+    const Personas& pf = of_device(members_.pf);
     kube::CounterSet set{.name = kPfSet};
     const bool has_exclusive =
         std::any_of(pf.begin(), pf.end(), [](const PersonaClaim* one) { return one->is_exclusive; });
@@ -118,7 +113,7 @@ class Counting {
   void count_slots(const Personas& pf, kube::CounterSet& set) {
     int64_t full = std::max<int64_t>(1, shared_count(pf)), host_used = 0, charged = 0;
     for (const PoolMembers::Vf& vf : members_.vfs) {
-      const Personas personas = of_device(members_, vf.device);
+      const Personas& personas = of_device(vf.device);
       full += std::max<int64_t>(1, shared_count(personas));
       host_used += vf.is_host_used;
       full += vf.is_host_used && !personas.empty();
@@ -127,7 +122,7 @@ class Counting {
       if (persona.is_withdrawn) charged += tokens_of(persona, full);
     set.counters.emplace(kSlots, quantity(std::max<int64_t>(0, full - host_used - charged)));
     for (const PersonaClaim& persona : members_.personas)
-      if (persona.device == members_.pf || is_vf(persona))
+      if (persona.device == members_.pf || vfs_.contains(persona.device))
         take(persona, kPfSet, kSlots, tokens_of(persona, full));
   }
 
@@ -184,6 +179,8 @@ class Counting {
   }
 
   const PoolMembers& members_;
+  std::map<std::string_view, Personas> by_device_;
+  std::set<std::string_view> vfs_;
   Exclusion out_;
   kube::CounterSet shared_set_;
   int shared_sets_ = 0;
