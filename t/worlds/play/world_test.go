@@ -469,7 +469,7 @@ func (w *world) release(name string) {
 			rest = append(rest, g)
 			continue
 		}
-		if w.alive(g) && !g.isStill(entries[g.entry.id()]) {
+		if _, here := w.host.devices[g.entry.device.id]; here && !g.isStill(entries[g.entry.id()]) {
 			w.calm = false // the daemon has to find out that it is free
 		}
 		if d := g.entry.device; w.alive(g) && d.away {
@@ -558,6 +558,7 @@ var kinds = []struct {
 	{"reboot", 1, (*world).stepReboot},
 	{"claims unreadable", 1, (*world).stepDeny},
 	{"another version", 1, (*world).stepVersion},
+	{"two edits", 3, (*world).stepTwoEdits},
 }
 
 func randomSteps(seed uint64) []step {
@@ -641,9 +642,36 @@ func (w *world) claimLate(slices []*resourceapi.ResourceSlice, before map[string
 	ms := w.dice.IntN(8000)
 	w.say("  %d ms pass, and the scheduler still sees what was before", ms)
 	w.p.do("run", fields{"ms": ms})
-	e := pick(w.dice, sortedEntries(before))
+	after, leaving := w.offered(), map[string]*entry{}
+	for id, e := range before {
+		if now := after[id]; now == nil || now.rev != e.rev {
+			leaving[id] = e
+		}
+	}
+	if len(leaving) == 0 {
+		leaving = before
+	}
+	e := pick(w.dice, sortedEntries(leaving))
 	w.tryWith(slices, &claim{name: fmt.Sprintf("claim-%d", w.number), requests: []request{exactly(e)},
 		words: "asks for " + e.String()}, true)
+}
+
+// stepTwoEdits: what is withdrawn last may be allocated after the claims have been listed because of the first.
+func (w *world) stepTwoEdits() {
+	if !w.options.edits {
+		return
+	}
+	if first, ok := w.randomEdit(w.dice, w.taken()); ok {
+		w.carryOut(first)
+	}
+	ms := w.dice.IntN(40_000)
+	w.say("  %d ms pass", ms)
+	w.p.do("run", fields{"ms": ms})
+	before, slices := w.offered(), w.p.slices
+	if second, ok := w.randomEdit(w.dice, w.taken()); ok && len(before) > 0 {
+		w.carryOut(second)
+		w.claimLate(slices, before)
+	}
 }
 
 func (w *world) stepRest() { w.rest() }
