@@ -38,6 +38,7 @@ type desk struct {
 	made int
 	did  []string // for messages
 
+	within           time.Duration // how long what is free may take to be given
 	granted, refused int
 }
 
@@ -45,7 +46,7 @@ func newDesk(lab *harness.Lab, asks map[string]ask) *desk {
 	for name, a := range asks {
 		lab.Server.NewTemplate(lab.T, lab.Namespace, name, a.spec)
 	}
-	return &desk{Lab: lab, asks: asks, kind: map[string]string{}}
+	return &desk{Lab: lab, asks: asks, kind: map[string]string{}, within: scheduling}
 }
 
 // holders are the pods whose claims are allocated, by name, as the API server says.
@@ -109,7 +110,7 @@ func (d *desk) arrive(kind string) string {
 		return pod
 	}
 	d.granted++
-	for _, result := range d.Server.WaitScheduled(d.T, d.Namespace, pod, scheduling) {
+	for _, result := range d.Server.WaitScheduled(d.T, d.Namespace, pod, d.within) {
 		d.judge(kind, result)
 	}
 	return pod
@@ -133,18 +134,23 @@ func (d *desk) judge(kind string, result resource.DeviceRequestAllocationResult)
 // leave takes pods away and waits until all that can be allocated then is.
 func (d *desk) leave(pods ...string) {
 	d.T.Helper()
+	d.remove(pods...)
+	d.settle()
+}
+
+func (d *desk) remove(pods ...string) {
+	d.T.Helper()
 	for _, pod := range pods {
 		d.did = append(d.did, pod+" goes")
 		d.Server.DeletePod(d.T, d.Namespace, pod)
 		d.Server.WaitReleased(d.T, d.Namespace, pod, scheduling)
 		delete(d.kind, pod)
 	}
-	d.settle()
 }
 
 func (d *desk) settle() {
 	d.T.Helper()
-	for deadline := time.Now().Add(scheduling); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(d.within); ; time.Sleep(50 * time.Millisecond) {
 		held := d.check()
 		waiting := ""
 		for pod, kind := range d.kind {

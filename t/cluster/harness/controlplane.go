@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -29,6 +30,7 @@ type Options struct {
 	ControllerManager bool
 	SecondServer      bool     // a second API server on the same etcd, for what must go on while the first is down
 	Flags             []string // for the API server: --emulated-version, --feature-gates
+	Everywhere        []string // for the API server, the scheduler and the controllers: the same flags
 	NoCRDs            bool
 }
 
@@ -133,14 +135,15 @@ func (p *Plane) start(program string, o Options) error {
 		return err
 	}
 	var err error
-	if p.Server, err = p.newServer(program, "apiserver", o.Flags); err != nil {
+	flags := slices.Concat(o.Flags, o.Everywhere)
+	if p.Server, err = p.newServer(program, "apiserver", flags); err != nil {
 		return err
 	}
 	if err := p.Server.Start(); err != nil {
 		return err
 	}
 	if o.SecondServer {
-		if p.Second, err = p.newServer(program, "apiserver2", o.Flags); err != nil {
+		if p.Second, err = p.newServer(program, "apiserver2", flags); err != nil {
 			return err
 		}
 		if err := p.Second.Start(); err != nil {
@@ -153,15 +156,14 @@ func (p *Plane) start(program string, o Options) error {
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			return err
 		}
-		if err := p.startOther(program, "scheduler", schedulerUser, "--config="+config); err != nil {
+		if err := p.startOther(program, "scheduler", schedulerUser, append([]string{"--config=" + config}, o.Everywhere...)...); err != nil {
 			return err
 		}
 	}
 	if o.ControllerManager {
-		err := p.startOther(program, "controller-manager", managerUser,
-			"--controllers=resourceclaim-controller,garbage-collector-controller,namespace-controller,"+
-				"serviceaccount-controller,pod-garbage-collector-controller")
-		if err != nil {
+		controllers := "--controllers=resourceclaim-controller,garbage-collector-controller,namespace-controller," +
+			"serviceaccount-controller,pod-garbage-collector-controller"
+		if err := p.startOther(program, "controller-manager", managerUser, append([]string{controllers}, o.Everywhere...)...); err != nil {
 			return err
 		}
 	}

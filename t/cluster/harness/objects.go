@@ -32,6 +32,8 @@ const (
 	ExposureClass = "exposed"
 	// canary is a driver, and the DeviceClass of it, whose devices show how far the scheduler has read.
 	canary = "canary.example"
+	// ClaimsRole is the ClusterRole by which a daemon lists ResourceClaims; others have the rest of its permissions.
+	ClaimsRole = "sliced-claims"
 )
 
 // M and L are JSON objects and lists, for specs written in place.
@@ -63,6 +65,8 @@ func (p *Plane) furnish(crds bool) error {
 			{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: read},
 			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"}, Verbs: all},
 			{APIGroups: []string{Exposures.Group}, Resources: []string{Exposures.Resource}, Verbs: read},
+		},
+		ClaimsRole: {
 			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaims"}, Verbs: []string{"list"}},
 		},
 		"sliced-policies": {
@@ -219,6 +223,7 @@ func (s *APIServer) NewNamespace(t testing.TB, name string, users ...User) {
 	for _, u := range users {
 		s.Bind(t, name, "sliced-policies", u)
 		s.Bind(t, "", "sliced", u)
+		s.Bind(t, "", ClaimsRole, u)
 	}
 }
 
