@@ -519,6 +519,14 @@ bool Daemon::learn_charges(const kube::ResourceSlice& slice) {
   return is_of_this_boot(slice) && charges_.learn(slice);
 }
 
+std::set<std::string> Daemon::settling_personas(const policy::Decision& decision) const {
+  std::set<std::string> out;
+  for (const std::string& id : decision.inputs->settling)
+    if (const auto at = decision.personas.find(id); at != decision.personas.end())
+      for (const policy::PersonaVerdict& verdict : at->second) out.insert(verdict.entry);
+  return out;
+}
+
 // Entries that stand in slices, or were to, and are not offered now.
 std::vector<std::string> Daemon::withdrawn_by(const std::vector<policy::DesiredPool>& sriov) const {
   std::vector<std::string> out;
@@ -621,6 +629,7 @@ void Daemon::decide() {
   charges_.decided(decision, withdrawn_by(sriov), sriov);
   const auto& before = publisher_.desired().empty() ? before_gap_ : publisher_.desired();
   sriov = publishers::hold_back_news(std::move(sriov), before, settling);
+  publishers::hold_back_attributes(exposures, exposure_publisher_.desired(), settling_personas(decision));
   const bool is_sriov_news = tell_news(decision, publisher_, sriov, why);
   const bool is_exposure_news = tell_news(decision, exposure_publisher_, exposures, why);
   const bool changed = !decision_ || is_sriov_news || is_exposure_news;

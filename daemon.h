@@ -91,6 +91,7 @@ class Daemon {
   bool is_of_this_boot(const kube::ResourceSlice& slice) const;
   void learn_charges(const publishers::Publisher& publisher);
   bool learn_charges(const kube::ResourceSlice& slice);
+  std::set<std::string> settling_personas(const policy::Decision& decision) const;
   std::vector<std::string> withdrawn_by(const std::vector<policy::DesiredPool>& sriov) const;
   void on_standing();
   void note_standings();

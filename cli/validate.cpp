@@ -48,8 +48,9 @@ void validate_attributes(const kube::Json& object, const std::string& file, cons
     report.add(file, object.line(), "DeviceAttributes " + attributes.id.name, problem, true);
 }
 
-void validate_exposure(const kube::Json& object, const std::string& file, Report& report) {
-  const policy::ExposurePolicy policy = policy::decode_exposure_policy(object);
+void validate_exposure(const kube::Json& object, const std::string& file, const std::string& driver,
+                       Report& report) {
+  const policy::ExposurePolicy policy = policy::decode_exposure_policy(object, driver);
   const std::string who = "DeviceExposurePolicy " + policy.id.name;
   ++report.policies;
   for (const auto& problem : policy.problems) report.add(file, object.line(), who, problem, true);
@@ -64,11 +65,11 @@ const kube::Resource* resource_of(std::string_view kind) {
   return nullptr;
 }
 
-void validate_object(const kube::Json& object, const std::string& file, const std::string& driver,
+void validate_object(const kube::Json& object, const std::string& file, const config::Options& options,
                      Report& report) {
   const std::string_view kind = object.text("kind");
   if (const kube::Json* items = object.find("items"); items != nullptr && items->array() != nullptr) {
-    for (const kube::Json& item : *items->array()) validate_object(item, file, driver, report);
+    for (const kube::Json& item : *items->array()) validate_object(item, file, options, report);
     return;
   }
   const std::string group = std::string(object.text("apiVersion"));
@@ -80,9 +81,9 @@ void validate_object(const kube::Json& object, const std::string& file, const st
     else if (resource == &kube::kSriovResourcePolicies)
       validate_policy(object, file, report);
     else if (resource == &kube::kDeviceAttributes)
-      validate_attributes(object, file, driver, report);
+      validate_attributes(object, file, options.sriov_driver_name, report);
     else
-      validate_exposure(object, file, report);
+      validate_exposure(object, file, options.exposure_driver_name, report);
   } else if (kind.empty() || group.empty()) {
     report.add(file, object.line(), true, "is no Kubernetes object: apiVersion or kind is missing");
   } else if (const std::string near =
@@ -105,8 +106,7 @@ int validate(const config::Options& options) {
     }
     const kube::YamlDocuments yaml = kube::decode_yaml(*text);
     for (const auto& problem : yaml.problems) report.add(file, problem.line, true, problem.what);
-    for (const kube::Json& object : yaml.documents)
-      validate_object(object, file, options.sriov_driver_name, report);
+    for (const kube::Json& object : yaml.documents) validate_object(object, file, options, report);
   }
   report.text += std::to_string(report.policies) + " objects checked, " + std::to_string(report.errors) +
                  " errors, " + std::to_string(report.warnings) + " warnings\n";

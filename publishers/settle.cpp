@@ -64,4 +64,23 @@ std::vector<policy::DesiredPool> hold_back_news(std::vector<policy::DesiredPool>
   return desired;
 }
 
+void hold_back_attributes(std::vector<policy::DesiredPool>& desired,
+                          const std::vector<policy::DesiredPool>& before,
+                          const std::set<std::string>& settling) {
+  if (settling.empty()) return;
+  std::map<std::pair<std::string_view, std::string_view>, const kube::Device*> old;  // by pool and name
+  for (const policy::DesiredPool& pool : before)
+    for (const kube::Device& device : pool.devices)
+      if (settling.contains(device.name))
+        old.emplace(std::pair(std::string_view(pool.name), std::string_view(device.name)), &device);
+  for (policy::DesiredPool& pool : desired)
+    for (kube::DevicePtr& device : pool.devices) {
+      const auto at = old.find({pool.name, device->name});
+      if (at == old.end() || at->second->attributes == device->attributes) continue;
+      kube::Device kept = *device;
+      kept.attributes = at->second->attributes;
+      device = std::move(kept);
+    }
+}
+
 }  // namespace sliced::publishers

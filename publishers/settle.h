@@ -49,4 +49,10 @@ std::vector<policy::DesiredPool> hold_back_news(std::vector<policy::DesiredPool>
                                                 const std::vector<policy::DesiredPool>& before,
                                                 const std::set<std::string>& settling);
 
+/// For pools with counters, where an entry cannot stay as it was alone: entries of settling devices keep the
+/// attributes that they had in `before`, what they take is of now.
+void hold_back_attributes(std::vector<policy::DesiredPool>& desired,
+                          const std::vector<policy::DesiredPool>& before,
+                          const std::set<std::string>& settling);
+
 }  // namespace sliced::publishers

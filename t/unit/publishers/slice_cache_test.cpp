@@ -161,5 +161,24 @@ TEST(HoldBackNews, RemovalsPassAndNewsWaits) {
                 {fixture::device_name(1), 0}, {fixture::device_name(2), 7}, {fixture::device_name(4), 7}}));
 }
 
+TEST(HoldBackAttributes, WhatEntriesTakeIsOfNow) {
+  using fixture::devices;
+  using fixture::pool;
+  const auto before = std::vector{pool(devices(0, 2))};
+  auto desired = std::vector{pool(devices(0, 3, /*value=*/7))};
+  for (kube::DevicePtr& device : desired[0].devices) {
+    kube::Device counted = *device;
+    counted.consumes_counters = {{"pf", {{"slots", kube::Quantity(1)}}}};
+    device = std::move(counted);
+  }
+  hold_back_attributes(desired, before, {fixture::device_name(1), fixture::device_name(2)});
+  std::vector<int64_t> values;
+  for (const kube::Device& device : desired[0].devices) {
+    values.push_back(std::get<int64_t>(device.attributes.at(fixture::kDriver + "/value")));
+    EXPECT_EQ(device.consumes_counters.size(), 1u);
+  }
+  EXPECT_EQ(values, (std::vector<int64_t>{7, 0, 7})) << "what was not there has nothing to keep";
+}
+
 }  // namespace
 }  // namespace sliced::publishers
