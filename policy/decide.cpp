@@ -144,17 +144,6 @@ uint64_t content_hash(const kube::Device& device) {
 
 namespace {
 
-// Our own keys and the entry's name are always right, and the additions were checked once; what may still be
-// wrong is a text of the kernel's.
-bool is_plainly_good(const kube::Device& entry, const Additions& additions) {
-  if (!additions.is_acceptable || entry.attributes.size() > kube::kAttributesAndCapacitiesMax) return false;
-  for (const auto& [key, value] : entry.attributes)
-    if (const auto* text = std::get_if<std::string>(&value);
-        text != nullptr && (text->size() > kube::kAttributeValueBytesMax || !is_utf8(*text)))
-      return false;
-  return true;
-}
-
 // Why the server would refuse the entry, after dropping what may be dropped alone.
 std::string drop_refused(kube::Device& entry, const std::function<bool(const std::string&)>& is_vital,
                          std::vector<std::string>& notes) {
@@ -170,12 +159,23 @@ std::string drop_refused(kube::Device& entry, const std::function<bool(const std
   return {};
 }
 
+}  // namespace
+
 std::string refused_before(const kube::Device& entry, const std::map<std::string, Quarantine>& quarantine) {
   const auto at = quarantine.find(entry.name);
   return at != quarantine.end() && at->second.content_hash == content_hash(entry) ? at->second.why : "";
 }
 
-}  // namespace
+bool is_plainly_good(const kube::Device& entry) {
+  if (entry.attributes.size() + entry.capacity.size() > kube::kAttributesAndCapacitiesMax) return false;
+  for (const auto& [key, value] : entry.attributes) {
+    if (kube::is_list(value)) return false;
+    if (const auto* text = std::get_if<std::string>(&value);
+        text != nullptr && (text->size() > kube::kAttributeValueBytesMax || !is_utf8(*text)))
+      return false;
+  }
+  return true;
+}
 
 std::string make_acceptable(kube::Device& entry, const std::map<std::string, Quarantine>& quarantine,
                             const std::function<bool(const std::string&)>& is_vital,
@@ -214,7 +214,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
       const HostDevice* pf = device.pf ? inputs->inventory->find(device.pf->text()) : nullptr;
       kube::Device entry = make_entry(device, pf, at->second, own);
       std::string refusal = at->second.refusal;
-      if (refusal.empty() && !is_plainly_good(entry, at->second))
+      if (refusal.empty() && !(at->second.is_acceptable && is_plainly_good(entry)))
         refusal = drop_refused(
             entry, [&](const std::string& key) { return names_resource(key, inputs->settings.sriov_driver); },
             out.notes);

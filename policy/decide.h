@@ -92,7 +92,7 @@ struct DesiredPool {
   std::string driver, name;
   std::vector<kube::DevicePtr> devices;  // by name
   std::vector<kube::CounterSet> counters;
-  bool can_count = false;  // it has counters, or could get them
+  bool can_count = false;                          // it has counters, or could get them
   std::map<std::string, std::string> annotations;  // of the pool's first slice, beside the node's
   bool operator==(const DesiredPool&) const = default;
 };
@@ -129,6 +129,12 @@ Decision decide(std::shared_ptr<const Inputs> inputs);
 std::string make_acceptable(kube::Device& entry, const std::map<std::string, Quarantine>& quarantine,
                             const std::function<bool(const std::string&)>& is_vital,
                             std::vector<std::string>& notes);
+
+/// Nothing of it can be refused but what its policy adds, which is checked once: a text of the kernel's may
+/// be wrong. False when it is worth a whole check.
+bool is_plainly_good(const kube::Device& entry);
+/// Why the server refused this very content before; "" when it did not.
+std::string refused_before(const kube::Device& entry, const std::map<std::string, Quarantine>& quarantine);
 
 /// One rule that spoke about a device, as text.
 struct Rule {

@@ -69,6 +69,7 @@ struct PersonaAttributes {
   kube::Attributes additional;
   size_t capacity_count = 0;       // capacities count like attributes
   std::vector<std::string> notes;  // what was left out and why
+  bool is_acceptable = false;      // an entry with them has been checked as a whole, and nothing was wrong
 };
 
 /// The attributes of device entries under one driver's name; made once and used for every entry.

@@ -190,14 +190,24 @@ class Weighing {
   void drop_unacceptable(PoolOfCandidates& pool) {
     for (Candidate& candidate : pool.candidates) {
       candidate.entry = make_entry(candidate);
-      std::string why = make_acceptable(
-          candidate.entry, in_.quarantine, [](const std::string&) { return false; }, out_.notes);
+      std::string why = check(candidate);
       if (why.empty()) continue;
       out_.notes.push_back("device " + candidate.entry.name + " held back: " + why);
       candidate.verdict->outcome = Outcome::kRefused;
       candidate.verdict->why = std::move(why);
     }
     drop_refused(pool);
+  }
+
+  std::string check(Candidate& candidate) {
+    PersonaAttributes& persona = personas_.at(candidate.verdict->policy);
+    if (persona.is_acceptable && is_plainly_good(candidate.entry))
+      return refused_before(candidate.entry, in_.quarantine);
+    const size_t notes = out_.notes.size();
+    std::string why = make_acceptable(
+        candidate.entry, in_.quarantine, [](const std::string&) { return false; }, out_.notes);
+    persona.is_acceptable = why.empty() && out_.notes.size() == notes;
+    return why;
   }
 
   static bool drop_refused(PoolOfCandidates& pool) {

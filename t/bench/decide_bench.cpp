@@ -75,11 +75,12 @@ fixture::VfHost make_host(int pfs) {
   return host;
 }
 
-// Selectors as people write them; none but the last takes a device, and that every second PF's VFs.
-std::string selector(int policy, int policies) {
+constexpr const char *kEverySecondPf = "^ens[0-9]*[02468]$", *kOnePf = "^ens7$";
+
+// Selectors as people write them; none but the last takes a device, and that the VFs of the PFs so named.
+std::string selector(int policy, int policies, const std::string& pfs) {
   const std::string own = R"(device.attributes["dra.networking"])";
-  if (policy + 1 == policies)
-    return own + R"(.type == "vf" && )" + own + R"(.pfName.matches("^ens[0-9]*[02468]$"))";
+  if (policy + 1 == policies) return own + R"(.type == "vf" && )" + own + ".pfName.matches(\"" + pfs + "\")";
   switch (policy % 4) {
     case 0:
       return own + R"(.type == "vf" && )" + own + ".pfName == \"other" + std::to_string(policy) + "\"";
@@ -93,13 +94,13 @@ std::string selector(int policy, int policies) {
   }
 }
 
-std::vector<policy::ExposurePolicy> make_exposures(int policies) {
+std::vector<policy::ExposurePolicy> make_exposures(int policies, const std::string& pfs) {
   std::vector<policy::ExposurePolicy> out;
   for (int i = 0; i < policies; ++i) {
     policy::ExposurePolicy policy;
     policy.id = {"p" + std::to_string(1000 + i)};
     policy.action = policy::ExposureAction::kExpose;
-    policy.selector.cel = selector(i, policies);
+    policy.selector.cel = selector(i, policies, pfs);
     policy.selector.program = std::make_shared<const cel::Program>(
         std::move(policy::compile_selector(policy.selector.cel, std::string(policy::kExposureDriver)))
             .value());
@@ -108,11 +109,12 @@ std::vector<policy::ExposurePolicy> make_exposures(int policies) {
   return out;
 }
 
-std::shared_ptr<policy::Inputs> exposure_inputs(int pfs, int policies) {
+std::shared_ptr<policy::Inputs> exposure_inputs(int pfs, int policies,
+                                                const std::string& taken = kEverySecondPf) {
   auto inputs = std::make_shared<policy::Inputs>();
   inputs->inventory = make_host(pfs).inventory();
-  inputs->policies =
-      std::make_shared<const policy::PolicySet>(policy::make_policy_set({}, {}, make_exposures(policies)));
+  inputs->policies = std::make_shared<const policy::PolicySet>(
+      policy::make_policy_set({}, {}, make_exposures(policies, taken)));
   inputs->node.name = "node-a";
   return inputs;
 }
@@ -132,15 +134,17 @@ size_t evaluate_only(const policy::Inputs& inputs) {
 }
 
 int compare_exposures(size_t& sink) {
-  const auto inputs = exposure_inputs(kPfs, kPolicies);
-  size_t offered = 0;
-  for (const auto& pool : policy::decide(inputs).pools) offered += pool.devices.size();
-  std::printf("exposures: %zu devices, %d policies with CEL, %zu taken by expressions alone, %zu offered\n",
-              inputs->inventory->devices.size(), kPolicies, evaluate_only(*inputs), offered);
-  if (offered != evaluate_only(*inputs)) return 1;
-  bench::compare(
-      "decide with CEL / expressions alone", 9, [&] { sink += evaluate_only(*inputs); },
-      [&] { sink += policy::decide(inputs).pools.size(); });
+  for (const char* taken : {kOnePf, kEverySecondPf}) {
+    const auto inputs = exposure_inputs(kPfs, kPolicies, taken);
+    size_t offered = 0;
+    for (const auto& pool : policy::decide(inputs).pools) offered += pool.devices.size();
+    std::printf("exposures: %zu devices, %d policies with CEL, %zu taken by expressions alone, %zu offered\n",
+                inputs->inventory->devices.size(), kPolicies, evaluate_only(*inputs), offered);
+    if (offered != evaluate_only(*inputs)) return 1;
+    bench::compare(
+        "decide with CEL / expressions alone", 9, [&] { sink += evaluate_only(*inputs); },
+        [&] { sink += policy::decide(inputs).pools.size(); });
+  }
   for (const int part : {4, 2, 1}) {
     const auto devices = exposure_inputs(kPfs / part, kPolicies),
                policies = exposure_inputs(kPfs, kPolicies / part);
