@@ -183,6 +183,8 @@ type grant struct {
 	entry    *entry // as its policy was then
 	consumed map[string]int64
 	born     int // of the device
+	// Groups that its policies have given it since the daemon was last seen at rest, the newest last.
+	groups []string
 }
 
 func (g *grant) String() string { return fmt.Sprintf("%s, held by %s", g.entry, g.claim) }
@@ -244,7 +246,7 @@ func ask(h *host, entries map[string]*entry, held []*grant, c *claim) outlook {
 			if !slots[number].matches(e) {
 				continue
 			}
-			takes, why := fits(h, entries, e, held, chosen, used, slots[number].request)
+			takes, why := fits(h, e, held, chosen, used, slots[number].request)
 			if why != "" {
 				out.reasons[why] = true
 				continue
@@ -274,12 +276,12 @@ func add(used map[string]map[string]int64, id string, takes map[string]int64) {
 	}
 }
 
-func fits(h *host, entries map[string]*entry, e *entry, held []*grant, chosen []*entry, used map[string]map[string]int64, r request) (map[string]int64, string) {
+func fits(h *host, e *entry, held []*grant, chosen []*entry, used map[string]map[string]int64, r request) (map[string]int64, string) {
 	if why := usedByHost(h, e); why != "" {
 		return nil, why
 	}
 	for _, g := range held {
-		if why := excludesNow(g, e, entries[g.entry.id()]); why != "" {
+		if why := g.excludes(e); why != "" {
 			return nil, why
 		}
 	}
@@ -311,13 +313,22 @@ func fits(h *host, entries map[string]*entry, e *entry, held []*grant, chosen []
 	return takes, ""
 }
 
-// excludesNow says why what is held and an entry exclude each other. now: what is offered of the held entry today, nil when
-// nothing is. What was given away exclusively stays so, and what was shared, too; a group is the one of today, while there is
-// one.
-func excludesNow(g *grant, e *entry, now *entry) string {
-	held := *g.entry
-	if now != nil && now.exclusive == held.exclusive {
-		held.group = now.group
+// excludes says why what is held and an entry exclude each other. What was given away exclusively stays so, and what was
+// shared, too. The group is the one of today; while the daemon is at work on a change of it, either will do.
+func (g *grant) excludes(e *entry) string {
+	held, why := *g.entry, excludes(g.entry, e)
+	for i, group := range g.groups {
+		held.group = group
+		if also := excludes(&held, e); i == 0 || also == "" {
+			why = also
+		}
 	}
-	return excludes(&held, e)
+	return why
+}
+
+// regroup notes what is offered of the entry now.
+func (g *grant) regroup(now *entry) {
+	if now != nil && now.exclusive == g.entry.exclusive {
+		g.groups = append(g.groups, now.group)
+	}
 }

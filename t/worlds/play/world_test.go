@@ -108,6 +108,9 @@ func (w *world) settle() {
 		w.fail("rest", "the daemon does not come to rest")
 	}
 	w.settled = true
+	for _, g := range w.grants {
+		g.groups = g.groups[len(g.groups)-1:]
+	}
 	w.judgeSlices()
 }
 
@@ -199,7 +202,7 @@ func (w *world) held(entries map[string]*entry) []*grant {
 		if w.alive(g) {
 			out = append(out, g)
 		} else if now := entries[g.entry.id()]; now != nil {
-			out = append(out, &grant{g.claim, now, g.consumed, now.device.born})
+			out = append(out, &grant{claim: g.claim, entry: now, consumed: g.consumed, born: now.device.born})
 		}
 	}
 	return out
@@ -225,7 +228,7 @@ func (w *world) grantsOf(object *resourceapi.ResourceClaim) []*grant {
 	var out []*grant
 	for _, result := range object.Status.Allocation.Devices.Results {
 		e := w.entryOf(result.Driver, result.Pool, result.Device)
-		g := &grant{claim: object.Name, entry: e, consumed: map[string]int64{}, born: e.device.born}
+		g := &grant{claim: object.Name, entry: e, consumed: map[string]int64{}, born: e.device.born, groups: []string{e.group}}
 		if result.ShareID != nil {
 			for key, quantity := range result.ConsumedCapacity {
 				g.consumed[string(key)] = quantity.Value()
@@ -311,9 +314,9 @@ func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep bool
 		w.say("%s %s: %s", c.name, c.words, outcome(got, model))
 	}
 	w.judgeGrants(c, got, entries)
-	sure := w.full() && w.calm && !w.isUnsure(entries)
+	sure := w.full() && w.calm && w.settled && !w.isUnsure(entries)
 	for _, g := range got {
-		sure = sure && !isShared(w.live(), g.entry) // see judgeGrants
+		sure = sure && !isShared(w.grants, g.entry) // see judgeGrants
 	}
 	if sure && model.possible && object == nil {
 		w.fail("refused", "%s %s: refused, and nothing stands in its way", c.name, c.words)
@@ -326,6 +329,9 @@ func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep bool
 		return
 	}
 	w.claims[c.name] = object
+	for _, g := range got {
+		g.regroup(entries[g.entry.id()])
+	}
 	w.grants = append(w.grants, got...)
 	w.tellClaims()
 	for _, g := range got {
@@ -341,9 +347,14 @@ func (w *world) moveAway(e edit) {
 		return
 	}
 	w.say("  %s", e.words)
+	before := w.offered()
 	e.apply(w.state)
 	e.send(w.p)
 	w.p.do("run", fields{"ms": 100})
+	w.settled = false
+	if after := w.offered(); strings.Join(names(before), " ") != strings.Join(names(after), " ") {
+		w.calm = false
+	}
 }
 
 func outcome(got []*grant, model outlook) string {
@@ -369,10 +380,10 @@ func (w *world) judgeGrants(c *claim, got []*grant, entries map[string]*entry) {
 			continue
 		}
 		for _, other := range live {
-			if isShared(live, g.entry) {
+			if isShared(w.grants, g.entry) {
 				break // one more of what is held beside the other already: an edit made them exclude each other
 			}
-			if why := excludesNow(other, g.entry, entries[other.entry.id()]); why != "" {
+			if why := other.excludes(g.entry); why != "" {
 				w.fail("double", "%s is given %s beside %s: %s", c.name, g.entry, other, why)
 			}
 		}
@@ -497,6 +508,10 @@ func (w *world) carryOut(e edit) {
 	}
 	e.send(w.p)
 	w.settled, w.calm = false, false
+	entries := w.offered()
+	for _, g := range w.grants {
+		g.regroup(entries[g.entry.id()])
+	}
 }
 
 // leaving are claims of entries that an edit takes away, or makes others, while their functions stay.
@@ -652,6 +667,10 @@ func (w *world) claimLate(slices []*resourceapi.ResourceSlice, before map[string
 		leaving = before
 	}
 	e := pick(w.dice, sortedEntries(leaving))
+	if now := w.host.devices[e.device.id]; now == nil || now.born != e.device.born {
+		w.say("  and what %s was is gone", e.device.id)
+		return // README.md, What is not judged
+	}
 	w.tryWith(slices, &claim{name: fmt.Sprintf("claim-%d", w.number), requests: []request{exactly(e)},
 		words: "asks for " + e.String()}, true)
 }
