@@ -459,26 +459,39 @@ bool Daemon::recover_sticky() {
   if (recovered_) return false;
   recovered_ = true;
   const hotplug::Inventory& inventory = *host_.inventory();
+  if (inventory.boot_id.empty()) return false;
   std::map<hotplug::PciAddress, hotplug::RecoveredNetdev> found;
-  for (const auto& [name, slice] : publisher_.observed()) {
-    if (!publishers::is_ours(slice, options_.sriov_driver_name, options_.node_name)) continue;
-    const auto boot = slice.meta.annotations.find(std::string(publishers::kBootIdAnnotation));
-    if (boot == slice.meta.annotations.end() || boot->second != inventory.boot_id ||
-        inventory.boot_id.empty())
-      continue;
-    for (const kube::Device& entry : slice.devices) {
-      const auto published = policy::read_vf_attributes(entry.attributes, options_.sriov_driver_name);
-      const hotplug::HostDevice* pf = inventory.find(published.pf_address);
-      if (pf && pf->pci && !pf->netdev && !published.pf_name.empty()) {
-        hotplug::Netdev netdev{.name = published.pf_name, .link_type = published.pf_link_type};
-        found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
-      }
-      const hotplug::HostDevice* vf = inventory.find(published.address);
-      if (vf && vf->pci && !vf->netdev && published.is_rdma_capable && vf->rdma_device.empty() &&
-          vf->driver != "vfio-pci")
-        found[*vf->pci] = {*vf->pci, {}, "unknown"};  // that it has one is published, not its name
+  const auto visit = [&](const publishers::Publisher& publisher, const std::string& driver,
+                         const auto& read) {
+    for (const auto& [name, slice] : publisher.observed()) {
+      const auto boot = slice.meta.annotations.find(std::string(publishers::kBootIdAnnotation));
+      if (!publishers::is_ours(slice, driver, options_.node_name) || boot == slice.meta.annotations.end() ||
+          boot->second != inventory.boot_id)
+        continue;
+      for (const kube::Device& entry : slice.devices) read(entry);
     }
-  }
+  };
+  visit(publisher_, options_.sriov_driver_name, [&](const kube::Device& entry) {
+    const auto published = policy::read_vf_attributes(entry.attributes, options_.sriov_driver_name);
+    const hotplug::HostDevice* pf = inventory.find(published.pf_address);
+    if (pf && pf->pci && !pf->netdev && !published.pf_name.empty()) {
+      hotplug::Netdev netdev{.name = published.pf_name, .link_type = published.pf_link_type};
+      found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
+    }
+    const hotplug::HostDevice* vf = inventory.find(published.address);
+    if (vf && vf->pci && !vf->netdev && published.is_rdma_capable && vf->rdma_device.empty() &&
+        vf->driver != "vfio-pci")
+      found[*vf->pci] = {*vf->pci, {}, "unknown"};  // that it has one is published, not its name
+  });
+  visit(exposure_publisher_, options_.exposure_driver_name, [&](const kube::Device& entry) {
+    auto published = policy::read_function(entry.attributes, options_.exposure_driver_name);
+    const hotplug::HostDevice* device = inventory.find(published.address);
+    // Bound to another driver it has no interface that could be away.
+    if (device == nullptr || !device->pci || device->netdev || published.netdev.name.empty() ||
+        device->driver != published.driver)
+      return;
+    found[*device->pci] = {*device->pci, std::move(published.netdev), std::move(published.rdma_device)};
+  });
   if (found.empty()) return false;
   std::vector<hotplug::RecoveredNetdev> all;
   for (auto& [address, netdev] : found) all.push_back(std::move(netdev));

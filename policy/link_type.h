@@ -18,4 +18,11 @@ inline std::string_view text_of_link_type(std::optional<int> arphrd) {
   return "";
 }
 
+/// The reverse; nullopt for any other text.
+inline std::optional<int> link_type_of_text(std::string_view text) {
+  for (const LinkType& type : kLinkTypes)
+    if (text == type.text) return type.arphrd;
+  return std::nullopt;
+}
+
 }  // namespace sliced::policy

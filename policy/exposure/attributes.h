@@ -51,6 +51,15 @@ kube::AttributeValue zero_of(const KnownAttribute& attribute);
 /// How many attributes a device of the type can have published; this much of an entry is kept free for them.
 size_t published_count_max(hotplug::DeviceType type);
 
+/// What a published entry of a function tells of its interface.
+struct PublishedFunction {
+  std::string address;     // "0000:3b:00.0"; "" when it is no function's
+  std::string driver;      // under which it had the interface
+  hotplug::Netdev netdev;  // name, mac, mtu and link_type; without a name it had none
+  std::string rdma_device;
+};
+PublishedFunction read_function(const kube::Attributes& attributes, const std::string& driver);
+
 /// The interface of a published entry that is not a function's; "" for functions.
 std::string interface_of_link(const kube::Attributes& attributes, const std::string& driver);
 

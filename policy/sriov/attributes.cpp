@@ -87,8 +87,7 @@ PublishedVf read_vf_attributes(const kube::Attributes& attributes, const std::st
   text(kPfName, out.pf_name);
   std::string link_type;
   text(kLinkType, link_type);
-  for (const LinkType& type : kLinkTypes)
-    if (link_type == type.text) out.pf_link_type = type.arphrd;
+  out.pf_link_type = link_type_of_text(link_type);
   const auto* rdma = value_of<bool>(attributes, key(kRdma));
   out.is_rdma_capable = rdma != nullptr && *rdma;
   return out;

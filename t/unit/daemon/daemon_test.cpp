@@ -436,5 +436,28 @@ TEST_F(DaemonTest, AnOverflowReadsEverythingAgain) {
   EXPECT_EQ(offered().size(), 5u);
 }
 
+// A pod has the interface when the daemon starts: what selectors see of it stands in our own slice.
+TEST_F(DaemonTest, AnInterfaceThatIsAwayAtTheStartKeepsItsNameForSelectors) {
+  make_pf(2);
+  put_exposure("by-name",
+               "{selector: {cel: 'device.attributes[\"dra.networking\"].ifName == \"ens1f0v0\"'}}");
+  start();
+  run(2s);
+  ASSERT_EQ(offered(), std::set<std::string>{"0000-3b-02-0"});
+  daemon.reset();
+  tree.remove_netdev("ens1f0v0");
+  const size_t before = writes();
+  start();
+  run(1min);
+  EXPECT_EQ(offered(), std::set<std::string>{"0000-3b-02-0"});
+  EXPECT_EQ(writes(), before) << log.all();
+  // Under another driver it has no such interface.
+  daemon.reset();
+  tree.pci(kPf).vf(0).driver("vfio-pci");
+  start();
+  run(1min);
+  EXPECT_EQ(offered(), std::set<std::string>());
+}
+
 }  // namespace
 }  // namespace sliced
