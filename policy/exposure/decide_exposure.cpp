@@ -37,6 +37,8 @@ class Weighing {
         bases_(base_names(*inputs.inventory, inputs.published.links)) {
     for (const auto& [id, device] : inputs.inventory->devices)
       if (device.type == DeviceType::kVf && device.pf) vfs_[*device.pf].push_back(&device);
+    for (const auto& [pool, claims] : inputs.held)
+      for (const PersonaClaim& claim : claims) held_in_[claim.device].insert(pool);
   }
 
   void add(const HostDevice& device, const Resolution& resolution) {
@@ -87,7 +89,8 @@ class Weighing {
                     in_quotes(base + policy.exposure.name_suffix) +
                         " is no DNS label of at most 63 characters, or another entry's name");
     const std::string pool = exposure_pool_name(in_.node.name, device);
-    if (is_held_otherwise(pool, verdict.entry, is_exclusive)) return refuse(Outcome::kCharged);
+    if (is_held_elsewhere(pool, device) || is_held_otherwise(pool, verdict.entry, is_exclusive))
+      return refuse(Outcome::kCharged);
     const bool is_published = in_.published.exposure.contains(verdict.entry);
     if (is_in_motion(device) && !is_published) return refuse(Outcome::kSettling);
     if (unreadable_ >= 0 && !is_published) return refuse(Outcome::kExcludeUnreadable);
@@ -108,6 +111,12 @@ class Weighing {
   bool has_vf_held_by_sriov(const HostDevice& pf) const {
     const auto& vfs = vfs_of(pf);
     return std::any_of(vfs.begin(), vfs.end(), [&](const HostDevice* vf) { return is_held_by_sriov(*vf); });
+  }
+
+  // A VF that is being made anew is a function without a PF for a moment. Counters do not cross pools.
+  bool is_held_elsewhere(const std::string& pool, const HostDevice& device) const {
+    const auto pools = held_in_.find(device.id.text);
+    return pools != held_in_.end() && (pools->second.size() > 1 || !pools->second.contains(pool));
   }
 
   // An entry that was shared and is to be exclusive, or the reverse: the scheduler does not see one in the
@@ -316,6 +325,7 @@ class Weighing {
   const EntryAttributes attributes_;
   const std::map<std::string, std::string> bases_;
   std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;  // by PF
+  std::map<std::string_view, std::set<std::string_view>> held_in_;     // pools, by host device
   EntryNames names_;
   std::map<int32_t, PersonaAttributes> personas_;  // by policy
   std::map<std::string, PoolOfCandidates> pools_;  // by name

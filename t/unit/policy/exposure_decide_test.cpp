@@ -268,6 +268,20 @@ TEST(ExposureDecide, WithoutCountersOneSideIsHeldBack) {
   EXPECT_EQ(outcome_of(decide(in), "br-data"), "no-sharing");
 }
 
+// Between its appearance and the link to its PF a VF looks like a function of its own. Red when its entry
+// moves to the pool of those: nothing there excludes its PF.
+TEST(ExposureDecide, NoFunctionIsInTwoPools) {
+  auto in = inputs_of(reference_host(), policies_of(policy("p", all())));
+  in->held["n1/0000-03-00-0"] = {{.entry = "0000-03-00-2", .device = "0000:03:00.2", .base = "0000-03-00-2"}};
+  EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "offered");
+  Host without_link = reference_host();
+  without_link.at("0000:03:00.2").type = DeviceType::kNic;
+  without_link.at("0000:03:00.2").pf.reset();
+  in->inventory = inputs_of(without_link, policies_of(policy("p", all())))->inventory;
+  in->published.exposure = {"0000-03-00-2"};
+  EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "charged");
+}
+
 // An evaluation is bounded, and so is the sum over all devices: red when a policy may cost what it likes.
 TEST(ExposureDecide, ACostlyPolicyIsNotUsed) {
   Host host;
