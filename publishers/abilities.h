@@ -10,6 +10,7 @@
 
 #include "kube/cluster.h"
 #include "kube/resource_slice.h"
+#include "publishers/ports.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/scheduler.h"
@@ -26,12 +27,6 @@ enum class Ability {
 
 class Abilities {
  public:
-  struct Ports {
-    kube::Cluster& cluster;
-    reactor::Scheduler& scheduler;
-    Log& log;
-    reactor::Random random;
-  };
   /// For the first answer, so that a restart does not first publish without what it will publish a moment
   /// later.
   static constexpr Millis kAnswerMax{5'000};

@@ -16,6 +16,7 @@
 #include "kube/cluster.h"
 #include "policy/decide.h"
 #include "publishers/diff_pool.h"
+#include "publishers/ports.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/scheduler.h"
@@ -24,12 +25,6 @@ namespace sliced::publishers {
 
 class Charges {
  public:
-  struct Ports {
-    kube::Cluster& cluster;
-    reactor::Scheduler& scheduler;
-    Log& log;
-    reactor::Random random;
-  };
   /// A scheduler may bind a claim that it decided on slices of before the withdrawal.
   static constexpr Millis kGrace{10'000};
   static constexpr Millis kJitter{30'000};    // before the claims are counted

@@ -14,6 +14,7 @@
 #include "policy/decide.h"
 #include "publishers/abilities.h"
 #include "publishers/diff_pool.h"
+#include "publishers/ports.h"
 #include "publishers/slice_cache.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
@@ -33,12 +34,6 @@ struct RefusedEntry {
 /// (interlock). Reentry: handlers may call set_desired().
 class Publisher {
  public:
-  struct Ports {
-    kube::Cluster& cluster;
-    reactor::Scheduler& scheduler;
-    Log& log;
-    reactor::Random random;
-  };
   struct Handlers {
     std::function<void(std::vector<RefusedEntry>)> on_refused;
     std::function<void(std::set<Ability>)> on_lost;  // the server stored slices without what they need
