@@ -119,10 +119,11 @@ void Daemon::start_watchers() {
   slice_watcher_ = watchers::make_slice_watcher(
       watcher_ports(), options_.sriov_driver_name, options_.node_name,
       [this](auto event) { on_slices(publisher_, event); }, standing);
+  // Also when the kind is switched off: what it has published is withdrawn then.
+  exposure_slice_watcher_ = watchers::make_slice_watcher(
+      watcher_ports(), options_.exposure_driver_name, options_.node_name,
+      [this](auto event) { on_slices(exposure_publisher_, event); }, standing);
   if (!options_.kinds_off.contains(kube::kDeviceExposurePolicies.kind)) {
-    exposure_slice_watcher_ = watchers::make_slice_watcher(
-        watcher_ports(), options_.exposure_driver_name, options_.node_name,
-        [this](auto event) { on_slices(exposure_publisher_, event); }, standing);
     exposure_watcher_ = watchers::make_policy_watcher(
         watcher_ports(), kube::kDeviceExposurePolicies, "", [this](auto event) { on_exposures(event); },
         standing);
@@ -543,7 +544,6 @@ std::set<std::string> Daemon::settling_personas(const policy::Decision& decision
 // Entries that stand in slices, or were to, and are not offered now.
 std::vector<std::string> Daemon::withdrawn_by(const std::vector<policy::DesiredPool>& sriov) const {
   std::vector<std::string> out;
-  if (!exposure_watcher_) return out;  // the other driver offers nothing
   const auto look_at = [&](const kube::Device& device) {
     const bool is_offered = std::any_of(sriov.begin(), sriov.end(), [&](const auto& pool) {
       return std::binary_search(pool.devices.begin(), pool.devices.end(), device,
@@ -639,9 +639,10 @@ void Daemon::decide() {
   for (policy::DesiredPool& pool : decision.pools)
     (pool.driver == options_.exposure_driver_name ? exposures : sriov).push_back(std::move(pool));
   decision.pools.clear();
-  charges_.decided(decision, withdrawn_by(sriov), sriov);
   const auto& before = publisher_.desired().empty() ? before_gap_ : publisher_.desired();
   sriov = publishers::hold_back_news(std::move(sriov), before, settling);
+  // With the pools as they will be published: what is held back is withdrawn still.
+  charges_.decided(decision, withdrawn_by(sriov), sriov);
   publishers::hold_back_attributes(exposures, exposure_publisher_.desired(), settling_personas(decision));
   const bool is_sriov_news = tell_news(decision, publisher_, sriov, why);
   const bool is_exposure_news = tell_news(decision, exposure_publisher_, exposures, why);

@@ -63,7 +63,9 @@ class ListOperation final : public ApiOperation {
 
   void on_content(std::string_view bytes) override {
     bytes_ += bytes.size();
-    if (bytes_ > kListBytesMax) return fail_content({Errc::kTooLarge, "the list is larger than 64 MiB"});
+    if (bytes_ > list_.bytes_max)
+      return fail_content(
+          {Errc::kTooLarge, "the list is larger than " + std::to_string(list_.bytes_max >> 20) + " MiB"});
     const auto fed = cutter_->feed(bytes);
     if (!fed && !ended()) fail_content(broken(fed.error()));
   }

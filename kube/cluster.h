@@ -67,6 +67,7 @@ struct ListRequest {
   Scope scope;
   std::string resource_version;  // "" most recent, "0" any
   int64_t limit = 0;             // of a page; 0: the implementation pages as it sees fit
+  size_t bytes_max = 64u << 20;  // of all pages; beyond it kTooLarge
   bool first_page_only = false;  // on_done then, however many more there are
 };
 struct ListHandlers {

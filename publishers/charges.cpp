@@ -11,6 +11,8 @@ namespace {
 
 using policy::PersonaClaim;
 
+constexpr size_t kClaimBytesMax = size_t{1} << 30;  // a third of a million claims; looked at one by one
+
 constexpr reactor::BackoffPolicy kListBackoff{
     .initial = Charges::kInterval, .factor = 2.0, .cap = Charges::kSpreadMax, .jitter = 0.5};
 
@@ -104,7 +106,7 @@ void Charges::decide_exposures(const policy::Decision& decision) {
     for (const PersonaClaim& claim : claims) {
       const auto key = offered.insert({pool, claim.entry}).first;
       entries_.insert_or_assign(*key, Entry{claim, false, {}});
-      released_.insert(*key);
+      if (is_permitted_) released_.insert(*key);
     }
   for (auto& [key, entry] : entries_) entry.is_withdrawn = !offered.contains(key);
   std::erase_if(entries_, [&](const auto& one) {
@@ -136,6 +138,11 @@ void Charges::acknowledged(const std::string& driver) {
 }
 
 void Charges::permit(bool lists) {
+  // Who waited for another daemon to end takes its records as they are.
+  if (lists && !std::exchange(is_permitted_, lists)) {
+    released_.clear();
+    sriov_released_.clear();
+  }
   is_permitted_ = lists;
   if (lists) return arm();
   due_.reset();
@@ -187,7 +194,7 @@ void Charges::count_claims() {
 
 void Charges::list_claims() {
   listing_.emplace(Listing{ports_.scheduler.now(), {}, {}, ""});
-  call_ = ports_.cluster.list({.scope = {.resource = kube::kResourceClaims}},
+  call_ = ports_.cluster.list({.scope = {.resource = kube::kResourceClaims}, .bytes_max = kClaimBytesMax},
                               {.on_item = [this](std::string_view object) { note_claim(object); },
                                .on_done = [this](const std::string&) { finish_list(); },
                                .on_failure = [this](const kube::Failure& failure) { fail(failure); }});

@@ -37,21 +37,21 @@ class Charges {
   Charges(Ports ports, std::string sriov_driver, std::string exposure_driver,
           std::function<void()> on_released);
 
-  /// An own slice as it is observed, of this boot: entries and records that are not known yet. True when
-  /// there were some.
+  /// An own slice as it is observed, before it is overwritten, of this boot: entries and records that are not
+  /// known yet. True when there were some.
   bool learn(const kube::ResourceSlice& slice);
 
   /// For policy::Inputs.
   std::map<std::string, std::vector<policy::PersonaClaim>> held() const;
   const std::set<std::string>& sriov_withdrawn() const { return sriov_.names; }
 
-  /// What a decision makes of that; its pools have been taken out. sriov_gone: entries of that driver that
-  /// were offered or stood in slices until now. Adds the record to the SR-IOV driver's pools; the other
-  /// driver's have theirs.
+  /// What a decision makes of that; its pools have been taken out. sriov_pools: exactly as they will be
+  /// published, in the same turn. sriov_gone: entries of that driver that were offered or stood in slices
+  /// until now. Adds the record to the SR-IOV driver's pools; the other driver's have theirs.
   void decided(const policy::Decision& decision, const std::vector<std::string>& sriov_gone,
                std::vector<policy::DesiredPool>& sriov_pools);
 
-  /// What is desired stands in the API server: withdrawals are acknowledged.
+  /// Nothing is left to write for the last decided(): withdrawals are acknowledged.
   void acknowledged(const std::string& driver);
   /// Claims are listed only while this is true: this daemon writes.
   void permit(bool lists);
@@ -104,7 +104,7 @@ class Charges {
   reactor::Ticket due_;
   std::optional<TimePoint> listed_at_;
   reactor::Backoff backoff_;
-  std::string told_;
+  std::string told_, told_record_;  // said once while it lasts
 };
 
 }  // namespace sliced::publishers

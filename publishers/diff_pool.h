@@ -57,9 +57,9 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// The slice to write before everything else of the plan, nullptr for none: a record of withdrawn entries
-/// before they go, and the counters of a pool before the devices that consume them. observed: what the plan
-/// was made from.
+/// The slice that a plan begins with; nullptr when it begins with its first delete. A record of withdrawn
+/// entries is written before they go, the counters of a pool before the devices that consume them. plan: not
+/// empty, made from `observed`.
 const kube::ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observed);
 
 /// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes.

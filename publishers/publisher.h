@@ -37,7 +37,7 @@ class Publisher {
   struct Handlers {
     std::function<void(std::vector<RefusedEntry>)> on_refused;
     std::function<void(std::set<Ability>)> on_lost;  // the server stored slices without what they need
-    std::function<void()> on_converged = {};         // nothing more is to be written; optional
+    std::function<void()> on_converged = {};  // nothing more is to be written; may not destroy this; optional
   };
 
   Publisher(Ports ports, std::string driver, Handlers handlers);

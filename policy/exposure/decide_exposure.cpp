@@ -105,7 +105,7 @@ class Weighing {
   bool is_in_motion(const HostDevice& device) const { return in_.settling.contains(device.id.text); }
 
   bool is_held_by_sriov(const HostDevice& device) const {
-    return device.type == DeviceType::kVf && device.pci && in_.sriov_held.contains(device.pci->dashed());
+    return device.pci && in_.sriov_held.contains(device.pci->dashed());
   }
 
   bool has_vf_held_by_sriov(const HostDevice& pf) const {
@@ -365,12 +365,13 @@ const Resolution& ExposureDecision::of(const std::string& device_id) const {
   return at == resolutions_.end() ? kNothing : at->second;
 }
 
+// In whatever pool: a function without its physfn link for a moment looks like one of the others.
 bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
-  const auto held = inputs_.held.find(exposure_pool_name(inputs_.node.name, vf));
-  return vf.pf && held != inputs_.held.end() &&
-         std::any_of(held->second.begin(), held->second.end(), [&](const PersonaClaim& claim) {
-           return claim.device == vf.id.text || (claim.device == vf.pf->text() && claim.is_exclusive);
-         });
+  return std::any_of(inputs_.held.begin(), inputs_.held.end(), [&](const auto& pool) {
+    return std::any_of(pool.second.begin(), pool.second.end(), [&](const PersonaClaim& claim) {
+      return claim.device == vf.id.text || (vf.pf && claim.device == vf.pf->text() && claim.is_exclusive);
+    });
+  });
 }
 
 void ExposureDecision::decide(const std::set<std::string>& sriov_taken, Decision& out) const {
