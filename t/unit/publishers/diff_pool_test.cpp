@@ -62,6 +62,19 @@ TEST(DiffPool, EqualContentWritesNothing) {
     EXPECT_TRUE(diff(pool(devices(0, count)), published(pool(devices(0, count)))).empty()) << count;
 }
 
+// A daemon that dies between two writes finds an entry in a slice or in the record.
+TEST(DiffPool, ARecordOfWithdrawnEntriesIsWrittenBeforeTheirSliceGoes) {
+  const ObservedSlices held = published(pool(devices(0, 300)));
+  policy::DesiredPool fewer = pool(devices(0, 1));
+  fewer.annotations["dra.networking/withdrawn"] = "[\"0000-3b-02-0\"]";
+  const Plan plan = diff(fewer, held);
+  ASSERT_EQ(plan.deletes.size(), 2u);
+  ASSERT_EQ(plan.updates.size(), 1u);
+  EXPECT_EQ(first_write(plan, held), &plan.updates[0]);
+  const Plan plain = diff(pool(devices(0, 1)), held);
+  EXPECT_EQ(first_write(plain, held), nullptr) << "without a record deletes come first";
+}
+
 TEST(DiffPool, NamesAreDeterministicAndValid) {
   const std::string name = slice_name(0, kDriver, "node-a", "node-a", 0);
   EXPECT_TRUE(name.starts_with("00000-" + kDriver + "-node-a-")) << name;
