@@ -141,7 +141,7 @@ void Daemon::start_watchers() {
   slice_watcher_->start();
   if (sriov_watcher_) sriov_watcher_->start();
   if (attributes_watcher_) attributes_watcher_->start();
-  if (exposure_slice_watcher_) exposure_slice_watcher_->start();
+  exposure_slice_watcher_->start();
   if (exposure_watcher_) exposure_watcher_->start();
 }
 
@@ -151,9 +151,10 @@ void Daemon::permit_writes(bool permitted) {
 }
 
 void Daemon::apply_permission() {
-  charges_.permit(is_permitted_ && outage_.may_write());
-  for (auto* publisher : {&publisher_, &exposure_publisher_})
-    publisher->permit(is_permitted_ && outage_.may_write());
+  const bool may_write = is_permitted_ && outage_.may_write();
+  charges_.permit(may_write);
+  publisher_.permit(may_write);
+  exposure_publisher_.permit(may_write);
 }
 
 publishers::Publisher::Handlers Daemon::handlers_of(const std::string& driver) {
@@ -258,8 +259,7 @@ void Daemon::on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& eve
 
 // An exclude that can no longer be understood goes on as it was last understood.
 void Daemon::on_exposures(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
-  const auto before = exposures_;
-  const auto put = [&](const watchers::PolicyWatcher::Item& item) {
+  const auto put = [&](const watchers::PolicyWatcher::Item& item, const auto& before) {
     const policy::ExposurePolicy::Id id{item.id.name};
     policy::ExposurePolicy now =
         item.value ? policy::decode_exposure_policy(item.value->object, options_.exposure_driver_name)
@@ -268,13 +268,13 @@ void Daemon::on_exposures(const SourceEvent<watchers::PolicyWatcher::Item>& even
     exposures_.insert_or_assign(id, std::move(now));
   };
   if (const auto* changed = std::get_if<Changed<watchers::PolicyWatcher::Item>>(&event)) {
-    put(changed->now);
+    put(changed->now, exposures_);
   } else if (const auto* removed = std::get_if<Removed<watchers::PolicyWatcher::Item>>(&event)) {
     exposures_.erase({removed->id.name});
   } else {
     check_served_schema(kube::kDeviceExposurePolicies);
-    exposures_.clear();
-    for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
+    const auto before = std::exchange(exposures_, {});
+    for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item, before);
   }
   policy_set_.reset();
   mark(reason_of("DeviceExposurePolicy", event));
@@ -524,9 +524,7 @@ bool Daemon::is_of_this_boot(const kube::ResourceSlice& slice) const {
 
 // What a predecessor has published may be allocated.
 void Daemon::learn_charges(const publishers::Publisher& publisher) {
-  bool is_news = false;
-  for (const auto& [name, slice] : publisher.observed()) is_news |= learn_charges(slice);
-  if (is_news && decision_) mark("devices in own slices that were not known");
+  for (const auto& [name, slice] : publisher.observed()) learn_charges(slice);
 }
 
 bool Daemon::learn_charges(const kube::ResourceSlice& slice) {
@@ -574,7 +572,7 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->held = charges_.held();
   inputs->sriov_held = charges_.sriov_withdrawn();
   if (policy_set_->exposures.empty() && inputs->held.empty()) return inputs;
-  inputs->published = published();
+  inputs->published = published(inputs->held);
   inputs->sriov_held.insert(inputs->published.sriov.begin(), inputs->published.sriov.end());
   for (const auto& pool : publisher_.desired())
     for (const kube::Device& device : pool.devices) inputs->sriov_held.insert(device.name);
@@ -583,7 +581,8 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   return inputs;
 }
 
-policy::Published Daemon::published() const {
+policy::Published Daemon::published(
+    const std::map<std::string, std::vector<policy::PersonaClaim>>& held) const {
   policy::Published out;
   for (const auto& [name, slice] : publisher_.observed())
     if (is_of_this_boot(slice))
@@ -597,7 +596,7 @@ policy::Published Daemon::published() const {
       if (!interface.empty()) out.links[entry.name] = interface;
     }
   }
-  for (const auto& [pool, claims] : charges_.held())
+  for (const auto& [pool, claims] : held)
     for (const policy::PersonaClaim& claim : claims)
       if (claim.device.find(':') == std::string::npos) out.links.emplace(claim.entry, claim.device);
   return out;
@@ -611,7 +610,6 @@ void Daemon::decide() {
     // A Node that is gone takes its slices with it (owner reference); its successor gets new ones.
     if (decision_ && !node_view()) {
       if (!publisher_.desired().empty()) before_gap_ = publisher_.desired();
-      if (!exposure_publisher_.desired().empty()) exposures_before_gap_ = exposure_publisher_.desired();
       publisher_.clear_desired();
       exposure_publisher_.clear_desired();
     }
@@ -658,7 +656,6 @@ void Daemon::decide() {
   publisher_.set_desired(std::move(sriov), node);
   exposure_publisher_.set_desired(std::move(exposures), node);
   before_gap_.clear();
-  exposures_before_gap_.clear();
   if (on_decided_) on_decided_(*decision_);
 }
 

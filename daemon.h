@@ -63,8 +63,7 @@ class Daemon {
   const publishers::Publisher& publisher() const { return publisher_; }
   const publishers::Publisher& exposure_publisher() const { return exposure_publisher_; }
   bool converged() const {
-    return decision_ && !decide_ticket_ && publisher_.converged() &&
-           (!exposure_slice_watcher_ || exposure_publisher_.converged());
+    return decision_ && !decide_ticket_ && publisher_.converged() && exposure_publisher_.converged();
   }
   /// No write is on its way.
   bool idle() const { return publisher_.idle() && exposure_publisher_.idle(); }
@@ -85,7 +84,7 @@ class Daemon {
   void on_slices(publishers::Publisher& publisher, const SourceEvent<watchers::SliceWatcher::Item>& event);
   void make_policy_set();
   std::shared_ptr<policy::Inputs> decision_inputs() const;
-  policy::Published published() const;
+  policy::Published published(const std::map<std::string, std::vector<policy::PersonaClaim>>& held) const;
   void on_refused(std::vector<publishers::RefusedEntry> entries);
   publishers::Publisher::Handlers handlers_of(const std::string& driver);
   bool is_of_this_boot(const kube::ResourceSlice& slice) const;
@@ -131,9 +130,9 @@ class Daemon {
 
   std::optional<policy::Decision> decision_;
   publishers::Settler settler_;
-  std::vector<policy::DesiredPool> before_gap_, exposures_before_gap_;  // desired when the Node object went
-  std::vector<std::string> told_;  // problems and notes, each said once while it lasts
-  bool recovered_ = false;         // sticky facts were looked for in our own slices
+  std::vector<policy::DesiredPool> before_gap_;  // what was desired when the Node object went
+  std::vector<std::string> told_;                // problems and notes, each said once while it lasts
+  bool recovered_ = false;                       // sticky facts were looked for in our own slices
   std::string told_schema_failure_;
   std::map<std::string, std::string> told_schema_;  // by kind: what the served schema was said to drop
 

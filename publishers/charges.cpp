@@ -64,7 +64,7 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
   auto claims = policy::decode_withdrawn(record->second);
   if (!claims) {
     const std::string text = slice.meta.name + ": " + claims.error().what;
-    if (std::exchange(told_, text) != text)
+    if (std::exchange(told_record_, text) != text)
       ports_.log.error(
           "the record of withdrawn devices cannot be understood, so they are not charged any more",
           {{"problem", text}});
@@ -139,7 +139,7 @@ void Charges::acknowledged(const std::string& driver) {
 
 void Charges::permit(bool lists) {
   // Who waited for another daemon to end takes its records as they are.
-  if (lists && !std::exchange(is_permitted_, lists)) {
+  if (lists && !is_permitted_) {
     released_.clear();
     sriov_released_.clear();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/attribute_value.h"
 #include "policy/given_attribute.h"
 #include "policy/link_type.h"
 #include "reactor/base/text.h"
@@ -183,21 +184,16 @@ size_t published_count_max(DeviceType type) {
 
 PublishedFunction read_function(const kube::Attributes& attributes, const std::string& driver) {
   PublishedFunction out;
-  const auto find = [&](std::string_view id) {
-    const auto at = attributes.find(driver + "/" + std::string(id));
-    return at == attributes.end() ? nullptr : &at->second;
-  };
-  const auto text = [&](std::string_view id) {
-    const AttributeValue* value = find(id);
-    const auto* found = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  const auto text = [&](const char* id) {
+    const auto* found = attribute_as<std::string>(attributes, driver + "/" + id);
     return found == nullptr ? std::string() : *found;
   };
   out.address = text("pciAddress");
   out.driver = text("driver");
   out.netdev.name = text("ifName");
   out.netdev.mac = text("mac");
-  if (const AttributeValue* mtu = find("mtu"); mtu != nullptr && std::holds_alternative<int64_t>(*mtu))
-    out.netdev.mtu = static_cast<int>(std::get<int64_t>(*mtu));
+  if (const auto* mtu = attribute_as<int64_t>(attributes, driver + "/mtu"))
+    out.netdev.mtu = static_cast<int>(*mtu);
   out.netdev.link_type = link_type_of_text(text("linkType"));
   out.rdma_device = text("rdmaDevice");
   return out;
@@ -205,8 +201,7 @@ PublishedFunction read_function(const kube::Attributes& attributes, const std::s
 
 std::string interface_of_link(const kube::Attributes& attributes, const std::string& driver) {
   if (attributes.contains(driver + "/pciAddress")) return "";
-  const auto at = attributes.find(driver + "/ifName");
-  const auto* name = at == attributes.end() ? nullptr : std::get_if<std::string>(&at->second);
+  const auto* name = attribute_as<std::string>(attributes, driver + "/ifName");
   return name == nullptr ? "" : *name;
 }
 

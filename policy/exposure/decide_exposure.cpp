@@ -289,12 +289,11 @@ class Weighing {
     std::vector<const Candidate*> order;
     for (const Candidate& candidate : pool.candidates)
       if (may_stand_beside(candidate, pool, held)) order.push_back(&candidate);
+    std::set<std::string_view> held_entries;
+    for (const PersonaClaim& claim : held) held_entries.insert(claim.entry);
     const auto rank = [&](const Candidate* one) {
-      const bool is_held = std::any_of(held.begin(), held.end(), [&](const PersonaClaim& claim) {
-        return claim.entry == one->claim.entry;
-      });
-      return std::tuple(!is_held, -one->policy->priority, one->device->type == DeviceType::kPf,
-                        std::string_view(one->entry.name));
+      return std::tuple(!held_entries.contains(one->claim.entry), -one->policy->priority,
+                        one->device->type == DeviceType::kPf, std::string_view(one->entry.name));
     };
     std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
     std::vector<PersonaClaim> claims;

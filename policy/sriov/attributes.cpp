@@ -1,5 +1,6 @@
 #include "policy/sriov/attributes.h"
 
+#include "policy/attribute_value.h"
 #include "policy/link_type.h"
 
 namespace sliced::policy {
@@ -27,12 +28,6 @@ enum Key {
 };
 constexpr const char* kOwnIds[] = {"EswitchMode", "PFName",       "deviceID",    "linkType", "pciAddress",
                                    "pfDeviceID",  "pfPciAddress", "rdmaCapable", "vendor",   "vfID"};
-
-template <class T>
-const T* value_of(const kube::Attributes& attributes, const std::string& key) {
-  const auto at = attributes.find(key);
-  return at == attributes.end() ? nullptr : std::get_if<T>(&at->second);
-}
 
 }  // namespace
 
@@ -80,7 +75,7 @@ PublishedVf read_vf_attributes(const kube::Attributes& attributes, const std::st
   PublishedVf out;
   const auto key = [&](Key own) { return driver + "/" + kOwnIds[own - kOwn]; };
   const auto text = [&](Key own, std::string& to) {
-    if (const auto* value = value_of<std::string>(attributes, key(own))) to = *value;
+    if (const auto* value = attribute_as<std::string>(attributes, key(own))) to = *value;
   };
   text(kAddress, out.address);
   text(kPfAddress, out.pf_address);
@@ -88,7 +83,7 @@ PublishedVf read_vf_attributes(const kube::Attributes& attributes, const std::st
   std::string link_type;
   text(kLinkType, link_type);
   out.pf_link_type = link_type_of_text(link_type);
-  const auto* rdma = value_of<bool>(attributes, key(kRdma));
+  const auto* rdma = attribute_as<bool>(attributes, key(kRdma));
   out.is_rdma_capable = rdma != nullptr && *rdma;
   return out;
 }

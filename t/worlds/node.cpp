@@ -48,7 +48,7 @@ void drop_fields(Json& slice, const Server& server) {
 
 }  // namespace
 
-void WorldLog::line(Level level, std::string_view message, std::initializer_list<Field> fields) {
+void WorldLog::line(Level, std::string_view message, std::initializer_list<Field> fields) {
   if (!is_loud) return;
   std::string text = std::to_string(scheduler_.now().time_since_epoch().count()) + " " + std::string(message);
   for (const Field& field : fields) text += " " + std::string(field.key) + "=" + field.value;
