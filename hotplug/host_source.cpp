@@ -96,16 +96,18 @@ void HostSource::on_net(const Uevent& event) {
   const std::string name = is_name(given) ? given : std::string(last_component(event.devpath));
   if (!is_name(name)) return;
   marks_.touched.netdevs.insert(name);
+  const int ifindex =
+      static_cast<int>(std::clamp<int64_t>(parse_int(property(event, "IFINDEX")).value_or(0), 0, INT32_MAX));
   if (event.action == "remove") {
     marks_.news.left.insert(name);
-    const auto ifindex = parse_int(property(event, "IFINDEX"));
-    return vanish(EraseNetdev{name, static_cast<int>(std::clamp<int64_t>(ifindex.value_or(0), 0, INT32_MAX))},
-                  text_of(event));
+    return vanish(EraseNetdev{name, ifindex}, text_of(event));
   }
   if (event.action == "move") {
-    marks_.news.renamed_to.insert(name);
     const std::string from(last_component(property(event, "DEVPATH_OLD")));
-    if (is_name(from) && from != name) edit(RenameNetdev{from, name});
+    if (is_name(from) && from != name)
+      rename({from, name, ifindex});
+    else
+      marks_.news.renamed_to.insert(name);
   }
   mark(text_of(event));
 }
@@ -122,11 +124,16 @@ void HostSource::on(const LinkChange& event) {
     return vanish(EraseNetdev{event.name, event.ifindex}, why);
   }
   const std::string known = name_of_ifindex(event.ifindex);
-  if (!known.empty() && known != event.name) {
-    marks_.news.renamed_to.insert(event.name);
-    edit(RenameNetdev{known, event.name});
-  }
+  if (!known.empty() && known != event.name) rename({known, event.name, event.ifindex});
   mark(why);
+}
+
+// It may be gone under its new name before it has been read.
+void HostSource::rename(const RenameNetdev& change) {
+  marks_.news.renamed_to.insert(change.to);
+  marks_.touched.netdevs.insert(change.from);
+  book_.rename(change.from, change.to, change.ifindex);
+  edit(change);
 }
 
 void HostSource::on(const RouteChange&) {
@@ -168,8 +175,11 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
     return true;
   }
   const auto& rename = std::get<RenameNetdev>(edit);
-  auto entry = readings.netdevs.extract(rename.from);
-  if (entry.empty() || readings.netdevs.contains(rename.to)) return !entry.empty();
+  const auto known = readings.netdevs.find(rename.from);
+  if (known == readings.netdevs.end() || (rename.ifindex != 0 && known->second.ifindex != rename.ifindex))
+    return false;
+  auto entry = readings.netdevs.extract(known);
+  if (readings.netdevs.contains(rename.to)) return true;
   entry.key() = entry.mapped().name = rename.to;
   if (readings.default_routes.erase(rename.from) > 0) readings.default_routes.insert(rename.to);
   readings.netdevs.insert(std::move(entry));

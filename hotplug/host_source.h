@@ -90,6 +90,7 @@ class HostSource {
   };
   struct RenameNetdev {
     std::string from, to;
+    int ifindex = 0;  // 0: whichever has the name
   };
   using Edit = std::variant<EraseFunction, EraseNetdev, RenameNetdev>;
   static bool apply(const Edit& edit, HostReadings& readings);
@@ -121,6 +122,7 @@ class HostSource {
   void on(const RouteChange& event);
   void on(const Overflow& event);
   void mark(std::string why);
+  void rename(const RenameNetdev& change);
   void edit(Edit change);
   void vanish(Edit change, const std::string& why);
   std::string name_of_ifindex(int ifindex) const;

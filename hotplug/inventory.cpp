@@ -95,6 +95,15 @@ void InventoryBook::recover_sticky(std::vector<RecoveredNetdev> recovered) {
   }
 }
 
+void InventoryBook::rename(const std::string& from, const std::string& to, int ifindex) {
+  for (auto& [function, sticky] : sticky_) {
+    Netdev& last = sticky.last;
+    if (sticky.is_away || last.kernel_name != from || (ifindex != 0 && last.ifindex != ifindex)) continue;
+    last.name = last.kernel_name = to;
+    sticky.keeps_name = sticky.is_unexplained = false;
+  }
+}
+
 void InventoryBook::remember(const HostReadings& readings, const NetdevNews& news) {
   std::erase_if(sticky_, [&](const auto& entry) { return !readings.functions.contains(entry.first); });
   const auto own = own_netdevs(readings);

@@ -324,6 +324,45 @@ TEST_F(HostSourceTest, RenameToldByNetlinkAlone) {
   EXPECT_NE(find("uplink"), nullptr);
 }
 
+// Red when what is remembered keeps the former name: it would not be seen to leave, and stay guarded.
+TEST_F(HostSourceTest, RenamedAndGoneBeforeItWasRead) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  tree.default_route("ens1");
+  start_quietly();
+  const int ifindex = find("0000:3b:00.0")->netdev->ifindex;
+  ASSERT_EQ(find("0000:3b:00.0")->host_use, "default route through ens1");
+  tree.remove("proc/net/route");
+  tree.remove_netdev("ens1");
+  say(LinkChange{ifindex, "lan"});
+  say(LinkChange{ifindex, "uplink0"});
+  say(LinkChange{ifindex, "uplink0", true, true});
+  EXPECT_EQ(find("0000:3b:00.0")->host_use, "");
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "uplink0");
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->host_use, "");
+}
+
+// Red when a name alone decides: what has the former name by now would be renamed in its place.
+TEST_F(HostSourceTest, ARenameToldLateIsOfWhomItNames) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  tree.pci("0000:3c:00.0").netdev("ens2");
+  start_quietly();
+  const int first = find("0000:3b:00.0")->netdev->ifindex, second = find("0000:3c:00.0")->netdev->ifindex;
+  tree.rename_netdev("ens1", "lan");
+  tree.rename_netdev("ens2", "ens1");
+  say(LinkChange{first, "lan"});
+  say(LinkChange{second, "ens1"});
+  scheduler.advance(1s);
+  net("move", "lan", {{"DEVPATH_OLD", "/devices/x/net/ens1"}, {"IFINDEX", std::to_string(first)}});
+  EXPECT_EQ(find("0000:3c:00.0")->netdev->name, "ens1");
+  net("remove", "nothing");  // shows what is known before it is read again
+  EXPECT_FALSE(find("0000:3c:00.0")->netdev->stale);
+  EXPECT_EQ(find("0000:3c:00.0")->netdev->name, "ens1");
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3c:00.0")->netdev->name, "ens1");
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "lan");
+}
+
 TEST_F(HostSourceTest, IntoAPodAndBackUnderAnotherName) {
   tree.pci("0000:3b:00.0").driver("igb").netdev("ens1").sriov(7).rdma("mlx5_0");
   start_quietly();
@@ -409,7 +448,7 @@ TEST_F(HostSourceTest, TheRescanCountsWhatEventsHadMissed) {
   tree.netdev_attr("ens1", "mtu", "9000");  // nobody tells
   tree.netdev_attr("ens2", "mtu", "9000");
   tree.pci("0000:5b:00.0");
-  say(LinkChange{2, "ens2"});
+  say(LinkChange{find("0000:3c:00.0")->netdev->ifindex, "ens2"});
   source->rescan("sync timer", [&](size_t count) { missed.push_back(count); });
   source->rescan("sync timer", [&](size_t count) { missed.push_back(count); });
   scheduler.advance(1s);
