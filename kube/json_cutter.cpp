@@ -8,7 +8,6 @@
 namespace sliced::kube {
 namespace {
 
-constexpr size_t kKeyBytesMax = 1024;
 constexpr size_t kKeptCapacity = 256u << 10;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -140,9 +139,12 @@ size_t JsonCutter::inside(std::string_view rest) {
     }
   }
   piece_.append(rest.substr(0, taken));
-  if (piece_.size() > (in_ == In::kKey ? kKeyBytesMax : piece_bytes_max_)) {
+  const bool is_key = in_ == In::kKey;
+  if (piece_.size() > (is_key ? kKeyBytesMax + 1 : piece_bytes_max_)) {  // a key's closing quote is with it
+    const std::string key = escaped(is_key ? piece_ : key_, 64);
     fail(Errc::kTooLarge,
-         "\"" + escaped(key_) + "\" has a value larger than " + std::to_string(piece_bytes_max_) + " bytes");
+         is_key ? "a key is longer than " + std::to_string(kKeyBytesMax) + " bytes: \"" + key + "\""
+                : "\"" + key + "\" has a value larger than " + std::to_string(piece_bytes_max_) + " bytes");
   } else if (ended || (in_ == In::kScalar && taken < rest.size())) {
     end_piece();
   }

@@ -14,11 +14,12 @@
 namespace sliced::kube {
 
 /// Errors:  feed and finish say kInvalid for text that is no such object, kTooLarge for a piece beyond
-/// piece_bytes_max,
-///          kCanceled when a callback returned false. The cutter is of no use after an error.
+///          piece_bytes_max or a key beyond kKeyBytesMax (both as written), kCanceled when a callback
+///          returned false. The cutter is of no use after an error.
 /// Reentry: callbacks must not destroy the cutter; they return false to stop.
 class JsonCutter {
  public:
+  static constexpr size_t kKeyBytesMax = 1024;
   struct Handlers {
     std::function<bool(std::string_view key, std::string_view raw)>
         on_member;  // keys as written, escapes kept

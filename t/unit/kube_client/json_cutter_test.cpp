@@ -110,6 +110,13 @@ TEST(JsonCutter, BoundsAPiece) {
   EXPECT_NE(cut({"{\"" + std::string(2000, 'k')}, 100'000).error, "") << "keys are bounded too";
 }
 
+TEST(JsonCutter, BoundsAKey) {
+  const auto object = [](size_t size) { return "{\"" + std::string(size, 'k') + "\":1,\"items\":[2]}"; };
+  EXPECT_EQ(cut({object(JsonCutter::kKeyBytesMax)}).error, "");
+  EXPECT_TRUE(
+      cut({object(JsonCutter::kKeyBytesMax + 1)}).error.starts_with("a key is longer than 1024 bytes"));
+}
+
 TEST(JsonCutter, StopsWhenAsked) {
   int items = 0;
   JsonCutter cutter("items", 100,
