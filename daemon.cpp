@@ -4,8 +4,6 @@
 #include <set>
 
 #include "kube/kinds.h"
-#include "policy/exposure/attributes.h"
-#include "policy/sriov/attributes.h"
 #include "reactor/base/text.h"
 #include "watchers/served_schema.h"
 
@@ -92,7 +90,7 @@ Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
       abilities_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name, options_.node_name,
                  options_.scheduler_version, [this] { mark("the API server's abilities changed"); }),
       charges_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
-               options_.exposure_driver_name, [this] { mark("withdrawn devices are free"); }),
+               options_.exposure_driver_name, [this] { mark("the ResourceClaims were looked at"); }),
       publisher_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
                  handlers_of(options_.sriov_driver_name)),
       exposure_publisher_({cluster_, scheduler_, log_, random_}, options_.exposure_driver_name,
@@ -163,7 +161,11 @@ publishers::Publisher::Handlers Daemon::handlers_of(const std::string& driver) {
               [this](const std::set<publishers::Ability>& abilities) {
                 for (const publishers::Ability ability : abilities) abilities_.lost(ability);
               },
-          .on_converged = [this, driver] { charges_.acknowledged(driver); }};
+          .on_converged = [this, driver] { charges_.acknowledged(driver); },
+          .on_met =
+              [this](const kube::ResourceSlice& slice) {
+                if (decision_ && learn_charges(slice)) decide_before_writing();
+              }};
 }
 
 void Daemon::on_refused(std::vector<publishers::RefusedEntry> entries) {
@@ -286,8 +288,7 @@ void Daemon::on_slices(publishers::Publisher& publisher,
   if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
     publisher.on_slices(Changed<kube::ResourceSlice>{slice_of(changed->now)});
     const auto at = publisher.observed().find(changed->now.id.name);
-    if (decision_ && at != publisher.observed().end() && learn_charges(at->second))
-      mark("devices in own slices that were not known");
+    if (decision_ && at != publisher.observed().end() && learn_charges(at->second)) decide_before_writing();
   } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
     publisher.on_slices(Removed<kube::ResourceSlice>{{removed->id.name}});
   } else {
@@ -295,7 +296,7 @@ void Daemon::on_slices(publishers::Publisher& publisher,
     for (const Item& item : std::get<Relisted<Item>>(event).all) whole.all.push_back(slice_of(item));
     publisher.on_slices(whole);
     abilities_.server_may_have_changed();
-    if (decision_) learn_charges(publisher);
+    if (decision_ && learn_charges(publisher)) decide_before_writing();
     mark("own slices listed");
   }
 }
@@ -454,51 +455,20 @@ void Daemon::mark(std::string why) {
   decide_ticket_ = scheduler_.after(delay, [this] { decide(); });
 }
 
+publishers::OwnSlices Daemon::own_slices() const {
+  return {publisher_.observed(), exposure_publisher_.observed(), options_.sriov_driver_name,
+          options_.exposure_driver_name, options_.node_name};
+}
+
 // Facts of netdevs that left before we started, from what we published then. True when the host is read again
 // for it.
 bool Daemon::recover_sticky() {
-  if (recovered_) return false;
-  recovered_ = true;
-  const hotplug::Inventory& inventory = *host_.inventory();
-  if (inventory.boot_id.empty()) return false;
-  std::map<hotplug::PciAddress, hotplug::RecoveredNetdev> found;
-  const auto visit = [&](const publishers::Publisher& publisher, const std::string& driver,
-                         const auto& read) {
-    for (const auto& [name, slice] : publisher.observed()) {
-      const auto boot = slice.meta.annotations.find(std::string(publishers::kBootIdAnnotation));
-      if (!publishers::is_ours(slice, driver, options_.node_name) || boot == slice.meta.annotations.end() ||
-          boot->second != inventory.boot_id)
-        continue;
-      for (const kube::Device& entry : slice.devices) read(entry);
-    }
-  };
-  visit(publisher_, options_.sriov_driver_name, [&](const kube::Device& entry) {
-    const auto published = policy::read_vf_attributes(entry.attributes, options_.sriov_driver_name);
-    const hotplug::HostDevice* pf = inventory.find(published.pf_address);
-    if (pf && pf->pci && !pf->netdev && !published.pf_name.empty()) {
-      hotplug::Netdev netdev{.name = published.pf_name, .link_type = published.pf_link_type};
-      found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
-    }
-    const hotplug::HostDevice* vf = inventory.find(published.address);
-    if (vf && vf->pci && !vf->netdev && published.is_rdma_capable && vf->rdma_device.empty() &&
-        vf->driver != "vfio-pci")
-      found[*vf->pci] = {*vf->pci, {}, "unknown"};  // that it has one is published, not its name
-  });
-  visit(exposure_publisher_, options_.exposure_driver_name, [&](const kube::Device& entry) {
-    auto published = policy::read_function(entry.attributes, options_.exposure_driver_name);
-    const hotplug::HostDevice* device = inventory.find(published.address);
-    // Bound to another driver it has no interface that could be away.
-    if (device == nullptr || !device->pci || device->netdev || published.netdev.name.empty() ||
-        device->driver != published.driver)
-      return;
-    found[*device->pci] = {*device->pci, std::move(published.netdev), std::move(published.rdma_device)};
-  });
+  if (std::exchange(recovered_, true)) return false;
+  auto found = publishers::recall_netdevs(own_slices(), *host_.inventory());
   if (found.empty()) return false;
-  std::vector<hotplug::RecoveredNetdev> all;
-  for (auto& [address, netdev] : found) all.push_back(std::move(netdev));
   log_.info("facts of interfaces that are away were recovered from our own slices",
-            {{"functions", all.size()}});
-  host_.recover_sticky(std::move(all));
+            {{"functions", found.size()}});
+  host_.recover_sticky(std::move(found));
   host_.rescan("recovered facts", [this](size_t) { mark("recovered facts"); });
   return true;
 }
@@ -515,20 +485,22 @@ void Daemon::make_policy_set() {
       policy::make_policy_set(std::move(sriov), std::move(attributes), std::move(exposures)));
 }
 
-// After another boot nothing that is published counts.
-bool Daemon::is_of_this_boot(const kube::ResourceSlice& slice) const {
-  const auto at = slice.meta.annotations.find(std::string(publishers::kBootIdAnnotation));
-  const std::string& now = host_.inventory()->boot_id;
-  return now.empty() || at == slice.meta.annotations.end() || at->second == now;
-}
-
 // What a predecessor has published may be allocated.
-void Daemon::learn_charges(const publishers::Publisher& publisher) {
-  for (const auto& [name, slice] : publisher.observed()) learn_charges(slice);
+bool Daemon::learn_charges(const publishers::Publisher& publisher) {
+  bool is_news = false;
+  for (const auto& [name, slice] : publisher.observed()) is_news |= learn_charges(slice);
+  return is_news;
 }
 
 bool Daemon::learn_charges(const kube::ResourceSlice& slice) {
-  return is_of_this_boot(slice) && charges_.learn(slice);
+  return publishers::is_of_boot(slice, host_.inventory()->boot_id) && charges_.learn(slice);
+}
+
+// A slice with entries that were not known may be overwritten once they are charged.
+void Daemon::decide_before_writing() {
+  publisher_.await_desired();
+  exposure_publisher_.await_desired();
+  mark("devices in own slices that were not known");
 }
 
 std::set<std::string> Daemon::settling_personas(const policy::Decision& decision) const {
@@ -536,24 +508,6 @@ std::set<std::string> Daemon::settling_personas(const policy::Decision& decision
   for (const std::string& id : decision.inputs->settling)
     if (const auto at = decision.personas.find(id); at != decision.personas.end())
       for (const policy::PersonaVerdict& verdict : at->second) out.insert(verdict.entry);
-  return out;
-}
-
-// Entries that stand in slices, or were to, and are not offered now.
-std::vector<std::string> Daemon::withdrawn_by(const std::vector<policy::DesiredPool>& sriov) const {
-  std::vector<std::string> out;
-  const auto look_at = [&](const kube::Device& device) {
-    const bool is_offered = std::any_of(sriov.begin(), sriov.end(), [&](const auto& pool) {
-      return std::binary_search(pool.devices.begin(), pool.devices.end(), device,
-                                [](const kube::Device& a, const kube::Device& b) { return a.name < b.name; });
-    });
-    if (!is_offered) out.push_back(device.name);
-  };
-  for (const auto& pool : publisher_.desired())
-    for (const kube::Device& device : pool.devices) look_at(device);
-  for (const auto& [name, slice] : publisher_.observed())
-    if (is_of_this_boot(slice))
-      for (const kube::Device& device : slice.devices) look_at(device);
   return out;
 }
 
@@ -570,36 +524,12 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->settings.shared_devices = abilities_.has(Ability::kSharedDevices);
   inputs->quarantine = quarantine_;
   inputs->held = charges_.held();
-  inputs->sriov_held = charges_.sriov_withdrawn();
   if (policy_set_->exposures.empty() && inputs->held.empty()) return inputs;
-  inputs->published = published(inputs->held);
-  inputs->sriov_held.insert(inputs->published.sriov.begin(), inputs->published.sriov.end());
-  for (const auto& pool : publisher_.desired())
-    for (const kube::Device& device : pool.devices) inputs->sriov_held.insert(device.name);
+  inputs->sriov_held = charges_.sriov_held();
+  inputs->published = publishers::published(own_slices(), host_.inventory()->boot_id, inputs->held);
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) inputs->settling.insert(id);
   return inputs;
-}
-
-policy::Published Daemon::published(
-    const std::map<std::string, std::vector<policy::PersonaClaim>>& held) const {
-  policy::Published out;
-  for (const auto& [name, slice] : publisher_.observed())
-    if (is_of_this_boot(slice))
-      for (const kube::Device& entry : slice.devices) out.sriov.insert(entry.name);
-  for (const auto& [name, slice] : exposure_publisher_.observed()) {
-    if (!is_of_this_boot(slice)) continue;
-    for (const kube::Device& entry : slice.devices) {
-      out.exposure.insert(entry.name);
-      const std::string interface =
-          policy::interface_of_link(entry.attributes, options_.exposure_driver_name);
-      if (!interface.empty()) out.links[entry.name] = interface;
-    }
-  }
-  for (const auto& [pool, claims] : held)
-    for (const policy::PersonaClaim& claim : claims)
-      if (claim.device.find(':') == std::string::npos) out.links.emplace(claim.entry, claim.device);
-  return out;
 }
 
 void Daemon::decide() {
@@ -640,7 +570,7 @@ void Daemon::decide() {
   const auto& before = publisher_.desired().empty() ? before_gap_ : publisher_.desired();
   sriov = publishers::hold_back_news(std::move(sriov), before, settling);
   // With the pools as they will be published: what is held back is withdrawn still.
-  charges_.decided(decision, withdrawn_by(sriov), sriov);
+  charges_.decided(decision, sriov);
   publishers::hold_back_attributes(exposures, exposure_publisher_.desired(), settling_personas(decision));
   const bool is_sriov_news = tell_news(decision, publisher_, sriov, why);
   const bool is_exposure_news = tell_news(decision, exposure_publisher_, exposures, why);

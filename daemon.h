@@ -19,6 +19,7 @@
 #include "publishers/abilities.h"
 #include "publishers/charges.h"
 #include "publishers/publisher.h"
+#include "publishers/recall.h"
 #include "publishers/settle.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
@@ -84,14 +85,13 @@ class Daemon {
   void on_slices(publishers::Publisher& publisher, const SourceEvent<watchers::SliceWatcher::Item>& event);
   void make_policy_set();
   std::shared_ptr<policy::Inputs> decision_inputs() const;
-  policy::Published published(const std::map<std::string, std::vector<policy::PersonaClaim>>& held) const;
   void on_refused(std::vector<publishers::RefusedEntry> entries);
   publishers::Publisher::Handlers handlers_of(const std::string& driver);
-  bool is_of_this_boot(const kube::ResourceSlice& slice) const;
-  void learn_charges(const publishers::Publisher& publisher);
+  publishers::OwnSlices own_slices() const;
+  bool learn_charges(const publishers::Publisher& publisher);
   bool learn_charges(const kube::ResourceSlice& slice);
+  void decide_before_writing();
   std::set<std::string> settling_personas(const policy::Decision& decision) const;
-  std::vector<std::string> withdrawn_by(const std::vector<policy::DesiredPool>& sriov) const;
   void on_standing();
   void note_standings();
   void park_all_but_one(bool away);

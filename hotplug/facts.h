@@ -101,4 +101,12 @@ struct Inventory {
 };
 using InventoryPtr = std::shared_ptr<const Inventory>;
 
+/// A netdev known from what we published before a restart, in the same boot.
+struct RecoveredNetdev {
+  PciAddress function;
+  Netdev netdev;  // without a name: only rdma_device is known. Else name, mac, mtu, link_type, speed_mbps;
+                  // the rest is not published and stays unknown
+  std::string rdma_device;
+};
+
 }  // namespace sliced::hotplug

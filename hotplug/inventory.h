@@ -30,14 +30,6 @@ struct NetdevNews {
   bool is_complete = true;  // false after a loss of events: then a new name is taken as a rename here
 };
 
-/// A netdev known from what we published before a restart, in the same boot.
-struct RecoveredNetdev {
-  PciAddress function;
-  Netdev netdev;  // without a name: only rdma_device is known. Else name, mac, mtu, link_type, speed_mbps;
-                  // the rest is not published and stays unknown
-  std::string rdma_device;
-};
-
 /// The inventory with its memory. Not thread-safe; every call is a pure function of its arguments and the
 /// calls before.
 class InventoryBook {

@@ -37,112 +37,115 @@ void visit_results(const kube::Json& claim, const std::function<void(const Alloc
 }  // namespace
 
 Charges::Charges(Ports ports, std::string sriov_driver, std::string exposure_driver,
-                 std::function<void()> on_released)
+                 std::function<void()> on_changed)
     : ports_(std::move(ports)),
       sriov_driver_(std::move(sriov_driver)),
       exposure_driver_(std::move(exposure_driver)),
-      on_released_(std::move(on_released)),
+      on_changed_(std::move(on_changed)),
       backoff_(ports_.random, kListBackoff) {}
 
 bool Charges::learn(const kube::ResourceSlice& slice) {
+  if (slice.driver != sriov_driver_ && slice.driver != exposure_driver_) return false;
   bool is_news = false;
-  const bool is_sriov = slice.driver == sriov_driver_;
-  const auto add = [&](PersonaClaim claim, bool is_withdrawn) {
-    if (is_sriov) {
-      is_news |= !sriov_released_.contains(claim.entry) && sriov_.names.insert(claim.entry).second;
-      return;
-    }
-    EntryKey key{slice.pool.name, claim.entry};
-    if (is_withdrawn && released_.contains(key)) return;
-    is_news |= entries_.try_emplace(std::move(key), Entry{std::move(claim), is_withdrawn, {}}).second;
-  };
-  if (!is_sriov)
-    for (const kube::Device& device : slice.devices)
-      add(policy::claim_of_entry(device, exposure_driver_), false);
+  Pool& pool = pools_[{slice.driver, slice.pool.name}];
+  for (const kube::Device& device : slice.devices) {
+    const auto [at, fresh] = pool.entries.try_emplace(device.name);
+    at->second.gone_since.reset();
+    if (!fresh) continue;
+    at->second.claim = slice.driver == sriov_driver_ ? policy::claim_of_function(device.name)
+                                                     : policy::claim_of_entry(device, exposure_driver_);
+    is_news = true;
+  }
   const auto record = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
   if (record == slice.meta.annotations.end()) return is_news;
   auto claims = policy::decode_withdrawn(record->second);
   if (!claims) {
     const std::string text = slice.meta.name + ": " + claims.error().what;
     if (std::exchange(told_record_, text) != text)
-      ports_.log.error(
-          "the record of withdrawn devices cannot be understood, so they are not charged any more",
-          {{"problem", text}});
-    return is_news;
+      ports_.log.error("the record of withdrawn devices cannot be understood; the PF is charged as a whole",
+                       {{"problem", text}});
+    claims = policy::claims_of_unreadable(slice.pool.name);
   }
-  for (PersonaClaim& claim : *claims) add(std::move(claim), true);
+  for (PersonaClaim& claim : *claims) {
+    if (pool.released.contains(claim.entry)) continue;
+    const std::string name = claim.entry;
+    is_news |= pool.entries.try_emplace(name, Entry{std::move(claim), {}}).second;
+  }
   return is_news;
 }
 
 std::map<std::string, std::vector<PersonaClaim>> Charges::held() const {
   std::map<std::string, std::vector<PersonaClaim>> out;
-  for (const auto& [key, entry] : entries_) out[key.first].push_back(entry.claim);
+  for (const auto& [key, pool] : pools_) {
+    if (key.first != exposure_driver_ || pool.entries.empty()) continue;
+    auto& claims = out[key.second];
+    for (const auto& [name, entry] : pool.entries) claims.push_back(entry.claim);
+  }
   return out;
 }
 
-void Charges::decided(const policy::Decision& decision, const std::vector<std::string>& sriov_gone,
-                      std::vector<policy::DesiredPool>& sriov_pools) {
+std::set<std::string> Charges::sriov_held() const {
+  std::set<std::string> out;
+  for (const auto& [key, pool] : pools_)
+    if (key.first == sriov_driver_)
+      for (const auto& [name, entry] : pool.entries) out.insert(out.end(), name);
+  return out;
+}
+
+void Charges::decided(const policy::Decision& decision, std::vector<policy::DesiredPool>& sriov_pools) {
   has_exposures_ = !decision.inputs->policies->exposures.empty();
-  decide_exposures(decision);
-  if (!sriov_pools.empty()) sriov_pool_ = sriov_pools.front().name;
-  decide_sriov(decision, sriov_gone);
-  for (const policy::DesiredPool& pool : sriov_pools)
-    for (const kube::Device& device : pool.devices)
-      if (sriov_.names.erase(device.name) > 0) {
-        sriov_.gone_since.erase(device.name);
-        sriov_released_.insert(device.name);
-      }
-  if (sriov_.names.empty()) return;
-  std::vector<PersonaClaim> claims;
-  for (const std::string& name : sriov_.names) claims.push_back(policy::claim_of_function(name));
-  for (policy::DesiredPool& pool : sriov_pools)
-    pool.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation),
-                                      policy::encode_withdrawn(claims));
-}
-
-void Charges::decide_exposures(const policy::Decision& decision) {
-  std::set<EntryKey> offered;
-  for (const auto& [pool, claims] : decision.claims)
-    for (const PersonaClaim& claim : claims) {
-      const auto key = offered.insert({pool, claim.entry}).first;
-      entries_.insert_or_assign(*key, Entry{claim, false, {}});
-      if (is_permitted_) released_.insert(*key);
+  for (auto& [key, pool] : pools_)
+    for (auto& [name, entry] : pool.entries) entry.claim.is_withdrawn = true;
+  for (const auto& [name, claims] : decision.claims) {
+    Pool& pool = pools_[{exposure_driver_, name}];
+    for (const PersonaClaim& claim : claims) pool.entries.insert_or_assign(claim.entry, Entry{claim, {}});
+  }
+  for (const policy::DesiredPool& desired : sriov_pools) {
+    Pool& pool = pools_[{sriov_driver_, desired.name}];
+    for (const kube::Device& device : desired.devices) {
+      const auto [at, fresh] = pool.entries.try_emplace(device.name);
+      if (fresh) at->second.claim = policy::claim_of_function(device.name);
+      at->second.claim.is_withdrawn = false;
+      at->second.gone_since.reset();
     }
-  for (auto& [key, entry] : entries_) entry.is_withdrawn = !offered.contains(key);
-  std::erase_if(entries_, [&](const auto& one) {
-    const Entry& entry = one.second;
-    return entry.is_withdrawn && decision.inputs->inventory->find(entry.claim.device) == nullptr;
-  });
+  }
+  forget_gone(*decision.inputs->inventory);
+  for (policy::DesiredPool& desired : sriov_pools) note_record(desired);
 }
 
-void Charges::decide_sriov(const policy::Decision& decision, const std::vector<std::string>& gone) {
-  for (const std::string& name : gone) sriov_.names.insert(name);
-  std::erase_if(sriov_.names, [&](const std::string& name) {
-    const bool is_gone = decision.inputs->inventory->find(policy::claim_of_function(name).device) == nullptr;
-    if (is_gone) sriov_.gone_since.erase(name);
-    return is_gone;
-  });
+// With its function goes whatever was allocated of it.
+void Charges::forget_gone(const hotplug::Inventory& inventory) {
+  for (auto& [key, pool] : pools_)
+    std::erase_if(pool.entries, [&](const auto& one) {
+      const PersonaClaim& claim = one.second.claim;
+      return claim.is_withdrawn && inventory.find(claim.device) == nullptr;
+    });
+}
+
+void Charges::note_record(policy::DesiredPool& desired) const {
+  std::vector<PersonaClaim> withdrawn;
+  for (const auto& [name, entry] : pools_.at({desired.driver, desired.name}).entries)
+    if (entry.claim.is_withdrawn) withdrawn.push_back(entry.claim);
+  if (!withdrawn.empty())
+    desired.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation),
+                                         policy::encode_withdrawn(std::move(withdrawn)));
 }
 
 void Charges::acknowledged(const std::string& driver) {
   const TimePoint now = ports_.scheduler.now();
-  if (driver == sriov_driver_) {
-    sriov_released_.clear();
-    for (const std::string& name : sriov_.names) sriov_.gone_since.try_emplace(name, now);
-  } else {
-    released_.clear();
-    for (auto& [key, entry] : entries_)
-      if (entry.is_withdrawn && !entry.gone_since) entry.gone_since = now;
+  for (auto& [key, pool] : pools_) {
+    if (key.first != driver) continue;
+    pool.released.clear();
+    for (auto& [name, entry] : pool.entries)
+      if (entry.claim.is_withdrawn && !entry.gone_since) entry.gone_since = now;
   }
   arm();
 }
 
 void Charges::permit(bool lists) {
   // Who waited for another daemon to end takes its records as they are.
-  if (lists && !is_permitted_) {
-    released_.clear();
-    sriov_released_.clear();
-  }
+  if (lists && !is_permitted_)
+    for (auto& [key, pool] : pools_) pool.released.clear();
   is_permitted_ = lists;
   if (lists) return arm();
   due_.reset();
@@ -151,9 +154,11 @@ void Charges::permit(bool lists) {
 }
 
 bool Charges::is_waiting() const {
-  if (has_exposures_ && !sriov_.gone_since.empty()) return true;
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [](const auto& one) { return one.second.gone_since.has_value(); });
+  return std::any_of(pools_.begin(), pools_.end(), [&](const auto& pool) {
+    if (pool.first.first == sriov_driver_ && !has_exposures_) return false;
+    return std::any_of(pool.second.entries.begin(), pool.second.entries.end(),
+                       [](const auto& one) { return one.second.gone_since.has_value(); });
+  });
 }
 
 void Charges::arm() {
@@ -193,7 +198,7 @@ void Charges::count_claims() {
 }
 
 void Charges::list_claims() {
-  listing_.emplace(Listing{ports_.scheduler.now(), {}, {}, ""});
+  listing_.emplace(Listing{ports_.scheduler.now(), {}, ""});
   call_ = ports_.cluster.list({.scope = {.resource = kube::kResourceClaims}, .bytes_max = kClaimBytesMax},
                               {.on_item = [this](std::string_view object) { note_claim(object); },
                                .on_done = [this](const std::string&) { finish_list(); },
@@ -207,11 +212,9 @@ void Charges::note_claim(std::string_view object) {
     return;
   }
   visit_results(*json, [&](const Allocated& result) {
-    if (result.is_admin) return;
-    if (result.driver == exposure_driver_)
-      listing_->allocated.emplace(result.pool, result.device);
-    else if (result.driver == sriov_driver_)
-      listing_->sriov_allocated.emplace(std::string(result.pool) + "/" + std::string(result.device));
+    if (result.is_admin || (result.driver != exposure_driver_ && result.driver != sriov_driver_)) return;
+    const PoolKey key(result.driver, result.pool);
+    if (pools_.contains(key)) listing_->allocated[key].emplace(result.device);
   });
 }
 
@@ -228,27 +231,37 @@ void Charges::finish_list() {
 }
 
 void Charges::release(const Listing& listing) {
-  const auto is_free = [&](std::optional<TimePoint> gone_since, bool is_allocated) {
-    return !is_allocated && gone_since && *gone_since + kGrace <= listing.begun;
-  };
-  size_t released = std::erase_if(entries_, [&](const auto& one) {
-    const auto& [key, entry] = one;
-    if (!is_free(entry.gone_since, listing.allocated.contains(key))) return false;
-    released_.insert(key);
-    return true;
-  });
-  released += std::erase_if(sriov_.names, [&](const std::string& name) {
-    const auto at = sriov_.gone_since.find(name);
-    const bool is_allocated = listing.sriov_allocated.contains(sriov_pool_ + "/" + name);
-    if (at == sriov_.gone_since.end() || !is_free(at->second, is_allocated)) return false;
-    sriov_.gone_since.erase(at);
-    sriov_released_.insert(name);
-    return true;
-  });
+  size_t released = 0, found_out = 0;
+  for (auto& [key, pool] : pools_) {
+    const auto found = listing.allocated.find(key);
+    const auto is_free = [&](const auto& one) {
+      const auto& [name, entry] = one;
+      return entry.gone_since && *entry.gone_since + kGrace <= listing.begun &&
+             (found == listing.allocated.end() || !found->second.contains(name));
+    };
+    for (const auto& one : pool.entries)
+      if (is_free(one)) pool.released.insert(one.first);
+    released += std::erase_if(pool.entries, is_free);
+    if (found != listing.allocated.end()) found_out += learn_allocated(pool, found->second);
+  }
   arm();
-  if (released == 0) return;
-  ports_.log.info("withdrawn devices are free", {{"devices", released}});
-  on_released_();
+  if (released > 0) ports_.log.info("withdrawn devices are free", {{"devices", released}});
+  if (found_out > 0)
+    ports_.log.warning("devices are allocated that no record tells of; they are charged",
+                       {{"devices", found_out}});
+  if (released + found_out > 0) on_changed_();
+}
+
+// A record may have been lost with its slice.
+size_t Charges::learn_allocated(Pool& pool, const std::set<std::string>& names) {
+  size_t news = 0;
+  for (const std::string& name : names) {
+    PersonaClaim claim = policy::claim_of_unknown(name);
+    if (claim.device.empty() || pool.entries.contains(name)) continue;
+    pool.entries.emplace(name, Entry{std::move(claim), ports_.scheduler.now()});
+    ++news;
+  }
+  return news;
 }
 
 void Charges::fail(const kube::Failure& failure) {

@@ -33,23 +33,23 @@ class Charges {
   static constexpr Millis kSpreadMax{300'000};
   static constexpr int64_t kClaimsPerSecond = 50;
 
-  /// on_released: something that was charged is free now; may not destroy this.
+  /// on_changed: the claims showed that something charged is free now, or that something unknown is
+  /// allocated; may not destroy this.
   Charges(Ports ports, std::string sriov_driver, std::string exposure_driver,
-          std::function<void()> on_released);
+          std::function<void()> on_changed);
 
-  /// An own slice as it is observed, before it is overwritten, of this boot: entries and records that are not
-  /// known yet. True when there were some.
+  /// An own slice of this boot as it is observed, before it is overwritten: entries and records that are not
+  /// known yet. True when there were some. An entry that stands there again after its withdrawal was
+  /// acknowledged is withdrawn anew.
   bool learn(const kube::ResourceSlice& slice);
 
-  /// For policy::Inputs.
+  /// For policy::Inputs: of the exposure driver by pool, and of the other driver by name.
   std::map<std::string, std::vector<policy::PersonaClaim>> held() const;
-  const std::set<std::string>& sriov_withdrawn() const { return sriov_.names; }
+  std::set<std::string> sriov_held() const;
 
   /// What a decision makes of that; its pools have been taken out. sriov_pools: exactly as they will be
-  /// published, in the same turn. sriov_gone: entries of that driver that were offered or stood in slices
-  /// until now. Adds the record to the SR-IOV driver's pools; the other driver's have theirs.
-  void decided(const policy::Decision& decision, const std::vector<std::string>& sriov_gone,
-               std::vector<policy::DesiredPool>& sriov_pools);
+  /// published, in the same turn. Adds the record to them; the exposure driver's pools have theirs.
+  void decided(const policy::Decision& decision, std::vector<policy::DesiredPool>& sriov_pools);
 
   /// Nothing is left to write for the last decided(): withdrawals are acknowledged.
   void acknowledged(const std::string& driver);
@@ -57,26 +57,24 @@ class Charges {
   void permit(bool lists);
 
  private:
-  using EntryKey = std::pair<std::string, std::string>;  // pool, entry
   struct Entry {
     policy::PersonaClaim claim;
-    bool is_withdrawn = false;
-    std::optional<TimePoint> gone_since;  // acknowledged
+    std::optional<TimePoint> gone_since;  // withdrawn, and that is acknowledged
   };
-  struct SriovEntries {
-    std::set<std::string> names;
-    std::map<std::string, TimePoint> gone_since;
+  struct Pool {
+    std::map<std::string, Entry> entries;  // offered and withdrawn
+    std::set<std::string> released;        // shown free; the record in a slice may still have them
   };
+  using PoolKey = std::pair<std::string, std::string>;  // driver, name
 
   struct Listing {
     TimePoint begun;
-    std::set<EntryKey> allocated;  // of the exposure driver
-    std::set<std::string> sriov_allocated;
+    std::map<PoolKey, std::set<std::string>> allocated;
     std::string problem;  // a claim that cannot be understood may hold anything
   };
 
-  void decide_exposures(const policy::Decision& decision);
-  void decide_sriov(const policy::Decision& decision, const std::vector<std::string>& gone);
+  void forget_gone(const hotplug::Inventory& inventory);
+  void note_record(policy::DesiredPool& desired) const;
   bool is_waiting() const;
   void arm();
   void arm(Millis delay, void (Charges::*next)());
@@ -85,17 +83,13 @@ class Charges {
   void note_claim(std::string_view object);
   void finish_list();
   void release(const Listing& listing);
+  size_t learn_allocated(Pool& pool, const std::set<std::string>& names);
   void fail(const kube::Failure& failure);
 
   Ports ports_;
   const std::string sriov_driver_, exposure_driver_;
-  const std::function<void()> on_released_;
-  std::map<EntryKey, Entry> entries_;  // of the exposure driver: offered and withdrawn
-  SriovEntries sriov_;                 // withdrawn ones
-  std::string sriov_pool_;
-  /// Shown free or offered again; the record in the slice may still have them.
-  std::set<EntryKey> released_;
-  std::set<std::string> sriov_released_;
+  const std::function<void()> on_changed_;
+  std::map<PoolKey, Pool> pools_;
   bool has_exposures_ = false;  // else nothing waits for the other driver's entries
   bool is_permitted_ = false;
 

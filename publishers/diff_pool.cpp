@@ -121,12 +121,40 @@ int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted,
   return keep ? highest : highest + 1;
 }
 
+std::vector<policy::PersonaClaim> record_of(const ResourceSlice& slice) {
+  const auto at = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
+  if (at == slice.meta.annotations.end()) return {};
+  return policy::decode_withdrawn(at->second).value_or({});
+}
+
+// An entry that is offered again stays in the record until its slice holds it, so that it stands in one of
+// them at any moment.
+void keep_recorded(const std::map<size_t, const ResourceSlice*>& held,
+                   const std::map<size_t, ResourceSlice>& wanted, ResourceSlice& first) {
+  std::map<std::string, policy::PersonaClaim> recorded;
+  for (const auto& [index, slice] : held)
+    for (policy::PersonaClaim& claim : record_of(*slice)) recorded.emplace(claim.entry, std::move(claim));
+  if (recorded.empty()) return;
+  for (const auto& [index, slice] : held)
+    for (const kube::Device& device : slice->devices) recorded.erase(device.name);
+  for (const kube::Device& device : first.devices) recorded.erase(device.name);
+  std::vector<policy::PersonaClaim> kept = record_of(first);
+  const size_t before = kept.size();
+  for (const auto& [index, slice] : wanted)
+    for (const kube::Device& device : slice.devices)
+      if (const auto at = recorded.find(device.name); at != recorded.end()) kept.push_back(at->second);
+  if (kept.size() > before)
+    first.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation),
+                                            policy::encode_withdrawn(std::move(kept)));
+}
+
 void diff_one(const policy::DesiredPool& pool, const std::map<size_t, const ResourceSlice*>& held,
               const NodeIdentity& node, const Memory& memory, Plan& plan) {
   Assigned assigned;
   for (const auto& [index, slice] : held)
     for (const kube::Device& device : slice->devices) assigned[index].push_back(device.name);
   auto wanted = wanted_slices(pool, assigned, node, memory.salts);
+  if (!wanted.empty()) keep_recorded(held, wanted, wanted.begin()->second);
 
   const auto of_pool = [&](const std::map<std::string, int64_t>& generations) {
     const auto at = generations.find(pool.name);

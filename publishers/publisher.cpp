@@ -64,6 +64,7 @@ void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
 }
 
 void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node) {
+  if (std::exchange(awaits_desired_, false)) queue_.mark(std::string(kQueueKey));
   if (desired_ && *desired_ == pools && node_ == node) return;
   desired_ = std::move(pools);
   share_entries();
@@ -95,7 +96,9 @@ Plan Publisher::plan() const {
   return diff_pools(*desired_, cache_.slices(), node_, driver_, memory_);
 }
 
-bool Publisher::converged() const { return !done_ && desired_ && cache_.listed() && plan().empty(); }
+bool Publisher::converged() const {
+  return !done_ && desired_ && !awaits_desired_ && cache_.listed() && plan().empty();
+}
 
 void Publisher::share_entries() {
   for (const policy::DesiredPool& pool : desired()) cache_.share(pool.devices);
@@ -125,7 +128,7 @@ std::optional<TimePoint> Publisher::not_before() const {
 
 void Publisher::run(reactor::ReconcileQueue::Done done) {
   const TimePoint now = ports_.scheduler.now();
-  if (!permitted_ || !desired_ || !cache_.listed()) return done(true);
+  if (!may_write() || !cache_.listed()) return done(true);
   if (std::exchange(is_disturbed_, false) && !plan().empty()) note_fight();
   if (const auto due = not_before(); due && now < *due) {
     queue_.mark(std::string(kQueueKey), *due - now);
@@ -158,7 +161,7 @@ void Publisher::note_fight() {
 }
 
 void Publisher::next_step() {
-  if (!permitted_ || !desired_) return finish(true);
+  if (!may_write()) return finish(true);
   Plan next = plan();
   if (next.empty()) {
     if (run_writes_ > 0)
@@ -286,7 +289,7 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
              auto found = decode_slice_text(object);
              if (found && found->driver == kept->driver && found->node_name == kept->node_name &&
                  found->pool.name == kept->pool.name) {
-               cache_.on_stored(std::move(*found));
+               meet(std::move(*found));
                return next_step();
              }
              // Names with salt 0 are the keys: the same index always has the same one.
@@ -315,8 +318,7 @@ void Publisher::look_whether_gone(const std::string& name) {
   call_ = ports_.cluster.get({.resource = kube::kResourceSlices, .name = name},
                              {.on_done =
                                   [this](std::string_view object) {
-                                    if (auto found = decode_slice_text(object))
-                                      cache_.on_stored(std::move(*found));
+                                    if (auto found = decode_slice_text(object)) meet(std::move(*found));
                                     finish(false);
                                   },
                               .on_failure =
@@ -325,6 +327,11 @@ void Publisher::look_whether_gone(const std::string& name) {
                                     cache_.on_deleted(name);
                                     next_step();
                                   }});
+}
+
+void Publisher::meet(ResourceSlice found) {
+  if (handlers_.on_met) handlers_.on_met(found);
+  cache_.on_stored(std::move(found));
 }
 
 void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure) {

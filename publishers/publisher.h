@@ -31,13 +31,15 @@ struct RefusedEntry {
 };
 
 /// Writes nothing before desired state and own slices are both known, and nothing while not permitted
-/// (interlock). Reentry: handlers may call set_desired().
+/// (interlock). Reentry: handlers may call set_desired() and await_desired().
 class Publisher {
  public:
   struct Handlers {
     std::function<void(std::vector<RefusedEntry>)> on_refused;
     std::function<void(std::set<Ability>)> on_lost;  // the server stored slices without what they need
     std::function<void()> on_converged = {};  // nothing more is to be written; may not destroy this; optional
+    /// A slice that was met under our name, before it is overwritten; may not destroy this; optional
+    std::function<void(const kube::ResourceSlice&)> on_met = {};
   };
 
   Publisher(Ports ports, std::string driver, Handlers handlers);
@@ -48,6 +50,8 @@ class Publisher {
   /// Nothing more is written until the next set_desired(): the Node is gone, and with it whoever owned the
   /// slices.
   void clear_desired();
+  /// What is desired is being decided anew: nothing more is written before the next set_desired().
+  void await_desired() { awaits_desired_ = true; }
   void permit(bool writes);
   /// The server is known to be back: a wait after a failed write ends now.
   void retry_now() { queue_.mark(std::string(kQueueKey)); }
@@ -74,6 +78,8 @@ class Publisher {
                   const kube::Failure& failure);
   void look_at_squatter(const kube::ResourceSlice& sent);
   void look_whether_gone(const std::string& name);
+  void meet(kube::ResourceSlice found);
+  bool may_write() const { return permitted_ && desired_ && !awaits_desired_; }
   void quarantine(const kube::ResourceSlice& sent, const kube::Failure& failure);
   void finish(bool ok);
   void note_fight();
@@ -91,7 +97,7 @@ class Publisher {
   Memory memory_;
   std::optional<std::vector<policy::DesiredPool>> desired_;
   NodeIdentity node_;
-  bool permitted_ = true;
+  bool permitted_ = true, awaits_desired_ = false;
 
   reactor::ReconcileQueue::Done done_;  // set while a run is under way
   kube::CallPtr call_;                  // the one request in flight

@@ -22,23 +22,22 @@ std::optional<hotplug::PciAddress> function_of(std::string_view entry) {
                                      std::string(parts[2]) + "." + parts[3].front());
 }
 
+bool is_group(const std::string& text) { return text.empty() || text == kAnyGroup || is_dns_label(text); }
+
 Result<PersonaClaim> decode_claim(const Json& json) {
-  const Error wrong{Errc::kInvalid, "is no record of a withdrawn entry: " + kube::encode_json(json)};
-  if (const std::string* name = json.string()) {
-    PersonaClaim claim = claim_of_function(*name);
-    if (claim.device.empty()) return wrong;
-    claim.is_withdrawn = true;
-    return claim;
-  }
-  if (json.object() == nullptr) return wrong;
-  PersonaClaim claim{.entry = std::string(json.text("entry")),
-                     .device = std::string(json.text("device")),
-                     .base = std::string(json.text("base")),
-                     .group = std::string(json.text("group")),
-                     .is_withdrawn = true};
+  const std::string name(json.string() != nullptr ? *json.string() : json.text("entry"));
+  if (name.empty())
+    return Error{Errc::kInvalid, "is no record of a withdrawn entry: " + kube::encode_json(json)};
+  PersonaClaim claim = claim_of_function(name);
+  claim.is_withdrawn = true;
+  if (json.object() == nullptr) return claim;
+  claim.device = json.text("device");
+  claim.base = json.text("base");
+  claim.group = json.text("group");
+  if (claim.device.empty() || !is_dns_label(claim.base) || !is_group(claim.group))
+    return claim_of_unknown(name);
   const Json* shared = json.find("shared");
   claim.is_exclusive = shared == nullptr || !(*shared == Json(true));
-  if (claim.entry.empty() || claim.device.empty() || claim.base.empty()) return wrong;
   return claim;
 }
 
@@ -84,6 +83,20 @@ Result<std::vector<PersonaClaim>> decode_withdrawn(std::string_view text) {
     out.push_back(std::move(*claim));
   }
   return out;
+}
+
+PersonaClaim claim_of_unknown(const std::string& entry) {
+  PersonaClaim claim = claim_of_function(entry);
+  claim.group = std::string(kAnyGroup);
+  claim.is_withdrawn = true;
+  return claim;
+}
+
+std::vector<PersonaClaim> claims_of_unreadable(const std::string& pool) {
+  const std::string pf = pool.substr(pool.rfind('/') + 1);
+  PersonaClaim claim = claim_of_unknown(pf);
+  claim.entry = pf + "-unreadable";
+  return claim.device.empty() ? std::vector<PersonaClaim>() : std::vector{claim};
 }
 
 PersonaClaim claim_of_entry(const kube::Device& entry, const std::string& driver) {

@@ -17,13 +17,21 @@ inline constexpr std::string_view kWithdrawnAnnotation = "dra.networking/withdra
 
 /// Sorted by entry; the same claims give the same text.
 std::string encode_withdrawn(std::vector<PersonaClaim> claims);
-/// kInvalid when it is not one that encode_withdrawn() made.
+/// What names an entry but does not tell the rest counts as exclusive, and as one of each group. kInvalid
+/// when there is something without a name.
 Result<std::vector<PersonaClaim>> decode_withdrawn(std::string_view text);
 
 /// An exclusive entry without a group that has its function's name, as the SR-IOV driver's have.
 PersonaClaim claim_of_function(const std::string& entry);
 
-/// What a published entry of that driver tells of itself. device is "" where it does not tell its device.
+/// The same, withdrawn, of an entry whose group is not known.
+PersonaClaim claim_of_unknown(const std::string& entry);
+
+/// In place of a record that cannot be understood: a claim on the PF as a whole, in a pool that has one.
+std::vector<PersonaClaim> claims_of_unreadable(const std::string& pool);
+
+/// What a published entry of that driver tells of itself. device is "" where it does not tell its device;
+/// such a claim charges nothing.
 PersonaClaim claim_of_entry(const kube::Device& entry, const std::string& driver);
 
 }  // namespace sliced::policy

@@ -259,37 +259,145 @@ TEST_F(ChargedTest, OneKindAloneListsNoClaims) {
   EXPECT_EQ(cluster.count("list", "resourceclaims"), 0u);
 }
 
-// The daemon dies after each of its writes in turn: what may be allocated stands in a slice or in a record.
+// What stands in a slice once more can be allocated once more, whoever put it there.
+TEST_F(ChargedTest, WhoeverShowsItAgainStartsTheWaitAnew) {
+  make_pf(2);
+  put_exposure("p", of_type("pf"));
+  start();
+  run(2s);
+  const kube::Json shown = cluster.objects(kube::kResourceSlices).at(0);
+  put_exposure("p", of_type("vf"));
+  const auto has_listed = [&] { return cluster.count("list", "resourceclaims") >= 2; };
+  for (int i = 0; i < 100 && !has_listed(); ++i) {
+    if (i % 5 == 0) {
+      kube::Json again = shown;
+      kube::Json meta = *again.find("metadata");
+      meta.set("name", "restored-by-somebody");
+      again.set("metadata", std::move(meta));
+      cluster.put(kube::kResourceSlices, std::move(again));
+    }
+    run(1s);
+  }
+  ASSERT_TRUE(has_listed());
+  EXPECT_EQ(recorded(), std::set<std::string>{kWholePf}) << "shown less than ten seconds before the list";
+  run(3min);
+  EXPECT_EQ(recorded(), std::set<std::string>());
+}
+
+// An entry that nobody here knew is charged before its slice is touched.
+TEST_F(ChargedTest, WhatIsMetIsChargedFirst) {
+  make_pf(2);
+  put_exposure("p", of_type("vf"));
+  start();
+  run(2s);
+  kube::ResourceSlice unknown = slices().at(0);
+  unknown.meta = {.name = "written-by-a-predecessor"};
+  unknown.pool.name = kPool;
+  unknown.shared_counters.clear();
+  unknown.devices = {kube::Device{.name = std::string(kWholePf) + "-old"}};
+  bool is_deleted = false;
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "delete" && request.name == unknown.meta.name) {
+      is_deleted = true;
+      EXPECT_TRUE(recorded().contains(std::string(kWholePf) + "-old"));
+    }
+    return std::nullopt;
+  };
+  cluster.put(kube::kResourceSlices, kube::encode_resource_slice(unknown));
+  run(2s);
+  EXPECT_TRUE(is_deleted);
+}
+
+// Red when what was offered is known from the publisher's memory alone, which ends with the Node object.
+TEST_F(ChargedTest, TheNodeObjectComesAndGoes) {
+  make_pf(2);
+  put_policy("s", "{configs: [{}]}");
+  start();
+  run(2s);
+  put_claim("mine", kDriver, "node-a", kFirstVf);
+  cluster.remove(kube::kNodes, "node-a");
+  for (const auto& slice : slices()) cluster.remove(kube::kResourceSlices, slice.meta.name);
+  run(2s);
+  remove_policy("s");
+  put_exposure("p", of_type("vf"));
+  run(1s);
+  put_node("uid-2", {{"zone", "a"}});
+  run(3min);
+  EXPECT_EQ(offered_by(kExposureDriver), std::set<std::string>{"0000-3b-02-1"});
+}
+
+// "entry" alone is enough to charge; what cannot be read at all charges the PF, until the claims tell.
+TEST_F(ChargedTest, ARecordThatCannotBeUnderstoodOffersNothingMore) {
+  for (const char* record : {"nonsense", R"([{"entry":"0000-3b-00-0","later":"version"}])", R"([{"a":1}])",
+                             R"([{"entry":"0000-3b-00-0","device":"0000:3b:00.0","base":"No label"}])"}) {
+    SCOPED_TRACE(record);
+    put_exposure("p", of_type("pf"));
+    take_the_pf_then_offer_vfs();
+    daemon.reset();
+    for (const kube::Json& object : cluster.objects(kube::kResourceSlices)) {
+      if (object.find("metadata")->find("annotations")->find(policy::kWithdrawnAnnotation) == nullptr)
+        continue;
+      kube::Json edited = object, meta = *object.find("metadata"), notes = *meta.find("annotations");
+      notes.set(std::string(policy::kWithdrawnAnnotation), record);
+      meta.set("annotations", std::move(notes));
+      edited.set("metadata", std::move(meta));
+      cluster.put(kube::kResourceSlices, std::move(edited));
+    }
+    start();
+    run(2s);
+    EXPECT_EQ(total("pf", "exclusion-slots"), 0);
+    run(5min);
+    EXPECT_EQ(total("pf", "exclusion-slots"), 0) << "its claim stands";
+    EXPECT_EQ(recorded(), std::set<std::string>{kWholePf}) << "the claims tell what it is";
+    remove_claim("mine");
+    run(3min);
+    EXPECT_EQ(recorded(), std::set<std::string>());
+  }
+}
+
+// The daemon dies after each of its writes in turn, on the way there and back: what may be allocated stands
+// in a slice or in a record.
 TEST_F(ChargedTest, NothingIsForgottenBetweenTwoWrites) {
   make_pf(100);
+  cluster.deny("resourceclaims");  // nothing is ever shown free
+  put_exposure("q", of_type("vf"));
+  start();
+  run(2s);
+  ASSERT_EQ(offered_by(kExposureDriver).size(), 100u);
   size_t steps = 0;
-  for (size_t allowed = 0;; ++allowed) {
-    SCOPED_TRACE(allowed);
-    cluster.on_request = {};
-    remove_exposure("p");
-    put_exposure("q", of_type("vf"));
-    start();
-    run(10min);
-    const std::set<std::string> before = offered_by(kExposureDriver);
-    ASSERT_EQ(before.size(), 100u);
-    size_t written = 0;
-    cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
-      const bool is_write = request.verb == "create" || request.verb == "update" || request.verb == "delete";
-      if (!is_write || request.plural != "resourceslices" || request.dry_run) return std::nullopt;
-      if (written++ < allowed) return std::nullopt;
-      return kube::Failure{.code = Errc::kBusy, .http_status = 500, .what = "down"};
-    };
-    remove_exposure("q");
-    put_exposure("p", of_type("pf"));
-    run(1s);
-    daemon.reset();
-    const std::set<std::string> now = offered_by(kExposureDriver), record = recorded();
-    for (const std::string& entry : before)
-      EXPECT_TRUE(now.contains(entry) || record.contains(entry)) << entry;
-    steps = std::max(steps, std::min(written, allowed));
-    if (written <= allowed) break;
+  for (const bool back : {false, true}) {
+    for (size_t allowed = 0;; ++allowed) {
+      SCOPED_TRACE((back ? "back " : "there ") + std::to_string(allowed));
+      cluster.on_request = {};
+      const auto offer_vfs = [&](bool vfs) {
+        remove_exposure(vfs ? "p" : "q");
+        put_exposure(vfs ? "q" : "p", of_type(vfs ? "vf" : "pf"));
+      };
+      offer_vfs(!back);
+      start();
+      run(10min);
+      std::set<std::string> before = offered_by(kExposureDriver);
+      before.merge(recorded());
+      ASSERT_GE(before.size(), 100u);
+      size_t written = 0;
+      cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+        const bool is_write =
+            request.verb == "create" || request.verb == "update" || request.verb == "delete";
+        if (!is_write || request.plural != "resourceslices" || request.dry_run) return std::nullopt;
+        if (written++ < allowed) return std::nullopt;
+        return kube::Failure{.code = Errc::kBusy, .http_status = 500, .what = "down"};
+      };
+      offer_vfs(back);
+      run(1s);
+      daemon.reset();
+      const std::set<std::string> now = offered_by(kExposureDriver), record = recorded();
+      for (const std::string& entry : before)
+        EXPECT_TRUE(now.contains(entry) || record.contains(entry)) << entry;
+      steps = std::max(steps, std::min(written, allowed));
+      if (written <= allowed) break;
+    }
+    EXPECT_GE(std::exchange(steps, 0), 2u) << "a plan of several writes";
   }
-  EXPECT_GE(steps, 2u) << "a plan of several writes";
 }
 
 }  // namespace

@@ -75,6 +75,29 @@ TEST(DiffPool, ARecordOfWithdrawnEntriesIsWrittenBeforeTheirSliceGoes) {
   EXPECT_EQ(first_write(plain, held), nullptr) << "without a record deletes come first";
 }
 
+// On its way back an entry leaves the record when its slice holds it, not before.
+TEST(DiffPool, ARecordForgetsWhatIsOfferedAgainLast) {
+  const std::string back = device_name(299);
+  policy::DesiredPool fewer = pool(devices(0, 299));
+  fewer.annotations["dra.networking/withdrawn"] = "[\"" + back + "\",\"0000-3c-02-0\"]";
+  ObservedSlices held = published(fewer);
+  const policy::DesiredPool all = pool(devices(0, 300));
+  const auto record = [&]() -> std::string {
+    const auto& notes = held.begin()->second.meta.annotations;
+    const auto at = notes.find("dra.networking/withdrawn");
+    return at == notes.end() ? "" : at->second;
+  };
+  const Plan first = diff(all, held);
+  EXPECT_EQ(first.size(), 2u) << "the entry comes, and what was shown free goes";
+  held = applied(held, first);
+  EXPECT_EQ(record(), "[\"" + back + "\"]");
+  const Plan second = diff(all, held);
+  EXPECT_EQ(second.size(), 1u);
+  held = applied(held, second);
+  EXPECT_EQ(record(), "");
+  EXPECT_TRUE(diff(all, held).empty());
+}
+
 TEST(DiffPool, NamesAreDeterministicAndValid) {
   const std::string name = slice_name(0, kDriver, "node-a", "node-a", 0);
   EXPECT_TRUE(name.starts_with("00000-" + kDriver + "-node-a-")) << name;

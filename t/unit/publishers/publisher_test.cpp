@@ -33,6 +33,11 @@ struct PublisherTest : testing::Test {
                             .on_lost =
                                 [this](const std::set<Ability>& abilities) {
                                   lost.insert(abilities.begin(), abilities.end());
+                                },
+                            .on_met =
+                                [this](const kube::ResourceSlice& slice) {
+                                  met += slice.devices.size();
+                                  if (awaits_when_met) publisher->await_desired();
                                 }});
     watcher = watchers::make_slice_watcher(
         {cluster, scheduler, log, [] { return 0.0; }}, kDriver, kNode.name,
@@ -70,6 +75,8 @@ struct PublisherTest : testing::Test {
   fake::MemoryLog log;
   std::vector<RefusedEntry> refused;
   std::set<Ability> lost;
+  size_t met = 0;
+  bool awaits_when_met = false;
   std::unique_ptr<Publisher> publisher;
   std::unique_ptr<watchers::SliceWatcher> watcher;
 };
@@ -150,6 +157,26 @@ TEST_F(PublisherTest, ALostAnswerMakesNoTwin) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(10s);
   EXPECT_EQ(stored().size(), 1u);
+  EXPECT_TRUE(publisher->converged());
+}
+
+// What stands there may be allocated: whoever decides sees it before it is overwritten.
+TEST_F(PublisherTest, WhatACreateMeetsIsToldFirst) {
+  awaits_when_met = true;
+  const kube::ResourceSlice older = diff_pools({pool(devices(0, 5))}, {}, kNode, kDriver, {}).creates.at(0);
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "create" && cluster.objects(kResourceSlices).empty())
+      cluster.put(kResourceSlices, kube::encode_resource_slice(older));
+    return std::nullopt;
+  };
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(10s);
+  EXPECT_EQ(met, 5u);
+  EXPECT_EQ(devices_stored(), 5u);
+  EXPECT_FALSE(publisher->converged());
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1s);
+  EXPECT_EQ(devices_stored(), 3u);
   EXPECT_TRUE(publisher->converged());
 }
 

@@ -1,0 +1,83 @@
+#include "publishers/recall.h"
+
+#include "policy/exposure/attributes.h"
+#include "policy/sriov/attributes.h"
+
+namespace sliced::publishers {
+namespace {
+
+template <class Visit>
+void visit_entries(const ObservedSlices& slices, const std::string& boot_id, const Visit& visit) {
+  for (const auto& [name, slice] : slices) {
+    if (!is_of_boot(slice, boot_id)) continue;
+    for (const kube::Device& entry : slice.devices) visit(entry);
+  }
+}
+
+// Facts are believed only where it is certain that we wrote them, in this boot.
+template <class Visit>
+void visit_own(const ObservedSlices& slices, const std::string& driver, const std::string& node,
+               const std::string& boot_id, const Visit& visit) {
+  for (const auto& [name, slice] : slices) {
+    const auto boot = slice.meta.annotations.find(std::string(kBootIdAnnotation));
+    if (!is_ours(slice, driver, node) || boot == slice.meta.annotations.end() || boot->second != boot_id)
+      continue;
+    for (const kube::Device& entry : slice.devices) visit(entry);
+  }
+}
+
+}  // namespace
+
+bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id) {
+  const auto at = slice.meta.annotations.find(std::string(kBootIdAnnotation));
+  return boot_id.empty() || at == slice.meta.annotations.end() || at->second == boot_id;
+}
+
+policy::Published published(const OwnSlices& slices, const std::string& boot_id,
+                            const std::map<std::string, std::vector<policy::PersonaClaim>>& held) {
+  policy::Published out;
+  visit_entries(slices.sriov, boot_id, [&](const kube::Device& entry) { out.sriov.insert(entry.name); });
+  visit_entries(slices.exposure, boot_id, [&](const kube::Device& entry) {
+    out.exposure.insert(entry.name);
+    const std::string interface = policy::interface_of_link(entry.attributes, slices.exposure_driver);
+    if (!interface.empty()) out.links[entry.name] = interface;
+  });
+  for (const auto& [pool, claims] : held)
+    for (const policy::PersonaClaim& claim : claims)
+      if (claim.device.find(':') == std::string::npos) out.links.emplace(claim.entry, claim.device);
+  return out;
+}
+
+std::vector<hotplug::RecoveredNetdev> recall_netdevs(const OwnSlices& slices,
+                                                     const hotplug::Inventory& inventory) {
+  if (inventory.boot_id.empty()) return {};
+  std::map<hotplug::PciAddress, hotplug::RecoveredNetdev> found;
+  visit_own(slices.sriov, slices.sriov_driver, slices.node, inventory.boot_id,
+            [&](const kube::Device& entry) {
+              const auto told = policy::read_vf_attributes(entry.attributes, slices.sriov_driver);
+              const hotplug::HostDevice* pf = inventory.find(told.pf_address);
+              if (pf && pf->pci && !pf->netdev && !told.pf_name.empty()) {
+                hotplug::Netdev netdev{.name = told.pf_name, .link_type = told.pf_link_type};
+                found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
+              }
+              const hotplug::HostDevice* vf = inventory.find(told.address);
+              if (vf && vf->pci && !vf->netdev && told.is_rdma_capable && vf->rdma_device.empty() &&
+                  vf->driver != "vfio-pci")
+                found[*vf->pci] = {*vf->pci, {}, "unknown"};  // that it has one is published, not its name
+            });
+  visit_own(slices.exposure, slices.exposure_driver, slices.node, inventory.boot_id,
+            [&](const kube::Device& entry) {
+              auto told = policy::read_function(entry.attributes, slices.exposure_driver);
+              const hotplug::HostDevice* device = inventory.find(told.address);
+              // Bound to another driver it has no interface that could be away.
+              if (device == nullptr || !device->pci || device->netdev || told.netdev.name.empty() ||
+                  device->driver != told.driver)
+                return;
+              found[*device->pci] = {*device->pci, std::move(told.netdev), std::move(told.rdma_device)};
+            });
+  std::vector<hotplug::RecoveredNetdev> out;
+  for (auto& [address, netdev] : found) out.push_back(std::move(netdev));
+  return out;
+}
+
+}  // namespace sliced::publishers
