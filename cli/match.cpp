@@ -18,9 +18,8 @@ void complain_of(const Error& error, const std::string& expression, const cel::M
 
 Result<cel::Program> compile(const config::Options& options, cel::Mistake& mistake) {
   const std::string& expression = options.arguments[0];
-  return options.published
-             ? cel::Program::compile(expression, cel::selector_environment(), &mistake)
-             : policy::compile_selector(expression, options.exposure_driver_name, &mistake);
+  return options.published ? cel::Program::compile(expression, cel::selector_environment(), &mistake)
+                           : policy::compile_selector(expression, options.exposure_driver_name, &mistake);
 }
 
 // is_whole: every device was asked. Without that "nothing" would be a guess.

@@ -1,14 +1,12 @@
 #include <malloc.h>
 
-#include <algorithm>
 #include <csignal>
 #include <ctime>
-#include <optional>
 
 #include "cli/commands.h"
+#include "cli/node_locks.h"
 #include "cli/process.h"
 #include "cli/show.h"
-#include "reactor/net/interlock.h"
 #include "reactor/signal.h"
 
 namespace sliced::cli {
@@ -66,15 +64,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
       // A list or a large write leaves free memory behind that nobody needs before the next one.
       trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
     });
-    // One lock for each driver, always in the same order, so that two daemons never wait for each other.
-    const auto [first, last] = std::minmax(options.sriov_driver_name, options.exposure_driver_name);
-    std::optional<reactor::net::Interlock> second_lock;
-    const reactor::net::Interlock first_lock(
-        process.loop, *process.log, reactor::net::interlock_name(first, options.node_name), [&, last = last] {
-          second_lock.emplace(process.loop, *process.log,
-                              reactor::net::interlock_name(last, options.node_name),
-                              [&] { daemon.permit_writes(!stopping); });
-        });
+    const NodeLocks locks(process, options, [&] { daemon.permit_writes(!stopping); });
     const auto reload = [&] {
       const config::Reloaded again = config::reload(running, arguments, config::process_surroundings());
       for (const std::string& problem : again.problems)

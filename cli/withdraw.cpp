@@ -1,10 +1,10 @@
 #include <map>
 
 #include "cli/commands.h"
+#include "cli/node_locks.h"
 #include "cli/process.h"
 #include "kube/kinds.h"
 #include "publishers/diff_pool.h"
-#include "reactor/net/interlock.h"
 #include "watchers/slice_watcher.h"
 
 namespace sliced::cli {
@@ -103,9 +103,7 @@ int withdraw(const config::Options& options) {
   if (!opened) return complain(opened.error().what), kExitError;
   Process& process = **opened;
   bool held = false;
-  reactor::net::Interlock lock(process.loop, *process.log,
-                               reactor::net::interlock_name(options.sriov_driver_name, options.node_name),
-                               [&] { held = true; });
+  const NodeLocks locks(process, options, [&] { held = true; });
   if (!process.run_until([&] { return held; }, kLockMax)) {
     complain("a daemon for node " + options.node_name +
              " is running here and would publish again; stop it first");

@@ -498,7 +498,8 @@ func TestForeignSlicesAreUntouched(t *testing.T) {
 	}
 }
 
-// Turns red when a stop takes more than two seconds or takes slices away, or when withdraw leaves one.
+// Turns red when a stop takes more than two seconds or takes slices away, or when withdraw leaves one, or begins beside a
+// daemon that would write one of them again.
 func TestStopKeepsAndWithdrawRemoves(t *testing.T) {
 	t.Parallel()
 	pfs, names := many()
@@ -507,6 +508,11 @@ func TestStopKeepsAndWithdrawRemoves(t *testing.T) {
 	daemon := lab.Run()
 	lab.History.WaitOffers(t, 0, starting, names...)
 	published := shared.Server.Revision(t)
+	for _, options := range [][]string{nil, {"--sriov-driver-name", "other.example"}, {"--exposure-driver-name", "other.example"}} {
+		if _, stderr, code := lab.Command("withdraw", options...); code != 1 || !strings.Contains(stderr, "stop it first") {
+			t.Errorf("withdraw %v beside the daemon ended with %d: %s", options, code, stderr)
+		}
+	}
 	daemon.Term(promptly)
 	stopped := shared.Server.Revision(t)
 	if _, stderr, code := lab.Command("withdraw"); code != 0 {
