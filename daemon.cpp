@@ -19,8 +19,13 @@ constexpr Millis kBreath{5};
 // For the other sources, once one is served again after an outage: two seconds in all.
 constexpr Millis kCatchUpStep{250};
 constexpr int kCatchUpSteps = 7;
+// What is decided on the loop's own thread: a millisecond or two. Selectors may cost anything.
+constexpr size_t kDevicesOnLoop = 512;
+constexpr size_t kPairsOnLoop = 50'000;  // device and policy
+constexpr Millis kDecisionMax{5'000};
 constexpr size_t kNamesInLog = 8;
 constexpr size_t kReasonsInLog = 4;
+constexpr const char* kUnknownEntries = "devices in own slices that were not known";
 
 template <class Source>
 bool has_spoken(const std::unique_ptr<Source>& source) {
@@ -73,6 +78,12 @@ bool uses_list_attributes(const policy::PolicySet& policies) {
   return false;
 }
 
+bool may_take_long(const policy::Inputs& inputs) {
+  const size_t devices = inputs.inventory->devices.size();
+  return !inputs.policies->exposures.empty() || devices > kDevicesOnLoop ||
+         devices * inputs.policies->sriov.size() > kPairsOnLoop;
+}
+
 std::string entry_of(const hotplug::HostDevice& device) {
   return device.pci ? device.pci->dashed() : device.id.text;
 }
@@ -81,6 +92,7 @@ std::string entry_of(const hotplug::HostDevice& device) {
 
 Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
     : scheduler_(ports.host.scheduler),
+      executor_(ports.host.executor),
       log_(ports.host.log),
       cluster_(ports.cluster),
       random_(ports.random),
@@ -90,7 +102,8 @@ Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
       abilities_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name, options_.node_name,
                  options_.scheduler_version, [this] { mark("the API server's abilities changed"); }),
       charges_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
-               options_.exposure_driver_name, [this] { mark("the ResourceClaims were looked at"); }),
+               options_.exposure_driver_name,
+               [this] { decide_before_writing("the ResourceClaims were looked at"); }),
       publisher_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
                  handlers_of(options_.sriov_driver_name)),
       exposure_publisher_({cluster_, scheduler_, log_, random_}, options_.exposure_driver_name,
@@ -156,7 +169,7 @@ void Daemon::apply_permission() {
 }
 
 publishers::Publisher::Handlers Daemon::handlers_of(const std::string& driver) {
-  return {.on_refused = [this](auto entries) { on_refused(std::move(entries)); },
+  return {.on_refused = [this, driver](auto entries) { on_refused(driver, std::move(entries)); },
           .on_lost =
               [this](const std::set<publishers::Ability>& abilities) {
                 for (const publishers::Ability ability : abilities) abilities_.lost(ability);
@@ -164,12 +177,14 @@ publishers::Publisher::Handlers Daemon::handlers_of(const std::string& driver) {
           .on_converged = [this, driver] { charges_.acknowledged(driver); },
           .on_met =
               [this](const kube::ResourceSlice& slice) {
-                if (decision_ && learn_charges(slice)) decide_before_writing();
+                if ((decision_ || is_deciding_) && learn_charges(slice))
+                  decide_before_writing(kUnknownEntries);
               }};
 }
 
-void Daemon::on_refused(std::vector<publishers::RefusedEntry> entries) {
-  for (auto& entry : entries) quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
+void Daemon::on_refused(const std::string& driver, std::vector<publishers::RefusedEntry> entries) {
+  auto& refused = driver == options_.exposure_driver_name ? quarantine_.exposure : quarantine_.sriov;
+  for (auto& entry : entries) refused[entry.name] = {entry.content_hash, std::move(entry.why)};
   mark("the API server refused a device");
 }
 
@@ -288,7 +303,8 @@ void Daemon::on_slices(publishers::Publisher& publisher,
   if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
     publisher.on_slices(Changed<kube::ResourceSlice>{slice_of(changed->now)});
     const auto at = publisher.observed().find(changed->now.id.name);
-    if (decision_ && at != publisher.observed().end() && learn_charges(at->second)) decide_before_writing();
+    if ((decision_ || is_deciding_) && at != publisher.observed().end() && learn_charges(at->second))
+      decide_before_writing(kUnknownEntries);
   } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
     publisher.on_slices(Removed<kube::ResourceSlice>{{removed->id.name}});
   } else {
@@ -296,7 +312,7 @@ void Daemon::on_slices(publishers::Publisher& publisher,
     for (const Item& item : std::get<Relisted<Item>>(event).all) whole.all.push_back(slice_of(item));
     publisher.on_slices(whole);
     abilities_.server_may_have_changed();
-    if (decision_ && learn_charges(publisher)) decide_before_writing();
+    if ((decision_ || is_deciding_) && learn_charges(publisher)) decide_before_writing(kUnknownEntries);
     mark("own slices listed");
   }
 }
@@ -354,7 +370,10 @@ void Daemon::catch_up(int steps_left) {
 
 // What was told meanwhile is decided before anything is written.
 void Daemon::end_outage() {
-  if (decide_ticket_) decide();
+  if (!decide_ticket_ && !is_deciding_) return;
+  publisher_.await_desired();
+  exposure_publisher_.await_desired();
+  decide();
 }
 
 template <class Visit>
@@ -449,6 +468,10 @@ std::vector<std::string> Daemon::policy_problems() const {
 void Daemon::mark(std::string why) {
   if (reasons_.size() < kReasonsInLog && std::find(reasons_.begin(), reasons_.end(), why) == reasons_.end())
     reasons_.push_back(std::move(why));
+  arm_decision();
+}
+
+void Daemon::arm_decision() {
   if (decide_ticket_) return;
   const TimePoint now = scheduler_.now();
   const Millis delay = not_before_ ? std::max(Millis{0}, *not_before_ - now) : Millis{0};
@@ -496,11 +519,12 @@ bool Daemon::learn_charges(const kube::ResourceSlice& slice) {
   return publishers::is_of_boot(slice, host_.inventory()->boot_id) && charges_.learn(slice);
 }
 
-// A slice with entries that were not known may be overwritten once they are charged.
-void Daemon::decide_before_writing() {
+// Once entries that may be allocated are charged, slices may be overwritten.
+void Daemon::decide_before_writing(std::string why) {
   publisher_.await_desired();
   exposure_publisher_.await_desired();
-  mark("devices in own slices that were not known");
+  is_decision_void_ = true;
+  mark(std::move(why));
 }
 
 std::set<std::string> Daemon::settling_personas(const policy::Decision& decision) const {
@@ -535,6 +559,7 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
 void Daemon::decide() {
   using publishers::Ability;
   decide_ticket_.reset();
+  if (is_deciding_) return;  // its end sees the reasons
   const std::string why = join(std::exchange(reasons_, {}), "; ");
   if (!waiting_for().empty()) {
     // A Node that is gone takes its slices with it (owner reference); its successor gets new ones.
@@ -557,8 +582,38 @@ void Daemon::decide() {
     learn_charges(publisher_);
     learn_charges(exposure_publisher_);
   }
-  policy::Decision decision = policy::decide(decision_inputs());
+  const auto inputs = decision_inputs();
+  if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
+  conclude(policy::decide(inputs), why);
+}
 
+void Daemon::decide_elsewhere(std::shared_ptr<const policy::Inputs> inputs, const std::string& why) {
+  is_deciding_ = true;
+  is_decision_void_ = false;
+  auto result = std::make_shared<policy::Decision>();
+  auto work = [inputs, result] { *result = policy::decide(inputs); };
+  auto done = [this, inputs, result, why](bool finished) {
+    const auto own_job = std::move(decision_job_);
+    is_deciding_ = false;
+    if (is_overtaken()) {
+      reasons_.insert(reasons_.begin(), why);
+      return decide();
+    }
+    conclude(finished ? std::move(*result) : policy::decide(inputs), why);
+    if (!reasons_.empty()) arm_decision();
+  };
+  auto job = executor_.run(std::move(work), kDecisionMax, std::move(done));
+  if (is_deciding_) decision_job_ = std::move(job);
+}
+
+// What has changed meanwhile may be bad news; a stream of it must not keep everything from being decided.
+bool Daemon::is_overtaken() {
+  if (is_decision_void_ || !waiting_for().empty()) return true;
+  was_overtaken_ = !was_overtaken_ && !reasons_.empty();
+  return was_overtaken_;
+}
+
+void Daemon::conclude(policy::Decision decision, const std::string& why) {
   std::set<std::string> settling;
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) settling.insert(entry_of(device));

@@ -41,6 +41,9 @@ struct DaemonPorts {
 };
 
 /// First word: nothing is decided before host, node, policies and own slices have each been told once.
+/// Threads:    a decision that may take long is made on a worker, from immutable inputs; what overtakes it
+/// has
+///             it made anew.
 /// Writing:    not before permit_writes(true); decisions are made and the plan is kept meanwhile.
 /// Reentry:    on_decided may not destroy the daemon.
 class Daemon {
@@ -64,7 +67,8 @@ class Daemon {
   const publishers::Publisher& publisher() const { return publisher_; }
   const publishers::Publisher& exposure_publisher() const { return exposure_publisher_; }
   bool converged() const {
-    return decision_ && !decide_ticket_ && publisher_.converged() && exposure_publisher_.converged();
+    return decision_ && !decide_ticket_ && !is_deciding_ && publisher_.converged() &&
+           exposure_publisher_.converged();
   }
   /// No write is on its way.
   bool idle() const { return publisher_.idle() && exposure_publisher_.idle(); }
@@ -85,12 +89,12 @@ class Daemon {
   void on_slices(publishers::Publisher& publisher, const SourceEvent<watchers::SliceWatcher::Item>& event);
   void make_policy_set();
   std::shared_ptr<policy::Inputs> decision_inputs() const;
-  void on_refused(std::vector<publishers::RefusedEntry> entries);
+  void on_refused(const std::string& driver, std::vector<publishers::RefusedEntry> entries);
   publishers::Publisher::Handlers handlers_of(const std::string& driver);
   publishers::OwnSlices own_slices() const;
   bool learn_charges(const publishers::Publisher& publisher);
   bool learn_charges(const kube::ResourceSlice& slice);
-  void decide_before_writing();
+  void decide_before_writing(std::string why);
   std::set<std::string> settling_personas(const policy::Decision& decision) const;
   void on_standing();
   void note_standings();
@@ -106,7 +110,11 @@ class Daemon {
   bool recover_sticky();
 
   void mark(std::string why);
+  void arm_decision();
   void decide();
+  void decide_elsewhere(std::shared_ptr<const policy::Inputs> inputs, const std::string& why);
+  bool is_overtaken();
+  void conclude(policy::Decision decision, const std::string& why);
   bool tell_news(const policy::Decision& now, const publishers::Publisher& publisher,
                  const std::vector<policy::DesiredPool>& pools, const std::string& why);
   void tell_problems();
@@ -115,6 +123,7 @@ class Daemon {
   std::optional<kube::NodeView> node_view() const;
 
   reactor::Scheduler& scheduler_;
+  reactor::Executor& executor_;
   Log& log_;
   kube::Cluster& cluster_;
   reactor::Random random_;
@@ -126,7 +135,7 @@ class Daemon {
   std::map<policy::DeviceAttributes::Id, policy::DeviceAttributes> attributes_;
   std::map<policy::ExposurePolicy::Id, policy::ExposurePolicy> exposures_;
   policy::PolicySetPtr policy_set_;  // nullptr: to be made anew
-  std::map<std::string, policy::Quarantine> quarantine_;
+  policy::Quarantines quarantine_;
 
   std::optional<policy::Decision> decision_;
   publishers::Settler settler_;
@@ -140,8 +149,12 @@ class Daemon {
   watchers::Outage outage_;
   reactor::Ticket catch_up_ticket_;  // between two rounds of asking the sources that still wait
 
-  std::optional<TimePoint> not_before_;  // the next decision
-  std::vector<std::string> reasons_;     // of the decision that is due; a few, for the log
+  std::optional<TimePoint> not_before_;         // the next decision
+  std::vector<std::string> reasons_;            // of the decision that is due; a few, for the log
+  std::unique_ptr<reactor::Job> decision_job_;  // a decision that takes long, on a worker
+  bool is_deciding_ = false;                    // there is such a job
+  bool is_decision_void_ = false;               // it does not know of entries that may be allocated
+  bool was_overtaken_ = false;                  // so was the one before
   reactor::Ticket standings_ticket_, decide_ticket_, settle_ticket_, sync_ticket_;
   kube::CallPtr schema_call_, exposure_schema_call_;
 

@@ -161,7 +161,7 @@ std::string drop_refused(kube::Device& entry, const std::function<bool(const std
 
 }  // namespace
 
-std::string refused_before(const kube::Device& entry, const std::map<std::string, Quarantine>& quarantine) {
+std::string refused_before(const kube::Device& entry, const QuarantinedEntries& quarantine) {
   const auto at = quarantine.find(entry.name);
   return at != quarantine.end() && at->second.content_hash == content_hash(entry) ? at->second.why : "";
 }
@@ -177,7 +177,7 @@ bool is_plainly_good(const kube::Device& entry) {
   return true;
 }
 
-std::string make_acceptable(kube::Device& entry, const std::map<std::string, Quarantine>& quarantine,
+std::string make_acceptable(kube::Device& entry, const QuarantinedEntries& quarantine,
                             const std::function<bool(const std::string&)>& is_vital,
                             std::vector<std::string>& notes) {
   std::string why = drop_refused(entry, is_vital, notes);
@@ -218,7 +218,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
         refusal = drop_refused(
             entry, [&](const std::string& key) { return names_resource(key, inputs->settings.sriov_driver); },
             out.notes);
-      if (refusal.empty()) refusal = refused_before(entry, inputs->quarantine);
+      if (refusal.empty()) refusal = refused_before(entry, inputs->quarantine.sriov);
       if (refusal.empty()) {
         pool.devices.push_back(std::move(entry));
         if (has_exposures) taken.insert(id);

@@ -36,6 +36,13 @@ struct Quarantine {
   std::string why;
 };
 
+using QuarantinedEntries = std::map<std::string, Quarantine>;  // by name
+/// By kind of policy: both may have an entry of one name.
+struct Quarantines {
+  QuarantinedEntries sriov, exposure;
+  bool empty() const { return sriov.empty() && exposure.empty(); }
+};
+
 /// What stands in our slices: where a decision may depend on what was offered before.
 struct Published {
   std::set<std::string> sriov, exposure;     // names of device entries, by kind of policy
@@ -47,7 +54,7 @@ struct Inputs {
   PolicySetPtr policies;
   kube::NodeView node;
   Settings settings;
-  std::map<std::string, Quarantine> quarantine;  // by device entry name
+  Quarantines quarantine;
   Published published;
   /// Host devices in motion: what exposure policies say of those that are not published yet waits.
   std::set<std::string> settling;
@@ -126,7 +133,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs);
 
 /// Drops attributes that the API server would refuse alone (a note each). What is left to refuse, or what it
 /// refused before; "" when the entry is good. is_vital: an attribute that may not be dropped.
-std::string make_acceptable(kube::Device& entry, const std::map<std::string, Quarantine>& quarantine,
+std::string make_acceptable(kube::Device& entry, const QuarantinedEntries& quarantine,
                             const std::function<bool(const std::string&)>& is_vital,
                             std::vector<std::string>& notes);
 
@@ -134,7 +141,7 @@ std::string make_acceptable(kube::Device& entry, const std::map<std::string, Qua
 /// be wrong. False when it is worth a whole check.
 bool is_plainly_good(const kube::Device& entry);
 /// Why the server refused this very content before; "" when it did not.
-std::string refused_before(const kube::Device& entry, const std::map<std::string, Quarantine>& quarantine);
+std::string refused_before(const kube::Device& entry, const QuarantinedEntries& quarantine);
 
 /// One rule that spoke about a device, as text.
 struct Rule {

@@ -211,10 +211,10 @@ class Weighing {
   std::string check(Candidate& candidate) {
     PersonaAttributes& persona = personas_.at(candidate.verdict->policy);
     if (persona.is_acceptable && is_plainly_good(candidate.entry))
-      return refused_before(candidate.entry, in_.quarantine);
+      return refused_before(candidate.entry, in_.quarantine.exposure);
     const size_t notes = out_.notes.size();
     std::string why = make_acceptable(
-        candidate.entry, in_.quarantine, [](const std::string&) { return false; }, out_.notes);
+        candidate.entry, in_.quarantine.exposure, [](const std::string&) { return false; }, out_.notes);
     persona.is_acceptable = why.empty() && out_.notes.size() == notes;
     return why;
   }

@@ -21,9 +21,9 @@ class FakeExecutor final : public reactor::Executor {
     auto state = job->state;
     state->ticket = scheduler_.after(Millis{0}, [this, state = std::weak_ptr(state), work = std::move(work),
                                                  deadline, on_done = std::move(on_done)] {
-      bool finished = true;
+      bool finished = !(hang_next > 0 && hang_next--);
       try {
-        work();
+        if (finished) work();
       } catch (const Hang&) {
         finished = false;
       }
@@ -41,6 +41,7 @@ class FakeExecutor final : public reactor::Executor {
   }
 
   size_t jobs = 0, hung = 0;
+  size_t hang_next = 0;    // so many jobs hang, whatever their work is
   Millis answer_after{0};  // from the work's end to its answer
 
  private:

@@ -459,5 +459,26 @@ TEST_F(DaemonTest, AnInterfaceThatIsAwayAtTheStartKeepsItsNameForSelectors) {
   EXPECT_EQ(offered(), std::set<std::string>());
 }
 
+// Red when a refusal is known by the entry's name alone: the one driver's would end the other's, and each of
+// them be tried again and again.
+TEST_F(DaemonTest, AnEntryOfEachDriverIsRefusedOnItsOwn) {
+  make_pf(1);
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    const bool is_write =
+        request.plural == "resourceslices" && (request.verb == "create" || request.verb == "update");
+    if (!is_write || request.dry_run ||
+        kube::encode_json(request.body).find("\"0000-3b-02-0\"") == std::string::npos)
+      return std::nullopt;
+    return kube::Failure{
+        .code = Errc::kInvalid, .http_status = 422, .what = "no", .fields = {"spec.devices[0].attributes"}};
+  };
+  put_policy("s", kAll);
+  put_exposure("d", "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}}");
+  start();
+  run(4min);
+  EXPECT_EQ(offered(), std::set<std::string>());
+  EXPECT_LE(writes(), 12u);
+}
+
 }  // namespace
 }  // namespace sliced

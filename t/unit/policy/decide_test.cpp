@@ -287,7 +287,8 @@ TEST(Decide, WhatTheServerRefusedIsHeldBackUntilItsContentChanges) {
   host.pf(kPf, "ens1f0", 1);
   const auto first = decide(inputs(host, {policy("p", "{configs: [{resourceName: a}]}")}));
   auto in = inputs(host, {policy("p", "{configs: [{resourceName: a}]}")});
-  in->quarantine["0000-3b-00-1"] = {content_hash(first.pools[0].devices.at(0)), "the API server said no"};
+  in->quarantine.sriov["0000-3b-00-1"] = {content_hash(first.pools[0].devices.at(0)),
+                                          "the API server said no"};
   EXPECT_TRUE(decide(in).pools[0].devices.empty());
   auto changed = inputs(host, {policy("p", "{configs: [{resourceName: b}]}")});
   changed->quarantine = in->quarantine;

@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "kube/yaml.h"
 #include "policy/decide.h"
@@ -92,6 +93,27 @@ SriovPolicy every_vf() {
   policy.id = {"ns", "vfs"};
   policy.configs.emplace_back();
   return policy;
+}
+
+// Decisions are made on a worker while others read the same inputs: under ThreadSanitizer this is the judge.
+TEST(ExposureDecide, WhatIsDecidedFromIsSharedBetweenThreads) {
+  std::string text;
+  for (int i = 0; i < 20; ++i)
+    text += policy("p" + std::to_string(i),
+                   "{selector: {cel: 'device.attributes[\"dra.networking\"].ifName.matches(\"^enp3s0f[01]v?" +
+                       std::to_string(i % 8) +
+                       "$\") || [1, 2].exists(i, i == device.attributes[\"dra.networking\"]"
+                       ".vfIndex)'}, exposure: {deviceNameSuffix: -p" +
+                       std::to_string(i) + "}}");
+  const std::shared_ptr<const Inputs> inputs = inputs_of(reference_host(), policies_of(text), {every_vf()});
+  std::vector<Decision> decisions(3);
+  std::vector<std::thread> threads;
+  for (Decision& decision : decisions) threads.emplace_back([&] { decision = decide(inputs); });
+  const Decision mine = decide(inputs);
+  EXPECT_NE(explain(mine, "0000:03:00.2").summary, "");
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(entries_of(mine).size(), 12u);
+  for (const Decision& decision : decisions) EXPECT_EQ(decision.pools, mine.pools);
 }
 
 TEST(ExposureDecide, TheReferenceNode) {
