@@ -548,6 +548,7 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->settings.shared_devices = abilities_.has(Ability::kSharedDevices);
   inputs->quarantine = quarantine_;
   inputs->held = charges_.held();
+  if (decision_) inputs->selector_memory = decision_->selector_memory;
   if (policy_set_->exposures.empty() && inputs->held.empty()) return inputs;
   inputs->sriov_held = charges_.sriov_held();
   inputs->published = publishers::published(own_slices(), host_.inventory()->boot_id, inputs->held);

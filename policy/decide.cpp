@@ -236,6 +236,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
   if (has_exposures) exposures.decide(taken, out);
   std::sort(out.notes.begin(), out.notes.end());
   out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
+  out.selector_memory = exposures.selector_memory();
   out.inputs = std::move(inputs);
   return out;
 }

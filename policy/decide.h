@@ -15,6 +15,7 @@
 #include "kube/resource_slice.h"
 #include "kube/selector.h"
 #include "policy/exposure/exclusion.h"
+#include "policy/exposure/resolve.h"
 #include "policy/policy_set.h"
 
 namespace sliced::policy {
@@ -62,6 +63,7 @@ struct Inputs {
   /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
   std::map<std::string, std::vector<PersonaClaim>> held;
   std::set<std::string> sriov_held;
+  SelectorMemoryPtr selector_memory;  // of the decision before; nullptr none
 };
 
 enum class Outcome : uint8_t {
@@ -120,6 +122,7 @@ struct Decision {
   std::map<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
   std::vector<DesiredPool> pools;
   std::map<std::string, std::vector<PersonaClaim>> claims;  // what is offered, by pool of the exposure driver
+  SelectorMemoryPtr selector_memory;                        // for the next decision
   std::vector<std::string> notes;  // what was dropped or held back and why, for the log; sorted
 };
 

@@ -339,7 +339,8 @@ std::string exposure_pool_name(const std::string& node, const HostDevice& device
 }
 
 ExposureDecision::ExposureDecision(const Inputs& inputs) : inputs_(inputs) {
-  ExposureResolver resolver(inputs.policies->exposures, inputs.node, inputs.settings.exposure_driver);
+  ExposureResolver resolver(inputs.policies->exposures, inputs.node, inputs.settings.exposure_driver,
+                            inputs.selector_memory);
   const auto resolve_all = [&] {
     resolutions_.clear();
     for (const auto& [id, device] : inputs.inventory->devices)
@@ -355,6 +356,7 @@ ExposureDecision::ExposureDecision(const Inputs& inputs) : inputs_(inputs) {
     resolver.leave(spent);
     resolve_all();
   }
+  memory_ = std::make_shared<const SelectorMemory>(resolver.take_memory());
   if (!resolver.node().unreadable.empty()) unreadable_ = resolver.node().unreadable.front();
 }
 

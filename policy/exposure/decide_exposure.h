@@ -22,6 +22,8 @@ class ExposureDecision {
   /// is offered that is not published already.
   int32_t unreadable_exclude() const { return unreadable_; }
 
+  const SelectorMemoryPtr& selector_memory() const { return memory_; }
+
   /// An entry of this driver that excludes the VF as the other driver's may be allocated.
   bool may_be_allocated(const hotplug::HostDevice& vf) const;
 
@@ -32,6 +34,7 @@ class ExposureDecision {
  private:
   const Inputs& inputs_;
   std::map<std::string, Resolution> resolutions_;  // by host device id
+  SelectorMemoryPtr memory_;
   int32_t unreadable_ = -1;
   std::vector<std::string> notes_;
 };

@@ -9,6 +9,9 @@ namespace sliced::policy {
 namespace {
 
 std::string shown(const SelectorAnswer& answer) {
+  if (answer.is_remembered)
+    return std::string(answer.is == cel::Answer::Is::kTrue ? "true" : "false") +
+           ", as before its interface left";
   switch (answer.is) {
     case cel::Answer::Is::kTrue:
       return "true";
@@ -68,7 +71,8 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
     return;
   }
   out.summary = "DeviceExposurePolicy " + policy.id.name + " excludes it";
-  ExposureResolver resolver(policies, decision.inputs->node, decision.inputs->settings.exposure_driver);
+  ExposureResolver resolver(policies, decision.inputs->node, decision.inputs->settings.exposure_driver,
+                            decision.inputs->selector_memory);
   const SelectorAnswer answer = resolver.ask(verdict.exposure, facts_of(device, *decision.inputs->inventory));
   if (answer.is == cel::Answer::Is::kError)
     out.summary += ", because its selector fails on this device: " + answer.error;
@@ -77,7 +81,7 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
 
 void add_rules(const Decision& decision, const hotplug::HostDevice& device, Explanation& out) {
   const Inputs& in = *decision.inputs;
-  ExposureResolver resolver(in.policies->exposures, in.node, in.settings.exposure_driver);
+  ExposureResolver resolver(in.policies->exposures, in.node, in.settings.exposure_driver, in.selector_memory);
   const DeviceFacts facts = facts_of(device, *in.inventory);
   for (size_t i = 0; i < in.policies->exposures.size(); ++i) {
     const ExposurePolicy& policy = in.policies->exposures[i];

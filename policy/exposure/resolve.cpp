@@ -13,11 +13,29 @@ bool selects(const ExposurePolicy& policy, const kube::NodeView& node) {
   return kube::match_node(policy.node_selector, node).matched;
 }
 
+// What goes on of a policy: an exclude that can no longer be understood as it was.
+const ExposurePolicy& used(const ExposurePolicy& policy) {
+  return policy.problems.empty() || policy.last_understood == nullptr ? policy : *policy.last_understood;
+}
+
 }  // namespace
 
 ExposureResolver::ExposureResolver(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node,
-                                   std::string driver)
-    : exposures_(exposures), view_(std::move(driver)), costs_(exposures.size(), 0) {
+                                   std::string driver, SelectorMemoryPtr before)
+    : exposures_(exposures),
+      view_(std::move(driver)),
+      costs_(exposures.size(), 0),
+      before_(std::move(before)),
+      index_before_(exposures.size(), -1) {
+  for (const ExposurePolicy& policy : exposures) memory_.selectors.push_back(used(policy).selector.cel);
+  if (before_ != nullptr) {
+    std::map<std::string_view, int32_t> at;
+    for (size_t i = 0; i < before_->selectors.size(); ++i)
+      at.emplace(before_->selectors[i], static_cast<int32_t>(i));
+    for (size_t i = 0; i < exposures.size(); ++i)
+      if (const auto found = at.find(memory_.selectors[i]); found != at.end())
+        index_before_[i] = found->second;
+  }
   for (size_t i = 0; i < exposures.size(); ++i) {
     const ExposurePolicy& policy = exposures[i];
     const auto index = static_cast<int32_t>(i);
@@ -32,9 +50,32 @@ ExposureResolver::ExposureResolver(const std::vector<ExposurePolicy>& exposures,
 }
 
 const cel::Program* ExposureResolver::program_of(int32_t policy) const {
-  const ExposurePolicy& one = exposures_[static_cast<size_t>(policy)];
-  const bool is_understood = one.problems.empty() || one.last_understood == nullptr;
-  return (is_understood ? one : *one.last_understood).selector.program.get();
+  return used(exposures_[static_cast<size_t>(policy)]).selector.program.get();
+}
+
+void ExposureResolver::look_at(const DeviceFacts& facts) {
+  view_.look_at(facts);
+  standing_ = nullptr;
+  const bool is_away = facts.device.netdev && facts.device.netdev->stale;
+  if (!is_away || before_ == nullptr) return;
+  if (const auto at = before_->answers.find(facts.device.id.text); at != before_->answers.end())
+    standing_ = &at->second;
+}
+
+std::optional<cel::Answer::Is> ExposureResolver::remembered(int32_t policy) const {
+  const int32_t index = index_before_[static_cast<size_t>(policy)];
+  if (standing_ == nullptr || index < 0) return std::nullopt;
+  const uint8_t answer = (*standing_)[static_cast<size_t>(index)];
+  if (answer == SelectorMemory::kNothing) return std::nullopt;
+  return static_cast<cel::Answer::Is>(answer - 1);
+}
+
+cel::Answer::Is ExposureResolver::answer_of(int32_t policy) {
+  const auto before = remembered(policy);
+  const auto is = before ? *before : evaluate(policy);
+  if (told_ != nullptr)
+    (*told_)[static_cast<size_t>(policy)] = static_cast<uint8_t>(1 + static_cast<int>(is));
+  return is;
 }
 
 cel::Answer::Is ExposureResolver::evaluate(int32_t policy) {
@@ -50,9 +91,12 @@ cel::Answer::Is ExposureResolver::evaluate(int32_t policy) {
 
 Resolution ExposureResolver::of(const DeviceFacts& facts) {
   Resolution out;
-  view_.look_at(facts);
+  look_at(facts);
+  // Interfaces of functions alone can be away.
+  told_ = facts.device.pci && !exposures_.empty() ? &memory_.answers[facts.device.id.text] : nullptr;
+  if (told_ != nullptr) told_->assign(exposures_.size(), SelectorMemory::kNothing);
   for (const int32_t exclude : node_.excludes) {
-    const auto is = evaluate(exclude);
+    const auto is = answer_of(exclude);
     if (is == cel::Answer::Is::kFalse) continue;
     out.excluded_by = exclude;
     out.is_excluded_by_error = is == cel::Answer::Is::kError;
@@ -65,7 +109,7 @@ Resolution ExposureResolver::of(const DeviceFacts& facts) {
       return exposures_[static_cast<size_t>(other)].exposure.name_suffix == policy.exposure.name_suffix;
     };
     if (std::any_of(out.personas.begin(), out.personas.end(), has_suffix)) continue;
-    if (evaluate(expose) == cel::Answer::Is::kTrue) out.personas.push_back(expose);
+    if (answer_of(expose) == cel::Answer::Is::kTrue) out.personas.push_back(expose);
   }
   std::sort(out.personas.begin(), out.personas.end(), [&](int32_t a, int32_t b) {
     return exposures_[static_cast<size_t>(a)].exposure.name_suffix <
@@ -88,8 +132,13 @@ void ExposureResolver::leave(const std::set<int32_t>& policies) {
 SelectorAnswer ExposureResolver::ask(int32_t policy, const DeviceFacts& facts) {
   const cel::Program* program = program_of(policy);
   if (program == nullptr) return {};
-  view_.look_at(facts);
+  look_at(facts);
   SelectorAnswer out;
+  if (const auto before = remembered(policy)) {
+    out.is = *before;
+    out.is_remembered = true;
+    return out;
+  }
   out.is = evaluator_.select(*program, view_);
   out.cost = evaluator_.cost();
   if (out.is == cel::Answer::Is::kError) out.error = evaluator_.error_text(*program);

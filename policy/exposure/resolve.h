@@ -2,6 +2,9 @@
 // Which policies of a node speak of a device, before devices are weighed against each other: excludes first,
 // then per name suffix the first expose in order. Selectors are evaluated here and nowhere else.
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,18 +35,30 @@ struct Resolution {
   bool operator==(const Resolution&) const = default;
 };
 
+/// What selectors said of the functions of a node. While a function's interface is away, what they read of it
+/// may be gone, and what they said before stands. By their text: no edit of anything else in a policy changes
+/// it.
+struct SelectorMemory {
+  static constexpr uint8_t kNothing = 0;                // else 1 + cel::Answer::Is
+  std::vector<std::string> selectors;                   // by policy
+  std::map<std::string, std::vector<uint8_t>> answers;  // by host device id; by policy
+};
+using SelectorMemoryPtr = std::shared_ptr<const SelectorMemory>;
+
 /// Whether and why a selector takes a device, for people.
 struct SelectorAnswer {
   cel::Answer::Is is = cel::Answer::Is::kError;
   std::string error;  // with its column
   uint64_t cost = 0;
+  bool is_remembered = false;  // of when its interface was here; error and cost are not known then
 };
 
 class ExposureResolver {
  public:
-  /// exposures: in order of evaluation; must outlive this. driver: the domain of our attributes.
+  /// exposures: in order of evaluation; must outlive this. driver: the domain of our attributes. before: of
+  /// the decision before; nullptr nothing.
   ExposureResolver(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node,
-                   std::string driver);
+                   std::string driver, SelectorMemoryPtr before);
 
   const NodeExposures& node() const { return node_; }
   Resolution of(const DeviceFacts& facts);
@@ -54,9 +69,14 @@ class ExposureResolver {
   void leave(const std::set<int32_t>& policies);
 
   SelectorAnswer ask(int32_t policy, const DeviceFacts& facts);
+  /// What has been resolved.
+  SelectorMemory take_memory() { return std::move(memory_); }
 
  private:
+  void look_at(const DeviceFacts& facts);
+  cel::Answer::Is answer_of(int32_t policy);
   cel::Answer::Is evaluate(int32_t policy);
+  std::optional<cel::Answer::Is> remembered(int32_t policy) const;
   const cel::Program* program_of(int32_t policy) const;
 
   const std::vector<ExposurePolicy>& exposures_;
@@ -65,6 +85,12 @@ class ExposureResolver {
   cel::Evaluator evaluator_;
   std::vector<uint64_t> costs_;  // by policy
   std::set<int32_t> spent_;
+  SelectorMemoryPtr before_;
+  std::vector<int32_t> index_before_;  // by policy: of its selector there; -1 none
+  const std::vector<uint8_t>* standing_ =
+      nullptr;  // of the device that is looked at, when its interface is away
+  SelectorMemory memory_;
+  std::vector<uint8_t>* told_ = nullptr;  // of that device
 };
 
 }  // namespace sliced::policy

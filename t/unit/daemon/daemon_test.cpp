@@ -480,5 +480,22 @@ TEST_F(DaemonTest, AnEntryOfEachDriverIsRefusedOnItsOwn) {
   EXPECT_LE(writes(), 12u);
 }
 
+// A pod takes the VF: what a selector read of its interface is gone, and the VF stays offered.
+TEST_F(DaemonTest, AnInterfaceInAPodKeepsItsVerdict) {
+  make_pf(2);
+  put_exposure("p", "{selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\"'}}");
+  start();
+  run(3s);
+  const std::set<std::string> all = offered();
+  ASSERT_TRUE(all.contains("0000-3b-02-0"));
+  const size_t before = writes();
+  const int ifindex = daemon->inventory()->find("0000:3b:02.0")->netdev->ifindex;
+  tree.remove_netdev("ens1f0v0");
+  say(hotplug::LinkChange{ifindex, "ens1f0v0", true, true});
+  run(10s);
+  EXPECT_EQ(offered(), all);
+  EXPECT_EQ(writes(), before);
+}
+
 }  // namespace
 }  // namespace sliced

@@ -95,6 +95,44 @@ SriovPolicy every_vf() {
   return policy;
 }
 
+// Red when a selector is asked anew about an interface that is in a pod: what it reads of it is gone there.
+TEST(ExposureDecide, WhileAnInterfaceIsAwayItsVerdictsStand) {
+  const char* const kVf = "0000:03:00.2";
+  const std::string up = "{selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\"'}";
+  const auto policies = [&](const std::string& expose, const std::string& exclude) {
+    return policies_of(policy("p", expose) + policy("x", exclude));
+  };
+  const std::string no_bridges =
+      "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"bridge\"'}, action: exclude}";
+  Host here = reference_host();
+  here.at(kVf).netdev->oper_state = "up";
+  const Decision first = decide(inputs_of(here, policies(up + "}", no_bridges)));
+  ASSERT_EQ(entries_of(first), std::vector<std::string>{"0000-03-00-2"});
+
+  Host away = here;
+  away.inventory = std::make_shared<hotplug::Inventory>(*here.inventory);
+  away.at(kVf).netdev->oper_state.clear();
+  away.at(kVf).netdev->stale = true;
+  const auto next = [&](const Host& host, const SelectorMemoryPtr& memory, const std::string& expose) {
+    const auto inputs = inputs_of(host, policies(expose, no_bridges));
+    inputs->selector_memory = memory;
+    return decide(inputs);
+  };
+  const Decision second = next(away, first.selector_memory, up + "}");
+  EXPECT_EQ(entries_of(second), entries_of(first));
+  EXPECT_EQ(explain(second, kVf).rules.front().found, "true, as before its interface left");
+  const Decision third = next(away, second.selector_memory, up + ", priority: 7}");
+  EXPECT_EQ(entries_of(third), entries_of(first)) << "an edit of something else";
+  const std::string edited =
+      "{selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\" && true'}}";
+  EXPECT_EQ(entries_of(next(away, third.selector_memory, edited)), std::vector<std::string>());
+  EXPECT_EQ(entries_of(next(away, nullptr, up + "}")), std::vector<std::string>());
+  Host back = away;
+  back.inventory = std::make_shared<hotplug::Inventory>(*away.inventory);
+  back.at(kVf).netdev->stale = false;
+  EXPECT_EQ(entries_of(next(back, third.selector_memory, up + "}")), std::vector<std::string>());
+}
+
 // Decisions are made on a worker while others read the same inputs: under ThreadSanitizer this is the judge.
 TEST(ExposureDecide, WhatIsDecidedFromIsSharedBetweenThreads) {
   std::string text;
