@@ -334,7 +334,10 @@ void Daemon::note_standings() {
   park_all_but_one(now == watchers::Outage::Phase::kAway);
   if (now != watchers::Outage::Phase::kCatchingUp) catch_up_ticket_.reset();
   if (now == watchers::Outage::Phase::kCatchingUp && now != before) catch_up(kCatchUpSteps);
-  if (before != watchers::Outage::Phase::kServed && outage_.may_write()) end_outage();
+  if (before != watchers::Outage::Phase::kServed && outage_.may_write()) {
+    abilities_.server_may_have_changed();
+    end_outage();
+  }
   apply_permission();
   if (!outage_.may_write() || count[Standing::State::kLive] == 0) return;
   publisher_.retry_now();

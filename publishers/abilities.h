@@ -45,8 +45,8 @@ class Abilities {
   /// What was stored lacks it: no, until the server is another one.
   void lost(Ability ability);
 
-  /// The server may be another one now (a watch was re-opened): asks its version, and probes again if that
-  /// differs.
+  /// The server may be another one now (it was away, or slices were listed again): asks its version, and
+  /// probes again if that differs.
   void server_may_have_changed();
 
  private:

@@ -38,7 +38,10 @@ class Weighing {
     for (const auto& [id, device] : inputs.inventory->devices)
       if (device.type == DeviceType::kVf && device.pf) vfs_[*device.pf].push_back(&device);
     for (const auto& [pool, claims] : inputs.held)
-      for (const PersonaClaim& claim : claims) held_in_[claim.device].insert(pool);
+      for (const PersonaClaim& claim : claims) {
+        held_in_[claim.device].insert(pool);
+        held_.emplace(std::pair<std::string_view, std::string_view>(pool, claim.entry), &claim);
+      }
   }
 
   void add(const HostDevice& device, const Resolution& resolution) {
@@ -122,11 +125,8 @@ class Weighing {
   // An entry that was shared and is to be exclusive, or the reverse: the scheduler does not see one in the
   // other.
   bool is_held_otherwise(const std::string& pool, const std::string& entry, bool is_exclusive) const {
-    const auto held = in_.held.find(pool);
-    return held != in_.held.end() &&
-           std::any_of(held->second.begin(), held->second.end(), [&](const PersonaClaim& one) {
-             return one.entry == entry && one.is_exclusive != is_exclusive;
-           });
+    const auto held = held_.find({pool, entry});
+    return held != held_.end() && held->second->is_exclusive != is_exclusive;
   }
 
   std::string vf_of_other_kind(const HostDevice& pf) const {
@@ -325,6 +325,7 @@ class Weighing {
   const std::map<std::string, std::string> bases_;
   std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;  // by PF
   std::map<std::string_view, std::set<std::string_view>> held_in_;     // pools, by host device
+  std::map<std::pair<std::string_view, std::string_view>, const PersonaClaim*> held_;  // by pool and entry
   EntryNames names_;
   std::map<int32_t, PersonaAttributes> personas_;  // by policy
   std::map<std::string, PoolOfCandidates> pools_;  // by name
@@ -356,6 +357,8 @@ ExposureDecision::ExposureDecision(const Inputs& inputs) : inputs_(inputs) {
     resolver.leave(spent);
     resolve_all();
   }
+  for (const auto& [pool, claims] : inputs.held)
+    for (const PersonaClaim& claim : claims) held_devices_[claim.device] |= claim.is_exclusive;
   memory_ = std::make_shared<const SelectorMemory>(resolver.take_memory());
   if (!resolver.node().unreadable.empty()) unreadable_ = resolver.node().unreadable.front();
 }
@@ -368,11 +371,10 @@ const Resolution& ExposureDecision::of(const std::string& device_id) const {
 
 // In whatever pool: a function without its physfn link for a moment looks like one of the others.
 bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
-  return std::any_of(inputs_.held.begin(), inputs_.held.end(), [&](const auto& pool) {
-    return std::any_of(pool.second.begin(), pool.second.end(), [&](const PersonaClaim& claim) {
-      return claim.device == vf.id.text || (vf.pf && claim.device == vf.pf->text() && claim.is_exclusive);
-    });
-  });
+  if (held_devices_.contains(vf.id.text)) return true;
+  if (!vf.pf) return false;
+  const auto pf = held_devices_.find(vf.pf->text());
+  return pf != held_devices_.end() && pf->second;
 }
 
 void ExposureDecision::decide(const std::set<std::string>& sriov_taken, Decision& out) const {

@@ -35,6 +35,7 @@ class ExposureDecision {
   const Inputs& inputs_;
   std::map<std::string, Resolution> resolutions_;  // by host device id
   SelectorMemoryPtr memory_;
+  std::map<std::string_view, bool> held_devices_;  // that may be allocated; whether an exclusive entry is
   int32_t unreadable_ = -1;
   std::vector<std::string> notes_;
 };
