@@ -335,7 +335,6 @@ void Daemon::note_standings() {
   if (now != watchers::Outage::Phase::kCatchingUp) catch_up_ticket_.reset();
   if (now == watchers::Outage::Phase::kCatchingUp && now != before) catch_up(kCatchUpSteps);
   if (before != watchers::Outage::Phase::kServed && outage_.may_write()) {
-    abilities_.server_may_have_changed();
     end_outage();
   }
   apply_permission();
@@ -373,7 +372,9 @@ void Daemon::catch_up(int steps_left) {
 
 // What was told meanwhile is decided before anything is written.
 void Daemon::end_outage() {
+  abilities_.server_may_have_changed();
   if (!decide_ticket_ && !is_deciding_) return;
+  is_decision_void_ |= !reasons_.empty();
   publisher_.await_desired();
   exposure_publisher_.await_desired();
   decide();
@@ -553,7 +554,7 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->held = charges_.held();
   if (decision_) inputs->selector_memory = decision_->selector_memory;
   if (policy_set_->exposures.empty() && inputs->held.empty()) return inputs;
-  inputs->sriov_held = charges_.sriov_held();
+  inputs->sriov_held = charges_.sriov_held(*host_.inventory());
   inputs->published = publishers::published(own_slices(), host_.inventory()->boot_id, inputs->held);
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) inputs->settling.insert(id);
@@ -563,17 +564,15 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
 void Daemon::decide() {
   using publishers::Ability;
   decide_ticket_.reset();
+  // A Node that is gone takes its slices with it (owner reference); its successor gets new ones.
+  if (decision_ && !node_view()) {
+    if (!publisher_.desired().empty()) before_gap_ = publisher_.desired();
+    publisher_.clear_desired();
+    exposure_publisher_.clear_desired();
+  }
   if (is_deciding_) return;  // its end sees the reasons
   const std::string why = join(std::exchange(reasons_, {}), "; ");
-  if (!waiting_for().empty()) {
-    // A Node that is gone takes its slices with it (owner reference); its successor gets new ones.
-    if (decision_ && !node_view()) {
-      if (!publisher_.desired().empty()) before_gap_ = publisher_.desired();
-      publisher_.clear_desired();
-      exposure_publisher_.clear_desired();
-    }
-    return;
-  }
+  if (!waiting_for().empty()) return;
   if (recover_sticky()) return;
   make_policy_set();
   if (uses_list_attributes(*policy_set_)) abilities_.want(Ability::kListAttributes);
@@ -588,6 +587,7 @@ void Daemon::decide() {
   }
   const auto inputs = decision_inputs();
   if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
+  was_overtaken_ = false;
   conclude(policy::decide(inputs), why);
 }
 

@@ -42,8 +42,7 @@ struct DaemonPorts {
 
 /// First word: nothing is decided before host, node, policies and own slices have each been told once.
 /// Threads:    a decision that may take long is made on a worker, from immutable inputs; what overtakes it
-/// has
-///             it made anew.
+///             has it made anew.
 /// Writing:    not before permit_writes(true); decisions are made and the plan is kept meanwhile.
 /// Reentry:    on_decided may not destroy the daemon.
 class Daemon {

@@ -64,7 +64,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
       // A list or a large write leaves free memory behind that nobody needs before the next one.
       trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
     });
-    const NodeLocks locks(process, options, [&] { daemon.permit_writes(!stopping); });
+    NodeLocks locks(process, options, [&] { daemon.permit_writes(!stopping); });
     const auto reload = [&] {
       const config::Reloaded again = config::reload(running, arguments, config::process_surroundings());
       for (const std::string& problem : again.problems)

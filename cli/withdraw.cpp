@@ -103,7 +103,7 @@ int withdraw(const config::Options& options) {
   if (!opened) return complain(opened.error().what), kExitError;
   Process& process = **opened;
   bool held = false;
-  const NodeLocks locks(process, options, [&] { held = true; });
+  NodeLocks locks(process, options, [&] { held = true; });
   if (!process.run_until([&] { return held; }, kLockMax)) {
     complain("a daemon for node " + options.node_name +
              " is running here and would publish again; stop it first");

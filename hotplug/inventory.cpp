@@ -99,8 +99,7 @@ void InventoryBook::rename(const std::string& from, const std::string& to, int i
   for (auto& [function, sticky] : sticky_) {
     Netdev& last = sticky.last;
     if (sticky.is_away || last.kernel_name != from || (ifindex != 0 && last.ifindex != ifindex)) continue;
-    last.name = last.kernel_name = to;
-    sticky.keeps_name = sticky.is_unexplained = false;
+    last.kernel_name = to;
   }
 }
 

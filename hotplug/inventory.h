@@ -40,8 +40,9 @@ class InventoryBook {
   /// Takes effect with the next take(), for functions that have no netdev there and have a driver. Those with
   /// a netdev show what the kernel says.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
-  /// Heard: an interface here has another name. What is remembered of it follows, as if it had been read.
-  /// ifindex: 0 for whichever has the name.
+  /// Heard: the kernel calls an interface here by another name, under which it may leave before it is read. The
+  /// name that we give it waits for that: on its way into a pod it may have one for a moment. ifindex: 0 for
+  /// whichever has the name.
   void rename(const std::string& from, const std::string& to, int ifindex);
   const StickyNetdevs& sticky() const { return sticky_; }
 

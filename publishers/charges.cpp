@@ -62,8 +62,12 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
   if (!claims) {
     const std::string text = slice.meta.name + ": " + claims.error().what;
     if (std::exchange(told_record_, text) != text)
-      ports_.log.error("the record of withdrawn devices cannot be understood; the PF is charged as a whole",
-                       {{"problem", text}});
+      ports_.log.error(
+          "the record of withdrawn devices cannot be understood; the PF or the other driver's VFs are "
+          "charged "
+          "until the ResourceClaims tell",
+          {{"problem", text}});
+    pool.is_record_lost = is_news = true;
     claims = policy::claims_of_unreadable(slice.pool.name);
   }
   for (PersonaClaim& claim : *claims) {
@@ -84,11 +88,15 @@ std::map<std::string, std::vector<PersonaClaim>> Charges::held() const {
   return out;
 }
 
-std::set<std::string> Charges::sriov_held() const {
+std::set<std::string> Charges::sriov_held(const hotplug::Inventory& inventory) const {
   std::set<std::string> out;
-  for (const auto& [key, pool] : pools_)
-    if (key.first == sriov_driver_)
-      for (const auto& [name, entry] : pool.entries) out.insert(out.end(), name);
+  for (const auto& [key, pool] : pools_) {
+    if (key.first != sriov_driver_) continue;
+    for (const auto& [name, entry] : pool.entries) out.insert(name);
+    if (!pool.is_record_lost) continue;
+    for (const auto& [id, device] : inventory.devices)
+      if (device.type == hotplug::DeviceType::kVf && device.pci) out.insert(device.pci->dashed());
+  }
   return out;
 }
 
@@ -109,7 +117,8 @@ void Charges::decided(const policy::Decision& decision, std::vector<policy::Desi
       at->second.gone_since.reset();
     }
   }
-  forget_gone(*decision.inputs->inventory);
+  inventory_ = decision.inputs->inventory;
+  forget_gone(*inventory_);
   for (policy::DesiredPool& desired : sriov_pools) note_record(desired);
 }
 
@@ -156,6 +165,7 @@ void Charges::permit(bool lists) {
 bool Charges::is_waiting() const {
   return std::any_of(pools_.begin(), pools_.end(), [&](const auto& pool) {
     if (pool.first.first == sriov_driver_ && !has_exposures_) return false;
+    if (pool.second.is_record_lost) return true;
     return std::any_of(pool.second.entries.begin(), pool.second.entries.end(),
                        [](const auto& one) { return one.second.gone_since.has_value(); });
   });
@@ -180,6 +190,7 @@ void Charges::arm(Millis delay, void (Charges::*next)()) {
 // How many claims there are tells how many nodes there may be, which all withdrew at once when a policy of
 // all of them changed.
 void Charges::count_claims() {
+  if (!is_waiting()) return;
   auto count = std::make_shared<int64_t>(0);
   call_ = ports_.cluster.list(
       {.scope = {.resource = kube::kResourceClaims, .metadata_only = true},
@@ -232,6 +243,7 @@ void Charges::finish_list() {
 
 void Charges::release(const Listing& listing) {
   size_t released = 0, found_out = 0;
+  bool is_news = false;
   for (auto& [key, pool] : pools_) {
     const auto found = listing.allocated.find(key);
     const auto is_free = [&](const auto& one) {
@@ -242,6 +254,7 @@ void Charges::release(const Listing& listing) {
     for (const auto& one : pool.entries)
       if (is_free(one)) pool.released.insert(one.first);
     released += std::erase_if(pool.entries, is_free);
+    is_news |= std::exchange(pool.is_record_lost, false);
     if (found != listing.allocated.end()) found_out += learn_allocated(pool, found->second);
   }
   arm();
@@ -249,7 +262,7 @@ void Charges::release(const Listing& listing) {
   if (found_out > 0)
     ports_.log.warning("devices are allocated that no record tells of; they are charged",
                        {{"devices", found_out}});
-  if (released + found_out > 0) on_changed_();
+  if (is_news || released + found_out > 0) on_changed_();
 }
 
 // A record may have been lost with its slice.
@@ -257,7 +270,8 @@ size_t Charges::learn_allocated(Pool& pool, const std::set<std::string>& names) 
   size_t news = 0;
   for (const std::string& name : names) {
     PersonaClaim claim = policy::claim_of_unknown(name);
-    if (claim.device.empty() || pool.entries.contains(name)) continue;
+    const bool is_here = inventory_ != nullptr && inventory_->find(claim.device) != nullptr;
+    if (!is_here || pool.entries.contains(name)) continue;
     pool.entries.emplace(name, Entry{std::move(claim), ports_.scheduler.now()});
     ++news;
   }

@@ -45,7 +45,7 @@ class Charges {
 
   /// For policy::Inputs: of the exposure driver by pool, and of the other driver by name.
   std::map<std::string, std::vector<policy::PersonaClaim>> held() const;
-  std::set<std::string> sriov_held() const;
+  std::set<std::string> sriov_held(const hotplug::Inventory& inventory) const;
 
   /// What a decision makes of that; its pools have been taken out. sriov_pools: exactly as they will be
   /// published, in the same turn. Adds the record to them; the exposure driver's pools have theirs.
@@ -64,6 +64,7 @@ class Charges {
   struct Pool {
     std::map<std::string, Entry> entries;  // offered and withdrawn
     std::set<std::string> released;        // shown free; the record in a slice may still have them
+    bool is_record_lost = false;           // until a list of claims has told what is allocated
   };
   using PoolKey = std::pair<std::string, std::string>;  // driver, name
 
@@ -90,7 +91,8 @@ class Charges {
   const std::string sriov_driver_, exposure_driver_;
   const std::function<void()> on_changed_;
   std::map<PoolKey, Pool> pools_;
-  bool has_exposures_ = false;  // else nothing waits for the other driver's entries
+  hotplug::InventoryPtr inventory_;  // of the last decision
+  bool has_exposures_ = false;       // else nothing waits for the other driver's entries
   bool is_permitted_ = false;
 
   std::optional<Listing> listing_;

@@ -10,7 +10,9 @@ namespace {
 
 std::string shown(const SelectorAnswer& answer) {
   if (answer.is_remembered)
-    return std::string(answer.is == cel::Answer::Is::kTrue ? "true" : "false") +
+    return std::string(answer.is == cel::Answer::Is::kTrue    ? "true"
+                       : answer.is == cel::Answer::Is::kFalse ? "false"
+                                                              : "an error") +
            ", as before its interface left";
   switch (answer.is) {
     case cel::Answer::Is::kTrue:
@@ -75,7 +77,8 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
                             decision.inputs->selector_memory);
   const SelectorAnswer answer = resolver.ask(verdict.exposure, facts_of(device, *decision.inputs->inventory));
   if (answer.is == cel::Answer::Is::kError)
-    out.summary += ", because its selector fails on this device: " + answer.error;
+    out.summary += answer.is_remembered ? ", because its selector failed before its interface left"
+                                        : ", because its selector fails on this device: " + answer.error;
   if (!policy.problems.empty()) out.summary += " (as it was last understood: it cannot be read now)";
 }
 

@@ -25,17 +25,8 @@ ExposureResolver::ExposureResolver(const std::vector<ExposurePolicy>& exposures,
     : exposures_(exposures),
       view_(std::move(driver)),
       costs_(exposures.size(), 0),
-      before_(std::move(before)),
-      index_before_(exposures.size(), -1) {
-  for (const ExposurePolicy& policy : exposures) memory_.selectors.push_back(used(policy).selector.cel);
-  if (before_ != nullptr) {
-    std::map<std::string_view, int32_t> at;
-    for (size_t i = 0; i < before_->selectors.size(); ++i)
-      at.emplace(before_->selectors[i], static_cast<int32_t>(i));
-    for (size_t i = 0; i < exposures.size(); ++i)
-      if (const auto found = at.find(memory_.selectors[i]); found != at.end())
-        index_before_[i] = found->second;
-  }
+      before_(std::move(before)) {
+  note_selectors();
   for (size_t i = 0; i < exposures.size(); ++i) {
     const ExposurePolicy& policy = exposures[i];
     const auto index = static_cast<int32_t>(i);
@@ -47,6 +38,32 @@ ExposureResolver::ExposureResolver(const std::vector<ExposurePolicy>& exposures,
       node_.unreadable.push_back(index);
     }
   }
+}
+
+void ExposureResolver::note_selectors() {
+  auto& selectors = memory_.selectors;
+  const auto index_in = [](const std::vector<std::string>& sorted, const std::string& text) {
+    return std::lower_bound(sorted.begin(), sorted.end(), text) - sorted.begin();
+  };
+  for (const ExposurePolicy& policy : exposures_) selectors.push_back(used(policy).selector.cel);
+  std::sort(selectors.begin(), selectors.end());
+  selectors.erase(std::unique(selectors.begin(), selectors.end()), selectors.end());
+  for (const ExposurePolicy& policy : exposures_)
+    selector_of_.push_back(static_cast<size_t>(index_in(selectors, used(policy).selector.cel)));
+  index_before_.assign(selectors.size(), -1);
+  if (before_ == nullptr) return;
+  for (size_t i = 0; i < selectors.size(); ++i) {
+    const auto index = index_in(before_->selectors, selectors[i]);
+    if (static_cast<size_t>(index) < before_->selectors.size() &&
+        before_->selectors[static_cast<size_t>(index)] == selectors[i])
+      index_before_[i] = static_cast<int32_t>(index);
+  }
+}
+
+uint8_t ExposureResolver::standing(size_t selector) const {
+  const int32_t index = index_before_[selector];
+  return standing_ == nullptr || index < 0 ? SelectorMemory::kNothing
+                                           : (*standing_)[static_cast<size_t>(index)];
 }
 
 const cel::Program* ExposureResolver::program_of(int32_t policy) const {
@@ -63,9 +80,7 @@ void ExposureResolver::look_at(const DeviceFacts& facts) {
 }
 
 std::optional<cel::Answer::Is> ExposureResolver::remembered(int32_t policy) const {
-  const int32_t index = index_before_[static_cast<size_t>(policy)];
-  if (standing_ == nullptr || index < 0) return std::nullopt;
-  const uint8_t answer = (*standing_)[static_cast<size_t>(index)];
+  const uint8_t answer = standing(selector_of_[static_cast<size_t>(policy)]);
   if (answer == SelectorMemory::kNothing) return std::nullopt;
   return static_cast<cel::Answer::Is>(answer - 1);
 }
@@ -74,7 +89,7 @@ cel::Answer::Is ExposureResolver::answer_of(int32_t policy) {
   const auto before = remembered(policy);
   const auto is = before ? *before : evaluate(policy);
   if (told_ != nullptr)
-    (*told_)[static_cast<size_t>(policy)] = static_cast<uint8_t>(1 + static_cast<int>(is));
+    (*told_)[selector_of_[static_cast<size_t>(policy)]] = static_cast<uint8_t>(1 + static_cast<int>(is));
   return is;
 }
 
@@ -94,7 +109,10 @@ Resolution ExposureResolver::of(const DeviceFacts& facts) {
   look_at(facts);
   // Interfaces of functions alone can be away.
   told_ = facts.device.pci && !exposures_.empty() ? &memory_.answers[facts.device.id.text] : nullptr;
-  if (told_ != nullptr) told_->assign(exposures_.size(), SelectorMemory::kNothing);
+  if (told_ != nullptr) {  // what is not asked this time stands too
+    told_->clear();
+    for (size_t i = 0; i < memory_.selectors.size(); ++i) told_->push_back(standing(i));
+  }
   for (const int32_t exclude : node_.excludes) {
     const auto is = answer_of(exclude);
     if (is == cel::Answer::Is::kFalse) continue;

@@ -40,8 +40,8 @@ struct Resolution {
 /// it.
 struct SelectorMemory {
   static constexpr uint8_t kNothing = 0;                // else 1 + cel::Answer::Is
-  std::vector<std::string> selectors;                   // by policy
-  std::map<std::string, std::vector<uint8_t>> answers;  // by host device id; by policy
+  std::vector<std::string> selectors;                   // sorted, none twice
+  std::map<std::string, std::vector<uint8_t>> answers;  // by host device id; by selector
 };
 using SelectorMemoryPtr = std::shared_ptr<const SelectorMemory>;
 
@@ -73,7 +73,9 @@ class ExposureResolver {
   SelectorMemory take_memory() { return std::move(memory_); }
 
  private:
+  void note_selectors();
   void look_at(const DeviceFacts& facts);
+  uint8_t standing(size_t selector) const;
   cel::Answer::Is answer_of(int32_t policy);
   cel::Answer::Is evaluate(int32_t policy);
   std::optional<cel::Answer::Is> remembered(int32_t policy) const;
@@ -86,7 +88,8 @@ class ExposureResolver {
   std::vector<uint64_t> costs_;  // by policy
   std::set<int32_t> spent_;
   SelectorMemoryPtr before_;
-  std::vector<int32_t> index_before_;  // by policy: of its selector there; -1 none
+  std::vector<size_t> selector_of_;    // by policy: its index in memory_.selectors
+  std::vector<int32_t> index_before_;  // by selector: its index in before_->selectors; -1 none
   const std::vector<uint8_t>* standing_ =
       nullptr;  // of the device that is looked at, when its interface is away
   SelectorMemory memory_;

@@ -355,6 +355,46 @@ TEST_F(ChargedTest, ARecordThatCannotBeUnderstoodOffersNothingMore) {
   }
 }
 
+// VFs that the other driver may have withdrawn wait until the claims tell.
+TEST_F(ChargedTest, ARecordOfTheOtherDriverThatCannotBeUnderstood) {
+  make_pf(2);
+  put_policy("s", "{configs: [{}]}");
+  start();
+  run(2s);
+  put_claim("mine", kDriver, "node-a", kFirstVf);
+  remove_policy("s");
+  run(2s);
+  daemon.reset();
+  ASSERT_EQ(slices().size(), 1u);
+  kube::ResourceSlice lost = slices().at(0);
+  lost.meta.annotations[std::string(policy::kWithdrawnAnnotation)] = "nonsense";
+  cluster.put(kube::kResourceSlices, kube::encode_resource_slice(lost));
+  put_exposure("p", of_type("vf"));
+  start();
+  run(5s);
+  EXPECT_EQ(offered(), std::set<std::string>());
+  run(3min);
+  EXPECT_EQ(offered(), std::set<std::string>{"0000-3b-02-1"}) << "the claims tell of the other";
+  remove_claim("mine");
+  run(2min);
+  EXPECT_EQ(offered_by(kExposureDriver).size(), 2u);
+}
+
+// A claim may outlive its function: it charges nothing, and nobody lists claims for its sake.
+TEST_F(ChargedTest, AClaimOfAFunctionThatIsGone) {
+  make_pf(2);
+  put_exposure("p", of_type("vf"));
+  start();
+  run(2s);
+  put_claim("stays", kExposureDriver, kPool, "0000-3b-02-7");
+  put_exposure("p", of_type("vf", persona("-x")));
+  run(5min);
+  EXPECT_EQ(recorded(), std::set<std::string>());
+  const size_t lists = cluster.count("list", "resourceclaims");
+  run(30min);
+  EXPECT_EQ(cluster.count("list", "resourceclaims"), lists);
+}
+
 // The daemon dies after each of its writes in turn, on the way there and back: what may be allocated stands
 // in a slice or in a record.
 TEST_F(ChargedTest, NothingIsForgottenBetweenTwoWrites) {

@@ -69,6 +69,18 @@ TEST_F(ElsewhereTest, NoNewsIsForgotten) {
   EXPECT_TRUE(daemon->converged());
 }
 
+// Red when the Node is looked for at the decision's end alone: slices that went with it would be written
+// again.
+TEST_F(ElsewhereTest, ANodeThatGoesMeanwhileIsSeenAtOnce) {
+  start_slowly();
+  put_exposure("p", of_type("vf"));
+  run(100ms);
+  cluster.remove(kube::kNodes, "node-a");
+  for (const auto& slice : slices()) cluster.remove(kube::kResourceSlices, slice.meta.name);
+  run(5s);
+  EXPECT_EQ(slices().size(), 0u);
+}
+
 TEST_F(ElsewhereTest, WithoutAWorkerTheLoopDecides) {
   make_pf(2);
   start();

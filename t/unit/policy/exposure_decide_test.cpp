@@ -127,6 +127,23 @@ TEST(ExposureDecide, WhileAnInterfaceIsAwayItsVerdictsStand) {
       "{selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\" && true'}}";
   EXPECT_EQ(entries_of(next(away, third.selector_memory, edited)), std::vector<std::string>());
   EXPECT_EQ(entries_of(next(away, nullptr, up + "}")), std::vector<std::string>());
+  // Another policy with the same selector, and an exclude that comes and goes: what is not asked stands too.
+  const auto among = [&](const SelectorMemoryPtr& memory, const std::string& others) {
+    const auto inputs =
+        inputs_of(away, policies_of(policy("p", up + "}") + policy("x", no_bridges) + others));
+    inputs->selector_memory = memory;
+    return decide(inputs);
+  };
+  const std::string elsewhere =
+      policy("a", up + ", priority: 900, nodeSelector: {matchLabels: {none: here}}}");
+  const Decision fourth = among(third.selector_memory, elsewhere);
+  EXPECT_EQ(entries_of(fourth), entries_of(first));
+  EXPECT_EQ(entries_of(among(fourth.selector_memory, elsewhere)), entries_of(first));
+  const Decision excluded =
+      among(fourth.selector_memory, policy("e", "{selector: {cel: 'true'}, action: exclude}"));
+  EXPECT_EQ(entries_of(excluded), std::vector<std::string>());
+  EXPECT_EQ(entries_of(among(excluded.selector_memory, "")), entries_of(first));
+
   Host back = away;
   back.inventory = std::make_shared<hotplug::Inventory>(*away.inventory);
   back.at(kVf).netdev->stale = false;
