@@ -390,6 +390,7 @@ TEST_F(ChargedTest, AClaimOfAFunctionThatIsGone) {
   put_exposure("p", of_type("vf", persona("-x")));
   run(5min);
   EXPECT_EQ(recorded(), std::set<std::string>());
+  EXPECT_EQ(log.count("no record tells of"), 0u);
   const size_t lists = cluster.count("list", "resourceclaims");
   run(30min);
   EXPECT_EQ(cluster.count("list", "resourceclaims"), lists);
