@@ -25,7 +25,6 @@ constexpr size_t kPairsOnLoop = 50'000;  // device and policy
 constexpr Millis kDecisionMax{5'000};
 constexpr size_t kNamesInLog = 8;
 constexpr size_t kReasonsInLog = 4;
-constexpr const char* kUnknownEntries = "devices in own slices that were not known";
 
 template <class Source>
 bool has_spoken(const std::unique_ptr<Source>& source) {
@@ -175,11 +174,7 @@ publishers::Publisher::Handlers Daemon::handlers_of(const std::string& driver) {
                 for (const publishers::Ability ability : abilities) abilities_.lost(ability);
               },
           .on_converged = [this, driver] { charges_.acknowledged(driver); },
-          .on_met =
-              [this](const kube::ResourceSlice& slice) {
-                if ((decision_ || is_deciding_) && learn_charges(slice))
-                  decide_before_writing(kUnknownEntries);
-              }};
+          .on_met = [this](const kube::ResourceSlice& slice) { meet(slice); }};
 }
 
 void Daemon::on_refused(const std::string& driver, std::vector<publishers::RefusedEntry> entries) {
@@ -303,8 +298,7 @@ void Daemon::on_slices(publishers::Publisher& publisher,
   if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
     publisher.on_slices(Changed<kube::ResourceSlice>{slice_of(changed->now)});
     const auto at = publisher.observed().find(changed->now.id.name);
-    if ((decision_ || is_deciding_) && at != publisher.observed().end() && learn_charges(at->second))
-      decide_before_writing(kUnknownEntries);
+    if (at != publisher.observed().end()) meet(at->second);
   } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
     publisher.on_slices(Removed<kube::ResourceSlice>{{removed->id.name}});
   } else {
@@ -312,7 +306,7 @@ void Daemon::on_slices(publishers::Publisher& publisher,
     for (const Item& item : std::get<Relisted<Item>>(event).all) whole.all.push_back(slice_of(item));
     publisher.on_slices(whole);
     abilities_.server_may_have_changed();
-    if ((decision_ || is_deciding_) && learn_charges(publisher)) decide_before_writing(kUnknownEntries);
+    for (const auto& [name, slice] : publisher.observed()) meet(slice);
     mark("own slices listed");
   }
 }
@@ -513,14 +507,18 @@ void Daemon::make_policy_set() {
 }
 
 // What a predecessor has published may be allocated.
-bool Daemon::learn_charges(const publishers::Publisher& publisher) {
-  bool is_news = false;
-  for (const auto& [name, slice] : publisher.observed()) is_news |= learn_charges(slice);
-  return is_news;
+void Daemon::learn_charges(const publishers::Publisher& publisher) {
+  for (const auto& [name, slice] : publisher.observed()) learn_charges(slice);
 }
 
 bool Daemon::learn_charges(const kube::ResourceSlice& slice) {
   return publishers::is_of_boot(slice, host_.inventory()->boot_id) && charges_.learn(slice);
+}
+
+// Before the first decision slices are learned whole; from then on as they are met.
+void Daemon::meet(const kube::ResourceSlice& slice) {
+  if ((decision_ || is_deciding_) && learn_charges(slice))
+    decide_before_writing("devices in own slices that were not known");
 }
 
 // Once entries that may be allocated are charged, slices may be overwritten.

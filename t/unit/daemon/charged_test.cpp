@@ -15,12 +15,6 @@ using namespace std::chrono_literals;
 
 struct ChargedTest : testing::Test, fixture::DaemonWorld {
   static constexpr const char* kPool = "node-a/0000-3b-00-0";
-  static constexpr const char* kWholePf = "0000-3b-00-0";
-  static constexpr const char* kFirstVf = "0000-3b-02-0";
-
-  static std::string of_type(const std::string& type, const std::string& rest = "") {
-    return "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"" + type + "\"'}" + rest + "}";
-  }
   static std::string persona(const std::string& suffix, bool is_shared = false,
                              const std::string& group = "") {
     return ", exposure: {deviceNameSuffix: '" + suffix + "'" +

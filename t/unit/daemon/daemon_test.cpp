@@ -473,7 +473,7 @@ TEST_F(DaemonTest, AnEntryOfEachDriverIsRefusedOnItsOwn) {
         .code = Errc::kInvalid, .http_status = 422, .what = "no", .fields = {"spec.devices[0].attributes"}};
   };
   put_policy("s", kAll);
-  put_exposure("d", "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}}");
+  put_exposure("d", of_type("vf"));
   start();
   run(4min);
   EXPECT_EQ(offered(), std::set<std::string>());

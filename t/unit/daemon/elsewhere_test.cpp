@@ -10,12 +10,6 @@ namespace {
 using namespace std::chrono_literals;
 
 struct ElsewhereTest : testing::Test, fixture::DaemonWorld {
-  static constexpr const char* kWholePf = "0000-3b-00-0";
-  static constexpr const char* kFirstVf = "0000-3b-02-0";
-
-  static std::string of_type(const std::string& type) {
-    return "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"" + type + "\"'}}";
-  }
   // Decisions take half a second from here on; and so does whatever else is asked of a worker.
   void start_slowly() {
     make_pf(2);
