@@ -1,6 +1,8 @@
 #include "publishers/diff_pool.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "policy/exposure/withdrawn.h"
 #include "publishers/pack_slices.h"
@@ -127,34 +129,65 @@ std::vector<policy::PersonaClaim> record_of(const ResourceSlice& slice) {
   return policy::decode_withdrawn(at->second).value_or({});
 }
 
-// An entry that is offered again stays in the record until its slice holds it, so that it stands in one of
-// them at any moment.
-void keep_recorded(const std::map<size_t, const ResourceSlice*>& held,
-                   const std::map<size_t, ResourceSlice>& wanted, ResourceSlice& first) {
-  std::map<std::string, policy::PersonaClaim> recorded;
-  for (const auto& [index, slice] : held)
-    for (policy::PersonaClaim& claim : record_of(*slice)) recorded.emplace(claim.entry, std::move(claim));
-  if (recorded.empty()) return;
-  for (const auto& [index, slice] : held)
-    for (const kube::Device& device : slice->devices) recorded.erase(device.name);
-  for (const kube::Device& device : first.devices) recorded.erase(device.name);
-  std::vector<policy::PersonaClaim> kept = record_of(first);
-  const size_t before = kept.size();
-  for (const auto& [index, slice] : wanted)
+// Entries that the slice that is to have them does not hold yet.
+std::set<std::string> not_yet_placed(const std::map<size_t, const ResourceSlice*>& held,
+                                     const std::map<size_t, ResourceSlice>& wanted) {
+  std::set<std::string> out;
+  for (const auto& [index, slice] : wanted) {
+    const auto at = held.find(index);
+    std::set<std::string_view> placed;
+    if (at != held.end()) {
+      if (at->second->devices == slice.devices) continue;
+      for (const kube::Device& device : at->second->devices) placed.insert(device.name);
+    }
     for (const kube::Device& device : slice.devices)
-      if (const auto at = recorded.find(device.name); at != recorded.end()) kept.push_back(at->second);
-  if (kept.size() > before)
-    first.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation),
-                                            policy::encode_withdrawn(std::move(kept)));
+      if (!placed.contains(device.name)) out.insert(device.name);
+  }
+  return out;
 }
 
-void diff_one(const policy::DesiredPool& pool, const std::map<size_t, const ResourceSlice*>& held,
-              const NodeIdentity& node, const Memory& memory, Plan& plan) {
+// The slice that has an entry may be written or deleted before the one that is to have it. So that it stands
+// in a slice or in the record at any moment, whatever an observed slice shows or records stays recorded until
+// all that moves is placed. The first slice is written first; one more write of it ends the record.
+void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observed,
+                   const std::map<size_t, const ResourceSlice*>& held,
+                   std::map<size_t, ResourceSlice>& wanted) {
+  const std::set<std::string> moving = not_yet_placed(held, wanted);
+  if (moving.empty()) return;
+  std::map<std::string, policy::PersonaClaim> kept;
+  bool is_any_moving = false;
+  const auto keep = [&](policy::PersonaClaim claim) {
+    is_any_moving |= moving.contains(claim.entry);
+    kept.emplace(claim.entry, std::move(claim));
+  };
+  for (const auto& [index, slice] : held)
+    for (policy::PersonaClaim& claim : record_of(*slice)) keep(std::move(claim));
+  for (const auto& [name, slice] : observed) {
+    if (slice.pool.name != pool.name) continue;
+    for (const kube::Device& device : slice.devices)
+      if (moving.contains(device.name))
+        keep(pool.can_count ? policy::claim_of_entry(device, pool.driver)
+                            : policy::claim_of_function(device.name));  // it has no groups
+  }
+  if (!is_any_moving) return;
+  // What is not wanted is withdrawn and recorded by the decision, or free.
+  ResourceSlice& first = wanted.begin()->second;
+  std::vector<policy::PersonaClaim> record = record_of(first);
+  for (const auto& [index, slice] : wanted)
+    for (const kube::Device& device : slice.devices)
+      if (const auto at = kept.find(device.name); at != kept.end()) record.push_back(at->second);
+  first.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation),
+                                          policy::encode_withdrawn(std::move(record)));
+}
+
+void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,
+              const std::map<size_t, const ResourceSlice*>& held, const NodeIdentity& node,
+              const Memory& memory, Plan& plan) {
   Assigned assigned;
   for (const auto& [index, slice] : held)
     for (const kube::Device& device : slice->devices) assigned[index].push_back(device.name);
   auto wanted = wanted_slices(pool, assigned, node, memory.salts);
-  if (!wanted.empty()) keep_recorded(held, wanted, wanted.begin()->second);
+  keep_recorded(pool, observed, held, wanted);
 
   const auto of_pool = [&](const std::map<std::string, int64_t>& generations) {
     const auto at = generations.find(pool.name);
@@ -215,7 +248,8 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
     else if (!held[slice.pool.name].emplace(*index, &slice).second)
       plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "twin"});
   }
-  for (const policy::DesiredPool& pool : desired) diff_one(pool, held[pool.name], node, memory, plan);
+  for (const policy::DesiredPool& pool : desired)
+    diff_one(pool, observed, held[pool.name], node, memory, plan);
   const auto by_name = [](const auto& a, const auto& b) { return a.meta.name < b.meta.name; };
   std::sort(plan.deletes.begin(), plan.deletes.end(),
             [](const Removal& a, const Removal& b) { return a.name < b.name; });

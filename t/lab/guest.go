@@ -144,9 +144,19 @@ func (g *Guest) Run(t testing.TB, script string) string {
 	t.Helper()
 	out, status := g.Try(script, 90*time.Second)
 	if status != 0 {
-		t.Fatalf("in the guest: %s\nended with %d: %s\nconsole:\n%s", script, status, out, g.process.LogTail(15))
+		t.Fatalf("in the guest: %s\nended with %d: %s\n%s", script, status, out, g.console())
 	}
 	return out
+}
+
+// console is what the kernel said: of tasks that stand still the first and those after it, each with its stack; else its last
+// words.
+func (g *Guest) console() string {
+	if before, _, found := strings.Cut(g.process.Log(), " blocked for more than "); found {
+		lines := strings.Split(g.process.Log()[strings.LastIndexByte(before, '\n')+1:], "\n")
+		return "console, from the first task that stands still:\n" + strings.Join(lines[:min(len(lines), 150)], "\n")
+	}
+	return "console:\n" + g.process.LogTail(15)
 }
 
 // listen sorts what QEMU says: replies to commands, and the removal of devices.
@@ -211,7 +221,7 @@ func (g *Guest) Unplug(t testing.TB, id string) {
 				return
 			}
 		case <-deadline:
-			t.Fatalf("the guest did not let go of %s; console:\n%s", id, g.process.LogTail(15))
+			t.Fatalf("the guest did not let go of %s; %s", id, g.console())
 		}
 	}
 }

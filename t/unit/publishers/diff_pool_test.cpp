@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "policy/exposure/withdrawn.h"
 #include "publishers/pack_slices.h"
 #include "t/fixture/pools.h"
 
@@ -284,26 +286,102 @@ TEST(DiffPool, ASaltedNameReplacesATakenOne) {
   EXPECT_TRUE(diff(desired, applied({}, plan), {}).empty()) << "a restart knows the salted name as its own";
 }
 
-// Random edits: whatever comes after whatever, one plan reaches the goal, and nothing is moved without need.
-TEST(DiffPool, AnySequenceOfPoolsConvergesInOnePlanEach) {
+// The write that the publisher makes next.
+ObservedSlices after_one_write(const ObservedSlices& held, const Plan& plan, int64_t version) {
+  Plan one;
+  if (const kube::ResourceSlice* slice = first_write(plan, held))
+    (slice->meta.resource_version.empty() ? one.creates : one.updates).push_back(*slice);
+  else
+    one.deletes.push_back(plan.deletes.front());
+  return applied(held, one, version);
+}
+
+// What a daemon that starts now takes for offered or withdrawn.
+std::set<std::string> told_by(const ObservedSlices& slices) {
+  std::set<std::string> names;
+  for (const auto& [name, slice] : slices) {
+    for (const kube::Device& device : slice.devices) names.insert(device.name);
+    const auto record = slice.meta.annotations.find("dra.networking/withdrawn");
+    if (record == slice.meta.annotations.end()) continue;
+    const auto claims = policy::decode_withdrawn(record->second);
+    for (const policy::PersonaClaim& claim : claims.value()) names.insert(claim.entry);
+  }
+  return names;
+}
+
+// Red when a write takes an entry from a slice before the one that is to have it is written, and tells of it
+// nowhere; the daemon may die after each.
+TEST(DiffPool, WhatMovesIsToldOfAtAnyMoment) {
+  policy::DesiredPool plain = pool(devices(0, 100));
+  plain.can_count = true;
+  policy::DesiredPool counting = plain;
+  counting.counters.push_back({"functions", {{"free", kube::Quantity::decode("1").value()}}});
+  for (const auto& [from, to] : {std::pair(plain, counting), std::pair(counting, plain)}) {
+    ObservedSlices held = published(from);
+    int writes = 0;
+    for (Plan plan = diff(to, held); !plan.empty() && writes < 10; plan = diff(to, held), ++writes) {
+      held = after_one_write(held, plan, 1000 + writes);
+      EXPECT_EQ(told_by(held), names_of(to)) << "after write " << writes + 1;
+    }
+    EXPECT_LT(writes, 10);
+    EXPECT_FALSE(held.begin()->second.meta.annotations.contains("dra.networking/withdrawn"));
+  }
+}
+
+// A persona that moves is recorded with what its entry tells of it.
+TEST(DiffPool, AMovingPersonaIsRecordedAsShared) {
+  policy::DesiredPool plain =
+      pool({kube::Device{.name = "0000-3b-00-0-macvlan", .allow_multiple_allocations = true}});
+  plain.can_count = true;
+  policy::DesiredPool counting = plain;
+  counting.counters.push_back({"functions", {{"free", kube::Quantity::decode("1").value()}}});
+  const ObservedSlices held = published(plain);
+  const Plan plan = diff(counting, held);
+  const kube::ResourceSlice* first = first_write(plan, held);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->meta.annotations.at("dra.networking/withdrawn"),
+            policy::encode_withdrawn({policy::claim_of_entry(plain.devices[0], kDriver)}));
+}
+
+// Random edits: whatever comes after whatever, the goal is reached, with few writes more than a plan has
+// where entries move, and nothing is lost on the way.
+TEST(DiffPool, AnySequenceOfPoolsConverges) {
   uint64_t state = 42;
   const auto random = [&](uint64_t below) {
     return (state = state * 6364136223846793005ull + 1442695040888963407ull) >> 33 ? (state >> 33) % below
                                                                                    : 0;
   };
   ObservedSlices held;
+  size_t moves = 0;
   for (int step = 0; step < 400; ++step) {
     SCOPED_TRACE(step);
     std::vector<kube::DevicePtr> wanted;
     const uint64_t density = 1 + random(9);
     for (int i = 0; i < 400; ++i)
       if (random(10) < density) wanted.push_back(devices(i, 1, static_cast<int64_t>(random(50) == 0))[0]);
-    const policy::DesiredPool desired = pool(wanted);
-    const Plan plan = diff(desired, held);
-    held = applied(held, plan, step * 1000);
+    policy::DesiredPool desired = pool(wanted);
+    desired.can_count = random(3) == 0;
+    if (desired.can_count && random(2) == 0)
+      desired.counters.push_back({"functions", {{"free", kube::Quantity::decode("1").value()}}});
+    std::set<std::string> staying, told = told_by(held);
+    for (const std::string& name : names_of(desired))
+      if (told.contains(name)) staying.insert(name);
+    const size_t planned = diff(desired, held).size();
+    size_t writes = 0;
+    for (Plan plan = diff(desired, held); !plan.empty() && writes <= 2 * planned;
+         plan = diff(desired, held)) {
+      held = after_one_write(held, plan, step * 1000 + static_cast<int64_t>(++writes));
+      told = told_by(held);
+      EXPECT_TRUE(std::includes(told.begin(), told.end(), staying.begin(), staying.end()))
+          << "after write " << writes;
+    }
+    moves += writes > planned;
+    EXPECT_LE(writes, 2 * planned);
     EXPECT_EQ(consumer_view(held), names_of(desired));
+    EXPECT_EQ(told_by(held), names_of(desired));
     EXPECT_TRUE(diff(desired, held).empty());
   }
+  EXPECT_GT(moves, 50u) << "entries hardly ever moved";
 }
 
 TEST(PackDevices, ASparsePoolIsPackedAnew) {

@@ -338,7 +338,8 @@ TEST_F(PublisherTest, CountersAreWrittenBeforeWhatConsumesThem) {
   publisher->set_desired({counted}, kNode);
   scheduler.advance(1s);
   const auto writes = cluster.writes();
-  ASSERT_EQ(writes.size(), before + 3);
+  ASSERT_EQ(writes.size(), before + 4)
+      << "counters with a record of what moves, two of devices, the record's end";
   EXPECT_NE(writes[before].body.find("spec")->find("sharedCounters"), nullptr);
   EXPECT_EQ(lost, std::set<Ability>());
   EXPECT_TRUE(publisher->converged());

@@ -185,6 +185,8 @@ type grant struct {
 	born     int // of the device
 	// Groups that its policies have given it since the daemon was last seen at rest, the newest last.
 	groups []string
+	// Its entry was withdrawn while there was no daemon, and the next one cannot know of which group it was.
+	hasAnyGroup bool
 }
 
 func (g *grant) String() string { return fmt.Sprintf("%s, held by %s", g.entry, g.claim) }

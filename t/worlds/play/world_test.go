@@ -209,11 +209,12 @@ func (w *world) held(entries map[string]*entry) []*grant {
 }
 
 // isUnsure says that something is held of an entry that is another one today: the scheduler takes the one for the other, and
-// the daemon may hold it back. So is what was held of a function that is gone, where another has its address.
+// the daemon may hold it back. So is what was held of a function that is gone, where another has its address; and what is held
+// of an entry whose group is forgotten.
 func (w *world) isUnsure(entries map[string]*entry) bool {
 	for _, g := range w.grants {
 		now := entries[g.entry.id()]
-		if w.alive(g) && now != nil && !g.isStill(now) {
+		if w.alive(g) && (now != nil || g.hasAnyGroup) && !g.isStill(now) {
 			return true
 		}
 		if _, back := w.host.devices[g.entry.device.id]; back && !w.alive(g) && (now == nil || now.exclusive != g.entry.exclusive) {
@@ -711,14 +712,43 @@ func (w *world) sweep() {
 	}
 }
 
+// stepKill: with edits, mostly between the writes of one and before another, mostly a removal, which the next daemon finds
+// made.
 func (w *world) stepKill() {
 	w.tally.seen["kill"]++
+	isBetween := w.options.edits && w.dice.chance(0.7)
+	if isBetween {
+		if first, ok := w.randomEdit(w.dice, w.taken()); ok {
+			w.carryOut(first)
+		}
+		w.p.do("run", fields{"ms": w.dice.IntN(8 * w.latency)})
+	}
 	w.say("the daemon is killed and starts again")
 	w.p.do("stop", nil)
+	if isBetween {
+		w.tally.seen["edit around a kill"]++
+		second, ok := w.randomEdit(w.dice, w.taken())
+		if exposures := names(w.policies.exposures); len(exposures) > 0 && (!ok || w.dice.chance(0.6)) {
+			second, ok = deleting(pick(w.dice, exposures)), true
+		}
+		if ok {
+			w.carryOut(second)
+		}
+		w.forgetGroups()
+	}
 	w.p.do("run", fields{"ms": w.dice.IntN(3000)})
 	w.p.do("start", nil)
 	w.settled = false
 	w.settle()
+}
+
+// forgetGroups is of a daemon that starts and finds entries in slices which no policy offers any more: they do not tell their
+// group, so they count as one of each.
+func (w *world) forgetGroups() {
+	entries := w.offered()
+	for _, g := range w.live() {
+		g.hasAnyGroup = g.hasAnyGroup || !g.isStill(entries[g.entry.id()])
+	}
 }
 
 func (w *world) stepDeny() {

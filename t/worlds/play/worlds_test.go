@@ -184,8 +184,10 @@ var demands = struct{ seen, granted, refused map[string]int }{
 }
 
 func demand(t *testing.T, total *tally, o options) {
-	if late := total.seen["late claim"]; o.edits && late < total.seen["world"]/20 {
-		t.Errorf("a late claim was seen %d times", late)
+	for _, pattern := range []string{"late claim", "edit around a kill"} {
+		if n := total.seen[pattern]; o.edits && n < total.seen["world"]/20 {
+			t.Errorf("%s was seen %d times", pattern, n)
+		}
 	}
 	for _, part := range []struct {
 		name           string
