@@ -63,12 +63,10 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
     const std::string text = slice.meta.name + ": " + claims.error().what;
     if (std::exchange(told_record_, text) != text)
       ports_.log.error(
-          "the record of withdrawn devices cannot be understood; the PF or the other driver's VFs are "
-          "charged "
-          "until the ResourceClaims tell",
+          "the record of withdrawn devices cannot be understood; whatever it may have named is charged until "
+          "the ResourceClaims tell",
           {{"problem", text}});
-    pool.is_record_lost = is_news = true;
-    claims = policy::claims_of_unreadable(slice.pool.name);
+    claims = std::vector{policy::claim_of_unreadable(slice.pool.name)};
   }
   for (PersonaClaim& claim : *claims) {
     if (pool.released.contains(claim.entry)) continue;
@@ -92,8 +90,12 @@ std::set<std::string> Charges::sriov_held(const hotplug::Inventory& inventory) c
   std::set<std::string> out;
   for (const auto& [key, pool] : pools_) {
     if (key.first != sriov_driver_) continue;
-    for (const auto& [name, entry] : pool.entries) out.insert(name);
-    if (!pool.is_record_lost) continue;
+    bool may_be_any = false;
+    for (const auto& [name, entry] : pool.entries) {
+      out.insert(name);
+      may_be_any |= entry.claim.device == policy::kAnyDevice;
+    }
+    if (!may_be_any) continue;
     for (const auto& [id, device] : inventory.devices)
       if (device.type == hotplug::DeviceType::kVf && device.pci) out.insert(device.pci->dashed());
   }
@@ -127,7 +129,8 @@ void Charges::forget_gone(const hotplug::Inventory& inventory) {
   for (auto& [key, pool] : pools_)
     std::erase_if(pool.entries, [&](const auto& one) {
       const PersonaClaim& claim = one.second.claim;
-      return claim.is_withdrawn && inventory.find(claim.device) == nullptr;
+      return claim.is_withdrawn && claim.device != policy::kAnyDevice &&
+             inventory.find(claim.device) == nullptr;
     });
 }
 
@@ -165,7 +168,6 @@ void Charges::permit(bool lists) {
 bool Charges::is_waiting() const {
   return std::any_of(pools_.begin(), pools_.end(), [&](const auto& pool) {
     if (pool.first.first == sriov_driver_ && !has_exposures_) return false;
-    if (pool.second.is_record_lost) return true;
     return std::any_of(pool.second.entries.begin(), pool.second.entries.end(),
                        [](const auto& one) { return one.second.gone_since.has_value(); });
   });
@@ -243,7 +245,6 @@ void Charges::finish_list() {
 
 void Charges::release(const Listing& listing) {
   size_t released = 0, found_out = 0;
-  bool is_news = false;
   for (auto& [key, pool] : pools_) {
     const auto found = listing.allocated.find(key);
     const auto is_free = [&](const auto& one) {
@@ -254,7 +255,6 @@ void Charges::release(const Listing& listing) {
     for (const auto& one : pool.entries)
       if (is_free(one)) pool.released.insert(one.first);
     released += std::erase_if(pool.entries, is_free);
-    is_news |= std::exchange(pool.is_record_lost, false);
     if (found != listing.allocated.end()) found_out += learn_allocated(pool, found->second);
   }
   arm();
@@ -262,16 +262,16 @@ void Charges::release(const Listing& listing) {
   if (found_out > 0)
     ports_.log.warning("devices are allocated that no record tells of; they are charged",
                        {{"devices", found_out}});
-  if (is_news || released + found_out > 0) on_changed_();
+  if (released + found_out > 0) on_changed_();
 }
 
 // A record may have been lost with its slice.
 size_t Charges::learn_allocated(Pool& pool, const std::set<std::string>& names) {
   size_t news = 0;
   for (const std::string& name : names) {
-    PersonaClaim claim = policy::claim_of_unknown(name);
-    const bool is_here = inventory_ != nullptr && inventory_->find(claim.device) != nullptr;
-    if (!is_here || pool.entries.contains(name)) continue;
+    if (inventory_ == nullptr || pool.entries.contains(name)) continue;
+    PersonaClaim claim = policy::claim_of_unknown(name, *inventory_);
+    if (inventory_->find(claim.device) == nullptr) continue;
     pool.entries.emplace(name, Entry{std::move(claim), ports_.scheduler.now()});
     ++news;
   }

@@ -64,7 +64,6 @@ class Charges {
   struct Pool {
     std::map<std::string, Entry> entries;  // offered and withdrawn
     std::set<std::string> released;        // shown free; the record in a slice may still have them
-    bool is_record_lost = false;           // until a list of claims has told what is allocated
   };
   using PoolKey = std::pair<std::string, std::string>;  // driver, name
 

@@ -1,6 +1,7 @@
 #include "policy/exposure/attributes.h"
 
 #include <algorithm>
+#include <array>
 
 #include "policy/attribute_value.h"
 #include "policy/given_attribute.h"
@@ -124,24 +125,19 @@ constexpr KnownAttribute kKnown[] = {
 
 bool can_have(DeviceType type, const KnownAttribute& known) { return (known.device_types & bit(type)) != 0; }
 
-// How many attributes the API server allows, counted as it counts them.
-struct Room {
-  size_t entries = kube::kAttributesAndCapacitiesMax;
-  size_t values = kube::kAttributeValuesMax;
-
-  bool take(size_t entry_count, size_t value_count) {
-    if (entry_count > entries || value_count > values) return false;
-    entries -= entry_count;
-    values -= value_count;
-    return true;
-  }
-  void take_up_to(size_t entry_count) {
-    entries -= std::min(entries, entry_count);
-    values -= std::min(values, entry_count);
-  }
-};
-
 }  // namespace
+
+bool Room::take(size_t entry_count, size_t value_count) {
+  if (entry_count > entries || value_count > values) return false;
+  entries -= entry_count;
+  values -= value_count;
+  return true;
+}
+
+void Room::take_up_to(size_t entry_count) {
+  entries -= std::min(entries, entry_count);
+  values -= std::min(values, entry_count);
+}
 
 DeviceFacts facts_of(const HostDevice& device, const hotplug::Inventory& inventory) {
   DeviceFacts facts{device};
@@ -223,9 +219,12 @@ bool is_reserved_exposure_attribute(const std::string& full_key, const std::stri
 }
 
 EntryAttributes::EntryAttributes(const std::string& driver) : driver_(driver) {
-  for (const KnownAttribute& known : kKnown)
+  for (const KnownAttribute& known : kKnown) {
     keys_.push_back((known.is_standard ? std::string(kStandardDomain) : driver) + "/" +
                     std::string(known.id));
+    if (known.is_published) by_key_.push_back(keys_.size() - 1);
+  }
+  std::sort(by_key_.begin(), by_key_.end(), [&](size_t a, size_t b) { return keys_[a] < keys_[b]; });
 }
 
 PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, bool takes_lists) const {
@@ -248,36 +247,61 @@ PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, bool tak
   return out;
 }
 
-kube::Attributes EntryAttributes::of(const DeviceFacts& facts, const PersonaAttributes& persona,
-                                     std::vector<std::string>& notes) const {
+// What of a policy there is room for beside everything that a device of the type can have.
+kube::Attributes EntryAttributes::fitting(const PersonaAttributes& persona, DeviceType type, Room& room,
+                                          std::vector<std::string>& notes) const {
   kube::Attributes out = persona.plugins;
-  out.reserve(kube::kAttributesAndCapacitiesMax);
-  Room room;
-  room.take(persona.capacity_count, 0);
-  room.take(persona.plugins.size(), persona.plugins.size());
-  Room left = room;  // beside everything that the device can have
-  left.take_up_to(published_count_max(facts.device.type));
+  Room left = room;
+  left.take_up_to(published_count_max(type));
   for (const auto& [key, value] : persona.additional) {
     const size_t values = kube::value_count(value);
     if (left.take(1, values) && room.take(1, values))
       out[key] = value;
     else
-      notes.push_back("attribute " + key.str() + " left out: an entry of a " +
-                      std::string(name_of(facts.device.type)) + " has no more room");
+      notes.push_back("attribute " + key.str() + " left out: an entry of a " + std::string(name_of(type)) +
+                      " has no more room");
   }
+  return out;
+}
+
+kube::Attributes EntryAttributes::of(const DeviceFacts& facts, PersonaAttributes& persona,
+                                     std::vector<std::string>& notes) const {
+  const auto [at, fresh] = persona.by_type.try_emplace(facts.device.type);
+  Fitted& fitted = at->second;
+  if (fresh) {
+    fitted.room.take(persona.capacity_count, 0);
+    fitted.room.take(persona.plugins.size(), persona.plugins.size());
+    fitted.attributes = fitting(persona, facts.device.type, fitted.room, notes);
+  }
+  std::array<Value, std::size(kKnown)> values;
+  size_t count = 0;
+  Room room = fitted.room;
   for (size_t i = 0; i < std::size(kKnown); ++i) {
-    Value value = kKnown[i].is_published ? value_of(kKnown[i], facts) : std::nullopt;
-    if (!value) continue;
-    const auto* text = std::get_if<std::string>(&*value);
+    if (kKnown[i].is_published) values[i] = value_of(kKnown[i], facts);
+    if (!values[i]) continue;
+    const auto* text = std::get_if<std::string>(&*values[i]);
     if (text != nullptr && text->size() > kube::kAttributeValueBytesMax)
       notes.push_back("attribute " + keys_[i].str() + " left out: " + in_quotes(*text, 80) +
                       " has more than " + std::to_string(kube::kAttributeValueBytesMax) + " bytes");
-    else if (room.take(1, 1))
-      out.emplace(keys_[i], std::move(*value));
-    else
+    else if (room.take(1, 1)) {
+      ++count;
+      continue;
+    } else
       notes.push_back("attribute " + keys_[i].str() +
                       " left out: the policy's plugins and capacities need its room");
+    values[i].reset();
   }
+  // In the order of keys, so that each goes to the end.
+  kube::Attributes out;
+  out.reserve(fitted.attributes.size() + count);
+  auto given = fitted.attributes.begin();
+  for (const size_t i : by_key_) {
+    if (!values[i]) continue;
+    for (; given != fitted.attributes.end() && given->first < keys_[i]; ++given)
+      out.emplace(given->first, given->second);
+    out.emplace(keys_[i], std::move(*values[i]));
+  }
+  out.insert(given, fitted.attributes.end());
   return out;
 }
 

@@ -5,6 +5,7 @@
 // resource.kubernetes.io/. Unknown is absent, never "". What changes by itself (operState, linkSpeed) is for
 // selectors only, so that a link that flaps writes nothing to the API server.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,6 +71,21 @@ std::string cni_attribute_id(std::string_view plugin);
 /// Keys that the daemon publishes itself, those that only selectors see, and all of resource.kubernetes.io/.
 bool is_reserved_exposure_attribute(const std::string& full_key, const std::string& driver);
 
+/// How many attributes the API server allows, counted as it counts them.
+struct Room {
+  size_t entries = kube::kAttributesAndCapacitiesMax;
+  size_t values = kube::kAttributeValuesMax;
+  /// False, and nothing is taken, where there is not so much.
+  bool take(size_t entry_count, size_t value_count);
+  void take_up_to(size_t entry_count);
+};
+
+/// What of a policy an entry of a device type has room for, and the room that is left.
+struct Fitted {
+  kube::Attributes attributes;
+  Room room;
+};
+
 /// What a policy adds to each of its entries; made once for all of them.
 struct PersonaAttributes {
   /// supportedCNIs as ",sriov,host-device,", for contains(",sriov,"), and one bool for each plugin. Both need
@@ -79,6 +95,7 @@ struct PersonaAttributes {
   size_t capacity_count = 0;       // capacities count like attributes
   std::vector<std::string> notes;  // what was left out and why
   bool is_acceptable = false;      // an entry with them has been checked as a whole, and nothing was wrong
+  std::map<hotplug::DeviceType, Fitted> by_type;  // EntryAttributes' own
 };
 
 /// The attributes of device entries under one driver's name; made once and used for every entry.
@@ -90,13 +107,17 @@ class EntryAttributes {
   /// An entry holds 32 attributes and capacities. Room is kept for everything that a device of the type can
   /// have, so what is added does not depend on what is known just now; of the policy's additional attributes
   /// the last by name are left out, and where capacities and plugins alone are too many, the last of
-  /// known_attributes(). Each of these is a note.
-  kube::Attributes of(const DeviceFacts& facts, const PersonaAttributes& persona,
+  /// known_attributes(). Each of these is a note, what is left out of the policy's once for each type.
+  kube::Attributes of(const DeviceFacts& facts, PersonaAttributes& persona,
                       std::vector<std::string>& notes) const;
 
  private:
+  kube::Attributes fitting(const PersonaAttributes& persona, hotplug::DeviceType type, Room& room,
+                           std::vector<std::string>& notes) const;
+
   std::string driver_;
   std::vector<SharedText> keys_;  // of known_attributes(), in their order
+  std::vector<size_t> by_key_;    // those that are published
 };
 
 }  // namespace sliced::policy

@@ -95,6 +95,7 @@ class Weighing {
     if (is_held_elsewhere(pool, device) || is_held_otherwise(pool, verdict.entry, is_exclusive))
       return refuse(Outcome::kCharged);
     const bool is_published = in_.published.exposure.contains(verdict.entry);
+    if (!is_published && is_any_held(pool)) return refuse(Outcome::kCharged);
     if (is_in_motion(device) && !is_published) return refuse(Outcome::kSettling);
     if (unreadable_ >= 0 && !is_published) return refuse(Outcome::kExcludeUnreadable);
     pools_[pool].candidates.push_back(
@@ -120,6 +121,11 @@ class Weighing {
   bool is_held_elsewhere(const std::string& pool, const HostDevice& device) const {
     const auto pools = held_in_.find(device.id.text);
     return pools != held_in_.end() && (pools->second.size() > 1 || !pools->second.contains(pool));
+  }
+
+  bool is_any_held(const std::string& pool) const {
+    const auto pools = held_in_.find(kAnyDevice);
+    return pools != held_in_.end() && pools->second.contains(pool);
   }
 
   // An entry that was shared and is to be exclusive, or the reverse: the scheduler does not see one in the
@@ -179,7 +185,8 @@ class Weighing {
     for (const Candidate& candidate : pool.candidates) offered.insert(candidate.claim.entry);
     std::vector<PersonaClaim> out;
     for (const PersonaClaim& claim : held) {
-      if (offered.contains(claim.entry) || in_.inventory->find(claim.device) == nullptr) continue;
+      const bool is_here = claim.device == kAnyDevice || in_.inventory->find(claim.device) != nullptr;
+      if (offered.contains(claim.entry) || !is_here) continue;
       out.push_back(claim);
       out.back().is_withdrawn = true;
     }
@@ -266,8 +273,8 @@ class Weighing {
   void count(PoolOfCandidates& pool, const std::vector<PersonaClaim>& held, DesiredPool& desired) {
     do {
       PoolMembers members = members_of(pool);
-      const auto withdrawn = without_offered(held, pool);
-      members.personas.insert(members.personas.end(), withdrawn.begin(), withdrawn.end());
+      for (PersonaClaim& claim : without_offered(held, pool))
+        if (claim.device != kAnyDevice) members.personas.push_back(std::move(claim));
       Exclusion exclusion = exclude(members);
       desired.counters = std::move(exclusion.counters);
       for (Candidate& candidate : pool.candidates) {
@@ -357,6 +364,7 @@ ExposureDecision::ExposureDecision(const Inputs& inputs) : inputs_(inputs) {
     resolver.leave(spent);
     resolve_all();
   }
+  next_ = resolutions_.begin();
   for (const auto& [pool, claims] : inputs.held)
     for (const PersonaClaim& claim : claims) held_devices_[claim.device] |= claim.is_exclusive;
   memory_ = std::make_shared<const SelectorMemory>(resolver.take_memory());
@@ -365,8 +373,9 @@ ExposureDecision::ExposureDecision(const Inputs& inputs) : inputs_(inputs) {
 
 const Resolution& ExposureDecision::of(const std::string& device_id) const {
   static const Resolution kNothing;
-  const auto at = resolutions_.find(device_id);
-  return at == resolutions_.end() ? kNothing : at->second;
+  // Most ask in order.
+  if (next_ == resolutions_.end() || next_->first != device_id) next_ = resolutions_.find(device_id);
+  return next_ == resolutions_.end() ? kNothing : (next_++)->second;
 }
 
 // In whatever pool: a function without its physfn link for a moment looks like one of the others.

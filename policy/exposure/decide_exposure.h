@@ -17,6 +17,7 @@ class ExposureDecision {
   /// Evaluates every selector for every device.
   explicit ExposureDecision(const Inputs& inputs);
 
+  /// Of one thread at a time.
   const Resolution& of(const std::string& device_id) const;
   /// The first exclude that cannot be understood and may mean this node; -1 none. While there is one nothing
   /// is offered that is not published already.
@@ -33,7 +34,8 @@ class ExposureDecision {
 
  private:
   const Inputs& inputs_;
-  std::map<std::string, Resolution> resolutions_;  // by host device id
+  std::map<std::string, Resolution> resolutions_;                   // by host device id
+  mutable std::map<std::string, Resolution>::const_iterator next_;  // what is likely to be asked next
   SelectorMemoryPtr memory_;
   std::map<std::string_view, bool> held_devices_;  // that may be allocated; whether an exclusive entry is
   int32_t unreadable_ = -1;

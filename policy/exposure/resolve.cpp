@@ -108,10 +108,13 @@ Resolution ExposureResolver::of(const DeviceFacts& facts) {
   Resolution out;
   look_at(facts);
   // Interfaces of functions alone can be away.
-  told_ = facts.device.pci && !exposures_.empty() ? &memory_.answers[facts.device.id.text] : nullptr;
+  told_ = nullptr;
+  if (facts.device.pci && !exposures_.empty())  // devices come in order
+    told_ = &memory_.answers.try_emplace(memory_.answers.end(), facts.device.id.text)->second;
   if (told_ != nullptr) {  // what is not asked this time stands too
-    told_->clear();
-    for (size_t i = 0; i < memory_.selectors.size(); ++i) told_->push_back(standing(i));
+    told_->assign(memory_.selectors.size(), SelectorMemory::kNothing);
+    if (standing_ != nullptr)
+      for (size_t i = 0; i < told_->size(); ++i) (*told_)[i] = standing(i);
   }
   for (const int32_t exclude : node_.excludes) {
     const auto is = answer_of(exclude);

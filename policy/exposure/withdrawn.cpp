@@ -92,11 +92,25 @@ PersonaClaim claim_of_unknown(const std::string& entry) {
   return claim;
 }
 
-std::vector<PersonaClaim> claims_of_unreadable(const std::string& pool) {
-  const std::string pf = pool.substr(pool.rfind('/') + 1);
-  PersonaClaim claim = claim_of_unknown(pf);
-  claim.entry = pf + "-unreadable";
-  return claim.device.empty() ? std::vector<PersonaClaim>() : std::vector{claim};
+PersonaClaim claim_of_unknown(const std::string& entry, const hotplug::Inventory& inventory) {
+  PersonaClaim claim = claim_of_unknown(entry);
+  if (!claim.device.empty()) return claim;
+  for (const auto& [id, device] : inventory.devices) {
+    if (device.pci) continue;
+    const std::string label = link_label(id);
+    if (!entry.starts_with(label) || (!claim.device.empty() && label.size() <= claim.base.size())) continue;
+    claim.device = id;
+    claim.base = label;
+  }
+  return claim;
+}
+
+PersonaClaim claim_of_unreadable(const std::string& pool) {
+  PersonaClaim claim = claim_of_unknown(pool.substr(pool.rfind('/') + 1));
+  if (claim.device.empty()) claim = {.device = std::string(kAnyDevice), .base = "any", .group = claim.group};
+  claim.entry = "unreadable record";  // no entry has such a name
+  claim.is_withdrawn = true;
+  return claim;
 }
 
 PersonaClaim claim_of_entry(const kube::Device& entry, const std::string& driver) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hotplug/facts.h"
 #include "kube/resource_slice.h"
 #include "policy/exposure/exclusion.h"
 #include "reactor/base/result.h"
@@ -26,9 +27,15 @@ PersonaClaim claim_of_function(const std::string& entry);
 
 /// The same, withdrawn, of an entry whose group is not known.
 PersonaClaim claim_of_unknown(const std::string& entry);
+/// The same, also of a link's entry: the link whose label the name begins with.
+PersonaClaim claim_of_unknown(const std::string& entry, const hotplug::Inventory& inventory);
 
-/// In place of a record that cannot be understood: a claim on the PF as a whole, in a pool that has one.
-std::vector<PersonaClaim> claims_of_unreadable(const std::string& pool);
+/// The device of a claim that may be on any device of its pool.
+inline constexpr std::string_view kAnyDevice = "*";
+
+/// In place of a record that cannot be understood: on the PF as a whole, or on any device in a pool without
+/// one.
+PersonaClaim claim_of_unreadable(const std::string& pool);
 
 /// What a published entry of that driver tells of itself. device is "" where it does not tell its device;
 /// such a claim charges nothing.

@@ -45,6 +45,10 @@ class FlatMap {
 
   /// Keeps what is there.
   std::pair<const_iterator, bool> emplace(Key key, Value value) {
+    if (is_last(key)) {
+      entries_.emplace_back(std::move(key), std::move(value));
+      return {entries_.end() - 1, true};
+    }
     const auto [at, fresh] = entry(std::move(key));
     if (fresh) at->second = std::move(value);
     return {at, fresh};
@@ -64,13 +68,13 @@ class FlatMap {
   bool operator==(const FlatMap&) const = default;
 
  private:
+  bool is_last(const Key& key) const { return entries_.empty() || entries_.back().first < key; }
   const_iterator lower_bound(const Lookup& key) const {
     return std::lower_bound(begin(), end(), key,
                             [](const value_type& entry, const Lookup& k) { return Lookup(entry.first) < k; });
   }
   std::pair<typename std::vector<value_type>::iterator, bool> entry(Key key) {
-    if (entries_.empty() || entries_.back().first < key)
-      return {entries_.emplace(entries_.end(), std::move(key), Value{}), true};
+    if (is_last(key)) return {entries_.emplace(entries_.end(), std::move(key), Value{}), true};
     const auto at = entries_.begin() + (lower_bound(Lookup(key)) - begin());
     if (at->first == key) return {at, false};
     return {entries_.emplace(at, std::move(key), Value{}), true};

@@ -61,7 +61,7 @@ func Boot(image, dir string) (*Guest, error) {
 	args := append([]string{}, machine...)
 	args = append(args,
 		"-kernel", filepath.Join(image, "vmlinuz"), "-initrd", filepath.Join(image, "initrd.gz"),
-		"-append", "console=ttyS0 quiet panic=-1 intel_iommu=on iommu=pt",
+		"-append", "console=ttyS0 quiet panic=-1 no_timer_check intel_iommu=on iommu=pt",
 		"-device", "virtio-serial-pci,bus=pcie.0", "-chardev", "socket,id=agent,server=on,wait=off,path="+agent,
 		"-device", "virtserialport,chardev=agent",
 		"-fsdev", "local,id=host,security_model=none,path="+dir, "-device", "virtio-9p-pci,fsdev=host,mount_tag=host,bus=pcie.0",

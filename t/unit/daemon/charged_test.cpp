@@ -374,6 +374,44 @@ TEST_F(ChargedTest, ARecordOfTheOtherDriverThatCannotBeUnderstood) {
   EXPECT_EQ(offered_by(kExposureDriver).size(), 2u);
 }
 
+// A pool without a PF has nothing that could be charged as a whole: all of it waits, also over another
+// restart.
+TEST_F(ChargedTest, ARecordOfLinksThatCannotBeUnderstood) {
+  for (const char* bridge : {"br-a", "br-ab", "br-c"}) tree.bridge(bridge);
+  put_exposure("p", of_type("bridge"));
+  start();
+  run(2s);
+  ASSERT_EQ(offered_by(kExposureDriver), (std::set<std::string>{"br-a", "br-ab", "br-c"}));
+  put_claim("mine", kExposureDriver, "node-a/net", "br-ab");
+  put_exposure("p", of_type("bridge", persona("-x")));
+  run(2s);
+  EXPECT_EQ(recorded(), (std::set<std::string>{"br-a", "br-ab", "br-c"}));
+  remove_exposure("p");
+  run(2s);
+  daemon.reset();
+  for (kube::ResourceSlice slice : slices()) {
+    const auto record = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
+    if (slice.driver != kExposureDriver || record == slice.meta.annotations.end()) continue;
+    record->second = "nonsense";
+    cluster.put(kube::kResourceSlices, kube::encode_resource_slice(slice));
+  }
+  put_exposure("p", of_type("bridge", persona("-y")));
+  for (int round = 0; round < 2; ++round) {
+    start();
+    run(5s);
+    EXPECT_EQ(offered_by(kExposureDriver), std::set<std::string>());
+    EXPECT_EQ(recorded(), std::set<std::string>{"unreadable record"});
+    if (round == 0) daemon.reset();
+  }
+  run(3min);
+  EXPECT_EQ(offered_by(kExposureDriver), (std::set<std::string>{"br-a-y", "br-ab-y", "br-c-y"}));
+  EXPECT_EQ(recorded(), std::set<std::string>{"br-ab"}) << "the claims tell of it";
+  EXPECT_EQ(total("devices-0", "br-ab"), 0);
+  remove_claim("mine");
+  run(3min);
+  EXPECT_EQ(recorded(), std::set<std::string>());
+}
+
 // A claim may outlive its function: it charges nothing, and nobody lists claims for its sake.
 TEST_F(ChargedTest, AClaimOfAFunctionThatIsGone) {
   make_pf(2);

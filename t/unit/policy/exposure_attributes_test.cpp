@@ -67,7 +67,7 @@ kube::Attributes attributes_of(const HostDevice& device, const Exposure& exposur
                                const std::string& driver = kDriver) {
   const EntryAttributes entries(driver);
   std::vector<std::string> found;
-  const PersonaAttributes persona = entries.persona_of(exposure, /*takes_lists=*/true);
+  PersonaAttributes persona = entries.persona_of(exposure, /*takes_lists=*/true);
   const kube::Attributes out = entries.of(facts_of(device, inventory), persona, found);
   if (notes != nullptr)
     *notes = found;
