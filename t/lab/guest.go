@@ -30,6 +30,7 @@ type Guest struct {
 	qmp     net.Conn
 	replies chan map[string]any // to commands
 	deleted chan string         // devices that are gone
+	isStill bool                // and of no use any more
 }
 
 // The machine: two NUMA nodes, an IOMMU for vfio-pci, two PFs of an Intel 82576 (one a node) and two empty slots. The
@@ -144,19 +145,37 @@ func (g *Guest) Run(t testing.TB, script string) string {
 	t.Helper()
 	out, status := g.Try(script, 90*time.Second)
 	if status != 0 {
-		t.Fatalf("in the guest: %s\nended with %d: %s\n%s", script, status, out, g.console())
+		g.tellOfStandstill(t)
+		t.Fatalf("in the guest: %s\nended with %d: %s\nconsole:\n%s", script, status, out, g.process.LogTail(15))
 	}
 	return out
 }
 
-// console is what the kernel said: of tasks that stand still the first and those after it, each with its stack; else its last
-// words.
-func (g *Guest) console() string {
-	if before, _, found := strings.Cut(g.process.Log(), " blocked for more than "); found {
-		lines := strings.Split(g.process.Log()[strings.LastIndexByte(before, '\n')+1:], "\n")
-		return "console, from the first task that stands still:\n" + strings.Join(lines[:min(len(lines), 150)], "\n")
+// standstill is what the kernel says of tasks that wait for ever, the first of them and those after it, when nothing answers any
+// more; else "".
+func (g *Guest) standstill() string {
+	said := g.process.Log()
+	before, _, found := strings.Cut(said, " blocked for more than ")
+	if !found {
+		return ""
 	}
-	return "console:\n" + g.process.LogTail(15)
+	if out, status := g.Try("echo here", 30*time.Second); status == 0 && out == "here" {
+		return ""
+	}
+	lines := strings.Split(said[strings.LastIndexByte(before, '\n')+1:], "\n")
+	return strings.Join(lines[:min(len(lines), 150)], "\n")
+}
+
+// tellOfStandstill says so in words that ./dev looks for: what failed with them was not the daemon's fault.
+func (g *Guest) tellOfStandstill(t testing.TB) {
+	t.Helper()
+	if g.isStill {
+		return
+	}
+	if console := g.standstill(); console != "" {
+		g.isStill = true
+		t.Logf("the guest's kernel stands still\n%s", console)
+	}
 }
 
 // listen sorts what QEMU says: replies to commands, and the removal of devices.
@@ -221,7 +240,7 @@ func (g *Guest) Unplug(t testing.TB, id string) {
 				return
 			}
 		case <-deadline:
-			t.Fatalf("the guest did not let go of %s; %s", id, g.console())
+			t.Fatalf("the guest did not let go of %s; console:\n%s", id, g.process.LogTail(15))
 		}
 	}
 }

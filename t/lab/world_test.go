@@ -54,6 +54,9 @@ done
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	if guest.isStill {
+		t.Fatal("the guest's kernel stands still, since an earlier scenario")
+	}
 	guest.Run(t, reset)
 	w := &world{Lab: harness.NewHostlessLab(t, plane), t: t}
 	_, port, _ := strings.Cut(strings.TrimPrefix(plane.Server.URL, "https://"), ":")
@@ -68,6 +71,7 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the daemon's log:\n%s", w.tail(60))
+			guest.tellOfStandstill(t)
 		}
 		guest.Try("killall -q -KILL sliced", 10*time.Second)
 	})
