@@ -19,6 +19,7 @@ constexpr reactor::BackoffPolicy kListBackoff{
 // resource.k8s.io/v1 DeviceRequestAllocationResult, as far as it matters here.
 struct Allocated {
   std::string_view driver, pool, device;
+  bool is_shared = false;
   bool is_admin = false;  // looks on, and holds nothing
 };
 
@@ -29,7 +30,7 @@ void visit_results(const kube::Json& claim, const std::function<void(const Alloc
   if (at == nullptr || at->array() == nullptr) return;
   for (const kube::Json& one : *at->array()) {
     const kube::Json* admin = one.find("adminAccess");
-    visit({one.text("driver"), one.text("pool"), one.text("device"),
+    visit({one.text("driver"), one.text("pool"), one.text("device"), !one.text("shareID").empty(),
            admin != nullptr && *admin == kube::Json(true)});
   }
 }
@@ -227,7 +228,7 @@ void Charges::note_claim(std::string_view object) {
   visit_results(*json, [&](const Allocated& result) {
     if (result.is_admin || (result.driver != exposure_driver_ && result.driver != sriov_driver_)) return;
     const PoolKey key(result.driver, result.pool);
-    if (pools_.contains(key)) listing_->allocated[key].emplace(result.device);
+    if (pools_.contains(key)) listing_->allocated[key].emplace(result.device, result.is_shared);
   });
 }
 
@@ -266,12 +267,13 @@ void Charges::release(const Listing& listing) {
 }
 
 // A record may have been lost with its slice.
-size_t Charges::learn_allocated(Pool& pool, const std::set<std::string>& names) {
+size_t Charges::learn_allocated(Pool& pool, const std::map<std::string, bool>& shared_by_name) {
   size_t news = 0;
-  for (const std::string& name : names) {
+  for (const auto& [name, is_shared] : shared_by_name) {
     if (inventory_ == nullptr || pool.entries.contains(name)) continue;
     PersonaClaim claim = policy::claim_of_unknown(name, *inventory_);
     if (inventory_->find(claim.device) == nullptr) continue;
+    claim.is_exclusive = !is_shared;
     pool.entries.emplace(name, Entry{std::move(claim), ports_.scheduler.now()});
     ++news;
   }

@@ -69,7 +69,7 @@ class Charges {
 
   struct Listing {
     TimePoint begun;
-    std::map<PoolKey, std::set<std::string>> allocated;
+    std::map<PoolKey, std::map<std::string, bool>> allocated;  // by entry: whether as one of its shares
     std::string problem;  // a claim that cannot be understood may hold anything
   };
 
@@ -83,7 +83,7 @@ class Charges {
   void note_claim(std::string_view object);
   void finish_list();
   void release(const Listing& listing);
-  size_t learn_allocated(Pool& pool, const std::set<std::string>& names);
+  size_t learn_allocated(Pool& pool, const std::map<std::string, bool>& shared_by_name);
   void fail(const kube::Failure& failure);
 
   Ports ports_;

@@ -374,6 +374,28 @@ TEST_F(ChargedTest, ARecordOfTheOtherDriverThatCannotBeUnderstood) {
   EXPECT_EQ(offered_by(kExposureDriver).size(), 2u);
 }
 
+// What is found out of the claims alone: a share charges as one, so that its entry may be offered as shared.
+TEST_F(ChargedTest, AnAllocatedShareThatNoRecordTellsOf) {
+  const std::string share = std::string(kFirstVf) + "-share";
+  for (const bool is_shared : {true, false}) {
+    make_pf(2);
+    put_exposure("p", of_type("vf", persona("-x", true)));
+    start();
+    run(2s);
+    put_claim("mine", kExposureDriver, kPool, share, is_shared ? "a-share" : "");
+    put_exposure("p", of_type("vf", persona("-y", true)));
+    run(3min);
+    EXPECT_EQ(recorded(), std::set<std::string>{share});
+    put_exposure("p", of_type("vf", persona("-share", true)));
+    run(2s);
+    EXPECT_EQ(offered_by(kExposureDriver).contains(share), is_shared);
+    daemon.reset();
+    remove_claim("mine");
+    remove_exposure("p");
+    for (const kube::ResourceSlice& slice : slices()) cluster.remove(kube::kResourceSlices, slice.meta.name);
+  }
+}
+
 // A pool without a PF has nothing that could be charged as a whole: all of it waits, also over another
 // restart.
 TEST_F(ChargedTest, ARecordOfLinksThatCannotBeUnderstood) {

@@ -336,7 +336,10 @@ func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep bool
 	w.grants = append(w.grants, got...)
 	w.tellClaims()
 	for _, g := range got {
-		if d := g.entry.device; d.kind == "vf" && g.entry.exclusive && d.ifName != "" && !d.away && d.born > 0 && w.dice.chance(0.3) {
+		// One in a bridge would leave it, and what selectors have said of that stands.
+		d := g.entry.device
+		canGo := d.kind == "vf" && g.entry.exclusive && d.ifName != "" && d.master == "" && !d.away && d.born > 0
+		if canGo && w.dice.chance(0.3) {
 			w.moveAway(movingAway(d))
 		}
 	}
