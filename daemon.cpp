@@ -671,7 +671,8 @@ bool Daemon::tell_news(const policy::Decision& now, const publishers::Publisher&
   if (!is_first && added.empty() && changed.empty() && removed.empty()) return false;
   const auto& policies = *now.inputs->policies;
   log_.info(decision_ ? "offer changed" : "decided",
-            {{"why", why},
+            {{"driver", is_exposure ? options_.exposure_driver_name : options_.sriov_driver_name},
+             {"why", why},
              {"offered", offered},
              {"devices", now.verdicts.size()},
              {"policies", is_exposure ? policies.exposures.size() : policies.sriov.size()},

@@ -184,6 +184,10 @@ var demands = struct{ seen, granted, refused map[string]int }{
 }
 
 func demand(t *testing.T, total *tally, o options) {
+	if total.seen["world"] < 1000 {
+		fmt.Println("too few worlds: no pattern is demanded")
+		return
+	}
 	for _, pattern := range []string{"late claim", "edit around a kill"} {
 		if n := total.seen[pattern]; o.edits && n < total.seen["world"]/20 {
 			t.Errorf("%s was seen %d times", pattern, n)
