@@ -37,7 +37,20 @@ std::string PciAddress::text() const {
                      : domain > 0xfffff  ? 6
                      : domain > 0xffff   ? 5
                                          : 4;
-  return hex(domain, digits) + ':' + hex(bus, 2) + ':' + hex(device, 2) + '.' + hex(function, 1);
+  std::string out(static_cast<size_t>(digits) + 8, ':');
+  // From behind; of each device of each decision, so without a string for each part.
+  size_t end = out.size();
+  const auto put = [&](uint32_t value, int count) {
+    for (; count > 0; --count, value >>= 4) out[--end] = "0123456789abcdef"[value & 15];
+  };
+  put(function, 1);
+  out[--end] = '.';
+  put(device, 2);
+  --end;
+  put(bus, 2);
+  --end;
+  put(domain, digits);
+  return out;
 }
 
 std::string PciAddress::dashed() const {

@@ -91,7 +91,7 @@ class Weighing {
       return refuse(Outcome::kRefused,
                     in_quotes(base + policy.exposure.name_suffix) +
                         " is no DNS label of at most 63 characters, or another entry's name");
-    const std::string pool = exposure_pool_name(in_.node.name, device);
+    const std::string& pool = pool_of(device);
     if (is_held_elsewhere(pool, device) || is_held_otherwise(pool, verdict.entry, is_exclusive))
       return refuse(Outcome::kCharged);
     const bool is_published = in_.published.exposure.contains(verdict.entry);
@@ -104,6 +104,13 @@ class Weighing {
          &policy,
          {verdict.entry, device.id.text, base, is_exclusive, policy.exposure.exclusion_group, false},
          {}});
+  }
+
+  // VFs of one PF come one after the other.
+  const std::string& pool_of(const HostDevice& device) {
+    if (device.type == DeviceType::kVf && device.pf && device.pf == last_pf_) return last_pool_;
+    last_pf_ = device.type == DeviceType::kVf ? device.pf : std::nullopt;
+    return last_pool_ = exposure_pool_name(in_.node.name, device);
   }
 
   bool is_in_motion(const HostDevice& device) const { return in_.settling.contains(device.id.text); }
@@ -336,6 +343,8 @@ class Weighing {
   EntryNames names_;
   std::map<int32_t, PersonaAttributes> personas_;  // by policy
   std::map<std::string, PoolOfCandidates> pools_;  // by name
+  std::optional<hotplug::PciAddress> last_pf_;
+  std::string last_pool_;
 };
 
 }  // namespace

@@ -20,6 +20,13 @@ const ExposurePolicy& used(const ExposurePolicy& policy) {
 
 }  // namespace
 
+std::span<const uint8_t> SelectorMemory::of(const std::string& device) const {
+  const auto at = std::lower_bound(devices.begin(), devices.end(), device);
+  if (at == devices.end() || *at != device) return {};
+  return std::span(answers).subspan(static_cast<size_t>(at - devices.begin()) * selectors.size(),
+                                    selectors.size());
+}
+
 ExposureResolver::ExposureResolver(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node,
                                    std::string driver, SelectorMemoryPtr before)
     : exposures_(exposures),
@@ -27,6 +34,7 @@ ExposureResolver::ExposureResolver(const std::vector<ExposurePolicy>& exposures,
       costs_(exposures.size(), 0),
       before_(std::move(before)) {
   note_selectors();
+  for (const ExposurePolicy& policy : exposures) programs_.push_back(used(policy).selector.program.get());
   for (size_t i = 0; i < exposures.size(); ++i) {
     const ExposurePolicy& policy = exposures[i];
     const auto index = static_cast<int32_t>(i);
@@ -62,21 +70,13 @@ void ExposureResolver::note_selectors() {
 
 uint8_t ExposureResolver::standing(size_t selector) const {
   const int32_t index = index_before_[selector];
-  return standing_ == nullptr || index < 0 ? SelectorMemory::kNothing
-                                           : (*standing_)[static_cast<size_t>(index)];
-}
-
-const cel::Program* ExposureResolver::program_of(int32_t policy) const {
-  return used(exposures_[static_cast<size_t>(policy)]).selector.program.get();
+  return standing_.empty() || index < 0 ? SelectorMemory::kNothing : standing_[static_cast<size_t>(index)];
 }
 
 void ExposureResolver::look_at(const DeviceFacts& facts) {
   view_.look_at(facts);
-  standing_ = nullptr;
   const bool is_away = facts.device.netdev && facts.device.netdev->stale;
-  if (!is_away || before_ == nullptr) return;
-  if (const auto at = before_->answers.find(facts.device.id.text); at != before_->answers.end())
-    standing_ = &at->second;
+  standing_ = is_away && before_ != nullptr ? before_->of(facts.device.id.text) : std::span<const uint8_t>();
 }
 
 std::optional<cel::Answer::Is> ExposureResolver::remembered(int32_t policy) const {
@@ -86,15 +86,15 @@ std::optional<cel::Answer::Is> ExposureResolver::remembered(int32_t policy) cons
 }
 
 cel::Answer::Is ExposureResolver::answer_of(int32_t policy) {
-  const auto before = remembered(policy);
+  const auto before = standing_.empty() ? std::nullopt : remembered(policy);
   const auto is = before ? *before : evaluate(policy);
   if (told_ != nullptr)
-    (*told_)[selector_of_[static_cast<size_t>(policy)]] = static_cast<uint8_t>(1 + static_cast<int>(is));
+    told_[selector_of_[static_cast<size_t>(policy)]] = static_cast<uint8_t>(1 + static_cast<int>(is));
   return is;
 }
 
 cel::Answer::Is ExposureResolver::evaluate(int32_t policy) {
-  const cel::Program* program = program_of(policy);
+  const cel::Program* program = programs_[static_cast<size_t>(policy)];
   if (program == nullptr) return cel::Answer::Is::kError;
   uint64_t& cost = costs_[static_cast<size_t>(policy)];
   if (cost > kPolicyCostMax) return cel::Answer::Is::kError;
@@ -109,12 +109,12 @@ Resolution ExposureResolver::of(const DeviceFacts& facts) {
   look_at(facts);
   // Interfaces of functions alone can be away.
   told_ = nullptr;
-  if (facts.device.pci && !exposures_.empty())  // devices come in order
-    told_ = &memory_.answers.try_emplace(memory_.answers.end(), facts.device.id.text)->second;
-  if (told_ != nullptr) {  // what is not asked this time stands too
-    told_->assign(memory_.selectors.size(), SelectorMemory::kNothing);
-    if (standing_ != nullptr)
-      for (size_t i = 0; i < told_->size(); ++i) (*told_)[i] = standing(i);
+  if (const size_t selectors = memory_.selectors.size(); facts.device.pci && selectors > 0) {
+    memory_.devices.push_back(facts.device.id.text);
+    memory_.answers.resize(memory_.answers.size() + selectors, SelectorMemory::kNothing);
+    told_ = memory_.answers.data() + memory_.answers.size() - selectors;
+    if (!standing_.empty())  // what is not asked this time stands too
+      for (size_t i = 0; i < selectors; ++i) told_[i] = standing(i);
   }
   for (const int32_t exclude : node_.excludes) {
     const auto is = answer_of(exclude);
@@ -148,10 +148,12 @@ void ExposureResolver::leave(const std::set<int32_t>& policies) {
   std::sort(node_.unreadable.begin(), node_.unreadable.end());
   std::fill(costs_.begin(), costs_.end(), 0);
   spent_.clear();
+  memory_.devices.clear();
+  memory_.answers.clear();
 }
 
 SelectorAnswer ExposureResolver::ask(int32_t policy, const DeviceFacts& facts) {
-  const cel::Program* program = program_of(policy);
+  const cel::Program* program = programs_[static_cast<size_t>(policy)];
   if (program == nullptr) return {};
   look_at(facts);
   SelectorAnswer out;

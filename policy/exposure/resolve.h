@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,12 @@ struct Resolution {
 /// may be gone, and what they said before stands. By their text: no edit of anything else in a policy changes
 /// it.
 struct SelectorMemory {
-  static constexpr uint8_t kNothing = 0;                // else 1 + cel::Answer::Is
-  std::vector<std::string> selectors;                   // sorted, none twice
-  std::map<std::string, std::vector<uint8_t>> answers;  // by host device id; by selector
+  static constexpr uint8_t kNothing = 0;  // else 1 + cel::Answer::Is
+  std::vector<std::string> selectors;     // sorted, none twice
+  std::vector<std::string> devices;       // host device ids, sorted
+  std::vector<uint8_t> answers;           // for each device one of each selector
+  /// By selector; empty when nothing is known of the device.
+  std::span<const uint8_t> of(const std::string& device) const;
 };
 using SelectorMemoryPtr = std::shared_ptr<const SelectorMemory>;
 
@@ -61,6 +65,7 @@ class ExposureResolver {
                    std::string driver, SelectorMemoryPtr before);
 
   const NodeExposures& node() const { return node_; }
+  /// Devices are asked for in order of their ids.
   Resolution of(const DeviceFacts& facts);
   /// Policies above kPolicyCostMax so far. What was resolved with them does not count: leave() them and
   /// resolve everything again.
@@ -79,21 +84,21 @@ class ExposureResolver {
   cel::Answer::Is answer_of(int32_t policy);
   cel::Answer::Is evaluate(int32_t policy);
   std::optional<cel::Answer::Is> remembered(int32_t policy) const;
-  const cel::Program* program_of(int32_t policy) const;
 
   const std::vector<ExposurePolicy>& exposures_;
   NodeExposures node_;
   HostDeviceView view_;
   cel::Evaluator evaluator_;
-  std::vector<uint64_t> costs_;  // by policy
+  std::vector<const cel::Program*> programs_;  // by policy; nullptr none
+  std::vector<uint64_t> costs_;                // by policy
   std::set<int32_t> spent_;
   SelectorMemoryPtr before_;
   std::vector<size_t> selector_of_;    // by policy: its index in memory_.selectors
   std::vector<int32_t> index_before_;  // by selector: its index in before_->selectors; -1 none
-  const std::vector<uint8_t>* standing_ =
-      nullptr;  // of the device that is looked at, when its interface is away
+  // Of the device that is looked at: what stands, when its interface is away, and where answers go.
+  std::span<const uint8_t> standing_;
+  uint8_t* told_ = nullptr;
   SelectorMemory memory_;
-  std::vector<uint8_t>* told_ = nullptr;  // of that device
 };
 
 }  // namespace sliced::policy

@@ -122,12 +122,14 @@ bool is_dns_subdomain(std::string_view text, size_t size_max) {
 }
 
 bool is_utf8(std::string_view bytes) {
-  while (!bytes.empty()) {
+  for (;;) {
+    const auto other = std::find_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0x80) != 0; });
+    bytes.remove_prefix(static_cast<size_t>(other - bytes.begin()));
+    if (bytes.empty()) return true;
     const size_t length = utf8_length(bytes);
     if (length == 0) return false;
     bytes.remove_prefix(length);
   }
-  return true;
 }
 
 std::string escaped(std::string_view bytes, size_t size_max) { return escaped_with("\"\\", bytes, size_max); }
