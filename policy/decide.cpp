@@ -193,9 +193,11 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
   const VfAttributes own(inputs->settings.sriov_driver);
   DesiredPool pool{.driver = inputs->settings.sriov_driver, .name = inputs->node.name};
   std::map<std::pair<int32_t, int32_t>, Additions> additions;  // by policy and config
+  auto resolution = exposures.resolutions().begin();
   for (const auto& [id, device] : inputs->inventory->devices) {
+    const int32_t exclude = (resolution++)->excluded_by;
     Verdict verdict = decide_function(device, *inputs->policies, selected);
-    if (const int32_t exclude = exposures.of(id).excluded_by; exclude >= 0)
+    if (exclude >= 0)
       verdict = {.outcome = Outcome::kExcluded, .exposure = exclude};
     else if (verdict.outcome == Outcome::kOffered && exposures.unreadable_exclude() >= 0 &&
              !inputs->published.sriov.contains(device.pci->dashed()))

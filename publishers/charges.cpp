@@ -87,16 +87,17 @@ std::map<std::string, std::vector<PersonaClaim>> Charges::held() const {
   return out;
 }
 
+bool Charges::is_any_charged(const Pool& pool) {
+  return std::any_of(pool.entries.begin(), pool.entries.end(),
+                     [](const auto& one) { return one.second.claim.device == policy::kAnyDevice; });
+}
+
 std::set<std::string> Charges::sriov_held(const hotplug::Inventory& inventory) const {
   std::set<std::string> out;
   for (const auto& [key, pool] : pools_) {
     if (key.first != sriov_driver_) continue;
-    bool may_be_any = false;
-    for (const auto& [name, entry] : pool.entries) {
-      out.insert(name);
-      may_be_any |= entry.claim.device == policy::kAnyDevice;
-    }
-    if (!may_be_any) continue;
+    for (const auto& [name, entry] : pool.entries) out.insert(name);
+    if (!is_any_charged(pool)) continue;
     for (const auto& [id, device] : inventory.devices)
       if (device.type == hotplug::DeviceType::kVf && device.pci) out.insert(device.pci->dashed());
   }
@@ -248,6 +249,7 @@ void Charges::release(const Listing& listing) {
   size_t released = 0, found_out = 0;
   for (auto& [key, pool] : pools_) {
     const auto found = listing.allocated.find(key);
+    const bool is_any = is_any_charged(pool);
     const auto is_free = [&](const auto& one) {
       const auto& [name, entry] = one;
       return entry.gone_since && *entry.gone_since + kGrace <= listing.begun &&
@@ -256,7 +258,7 @@ void Charges::release(const Listing& listing) {
     for (const auto& one : pool.entries)
       if (is_free(one)) pool.released.insert(one.first);
     released += std::erase_if(pool.entries, is_free);
-    if (found != listing.allocated.end()) found_out += learn_allocated(pool, found->second);
+    if (found != listing.allocated.end()) found_out += learn_allocated(pool, found->second, is_any);
   }
   arm();
   if (released > 0) ports_.log.info("withdrawn devices are free", {{"devices", released}});
@@ -266,12 +268,15 @@ void Charges::release(const Listing& listing) {
   if (released + found_out > 0) on_changed_();
 }
 
-// A record may have been lost with its slice.
-size_t Charges::learn_allocated(Pool& pool, const std::map<std::string, bool>& shared_by_name) {
+// A record may have been lost with its slice. A link's name begins like that of another link, which may be
+// gone: its entry is looked for only where a record was lost.
+size_t Charges::learn_allocated(Pool& pool, const std::map<std::string, bool>& shared_by_name,
+                                bool of_links) {
   size_t news = 0;
   for (const auto& [name, is_shared] : shared_by_name) {
     if (inventory_ == nullptr || pool.entries.contains(name)) continue;
-    PersonaClaim claim = policy::claim_of_unknown(name, *inventory_);
+    PersonaClaim claim =
+        of_links ? policy::claim_of_unknown(name, *inventory_) : policy::claim_of_unknown(name);
     if (inventory_->find(claim.device) == nullptr) continue;
     claim.is_exclusive = !is_shared;
     pool.entries.emplace(name, Entry{std::move(claim), ports_.scheduler.now()});

@@ -73,6 +73,7 @@ class Charges {
     std::string problem;  // a claim that cannot be understood may hold anything
   };
 
+  static bool is_any_charged(const Pool& pool);
   void forget_gone(const hotplug::Inventory& inventory);
   void note_record(policy::DesiredPool& desired) const;
   bool is_waiting() const;
@@ -83,7 +84,7 @@ class Charges {
   void note_claim(std::string_view object);
   void finish_list();
   void release(const Listing& listing);
-  size_t learn_allocated(Pool& pool, const std::map<std::string, bool>& shared_by_name);
+  size_t learn_allocated(Pool& pool, const std::map<std::string, bool>& shared_by_name, bool of_links);
   void fail(const kube::Failure& failure);
 
   Ports ports_;

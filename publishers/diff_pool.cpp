@@ -16,6 +16,7 @@ using kube::ResourceSlice;
 constexpr size_t kObjectNameMax = 253;
 constexpr size_t kCounterSetsPerSliceMax = 8;
 constexpr size_t kIndexDigits = 5;
+constexpr size_t kRecordBytesMax = size_t{192} << 10;  // of the 256 KiB of an object's annotations
 constexpr std::string_view kOwnAnnotations[] = {kBootIdAnnotation, policy::kWithdrawnAnnotation};
 
 std::optional<size_t> index_in(std::string_view name) {
@@ -154,30 +155,39 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
                    std::map<size_t, ResourceSlice>& wanted) {
   const std::set<std::string> moving = not_yet_placed(held, wanted);
   if (moving.empty()) return;
+  ResourceSlice& first = wanted.begin()->second;
+  std::set<std::string_view> in_first;
+  for (const kube::Device& device : first.devices) in_first.insert(device.name);
   std::map<std::string, policy::PersonaClaim> kept;
   bool is_any_moving = false;
-  const auto keep = [&](policy::PersonaClaim claim) {
-    is_any_moving |= moving.contains(claim.entry);
+  const auto keep = [&](policy::PersonaClaim claim, const ResourceSlice& from) {
+    // From the first slice's record into its devices takes one write of one object.
+    const bool is_one_write = from.meta.name == first.meta.name && in_first.contains(claim.entry);
+    is_any_moving |= moving.contains(claim.entry) && !is_one_write;
     kept.emplace(claim.entry, std::move(claim));
   };
-  for (const auto& [index, slice] : held)
-    for (policy::PersonaClaim& claim : record_of(*slice)) keep(std::move(claim));
+  for (const auto& [name, slice] : observed) {
+    if (slice.pool.name != pool.name) continue;
+    for (policy::PersonaClaim& claim : record_of(slice)) keep(std::move(claim), slice);
+  }
   for (const auto& [name, slice] : observed) {
     if (slice.pool.name != pool.name) continue;
     for (const kube::Device& device : slice.devices)
       if (moving.contains(device.name))
         keep(pool.can_count ? policy::claim_of_entry(device, pool.driver)
-                            : policy::claim_of_function(device.name));  // it has no groups
+                            : policy::claim_of_function(device.name),  // it has no groups
+             slice);
   }
   if (!is_any_moving) return;
   // What is not wanted is withdrawn and recorded by the decision, or free.
-  ResourceSlice& first = wanted.begin()->second;
   std::vector<policy::PersonaClaim> record = record_of(first);
   for (const auto& [index, slice] : wanted)
     for (const kube::Device& device : slice.devices)
       if (const auto at = kept.find(device.name); at != kept.end()) record.push_back(at->second);
-  first.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation),
-                                          policy::encode_withdrawn(std::move(record)));
+  std::string text = policy::encode_withdrawn(std::move(record));
+  // A record that the server refuses would hold everything; then what is withdrawn alone is told of.
+  if (text.size() <= kRecordBytesMax)
+    first.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation), std::move(text));
 }
 
 void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,

@@ -227,55 +227,39 @@ EntryAttributes::EntryAttributes(const std::string& driver) : driver_(driver) {
   std::sort(by_key_.begin(), by_key_.end(), [&](size_t a, size_t b) { return keys_[a] < keys_[b]; });
 }
 
-PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, bool takes_lists) const {
+PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, DeviceType type,
+                                              bool takes_lists) const {
   PersonaAttributes out;
-  out.capacity_count = exposure.capacity.size();
   std::string joined;
   for (const CniPlugin& plugin : exposure.plugins) {
     joined += "," + plugin.name;
-    out.plugins[driver_ + "/" + cni_attribute_id(plugin.name)] = true;
+    out.attributes[driver_ + "/" + cni_attribute_id(plugin.name)] = true;
   }
-  if (!joined.empty()) out.plugins[driver_ + "/" + std::string(kSupportedCnisId)] = joined + ",";
+  if (!joined.empty()) out.attributes[driver_ + "/" + std::string(kSupportedCnisId)] = joined + ",";
+  out.room.take(exposure.capacity.size(), 0);  // capacities count like attributes
+  out.room.take(out.attributes.size(), out.attributes.size());
+  Room left = out.room;  // beside everything that a device of the type can have
+  left.take_up_to(published_count_max(type));
   for (const auto& [key, value] : exposure.additional_attributes) {
-    if (takes_lists || !kube::is_list(value))
-      out.additional[key] = value;
-    else
+    const size_t values = kube::value_count(value);
+    if (!takes_lists && kube::is_list(value))
       out.notes.push_back("attribute " + key.str() +
                           " left out: the API server does not take list attributes, or has not said yet that "
                           "it does");
-  }
-  return out;
-}
-
-// What of a policy there is room for beside everything that a device of the type can have.
-kube::Attributes EntryAttributes::fitting(const PersonaAttributes& persona, DeviceType type, Room& room,
-                                          std::vector<std::string>& notes) const {
-  kube::Attributes out = persona.plugins;
-  Room left = room;
-  left.take_up_to(published_count_max(type));
-  for (const auto& [key, value] : persona.additional) {
-    const size_t values = kube::value_count(value);
-    if (left.take(1, values) && room.take(1, values))
-      out[key] = value;
+    else if (left.take(1, values) && out.room.take(1, values))
+      out.attributes[key] = value;
     else
-      notes.push_back("attribute " + key.str() + " left out: an entry of a " + std::string(name_of(type)) +
-                      " has no more room");
+      out.notes.push_back("attribute " + key.str() + " left out: an entry of a " +
+                          std::string(name_of(type)) + " has no more room");
   }
   return out;
 }
 
-kube::Attributes EntryAttributes::of(const DeviceFacts& facts, PersonaAttributes& persona,
+kube::Attributes EntryAttributes::of(const DeviceFacts& facts, const PersonaAttributes& persona,
                                      std::vector<std::string>& notes) const {
-  const auto [at, fresh] = persona.by_type.try_emplace(facts.device.type);
-  Fitted& fitted = at->second;
-  if (fresh) {
-    fitted.room.take(persona.capacity_count, 0);
-    fitted.room.take(persona.plugins.size(), persona.plugins.size());
-    fitted.attributes = fitting(persona, facts.device.type, fitted.room, notes);
-  }
   std::array<Value, std::size(kKnown)> values;
   size_t count = 0;
-  Room room = fitted.room;
+  Room room = persona.room;
   for (size_t i = 0; i < std::size(kKnown); ++i) {
     if (kKnown[i].is_published) values[i] = value_of(kKnown[i], facts);
     if (!values[i]) continue;
@@ -293,15 +277,15 @@ kube::Attributes EntryAttributes::of(const DeviceFacts& facts, PersonaAttributes
   }
   // In the order of keys, so that each goes to the end.
   kube::Attributes out;
-  out.reserve(fitted.attributes.size() + count);
-  auto given = fitted.attributes.begin();
+  out.reserve(persona.attributes.size() + count);
+  auto given = persona.attributes.begin();
   for (const size_t i : by_key_) {
     if (!values[i]) continue;
-    for (; given != fitted.attributes.end() && given->first < keys_[i]; ++given)
+    for (; given != persona.attributes.end() && given->first < keys_[i]; ++given)
       out.emplace(given->first, given->second);
     out.emplace(keys_[i], std::move(*values[i]));
   }
-  out.insert(given, fitted.attributes.end());
+  out.insert(given, persona.attributes.end());
   return out;
 }
 

@@ -80,41 +80,30 @@ struct Room {
   void take_up_to(size_t entry_count);
 };
 
-/// What of a policy an entry of a device type has room for, and the room that is left.
-struct Fitted {
-  kube::Attributes attributes;
-  Room room;
-};
-
-/// What a policy adds to each of its entries; made once for all of them.
+/// What a policy adds to each of its entries of one device type; made once for all of them.
 struct PersonaAttributes {
-  /// supportedCNIs as ",sriov,host-device,", for contains(",sriov,"), and one bool for each plugin. Both need
-  /// no list attributes, and neither is ever left out.
-  kube::Attributes plugins;
-  kube::Attributes additional;
-  size_t capacity_count = 0;       // capacities count like attributes
+  /// Its additional ones that there is room for; supportedCNIs as ",sriov,host-device,", for
+  /// contains(",sriov,"), and one bool for each plugin. The latter need no list attributes and are never left
+  /// out.
+  kube::Attributes attributes;
+  Room room;                       // that is left beside them and the capacities
   std::vector<std::string> notes;  // what was left out and why
-  bool is_acceptable = false;      // an entry with them has been checked as a whole, and nothing was wrong
-  std::map<hotplug::DeviceType, Fitted> by_type;  // EntryAttributes' own
 };
 
 /// The attributes of device entries under one driver's name; made once and used for every entry.
 class EntryAttributes {
  public:
   explicit EntryAttributes(const std::string& driver);
-  /// takes_lists: the API server takes list attributes.
-  PersonaAttributes persona_of(const Exposure& exposure, bool takes_lists) const;
   /// An entry holds 32 attributes and capacities. Room is kept for everything that a device of the type can
-  /// have, so what is added does not depend on what is known just now; of the policy's additional attributes
-  /// the last by name are left out, and where capacities and plugins alone are too many, the last of
-  /// known_attributes(). Each of these is a note, what is left out of the policy's once for each type.
-  kube::Attributes of(const DeviceFacts& facts, PersonaAttributes& persona,
+  /// have, so what is added does not depend on what is known just now: of the additional attributes the last
+  /// by name are left out. takes_lists: the API server takes list attributes.
+  PersonaAttributes persona_of(const Exposure& exposure, hotplug::DeviceType type, bool takes_lists) const;
+  /// Where capacities and plugins alone are too many, the last of known_attributes() are left out; each is a
+  /// note. persona: of the device's type.
+  kube::Attributes of(const DeviceFacts& facts, const PersonaAttributes& persona,
                       std::vector<std::string>& notes) const;
 
  private:
-  kube::Attributes fitting(const PersonaAttributes& persona, hotplug::DeviceType type, Room& room,
-                           std::vector<std::string>& notes) const;
-
   std::string driver_;
   std::vector<SharedText> keys_;  // of known_attributes(), in their order
   std::vector<size_t> by_key_;    // those that are published

@@ -26,6 +26,12 @@ struct PoolOfCandidates {
   std::vector<Candidate> candidates;
 };
 
+// What the entries of a policy have in common.
+struct Persona {
+  PersonaAttributes adds;
+  bool is_acceptable = false;  // one with them has been checked as a whole, and nothing was wrong
+};
+
 class Weighing {
  public:
   Weighing(const Inputs& inputs, const std::set<std::string>& sriov_taken, int32_t unreadable, Decision& out)
@@ -95,7 +101,6 @@ class Weighing {
     if (is_held_elsewhere(pool, device) || is_held_otherwise(pool, verdict.entry, is_exclusive))
       return refuse(Outcome::kCharged);
     const bool is_published = in_.published.exposure.contains(verdict.entry);
-    if (!is_published && is_any_held(pool)) return refuse(Outcome::kCharged);
     if (is_in_motion(device) && !is_published) return refuse(Outcome::kSettling);
     if (unreadable_ >= 0 && !is_published) return refuse(Outcome::kExcludeUnreadable);
     pools_[pool].candidates.push_back(
@@ -128,11 +133,6 @@ class Weighing {
   bool is_held_elsewhere(const std::string& pool, const HostDevice& device) const {
     const auto pools = held_in_.find(device.id.text);
     return pools != held_in_.end() && (pools->second.size() > 1 || !pools->second.contains(pool));
-  }
-
-  bool is_any_held(const std::string& pool) const {
-    const auto pools = held_in_.find(kAnyDevice);
-    return pools != held_in_.end() && pools->second.contains(pool);
   }
 
   // An entry that was shared and is to be exclusive, or the reverse: the scheduler does not see one in the
@@ -223,7 +223,7 @@ class Weighing {
   }
 
   std::string check(Candidate& candidate) {
-    PersonaAttributes& persona = personas_.at(candidate.verdict->policy);
+    Persona& persona = persona_of(candidate);
     if (persona.is_acceptable && is_plainly_good(candidate.entry))
       return refused_before(candidate.entry, in_.quarantine.exposure);
     const size_t notes = out_.notes.size();
@@ -238,17 +238,24 @@ class Weighing {
                          [](const Candidate& one) { return one.verdict->outcome != Outcome::kOffered; }) > 0;
   }
 
+  Persona& persona_of(const Candidate& candidate) {
+    const DeviceType type = candidate.device->type;
+    const auto [at, fresh] = personas_.try_emplace({candidate.verdict->policy, type});
+    if (fresh) {
+      at->second.adds =
+          attributes_.persona_of(candidate.policy->exposure, type, in_.settings.list_attributes);
+      note_all(candidate.policy->id.name, at->second.adds.notes);
+    }
+    return at->second;
+  }
+
   kube::Device make_entry(const Candidate& candidate) {
     const Exposure& exposure = candidate.policy->exposure;
-    const auto [at, fresh] = personas_.try_emplace(candidate.verdict->policy);
-    if (fresh) {
-      at->second = attributes_.persona_of(exposure, in_.settings.list_attributes);
-      note_all(candidate.policy->id.name, at->second.notes);
-    }
     kube::Device entry;
     entry.name = candidate.verdict->entry;
     std::vector<std::string> notes;
-    entry.attributes = attributes_.of(facts_of(*candidate.device, *in_.inventory), at->second, notes);
+    entry.attributes =
+        attributes_.of(facts_of(*candidate.device, *in_.inventory), persona_of(candidate).adds, notes);
     note_all(candidate.policy->id.name, notes);
     entry.capacity = exposure.capacity;
     entry.allow_multiple_allocations = exposure.allow_multiple_allocations;
@@ -275,13 +282,28 @@ class Weighing {
     return members;
   }
 
+  // Of a pool whose record is lost each device may be allocated as a whole.
+  void charge_all(const std::string& pool, PoolMembers& members) const {
+    for (const auto& [id, base] : bases_)
+      if (const HostDevice* device = in_.inventory->find(id);
+          device != nullptr && exposure_pool_name(in_.node.name, *device) == pool)
+        members.personas.push_back({.entry = "unreadable record of " + id,
+                                    .device = id,
+                                    .base = base,
+                                    .group = std::string(kAnyGroup),
+                                    .is_withdrawn = true});
+  }
+
   // What no counter can be given for is not offered, and what is not offered may be withdrawn: once more
   // then.
   void count(PoolOfCandidates& pool, const std::vector<PersonaClaim>& held, DesiredPool& desired) {
     do {
       PoolMembers members = members_of(pool);
       for (PersonaClaim& claim : without_offered(held, pool))
-        if (claim.device != kAnyDevice) members.personas.push_back(std::move(claim));
+        if (claim.device == kAnyDevice)
+          charge_all(desired.name, members);
+        else
+          members.personas.push_back(std::move(claim));
       Exclusion exclusion = exclude(members);
       desired.counters = std::move(exclusion.counters);
       for (Candidate& candidate : pool.candidates) {
@@ -326,8 +348,8 @@ class Weighing {
         std::any_of(vfs.begin(), vfs.end(), [](const HostDevice* vf) { return !vf->host_use.empty(); }))
       return false;
     return std::none_of(held.begin(), held.end(), [&](const PersonaClaim& other) {
-      return in_.inventory->find(other.device) != nullptr &&
-             exclude_each_other(candidate.claim, other, pool.pf);
+      return other.device == kAnyDevice || (in_.inventory->find(other.device) != nullptr &&
+                                            exclude_each_other(candidate.claim, other, pool.pf));
     });
   }
 
@@ -341,8 +363,8 @@ class Weighing {
   std::map<std::string_view, std::set<std::string_view>> held_in_;     // pools, by host device
   std::map<std::pair<std::string_view, std::string_view>, const PersonaClaim*> held_;  // by pool and entry
   EntryNames names_;
-  std::map<int32_t, PersonaAttributes> personas_;  // by policy
-  std::map<std::string, PoolOfCandidates> pools_;  // by name
+  std::map<std::pair<int32_t, DeviceType>, Persona> personas_;  // by policy and type
+  std::map<std::string, PoolOfCandidates> pools_;               // by name
   std::optional<hotplug::PciAddress> last_pf_;
   std::string last_pool_;
 };
@@ -360,8 +382,9 @@ ExposureDecision::ExposureDecision(const Inputs& inputs) : inputs_(inputs) {
                             inputs.selector_memory);
   const auto resolve_all = [&] {
     resolutions_.clear();
+    resolutions_.reserve(inputs.inventory->devices.size());
     for (const auto& [id, device] : inputs.inventory->devices)
-      resolutions_.emplace_hint(resolutions_.end(), id, resolver.of(facts_of(device, *inputs.inventory)));
+      resolutions_.push_back(resolver.of(facts_of(device, *inputs.inventory)));
   };
   resolve_all();
   while (!resolver.spent().empty()) {
@@ -373,18 +396,10 @@ ExposureDecision::ExposureDecision(const Inputs& inputs) : inputs_(inputs) {
     resolver.leave(spent);
     resolve_all();
   }
-  next_ = resolutions_.begin();
   for (const auto& [pool, claims] : inputs.held)
     for (const PersonaClaim& claim : claims) held_devices_[claim.device] |= claim.is_exclusive;
   memory_ = std::make_shared<const SelectorMemory>(resolver.take_memory());
   if (!resolver.node().unreadable.empty()) unreadable_ = resolver.node().unreadable.front();
-}
-
-const Resolution& ExposureDecision::of(const std::string& device_id) const {
-  static const Resolution kNothing;
-  // Most ask in order.
-  if (next_ == resolutions_.end() || next_->first != device_id) next_ = resolutions_.find(device_id);
-  return next_ == resolutions_.end() ? kNothing : (next_++)->second;
 }
 
 // In whatever pool: a function without its physfn link for a moment looks like one of the others.
@@ -398,7 +413,8 @@ bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
 void ExposureDecision::decide(const std::set<std::string>& sriov_taken, Decision& out) const {
   out.notes.insert(out.notes.end(), notes_.begin(), notes_.end());
   Weighing weighing(inputs_, sriov_taken, unreadable_, out);
-  for (const auto& [id, device] : inputs_.inventory->devices) weighing.add(device, of(id));
+  auto resolution = resolutions_.begin();
+  for (const auto& [id, device] : inputs_.inventory->devices) weighing.add(device, *resolution++);
   weighing.finish();
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "policy/decide.h"
 #include "policy/exposure/resolve.h"
@@ -17,8 +18,8 @@ class ExposureDecision {
   /// Evaluates every selector for every device.
   explicit ExposureDecision(const Inputs& inputs);
 
-  /// Of one thread at a time.
-  const Resolution& of(const std::string& device_id) const;
+  /// In the inventory's order.
+  const std::vector<Resolution>& resolutions() const { return resolutions_; }
   /// The first exclude that cannot be understood and may mean this node; -1 none. While there is one nothing
   /// is offered that is not published already.
   int32_t unreadable_exclude() const { return unreadable_; }
@@ -34,8 +35,7 @@ class ExposureDecision {
 
  private:
   const Inputs& inputs_;
-  std::map<std::string, Resolution> resolutions_;                   // by host device id
-  mutable std::map<std::string, Resolution>::const_iterator next_;  // what is likely to be asked next
+  std::vector<Resolution> resolutions_;
   SelectorMemoryPtr memory_;
   std::map<std::string_view, bool> held_devices_;  // that may be allocated; whether an exclusive entry is
   int32_t unreadable_ = -1;

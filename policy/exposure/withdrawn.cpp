@@ -106,7 +106,8 @@ PersonaClaim claim_of_unknown(const std::string& entry, const hotplug::Inventory
 }
 
 PersonaClaim claim_of_unreadable(const std::string& pool) {
-  PersonaClaim claim = claim_of_unknown(pool.substr(pool.rfind('/') + 1));
+  const size_t slash = pool.rfind('/');  // none in the other driver's pool, which has the node's name
+  PersonaClaim claim = claim_of_unknown(slash == std::string::npos ? "" : pool.substr(slash + 1));
   if (claim.device.empty()) claim = {.device = std::string(kAnyDevice), .base = "any", .group = claim.group};
   claim.entry = "unreadable record";  // no entry has such a name
   claim.is_withdrawn = true;

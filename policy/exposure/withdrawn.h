@@ -31,7 +31,7 @@ PersonaClaim claim_of_unknown(const std::string& entry);
 PersonaClaim claim_of_unknown(const std::string& entry, const hotplug::Inventory& inventory);
 
 /// The device of a claim that may be on any device of its pool.
-inline constexpr std::string_view kAnyDevice = "*";
+inline constexpr std::string_view kAnyDevice = "any device";  // no interface's name
 
 /// In place of a record that cannot be understood: on the PF as a whole, or on any device in a pool without
 /// one.

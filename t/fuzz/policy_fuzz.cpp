@@ -59,7 +59,7 @@ void try_exposure(kube::Json object) {
     const policy::Exposure& exposure = decoded.exposure;
     std::vector<std::string> notes;
     const hotplug::HostDevice pf{.type = hotplug::DeviceType::kPf};
-    auto persona = attributes.persona_of(exposure, /*takes_lists=*/true);
+    const auto persona = attributes.persona_of(exposure, pf.type, /*takes_lists=*/true);
     const kube::Device entry{.name = "0000-03-00-0" + exposure.name_suffix,
                              .attributes = attributes.of({pf}, persona, notes),
                              .capacity = exposure.capacity,

@@ -31,6 +31,7 @@ type Guest struct {
 	replies chan map[string]any // to commands
 	deleted chan string         // devices that are gone
 	isStill bool                // and of no use any more
+	heard   int                 // how much of the console belongs to earlier scenarios
 }
 
 // The machine: two NUMA nodes, an IOMMU for vfio-pci, two PFs of an Intel 82576 (one a node) and two empty slots. The
@@ -151,10 +152,10 @@ func (g *Guest) Run(t testing.TB, script string) string {
 	return out
 }
 
-// standstill is what the kernel says of tasks that wait for ever, the first of them and those after it, when nothing answers any
-// more; else "".
+// standstill is what the kernel has said in this scenario of tasks that wait for ever, the first of them and those after it, when
+// nothing answers any more; else "".
 func (g *Guest) standstill() string {
-	said := g.process.Log()
+	said := g.process.Log()[g.heard:]
 	before, _, found := strings.Cut(said, " blocked for more than ")
 	if !found {
 		return ""

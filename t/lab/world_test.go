@@ -57,6 +57,7 @@ func newWorld(t testing.TB) *world {
 	if guest.isStill {
 		t.Fatal("the guest's kernel stands still, since an earlier scenario")
 	}
+	guest.heard = len(guest.process.Log())
 	guest.Run(t, reset)
 	w := &world{Lab: harness.NewHostlessLab(t, plane), t: t}
 	_, port, _ := strings.Cut(strings.TrimPrefix(plane.Server.URL, "https://"), ":")

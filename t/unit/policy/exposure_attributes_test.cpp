@@ -66,8 +66,8 @@ kube::Attributes attributes_of(const HostDevice& device, const Exposure& exposur
                                std::vector<std::string>* notes = nullptr,
                                const std::string& driver = kDriver) {
   const EntryAttributes entries(driver);
-  std::vector<std::string> found;
-  PersonaAttributes persona = entries.persona_of(exposure, /*takes_lists=*/true);
+  const PersonaAttributes persona = entries.persona_of(exposure, device.type, /*takes_lists=*/true);
+  std::vector<std::string> found = persona.notes;
   const kube::Attributes out = entries.of(facts_of(device, inventory), persona, found);
   if (notes != nullptr)
     *notes = found;
@@ -328,9 +328,9 @@ TEST(ExposureAttributes, AListIsLeftOutWhereTheServerTakesNone) {
   Exposure exposure;
   exposure.additional_attributes["example.com/planes"] = std::vector<std::string>{"a"};
   const EntryAttributes entries(kDriver);
-  EXPECT_TRUE(entries.persona_of(exposure, true).additional.contains("example.com/planes"));
-  const PersonaAttributes without = entries.persona_of(exposure, false);
-  EXPECT_TRUE(without.additional.empty());
+  EXPECT_TRUE(entries.persona_of(exposure, DeviceType::kNic, true).attributes.contains("example.com/planes"));
+  const PersonaAttributes without = entries.persona_of(exposure, DeviceType::kNic, false);
+  EXPECT_TRUE(without.attributes.empty());
   EXPECT_EQ(without.notes.size(), 1u);
 }
 

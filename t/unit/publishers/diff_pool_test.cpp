@@ -328,6 +328,55 @@ TEST(DiffPool, WhatMovesIsToldOfAtAnyMoment) {
   }
 }
 
+// Somebody restored a slice under another of our names; it alone has the record.
+TEST(DiffPool, TheRecordOfATwinCounts) {
+  const std::string back = device_name(199);
+  ObservedSlices held = published(pool(devices(0, 199)));
+  kube::ResourceSlice twin = held.begin()->second;
+  twin.meta.name = slice_name(0, kDriver, "node-a", "node-a", 1);
+  twin.meta.annotations["dra.networking/withdrawn"] = "[\"" + back + "\"]";
+  twin.devices.clear();
+  if (twin.meta.name < held.begin()->first)
+    std::swap(twin.meta.annotations, held.begin()->second.meta.annotations);
+  held[twin.meta.name] = twin;
+  const policy::DesiredPool all = pool(devices(0, 200));
+  int writes = 0;
+  for (Plan plan = diff(all, held); !plan.empty() && writes < 10; plan = diff(all, held), ++writes) {
+    held = after_one_write(held, plan, 1000 + writes);
+    EXPECT_TRUE(told_by(held).contains(back)) << "after write " << writes + 1;
+  }
+  EXPECT_LT(writes, 10);
+}
+
+// One object changes as a whole, so nothing has to overlap.
+TEST(DiffPool, OutOfTheFirstSlicesRecordIntoItTakesOneWrite) {
+  policy::DesiredPool fewer = pool(devices(0, 1));
+  fewer.annotations["dra.networking/withdrawn"] = "[\"" + device_name(1) + "\"]";
+  const ObservedSlices held = published(fewer);
+  const policy::DesiredPool all = pool(devices(0, 2));
+  const Plan plan = diff(all, held);
+  EXPECT_EQ(plan.size(), 1u);
+  EXPECT_TRUE(diff(all, applied(held, plan)).empty());
+}
+
+// The server takes annotations of 256 KiB.
+TEST(DiffPool, ARecordOfWhatMovesIsBounded) {
+  std::vector<kube::DevicePtr> all, few;
+  for (int i = 0; i < 10400; ++i) {
+    const std::string link = "veth" + std::to_string(10'000'000 + i);
+    all.push_back(kube::Device{.name = link + "-macvlan", .attributes = {{kDriver + "/ifName", link}}});
+    if (i % 64 < 31) few.push_back(all.back());
+  }
+  policy::DesiredPool before = pool(all), after = pool(few);
+  before.can_count = after.can_count = true;
+  const ObservedSlices held = published(before);
+  const Plan plan = diff(after, held);
+  EXPECT_GT(plan.size(), 100u);
+  for (const auto* list : {&plan.updates, &plan.creates})
+    for (const kube::ResourceSlice& slice : *list)
+      for (const auto& [key, value] : slice.meta.annotations) EXPECT_LT(value.size(), 200'000u) << key;
+}
+
 // A persona that moves is recorded with what its entry tells of it.
 TEST(DiffPool, AMovingPersonaIsRecordedAsShared) {
   policy::DesiredPool plain =
