@@ -5,7 +5,6 @@
 // resource.kubernetes.io/. Unknown is absent, never "". What changes by itself (operState, linkSpeed) is for
 // selectors only, so that a link that flaps writes nothing to the API server.
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>

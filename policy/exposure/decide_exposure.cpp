@@ -322,11 +322,15 @@ class Weighing {
   // Two entries of which one may be allocated cannot both be offered. Then priority, VFs before their PF,
   // names.
   void keep_without_conflict(PoolOfCandidates& pool, const std::vector<PersonaClaim>& held) {
-    std::vector<const Candidate*> order;
-    for (const Candidate& candidate : pool.candidates)
-      if (may_stand_beside(candidate, pool, held)) order.push_back(&candidate);
     std::set<std::string_view> held_entries;
     for (const PersonaClaim& claim : held) held_entries.insert(claim.entry);
+    // What is held back meanwhile is not seen to change its group, so it has the former and that of today.
+    std::vector<PersonaClaim> allocated = held;
+    for (const Candidate& candidate : pool.candidates)
+      if (held_entries.contains(candidate.claim.entry)) allocated.push_back(candidate.claim);
+    std::vector<const Candidate*> order;
+    for (const Candidate& candidate : pool.candidates)
+      if (may_stand_beside(candidate, pool, allocated)) order.push_back(&candidate);
     const auto rank = [&](const Candidate* one) {
       return std::tuple(!held_entries.contains(one->claim.entry), -one->policy->priority,
                         one->device->type == DeviceType::kPf, std::string_view(one->entry.name));

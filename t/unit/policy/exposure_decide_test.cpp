@@ -345,6 +345,32 @@ TEST(ExposureDecide, WithoutCountersOneSideIsHeldBack) {
   EXPECT_EQ(outcome_of(decide(in), "br-data"), "no-sharing");
 }
 
+// An entry that comes into a group while it may be allocated excludes the others from now on, also when it is
+// held back itself and nobody is told of its new group.
+TEST(ExposureDecide, WithoutCountersWhatIsHeldHasTodaysGroupToo) {
+  const auto shared = [](const std::string& suffix) {
+    return all(", exposure: {deviceNameSuffix: '" + suffix +
+               "', exclusionGroup: rx, allowMultipleAllocations: true}");
+  };
+  auto in = inputs_of(reference_host(),
+                      policies_of(policy("m", shared("-macvlan")) + policy("i", shared("-ipvlan"))));
+  in->settings.counters = false;
+  const auto held = [](const std::string& suffix, const std::string& group) {
+    return PersonaClaim{"0000-03-00-0" + suffix, kPf0, "0000-03-00-0", false, group};
+  };
+  const auto offered = [&] {
+    std::set<std::string> out;
+    const Decision decision = decide(in);
+    for (const kube::Device& device : pool_of(decision, "n1/0000-03-00-0")->devices)
+      if (device.name.starts_with("0000-03-00-0-")) out.insert(device.name);
+    return out;
+  };
+  in->held["n1/0000-03-00-0"] = {held("-ipvlan", ""), held("-macvlan", "rx")};
+  EXPECT_EQ(offered(), std::set<std::string>());
+  in->held["n1/0000-03-00-0"] = {held("-ipvlan", "")};
+  EXPECT_EQ(offered(), std::set<std::string>{"0000-03-00-0-ipvlan"});
+}
+
 // Between its appearance and the link to its PF a VF looks like a function of its own. Red when its entry
 // moves to the pool of those: nothing there excludes its PF.
 TEST(ExposureDecide, NoFunctionIsInTwoPools) {
