@@ -41,19 +41,16 @@ class FlatMap {
     if (found == end()) throw std::out_of_range("FlatMap::at");
     return found->second;
   }
-  Value& operator[](Key key) { return entry(std::move(key)).first->second; }
+  Value& operator[](Key key) { return entry(std::move(key), Value{}).first->second; }
 
   /// Keeps what is there.
   std::pair<const_iterator, bool> emplace(Key key, Value value) {
-    if (is_last(key)) {
-      entries_.emplace_back(std::move(key), std::move(value));
-      return {entries_.end() - 1, true};
-    }
-    const auto [at, fresh] = entry(std::move(key));
-    if (fresh) at->second = std::move(value);
-    return {at, fresh};
+    return entry(std::move(key), std::move(value));
   }
-  void insert_or_assign(Key key, Value value) { entry(std::move(key)).first->second = std::move(value); }
+  void insert_or_assign(Key key, Value value) {
+    const auto [at, fresh] = entry(std::move(key), std::move(value));
+    if (!fresh) at->second = std::move(value);
+  }
   template <class Iterator>
   void insert(Iterator first, Iterator last) {
     for (; first != last; ++first) emplace(first->first, first->second);
@@ -68,16 +65,17 @@ class FlatMap {
   bool operator==(const FlatMap&) const = default;
 
  private:
-  bool is_last(const Key& key) const { return entries_.empty() || entries_.back().first < key; }
   const_iterator lower_bound(const Lookup& key) const {
     return std::lower_bound(begin(), end(), key,
                             [](const value_type& entry, const Lookup& k) { return Lookup(entry.first) < k; });
   }
-  std::pair<typename std::vector<value_type>::iterator, bool> entry(Key key) {
-    if (is_last(key)) return {entries_.emplace(entries_.end(), std::move(key), Value{}), true};
+  // The value is moved from only when it becomes a new entry.
+  std::pair<typename std::vector<value_type>::iterator, bool> entry(Key key, Value&& value) {
+    if (entries_.empty() || entries_.back().first < key)
+      return {entries_.emplace(entries_.end(), std::move(key), std::move(value)), true};
     const auto at = entries_.begin() + (lower_bound(Lookup(key)) - begin());
     if (at->first == key) return {at, false};
-    return {entries_.emplace(at, std::move(key), Value{}), true};
+    return {entries_.emplace(at, std::move(key), std::move(value)), true};
   }
 
   std::vector<value_type> entries_;

@@ -49,6 +49,26 @@ struct ChargedTest : testing::Test, fixture::DaemonWorld {
     return out;
   }
 
+  void offer_two_vfs() {
+    make_pf(2);
+    put_exposure("p", of_type("vf"));
+    start();
+    run(2s);
+  }
+
+  // In place of each record of the driver.
+  void spoil_records(const std::string& driver, const std::string& text = "nonsense") {
+    size_t spoilt = 0;
+    for (kube::ResourceSlice slice : slices()) {
+      const auto record = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
+      if (slice.driver != driver || record == slice.meta.annotations.end()) continue;
+      record->second = text;
+      cluster.put(kube::kResourceSlices, kube::encode_resource_slice(slice));
+      ++spoilt;
+    }
+    EXPECT_GT(spoilt, 0u);
+  }
+
   // The PF is offered whole and taken; then its VFs are offered instead.
   void take_the_pf_then_offer_vfs() {
     make_pf(2);
@@ -148,10 +168,7 @@ TEST_F(ChargedTest, AClaimThatCannotBeUnderstoodMayHoldAnything) {
 }
 
 TEST_F(ChargedTest, AFunctionThatIsGoneIsFree) {
-  make_pf(2);
-  put_exposure("p", of_type("vf"));
-  start();
-  run(2s);
+  offer_two_vfs();
   put_claim("mine", kExposureDriver, kPool, kFirstVf);
   put_exposure("p", of_type("vf", persona("-x")));
   run(2s);
@@ -197,10 +214,7 @@ TEST_F(ChargedTest, FromSharedToExclusiveOfOneName) {
 }
 
 TEST_F(ChargedTest, AFunctionChangesItsDriverWhenItIsFree) {
-  make_pf(2);
-  put_exposure("p", of_type("vf"));
-  start();
-  run(2s);
+  offer_two_vfs();
   put_claim("mine", kExposureDriver, kPool, kFirstVf);
   put_policy("s", "{configs: [{}]}");
   run(1s);
@@ -280,10 +294,7 @@ TEST_F(ChargedTest, WhoeverShowsItAgainStartsTheWaitAnew) {
 
 // An entry that nobody here knew is charged before its slice is touched.
 TEST_F(ChargedTest, WhatIsMetIsChargedFirst) {
-  make_pf(2);
-  put_exposure("p", of_type("vf"));
-  start();
-  run(2s);
+  offer_two_vfs();
   kube::ResourceSlice unknown = slices().at(0);
   unknown.meta = {.name = "written-by-a-predecessor"};
   unknown.pool.name = kPool;
@@ -328,15 +339,7 @@ TEST_F(ChargedTest, ARecordThatCannotBeUnderstoodOffersNothingMore) {
     put_exposure("p", of_type("pf"));
     take_the_pf_then_offer_vfs();
     daemon.reset();
-    for (const kube::Json& object : cluster.objects(kube::kResourceSlices)) {
-      if (object.find("metadata")->find("annotations")->find(policy::kWithdrawnAnnotation) == nullptr)
-        continue;
-      kube::Json edited = object, meta = *object.find("metadata"), notes = *meta.find("annotations");
-      notes.set(std::string(policy::kWithdrawnAnnotation), record);
-      meta.set("annotations", std::move(notes));
-      edited.set("metadata", std::move(meta));
-      cluster.put(kube::kResourceSlices, std::move(edited));
-    }
+    spoil_records(kExposureDriver, record);
     start();
     run(2s);
     EXPECT_EQ(total("pf", "exclusion-slots"), 0);
@@ -360,9 +363,7 @@ TEST_F(ChargedTest, ARecordOfTheOtherDriverThatCannotBeUnderstood) {
   run(2s);
   daemon.reset();
   ASSERT_EQ(slices().size(), 1u);
-  kube::ResourceSlice lost = slices().at(0);
-  lost.meta.annotations[std::string(policy::kWithdrawnAnnotation)] = "nonsense";
-  cluster.put(kube::kResourceSlices, kube::encode_resource_slice(lost));
+  spoil_records(kDriver);
   put_exposure("p", of_type("vf"));
   start();
   run(5s);
@@ -409,12 +410,7 @@ TEST_F(ChargedTest, ARecordOfLinksThatCannotBeUnderstood) {
   run(2s);
   EXPECT_EQ(recorded(), (std::set<std::string>{"br-a", "br-ab", "br-c"}));
   daemon.reset();
-  for (kube::ResourceSlice slice : slices()) {
-    const auto record = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
-    if (slice.driver != kExposureDriver || record == slice.meta.annotations.end()) continue;
-    record->second = "nonsense";
-    cluster.put(kube::kResourceSlices, kube::encode_resource_slice(slice));
-  }
+  spoil_records(kExposureDriver);
   for (const char* suffix : {"-x", "-y"}) {  // what is published already, and what comes
     SCOPED_TRACE(suffix);
     put_exposure("p", of_type("bridge", persona(suffix)));
@@ -436,10 +432,7 @@ TEST_F(ChargedTest, ARecordOfLinksThatCannotBeUnderstood) {
 
 // A claim may outlive its function: it charges nothing, and nobody lists claims for its sake.
 TEST_F(ChargedTest, AClaimOfAFunctionThatIsGone) {
-  make_pf(2);
-  put_exposure("p", of_type("vf"));
-  start();
-  run(2s);
+  offer_two_vfs();
   put_claim("stays", kExposureDriver, kPool, "0000-3b-02-7");
   put_exposure("p", of_type("vf", persona("-x")));
   run(5min);
