@@ -12,9 +12,9 @@
 namespace sliced::hotplug {
 namespace {
 
-constexpr const char* kFunctions = "sys/bus/pci/devices";
-constexpr const char* kNetdevs = "sys/class/net";
-constexpr const char* kRdmaDevices = "sys/class/infiniband";
+constexpr const char* kFunctionsDir = "sys/bus/pci/devices";
+constexpr const char* kNetdevsDir = "sys/class/net";
+constexpr const char* kRdmaDevicesDir = "sys/class/infiniband";
 
 // Names below dir with the links' targets; a directory that is not there is empty, which is no fault (a
 // machine without PCI, a namespace without interfaces, no RDMA module).
@@ -41,11 +41,11 @@ std::vector<std::pair<std::string, std::string>> list_links(const HostView& host
 
 void list_functions(const HostView& host, HostListing& listing) {
   auto& problems = listing.lists.problems;
-  for (auto& [name, target] : list_links(host, kFunctions, listing.lists)) {
+  for (auto& [name, target] : list_links(host, kFunctionsDir, listing.lists)) {
     if (const auto address = PciAddress::decode(name))
       listing.functions.emplace_back(*address, std::move(target));
     else
-      problems.push_back(std::string(kFunctions) + ": " + in_quotes(name, 64) + " is not a PCI address");
+      problems.push_back(std::string(kFunctionsDir) + ": " + in_quotes(name, 64) + " is not a PCI address");
   }
 }
 
@@ -53,14 +53,14 @@ void list_functions(const HostView& host, HostListing& listing) {
 void read_rdma(const HostView& host, HostReadings& readings) {
   readings.rdma_of_function.clear();
   readings.rdma_of_netdev.clear();
-  for (const auto& [name, target] : list_links(host, kRdmaDevices, readings)) {
+  for (const auto& [name, target] : list_links(host, kRdmaDevicesDir, readings)) {
     if (!is_utf8(name)) continue;
     const auto function = function_above(target);
     if (function) {
       readings.rdma_of_function.emplace(*function, name);
       continue;
     }
-    const std::string dir = std::string(kRdmaDevices) + "/" + name;
+    const std::string dir = std::string(kRdmaDevicesDir) + "/" + name;
     auto parent = host.read(dir + "/parent");
     if (!parent) parent = host.read(dir + "/ports/1/gid_attrs/ndevs/0");
     if (parent) readings.rdma_of_netdev.emplace(*parent, name);
@@ -126,7 +126,7 @@ HostListing list_host(const HostView& host, const HostReadings& before) {
   listing.lists.vlans = before.vlans;
   read_boot_id(host, listing.lists);
   list_functions(host, listing);
-  listing.netdevs = list_links(host, kNetdevs, listing.lists);
+  listing.netdevs = list_links(host, kNetdevsDir, listing.lists);
   read_rdma(host, listing.lists);
   read_vlans(host, listing.lists);
   return listing;

@@ -8,7 +8,7 @@
 namespace sliced::kube {
 namespace {
 
-constexpr size_t kKeptCapacity = 256u << 10;
+constexpr size_t kPieceCapacityKept = 256u << 10;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_scalar_char(char c) {
@@ -164,7 +164,7 @@ void JsonCutter::end_piece() {
   const bool go_on = in_list_ ? handlers_.on_item(piece_) : is_list || handlers_.on_member(key_, piece_);
   if (!go_on) return fail(Errc::kCanceled, "canceled");
   piece_.clear();
-  if (piece_.capacity() > kKeptCapacity) piece_.shrink_to_fit();
+  if (piece_.capacity() > kPieceCapacityKept) piece_.shrink_to_fit();
 }
 
 }  // namespace sliced::kube

@@ -3,7 +3,7 @@
 namespace sliced::kube {
 namespace {
 
-constexpr size_t kKeptCapacity = 256u
+constexpr size_t kLineCapacityKept = 256u
                                  << 10;  // one large object does not pin its memory for the life of the watch
 
 std::string_view without_cr(std::string_view line) {
@@ -31,7 +31,7 @@ Result<Unit> LineAssembler::feed(std::string_view bytes, const OnLine& on_line) 
       line_ += part;
       go_on = on_line(without_cr(line_));
       line_.clear();
-      if (line_.capacity() > kKeptCapacity) line_.shrink_to_fit();
+      if (line_.capacity() > kLineCapacityKept) line_.shrink_to_fit();
     }
     if (!go_on) return Error{Errc::kCanceled, "canceled"};
   }

@@ -14,9 +14,9 @@ constexpr std::string_view kOperatorNames[] = {"In", "NotIn", "Exists", "DoesNot
 enum class Form { kLabels, kNodeExpressions, kNodeFields };
 
 /// Collects problems with the path they belong to.
-class Decoder {
+class SelectorDecoder {
  public:
-  explicit Decoder(std::vector<FieldProblem>& problems) : problems_(problems) {}
+  explicit SelectorDecoder(std::vector<FieldProblem>& problems) : problems_(problems) {}
 
   void problem(const Json& at, std::string field, std::string what) {
     problems_.push_back({std::move(field), std::move(what), at.line()});
@@ -170,7 +170,7 @@ bool is_label_form(const Json& value) {
   return value.find(kLabelForm[0]) != nullptr || value.find(kLabelForm[1]) != nullptr;
 }
 
-void decode_label_form(const Json& value, Decoder& decoder, std::vector<Requirement>& out) {
+void decode_label_form(const Json& value, SelectorDecoder& decoder, std::vector<Requirement>& out) {
   for (const auto& [key, member] : *value.object()) {
     if (key == "matchLabels") {
       decoder.match_labels(member, key, out);
@@ -182,7 +182,7 @@ void decode_label_form(const Json& value, Decoder& decoder, std::vector<Requirem
   }
 }
 
-NodeSelectorTerm decode_term(const Json& value, const std::string& field, Decoder& decoder) {
+NodeSelectorTerm decode_term(const Json& value, const std::string& field, SelectorDecoder& decoder) {
   NodeSelectorTerm term;
   if (!decoder.is_map(value, field)) return term;
   for (const auto& [key, member] : *value.object()) {
@@ -197,7 +197,7 @@ NodeSelectorTerm decode_term(const Json& value, const std::string& field, Decode
   return term;
 }
 
-NodeSelector decode_terms(const Json& value, Decoder& decoder) {
+NodeSelector decode_terms(const Json& value, SelectorDecoder& decoder) {
   NodeSelector selector{false, {}};
   for (const auto& [key, member] : *value.object()) {
     if (key != "nodeSelectorTerms") {
@@ -279,7 +279,7 @@ bool is_name_part(std::string_view text) {
 }  // namespace
 
 NodeSelector decode_node_selector(const Json& value, std::vector<FieldProblem>& problems) {
-  Decoder decoder(problems);
+  SelectorDecoder decoder(problems);
   if (value.is_null()) return {};
   if (!decoder.is_map(value, "")) return {false, {}};
   if (value.find("nodeSelectorTerms") != nullptr) return decode_terms(value, decoder);
@@ -294,7 +294,7 @@ NodeSelector decode_node_selector(const Json& value, std::vector<FieldProblem>& 
 }
 
 LabelSelector decode_label_selector(const Json& value, std::vector<FieldProblem>& problems) {
-  Decoder decoder(problems);
+  SelectorDecoder decoder(problems);
   LabelSelector selector;
   if (!value.is_null() && decoder.is_map(value, "")) decode_label_form(value, decoder, selector.requirements);
   return selector;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/cel/lib/ascii.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {
@@ -13,8 +14,7 @@ constexpr std::string_view kReserved[] = {"as",       "break",  "const",  "conti
 constexpr std::string_view kSigns[] = {"==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "-", "+", "*",
                                        "/",  "%",  "?",  ":",  ",",  ".",  "(", ")", "[", "]", "{", "}"};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool starts_name(char c) { return is_letter(c) || c == '_'; }
 int digit_of(char c) {
   if (is_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -73,7 +73,7 @@ void Lexer::next() {
   const bool is_fraction = c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]);
   if (is_digit(c) || is_fraction) return number();
   if (quoted()) return;
-  if (is_letter(c)) return word();
+  if (starts_name(c)) return word();
   for (const std::string_view sign : kSigns) {
     if (!starts(sign)) continue;
     token_ = Token::kSign;
@@ -87,7 +87,7 @@ void Lexer::next() {
 }
 
 void Lexer::word() {
-  while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
+  while (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_]))) ++at_;
   spelled_ = text_.substr(start_, at_ - start_);
   token_ = Token::kName;
   if (spelled_ == "in" || spelled_ == "true" || spelled_ == "false" || spelled_ == "null")
@@ -127,7 +127,7 @@ void Lexer::number() {
     token_ = Token::kUint;
     ++at_;
   }
-  if (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_])))
+  if (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_])))
     wrong("unexpected " + in_quotes(text_.substr(at_, 1)) + " in a number");
 }
 

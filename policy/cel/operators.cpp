@@ -24,7 +24,7 @@ Value negate_int(Evaluation& in, const Value* args) { return in.answer(negate(ar
 Value negate_double(Evaluation&, const Value* args) { return Value::of(-args[0].d); }
 Value negate_bool(Evaluation&, const Value* args) { return Value::of(!args[0].b); }
 
-Value join_texts(Evaluation& in, const Value* args) {
+Value concatenate(Evaluation& in, const Value* args) {
   const std::string_view a = args[0].text(), b = args[1].text();
   if (!in.charge_for(a.size() + b.size())) return in.fail(Failure::kCost);
   auto* made = in.arena.array<char>(a.size() + b.size());
@@ -107,8 +107,8 @@ constexpr Declaration kOperators[] = {
     {"-_(int): int", negate_int},
     {"-_(double): double", negate_double},
     {"!_(bool): bool", negate_bool},
-    {"_+_(string, string): string", join_texts},
-    {"_+_(bytes, bytes): bytes", join_texts},
+    {"_+_(string, string): string", concatenate},
+    {"_+_(bytes, bytes): bytes", concatenate},
     {"_+_(list(A), list(A)): list(A)", join_lists},
     ORDERED("<", less),
     ORDERED("<=", less_or_equal),

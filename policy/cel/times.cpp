@@ -21,7 +21,7 @@ Value answer(Evaluation& in, const Result<T>& result) {
   return result ? of(*result) : in.invalid(result.error().what);
 }
 
-Value same(Evaluation&, const Value* args) { return args[0]; }
+Value unchanged(Evaluation&, const Value* args) { return args[0]; }
 Value timestamp_of_text(Evaluation& in, const Value* args) {
   return answer(in, decode_timestamp(args[0].text()));
 }
@@ -82,10 +82,10 @@ Value whole(Evaluation&, const Value* args) {
   }
 
 constexpr Declaration kTimes[] = {
-    {"timestamp(timestamp): timestamp", same},
+    {"timestamp(timestamp): timestamp", unchanged},
     {"timestamp(string): timestamp", timestamp_of_text},
     {"timestamp(int): timestamp", timestamp_of_int},
-    {"duration(duration): duration", same},
+    {"duration(duration): duration", unchanged},
     {"duration(string): duration", duration_of_text},
     {"string(timestamp): string", text_of_time},
     {"string(duration): string", text_of_time},

@@ -15,7 +15,7 @@ namespace {
 using kube::Json;
 
 // Bounds of the kind; config/crd states the same.
-constexpr int64_t kPriorityMax = 1000, kPriorityDefault = 100;
+constexpr int64_t kExposurePriorityMax = 1000, kExposurePriorityDefault = 100;
 constexpr size_t kCelBytesMax = 10 << 10;
 
 const std::initializer_list<std::string_view> kSpecFields = {
@@ -100,7 +100,7 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   FieldReader reader(spec, "spec", policy.problems);
   reader.only(kSpecFields);
   policy.action = read_action(reader, *spec);
-  policy.priority = reader.integer("priority", 0, kPriorityMax, kPriorityDefault);
+  policy.priority = reader.integer("priority", 0, kExposurePriorityMax, kExposurePriorityDefault);
   policy.allow_host_use = reader.boolean("allowHostUse", false);
   policy.include_virtual = reader.boolean("includeVirtual", false);
   const size_t before = policy.problems.size();

@@ -20,7 +20,7 @@ constexpr size_t kFiltersMax = 64;
 constexpr size_t kEntriesMax = 256;
 constexpr size_t kEntryBytesMax = 256;
 constexpr int kVfIndexMax = 65535;
-constexpr int64_t kPriorityMax = 1'000'000;
+constexpr int64_t kSriovPriorityMax = 1'000'000;
 
 std::vector<std::string> read_ids(FieldReader& reader, std::string_view key) {
   std::vector<std::string> ids;
@@ -190,7 +190,7 @@ SriovPolicy decode_sriov_policy(const Json& object) {
   }
   FieldReader reader(spec, "spec", policy.problems);
   reader.only({"nodeSelector", "configs", "priority", "allowHostUse"});
-  policy.priority = reader.integer("priority", -kPriorityMax, kPriorityMax, 0);
+  policy.priority = reader.integer("priority", -kSriovPriorityMax, kSriovPriorityMax, 0);
   policy.allow_host_use = reader.boolean("allowHostUse", false);
   policy.node_selector = reader.node_selector("nodeSelector");
   size_t index = 0;

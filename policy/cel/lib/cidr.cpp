@@ -16,7 +16,7 @@ IpAddress masked_to(IpAddress address, int bits) {
   return address;
 }
 
-Error refused(std::string_view text, std::string_view why) {
+Error refused_cidr(std::string_view text, std::string_view why) {
   return {Errc::kInvalid, "network address " + in_quotes(text) + ": " + std::string(why)};
 }
 
@@ -34,14 +34,14 @@ Cidr Cidr::masked() const { return {masked_to(ip, prefix_length), prefix_length}
 
 Result<Cidr> decode_cidr(std::string_view text) {
   const size_t slash = text.rfind('/');
-  if (slash == std::string_view::npos) return refused(text, "want ADDRESS/LENGTH");
+  if (slash == std::string_view::npos) return refused_cidr(text, "want ADDRESS/LENGTH");
   const auto ip = decode_ip(text.substr(0, slash));
-  if (!ip) return refused(text, ip.error().what);
+  if (!ip) return refused_cidr(text, ip.error().what);
   const std::string_view digits = text.substr(slash + 1);
   const auto length = parse_int(digits);
   const bool canonical = length && std::to_string(*length) == digits;
   if (!canonical || *length < 0 || *length > ip->bits())
-    return refused(text, "the length must be between 0 and " + std::to_string(ip->bits()));
+    return refused_cidr(text, "the length must be between 0 and " + std::to_string(ip->bits()));
   return Cidr{*ip, static_cast<int>(*length)};
 }
 

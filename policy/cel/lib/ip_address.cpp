@@ -52,7 +52,7 @@ std::optional<IpAddress> read_ip(std::string_view text) {
   return address;
 }
 
-Error refused(std::string_view text, std::string_view why) {
+Error refused_ip(std::string_view text, std::string_view why) {
   return {Errc::kInvalid, "IP address " + in_quotes(text) + ": " + std::string(why)};
 }
 
@@ -82,10 +82,10 @@ bool IpAddress::is_global_unicast() const {
 }
 
 Result<IpAddress> decode_ip(std::string_view text) {
-  if (text.find('%') != std::string_view::npos) return refused(text, "a zone is not allowed");
+  if (text.find('%') != std::string_view::npos) return refused_ip(text, "a zone is not allowed");
   const auto address = read_ip(text);
-  if (!address) return refused(text, "cannot be understood");
-  if (is_ipv4_in_ipv6(*address)) return refused(text, "IPv4 within IPv6 is not allowed");
+  if (!address) return refused_ip(text, "cannot be understood");
+  if (is_ipv4_in_ipv6(*address)) return refused_ip(text, "IPv4 within IPv6 is not allowed");
   return *address;
 }
 

@@ -131,7 +131,7 @@ Problems datetime(std::string_view text) {
   return {"must be a time such as 2006-01-02T15:04:05Z"};
 }
 
-constexpr NamedFormat kFormats[] = {
+constexpr NamedFormat kNamedFormats[] = {
     {"dns1123Label", label},
     {"dns1123Subdomain", subdomain},
     {"dns1035Label", label_1035},
@@ -150,9 +150,9 @@ constexpr NamedFormat kFormats[] = {
 }  // namespace
 
 const NamedFormat* named_format(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kFormats), std::end(kFormats),
+  const auto* found = std::find_if(std::begin(kNamedFormats), std::end(kNamedFormats),
                                    [&](const NamedFormat& format) { return format.name == name; });
-  return found == std::end(kFormats) ? nullptr : found;
+  return found == std::end(kNamedFormats) ? nullptr : found;
 }
 
 }  // namespace sliced::cel

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "policy/cel/lib/ascii.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {
@@ -20,7 +21,6 @@ Error not_a(const char* kind, std::string_view text) {
   return {Errc::kInvalid, "cannot convert " + in_quotes(text) + " to " + kind};
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 template <class T>

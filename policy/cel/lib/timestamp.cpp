@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "policy/cel/lib/ascii.h"
 #include "policy/cel/lib/numbers.h"
 #include "reactor/base/text.h"
 
@@ -16,8 +17,6 @@ namespace chrono = std::chrono;
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 constexpr int64_t kSecondsMin = -62135596800;  // 0001-01-01T00:00:00Z
 constexpr int64_t kSecondsMax = 253402300799;  // 9999-12-31T23:59:59Z
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 Error out_of_range() { return {Errc::kInvalid, "timestamp overflow: out of range 0001 to 9999"}; }
 
@@ -102,7 +101,7 @@ constexpr std::pair<std::string_view, uint64_t> kUnits[] = {
     {"ms", 1'000'000}, {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3'600'000'000'000},
 };
 
-constexpr uint64_t kTwo63 = uint64_t{1} << 63;
+constexpr uint64_t kNanosEnd = uint64_t{1} << 63;
 
 // "1.5h" at the start of rest, in nanos; nullopt where there is none or it exceeds 2^63.
 std::optional<uint64_t> take_span(std::string_view& rest) {
@@ -110,12 +109,12 @@ std::optional<uint64_t> take_span(std::string_view& rest) {
   double scale = 1;
   bool any = false;
   for (; !rest.empty() && is_digit(rest[0]); rest.remove_prefix(1), any = true) {
-    if (whole > kTwo63 / 10) return std::nullopt;
+    if (whole > kNanosEnd / 10) return std::nullopt;
     whole = whole * 10 + static_cast<uint64_t>(rest[0] - '0');
   }
   if (rest.starts_with('.')) {
     for (rest.remove_prefix(1); !rest.empty() && is_digit(rest[0]); rest.remove_prefix(1), any = true) {
-      if (fraction > (kTwo63 - 1) / 10 - 1) continue;  // too fine to count
+      if (fraction > (kNanosEnd - 1) / 10 - 1) continue;  // too fine to count
       fraction = fraction * 10 + static_cast<uint64_t>(rest[0] - '0');
       scale *= 10;
     }
@@ -125,7 +124,7 @@ std::optional<uint64_t> take_span(std::string_view& rest) {
                                   [&](const auto& known) { return known.first == rest.substr(0, size); });
   if (!any || unit == std::end(kUnits)) return std::nullopt;
   rest.remove_prefix(size);
-  if (whole > kTwo63 / unit->second) return std::nullopt;
+  if (whole > kNanosEnd / unit->second) return std::nullopt;
   const double part = static_cast<double>(fraction) * (static_cast<double>(unit->second) / scale);
   return whole * unit->second + static_cast<uint64_t>(part);
 }
@@ -138,10 +137,10 @@ std::optional<Duration> read_duration(std::string_view text) {
   uint64_t nanos = 0;
   while (!text.empty()) {
     const auto span = take_span(text);
-    if (!span || *span > kTwo63 - nanos) return std::nullopt;
+    if (!span || *span > kNanosEnd - nanos) return std::nullopt;
     nanos += *span;
   }
-  if (nanos > kTwo63 - (negative ? 0 : 1)) return std::nullopt;
+  if (nanos > kNanosEnd - (negative ? 0 : 1)) return std::nullopt;
   return Duration{static_cast<int64_t>(negative ? 0 - nanos : nanos)};
 }
 

@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <optional>
 
+#include "policy/cel/lib/ascii.h"
 #include "policy/cel/lib/ip_address.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {
 namespace {
 
-constexpr size_t kNowhere = std::string_view::npos;
+constexpr size_t kNowhereInUrl = std::string_view::npos;
 constexpr size_t kParametersMax = 10'000;
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_one_of(char c, std::string_view set) { return set.find(c) != kNowhere; }
+bool is_one_of(char c, std::string_view set) { return set.find(c) != kNowhereInUrl; }
 bool is_unreserved(char c) { return is_letter(c) || is_digit(c) || is_one_of(c, "-_.~"); }
 bool is_host_char(char c) {
   return static_cast<unsigned char>(c) >= 0x80 || is_unreserved(c) || is_one_of(c, "!$&'()*+,;=:[]<>\"");
@@ -103,25 +102,25 @@ std::optional<std::string> decode_literal(std::string_view text) {
 }
 
 std::optional<std::string> decode_host(std::string_view host, std::string_view scheme) {
-  if (const size_t open = host.rfind('['); open != kNowhere) {
+  if (const size_t open = host.rfind('['); open != kNowhereInUrl) {
     const size_t close = host.rfind(']');
-    if (open != 0 || close == kNowhere || !is_optional_port(host.substr(close + 1))) return std::nullopt;
+    if (open != 0 || close == kNowhereInUrl || !is_optional_port(host.substr(close + 1))) return std::nullopt;
     const auto literal = decode_literal(host.substr(1, close - 1));
     if (!literal) return std::nullopt;
     return "[" + *literal + "]" + std::string(host.substr(close + 1));
   }
   // Other schemes have lists of hosts with ports.
   const size_t colon = scheme == "http" || scheme == "https" ? host.find(':') : host.rfind(':');
-  if (colon != kNowhere && !is_optional_port(host.substr(colon))) return std::nullopt;
+  if (colon != kNowhereInUrl && !is_optional_port(host.substr(colon))) return std::nullopt;
   return unescaped(host, In::kHost);
 }
 
 bool decode_authority(std::string_view authority, UrlText& url) {
   const size_t at = authority.rfind('@');
-  const auto host = decode_host(authority.substr(at == kNowhere ? 0 : at + 1), url.scheme);
+  const auto host = decode_host(authority.substr(at == kNowhereInUrl ? 0 : at + 1), url.scheme);
   if (!host) return false;
   url.host = as_utf8(*host);
-  if (at == kNowhere) return true;
+  if (at == kNowhereInUrl) return true;
   const auto user = unescaped(authority.substr(0, at), In::kElsewhere);
   if (!user || !std::all_of(authority.begin(), authority.begin() + static_cast<long>(at), is_user_char))
     return false;
@@ -135,7 +134,7 @@ bool take_scheme(std::string_view& text, std::string& scheme) {
   if (colon == 0) return false;
   const std::string_view name = text.substr(0, colon);
   const bool is_scheme =
-      colon != kNowhere && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
+      colon != kNowhereInUrl && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
         return is_letter(c) || is_digit(c) || is_one_of(c, "+-.");
       });
   if (!is_scheme) return true;
@@ -154,7 +153,7 @@ std::optional<UrlText> read_url(std::string_view text, bool of_request) {
     return url;
   }
   if (!take_scheme(text, url.scheme)) return std::nullopt;
-  if (const size_t mark = text.find('?'); mark != kNowhere) {
+  if (const size_t mark = text.find('?'); mark != kNowhereInUrl) {
     url.has_query = true;
     url.query = text.substr(mark + 1);
     text = text.substr(0, mark);
@@ -182,15 +181,16 @@ std::optional<UrlText> read_url(std::string_view text, bool of_request) {
 std::string UrlText::hostname() const {
   std::string_view name = host;
   const size_t colon = name.rfind(':');
-  if (colon != kNowhere && is_optional_port(name.substr(colon))) name = name.substr(0, colon);
+  if (colon != kNowhereInUrl && is_optional_port(name.substr(colon))) name = name.substr(0, colon);
   if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
   return std::string(name);
 }
 
 std::string UrlText::port() const {
   const size_t colon = host.rfind(':');
-  return colon != kNowhere && is_optional_port(std::string_view(host).substr(colon)) ? host.substr(colon + 1)
-                                                                                     : "";
+  return colon != kNowhereInUrl && is_optional_port(std::string_view(host).substr(colon))
+             ? host.substr(colon + 1)
+             : "";
 }
 
 std::map<std::string, std::vector<std::string>> UrlText::query_values() const {
@@ -198,7 +198,7 @@ std::map<std::string, std::vector<std::string>> UrlText::query_values() const {
   const auto parts = split(query, '&');
   if (parts.size() > kParametersMax) return values;
   for (const std::string_view part : parts) {
-    if (part.empty() || part.find(';') != kNowhere) continue;
+    if (part.empty() || part.find(';') != kNowhereInUrl) continue;
     const size_t equals = std::min(part.find('='), part.size());
     const auto key = unescaped(part.substr(0, equals), In::kQuery);
     const auto value = unescaped(part.substr(std::min(equals + 1, part.size())), In::kQuery);

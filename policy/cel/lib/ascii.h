@@ -1,0 +1,9 @@
+#pragma once
+// Characters of ASCII, without locale.
+
+namespace sliced::cel {
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+}  // namespace sliced::cel
