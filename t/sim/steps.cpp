@@ -234,7 +234,7 @@ void garbage(World& world) {
   world.cluster.inject(world.dice().pick(kPlurals), kube::EventType::kModified, R"({"kind":"Status"})");
   world.disturb(kRelistBound);
 }
-void outage(World& world) {
+void network_outage(World& world) {
   world.fault(
       "network", world.dice().millis(1, 20'000), kRelistBound,
       [&world] { world.cluster.set_network(fake::FakeCluster::Network::kRefused); },
@@ -485,7 +485,7 @@ constexpr Kind kKinds[] = {
     {"break watches", &Knobs::cluster_faults, 1.5, break_watches},
     {"bookmarks", &Knobs::cluster_faults, 1, bookmarks},
     {"garbage event", &Knobs::cluster_faults, 0.5, garbage},
-    {"outage", &Knobs::cluster_faults, 1, outage},
+    {"outage", &Knobs::cluster_faults, 1, network_outage},
     {"black hole", &Knobs::cluster_faults, 0.3, black_hole},
     {"deny", &Knobs::cluster_faults, 1, deny},
     {"throttle", &Knobs::cluster_faults, 1, throttle},

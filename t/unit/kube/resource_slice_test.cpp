@@ -7,7 +7,7 @@
 #include "t/unit/kube/json_print.h"
 
 namespace sliced::kube {
-namespace {
+namespace resource_slice_test {
 
 Json parse(std::string_view text) {
   auto json = decode_json(text);
@@ -397,5 +397,5 @@ TEST(Semver, FollowsTheSpecification) {
   }
 }
 
-}  // namespace
+}  // namespace resource_slice_test
 }  // namespace sliced::kube

@@ -6,7 +6,7 @@
 #include "t/unit/kube/json_print.h"
 
 namespace sliced::kube {
-namespace {
+namespace selector_test {
 
 Json parse(std::string_view yaml) {
   auto decoded = decode_yaml(yaml);
@@ -212,5 +212,5 @@ TEST(Describe, Requirement) {
   EXPECT_EQ(describe(Requirement{"cores", Operator::kGt, {"4"}}), "cores Gt 4");
 }
 
-}  // namespace
+}  // namespace selector_test
 }  // namespace sliced::kube

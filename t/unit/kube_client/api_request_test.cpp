@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace sliced::kube {
-namespace {
+namespace api_request_test {
 
 const Resource kSlices{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false};
 const Resource kNodes{"", "v1", "nodes", "Node", false};
@@ -132,5 +132,5 @@ TEST(EncodeOthers, Paths) {
   EXPECT_EQ(line(encode_server_info()), "GET /version");
 }
 
-}  // namespace
+}  // namespace api_request_test
 }  // namespace sliced::kube

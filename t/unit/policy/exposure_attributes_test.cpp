@@ -7,7 +7,7 @@
 #include "policy/exposure/attributes.h"
 
 namespace sliced::policy {
-namespace {
+namespace exposure_attributes_test {
 
 using hotplug::DeviceType;
 using hotplug::HostDevice;
@@ -344,5 +344,5 @@ TEST(ExposureAttributes, ATextThatIsTooLongIsLeftOutAlone) {
   EXPECT_EQ(notes.size(), 1u);
 }
 
-}  // namespace
+}  // namespace exposure_attributes_test
 }  // namespace sliced::policy

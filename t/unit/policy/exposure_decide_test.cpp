@@ -8,7 +8,7 @@
 #include "policy/decide.h"
 
 namespace sliced::policy {
-namespace {
+namespace exposure_decide_test {
 
 using hotplug::DeviceType;
 using hotplug::HostDevice;
@@ -417,5 +417,5 @@ TEST(ExposureDecide, NamesOfLinksAreLabelsOfTheirOwn) {
   EXPECT_NE(explain(decide(in), "0000-03-00-0").entry, "0000-03-00-0") << "looks like a function";
 }
 
-}  // namespace
+}  // namespace exposure_decide_test
 }  // namespace sliced::policy

@@ -6,7 +6,7 @@
 #include "policy/exposure/policy.h"
 
 namespace sliced::policy {
-namespace {
+namespace exposure_decode_test {
 
 using kube::Quantity;
 
@@ -398,5 +398,5 @@ TEST(ExposurePolicy, WhatIsProbablyNotMeantIsWarnedOf) {
   }
 }
 
-}  // namespace
+}  // namespace exposure_decode_test
 }  // namespace sliced::policy

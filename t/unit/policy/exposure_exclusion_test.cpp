@@ -7,7 +7,7 @@
 #include "policy/exposure/exclusion.h"
 
 namespace sliced::policy {
-namespace {
+namespace exposure_exclusion_test {
 
 const std::string kPf = "0000:03:00.0";
 
@@ -141,5 +141,5 @@ TEST(Exclusion, WithoutCountersTheFirstStays) {
   EXPECT_EQ(without_conflict({order[1], order[0], order[3]}, kPf), (std::vector<std::string>{"pf"}));
 }
 
-}  // namespace
+}  // namespace exposure_exclusion_test
 }  // namespace sliced::policy

@@ -7,7 +7,7 @@
 #include "t/unit/policy/cel/lib/expect.h"
 
 namespace sliced::cel {
-namespace {
+namespace numbers_test {
 
 constexpr int64_t kIntMax = INT64_MAX, kIntMin = INT64_MIN;
 constexpr uint64_t kUintMax = UINT64_MAX;
@@ -178,5 +178,5 @@ TEST(CelNumbers, ThreeKindsStandOnOneLine) {
   EXPECT_TRUE(compare(int64_t{0}, kNan) == std::partial_ordering::unordered);
 }
 
-}  // namespace
+}  // namespace numbers_test
 }  // namespace sliced::cel
