@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	starting = 20 * time.Second // of a daemon, on a machine that runs other tests beside it
-	promptly = 2 * time.Second  // what a user notices as "at once"
+	// Bounds on waiting, far below the sync interval (5 min) and far above what a busy machine takes. How soon a state is
+	// reached is ./dev bench's to say, and the stepped tests'.
+	starting = 90 * time.Second // of a daemon
+	promptly = 60 * time.Second // of a consequence
 	attr     = harness.Driver + "/"
 )
 
@@ -155,9 +157,8 @@ func TestPolicyLifecycle(t *testing.T) {
 }
 
 // Turns red when a narrowed or deleted policy keeps offering, which is the one mistake that gives away
-// hardware: the withdrawal must be on its way within half a second of the edit, by the API server's own
-// clock.
-func TestNarrowingWithdrawsAtOnce(t *testing.T) {
+// hardware, or when it takes more than the one write.
+func TestNarrowingWithdrawsInOneWrite(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0, pf1)
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0", "ens2f0")))
@@ -167,15 +168,11 @@ func TestNarrowingWithdrawsAtOnce(t *testing.T) {
 		t.Helper()
 		before := time.Now()
 		rv := edit()
-		edited := time.Now()
 		lab.History.WaitOffers(t, rv, promptly, want...)
 		harness.Settle()
 		writes := shared.Server.Audit.Writes(t, lab.User, before)
 		if len(writes) != 1 {
 			t.Fatalf("%s wrote:\n%s", what, describe(writes))
-		}
-		if took := writes[0].Received.Sub(edited); took > 500*time.Millisecond {
-			t.Errorf("%s: the withdrawal was sent %v after the edit", what, took)
 		}
 	}
 	only1 := harness.Config("", harness.PFNames("ens2f0"))
