@@ -59,8 +59,13 @@ struct Node {
   bool is_member = false;          // kCall: args[0] is the receiver
   bool is_absolute = false;        // kName: written with a leading dot
   bool has_two_variables = false;  // kMacro
-  uint8_t height = 1;
-  int32_t offset = 0;  // byte of the text
+  bool is_constant = false;        // upstream knows the value when it compiles, so that it costs nothing
+  bool is_only_overload = false;   // kCall: the checker leaves one overload; upstream's prices depend on it
+  bool is_strict = false;          // kMap: the language's, in which keys are few kinds and stand once
+  bool is_lookup = false;          // kCall of `in`: a table of constants upstream, which costs nothing
+  uint8_t height = 0;              // see parser.h, kRecursionMax
+  uint32_t price = 0;              // kLiteral that was an expression: what upstream charges for it
+  int32_t offset = 0;              // byte of the text
   int32_t slot = -1;
   int32_t slot2 = -1;
   uint32_t arg_count = 0;

@@ -165,7 +165,7 @@ class Checker {
         if (type != full) continue;
         node.op = Op::kLiteral;
         node.value = Value::type(name_of(kind));
-        return is(node, plain_type(Kind::kType));
+        return is(node, type_of(plain_type(kind), arena_));
       }
       return false;
     });
@@ -259,6 +259,9 @@ class Checker {
         return wrong(node, "a " + text_of(*type) + " has no index of type " + text_of(*key.type) +
                                ", wants " + text_of(*wanted));
       result = type->is(Kind::kMap) ? type->second : type->first;
+    } else if (type->is(Kind::kNull) && !is_optional && environment_.has_device &&
+               environment_.check) {  // an optional's type fits
+      return is(node, key.type->is(Kind::kInt) ? dyn_type() : optional_of(any_type(), arena_));
     } else if (!type->is_dyn() && environment_.check) {
       return wrong(node, "a " + text_of(*type) + " has no index");
     }
@@ -338,7 +341,9 @@ class Checker {
     if (environment_.check && !fits(then, otherwise, none))
       return wrong(node, "the two sides of : are a " + text_of(*then) + " and a " + text_of(*otherwise) +
                              ", want one type");
-    return is(node, joined(then, otherwise, arena_));
+    const bool has_null = then->is(Kind::kNull) || otherwise->is(Kind::kNull);
+    return is(node,
+              has_null && !then->is_dyn() && !otherwise->is_dyn() ? then : joined(then, otherwise, arena_));
   }
 
   // "sets.contains(...)" is parsed as a call of contains on sets.
@@ -397,18 +402,33 @@ class Checker {
     const bool is_sure = std::all_of(node.args().begin(), node.args().end(),
                                      [](const Node* arg) { return !arg->type->is_dyn(); });
     if (candidates == 1 && is_sure) node.overload = only;
+    node.is_only_overload = candidates == 1 && !is_per_type(node);
     if (is_per_type(node)) result = dyn_type();
+    if (environment_.check && wants_order(node) && !has_order(*node.arg_list[0]->type))
+      return no_overload(node);
     if (node.is_member && node.arg_count == 2 && (node.name == "or" || node.name == "orValue"))
       node.op = Op::kOtherwise;
     return is(node, result);
   }
 
-  // Upstream has one of these for each type of element, so where that is a dyn it knows nothing.
+  // Upstream has one of these for each type of element that has an order, so where that is a dyn it knows
+  // nothing.
+  static bool wants_order(const Node& node) {
+    const bool is_one =
+        node.name == "min" || node.name == "max" || node.name == "sort" || node.name == "isSorted";
+    return node.is_member && node.arg_count == 1 && is_one;
+  }
   static bool is_per_type(const Node& node) {
-    const bool has_order = node.name == "min" || node.name == "max" || node.name == "sort";
-    if (!node.is_member || !has_order) return false;
+    if (!wants_order(node) || node.name == "isSorted") return false;
     const Type& list = *node.arg_list[0]->type;
     return list.is_dyn() || list.first->tag == Type::Tag::kDyn;
+  }
+  static bool has_order(const Type& list) { return list.is_dyn() || is_ordered(*list.first); }
+  static bool is_ordered(const Type& type) {
+    constexpr Kind kOrdered[] = {Kind::kInt,    Kind::kUint,  Kind::kDouble,    Kind::kBool,
+                                 Kind::kString, Kind::kBytes, Kind::kTimestamp, Kind::kDuration};
+    return type.is_dyn() ||
+           std::any_of(std::begin(kOrdered), std::end(kOrdered), [&](Kind kind) { return type.is(kind); });
   }
 
   // "...".format([...]): where the text and the list are literals, Kubernetes holds one against the other.
@@ -518,7 +538,8 @@ class Checker {
   const Type* element_type(Node& node, size_t arg, size_t mark) {
     const Type* type = node.arg_list[arg]->type;
     if (node.optional_args == nullptr || !node.optional_args[mark]) return type;
-    if (type->is_dyn()) return type;
+    const bool must_be_known = environment_.is_homogeneous && environment_.check && formats_ == 0;
+    if (type->is_dyn() && !must_be_known) return type;
     if (type->is(Kind::kOptional)) return type->first;
     wrong(*node.arg_list[arg], "after ? an optional is wanted, this is a " + text_of(*type));
     return nullptr;
@@ -543,15 +564,14 @@ class Checker {
   bool map(Node& node) {
     if (!visit_args(node)) return false;
     const Type *key = any_type(), *value = any_type();
+    node.is_strict = !environment_.has_device;
     for (size_t i = 0; i < node.arg_count; i += 2) {
       const Type* key_type = node.arg_list[i]->type;
-      const Type* value_type = element_type(node, i + 1, i / 2);
-      if (value_type == nullptr) return false;
-      const bool may_be_key = key_type->is_dyn() || key_type->is(Kind::kBool) || key_type->is(Kind::kInt) ||
-                              key_type->is(Kind::kUint) || key_type->is(Kind::kString);
-      if (!may_be_key && environment_.check)
+      if (node.is_strict && environment_.check && !key_type->is_dyn() && !is_strict_key(key_type->kind))
         return wrong(*node.arg_list[i],
                      "a " + text_of(*key_type) + " cannot be a key; keys are bool, int, uint or string");
+      const Type* value_type = element_type(node, i + 1, i / 2);
+      if (value_type == nullptr) return false;
       key = common(key, key_type);
       value = common(value, value_type);
       if ((key == nullptr || value == nullptr) && environment_.check)
@@ -565,9 +585,8 @@ class Checker {
   // Comprehensions and bindings.
 
   int declare(std::string_view name, const Type* type) {
-    const int slot = static_cast<int>(scopes_.size());
+    const int slot = static_cast<int>(out_.locals++);  // each has one of its own: what is bound is read late
     scopes_.push_back({name, or_dyn(type), slot});
-    out_.locals = std::max(out_.locals, scopes_.size());
     return slot;
   }
 
@@ -656,6 +675,9 @@ class Checker {
           return wrong(node, "optFlatMap() wants an optional, this is a " + text_of(*last));
         return is(node, last);
       case Macro::kSortBy:
+        if (environment_.check && !is_ordered(*last))
+          return wrong(node, "sortBy() wants keys that have an order, this is a " + text_of(*last));
+        node.is_only_overload = last->tag != Type::Tag::kDyn;
         return is(node, range.is_dyn() && !last->is_dyn() ? list_of(any_type(), arena_) : &range);
       case Macro::kNone:
         break;

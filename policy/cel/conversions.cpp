@@ -7,7 +7,7 @@ namespace sliced::cel {
 namespace {
 
 Value same(Evaluation&, const Value* args) { return args[0]; }
-Value type_of(Evaluation&, const Value* args) { return Value::type(name_of(args[0].kind)); }
+Value type_of_value(Evaluation&, const Value* args) { return Value::type(name_of(args[0].kind)); }
 
 Value int_of_uint(Evaluation& in, const Value* args) { return in.answer(to_int(args[0].u)); }
 Value int_of_double(Evaluation& in, const Value* args) { return in.answer(to_int(args[0].d)); }
@@ -41,7 +41,7 @@ Value bytes_of_text(Evaluation& in, const Value* args) {
 
 constexpr Declaration kConversions[] = {
     {"dyn(A): dyn", same},
-    {"type(A): type", type_of},
+    {"type(A): type(A)", type_of_value},
     {"bool(bool): bool", same},
     {"bool(string): bool", bool_of_text},
     {"int(int): int", same},

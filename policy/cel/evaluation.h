@@ -15,6 +15,13 @@ namespace sliced::cel {
 inline constexpr uint64_t kCostMax = 1'000'000;
 inline constexpr size_t kMemoryMax = size_t{1} << 20;
 
+/// A variable of a comprehension or of cel.bind().
+struct Local {
+  Value value;
+  const Node* later = nullptr;  // what it is bound to, until it is first read
+  uint64_t owed = 0;            // charged when it is first read
+};
+
 class Evaluation {
  public:
   explicit Evaluation(size_t memory_max = kMemoryMax, size_t first_block = 4096)
@@ -31,6 +38,8 @@ class Evaluation {
   /// A tenth of a unit for each byte or element walked over: cel-go's price of strings.
   bool charge_for(size_t length) { return charge((length + 9) / 10); }
   uint64_t cost() const { return cost_; }
+  /// Goes back to what was charged for before, as cel-go does where an expression is part of another.
+  void recharge(uint64_t cost) { cost_ = cost; }
   void begin(uint64_t cost_max) {
     arena.reset();
     cost_ = 0;
@@ -70,7 +79,7 @@ class Evaluation {
 
   /// The call that a function is answering.
   const Node* call = nullptr;
-  std::vector<Value> locals;  // variables of comprehensions, by slot
+  std::vector<Local> locals;  // variables of comprehensions, by slot
 
  private:
   uint64_t cost_ = 0, cost_max_ = kCostMax;

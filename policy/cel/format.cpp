@@ -32,6 +32,8 @@ Result<std::string> map_text(Evaluation& in, const Map& map) {
   std::vector<std::pair<std::string, std::string>> entries;
   for (size_t i = 0; i < map.size(); ++i) {
     const auto [key, value] = map.at(i, in.arena);
+    if (!is_strict_key(key.kind))
+      return Error{Errc::kInvalid, "format: no map with keys of type " + std::string(name_of(key.kind))};
     auto key_text = element_text(in, key);
     if (!key_text) return key_text.error();
     auto value_text = element_text(in, value);

@@ -77,6 +77,8 @@ void Library::add(std::span<const Declaration> declarations) {
   for (const Declaration& declaration : declarations) {
     Signature signature = read(declaration.signature, types_);
     signature.overload.run = declaration.run;
+    signature.overload.price =
+        price_tag(signature.name, signature.overload.is_member, signature.overload.args);
     auto at = std::find_if(functions_.begin(), functions_.end(),
                            [&](const Function& function) { return function.name == signature.name; });
     if (at == functions_.end()) at = functions_.insert(at, {std::string(signature.name), {}});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policy/cel/evaluation.h"
+#include "policy/cel/price.h"
 #include "policy/cel/types.h"
 
 namespace sliced::cel {
@@ -19,6 +20,7 @@ struct Overload {
   std::vector<const Type*> args;  // the receiver first
   const Type* result = nullptr;
   Implementation run = nullptr;
+  PriceTag price;
 
   bool accepts(const Value* given, size_t count) const;
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "policy/cel/lexer.h"
+#include "policy/cel/lib/numbers.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {
@@ -23,6 +24,7 @@ constexpr MacroForm kMacros[] = {
     {"exists", 2, Macro::kExists, 1},
     {"exists", 3, Macro::kExists, 2},
     {"exists_one", 2, Macro::kExistsOne, 1},
+    {"exists_one", 3, Macro::kExistsOne, 2},
     {"existsOne", 3, Macro::kExistsOne, 2},
     {"map", 2, Macro::kMap, 1},
     {"map", 3, Macro::kMap, 1},
@@ -37,6 +39,9 @@ constexpr MacroForm kMacros[] = {
     {"optFlatMap", 2, Macro::kOptFlatMap, 1},
     {"sortBy", 2, Macro::kSortBy, 1},
 };
+
+// Upstream refuses it as a variable of what goes over lists and maps.
+constexpr std::string_view kGathered = "__result__";
 
 class Parser {
  public:
@@ -75,6 +80,26 @@ class Parser {
     return made;
   }
 
+  Node* too_deep(int32_t offset) {
+    return wrong(offset, "the expression is nested more than " + std::to_string(kRecursionMax) + " deep");
+  }
+
+  // Whether the node makes the tree higher, as cel-go counts.
+  static bool is_high(const Node& node) {
+    switch (node.op) {
+      case Op::kSelect:
+      case Op::kIndex:
+      case Op::kConditional:
+      case Op::kMacro:
+        return true;
+      case Op::kCall:
+        return node.is_member || is_binary(node);
+      default:
+        return false;
+    }
+  }
+  static bool is_binary(const Node& call) { return call.name[0] == '_' || call.name == "@in"; }
+
   Node* with(Node* parent, const std::vector<Node*>& args, const std::vector<bool>& optional = {}) {
     if (parent == nullptr) return nullptr;
     const bool any_optional = std::find(optional.begin(), optional.end(), true) != optional.end();
@@ -88,9 +113,8 @@ class Parser {
       list[i] = args[i];
       height = std::max(height, static_cast<int>(args[i]->height));
     }
-    if (++height > kHeightMax)
-      return wrong(parent->offset,
-                   "the expression is nested more than " + std::to_string(kHeightMax) + " deep");
+    if (is_high(*parent)) ++height;
+    if (height > kRecursionMax) return too_deep(parent->offset);
     if (any_optional) std::copy(optional.begin(), optional.end(), marks);
     parent->height = static_cast<uint8_t>(height);
     parent->arg_list = list;
@@ -116,12 +140,14 @@ class Parser {
     return false;
   }
 
-  Node* expression() {
-    if (++nesting_ > kNestingMax)
-      return wrong(lexer_.offset(),
-                   "the expression is nested more than " + std::to_string(kNestingMax) + " deep");
-    Node* out = conditional();
-    --nesting_;
+  Node* expression() { return inside(expressions_, &Parser::conditional); }
+
+  // A part within one more of the rule that `depth` counts.
+  template <class Part>
+  Node* inside(int& depth, Part part) {
+    if (++depth > kRecursionMax) return too_deep(lexer_.offset());
+    Node* out = (this->*part)();
+    --depth;
     return out;
   }
 
@@ -147,10 +173,13 @@ class Parser {
   }
   Node* any_of() { return chain(Op::kOr, "||", &Parser::all_of); }
   Node* all_of() { return chain(Op::kAnd, "&&", &Parser::relation); }
+  Node* relation() { return inside(relations_, &Parser::relations); }
+  Node* sum() { return inside(sums_, &Parser::terms); }
 
+  // depth: of the rule, which the right side of an operator is another of.
   template <class Part>
   Node* left_to_right(std::initializer_list<std::pair<std::string_view, std::string_view>> operators,
-                      Part part) {
+                      int& depth, Part part) {
     Node* left = (this->*part)();
     while (left != nullptr) {
       const auto found = std::find_if(operators.begin(), operators.end(),
@@ -158,12 +187,12 @@ class Parser {
       if (found == operators.end()) break;
       const int32_t offset = lexer_.offset();
       lexer_.next();
-      Node* right = (this->*part)();
+      Node* right = inside(depth, part);
       left = call(found->second, offset, {left, right});
     }
     return left;
   }
-  Node* relation() {
+  Node* relations() {
     return left_to_right({{"==", "_==_"},
                           {"!=", "_!=_"},
                           {"<=", "_<=_"},
@@ -171,20 +200,22 @@ class Parser {
                           {"<", "_<_"},
                           {">", "_>_"},
                           {"in", "@in"}},
-                         &Parser::sum);
+                         relations_, &Parser::sum);
   }
-  Node* sum() { return left_to_right({{"+", "_+_"}, {"-", "_-_"}}, &Parser::product); }
-  Node* product() { return left_to_right({{"*", "_*_"}, {"/", "_/_"}, {"%", "_%_"}}, &Parser::unary); }
+  Node* terms() { return left_to_right({{"+", "_+_"}, {"-", "_-_"}}, sums_, &Parser::product); }
+  Node* product() { return left_to_right({{"*", "_*_"}, {"/", "_/_"}, {"%", "_%_"}}, sums_, &Parser::unary); }
 
-  // Only the parity of a run counts. A single minus before a number belongs to the number.
+  // Only the parity of a run counts. A single minus before a number belongs to the number, and no other may
+  // follow a !.
   Node* unary() {
     const int32_t offset = lexer_.offset();
-    bool is_not = false;
-    while (take("!")) is_not = !is_not;
+    bool is_not = false, has_not = false;
+    for (; take("!"); has_not = true) is_not = !is_not;
     const int32_t minus_offset = lexer_.offset();
     int minuses = 0;
     while (take("-")) ++minuses;
     const bool is_number = lexer_.token() == Token::kInt || lexer_.token() == Token::kDouble;
+    if (has_not && minuses > 0 && !(minuses == 1 && is_number)) return unexpected("a value after !");
     Node* out = member(minuses == 1 && is_number ? minus_offset : -1);
     if (minuses % 2 == 1 && !(minuses == 1 && is_number)) out = call("-_", offset, {out});
     return is_not ? call("!_", offset, {out}) : out;
@@ -250,9 +281,11 @@ class Parser {
           return macro(form.macro, form.variables, target, args, name, offset);
     }
     args.insert(args.begin(), target);
-    Node* made = call(name, offset, args);
-    if (made != nullptr) made->is_member = true;
-    return made;
+    Node* made = node(Op::kCall, offset);
+    if (made == nullptr) return nullptr;
+    made->name = name;
+    made->is_member = true;
+    return with(made, args);
   }
 
   // args: the variables, then what is evaluated.
@@ -268,6 +301,10 @@ class Parser {
         return wrong(variable.offset, "the argument of " + std::string(name) + "() must be a simple name");
       (i == 0 ? made->name : made->name2) = variable.name;
     }
+    const bool gathers = kind != Macro::kBind && kind != Macro::kOptMap && kind != Macro::kOptFlatMap;
+    if (gathers && (made->name == kGathered || made->name2 == kGathered))
+      return wrong(args[0]->offset,
+                   std::string(kGathered) + " is a name that " + std::string(name) + "() needs");
     if (variables == 2 && made->name == made->name2)
       return wrong(args[1]->offset, "the two variables of " + std::string(name) + "() have one name");
     std::vector<Node*> parts{range};
@@ -324,7 +361,7 @@ class Parser {
     const Token kind = lexer_.token();
     lexer_.next();
     if (kind == Token::kDouble) {
-      const auto value = parse_double(digits);
+      const auto value = to_double(digits);  // 0 where it is too small
       if (!value) return wrong(offset, digits + " is no number that fits 64 bits");
       return literal(Value::of(is_negative ? -*value : *value), offset);
     }
@@ -340,13 +377,6 @@ class Parser {
       return wrong(offset, (is_negative ? "-" : "") + digits + " does not fit a signed number of 64 bits");
     const auto signed_value = static_cast<int64_t>(is_negative ? 0 - value : value);
     return literal(Value::of(signed_value), offset);
-  }
-
-  static std::optional<double> parse_double(std::string_view digits) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc::result_out_of_range) return std::nullopt;
-    return error == std::errc() && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
   }
 
   Node* name(bool is_absolute) {
@@ -411,7 +441,7 @@ class Parser {
   const ParseOptions& options_;
   Arena& arena_;
   Mistake& mistake_;
-  int nesting_ = 0;
+  int expressions_ = 0, relations_ = 0, sums_ = 0;  // each: how many of the rule are open
 };
 
 }  // namespace

@@ -10,8 +10,10 @@
 namespace sliced::cel {
 
 inline constexpr size_t kExpressionBytesMax = 10 * 1024;  // resource/v1: CELSelectorExpressionMaxLength
-inline constexpr int kNestingMax = 100;
-inline constexpr int kHeightMax = 250;  // of the tree: a.b.c or a + b + c is one higher with each part
+/// cel-go's bound on recursion, which it holds against two things: how deep one rule of the grammar stands in
+/// itself (brackets, arguments, elements; the right side of an operator once more), and how high the tree is,
+/// where selections, indexes, receivers, binary operators and ?: count: a.b.c is one higher with each part.
+inline constexpr int kRecursionMax = 250;
 
 struct Mistake {
   int32_t offset = 0;  // byte of the text

@@ -15,16 +15,9 @@ constexpr size_t kProgramBytesMax = size_t{4} << 20, kFirstBlock = 1024;
 
 bool is_literal(const Node* node) { return node->op == Op::kLiteral && !node->value.is_error(); }
 
-// "x in []", whose x upstream does not evaluate.
-bool is_never_in(const Node& node) {
-  const Node* list = node.op == Op::kCall && node.name == "@in" ? node.arg_list[1] : nullptr;
-  return list != nullptr && is_literal(list) && list->value.kind == Kind::kList &&
-         list->value.list->size == 0;
-}
-
 bool converts(std::string_view function) {
   constexpr std::string_view kConversions[] = {"bool", "bytes",  "double",    "duration", "dyn",
-                                               "int",  "string", "timestamp", "uint"};
+                                               "int",  "string", "timestamp", "type",     "uint"};
   return std::find(std::begin(kConversions), std::end(kConversions), function) != std::end(kConversions);
 }
 
@@ -56,42 +49,71 @@ struct Program::State {
     return true;
   }
 
-  // Calls with constants become constants. false when one can only fail and upstream's compiler, which knows
-  // the values of literals, of lists and maps of them and of their conversions, refuses it for that.
-  bool fold(Node& node, Mistake& mistake, bool& is_known) {
-    const bool is_conversion = node.op == Op::kCall && node.arg_count == 1 && converts(node.name);
-    is_known = node.op == Op::kLiteral || node.op == Op::kMap || is_conversion;
-    const bool is_decided = refuses_failing && is_never_in(node);
-    for (Node* arg : node.args()) {
-      bool is_arg_known = false;
-      if (!fold(*arg, mistake, is_arg_known)) return false;
-      is_known = is_known && is_arg_known;
+  // Upstream's compiler knows the values of literals, of lists and maps of them, and of their conversions,
+  // and refuses a conversion that can only fail. Ours calculates what else follows from constants; what
+  // upstream charges for that is charged where it stands. false when the expression is refused.
+  bool fold(Node& node, Mistake& mistake) {
+    for (Node* arg : node.args())
+      if (!fold(*arg, mistake)) return false;
+    mark(node);
+    if (has_no_index(node)) {
+      mistake = {node.arg_list[1]->offset, "an index is a bool, a number or a string"};
+      return false;
     }
-    if (is_decided) {
-      node.op = Op::kLiteral;
-      node.value = Value::of(false);
-      return true;
-    }
-    const bool is_foldable = (node.op == Op::kCall || node.op == Op::kIndex || node.op == Op::kMap) &&
-                             !node.is_optional && node.optional_args == nullptr &&
+    if (node.op == Op::kList && node.is_constant && node.optional_args == nullptr)
+      return evaluate(node, mistake);
+    const bool is_calculated = node.op == Op::kCall || node.op == Op::kMap;
+    const bool is_foldable = is_calculated && node.optional_args == nullptr &&
                              std::all_of(node.args().begin(), node.args().end(), is_literal);
-    if (!is_foldable) return true;
+    return !is_foldable || evaluate(node, mistake);
+  }
+
+  // What upstream knows of it.
+  void mark(Node& node) {
+    const auto is_constant = [](const Node* arg) { return arg->is_constant; };
+    const bool are_constant = std::all_of(node.args().begin(), node.args().end(), is_constant);
+    const bool is_made = node.op == Op::kList || node.op == Op::kMap;
+    node.is_constant |= node.op == Op::kLiteral || (are_constant && (is_made || is_conversion(node)));
+    const Node* list = node.op == Op::kCall && node.name == "@in" ? node.arg_list[1] : nullptr;
+    if (list == nullptr || !node.is_only_overload || !list->is_constant || !is_literal(list)) return;
+    const Value& value = list->value;
+    if (value.kind != Kind::kList) return;
+    node.is_lookup = std::all_of(value.list->begin(), value.list->end(), [](const Value& item) {
+      return item.is_number() || item.kind == Kind::kBool || item.kind == Kind::kString;
+    });
+    if (value.list->size > 0) return;
+    node.op = Op::kLiteral;
+    node.value = Value::of(false);
+    node.is_constant = true;
+  }
+
+  static bool is_conversion(const Node& node) {
+    return node.op == Op::kCall && node.arg_count == 1 && converts(node.name);
+  }
+
+  bool has_no_index(const Node& node) const {
+    if (!refuses_failing || node.op != Op::kIndex || !node.arg_list[1]->is_constant) return false;
+    const Value& key = node.arg_list[1]->value;
+    return !key.is_number() && key.kind != Kind::kString && key.kind != Kind::kBool;
+  }
+
+  bool evaluate(Node& node, Mistake& mistake) {
     constants.begin_more();
     const Value value = walk(node, constants, checked.paths, {});
     if (!value.is_error()) {
+      node.price = static_cast<uint32_t>(node.is_constant ? 0 : constants.cost());
       node.op = Op::kLiteral;
       node.value = value;
       return true;
     }
-    if (!is_conversion || !is_known || !refuses_failing) return true;  // it fails when it is met
+    const bool breaks_off = value.error->failure == Failure::kBreaksOff;
+    if (!refuses_failing || !node.is_constant || (!is_conversion(node) && !breaks_off))
+      return true;  // fails when met
     mistake = {node.offset, value.error->text()};
     return false;
   }
 
-  bool fold(Mistake& mistake) {
-    bool is_known = false;
-    return fold(*root, mistake, is_known);
-  }
+  bool fold(Mistake& mistake) { return fold(*root, mistake); }
 };
 
 int Place::column(std::string_view text, int32_t offset) {
@@ -146,7 +168,9 @@ Value Evaluator::evaluate(const Program& program, const Activation& activation, 
 
 Answer::Is Evaluator::select(const Program& program, const Device& device, uint64_t cost_max) {
   activation_.device = &device;
-  const Value value = evaluate(program, activation_, cost_max);
+  Value value = evaluate(program, activation_, cost_max);
+  while (value.kind == Kind::kOptional && value.optional != nullptr)
+    value = *value.optional;  // as upstream converts
   if (value.kind == Kind::kBool) return value.b ? Answer::Is::kTrue : Answer::Is::kFalse;
   if (!value.is_error()) last_ = in_.fail(Failure::kNotBool, name_of(value.kind), program.root().offset);
   return Answer::Is::kError;

@@ -87,6 +87,7 @@ const Type* list_of(const Type* item, Arena& arena) { return make(Kind::kList, i
 const Type* map_of(const Type* key, const Type* value, Arena& arena) {
   return make(Kind::kMap, key, value, arena);
 }
+const Type* type_of(const Type* type, Arena& arena) { return make(Kind::kType, type, nullptr, arena); }
 const Type* optional_of(const Type* item, Arena& arena) {
   return make(Kind::kOptional, item, nullptr, arena);
 }
@@ -114,7 +115,7 @@ const Type* parse_type(std::string_view text, Arena& arena) {
   if (outer == "list" && parts.size() == 1) return list_of(first, arena);
   if ((outer == "optional" || outer == "optional_type") && parts.size() == 1)
     return optional_of(first, arena);
-  if (outer == "type" && parts.size() == 1) return plain_type(Kind::kType);
+  if (outer == "type" && parts.size() == 1) return type_of(first, arena);
   if (outer == "map" && parts.size() == 2) {
     const Type* second = parse_type(parts[1], arena);
     return second == nullptr ? nullptr : map_of(first, second, arena);
@@ -152,6 +153,8 @@ const Type* joined(const Type* a, const Type* b, Arena& arena) {
   return one == nullptr ? dyn_type() : one;
 }
 
+bool is_nullable(const Type& type) { return type.tag == Type::Tag::kPlain && type.kind >= Kind::kTimestamp; }
+
 bool fits(const Type* given, const Type* wanted, Bindings& bindings) {
   if (wanted->tag == Type::Tag::kParameter) {
     const Type*& stands_for = bindings.of[wanted->parameter];
@@ -163,7 +166,10 @@ bool fits(const Type* given, const Type* wanted, Bindings& bindings) {
     return true;
   }
   if (given->is_dyn() || wanted->is_dyn()) return true;
-  if (given->kind != wanted->kind) return false;
+  if (given->kind != wanted->kind)
+    return (given->is(Kind::kNull) && is_nullable(*wanted)) ||
+           (wanted->is(Kind::kNull) && is_nullable(*given));
+  if (given->is(Kind::kType)) return true;
   if (wanted->first != nullptr && given->first != nullptr && !fits(given->first, wanted->first, bindings))
     return false;
   return wanted->second == nullptr || given->second == nullptr ||

@@ -35,11 +35,15 @@ const Type* parse_type(std::string_view text, Arena& arena);
 const Type* list_of(const Type* item, Arena& arena);
 const Type* map_of(const Type* key, const Type* value, Arena& arena);
 const Type* optional_of(const Type* item, Arena& arena);
+const Type* type_of(const Type* type, Arena& arena);
 
 /// What A, B and C stand for in one call.
 struct Bindings {
   const Type* of[3] = {nullptr, nullptr, nullptr};
 };
+/// Whether null may stand for one, as upstream's checker has it: times, optionals and all that is no type of
+/// CEL.
+bool is_nullable(const Type& type);
 /// Whether a value of type `given` may stand where `wanted` is asked for; binds wanted's parameters.
 bool fits(const Type* given, const Type* wanted, Bindings& bindings);
 /// wanted with its parameters replaced; unbound ones are any.

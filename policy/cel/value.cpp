@@ -1,6 +1,6 @@
 #include "policy/cel/value.h"
 
-#include <charconv>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -61,9 +61,9 @@ std::optional<bool> equal_maps(const Map& a, const Map& b, Arena& arena) {
   return true;
 }
 
-bool refuses_others(Kind kind) { return kind == Kind::kQuantity || kind == Kind::kSemver; }
+// Kubernetes' own types.
+bool refuses_others(Kind kind) { return kind >= Kind::kQuantity; }
 
-// One hash for numbers that are equal across kinds.
 size_t hash_of(const Value& key) {
   uint64_t hash = 0xcbf29ce484222325u;
   const auto mix = [&](uint64_t x) { hash = (hash ^ x) * 0x9E3779B97F4A7C15u; };
@@ -74,28 +74,58 @@ size_t hash_of(const Value& key) {
     case Kind::kBool:
       mix(key.b ? 3 : 2);
       break;
+    case Kind::kInt:
+    case Kind::kUint:
+      mix(key.u);
+      break;
     case Kind::kDouble:
-      mix(key.d < 0 ? static_cast<uint64_t>(static_cast<int64_t>(key.d)) : static_cast<uint64_t>(key.d));
+      mix(key.d == 0 ? 0 : std::bit_cast<uint64_t>(key.d));
       break;
     default:
-      mix(key.u);
+      mix(static_cast<uint64_t>(key.kind));  // nobody has many of these
   }
   return hash ^ (hash >> 29);
 }
 
-// What a number is as a key: of any kind, by value; nullopt when no key can be equal to it.
-std::optional<Value> as_key(const Value& key) {
-  if (key.kind != Kind::kDouble) return is_key(key) ? std::optional(key) : std::nullopt;
-  if (std::trunc(key.d) != key.d) return std::nullopt;
-  if (key.d >= -kTwo63 && key.d < kTwo63) return Value::of(static_cast<int64_t>(key.d));
-  if (key.d >= 0 && key.d < kTwo64) return Value::of(static_cast<uint64_t>(key.d));
-  return std::nullopt;
+// As Go compares what is in an interface: of one kind, and those that upstream points to by where they are.
+bool same_key(const Value& a, const Value& b) {
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case Kind::kNull:
+      return true;
+    case Kind::kBool:
+      return a.b == b.b;
+    case Kind::kInt:
+    case Kind::kUint:
+      return a.u == b.u;
+    case Kind::kDouble:
+      return a.d == b.d;
+    case Kind::kString:
+    case Kind::kType:
+      return a.text() == b.text();
+    case Kind::kDuration:
+      return a.time == b.time;
+    case Kind::kTimestamp:  // each reading of another zone makes a zone of its own
+      return a.time == b.time && a.time.zone_minutes == 0 && b.time.zone_minutes == 0;
+    case Kind::kIp:
+    case Kind::kCidr:
+      return equal_opaque(a, b).value_or(false);
+    default:
+      return a.opaque == b.opaque;
+  }
 }
 
-bool same_key(const Value& a, const Value& b) {
-  if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
-  if (a.kind != b.kind) return false;
-  return a.kind == Kind::kBool ? a.b == b.b : a.text() == b.text();
+std::optional<Value> as_int(const Value& key) {
+  if (key.kind == Kind::kUint && std::in_range<int64_t>(key.u)) return Value::of(static_cast<int64_t>(key.u));
+  if (key.kind != Kind::kDouble || !(key.d > -kTwo63 && key.d < kTwo63) || std::trunc(key.d) != key.d)
+    return std::nullopt;
+  return Value::of(static_cast<int64_t>(key.d));
+}
+std::optional<Value> as_uint(const Value& key) {
+  if (key.kind == Kind::kInt && key.i >= 0) return Value::of(static_cast<uint64_t>(key.i));
+  if (key.kind != Kind::kDouble || !(key.d >= 0 && key.d < kTwo64) || std::trunc(key.d) != key.d)
+    return std::nullopt;
+  return Value::of(static_cast<uint64_t>(key.d));
 }
 
 }  // namespace
@@ -169,6 +199,8 @@ std::string EvalError::text() const {
       return "it makes more than an evaluation may make";
     case Failure::kCost:
       return "it costs more than an evaluation may cost";
+    case Failure::kBreaksOff:
+      return "Kubernetes breaks off at " + of;
   }
   return "";
 }
@@ -176,7 +208,7 @@ std::string EvalError::text() const {
 EntryMap* EntryMap::make(Entry* entries, size_t size, Arena& arena) {
   void* at = arena.allocate(sizeof(EntryMap));
   if (at == nullptr) return nullptr;
-  auto* map = new (at) EntryMap(entries, size);  // trivial members: reset() need not destroy it
+  auto* map = new (at) EntryMap(entries);  // trivial members: reset() need not destroy it
   if (size > kScannedMax) {
     size_t buckets = 16;
     while (buckets < size * 2) buckets *= 2;
@@ -185,44 +217,64 @@ EntryMap* EntryMap::make(Entry* entries, size_t size, Arena& arena) {
     std::memset(map->buckets_, 0, buckets * sizeof *map->buckets_);
     map->mask_ = buckets - 1;
   }
-  for (size_t i = 0; i < size; ++i) {
-    map->size_ = i;
-    if (map->find(entries[i].key) != nullptr && !map->repeated_) map->repeated_ = i;
-    if (map->buckets_ == nullptr) continue;
-    size_t at_bucket = hash_of(entries[i].key) & map->mask_;
-    while (map->buckets_[at_bucket] != 0) at_bucket = (at_bucket + 1) & map->mask_;
-    map->buckets_[at_bucket] = static_cast<uint32_t>(i + 1);
-  }
-  map->size_ = size;
-  return map;
+  for (size_t i = 0; i < size; ++i) map->add(entries[i]);  // never beyond those that were read
+  size_t kept = 0;
+  for (size_t i = 0; i < map->size_; ++i)
+    if (!entries[i].value.is_error()) entries[kept++] = entries[i];
+  if (kept == map->size_) return map;
+  return make(entries, kept, arena);  // the buckets name other places now
 }
 
-const EntryMap::Entry* EntryMap::find(const Value& key) const {
+void EntryMap::add(const Entry& entry) {
+  const Entry added = entry;
+  if (Entry* same = find(added.key)) {
+    repeated_ = true;
+    same->value = added.value;
+    return;
+  }
+  if (added.value.is_error()) return;
+  repeated_ = repeated_ || find_like(added.key) != nullptr;
+  entries_[size_++] = added;
+  if (buckets_ == nullptr) return;
+  size_t at = hash_of(added.key) & mask_;
+  while (buckets_[at] != 0) at = (at + 1) & mask_;
+  buckets_[at] = static_cast<uint32_t>(size_);
+}
+
+EntryMap::Entry* EntryMap::find(const Value& key) const {
   if (buckets_ == nullptr) {
     for (size_t i = 0; i < size_; ++i)
       if (same_key(entries_[i].key, key)) return &entries_[i];
     return nullptr;
   }
   for (size_t at = hash_of(key) & mask_; buckets_[at] != 0; at = (at + 1) & mask_)
-    if (const Entry& entry = entries_[buckets_[at] - 1]; same_key(entry.key, key)) return &entry;
+    if (Entry& entry = entries_[buckets_[at] - 1]; same_key(entry.key, key)) return &entry;
   return nullptr;
 }
 
+// A number as another kind of key.
+EntryMap::Entry* EntryMap::find_like(const Value& key) const {
+  Entry* found = nullptr;
+  if (const auto as = as_int(key)) found = find(*as);
+  if (found != nullptr) return found;
+  const auto as = as_uint(key);
+  return as ? find(*as) : nullptr;
+}
+
 std::optional<Value> EntryMap::get(const Value& key, Arena&) const {
-  const auto as = as_key(key);
-  const Entry* found = as ? find(*as) : nullptr;
+  const Entry* found = find(key);
+  if (found == nullptr && key.is_number()) found = find_like(key);
   return found == nullptr ? std::nullopt : std::optional(found->value);
 }
 
-bool is_key(const Value& value) {
-  return value.kind == Kind::kBool || value.kind == Kind::kInt || value.kind == Kind::kUint ||
-         value.kind == Kind::kString;
+bool is_hashable(const Value& value) {
+  return value.kind != Kind::kBytes && value.kind != Kind::kSemver && value.kind != Kind::kFormat;
 }
 
 std::optional<bool> equal(const Value& a, const Value& b, Arena& arena) {
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
   if (a.kind != b.kind) {
-    return refuses_others(a.kind) ? std::nullopt : std::optional(false);
+    return refuses_others(a.kind) && b.kind != Kind::kNull ? std::nullopt : std::optional(false);
   }
   switch (a.kind) {
     case Kind::kNull:

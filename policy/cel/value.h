@@ -51,6 +51,7 @@ enum class Failure : uint8_t {
   kNotBool,
   kNoMemory,  // more than an evaluation may make; nothing absorbs it
   kCost,      // more than an evaluation may cost; nothing absorbs it
+  kBreaksOff  // Kubernetes' evaluator gives up there; nothing absorbs it
 };
 
 struct EvalError {
@@ -168,20 +169,25 @@ class Map {
   virtual std::optional<Value> get(const Value& key, Arena& arena) const = 0;
   /// What has() and the optional syntax see.
   virtual bool has(const Value& key, Arena& arena) const { return get(key, arena).has_value(); }
+  /// What is seen through an optional, in which upstream loses the defaults of a map.
+  virtual const Map* plain() const { return this; }
   /// What `in` sees.
   virtual bool contains(const Value& key, Arena& arena) const { return has(key, arena); }
 };
 
-/// A map of given entries. Numeric keys of equal value are one key whatever their kinds.
+/// A map of given entries. Keys are of any kind that is_hashable(), and each kind has its own: 1 and 1u are
+/// two. What is looked up is found as upstream finds it: an int also as a uint, a uint as an int, a double as
+/// either.
 class EntryMap final : public Map {
  public:
   struct Entry {
     Value key, value;
   };
-  /// Keys are bool, int, uint or string. Takes the array, which belongs to the arena. nullptr: no memory.
+  /// Takes the array, which belongs to the arena. A key that stands again has the last value; an error as
+  /// value takes the key away. nullptr: no memory.
   static EntryMap* make(Entry* entries, size_t size, Arena& arena);
-  /// The index of an entry whose key stands once more; nullopt when there is none.
-  std::optional<size_t> repeated() const { return repeated_; }
+  /// Whether an entry was found by what came before it.
+  bool repeated() const { return repeated_; }
 
   size_t size() const override { return size_; }
   std::pair<Value, Value> at(size_t index, Arena&) const override {
@@ -191,17 +197,22 @@ class EntryMap final : public Map {
 
  private:
   friend class Arena;
-  EntryMap(const Entry* entries, size_t size) : entries_(entries), size_(size) {}
-  const Entry* find(const Value& key) const;
-  const Entry* entries_;
-  size_t size_;
+  explicit EntryMap(Entry* entries) : entries_(entries) {}
+  Entry* find(const Value& key) const;
+  Entry* find_like(const Value& key) const;
+  void add(const Entry& entry);
+  Entry* entries_;
+  size_t size_ = 0;
   uint32_t* buckets_ = nullptr;  // index + 1 of an entry, 0 empty; for many entries
   size_t mask_ = 0;
-  std::optional<size_t> repeated_;
+  bool repeated_ = false;
 };
 
-/// Whether a value may be a key of a map.
-bool is_key(const Value& value);
+/// Whether a value may be a key of a map: in the language, and in Kubernetes, which breaks off at others.
+constexpr bool is_strict_key(Kind kind) {
+  return kind == Kind::kBool || kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kString;
+}
+bool is_hashable(const Value& value);
 
 /// ==; nullopt where the left one's type refuses to be compared with the right one (Kubernetes: quantity,
 /// semver). Functions take that for false, != for true.

@@ -1,18 +1,42 @@
 #include "policy/cel/walk.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "policy/cel/library.h"
+#include "policy/cel/price.h"
 
 namespace sliced::cel {
 namespace {
 
-// cel-go's prices of making things (cost of an interpreter's steps, checked against upstream's own figures).
+// cel-go's prices of making things; it expands comprehensions, and charges for what they become.
 constexpr uint64_t kListCost = 10, kMapCost = 30;
 
 bool ends_everything(const Value& value) {
-  return value.is_error() &&
-         (value.error->failure == Failure::kCost || value.error->failure == Failure::kNoMemory);
+  return value.is_error() && value.error->failure >= Failure::kNoMemory;
+}
+
+// What cel-go reads as one with the selections and indexes that follow it. It charges a unit for the whole...
+bool is_attribute(const Node& node) {
+  switch (node.op) {
+    case Op::kLocal:
+    case Op::kVariable:
+    case Op::kAttribute:
+    case Op::kSelect:
+    case Op::kIndex:
+    case Op::kConditional:
+      return true;
+    default:
+      return false;
+  }
+}
+// ... but for a condition with two sides.
+bool has_unit(const Node& node) { return is_attribute(node) && node.op != Op::kConditional; }
+
+// Upstream's indexes of maps.
+bool is_index(const Value& key) {
+  return key.is_number() || key.kind == Kind::kString || key.kind == Kind::kBool;
 }
 
 class Walk {
@@ -23,10 +47,10 @@ class Walk {
   Value value(const Node& node) {
     switch (node.op) {
       case Op::kLiteral:
+        in_.charge(node.price);
         return node.value;
       case Op::kLocal:
-        in_.charge(1);
-        return in_.locals[static_cast<size_t>(node.slot)];
+        return read_local(local(node.slot));
       case Op::kVariable:
         return variable(node);
       case Op::kAttribute:
@@ -34,9 +58,8 @@ class Walk {
       case Op::kHas:
         return has(node);
       case Op::kSelect:
-        return select(node);
       case Op::kIndex:
-        return index(node);
+        return select(node);
       case Op::kEqual:
       case Op::kNotEqual:
         return equality(node);
@@ -75,6 +98,13 @@ class Walk {
 
   // Variables and fields.
 
+  Value read_local(Local& variable) {
+    in_.charge(1 + variable.owed);
+    variable.owed = 0;
+    if (const Node* later = std::exchange(variable.later, nullptr)) variable.value = value(*later);
+    return variable.value;
+  }
+
   Value variable(const Node& node) {
     in_.charge(1);
     if (node.slot < 0) return Value::opaque_of(Kind::kDevice, activation_.device);
@@ -84,29 +114,47 @@ class Walk {
   }
 
   Value attribute(const Node& node) {
-    in_.charge(4);  // a variable, two fields, an index
+    in_.charge(3);  // the whole, two fields
     const Path& path = paths_[static_cast<size_t>(node.slot)];
     const Device& device = *activation_.device;
+    is_chain_optional_ = node.is_optional;
     if (node.is_optional && !device.has(path, in_.arena)) return in_.none();
+    in_.charge(1);
     auto found = device.read(path, in_.arena);
     if (!found) return fail(node, Failure::kNoSuchKey, path.id);
     return node.is_optional ? in_.some(*found) : *found;
   }
 
-  Value has(const Node& node) {
+  // Whether what is read further on, of an attribute or a value, is read through an optional; which is
+  // opened.
+  bool is_opened(const Node& on, Value& operand) {
+    const bool is_chain = on.op == Op::kSelect || on.op == Op::kIndex || on.op == Op::kAttribute;
+    if (operand.kind != Kind::kOptional || (is_chain && !is_chain_optional_)) return false;
+    if (operand.optional == nullptr) return true;
+    operand = *operand.optional;
+    if (!is_chain && operand.kind == Kind::kMap) operand.map = operand.map->plain();
+    return true;
+  }
+
+  // A presence test costs what it tests: a unit less than reading. Through an optional, the side of a
+  // condition is what is there and no bool.
+  Value has(const Node& node, bool is_side = false) {
     if (node.slot >= 0) {
       in_.charge(3);
       return Value::of(activation_.device->has(paths_[static_cast<size_t>(node.slot)], in_.arena));
     }
-    Value operand = value(*node.arg_list[0]);
-    if (operand.kind == Kind::kOptional) {
-      if (operand.optional == nullptr) return Value::of(false);
-      operand = *operand.optional;
-    }
+    const Node& on = *node.arg_list[0];
+    Value operand = value(on);
+    if (!is_attribute(on)) in_.charge(1);
     if (operand.is_error()) return operand;
-    if (operand.kind == Kind::kDevice) return Value::of(node.slot2 >= 0);
-    if (operand.kind != Kind::kMap) return Value::of(false);
-    return Value::of(operand.map->has(Value::of(node.name), in_.arena));
+    const bool is_optional = is_opened(on, operand);
+    bool is_there = false;
+    if (operand.kind == Kind::kDevice) is_there = node.slot2 >= 0;
+    if (operand.kind == Kind::kMap) is_there = operand.map->has(Value::of(node.name), in_.arena);
+    if (operand.kind == Kind::kList) return no_index(node, Value::of(node.name));
+    if (is_optional && !is_there) in_.recharge(in_.cost() - 1);
+    if (!is_optional || !is_side) return Value::of(is_there);
+    return is_there ? in_.some(element(node, operand, Value::of(node.name))) : in_.none();
   }
 
   Value device_field(const Node& node, const Device& device) {
@@ -125,36 +173,43 @@ class Walk {
     }
   }
 
-  Value select(const Node& node) {
-    Value operand = value(*node.arg_list[0]);
-    in_.charge(1);
-    return read(node, operand, Value::of(node.name));
-  }
-
-  Value index(const Node& node) {
-    Value operand = value(*node.arg_list[0]);
-    const Value key = value(*node.arg_list[1]);
-    in_.charge(1);
-    if (operand.is_error()) return operand;
-    if (key.is_error()) return key;
-    return read(node, operand, key);
+  // The value of what is part of an attribute, whose unit pays for it.
+  Value part(const Node& node) {
+    const Value out = node.op == Op::kHas ? has(node, true) : value(node);
+    if (has_unit(node)) in_.recharge(in_.cost() - 1);
+    return out;
   }
 
   // operand[key] or operand.key; through an optional, the answer is one too.
-  Value read(const Node& node, Value operand, const Value& key) {
+  Value select(const Node& node) {
+    const Node& on = *node.arg_list[0];
+    Value operand = value(on);
+    if (!is_attribute(on)) in_.charge(1);
     if (operand.is_error()) return operand;
-    const bool through_optional = operand.kind == Kind::kOptional;
-    if (through_optional) {
-      if (operand.optional == nullptr) return operand;
-      operand = *operand.optional;
-    }
-    if (!node.is_optional && !through_optional) return element(node, operand, key);
-    if (operand.kind == Kind::kMap && !operand.map->has(key, in_.arena)) return in_.none();
-    if (operand.kind != Kind::kMap && operand.kind != Kind::kList && operand.kind != Kind::kDevice)
-      return in_.none();
+    const bool must_be = !is_opened(on, operand) && !node.is_optional;
+    const bool is_none = !must_be && operand.kind == Kind::kOptional && operand.optional == nullptr;
+    const Value key = is_none                 ? Value::of(false)
+                      : node.op == Op::kIndex ? part(*node.arg_list[1])
+                                              : Value::of(node.name);
+    is_chain_optional_ = !must_be;
+    if (is_none) return operand;
+    if (must_be) in_.charge(1);
+    if (key.is_error()) return key;
+    if (!is_index(key))
+      return fail(node, Failure::kInvalidArgument, "an index is a bool, a number or a string");
+    if (must_be) return element(node, operand, key);
+    if (!is_present(operand, key)) return in_.none();
+    in_.charge(1);
     const Value found = element(node, operand, key);
-    if (!found.is_error()) return in_.some(found);
-    return operand.kind == Kind::kList && !ends_everything(found) ? in_.none() : found;
+    return found.is_error() ? found : in_.some(found);
+  }
+
+  // What the optional syntax asks. Of a list, what is no index of lists is an error, and so it is present.
+  bool is_present(const Value& operand, const Value& key) {
+    if (operand.kind == Kind::kMap) return operand.map->has(key, in_.arena);
+    if (operand.kind != Kind::kList) return operand.kind == Kind::kDevice;
+    const auto at = position(key);
+    return !at || (*at >= 0 && static_cast<uint64_t>(*at) < operand.list->size);
   }
 
   Value element(const Node& node, const Value& operand, const Value& key) {
@@ -163,13 +218,18 @@ class Walk {
       if (const auto found = operand.map->get(key, in_.arena)) return *found;
       return fail(node, Failure::kNoSuchKey, key_text(key));
     }
-    if (operand.kind == Kind::kList && node.op == Op::kIndex) {
+    if (operand.kind == Kind::kList) {
       const auto at = position(key);
-      if (at && *at < operand.list->size) return operand.list->items[*at];
-      return fail(node, Failure::kInvalidArgument,
-                  at || key.is_number() ? "the index is outside of the list" : "a list's index is a number");
+      if (!at) return no_index(node, key);
+      if (*at >= 0 && static_cast<uint64_t>(*at) < operand.list->size) return operand.list->items[*at];
+      return fail(node, Failure::kInvalidArgument, "the index is outside of the list");
     }
     return fail(node, Failure::kNoSuchKey, key_text(key));
+  }
+
+  Value no_index(const Node& node, const Value& key) {
+    return fail(node, Failure::kInvalidArgument,
+                key.is_number() ? "the index is outside of the list" : "a list's index is a number");
   }
 
   std::string_view key_text(const Value& key) {
@@ -178,11 +238,12 @@ class Walk {
     return name_of(key.kind);
   }
 
-  static std::optional<size_t> position(const Value& key) {
-    if (key.kind == Kind::kInt && key.i >= 0) return static_cast<size_t>(key.i);
-    if (key.kind == Kind::kUint) return static_cast<size_t>(key.u);
-    if (key.kind == Kind::kDouble && key.d >= 0 && key.d < 1e9) {
-      const auto at = static_cast<size_t>(key.d);
+  // nullopt: no index of any list.
+  static std::optional<int64_t> position(const Value& key) {
+    if (key.kind == Kind::kInt) return key.i;
+    if (key.kind == Kind::kUint && std::in_range<int64_t>(key.u)) return static_cast<int64_t>(key.u);
+    if (key.kind == Kind::kDouble && std::abs(key.d) < 0x1p63) {
+      const auto at = static_cast<int64_t>(key.d);
       if (static_cast<double>(at) == key.d) return at;
     }
     return std::nullopt;
@@ -191,28 +252,17 @@ class Walk {
   // Operators and calls.
 
   Value equality(const Node& node) {
-    const Value left = value(*node.arg_list[0]);
-    if (left.is_error()) return left;
-    const Value right = value(*node.arg_list[1]);
-    if (right.is_error()) return right;
-    charge_comparison(left, right);
-    const auto same = equal(left, right, in_.arena);
     const bool is_equality = node.op == Op::kEqual;
+    const Value left = value(*node.arg_list[0]);
+    if (ends_everything(left)) return left;
+    const Value right = value(*node.arg_list[1]);
+    if (ends_everything(right)) return right;
+    in_.charge(price_of_equality(left, right, is_equality));
+    if (left.is_error()) return left;
+    if (right.is_error()) return right;
+    const auto same = equal(left, right, in_.arena);
     if (!same && is_equality) return fail(node, Failure::kNoSuchOverload, "==");
     return Value::of(same.value_or(false) == is_equality);
-  }
-
-  void charge_comparison(const Value& left, const Value& right) {
-    const bool are_texts =
-        left.kind == right.kind && (left.kind == Kind::kString || left.kind == Kind::kBytes);
-    if (are_texts)
-      in_.charge(std::max<uint64_t>(1, (std::min(left.s.size, right.s.size) + 9) / 10));
-    else if (left.kind == Kind::kList && right.kind == Kind::kList)
-      in_.charge(1 + std::min(left.list->size, right.list->size));
-    else if (left.kind == Kind::kMap && right.kind == Kind::kMap)
-      in_.charge(1 + std::min(left.map->size(), right.map->size()));
-    else
-      in_.charge(1);
   }
 
   // An operand that decides does so whatever the others are; without one the first that is no bool fails all.
@@ -234,20 +284,16 @@ class Walk {
 
   Value conditional(const Node& node) {
     const Value condition = value(*node.arg_list[0]);
-    if (condition.kind == Kind::kBool) return value(*node.arg_list[condition.b ? 1 : 2]);
+    if (condition.kind == Kind::kBool) return part(*node.arg_list[condition.b ? 1 : 2]);
     return condition.is_error() ? condition : fail(node, Failure::kNoSuchOverload, "?:");
   }
 
+  // What is no optional stands for itself.
   Value otherwise(const Node& node) {
     const Value optional = value(*node.arg_list[0]);
-    if (optional.is_error()) return optional;
-    const bool is_or = node.name == "or";
-    in_.charge(1);
-    if (optional.kind != Kind::kOptional) return fail(node, Failure::kNoSuchOverload, node.name);
-    if (optional.optional != nullptr) return is_or ? optional : *optional.optional;
-    const Value other = value(*node.arg_list[1]);
-    const bool fits = !is_or || other.is_error() || other.kind == Kind::kOptional;
-    return fits ? other : fail(node, Failure::kNoSuchOverload, node.name);
+    if (optional.kind != Kind::kOptional) return optional;
+    if (optional.optional == nullptr) return value(*node.arg_list[1]);
+    return node.name == "or" ? optional : *optional.optional;
   }
 
   Value call(const Node& node) {
@@ -259,24 +305,47 @@ class Walk {
       many.resize(node.arg_count);
       args = many.data();
     }
-    for (uint32_t i = 0; i < node.arg_count; ++i) {
-      args[i] = value(*node.arg_list[i]);
-      if (args[i].is_error()) return args[i];
+    const Value* failed = nullptr;
+    uint32_t given = 0;
+    // Of two arguments both are evaluated, but for a pattern that upstream compiles beforehand.
+    const bool has_both = node.arg_count == 2 && node.regex == nullptr;
+    for (; given < node.arg_count && (failed == nullptr || has_both); ++given) {
+      args[given] = value(*node.arg_list[given]);
+      if (!args[given].is_error()) continue;
+      if (ends_everything(args[given])) return args[given];
+      if (failed == nullptr) failed = &args[given];
     }
-    Value out;
-    in_.charge(1);
-    if (is_over(out, node)) return out;
-    const Overload* overload = node.overload;
-    if (overload == nullptr) {
-      for (const Overload& one : node.function->overloads) {
-        if (one.is_member != node.is_member || !one.accepts(args, node.arg_count)) continue;
-        overload = &one;
-        break;
-      }
-    }
-    if (overload == nullptr) return fail(node, Failure::kNoSuchOverload, node.name);
+    if (failed != nullptr) return given < node.arg_count ? *failed : charge_for(node, nullptr, args, *failed);
+    if (Value out; is_over(out, node)) return out;
+    if (node.is_lookup && !is_hashable(args[0])) return fail(node, Failure::kBreaksOff, "in");
+    const Overload* overload = node.overload == nullptr ? overload_for(node, args) : node.overload;
+    if (overload == nullptr)
+      return charge_for(node, nullptr, args, fail(node, Failure::kNoSuchOverload, node.name));
     in_.call = &node;
-    out = overload->run(in_, args);
+    const uint64_t before = in_.cost();
+    const Value out = overload->run(in_, args);
+    if (ends_everything(out)) return out;
+    in_.recharge(before);
+    return node.is_lookup ? out : charge_for(node, overload, args, out);
+  }
+
+  const Overload* overload_for(const Node& node, const Value* args) const {
+    for (const Overload& one : node.function->overloads)
+      if (one.is_member == node.is_member && one.accepts(args, node.arg_count)) return &one;
+    return nullptr;
+  }
+
+  // The result, or that it costs too much.
+  Value charge_for(const Node& node, const Overload* overload, const Value* args, const Value& result) {
+    for (const Overload& one :
+         node.function->overloads)  // those of one style and size have one price by name
+      if (overload == nullptr && one.is_member == node.is_member && one.args.size() == node.arg_count)
+        overload = &one;
+    const auto price = overload == nullptr ? std::optional<uint64_t>(1)
+                                           : price_of_call(node, overload->price, args, result, in_.arena);
+    if (!price) return fail(node, Failure::kBreaksOff, node.name);
+    in_.charge(*price);
+    Value out = result;
     is_over(out, node);
     return out;
   }
@@ -284,7 +353,7 @@ class Walk {
   // Literals.
 
   Value list(const Node& node) {
-    in_.charge(kListCost);
+    if (!node.is_constant) in_.charge(kListCost);
     Value* items = in_.arena.array<Value>(std::max<size_t>(node.arg_count, 1));
     if (items == nullptr) return no_memory(node);
     size_t size = 0;
@@ -307,48 +376,46 @@ class Walk {
     return true;
   }
 
+  // A key that stands again replaces what was there, or with an absent optional takes it away.
   Value map(const Node& node) {
-    in_.charge(kMapCost);
+    if (!node.is_constant) in_.charge(kMapCost);
     auto* entries = in_.arena.array<EntryMap::Entry>(std::max<size_t>(node.arg_count / 2, 1));
     if (entries == nullptr) return no_memory(node);
     size_t size = 0;
     for (uint32_t i = 0; i < node.arg_count; i += 2) {
       const Value key = value(*node.arg_list[i]);
       if (key.is_error()) return key;
-      if (!is_key(key)) return fail(*node.arg_list[i], Failure::kInvalidArgument, "unsupported key type");
+      if (node.is_strict && !is_strict_key(key.kind))
+        return fail(*node.arg_list[i], Failure::kInvalidArgument, "unsupported key type");
       Value item = value(*node.arg_list[i + 1]);
       if (item.is_error()) return item;
       if (!unwrap(node, i / 2, item)) return fail(*node.arg_list[i + 1], Failure::kNoSuchOverload, "?");
-      if (item.is_error()) continue;
+      if (!is_hashable(key)) return fail(node, Failure::kBreaksOff, "a map's key");
       entries[size++] = {key, item};
     }
-    return finish_map(node, entries, size);
+    return finish_map(node, EntryMap::make(entries, size, in_.arena), node.is_strict);
   }
 
-  Value finish_map(const Node& node, EntryMap::Entry* entries, size_t size) {
-    const EntryMap* made = EntryMap::make(entries, size, in_.arena);
+  Value finish_map(const Node& node, const EntryMap* made, bool refuses_repeated) {
     if (made == nullptr) return no_memory(node);
-    if (made->repeated()) return fail(node, Failure::kInvalidArgument, "a key stands twice");
+    if (refuses_repeated && made->repeated())
+      return fail(node, Failure::kInvalidArgument, "a key stands twice");
     return Value::of(static_cast<const Map*>(made));
   }
 
   // Comprehensions.
 
-  Value& local(int slot) { return in_.locals[static_cast<size_t>(slot)]; }
+  Local& local(int slot) { return in_.locals[static_cast<size_t>(slot)]; }
 
   Value macro(const Node& node) {
-    const Value range = value(*node.arg_list[0]);
-    switch (node.macro) {
-      case Macro::kBind:  // what is bound fails when it is used
-        if (ends_everything(range)) return range;
-        local(node.slot) = range;
-        return value(*node.arg_list[1]);
-      case Macro::kOptMap:
-      case Macro::kOptFlatMap:
-        return map_optional(node, range);
-      default:
-        break;
+    if (node.macro == Macro::kBind) {  // evaluated when it is read first, if ever
+      local(node.slot) = {.later = node.arg_list[0]};
+      return value(*node.arg_list[1]);
     }
+    const uint64_t before = in_.cost();
+    const Value range = value(*node.arg_list[0]);
+    if (node.macro == Macro::kOptMap || node.macro == Macro::kOptFlatMap)
+      return map_optional(node, range, in_.cost() - before);
     if (range.is_error()) return range;
     if (range.kind != Kind::kList && range.kind != Kind::kMap)
       return fail(node, Failure::kNoSuchOverload, "a comprehension goes over lists and maps");
@@ -368,15 +435,18 @@ class Walk {
     }
   }
 
-  Value map_optional(const Node& node, const Value& optional) {
+  // o.hasValue() ? optional.of(<o.value() as the variable, expression>) : optional.none()
+  Value map_optional(const Node& node, const Value& optional, uint64_t price) {
+    if (ends_everything(optional)) return optional;
+    in_.charge(1);
     if (optional.is_error()) return optional;
     if (optional.kind != Kind::kOptional) return fail(node, Failure::kNoSuchOverload, "optMap");
+    const bool wraps = node.macro == Macro::kOptMap;
+    if (optional.optional == nullptr || wraps) in_.charge(1);
     if (optional.optional == nullptr) return optional;
-    local(node.slot) = *optional.optional;
+    local(node.slot) = {.value = *optional.optional, .owed = price + 1};
     const Value out = value(*node.arg_list[1]);
-    if (out.is_error()) return out;
-    if (node.macro == Macro::kOptMap) return in_.some(out);
-    return out.kind == Kind::kOptional ? out : fail(node, Failure::kNoSuchOverload, "optFlatMap");
+    return wraps && !out.is_error() ? in_.some(out) : out;
   }
 
   static size_t size_of(const Value& range) {
@@ -387,124 +457,151 @@ class Walk {
   void bind(const Node& node, const Value& range, size_t at) {
     if (range.kind == Kind::kList) {
       const Value& item = range.list->items[at];
-      local(node.slot) = node.has_two_variables ? Value::of(static_cast<int64_t>(at)) : item;
-      if (node.has_two_variables) local(node.slot2) = item;
+      local(node.slot) = {.value = node.has_two_variables ? Value::of(static_cast<int64_t>(at)) : item};
+      if (node.has_two_variables) local(node.slot2) = {.value = item};
     } else {
       const auto [key, item] = range.map->at(at, in_.arena);
-      local(node.slot) = key;
-      if (node.has_two_variables) local(node.slot2) = item;
+      local(node.slot) = {.value = key};
+      if (node.has_two_variables) local(node.slot2) = {.value = item};
     }
   }
 
-  // all() is a chain of &&, exists() of ||.
+  // all() is a chain of &&, exists() of ||. An element costs the condition, which is asked once more before
+  // what is left out, and the result so far.
   Value quantifier(const Node& node, const Value& range) {
     const bool decides = node.macro == Macro::kExists;
+    const uint64_t condition_price = decides ? 3 : 2;
     Value pending, over;
+    bool is_decided = false;
     const size_t size = size_of(range);
-    in_.charge(1);
     for (size_t i = 0; i < size; ++i) {
+      in_.charge(condition_price);
+      if (is_decided) break;
       bind(node, range, i);
-      in_.charge(decides ? 4 : 3);
+      in_.charge(1);
       if (is_over(over, node)) return over;
       const Value one = value(*node.arg_list[1]);
-      if (one.kind == Kind::kBool) {
-        if (one.b == decides) return one;
-        continue;
-      }
+      is_decided = one.kind == Kind::kBool && one.b == decides;
       if (ends_everything(one)) return one;
-      if (!pending.is_error())
+      if (one.kind != Kind::kBool && !pending.is_error())
         pending = one.is_error() ? one : fail(*node.arg_list[1], Failure::kNoSuchOverload, "a condition");
     }
+    in_.charge(1);
+    if (is_decided) return Value::of(decides);
     return pending.is_error() ? pending : Value::of(!decides);
   }
 
-  // The condition of an element; false with `out` set when it is an error.
-  bool condition(const Node& body, bool& holds, Value& out) {
-    if (is_over(out, body)) return false;
-    out = value(body);
-    if (out.is_error()) return false;
-    if (out.kind != Kind::kBool) {
-      out = fail(body, Failure::kNoSuchOverload, "a condition");
-      return false;
+  // What a step over an element has found: an error stands until the end, and the other elements are
+  // evaluated all the same.
+  struct Gathering {
+    Value error;  // no error: null
+    bool holds = true;
+    bool ends = false;  // at once, with `error`
+  };
+
+  // The condition of an element, if it has one.
+  void condition(const Node* body, const Node& node, Gathering& state) {
+    state.holds = true;
+    if (is_over(state.error, node)) {
+      state.ends = true;
+    } else if (body != nullptr) {
+      const Value out = value(*body);
+      state.holds = out.is_true();
+      state.ends = ends_everything(out);
+      if (out.kind != Kind::kBool)
+        state.error = out.is_error() ? out : fail(*body, Failure::kNoSuchOverload, "a condition");
     }
-    holds = out.b;
-    return true;
   }
 
   Value exists_one(const Node& node, const Value& range) {
     size_t count = 0;
     const size_t size = size_of(range);
-    in_.charge(2);
+    Gathering state;
     for (size_t i = 0; i < size; ++i) {
       bind(node, range, i);
-      bool holds = false;
-      Value out;
-      if (!condition(*node.arg_list[1], holds, out)) return out;
-      in_.charge(holds ? 2 : 1);
-      count += holds;
+      condition(node.arg_list[1], node, state);
+      if (state.ends) return state.error;
+      if (state.holds) in_.charge(2);  // one more
+      count += state.holds;
     }
-    return Value::of(count == 1);
+    in_.charge(2);
+    return state.error.is_error() ? state.error : Value::of(count == 1);
   }
 
-  // map(), filter(), transformList().
+  // map(), filter(), transformList(): the result so far and a list of one are joined.
   Value transform_list(const Node& node, const Value& range) {
     const bool is_filter = node.macro == Macro::kFilter;
     const Node* filter = is_filter || node.arg_count == 3 ? node.arg_list[1] : nullptr;
     const Node* transform = is_filter ? nullptr : node.arg_list[node.arg_count - 1];
+    const uint64_t price = 2 + (transform == nullptr ? 1 : 0) + (is_free(transform) ? 0 : kListCost);
     const size_t size = size_of(range);
     Value* items = in_.arena.array<Value>(std::max<size_t>(size, 1));
     if (items == nullptr) return no_memory(node);
     size_t made = 0;
+    Gathering state;
     for (size_t i = 0; i < size; ++i) {
       bind(node, range, i);
-      const Value element = local(node.slot);  // nested expressions have slots of their own
-      bool holds = true;
-      Value out;
-      in_.charge(2);
-      if (filter != nullptr && !condition(*filter, holds, out)) return out;
-      if (!holds) continue;
-      if (is_over(out, node)) return out;
-      out = transform == nullptr ? element : value(*transform);
-      if (out.is_error()) return out;
-      in_.charge(kListCost);
+      const Value element = local(node.slot).value;  // nested expressions have slots of their own
+      condition(filter, node, state);
+      if (state.ends) return state.error;
+      if (!state.holds) continue;
+      in_.charge(price);
+      const Value out = transform == nullptr ? element : value(*transform);
+      if (ends_everything(out)) return out;
+      if (out.is_error()) state.error = out;
       items[made++] = out;
     }
-    return in_.list(items, made);
+    in_.charge(1);
+    return state.error.is_error() ? state.error : in_.list(items, made);
   }
 
+  // A list of it is a constant.
+  static bool is_free(const Node* node) { return node != nullptr && node->is_constant; }
+
+  // The result so far and what is inserted, which no key may be twice in.
   Value transform_map(const Node& node, const Value& range) {
     const Node* filter = node.arg_count == 3 ? node.arg_list[1] : nullptr;
     const Node& transform = *node.arg_list[node.arg_count - 1];
+    const bool is_entry = node.macro == Macro::kTransformMapEntry;
     const size_t size = size_of(range);
     std::vector<EntryMap::Entry> entries;
+    Gathering state;
     for (size_t i = 0; i < size; ++i) {
       bind(node, range, i);
-      const Value key = local(node.slot);
-      bool holds = true;
-      Value out;
-      in_.charge(2);
-      if (filter != nullptr && !condition(*filter, holds, out)) return out;
-      if (!holds) continue;
-      if (is_over(out, node)) return out;
-      out = value(transform);
-      if (out.is_error()) return out;
-      if (node.macro == Macro::kTransformMap) {
+      const Value key = local(node.slot).value;
+      condition(filter, node, state);
+      if (state.ends) return state.error;
+      if (!state.holds) continue;
+      in_.charge(1);
+      if (state.error.is_error() && !is_entry) continue;
+      in_.charge(is_entry ? 1 : 2);
+      const Value out = value(transform);
+      if (ends_everything(out)) return out;
+      if (out.is_error())
+        state.error = out;
+      else if (!is_entry)
         entries.push_back({key, out});
-      } else {
-        if (out.kind != Kind::kMap) return fail(node, Failure::kNoSuchOverload, "transformMapEntry");
+      else if (out.kind != Kind::kMap)
+        state.error = fail(node, Failure::kNoSuchOverload, "transformMapEntry");
+      else
         for (size_t k = 0; k < out.map->size(); ++k) {
           const auto [its_key, its_value] = out.map->at(k, in_.arena);
           entries.push_back({its_key, its_value});
         }
-      }
       if (!in_.arena.charge(sizeof(EntryMap::Entry))) return no_memory(node);
     }
+    in_.charge(1);
+    return state.error.is_error() ? state.error : inserted(node, entries);
+  }
+
+  Value inserted(const Node& node, const std::vector<EntryMap::Entry>& entries) {
     auto* kept = in_.arena.array<EntryMap::Entry>(std::max<size_t>(entries.size(), 1));
     if (kept == nullptr) return no_memory(node);
     std::copy(entries.begin(), entries.end(), kept);
-    return finish_map(node, kept, entries.size());
+    return finish_map(node, EntryMap::make(kept, entries.size(), in_.arena), true);
   }
 
+  // The list is bound to a variable, of which map() makes the keys.
   Value sort_by(const Node& node, const Value& range) {
     if (range.kind != Kind::kList) return fail(node, Failure::kNoSuchOverload, "sortBy");
     struct Keyed {
@@ -514,23 +611,38 @@ class Walk {
     auto* keyed = in_.arena.array<Keyed>(std::max<size_t>(size, 1));
     Value* items = in_.arena.array<Value>(std::max<size_t>(size, 1));
     if (keyed == nullptr || items == nullptr) return no_memory(node);
+    const uint64_t price = 2 + (is_free(node.arg_list[1]) ? 0 : kListCost);
+    in_.charge(3);
+    Gathering state;
     for (size_t i = 0; i < size; ++i) {
       bind(node, range, i);
-      Value out;
-      in_.charge(2 * (2 + kListCost));  // the keys are a list first, and the result another
-      if (is_over(out, node)) return out;
-      out = value(*node.arg_list[1]);
-      if (out.is_error()) return out;
-      if (i > 0 && (keyed[0].key.kind != out.kind || compare(keyed[0].key, out) == kMismatch))
-        return fail(node, Failure::kNoSuchOverload, "sortBy wants keys of one type that has an order");
-      keyed[i] = {out, range.list->items[i]};
+      condition(nullptr, node, state);
+      if (state.ends) return state.error;
+      in_.charge(price);
+      const Value key = value(*node.arg_list[1]);
+      if (ends_everything(key)) return key;
+      if (key.is_error()) state.error = key;
+      keyed[i] = {key, range.list->items[i]};
+      items[i] = key;
     }
+    if (!node.is_only_overload)
+      in_.charge(1);
+    else if (state.error.is_error())
+      return fail(node, Failure::kBreaksOff, "sortBy");
+    else
+      in_.charge(price_of_order({items, size}));
+    if (state.error.is_error()) return state.error;
+    if (Value out; is_over(out, node)) return out;
+    for (size_t i = 0; i < size; ++i)
+      if (keyed[0].key.kind != keyed[i].key.kind || compare(keyed[0].key, keyed[i].key) == kMismatch)
+        return fail(node, Failure::kNoSuchOverload, "sortBy wants keys of one type that has an order");
     std::stable_sort(keyed, keyed + size,
                      [](const Keyed& a, const Keyed& b) { return compare(a.key, b.key) == -1; });
     for (size_t i = 0; i < size; ++i) items[i] = keyed[i].item;
     return in_.list(items, size);
   }
 
+  bool is_chain_optional_ = false;  // of the attribute that was read last
   Evaluation& in_;
   const std::vector<Path>& paths_;
   const Activation& activation_;

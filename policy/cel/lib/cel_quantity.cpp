@@ -1,6 +1,8 @@
 #include "policy/cel/lib/cel_quantity.h"
 
 #include <algorithm>
+#include <charconv>
+#include <climits>
 #include <limits>
 
 #include "kube/quantity.h"
@@ -9,33 +11,83 @@
 namespace sliced::cel {
 namespace {
 
-using Wide = __int128;
 using Suffix = kube::QuantitySuffix;
 
 constexpr int kNano = -9;
 constexpr int kSmallDigitsMax = 18;  // what upstream reads as an int64
-constexpr int kDigitsMax = 38;
+constexpr std::string_view kBinaryMax = "9223372036854775807";
 
-constexpr Wide ten_to(int exponent) { return exponent == 0 ? 1 : 10 * ten_to(exponent - 1); }
+// Numbers as decimal digits, without leading zeros; "" is 0.
 
-Wide magnitude(Wide value) { return value < 0 ? -value : value; }
-bool has_room(Wide value) { return magnitude(value) < ten_to(kDigitsMax); }
-bool fits_int64(Wide value) { return value >= INT64_MIN && value <= INT64_MAX; }
+std::string trimmed_digits(std::string digits) {
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  return digits;
+}
 
-std::optional<Wide> times_ten_to(Wide value, int exponent) {
-  if (value == 0) return 0;
-  for (; exponent > 0; --exponent) {
-    if (magnitude(value) >= ten_to(kDigitsMax - 1)) return std::nullopt;
-    value *= 10;
+// factor: below 10^16.
+std::string multiplied(const std::string& digits, uint64_t factor) {
+  std::string out(digits.size() + 20, '0');
+  uint64_t carry = 0;
+  size_t at = out.size();
+  for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, carry /= 10) {
+    carry += static_cast<uint64_t>(*digit - '0') * factor;
+    out[--at] = static_cast<char>('0' + carry % 10);
   }
+  for (; carry > 0; carry /= 10) out[--at] = static_cast<char>('0' + carry % 10);
+  return trimmed_digits(std::move(out));
+}
+
+// 10^exponent times as much; nullopt beyond the digits that are kept.
+std::optional<std::string> padded(const std::string& digits, int exponent) {
+  if (digits.empty()) return digits;
+  const auto zeros = static_cast<size_t>(std::max(exponent, 0));
+  if (digits.size() + zeros > CelQuantity::kDigitsMax) return std::nullopt;
+  return digits + std::string(zeros, '0');
+}
+
+int compare_digits(std::string_view a, std::string_view b) {
+  return a.size() != b.size() ? (a.size() < b.size() ? -1 : 1) : a.compare(b);
+}
+
+std::string sum_of(std::string_view longer, std::string_view shorter) {
+  if (longer.size() < shorter.size()) std::swap(longer, shorter);
+  std::string out = "0" + std::string(longer);
+  int carry = 0;
+  for (size_t i = 1; i <= longer.size(); ++i) {
+    char& digit = out[out.size() - i];
+    const int total = digit - '0' + carry + (i <= shorter.size() ? shorter[shorter.size() - i] - '0' : 0);
+    digit = static_cast<char>('0' + total % 10);
+    carry = total / 10;
+  }
+  out[0] = static_cast<char>('0' + carry);
+  return trimmed_digits(std::move(out));
+}
+
+std::string difference_of(std::string_view larger, std::string_view smaller) {
+  std::string out(larger);
+  int borrow = 0;
+  for (size_t i = 1; i <= larger.size(); ++i) {
+    char& digit = out[out.size() - i];
+    int rest = digit - '0' - borrow - (i <= smaller.size() ? smaller[smaller.size() - i] - '0' : 0);
+    borrow = rest < 0 ? 1 : 0;
+    rest += 10 * borrow;
+    digit = static_cast<char>('0' + rest);
+  }
+  return trimmed_digits(std::move(out));
+}
+
+std::optional<int64_t> to_int64(bool is_negative, const std::string& digits) {
+  if (digits.size() > 19) return std::nullopt;
+  int64_t value = 0;
+  const std::string text = (is_negative ? "-" : "") + (digits.empty() ? "0" : digits);
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc()) return std::nullopt;
   return value;
 }
 
-// At most 38 digits.
-Wide number(std::string_view digits) {
-  Wide value = 0;
-  for (const char c : digits) value = value * 10 + (c - '0');
-  return value;
+double as_double(const std::string& digits) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc::result_out_of_range ? std::numeric_limits<double>::infinity() : value;
 }
 
 struct Parts {
@@ -76,53 +128,46 @@ bool is_small(const Parts& parts) {
   return whole + fraction <= kSmallDigitsMax && parts.suffix.decimal - fraction >= kNano;
 }
 
-// digits * 10^exponent in nanos, rounded up.
-std::optional<Wide> decimal_nanos(std::string digits, int64_t exponent) {
-  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
-  if (digits.empty()) return 0;
+// digits * 10^exponent in nanos, rounded up; nullopt beyond the digits that are kept.
+std::optional<std::string> nanos_of(std::string digits, int64_t exponent) {
+  digits = trimmed_digits(std::move(digits));
   const int64_t shift = exponent - kNano;
-  const int64_t kept = static_cast<int64_t>(digits.size()) + std::min<int64_t>(shift, 0);
-  if (kept > kDigitsMax) return std::nullopt;
+  if (shift >= 0) return padded(digits, static_cast<int>(std::min<int64_t>(shift, INT_MAX)));
+  const int64_t kept = static_cast<int64_t>(digits.size()) + shift;
   const auto split = static_cast<size_t>(std::max<int64_t>(kept, 0));
   const bool inexact = digits.find_first_not_of('0', split) != std::string::npos;
-  const Wide value = number(std::string_view(digits).substr(0, split)) + (inexact ? 1 : 0);
-  return times_ten_to(value, static_cast<int>(std::max<int64_t>(shift, 0)));
-}
-
-// (whole.fraction) * 2^binary in nanos, rounded up and capped; nullopt for too many digits of a fraction.
-std::optional<Wide> binary_nanos(const Parts& parts) {
-  constexpr Wide kMax = Wide{INT64_MAX} * ten_to(-kNano);
-  const int digits = static_cast<int>(std::min<size_t>(parts.fraction.size(), 100));
-  if (digits > 19) return std::nullopt;
-  if (parts.whole.size() > 19) return kMax;
-  const Wide factor = Wide{1} << parts.suffix.binary;
-  const Wide whole = number(parts.whole);
-  if (whole > INT64_MAX / factor) return kMax;
-  const Wide fraction = number(parts.fraction) * factor;  // less than 2^64 * 2^60
-  const Wide divisor = ten_to(std::max(digits + kNano, 0)), multiplier = ten_to(std::max(-kNano - digits, 0));
-  return std::min(kMax, whole * factor * ten_to(-kNano) + (fraction * multiplier + divisor - 1) / divisor);
-}
-
-int digit_count(Wide value) {
-  int count = 0;
-  for (value = magnitude(value); value > 0; value /= 10) ++count;
-  return count;
+  digits.resize(split);
+  return padded(inexact ? sum_of(digits, "1") : digits, 0);
 }
 
 // 10^exponent as Go's math.Pow10 puts it together.
 double go_pow10(int exponent) {
+  static constexpr double kOf32[] = {1e0, 1e32, 1e64, 1e96, 1e128, 1e160, 1e192, 1e224, 1e256, 1e288};
+  static constexpr double kOfMinus32[] = {1e-0,   1e-32,  1e-64,  1e-96,  1e-128, 1e-160,
+                                          1e-192, 1e-224, 1e-256, 1e-288, 1e-320};
+  static constexpr double kOf1[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10,
+                                    1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
+                                    1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31};
   if (exponent > 308) return std::numeric_limits<double>::infinity();
-  const auto exact = [](int small) {  // correctly rounded, for every multiple of 32 and everything below
-    static constexpr double kOf32[] = {1e0, 1e32, 1e64, 1e96, 1e128, 1e160, 1e192, 1e224, 1e256, 1e288};
-    return small % 32 == 0 ? kOf32[small / 32] : static_cast<double>(ten_to(small));
-  };
-  if (exponent < 0) return 1 / exact(-exponent);
-  return exact(exponent / 32 * 32) * exact(exponent % 32);
+  if (exponent < -323) return 0;
+  if (exponent < 0) return kOfMinus32[-exponent / 32] / kOf1[-exponent % 32];
+  return kOf32[exponent / 32] * kOf1[exponent % 32];
 }
 
-Error too_long() { return {Errc::kTooLarge, "a quantity of more than 38 digits"}; }
+Error too_long() {
+  return {Errc::kTooLarge, "a quantity of more than " + std::to_string(CelQuantity::kDigitsMax) + " digits"};
+}
 
 }  // namespace
+
+CelQuantity::CelQuantity(int64_t value)
+    : is_negative_(value < 0), digits_(value == 0 ? "" : std::to_string(value).substr(value < 0 ? 1 : 0)) {}
+
+CelQuantity CelQuantity::opposite() const {
+  CelQuantity out = *this;
+  out.is_negative_ = !is_negative_;
+  return out;
+}
 
 Result<CelQuantity> CelQuantity::decode(std::string_view text) {
   const bool negative = text.starts_with('-');
@@ -133,62 +178,70 @@ Result<CelQuantity> CelQuantity::decode(std::string_view text) {
                                      ": want a number with an optional suffix such as k, M, Ki, Mi or e3"};
   }
   const auto& [whole, fraction, has_digits, suffix] = *parts;
-  const Wide sign = negative ? -1 : 1;
-  const std::string digits = std::string(whole).append(fraction);
-  const auto fraction_size = static_cast<int64_t>(fraction.size());
-  if (is_small(*parts)) {
-    const Wide value = sign * number(digits) * (Wide{1} << suffix.binary);
-    if (fits_int64(value)) return CelQuantity(value, suffix.decimal - static_cast<int>(fraction_size), true);
-  }
-  const auto nanos =
-      suffix.binary > 0 ? binary_nanos(*parts) : decimal_nanos(digits, suffix.decimal - fraction_size);
+  std::string digits = trimmed_digits(std::string(whole).append(fraction));
+  for (int left = suffix.binary; left > 0; left -= 10) digits = multiplied(digits, 1 << 10);
+  const int64_t scale = suffix.decimal - static_cast<int64_t>(fraction.size());
+  if (is_small(*parts) && to_int64(negative, digits))
+    return CelQuantity(negative, std::move(digits), static_cast<int>(scale), true);
+  if (digits.empty()) return CelQuantity(negative, "", static_cast<int>(scale), false);  // is not rounded
+  const auto nanos = nanos_of(digits, scale);
+  if (suffix.binary > 0 && (!nanos || compare_digits(*nanos, std::string(kBinaryMax) + "000000000") > 0))
+    return CelQuantity(negative, std::string(kBinaryMax), 0, false);
   if (!nanos) return too_long();
-  return CelQuantity(sign * *nanos, kNano, false);
+  return CelQuantity(negative, *nanos, kNano, false);
 }
 
 Result<CelQuantity> CelQuantity::add(const CelQuantity& other) const {
   const bool small = is_small_ && other.is_small_;
-  if (small && other.value_ == 0) return sum(*this);
-  if (small && value_ == 0) return sum(other);
+  if (small && other.digits_.empty()) return sum(*this);
+  if (small && digits_.empty()) return sum(other);
   const int scale = std::min(scale_, other.scale_);
-  const auto ours = times_ten_to(value_, scale_ - scale),
-             theirs = times_ten_to(other.value_, other.scale_ - scale);
-  Wide total = 0;
-  if (!ours || !theirs || __builtin_add_overflow(*ours, *theirs, &total) || !has_room(total))
-    return too_long();
-  return sum(
-      CelQuantity(total, scale, small && fits_int64(*ours) && fits_int64(*theirs) && fits_int64(total)));
+  const auto ours = padded(digits_, scale_ - scale), theirs = padded(other.digits_, other.scale_ - scale);
+  if (!ours || !theirs) return too_long();
+  const int order = compare_digits(*ours, *theirs);
+  const bool is_sum = is_negative_ == other.is_negative_;
+  const bool is_negative = is_sum || order > 0 ? is_negative_ : other.is_negative_;
+  std::string total = is_sum      ? sum_of(*ours, *theirs)
+                      : order > 0 ? difference_of(*ours, *theirs)
+                                  : difference_of(*theirs, *ours);
+  if (total.size() > kDigitsMax) return too_long();
+  const bool stays_small = small && to_int64(is_negative_, *ours) && to_int64(other.is_negative_, *theirs) &&
+                           to_int64(is_negative, total);
+  return sum(CelQuantity(is_negative, std::move(total), scale, stays_small));
 }
 
 Result<CelQuantity> CelQuantity::sub(const CelQuantity& other) const {
   // Upstream's smallest int64 is its own opposite, as long as the sum is an int64 too.
-  if (other.is_small_ && other.value_ == std::numeric_limits<int64_t>::min())
+  const bool is_least =
+      other.is_small_ && to_int64(other.is_negative_, other.digits_) == std::numeric_limits<int64_t>::min();
+  if (is_least)
     if (auto wrapped = add(other); wrapped && wrapped->is_small_) return wrapped;
-  return add(CelQuantity(-other.value_, other.scale_, other.is_small_));
+  return add(other.opposite());
 }
 
 std::optional<int64_t> CelQuantity::as_integer() const {
   if (!is_small_ || scale_ < 0) return std::nullopt;
-  const auto value = times_ten_to(value_, scale_);
-  if (!value || !fits_int64(*value)) return std::nullopt;
-  return static_cast<int64_t>(*value);
+  const auto value = padded(digits_, scale_);
+  return value ? to_int64(is_negative_, *value) : std::nullopt;
 }
 
 double CelQuantity::as_approximate_float() const {
-  const auto value = static_cast<double>(value_);
+  const double value = is_negative_ ? -as_double(digits_) : as_double(digits_);
   return scale_ == 0 ? value : value * go_pow10(scale_);
 }
 
 std::strong_ordering CelQuantity::operator<=>(const CelQuantity& other) const {
   if (sign() != other.sign() || sign() == 0) return sign() <=> other.sign();
   // Of numbers with the same sign the longer one is farther from zero.
-  const int ours = digit_count(value_) + scale_, theirs = digit_count(other.value_) + other.scale_;
-  if (ours != theirs) return sign() > 0 ? ours <=> theirs : theirs <=> ours;
-  const int scale = std::min(scale_, other.scale_);
-  const Wide a = value_ * ten_to(scale_ - scale), b = other.value_ * ten_to(other.scale_ - scale);
-  return a < b   ? std::strong_ordering::less
-         : a > b ? std::strong_ordering::greater
-                 : std::strong_ordering::equal;
+  const auto ours = static_cast<int64_t>(digits_.size()) + scale_;
+  const auto theirs = static_cast<int64_t>(other.digits_.size()) + other.scale_;
+  int order = ours < theirs ? -1 : ours > theirs ? 1 : 0;
+  const size_t size = std::max(digits_.size(), other.digits_.size());
+  const auto digit = [](const std::string& digits, size_t at) {
+    return at < digits.size() ? digits[at] : '0';
+  };
+  for (size_t i = 0; order == 0 && i < size; ++i) order = digit(digits_, i) - digit(other.digits_, i);
+  return (sign() > 0 ? order : -order) <=> 0;
 }
 
 }  // namespace sliced::cel

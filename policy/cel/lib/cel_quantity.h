@@ -5,26 +5,29 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "reactor/base/result.h"
 
 namespace sliced::cel {
 
-/// A decimal number of at most 38 digits and nothing finer than nano. Upstream keeps small numbers as int64
-/// and scale, others as big decimals, and converts the former alone to int; so the two forms are told apart
-/// here too.
+/// A decimal number of at most kDigitsMax digits and nothing finer than nano. Upstream keeps small numbers as
+/// int64 and scale, others as big decimals, and converts the former alone to int; so the two forms are told
+/// apart here too.
 class CelQuantity {
  public:
+  static constexpr size_t kDigitsMax = 1100;
+
   CelQuantity() = default;
-  explicit CelQuantity(int64_t value) : value_(value) {}
+  explicit CelQuantity(int64_t value);
 
   /// Digits may be missing ("m" is zero); finer than nano rounds away from zero; binary suffixes are capped
-  /// at 2^63-1. kInvalid for anything but the grammar and for exponents beyond 1000, kTooLarge beyond 38
-  /// digits.
+  /// at 2^63-1. kInvalid for anything but the grammar and for exponents beyond 1000, kTooLarge beyond
+  /// kDigitsMax.
   static Result<CelQuantity> decode(std::string_view text);
 
-  /// Exact; kTooLarge beyond 38 digits.
+  /// Exact; kTooLarge beyond kDigitsMax.
   Result<CelQuantity> add(const CelQuantity& other) const;
   Result<CelQuantity> sub(const CelQuantity& other) const;
 
@@ -36,20 +39,23 @@ class CelQuantity {
   /// Whether it was calculated. Upstream refuses to compare with such a one, where it stands on the right of
   /// ==.
   bool is_sum() const { return is_sum_; }
-  int sign() const { return value_ < 0 ? -1 : value_ > 0 ? 1 : 0; }
+  int sign() const { return digits_.empty() ? 0 : is_negative_ ? -1 : 1; }
 
   /// By value, whatever the form: 1Ki is 1024.
   std::strong_ordering operator<=>(const CelQuantity& other) const;
   bool operator==(const CelQuantity& other) const { return (*this <=> other) == 0; }
 
  private:
-  CelQuantity(__int128 value, int scale, bool is_small) : value_(value), scale_(scale), is_small_(is_small) {}
+  CelQuantity(bool is_negative, std::string digits, int scale, bool is_small)
+      : is_negative_(is_negative), digits_(std::move(digits)), scale_(scale), is_small_(is_small) {}
   static CelQuantity sum(CelQuantity of) {
     of.is_sum_ = true;
     return of;
   }
+  CelQuantity opposite() const;
 
-  __int128 value_ = 0;  // times 10^scale_
+  bool is_negative_ = false;
+  std::string digits_;  // of the number times 10^-scale_, without leading zeros; none of 0
   int scale_ = 0;       // not normalised: it decides on as_integer()
   bool is_small_ = true;
   bool is_sum_ = false;

@@ -132,19 +132,19 @@ Problems datetime(std::string_view text) {
 }
 
 constexpr NamedFormat kNamedFormats[] = {
-    {"dns1123Label", label},
-    {"dns1123Subdomain", subdomain},
-    {"dns1035Label", label_1035},
-    {"dns1123LabelPrefix", prefix_of<label>},
-    {"dns1123SubdomainPrefix", prefix_of<subdomain>},
-    {"dns1035LabelPrefix", prefix_of<label_1035>},
-    {"qualifiedName", qualified_name},
-    {"labelValue", label_value},
-    {"uri", uri},
-    {"uuid", uuid},
-    {"byte", base64},
-    {"date", date},
-    {"datetime", datetime},
+    {"dns1123Label", label, 30},
+    {"dns1123Subdomain", subdomain, 60},
+    {"dns1035Label", label_1035, 30},
+    {"dns1123LabelPrefix", prefix_of<label>, 30},
+    {"dns1123SubdomainPrefix", prefix_of<subdomain>, 60},
+    {"dns1035LabelPrefix", prefix_of<label_1035>, 30},
+    {"qualifiedName", qualified_name, 60},
+    {"labelValue", label_value, 40},
+    {"uri", uri, 1103},
+    {"uuid", uuid, 70},
+    {"byte", base64, 84},
+    {"date", date, 71},
+    {"datetime", datetime, 71},
 };
 
 }  // namespace
