@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "reactor/backoff.h"
 #include "reactor/base/text.h"
 #include "reactor/child.h"
 
@@ -14,6 +15,8 @@ namespace sliced::kube {
 namespace {
 
 constexpr Millis kRetryFailedReread{10'000};
+constexpr reactor::BackoffPolicy kPluginBackoff{
+    .initial = Millis{1'000}, .factor = 2.0, .cap = Millis{60'000}, .jitter = 0};
 
 using OnReady = std::function<void(Result<Credentials>)>;
 
@@ -81,6 +84,8 @@ class LoadingCredentials::State : public std::enable_shared_from_this<State> {
   void on_loaded(Result<LoadedCredentials> loaded);
   void run_plugin(LoadedCredentials loaded);
   void on_plugin(LoadedCredentials loaded, const reactor::ChildResult& result);
+  void hold_plugin();
+  void fail_plugin(Error error);
   void adopt_exec(LoadedCredentials loaded);
   void adopt(Credentials credentials);
   void fail(Error error);
@@ -96,7 +101,10 @@ class LoadingCredentials::State : public std::enable_shared_from_this<State> {
   bool refused_ = false;  // the server does not want current_
   TimePoint reread_at_{};
 
-  std::optional<LoadedCredentials> exec_asked_for_;  // what exec_ was obtained with
+  std::optional<LoadedCredentials> exec_asked_for_;  // what the plugin was run with last
+  std::optional<Error> plugin_error_;                // of that run
+  reactor::Backoff plugin_backoff_{[] { return 0.0; }, kPluginBackoff};
+  TimePoint plugin_not_before_{};
   std::optional<ExecCredential> exec_;
   std::optional<TimePoint> exec_expires_;
 
@@ -145,11 +153,19 @@ void LoadingCredentials::State::on_loaded(Result<LoadedCredentials> loaded) {
   if (!loaded->exec) return adopt(std::move(loaded->credentials));
   const bool expired = exec_expires_ && needs_.scheduler.now() >= *exec_expires_;
   if (exec_ && !refused_ && !expired && exec_asked_for_ == *loaded) return adopt_exec(*std::move(loaded));
+  // A server that refuses everything must not have a plugin run for each request.
+  if (exec_asked_for_ == *loaded && needs_.scheduler.now() < plugin_not_before_) {
+    if (plugin_error_) return fail(Error(*plugin_error_));
+    if (exec_ && refused_) return adopt_exec(*std::move(loaded));
+  }
   run_plugin(*std::move(loaded));
 }
 
 void LoadingCredentials::State::run_plugin(LoadedCredentials loaded) {
   const ExecPlugin& plugin = *loaded.exec;
+  if (exec_asked_for_ != loaded) exec_.reset();
+  exec_asked_for_ = loaded;
+  plugin_error_.reset();
   reactor::ChildSpec spec;
   spec.argv = {plugin.command};
   spec.argv.insert(spec.argv.end(), plugin.args.begin(), plugin.args.end());
@@ -163,19 +179,18 @@ void LoadingCredentials::State::run_plugin(LoadedCredentials loaded) {
         on_plugin(asked_for, result);
       });
   if (!child) {
-    return fail(plugin_error(plugin, child.error().code, child.error().what).in(description_));
+    return fail_plugin(plugin_error(plugin, child.error().code, child.error().what));
   }
   child_ = *std::move(child);
 }
 
 void LoadingCredentials::State::on_plugin(LoadedCredentials loaded, const reactor::ChildResult& result) {
   const ExecPlugin& plugin = *loaded.exec;
-  if (!result.ok() || result.truncated) return fail(plugin_failure(plugin, result).in(description_));
+  if (!result.ok() || result.truncated) return fail_plugin(plugin_failure(plugin, result));
   auto credential = decode_exec_credential(result.out, plugin.api_version);
-  if (!credential)
-    return fail(plugin_error(plugin, credential.error().code, credential.error().what).in(description_));
+  if (!credential) return fail_plugin(plugin_error(plugin, credential.error().code, credential.error().what));
   exec_ = *std::move(credential);
-  exec_asked_for_ = loaded;
+  if (refused_) hold_plugin();
   exec_expires_.reset();
   if (exec_->expires) {
     // At least a second, so that a plugin that hands out stale credentials is not run for every request.
@@ -183,6 +198,17 @@ void LoadingCredentials::State::on_plugin(LoadedCredentials loaded, const reacto
     exec_expires_ = needs_.scheduler.now() + std::chrono::seconds{std::clamp<int64_t>(left, 1, 30 * 86'400)};
   }
   adopt_exec(std::move(loaded));
+}
+
+void LoadingCredentials::State::hold_plugin() {
+  const TimePoint now = needs_.scheduler.now();
+  plugin_not_before_ = now + plugin_backoff_.next(now);
+}
+
+void LoadingCredentials::State::fail_plugin(Error error) {
+  plugin_error_ = std::move(error).in(description_);
+  hold_plugin();
+  fail(Error(*plugin_error_));
 }
 
 void LoadingCredentials::State::adopt_exec(LoadedCredentials loaded) {

@@ -282,6 +282,27 @@ TEST_F(CredentialsTest, APluginIsAskedAnewWhenRefusedOrChanged) {
   EXPECT_EQ(plugin_runs(), 3u) << "the kubeconfig says something else now";
 }
 
+// A server that refuses everything, or a plugin that fails: not a process for each request.
+TEST_F(CredentialsTest, APluginIsNotRunForEachRefusalOrFailure) {
+  write("ca.crt", kPem);
+  write_kubeconfig(kExec);
+  for (const bool fails : {false, true}) {
+    SCOPED_TRACE(fails);
+    World world(*this);
+    write_plugin(fails ? "echo no >&2; exit 1" : print_status(R"({"token":"t"})"));
+    const auto source = kubeconfig_credentials(world.needs(), path("kubeconfig"));
+    const size_t before = plugin_runs();
+    for (int i = 0; i < 600; ++i) {
+      const auto got = world.get(*source);
+      EXPECT_EQ(got.ok(), !fails);
+      if (got) source->invalidate(*got);
+      world.time.advance(1s);
+    }
+    EXPECT_LE(plugin_runs() - before, 20u) << "in ten minutes";
+    EXPECT_GE(plugin_runs() - before, 10u);
+  }
+}
+
 TEST_F(CredentialsTest, APluginMayGiveACertificate) {
   World world(*this);
   write("ca.crt", kPem);
