@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kube/kinds.h"
+#include "policy/reliance.h"
 #include "reactor/base/text.h"
 #include "watchers/served_schema.h"
 
@@ -19,6 +20,7 @@ constexpr Millis kBreath{5};
 // For the other sources, once one is served again after an outage: two seconds in all.
 constexpr Millis kCatchUpStep{250};
 constexpr int kCatchUpSteps = 7;
+constexpr int kCatchUpStepsTold = 240;  // while a server says how long to wait
 // What is decided on the loop's own thread: a millisecond or two. Selectors may cost anything.
 constexpr size_t kDevicesOnLoop = 512;
 constexpr size_t kPairsOnLoop = 50'000;  // device and policy
@@ -57,6 +59,22 @@ std::string some_of(const std::vector<std::string>& names) {
   if (names.size() > kNamesInLog)
     shown.push_back("and " + std::to_string(names.size() - kNamesInLog) + " more");
   return join(shown, ",");
+}
+
+template <class Id>
+Id id_of(const watchers::PolicyWatcher::Id& id) {
+  if constexpr (requires { Id{id.namespace_, id.name}; })
+    return {id.namespace_, id.name};
+  else
+    return {id.name};
+}
+
+// What a list lacks leaves, except for what is kept until a second list lacks it too.
+template <class Objects>
+void leave_kept(Objects& objects, const Relisted<watchers::PolicyWatcher::Item>& list) {
+  std::set<typename Objects::key_type> kept;
+  for (const auto& id : list.kept) kept.insert(id_of<typename Objects::key_type>(id));
+  std::erase_if(objects, [&](const auto& one) { return !kept.contains(one.first); });
 }
 
 // "policy ns/name changed", "policy ns/name deleted", "policies listed: 410 Gone"
@@ -122,6 +140,18 @@ void Daemon::start() {
   arm_sync();
 }
 
+// What most of the offer stands on is not let go by one list: a server that is ill, or a replica that lost
+// its data, may lack anything. A directory shows what is there.
+template <class Policy>
+watchers::PolicyWatcher::KeepMissing Daemon::keeper_of() const {
+  if (std::holds_alternative<config::ClusterDirectory>(options_.cluster)) return {};
+  return [this](const std::vector<watchers::PolicyWatcher::Id>& missing) {
+    std::set<typename Policy::Id> ids;
+    for (const auto& id : missing) ids.insert(id_of<typename Policy::Id>(id));
+    return decision_ && policy::relies_on(*decision_, ids);
+  };
+}
+
 void Daemon::start_watchers() {
   const auto standing = [this](const Standing&) { on_standing(); };
   node_watcher_ = watchers::make_node_watcher(
@@ -136,12 +166,12 @@ void Daemon::start_watchers() {
   if (!options_.kinds_off.contains(kube::kDeviceExposurePolicies.kind)) {
     exposure_watcher_ = watchers::make_policy_watcher(
         watcher_ports(), kube::kDeviceExposurePolicies, "", [this](auto event) { on_exposures(event); },
-        standing);
+        standing, keeper_of<policy::ExposurePolicy>());
   }
   if (!options_.kinds_off.contains(kube::kSriovResourcePolicies.kind)) {
     sriov_watcher_ = watchers::make_policy_watcher(
         watcher_ports(), kube::kSriovResourcePolicies, options_.namespace_,
-        [this](auto event) { on_policies(event); }, standing);
+        [this](auto event) { on_policies(event); }, standing, keeper_of<policy::SriovPolicy>());
     if (!options_.kinds_off.contains(kube::kDeviceAttributes.kind))
       attributes_watcher_ = watchers::make_policy_watcher(
           watcher_ports(), kube::kDeviceAttributes, options_.namespace_,
@@ -242,8 +272,9 @@ void Daemon::on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event
     sriov_.erase({removed->id.namespace_, removed->id.name});
   } else {
     check_served_schema(kube::kSriovResourcePolicies);
-    sriov_.clear();
-    for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
+    const auto& list = std::get<Relisted<watchers::PolicyWatcher::Item>>(event);
+    leave_kept(sriov_, list);
+    for (const auto& item : list.all) put(item);
   }
   policy_set_.reset();
   mark(reason_of("policy", event));
@@ -285,8 +316,10 @@ void Daemon::on_exposures(const SourceEvent<watchers::PolicyWatcher::Item>& even
     exposures_.erase({removed->id.name});
   } else {
     check_served_schema(kube::kDeviceExposurePolicies);
-    const auto before = std::exchange(exposures_, {});
-    for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item, before);
+    const auto& list = std::get<Relisted<watchers::PolicyWatcher::Item>>(event);
+    const auto before = exposures_;
+    leave_kept(exposures_, list);
+    for (const auto& item : list.all) put(item, before);
   }
   policy_set_.reset();
   mark(reason_of("DeviceExposurePolicy", event));
@@ -327,7 +360,8 @@ void Daemon::note_standings() {
       count[Standing::State::kLive], count[Standing::State::kUnreachable], count[Standing::State::kDenied]);
   park_all_but_one(now == watchers::Outage::Phase::kAway);
   if (now != watchers::Outage::Phase::kCatchingUp) catch_up_ticket_.reset();
-  if (now == watchers::Outage::Phase::kCatchingUp && now != before) catch_up(kCatchUpSteps);
+  if (now == watchers::Outage::Phase::kCatchingUp && now != before)
+    catch_up(kCatchUpSteps, kCatchUpStepsTold);
   if (before != watchers::Outage::Phase::kServed && outage_.may_write()) {
     end_outage();
   }
@@ -348,15 +382,18 @@ void Daemon::park_all_but_one(bool away) {
   });
 }
 
-void Daemon::catch_up(int steps_left) {
+void Daemon::catch_up(int steps_left, int told_steps_left) {
   for_each_source([](auto& source) {
     const Standing::State state = source.standing().state;
     if (state == Standing::State::kUnreachable || state == Standing::State::kDenied) source.retry_now();
   });
+  bool is_told_to_wait = false;
+  for_each_source([&](auto& source) { is_told_to_wait |= source.is_told_to_wait(); });
+  const int taken = is_told_to_wait && told_steps_left > 0 ? 0 : 1;
   // Jitter: a fleet comes back together.
   const Millis step(static_cast<int64_t>(static_cast<double>(kCatchUpStep.count()) * (0.5 + random_())));
-  catch_up_ticket_ = scheduler_.after(step, [this, steps_left] {
-    if (steps_left > 0) return catch_up(steps_left - 1);
+  catch_up_ticket_ = scheduler_.after(step, [this, steps_left, told_steps_left, taken] {
+    if (steps_left > 0) return catch_up(steps_left - taken, told_steps_left - 1);
     catch_up_ticket_.reset();
     outage_.give_up();
     end_outage();

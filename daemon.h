@@ -80,6 +80,8 @@ class Daemon {
  private:
   watchers::Ports watcher_ports();
   void start_watchers();
+  template <class Policy>
+  watchers::PolicyWatcher::KeepMissing keeper_of() const;
   void on_inventory(const hotplug::InventoryUpdate& update);
   void on_node(const SourceEvent<watchers::NodeWatcher::Item>& event);
   void on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event);
@@ -99,7 +101,7 @@ class Daemon {
   void on_standing();
   void note_standings();
   void park_all_but_one(bool away);
-  void catch_up(int steps_left);
+  void catch_up(int steps_left, int told_steps_left);
   void end_outage();
   void apply_permission();
   template <class Visit>

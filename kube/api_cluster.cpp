@@ -196,22 +196,101 @@ Failure not_json(const std::string& action, const Error& error) {
 }
 
 // meta/v1 APIResourceList -> plurals, without subresources ("nodes/status").
-Result<std::vector<std::string>> decode_plurals(std::string_view body) {
+Result<std::vector<std::string>> decode_plurals(std::string_view body, const std::string& group_version) {
+  const auto json = decode_json(body);
+  if (!json) return json.error();
+  const Json* resources = json->find("resources");
+  if (json->text("kind") != "APIResourceList" || json->text("groupVersion") != group_version ||
+      resources == nullptr || resources->array() == nullptr)
+    return Error{Errc::kIo, "it is no APIResourceList of " + group_version};
   std::vector<std::string> plurals;
-  JsonCutter cutter("resources", body.size(),
-                    {.on_member = [](std::string_view, std::string_view) { return true; },
-                     .on_item =
-                         [&](std::string_view raw) {
-                           const auto resource = decode_json(raw);
-                           const std::string name(resource ? resource->text("name") : "");
-                           if (!name.empty() && name.find('/') == std::string::npos) plurals.push_back(name);
-                           return true;
-                         }});
-  auto cut = cutter.feed(body);
-  if (cut) cut = cutter.finish();
-  if (!cut) return cut.error();
+  for (const Json& resource : *resources->array()) {
+    const std::string name(resource.text("name"));
+    if (name.empty()) return Error{Errc::kIo, "its APIResourceList has a resource without a name"};
+    if (name.find('/') == std::string::npos) plurals.push_back(name);
+  }
   return plurals;
 }
+
+// meta/v1 APIGroupList: whether it names the group-version. A server always has groups.
+Result<bool> names_group_version(std::string_view body, const std::string& group_version) {
+  const auto json = decode_json(body);
+  if (!json) return json.error();
+  const Json* groups = json->find("groups");
+  if (json->text("kind") != "APIGroupList" || groups == nullptr || groups->array() == nullptr ||
+      groups->array()->empty())
+    return Error{Errc::kIo, "it is no APIGroupList with groups"};
+  bool named = false;
+  for (const Json& group : *groups->array()) {
+    const Json* versions = group.find("versions");
+    if (versions == nullptr || versions->array() == nullptr)
+      return Error{Errc::kIo, "its APIGroupList has a group without versions"};
+    for (const Json& version : *versions->array()) named |= version.text("groupVersion") == group_version;
+  }
+  return named;
+}
+
+/// What a group-version serves. The server answers a plain 404 when it does not know the group-version, as a
+/// load balancer does without a server; the list of all groups tells which it was.
+class Discovery final : public Call {
+ public:
+  using OnPlurals = std::function<void(std::vector<std::string> plurals)>;
+  using OnFailure = std::function<void(const Failure&)>;
+  Discovery(std::shared_ptr<ApiCore> core, std::string group, std::string version, OnPlurals on_plurals,
+            OnFailure on_failure)
+      : core_(std::move(core)),
+        group_(std::move(group)),
+        version_(std::move(version)),
+        group_version_(api_version({.group = group_, .version = version_, .plural = "", .kind = ""})),
+        on_plurals_(std::move(on_plurals)),
+        on_failure_(std::move(on_failure)) {}
+
+  void start() {
+    ask(
+        encode_discover(group_, version_), [this](std::string_view body) { on_resources(body); },
+        [this](const Failure& failure) {
+          if (failure.http_status != 404 || group_.empty()) return fail(failure);
+          refused_ = failure;
+          ask(
+              encode_discover_groups(), [this](std::string_view groups) { on_groups(groups); },
+              [this](const Failure& no_groups) { fail(no_groups); });
+        });
+  }
+
+ private:
+  void ask(ApiRequest request, ReadOperation::OnBody on_body, OnFailure on_failure) {
+    action_ = request.action;
+    call_ = sliced::kube::start<ReadOperation>(core_, std::move(request), kObjectBytesMax, std::move(on_body),
+                                               std::move(on_failure));
+  }
+  void on_resources(std::string_view body) {
+    auto plurals = decode_plurals(body, group_version_);
+    plurals ? succeed(*std::move(plurals)) : fail(not_json(action_, plurals.error()));
+  }
+  void on_groups(std::string_view body) {
+    const auto named = names_group_version(body, group_version_);
+    if (!named) return fail(not_json(action_, named.error()));
+    *named ? fail(refused_) : succeed({});
+  }
+  // What is called may drop this call.
+  void succeed(std::vector<std::string> plurals) {
+    const OnPlurals told = on_plurals_;
+    told(std::move(plurals));
+  }
+  void fail(const Failure& failure) {
+    const OnFailure told = on_failure_;
+    const Failure kept = failure;
+    told(kept);
+  }
+
+  const std::shared_ptr<ApiCore> core_;
+  const std::string group_, version_, group_version_;
+  const OnPlurals on_plurals_;
+  const OnFailure on_failure_;
+  std::string action_;  // of the request under way
+  Failure refused_;
+  CallPtr call_;
+};
 
 }  // namespace
 
@@ -244,17 +323,10 @@ CallPtr ApiCluster::get(GetRequest request, WriteHandlers handlers) {
 CallPtr ApiCluster::discover(std::string group, std::string version,
                              std::function<void(std::vector<std::string> plurals)> on_done,
                              std::function<void(const Failure&)> on_failure) {
-  ApiRequest request = encode_discover(group, version);
-  const std::string action = request.action;
-  auto on_body = [action, on_done, on_failure](std::string_view body) {
-    auto plurals = decode_plurals(body);
-    plurals ? on_done(*std::move(plurals)) : on_failure(not_json(action, plurals.error()));
-  };
-  auto on_refusal = [on_done, on_failure](const Failure& failure) {
-    failure.http_status == 404 ? on_done({}) : on_failure(failure);
-  };
-  return start<ReadOperation>(core_, std::move(request), kObjectBytesMax, std::move(on_body),
-                              std::move(on_refusal));
+  auto discovery = std::make_unique<Discovery>(core_, std::move(group), std::move(version),
+                                               std::move(on_done), std::move(on_failure));
+  discovery->start();
+  return discovery;
 }
 
 CallPtr ApiCluster::schema(std::string group, std::string version,

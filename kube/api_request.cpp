@@ -161,6 +161,7 @@ ApiRequest encode_get(const GetRequest& request) {
 ApiRequest encode_discover(const std::string& group, const std::string& version) {
   return plain_get("discover", group_path(group, version));
 }
+ApiRequest encode_discover_groups() { return plain_get("discover", "/apis"); }
 ApiRequest encode_schema(const std::string& group, const std::string& version) {
   return plain_get("schema", "/openapi/v3" + group_path(group, version));
 }

@@ -23,6 +23,7 @@ ApiRequest encode_watch(const WatchRequest& request);
 ApiRequest encode_write(const WriteRequest& request);
 ApiRequest encode_get(const GetRequest& request);
 ApiRequest encode_discover(const std::string& group, const std::string& version);
+ApiRequest encode_discover_groups();  // of all groups but core
 ApiRequest encode_schema(const std::string& group, const std::string& version);
 ApiRequest encode_server_info();
 

@@ -128,8 +128,9 @@ class Cluster {
   virtual CallPtr watch(WatchRequest request, WatchHandlers handlers) = 0;
   virtual CallPtr write(WriteRequest request, WriteHandlers handlers) = 0;
   virtual CallPtr get(GetRequest request, WriteHandlers handlers) = 0;
-  /// Which of the group-version's plurals are served; an absent group-version is an empty list, not a
-  /// failure.
+  /// Which of the group-version's plurals are served; empty when discovery names no such group-version. Only
+  /// what discovery itself says counts: an answer that any load balancer could give is a failure (a 404 keeps
+  /// kNotFound).
   virtual CallPtr discover(std::string group, std::string version,
                            std::function<void(std::vector<std::string> plurals)> on_done,
                            std::function<void(const Failure&)> on_failure) = 0;

@@ -14,4 +14,9 @@ inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", 
 inline const Resource kDeviceExposurePolicies{"networking.dra.io", "v1alpha1", "deviceexposurepolicies",
                                               "DeviceExposurePolicy", false};
 
+/// Every API server that this daemon can work with serves it.
+inline bool is_built_in(const Resource& kind) {
+  return kind.group.empty() || kind.group == kResourceSlices.group;
+}
+
 }  // namespace sliced::kube

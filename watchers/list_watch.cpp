@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kube/kinds.h"
 #include "reactor/base/text.h"
 
 namespace sliced::watchers {
@@ -47,11 +48,15 @@ void ListWatch::start() {
 }
 
 void ListWatch::retry_now() {
-  if (step_ != Step::kWaiting) return;
+  const TimePoint now = ports_.scheduler.now();
+  if (step_ != Step::kWaiting || is_told_to_wait() || !out_of_turn_.take(now)) return;
   parked_ = false;
-  timer_.reset();
-  backoff_.reset();
+  if (fresh_starts_.take(now)) backoff_.reset();
   attempt();
+}
+
+bool ListWatch::is_told_to_wait() const {
+  return step_ == Step::kWaiting && not_before_ && ports_.scheduler.now() < *not_before_;
 }
 
 void ListWatch::park(bool parked) {
@@ -63,9 +68,12 @@ void ListWatch::park(bool parked) {
 // -------------------------------------------------------------------------------------------------
 
 void ListWatch::attempt() {
+  timer_.reset();
   if (looking_) return look_for_kind({});
   if (!need_list_) return open_watch();
   sink_.abandon();
+  foreign_ = 0;
+  opened_ = ports_.scheduler.now();
   if (watch_list_usable()) return open_initial_events();
   open_list();
 }
@@ -97,6 +105,7 @@ void ListWatch::start_watch(bool initial_events) {
   request.timeout =
       limits_.watch_timeout_min +
       Millis(static_cast<int64_t>(ports_.random() * static_cast<double>(limits_.watch_timeout_min.count())));
+  asked_timeout_ = request.timeout;
   accepted_.reset();
   opened_ = ports_.scheduler.now();
   events_ = 0;
@@ -113,15 +122,19 @@ void ListWatch::start_watch(bool initial_events) {
 void ListWatch::on_open() {
   heard();
   if (step_ != Step::kWatching) return;
-  accepted_ = ports_.scheduler.after(limits_.accepted_after, [this] { stand(State::kLive, ""); });
+  accepted_ = ports_.scheduler.after(limits_.accepted_after, [this] {
+    missed_at_.reset();
+    stand(State::kLive, "");
+  });
 }
 
 void ListWatch::open_list() {
   step_ = Step::kListing;
   kube::ListRequest request;
   request.scope = scope_;
-  // "0" is any state the server has at hand; later lists must not be older than what was told already.
-  if (!version_unusable_) request.resource_version = resource_version_.empty() ? "0" : resource_version_;
+  // The first list is consistent: a replica that lags might not know of a new exclude. Later lists must not
+  // be older than what was told already.
+  if (!version_unusable_) request.resource_version = resource_version_;
   heard();
   watch_silence();
   call_ = ports_.cluster.list(std::move(request),
@@ -134,11 +147,14 @@ void ListWatch::watch_silence() {
   const Millis bound = step_ == Step::kWatching ? limits_.silence_max : limits_.initial_silence_max;
   const Millis left = bound - (ports_.scheduler.now() - last_word_);
   silence_ = ports_.scheduler.after(std::max(left, Millis{0}), [this, bound] {
-    if (ports_.scheduler.now() - last_word_ < bound) return watch_silence();
     const bool listing = step_ != Step::kWatching;
+    if (listing && ports_.scheduler.now() - opened_ >= limits_.listing_max)
+      return fail(Errc::kTimeout, "it does not become whole");
+    if (ports_.scheduler.now() - last_word_ < bound) return watch_silence();
     if (listing) return fail(Errc::kTimeout, "no answer for " + std::to_string(bound.count() / 1000) + " s");
     // A peer that died without a word. Asking again will show it, and costs one request if it did not.
     ports_.log.debug("watch is silent; watching anew", {{"resource", resource_name()}});
+    note_health();
     open_watch();
   });
 }
@@ -168,7 +184,7 @@ void ListWatch::on_initial_event(EventType type, const ObjectHead& head, std::st
     resource_version_ = head.resource_version;
     return finish_list();
   }
-  if (type == EventType::kDeleted) return sink_.uncollect(head);
+  if (type == EventType::kDeleted || is_foreign(head, object)) return sink_.uncollect(head);
   sink_.collect(head, object);
   if (sink_.collected() > limits_.objects_max)
     fail(Errc::kTooLarge, "more than " + std::to_string(limits_.objects_max) + " objects");
@@ -176,9 +192,14 @@ void ListWatch::on_initial_event(EventType type, const ObjectHead& head, std::st
 
 void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::string_view object) {
   resource_version_ = head.resource_version;
-  relist_at_once_ = true;
+  missed_at_.reset();
   stand(State::kLive, "");
   if (type == EventType::kBookmark) return;
+  // What was ours and is no longer has left, whatever the event is called.
+  if (is_foreign(head, object)) {
+    tell_foreign(head.name);
+    return sink_.knows(head) ? sink_.removed(head) : void();
+  }
   if (type == EventType::kDeleted) return sink_.removed(head);
   sink_.changed(head, object);
 }
@@ -187,6 +208,7 @@ void ListWatch::on_list_item(std::string_view object) {
   heard();
   Result<ObjectHead> head = decode_object_head(object);
   if (!head.ok() || head->name.empty()) return skip_nameless();
+  if (is_foreign(*head, object)) return;
   sink_.collect(*head, object);
   if (sink_.collected() > limits_.objects_max)
     fail(Errc::kTooLarge, "more than " + std::to_string(limits_.objects_max) + " objects");
@@ -194,6 +216,22 @@ void ListWatch::on_list_item(std::string_view object) {
 
 void ListWatch::skip_nameless() {
   ports_.log.warning("list item without a name is skipped", {{"resource", resource_name()}});
+}
+
+bool ListWatch::is_foreign(const ObjectHead& head, std::string_view object) {
+  if (is_in_scope(head, object, scope_)) return false;
+  ++foreign_;
+  return true;
+}
+
+void ListWatch::tell_foreign(std::string_view name) {
+  if (std::exchange(told_foreign_, true)) return;
+  ports_.log.warning(
+      "the API server, or a proxy before it, sends objects that were not asked for; they are dropped",
+      {{"resource", resource_name()},
+       {"asked", scope_.field_selector.empty() ? "namespace " + scope_.namespace_ : scope_.field_selector},
+       {"objects", foreign_},
+       {"name", name}});
 }
 
 void ListWatch::on_list_done(std::string resource_version) {
@@ -207,26 +245,73 @@ void ListWatch::finish_list() {
   step_ = Step::kWatching;
   need_list_ = false;
   version_unusable_ = false;
+  missed_at_.reset();
+  is_known_absent_ = false;
   const std::string why = std::exchange(list_reason_, "");
   const bool first = !standing_.known;
   standing_.known = true;
   ports_.log.info(first ? "listed" : "listed again",
                   {{"resource", resource_name()}, {"objects", sink_.collected()}, {"why", why}});
-  sink_.commit(why);
+  if (foreign_ > 0)
+    tell_foreign("");
+  else
+    told_foreign_ = false;
+  const bool is_confirming = kept_at_ && opened_ - *kept_at_ >= limits_.confirm_after;
+  if (is_confirming) kept_at_.reset();
+  arm_confirmation(sink_.commit(why, is_confirming));
   stand(State::kLive, "");
   if (call_) watch_silence();  // the watch goes on under its own bound
 }
 
+void ListWatch::arm_confirmation(size_t kept) {
+  confirm_.reset();
+  const TimePoint now = ports_.scheduler.now();
+  if (kept == 0) return kept_at_.reset();
+  if (!kept_at_) {
+    kept_at_ = now;
+    ports_.log.warning(
+        "a list lacks objects on which most of the offer stands; they stay until a second list lacks them "
+        "too",
+        {{"resource", resource_name()}, {"objects", kept}});
+  }
+  // A server that answers otherwise each time is asked less often.
+  const Millis delay = out_of_turn_.take(now) ? limits_.confirm_after : limits_.confirm_after * 6;
+  confirm_ = ports_.scheduler.after(delay, [this] { confirm_list(); });
+}
+
+void ListWatch::confirm_list() {
+  confirm_.reset();
+  relist("whether objects are gone");
+  version_unusable_ = true;  // asks for the newest state
+  if (step_ == Step::kWatching) attempt();
+}
+
 void ListWatch::on_watch_end() {
   accepted_.reset();
-  const bool at_once = ports_.scheduler.now() - opened_ < limits_.short_watch && events_ == 0;
+  const Millis lived = std::chrono::duration_cast<Millis>(ports_.scheduler.now() - opened_);
   if (step_ == Step::kInitialEvents) return fail(Errc::kIo, "the stream ended before the list was whole");
-  if (at_once) return fail(Errc::kIo, "the stream ended at once");
+  note_health();
+  if (lived < limits_.short_watch && events_ == 0) return fail(Errc::kIo, "the stream ended at once");
+  if (lived < limits_.healthy_after && !out_of_turn_.take(ports_.scheduler.now()))
+    return fail(Errc::kIo, "streams end early, again and again");
+  // Earlier than asked: a server stops, and all of its clients go elsewhere.
+  if (lived + limits_.jitter < asked_timeout_) return wait_jitter();
   open_watch();
+}
+
+void ListWatch::note_health() {
+  if (step_ != Step::kWatching || ports_.scheduler.now() - opened_ < limits_.healthy_after) return;
+  backoff_.reset();
+  relist_at_once_ = true;
+}
+
+void ListWatch::wait_jitter() {
+  wait(Millis(static_cast<int64_t>(ports_.random() * static_cast<double>(limits_.jitter.count()))));
 }
 
 void ListWatch::on_failure(const Failure& failure) {
   accepted_.reset();
+  note_health();
   if (failure.code == Errc::kNotFound) return look_for_kind(failure);
   // A replica that lags behind answers 504; asking for its newest state mends it (apiserver storage
   // TooLargeResourceVersion).
@@ -239,8 +324,9 @@ void ListWatch::on_failure(const Failure& failure) {
 void ListWatch::on_version_gone(const Failure& failure) {
   version_unusable_ = true;
   relist(failure.what);
-  if (std::exchange(relist_at_once_, false)) return attempt();
-  fail(failure);
+  if (!std::exchange(relist_at_once_, false)) return fail(failure);
+  call_.reset();
+  wait_jitter();
 }
 
 void ListWatch::on_watch_failure(const Failure& failure) {
@@ -259,35 +345,62 @@ void ListWatch::on_list_failure(const Failure& failure) {
   fail(failure);
 }
 
+// A 404 may be anybody's, such as a load balancer's without a server: only discovery can say "none", and of
+// what Kubernetes itself brings nobody can.
 void ListWatch::look_for_kind(Failure not_found) {
+  const kube::Resource& kind = scope_.resource;
+  if (kube::is_built_in(kind)) {
+    not_found.what += " (Kubernetes serves " + kube::api_version(kind) + " " + kind.plural +
+                      " from 1.34 on: is this the API server?)";
+    return fail(not_found);
+  }
   step_ = Step::kDiscovering;
+  opened_ = ports_.scheduler.now();
   heard();
   watch_silence();
-  const kube::Resource& kind = scope_.resource;
   call_ = ports_.cluster.discover(
       kind.group, kind.version,
       [this, not_found](const std::vector<std::string>& plurals) {
         if (std::find(plurals.begin(), plurals.end(), scope_.resource.plural) == plurals.end())
           return kind_is_absent();
-        relist(standing_.state == State::kAbsent ? "the kind is installed" : not_found.what);
-        if (!std::exchange(looking_, false)) return fail(not_found);  // served, yet 404: still being set up
-        backoff_.reset();
-        attempt();
+        kind_is_served(not_found);
       },
       [this](const Failure& failure) { fail(failure); });
+}
+
+void ListWatch::kind_is_served(const Failure& not_found) {
+  const Failure why = not_found;  // lives in the call that is dropped next
+  missed_at_.reset();
+  relist(standing_.state == State::kAbsent ? "the kind is installed" : why.what);
+  if (!std::exchange(looking_, false)) return fail(why);  // served, yet 404: still being set up
+  if (!out_of_turn_.take(ports_.scheduler.now())) return fail(why);
+  if (fresh_starts_.take(ports_.scheduler.now())) backoff_.reset();
+  attempt();
 }
 
 void ListWatch::kind_is_absent() {
   const std::string why = resource_name() + " is not installed";
   looking_ = true;
   call_.reset();
-  if (standing_.state != State::kAbsent) {
-    sink_.abandon();
-    standing_.known = true;
-    sink_.commit(why);
-    stand(State::kAbsent, why);
+  if (standing_.state == State::kAbsent) return wait(backoff_.next(ports_.scheduler.now()));
+  if (standing_.known && !is_known_absent_ && !is_absence_confirmed()) {
+    stand(State::kUnreachable, why + ", says discovery; counts once it has said so for " +
+                                   std::to_string(limits_.absent_after.count() / 1000) + " s");
+    return wait(limits_.absent_after);
   }
+  missed_at_.reset();
+  kept_at_.reset();
+  confirm_.reset();
+  standing_.known = is_known_absent_ = true;
+  sink_.lose_all(why);
+  stand(State::kAbsent, why);
   wait(backoff_.next(ports_.scheduler.now()));
+}
+
+bool ListWatch::is_absence_confirmed() {
+  const TimePoint now = ports_.scheduler.now();
+  if (!missed_at_) missed_at_ = now;
+  return now - *missed_at_ >= limits_.absent_after;
 }
 
 // Waiting, and how it stands.
@@ -306,8 +419,13 @@ void ListWatch::fail(const Failure& failure) {
   const bool setting_up = why.code == Errc::kNotFound || why.code == Errc::kBusy;
   if (standing_.state != State::kAbsent || !setting_up)
     stand(why.code == Errc::kDenied ? State::kDenied : State::kUnreachable, why.what);
-  Millis delay = backoff_.next(ports_.scheduler.now());
-  if (why.retry_after) delay = std::max(delay, std::min(*why.retry_after, limits_.retry_after_max));
+  const TimePoint now = ports_.scheduler.now();
+  Millis delay = backoff_.next(now);
+  if (why.retry_after) {
+    const Millis asked = std::min(*why.retry_after, limits_.retry_after_max);
+    not_before_ = now + asked;
+    delay = std::max(delay, asked);
+  }
   wait(delay);
 }
 

@@ -7,10 +7,18 @@
 //              │ 400, 422                    │ 410, ERROR ─▶ relist
 //              ▼                             │ 429, refused, timeout ─▶ wait, watch again without a relist
 //            LIST ──────────────────────────▶┘ 404 ─▶ discovery: absent is an answer, and a state to wait in
+//
+// Pace:      waits between attempts double, whatever was answered; they start over only after a watch that
+// was
+//            open for half a minute. What need not wait (the next watch after a clean end, an attempt because
+//            others were let in) has an allowance. So no server can make requests spin.
+// Scope:     an object that is not what was asked for (a server or proxy that ignores selectors) is dropped
+//            here, and the source lives on.
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +31,7 @@
 #include "reactor/base/source_event.h"
 #include "reactor/base/time.h"
 #include "reactor/scheduler.h"
+#include "watchers/allowance.h"
 #include "watchers/object_head.h"
 
 namespace sliced::watchers {
@@ -37,7 +46,8 @@ struct Ports {
 
 /// How a source stands. The first word has been given once `known` is set: a list, or discovery's word that
 /// the kind is not installed. Denied, busy or unreachable say nothing: what was known before stays as it was
-/// last told.
+/// last told. A kind that was known is absent once discovery has said so twice, half a minute apart; until
+/// then it is unreachable. Kinds of Kubernetes itself are never absent.
 struct Standing {
   enum class State {
     kStarting,     // nothing answered yet
@@ -59,6 +69,11 @@ struct ListWatchLimits {
   Millis watch_timeout_min{300'000};   // asked of the server; uniformly random up to twice that
   Millis accepted_after{100};          // a resumed watch without a refusal for this long is live
   Millis short_watch{1'000};           // a watch that ends sooner without an event is a failure
+  Millis healthy_after{30'000};        // a watch that was open for this long makes waits start over
+  Millis jitter{1'000};                // before what a whole fleet does at once: it lost a server, or history
+  Millis listing_max{300'000};         // for a list to become whole, however much is said meanwhile
+  Millis absent_after{30'000};         // between the two answers that make a known kind absent
+  Millis confirm_after{5'000};         // between two lists that lack what is not let go lightly
   Millis retry_after_max{60'000};
   Millis watch_list_retry{3'600'000};  // after this the server is asked for WatchList again
   size_t objects_max = 50'000;         // more is refused as a whole: the last list stands
@@ -74,7 +89,12 @@ class ObjectSink {
   virtual void uncollect(const ObjectHead& head) = 0;
   virtual void abandon() = 0;
   virtual size_t collected() const = 0;
-  virtual void commit(const std::string& why) = 0;  // replaces everything known before
+  virtual bool knows(const ObjectHead& head) const = 0;
+  /// Replaces everything known before, except for objects that this list lacks and that are too much to lose
+  /// by one list: they stay, and are counted in the answer. is_confirming: they were missing before, and go
+  /// now.
+  virtual size_t commit(const std::string& why, bool is_confirming) = 0;
+  virtual void lose_all(const std::string& why) = 0;  // nothing is left, and that is confirmed
   // One object, after the list.
   virtual void changed(const ObjectHead& head, std::string_view object) = 0;
   virtual void removed(const ObjectHead& head) = 0;
@@ -91,8 +111,11 @@ class ListWatch {
   ListWatch& operator=(const ListWatch&) = delete;
 
   void start();
-  /// Ends a wait between attempts now: credentials were reloaded, or somebody knows that the server is back.
+  /// Ends a wait between attempts now: somebody knows that the server is back. Not one that the server asked
+  /// for, and not more often than it has an allowance for.
   void retry_now();
+  /// The server has said how long to wait, and that is not over.
+  bool is_told_to_wait() const;
   /// While it is parked it does not try again by itself: somebody else finds out when the server is back.
   void park(bool parked);
 
@@ -109,7 +132,9 @@ class ListWatch {
   void open_watch();
   void start_watch(bool initial_events);
   void look_for_kind(kube::Failure not_found);
+  void kind_is_served(const kube::Failure& not_found);
   void kind_is_absent();
+  bool is_absence_confirmed();
 
   void on_event(const kube::WatchEvent& event);
   void on_initial_event(kube::EventType type, const ObjectHead& head, std::string_view object);
@@ -117,6 +142,8 @@ class ListWatch {
   void on_live_event(kube::EventType type, const ObjectHead& head, std::string_view object);
   void on_list_item(std::string_view object);
   void skip_nameless();
+  bool is_foreign(const ObjectHead& head, std::string_view object);
+  void tell_foreign(std::string_view name);
   void on_list_done(std::string resource_version);
   void on_watch_end();
   void on_failure(const kube::Failure& failure);
@@ -125,9 +152,13 @@ class ListWatch {
   void on_version_gone(const kube::Failure& failure);
 
   void finish_list();
+  void arm_confirmation(size_t kept);
+  void confirm_list();
   void fail(const kube::Failure& failure);
   void fail(Errc code, std::string_view what);
   void wait(Millis delay);
+  void wait_jitter();
+  void note_health();
   void watch_silence();
   void heard() { last_word_ = ports_.scheduler.now(); }
   bool watch_list_usable() const;
@@ -153,12 +184,22 @@ class ListWatch {
   std::string resource_version_;   // the last one heard
   bool version_unusable_ = false;  // the server no longer has it, or does not have it yet
   std::optional<TimePoint> watch_list_off_until_;
-  bool relist_at_once_ = true;  // one relist without a wait per stretch of health, so that 410s cannot spin
+  bool relist_at_once_ = true;                 // one relist without a backoff per stretch of health
+  Allowance fresh_starts_{1, Millis{60'000}};  // of waits, because the server is known to be back
+  Allowance out_of_turn_{12, Millis{10'000}};  // attempts that do not wait for the backoff
+  std::optional<TimePoint> not_before_;        // the server asked for it
   bool parked_ = false;
   bool looking_ = false;  // waiting for the kind to be installed
+  bool is_known_absent_ = false;
+  std::optional<TimePoint> missed_at_;  // discovery's first word that a kind that was known is not served
+  std::optional<TimePoint> kept_at_;    // the list that lacked what was kept
 
   TimePoint opened_{}, last_word_{};
-  size_t events_ = 0;    // of the watch that is open
+  Millis asked_timeout_{0};  // of the watch that is open
+  reactor::Ticket confirm_;
+  size_t events_ = 0;   // of the watch that is open
+  size_t foreign_ = 0;  // objects of others since the last list began
+  bool told_foreign_ = false;
   size_t failures_ = 0;  // since the last sign of health
 };
 
@@ -200,20 +241,26 @@ template <class T>
 class WatchedSource final : private ObjectSink {
  public:
   using Item = Watched<T>;
+  using Id = typename Item::Id;
   using Decode = std::function<Result<T>(std::string_view object)>;
   using OnEvent = std::function<void(SourceEvent<Item>)>;
   using OnStanding = std::function<void(const Standing&)>;
+  /// Of objects that a list lacks: true to keep them until a second list, a few seconds later, lacks them
+  /// too.
+  using KeepMissing = std::function<bool(const std::vector<Id>&)>;
 
   WatchedSource(Ports ports, kube::Scope scope, Decode decode, OnEvent on_event, OnStanding on_standing = {},
-                ListWatchLimits limits = {})
+                KeepMissing keep_missing = {}, ListWatchLimits limits = {})
       : decode_(std::move(decode)),
         on_event_(std::move(on_event)),
         on_standing_(std::move(on_standing)),
+        keep_missing_(std::move(keep_missing)),
         problems_(ports.log, scope.resource.plural),
         engine_(std::move(ports), std::move(scope), *this, limits) {}
 
   void start() { engine_.start(); }
   void retry_now() { engine_.retry_now(); }
+  bool is_told_to_wait() const { return engine_.is_told_to_wait(); }
   void park(bool parked) { engine_.park(parked); }
   const Standing& standing() const { return engine_.standing(); }
   const kube::Scope& scope() const { return engine_.scope(); }
@@ -231,21 +278,43 @@ class WatchedSource final : private ObjectSink {
   void uncollect(const ObjectHead& head) override { collected_.erase({head.namespace_, head.name}); }
   void abandon() override { collected_.clear(); }
   size_t collected() const override { return collected_.size(); }
-  void commit(const std::string& why) override {
-    problems_.retain([this](const std::string& namespace_, const std::string& name) {
-      return collected_.contains({namespace_, name});
-    });
-    Relisted<Item> whole{{}, why};
+  bool knows(const ObjectHead& head) const override { return known_.contains({head.namespace_, head.name}); }
+  size_t commit(const std::string& why, bool is_confirming) override {
+    Relisted<Item> whole{{}, why, kept_of(is_confirming)};
+    known_ = unconfirmed_ = {whole.kept.begin(), whole.kept.end()};
     whole.all.reserve(collected_.size());
-    for (auto& [id, item] : std::exchange(collected_, {})) whole.all.push_back(std::move(item));
+    for (auto& [id, item] : std::exchange(collected_, {})) {
+      known_.insert(id);
+      whole.all.push_back(std::move(item));
+    }
+    problems_.retain([this](const std::string& namespace_, const std::string& name) {
+      return known_.contains({namespace_, name});
+    });
     on_event_(std::move(whole));
+    return unconfirmed_.size();
+  }
+  void lose_all(const std::string& why) override {
+    collected_.clear();
+    unconfirmed_ = known_;
+    commit(why, true);
   }
   void changed(const ObjectHead& head, std::string_view object) override {
+    known_.insert({head.namespace_, head.name});
+    unconfirmed_.erase({head.namespace_, head.name});
     on_event_(Changed<Item>{item(head, object)});
   }
   void removed(const ObjectHead& head) override {
+    known_.erase({head.namespace_, head.name});
+    unconfirmed_.erase({head.namespace_, head.name});
     problems_.forget(head);
     on_event_(Removed<Item>{{head.namespace_, head.name}});
+  }
+  std::vector<Id> kept_of(bool is_confirming) const {
+    std::vector<Id> kept;
+    for (const Id& id : known_)
+      if (!collected_.contains(id) && !(is_confirming && unconfirmed_.contains(id))) kept.push_back(id);
+    if (kept.empty() || !keep_missing_ || !keep_missing_(kept)) return {};
+    return kept;
   }
   void standing_changed(const Standing& standing) override {
     if (on_standing_) on_standing_(standing);
@@ -254,8 +323,10 @@ class WatchedSource final : private ObjectSink {
   const Decode decode_;
   const OnEvent on_event_;
   const OnStanding on_standing_;
+  const KeepMissing keep_missing_;
   ProblemLog problems_;
-  std::map<typename Item::Id, Item> collected_;
+  std::map<Id, Item> collected_;
+  std::set<Id> known_, unconfirmed_;  // unconfirmed: known, kept, and missing from the last list
   ListWatch engine_;
 };
 

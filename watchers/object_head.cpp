@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kube/json.h"
+#include "reactor/base/text.h"
 
 namespace sliced::watchers {
 namespace {
@@ -133,6 +134,22 @@ bool read_metadata(Scanner& scanner, ObjectHead& head) {
   });
 }
 
+/// The text at "spec.driver"; "" when there is none.
+std::string text_at(Scanner& scanner, std::string_view path) {
+  const size_t dot = path.find('.');
+  const std::string_view wanted = path.substr(0, dot);
+  std::string out;
+  scanner.object([&](std::string_view key) {
+    if (key != wanted) return scanner.skip_value();
+    if (dot != std::string_view::npos)
+      out = text_at(scanner, path.substr(dot + 1));
+    else if (!read_field(scanner, out))
+      out.clear();
+    return false;  // the rest is not looked at
+  });
+  return out;
+}
+
 }  // namespace
 
 Result<ObjectHead> decode_object_head(std::string_view object) {
@@ -148,6 +165,19 @@ Result<ObjectHead> decode_object_head(std::string_view object) {
   if (!found) return Error{Errc::kInvalid, "not a JSON object with metadata"};
   if (!good) return Error{Errc::kInvalid, "metadata: not an object with strings of at most 512 bytes"};
   return head;
+}
+
+bool is_in_scope(const ObjectHead& head, std::string_view object, const kube::Scope& scope) {
+  if (!scope.namespace_.empty() && head.namespace_ != scope.namespace_) return false;
+  if (scope.field_selector.empty()) return true;
+  for (const std::string_view term : split(scope.field_selector, ',')) {
+    const size_t equals = term.find('=');
+    const std::string_view path = term.substr(0, equals);
+    Scanner scanner(object);
+    const std::string found = path == "metadata.name" ? head.name : text_at(scanner, path);
+    if (equals == std::string_view::npos || found != term.substr(equals + 1)) return false;
+  }
+  return true;
 }
 
 }  // namespace sliced::watchers

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "kube/cluster.h"
 #include "reactor/base/result.h"
 
 namespace sliced::watchers {
@@ -19,5 +20,9 @@ struct ObjectHead {
 /// memory beyond the fields, whatever the object's size or depth. Errors: kInvalid when the text is no JSON
 /// object that far, has no metadata, or one of the fields is neither null nor a string of at most 512 bytes.
 Result<ObjectHead> decode_object_head(std::string_view object);
+
+/// Whether an object is what the scope asks for: its namespace, and each `path=text` of its field selector.
+/// One that does not say so is not. As cheap as decode_object_head.
+bool is_in_scope(const ObjectHead& head, std::string_view object, const kube::Scope& scope);
 
 }  // namespace sliced::watchers

@@ -4,6 +4,7 @@
 //
 //   served ── nobody is followed, somebody unreachable ──▶ away
 //   away ── somebody is followed again ──▶ catching up ── nobody waits, or it took too long ──▶ served
+//   served ── of several that were unreachable, one is followed again ──▶ catching up
 #include <cstddef>
 
 namespace sliced::watchers {
@@ -16,11 +17,15 @@ class Outage {
   /// that has just started denies for a moment what it will allow.
   Phase note(size_t live, size_t unreachable, size_t denied) {
     const bool some_wait = unreachable > 0 || (phase_ != Phase::kServed && denied > 0);
+    // Those that were lost together are likely to be back together, and count together.
+    const bool one_returned = live > live_ && unreachable < unreachable_;
+    live_ = live;
+    unreachable_ = unreachable;
     if (live == 0)
       phase_ = some_wait ? Phase::kAway : Phase::kServed;
     else if (!some_wait)
       phase_ = Phase::kServed;
-    else if (phase_ == Phase::kAway)
+    else if (phase_ == Phase::kAway || one_returned)
       phase_ = Phase::kCatchingUp;
     return phase_;
   }
@@ -33,6 +38,7 @@ class Outage {
 
  private:
   Phase phase_ = Phase::kServed;
+  size_t live_ = 0, unreachable_ = 0;
 };
 
 }  // namespace sliced::watchers

@@ -29,10 +29,11 @@ Result<PolicyObject> decode_policy_object(std::string_view object) {
 std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind,
                                                    std::string_view namespace_,
                                                    PolicyWatcher::OnEvent on_event,
-                                                   PolicyWatcher::OnStanding on_standing) {
-  return std::make_unique<PolicyWatcher>(std::move(ports),
-                                         kube::Scope{kind, std::string(namespace_), "", false},
-                                         decode_policy_object, std::move(on_event), std::move(on_standing));
+                                                   PolicyWatcher::OnStanding on_standing,
+                                                   PolicyWatcher::KeepMissing keep_missing) {
+  return std::make_unique<PolicyWatcher>(
+      std::move(ports), kube::Scope{kind, std::string(namespace_), "", false}, decode_policy_object,
+      std::move(on_event), std::move(on_standing), std::move(keep_missing));
 }
 
 }  // namespace sliced::watchers

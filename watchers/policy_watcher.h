@@ -22,6 +22,7 @@ using PolicyWatcher = WatchedSource<PolicyObject>;
 std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind,
                                                    std::string_view namespace_,
                                                    PolicyWatcher::OnEvent on_event,
-                                                   PolicyWatcher::OnStanding on_standing = {});
+                                                   PolicyWatcher::OnStanding on_standing = {},
+                                                   PolicyWatcher::KeepMissing keep_missing = {});
 
 }  // namespace sliced::watchers

@@ -19,6 +19,7 @@ template <class T>
 struct Relisted {  // replaces everything known before
   std::vector<T> all;
   std::string why;
+  std::vector<typename T::Id> kept = {};  // known before and not in the list, but not to be let go yet
 };
 template <class T>
 using SourceEvent = std::variant<Changed<T>, Removed<T>, Relisted<T>>;

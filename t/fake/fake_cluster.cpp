@@ -135,7 +135,16 @@ void FakeCluster::uninstall(const Resource& resource) {
   for (const Json& object : objects(resource))
     remove(resource, meta_text(object, "name"), meta_text(object, "namespace"));
   end_watches(resource.plural);
+  unserve(resource);
+}
+
+void FakeCluster::unserve(const Resource& resource) {
   served_.erase(served_key(resource.group, resource.version, resource.plural));
+}
+
+bool FakeCluster::is_sent(const kube::Scope& scope, const Resource& resource, const Json& object) const {
+  if (!ignores_scopes) return in_scope(scope, resource, object);
+  return in_scope({.resource = scope.resource}, resource, object);
 }
 
 bool FakeCluster::served(std::string_view group, std::string_view version, std::string_view plural) const {
@@ -373,7 +382,7 @@ void FakeCluster::serve_list(const CallRef& call, const kube::ListRequest& what,
   int64_t version = version_;
   std::vector<std::string> items;
   const auto take = [&](const Json& object) {
-    if (in_scope(what.scope, what.scope.resource, object))
+    if (is_sent(what.scope, what.scope.resource, object))
       items.push_back(delivered(object, what.scope.metadata_only, true));
   };
   if (stale_by > 0 && what.resource_version == "0") {
@@ -437,7 +446,7 @@ void FakeCluster::open_watch(const std::shared_ptr<Watch>& watch, int64_t from) 
   });
   if (watch->request.send_initial_events) {
     for_each(scope.resource, [&](const Json& object) {
-      if (!in_scope(scope, scope.resource, object)) return;
+      if (!is_sent(scope, scope.resource, object)) return;
       send(watch, [text = delivered(object, scope.metadata_only, false)](Watch& to) {
         to.handlers.on_event({EventType::kAdded, text});
       });
@@ -475,8 +484,8 @@ void FakeCluster::close(const std::shared_ptr<Watch>& watch, std::function<void(
 
 void FakeCluster::send_change(const std::shared_ptr<Watch>& watch, const Change& change) {
   const kube::Scope& scope = watch->request.scope;
-  const bool was = change.before && in_scope(scope, change.resource, *change.before);
-  const bool is = change.after && in_scope(scope, change.resource, *change.after);
+  const bool was = change.before && is_sent(scope, change.resource, *change.before);
+  const bool is = change.after && is_sent(scope, change.resource, *change.after);
   if (!was && !is) return;
   EventType type = is ? (was ? EventType::kModified : EventType::kAdded) : EventType::kDeleted;
   Json object = is ? *change.after : *change.before;

@@ -55,6 +55,8 @@ class FakeCluster final : public kube::Cluster {
   /// As when a CRD is deleted: its objects go (events), its watches end, then it is 404 and absent from
   /// discovery.
   void uninstall(const kube::Resource& resource);
+  /// As when an aggregated discovery forgets it: it is 404 and not named, its objects and watches stay.
+  void unserve(const kube::Resource& resource);
 
   // What others do to objects.
   // ------------------------------------------------------------------------------------
@@ -84,6 +86,7 @@ class FakeCluster final : public kube::Cluster {
   Millis bookmark_every{60'000};  // to every watch; 0: only bookmark()
   std::function<Millis(const Request&)> delay_of;  // more on a request's way there
   bool watch_list = true;                          // off: sendInitialEvents is 422, as on 1.33
+  bool ignores_scopes = false;                     // neither selectors nor namespaces select
   std::string git_version = "v1.36.3";
   std::map<std::string, std::string> schemas;  // "group/version" -> OpenAPI v3 text
 
@@ -164,6 +167,7 @@ class FakeCluster final : public kube::Cluster {
   void refuse(const CallRef& call, Fail on_failure, kube::Failure failure);
   void later(Millis delay, std::function<void()> task);
 
+  bool is_sent(const kube::Scope& scope, const kube::Resource& resource, const kube::Json& object) const;
   bool served(std::string_view group, std::string_view version, std::string_view plural) const;
   void record(const kube::Resource& resource, std::optional<kube::Json> before,
               std::optional<kube::Json> after);

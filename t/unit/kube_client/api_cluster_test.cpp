@@ -453,14 +453,14 @@ TEST_F(ApiClusterTest, DiscoverySchemaAndVersion) {
   int status = 200;
   ApiWorld world(*this, [&](const SeenRequest& request, Connection& to) {
     const bool discovery = request.target == "/apis/a.io/v1";
-    const std::string body =
-        request.target == "/version" ? R"({"gitVersion":"v1.36.3","major":"1"})"
-        : discovery
-            ? R"({"kind":"APIResourceList","resources":[{"name":"xs"},{"name":"xs/status"},5,{"name":"ys"}]})"
-            : R"({"openapi":"3.0.0"})";
+    const std::string body = request.target == "/version" ? R"({"gitVersion":"v1.36.3","major":"1"})"
+                             : discovery
+                                 ? R"({"kind":"APIResourceList","groupVersion":"a.io/v1",)"
+                                   R"("resources":[{"name":"xs"},{"name":"xs/status"},{"name":"ys"}]})"
+                                 : R"({"openapi":"3.0.0"})";
     to.send(http_response(status, status == 200 ? body : ""));
   });
-  std::vector<std::string> plurals{"untouched"};
+  std::vector<std::string> plurals;
   std::string schema = "untouched", version;
   int done = 0;
   Heard failed;
@@ -481,10 +481,99 @@ TEST_F(ApiClusterTest, DiscoverySchemaAndVersion) {
   EXPECT_EQ(version, "v1.36.3");
   status = 404;
   run();
-  EXPECT_EQ(plurals, Words{}) << "an absent group-version is no failure";
   EXPECT_EQ(schema, "");
-  EXPECT_EQ(failed.words.size(), 1u) << "but a server without /version is";
+  EXPECT_EQ(failed.words.size(), 2u) << "but a server without /version or discovery is a failure";
   EXPECT_EQ(failed.failure->code, Errc::kNotFound);
+}
+
+// Only discovery's own words say that something is not served. Red when any 404, or any 200, counts as such.
+TEST_F(ApiClusterTest, DiscoverySaysNoneInItsOwnWordsOnly) {
+  const std::string kGroups =
+      R"({"kind":"APIGroupList","groups":[{"name":"b.io","versions":[{"groupVersion":"b.io/v1"}]}]})";
+  struct Answer {
+    int status;
+    std::string body;
+  };
+  const struct {
+    const char* why;
+    const char* group;
+    Answer of_version, of_groups;
+    std::string outcome;  // the plurals, or "failed"
+  } rows[] = {
+      {"the group-version is not named", "a.io", {404, "404 page not found"}, {200, kGroups}, ""},
+      {"another version is", "b.io", {404, ""}, {200, kGroups}, "failed"},
+      {"a load balancer", "a.io", {404, "default backend - 404"}, {404, "default backend - 404"}, "failed"},
+      {"a load balancer with manners", "a.io", {404, ""}, {200, "<html>welcome</html>"}, "failed"},
+      {"another kind", "a.io", {404, ""}, {200, R"({"kind":"Status","groups":[{"versions":[]}]})"}, "failed"},
+      {"no groups", "a.io", {404, ""}, {200, R"({"kind":"APIGroupList","groups":[]})"}, "failed"},
+      {"null groups", "a.io", {404, ""}, {200, R"({"kind":"APIGroupList","groups":null})"}, "failed"},
+      {"half a group", "a.io", {404, ""}, {200, R"({"kind":"APIGroupList","groups":[{}]})"}, "failed"},
+      {"groups refused", "a.io", {404, ""}, {403, ""}, "failed"},
+      {"groups busy", "a.io", {404, ""}, {503, ""}, "failed"},
+      {"the version is refused", "a.io", {403, ""}, {200, kGroups}, "failed"},
+      {"core is never absent", "", {404, ""}, {200, kGroups}, "failed"},
+      {"no plurals",
+       "a.io",
+       {200, R"({"kind":"APIResourceList","groupVersion":"a.io/v1","resources":[]})"},
+       {500, ""},
+       ""},
+      {"plurals",
+       "a.io",
+       {200, R"({"kind":"APIResourceList","groupVersion":"a.io/v1","resources":[{"name":"xs"}]})"},
+       {500, ""},
+       "xs"},
+      {"of core",
+       "",
+       {200, R"({"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"nodes"}]})"},
+       {500, ""},
+       "nodes"},
+      {"of another version",
+       "a.io",
+       {200, R"({"kind":"APIResourceList","groupVersion":"a.io/v2","resources":[]})"},
+       {500, ""},
+       "failed"},
+      {"another kind of list",
+       "a.io",
+       {200, R"({"kind":"APIGroup","groupVersion":"a.io/v1","resources":[]})"},
+       {500, ""},
+       "failed"},
+      {"no resources",
+       "a.io",
+       {200, R"({"kind":"APIResourceList","groupVersion":"a.io/v1"})"},
+       {500, ""},
+       "failed"},
+      {"a resource that is none",
+       "a.io",
+       {200, R"({"kind":"APIResourceList","groupVersion":"a.io/v1","resources":[5]})"},
+       {500, ""},
+       "failed"},
+      {"half of it",
+       "a.io",
+       {200, R"({"kind":"APIResourceList","groupVersion":"a.io/v1","resources":[)"},
+       {500, ""},
+       "failed"},
+      {"nothing", "a.io", {200, ""}, {500, ""}, "failed"},
+  };
+  for (const auto& row : rows) {
+    ApiWorld world(*this, [&](const SeenRequest& request, Connection& to) {
+      const Answer& answer = request.target == "/apis" ? row.of_groups : row.of_version;
+      to.send(http_response(answer.status, answer.body));
+    });
+    std::string outcome;
+    bool over = false;
+    const CallPtr call = world.cluster->discover(
+        row.group, "v1",
+        [&](const Words& plurals) {
+          for (const std::string& plural : plurals) outcome += plural;
+          over = true;
+        },
+        [&](const Failure&) {
+          outcome = "failed";
+          over = true;
+        });
+    EXPECT_TRUE(world.run_until([&] { return over; })) << row.why;
+    EXPECT_EQ(outcome, row.outcome) << row.why;
+  }
 }
 
 // A handler that drops its own call: nothing more is heard, though more was already there.

@@ -128,6 +128,7 @@ TEST(EncodeOthers, Paths) {
   EXPECT_EQ(line(encode_get({kNodes, "", "n"})), "GET /api/v1/nodes/n");
   EXPECT_EQ(line(encode_discover("resource.k8s.io", "v1")), "GET /apis/resource.k8s.io/v1");
   EXPECT_EQ(line(encode_discover("", "v1")), "GET /api/v1");
+  EXPECT_EQ(line(encode_discover_groups()), "GET /apis");
   EXPECT_EQ(line(encode_schema("a.io", "v2")), "GET /openapi/v3/apis/a.io/v2");
   EXPECT_EQ(line(encode_server_info()), "GET /version");
 }

@@ -151,7 +151,7 @@ TEST_F(ListWatchTest, WithoutWatchListItListsAndRemembers) {
   put("a", 1);
   follow();
   EXPECT_EQ(news(), (Words{"relisted a=1"}));
-  EXPECT_EQ(asked(), (Words{"watch initial", "list from 0", "watch from " + version()}));
+  EXPECT_EQ(asked(), (Words{"watch initial", "list from ", "watch from " + version()}));
   EXPECT_EQ(log.count("cannot be read"), 0u) << "a missing ability is no outage";
 
   scheduler.advance(2min);
@@ -475,6 +475,276 @@ TEST_F(ListWatchTest, RetryNowEndsAWait) {
   EXPECT_EQ(asked().size(), 1u) << "if it was no use, waits start over";
 }
 
+TEST_F(ListWatchTest, RetryNowKeepsToWhatTheServerAskedFor) {
+  cluster.on_request = [&](const fake::Request&) { return busy(20s); };
+  follow();
+  asked();
+  EXPECT_TRUE(source->is_told_to_wait());
+  scheduler.advance(19s);
+  source->retry_now();
+  settle();
+  EXPECT_EQ(asked(), Words{});
+  cluster.on_request = nullptr;
+  scheduler.advance(1s);
+  EXPECT_EQ(asked(), (Words{"watch initial"}));
+  EXPECT_FALSE(source->is_told_to_wait());
+}
+
+// What may not spin, whatever a server answers.
+// ------------------------------------------------------------------------------
+
+// Each row answers in one way for ten minutes. Red when any answer makes requests without a wait.
+TEST_F(ListWatchTest, NoAnswerMakesRequestsSpin) {
+  using Fault = std::function<std::optional<kube::Failure>(const fake::Request&)>;
+  const auto fail_watch = [&](Errc code, int status) -> Fault {
+    return [=](const fake::Request& request) -> std::optional<kube::Failure> {
+      if (request.verb != "watch" || request.send_initial_events) return std::nullopt;
+      return kube::Failure{code, status, "", "watch things: no", {}};
+    };
+  };
+  const auto end = [&] { cluster.end_watches(); };
+  size_t turn = 0;
+  const struct {
+    const char* why;
+    std::function<void()> disturb;
+    Fault on_request;
+  } rows[] = {
+      {"a bookmark, then 410", [&] { cluster.bookmark(), settle(), cluster.expire_watches(); }, {}},
+      {"an event, then 410",
+       [&] { put("a", static_cast<int>(++turn)), settle(), cluster.expire_watches(); },
+       {}},
+      {"a bookmark, then a clean end", [&] { cluster.bookmark(), settle(), cluster.end_watches(); }, {}},
+      {"a clean end", [&] { cluster.end_watches(); }, {}},
+      {"an event that names nothing",
+       [&] { cluster.inject("things", kube::EventType::kModified, "{}"); },
+       {}},
+      {"an event that is no object", [&] { cluster.inject("things", kube::EventType::kModified, "5"); }, {}},
+      {"a kind that comes and goes",
+       [&] { ++turn % 2 == 0 ? cluster.install(kThings) : cluster.uninstall(kThings); },
+       {}},
+      {"somebody who hurries it", [&] { source->retry_now(); },
+       [](const fake::Request&) -> std::optional<kube::Failure> {
+         return kube::Failure{Errc::kIo, 0, "", "connection refused", {}};
+       }},
+      {"410 to every watch", end, fail_watch(Errc::kGone, 410)},
+      {"404 to every watch", end, fail_watch(Errc::kNotFound, 404)},
+      {"409 to every watch", end, fail_watch(Errc::kConflict, 409)},
+      {"422 to every watch", end, fail_watch(Errc::kInvalid, 422)},
+      {"429 to every watch", end, fail_watch(Errc::kBusy, 429)},
+      {"a redirect of every watch", end, fail_watch(Errc::kIo, 302)},
+  };
+  for (const bool watch_list : {true, false}) {
+    for (const auto& row : rows) {
+      SCOPED_TRACE(row.why);
+      cluster.install(kThings);
+      cluster.watch_list = watch_list;
+      cluster.on_request = row.on_request;
+      follow();
+      asked();
+      size_t asked_in_all = 0;
+      for (int minute = 0; minute < 10; ++minute) {
+        for (int i = 0; i < 600; ++i) {
+          row.disturb();
+          scheduler.advance(100ms);
+        }
+        const size_t in_minute = asked().size();
+        asked_in_all += in_minute;
+        EXPECT_LE(in_minute, 60u) << "minute " << minute;
+      }
+      EXPECT_LE(asked_in_all, 300u);
+      EXPECT_GE(asked_in_all, 10u) << "it goes on asking";
+      source.reset();
+      cluster.on_request = nullptr;
+      cluster.end_watches();
+      settle();
+    }
+  }
+}
+
+TEST_F(ListWatchTest, AListThatDoesNotBecomeWholeIsGivenUp) {
+  HandDriven hand;
+  WatchedSource<Thing> direct({hand, scheduler, log, [] { return 0.0; }}, kube::Scope{kThings, "", "", false},
+                              decode_thing, [](const SourceEvent<Watched<Thing>>&) {});
+  direct.start();
+  for (int i = 0; i < 290; ++i) {
+    hand.say(kube::EventType::kAdded, "a", i + 1);
+    scheduler.advance(1s);
+  }
+  EXPECT_EQ(direct.standing().state, State::kStarting);
+  for (int i = 0; i < 70 && hand.watches == 1; ++i) {
+    hand.say(kube::EventType::kAdded, "a", i + 1);
+    scheduler.advance(1s);
+  }
+  EXPECT_EQ(hand.watches, 2);
+}
+
+TEST_F(ListWatchTest, WhatAFleetDoesAtOnceIsJittered) {
+  random = 0.5;
+  follow();
+  scheduler.advance(70s);
+  for (const bool expired : {false, true}) {
+    asked();
+    expired ? cluster.expire_watches() : cluster.end_watches();
+    scheduler.advance(480ms);
+    EXPECT_EQ(asked(), Words{}) << expired;
+    scheduler.advance(40ms);
+    EXPECT_EQ(asked().size(), 1u) << expired;
+  }
+}
+
+// Objects of others.
+// ---------------------------------------------------------------------------------------------------------
+
+// A proxy that drops the query, or a server that does not know the selector.
+TEST_F(ListWatchTest, WhatWasNotAskedForIsDroppedAndSaidOnce) {
+  const auto put_elsewhere = [this](const std::string& name, int value) {
+    cluster.put_text(kThings, R"({"metadata":{"namespace":"other","name":")" + name +
+                                  R"("},"spec":{"value":)" + std::to_string(value) + "}}");
+  };
+  cluster.ignores_scopes = true;
+  for (const bool watch_list : {true, false}) {
+    cluster.watch_list = watch_list;
+    put("a", 1);
+    put_elsewhere("b", 2);
+    put_elsewhere("a", 3);
+    log.lines.clear();
+    follow({.objects_max = 2});
+    EXPECT_EQ(news(), (Words{"relisted a=1"}));
+    EXPECT_EQ(log.count("objects that were not asked for"), 1u);
+    EXPECT_NE(log.lines[1].find("asked=namespace ns objects=2"), std::string::npos) << log.lines[1];
+    put_elsewhere("c", 4);
+    put_elsewhere("a", watch_list ? 5 : 6);
+    cluster.remove(kThings, "b", "other");
+    put("a", 7);
+    settle();
+    EXPECT_EQ(news(), (Words{"changed a=7"}));
+    EXPECT_EQ(source->standing().state, State::kLive) << "the source lives on";
+    scheduler.advance(70s);
+    cluster.expire_watches();
+    settle();
+    EXPECT_EQ(news(), (Words{"relisted a=7"}));
+    EXPECT_EQ(log.count("objects that were not asked for"), 1u) << "while it lasts";
+    cluster.remove(kThings, "c", "other");
+  }
+}
+
+// What objects a list lacks.
+// ------------------------------------------------------------------------------------------------
+
+struct MissingTest : ListWatchTest {
+  /// Followed for a while, with a, b and c.
+  void follow_three(bool keep = true) {
+    for (const char* name : {"a", "b", "c"}) put(name, 1);
+    follow({}, [this, keep](const std::vector<Source::Id>& missing) {
+      questions.emplace_back();
+      for (const auto& id : missing) questions.back() += id.name;
+      return keep;
+    });
+    scheduler.advance(70s);
+    news();
+    asked();
+  }
+  Words questions;
+  /// As a replica that has lost its data: the objects go without an event, and a list is made.
+  void lose(const std::vector<std::string>& names) {
+    cluster.end_watches();
+    scheduler.advance(1ms);
+    for (const std::string& name : names) remove(name);
+    cluster.compact();
+    settle();
+  }
+};
+
+TEST_F(MissingTest, StaysUntilASecondListLacksItToo) {
+  follow_three();
+  lose({"a", "b"});
+  EXPECT_EQ(news(), (Words{"relisted c=1 +a +b"}));
+  EXPECT_EQ(questions, (Words{"ab"}));
+  EXPECT_EQ(log.count("they stay until a second list lacks them too resource=things.example.com objects=2"),
+            1u);
+  asked();
+  scheduler.advance(4900ms);
+  EXPECT_EQ(asked(), Words{});
+  scheduler.advance(200ms);
+  EXPECT_EQ(asked(), (Words{"watch initial"}));
+  EXPECT_EQ(news(), (Words{"relisted c=1"}));
+  EXPECT_EQ(why, "whether objects are gone");
+  scheduler.advance(4min);
+  EXPECT_EQ(asked(), Words{}) << "that was all";
+}
+
+TEST_F(MissingTest, TheSecondListIsConsistent) {
+  cluster.watch_list = false;
+  follow_three();
+  lose({"a"});
+  scheduler.advance(70s);
+  news();
+  asked();
+  put("d", 1);
+  settle();
+  cluster.inject("things", kube::EventType::kModified, "{}");  // a list from the version that is known
+  remove("c");
+  cluster.compact();
+  scheduler.advance(2s);
+  asked();
+  scheduler.advance(5s);
+  EXPECT_EQ(asked().at(0), "list from ");
+}
+
+TEST_F(MissingTest, GoesAtOnceWhereItDoesNotMatter) {
+  follow_three(/*keep=*/false);
+  lose({"a", "b"});
+  EXPECT_EQ(news(), (Words{"relisted c=1"}));
+  scheduler.advance(10s);
+  EXPECT_EQ(news(), Words{});
+}
+
+TEST_F(MissingTest, IsBackWithTheSecondListOrAnEvent) {
+  follow_three();
+  lose({"a", "b"});
+  news();
+  put("a", 2);
+  settle();
+  EXPECT_EQ(news(), (Words{"changed a=2"}));
+  cluster.end_watches();
+  put("b", 3);
+  scheduler.advance(6s);
+  EXPECT_EQ(news(), (Words{"changed b=3", "relisted a=2 b=3 c=1"}));
+  scheduler.advance(70s);
+  lose({"b"});
+  EXPECT_EQ(news(), (Words{"relisted a=2 c=1 +b"})) << "what is missed again is asked for again";
+}
+
+TEST_F(MissingTest, WhatIsMissedFirstByTheSecondListWaitsForAThird) {
+  follow_three();
+  lose({"a"});
+  news();
+  cluster.set_network(Network::kRefused);
+  scheduler.advance(6s);
+  remove("b");
+  cluster.compact();
+  cluster.set_network(Network::kUp);
+  scheduler.advance(61s);
+  EXPECT_EQ(news(), (Words{"relisted c=1 +b", "relisted c=1"}));
+}
+
+TEST_F(MissingTest, ADeleteEventIsNoGap) {
+  follow_three();
+  for (const char* name : {"a", "b", "c"}) remove(name);
+  settle();
+  EXPECT_EQ(news(), (Words{"removed a", "removed b", "removed c"}));
+  EXPECT_EQ(questions, Words{});
+}
+
+TEST_F(MissingTest, AKindThatIsConfirmedAbsentKeepsNothing) {
+  follow_three();
+  cluster.end_watches();
+  cluster.unserve(kThings);
+  scheduler.advance(40s);
+  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(questions, Words{});
+}
+
 TEST_F(ListWatchTest, ADroppedSourceSaysAndAsksNothingMore) {
   follow();
   news();
@@ -638,7 +908,7 @@ TEST_F(ListWatchTest, ADeletedKindWithdrawsWhatItHeldAndComesBack) {
   scheduler.advance(70s);
   news();
   cluster.uninstall(kThings);
-  scheduler.advance(5s);
+  scheduler.advance(40s);
   EXPECT_EQ(news(), (Words{"removed a", "relisted"}));
   EXPECT_EQ(source->standing().state, State::kAbsent);
   cluster.install(kThings);
@@ -681,6 +951,67 @@ TEST_F(ListWatchTest, NotFoundOfAKindThatDiscoveryNamesIsAFailure) {
   EXPECT_EQ(news(), (Words{"relisted a=1"}));
 }
 
+// A load balancer without a server answers 404 to everything, also to what discovery asks.
+TEST_F(ListWatchTest, NotFoundOfDiscoveryItselfIsAFailure) {
+  put("a", 1);
+  for (const bool from_the_start : {true, false}) {
+    if (!from_the_start) follow();
+    cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+      return kube::Failure{Errc::kNotFound, 404, "", request.verb + ": default backend - 404", {}};
+    };
+    if (from_the_start) follow();
+    cluster.end_watches();
+    news();
+    scheduler.advance(5min);
+    EXPECT_EQ(news(), Words{}) << from_the_start;
+    EXPECT_EQ(source->standing().state, State::kUnreachable);
+    EXPECT_EQ(source->standing().known, !from_the_start);
+    cluster.on_request = nullptr;
+    scheduler.advance(61s);
+    EXPECT_EQ(source->standing().state, State::kLive);
+  }
+}
+
+TEST_F(ListWatchTest, AKnownKindIsAbsentWhenDiscoverySaysSoTwiceHalfAMinuteApart) {
+  put("a", 1);
+  follow();
+  scheduler.advance(70s);
+  news();
+  asked();
+  const auto lose_kind = [this] {
+    cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+      if (request.verb == "discover") return std::nullopt;
+      return kube::Failure{Errc::kNotFound, 404, "NotFound", "watch things: not found", {}};
+    };
+    cluster.unserve(kThings);
+    cluster.end_watches();
+  };
+  lose_kind();
+  scheduler.advance(29s);
+  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(source->standing().state, State::kUnreachable);
+  EXPECT_NE(source->standing().why.find("not installed, says discovery"), std::string::npos);
+  EXPECT_EQ(asked(), (Words{"watch from " + version(), "discover"}));
+  cluster.on_request = nullptr;
+  cluster.install(kThings);
+  scheduler.advance(3s);
+  EXPECT_EQ(news(), (Words{"relisted a=1"})) << "it was never gone";
+
+  scheduler.advance(70s);
+  lose_kind();
+  scheduler.advance(29s);
+  EXPECT_EQ(news(), Words{}) << "the first word counts anew";
+  scheduler.advance(3s);
+  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(source->standing().state, State::kAbsent);
+
+  cluster.set_network(Network::kRefused);
+  scheduler.advance(2min);
+  cluster.set_network(Network::kUp);
+  scheduler.advance(61s);
+  EXPECT_EQ(source->standing().state, State::kAbsent) << "known to be absent: one word is enough";
+}
+
 TEST_F(ListWatchTest, AKindThatIsBeingSetUpIsReadAsSoonAsItCan) {
   cluster.uninstall(kThings);
   follow();
@@ -717,7 +1048,9 @@ TEST_F(ListWatchTest, DiscoveryAfterALongWatchHasItsBoundToo) {
   cluster.on_request = nullptr;
   cluster.set_network(Network::kUp);
   scheduler.advance(65s);
-  EXPECT_EQ(news(), (Words{"removed a", "relisted"}));
+  EXPECT_EQ(news(), (Words{"removed a"}));
+  scheduler.advance(31s);
+  EXPECT_EQ(news(), (Words{"relisted"}));
 }
 
 TEST_F(ListWatchTest, DiscoveryThatIsNeverAnsweredIsAskedAgain) {

@@ -61,6 +61,28 @@ TEST_F(NodeWatcherTest, TellsLabelsAndANewUid) {
   EXPECT_EQ(look(), (Words{"removed n1", "changed n1 u9 zone=b"}));
 }
 
+TEST_F(NodeWatcherTest, OtherNodesAreDropped) {
+  cluster.ignores_scopes = true;
+  put_node("n1", "u1", "a");
+  put_node("n2", "u2", "b");
+  follow_node();
+  EXPECT_EQ(look(), (Words{"relisted 1", "has n1 u1 zone=a"}));
+  put_node("n2", "u2", "c");
+  settle();
+  EXPECT_EQ(look(), Words{});
+}
+
+// A load balancer's 404, however well-formed discovery's answer looks.
+TEST_F(NodeWatcherTest, NodesAreNeverAbsent) {
+  cluster.unserve(kube::kNodes);
+  follow_node();
+  scheduler.advance(std::chrono::minutes(5));
+  EXPECT_EQ(look(), Words{});
+  EXPECT_EQ(watcher->standing().state, State::kUnreachable);
+  EXPECT_NE(watcher->standing().why.find("is this the API server?"), std::string::npos);
+  EXPECT_EQ(cluster.count("discover"), 0u);
+}
+
 TEST_F(NodeWatcherTest, ANodeThatIsNotThereYetIsAnEmptyWord) {
   follow_node();
   EXPECT_EQ(look(), (Words{"relisted 0"}));

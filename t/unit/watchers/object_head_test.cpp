@@ -65,6 +65,40 @@ TEST(ObjectHead, TextsAndWhatTheySay) {
   }
 }
 
+TEST(IsInScope, Table) {
+  const struct {
+    const char* selector;
+    const char* object;
+    bool is_in;
+  } rows[] = {
+      {"", R"({"metadata":{"name":"n"}})", true},
+      {"metadata.name=n", R"({"metadata":{"name":"n"}})", true},
+      {"metadata.name=n", R"({"metadata":{"name":"m"}})", false},
+      {"spec.driver=d,spec.nodeName=n", R"({"spec":{"driver":"d","pool":{"x":[1]},"nodeName":"n"}})", true},
+      {"spec.driver=d,spec.nodeName=n", R"({"kind":{"spec":1},"spec":{"nodeName":"n","driver":"d"}})", true},
+      {"spec.driver=d,spec.nodeName=n", R"({"spec":{"driver":"e","nodeName":"n"}})", false},
+      {"spec.driver=d,spec.nodeName=n", R"({"spec":{"driver":"d","nodeName":"m"}})", false},
+      {"spec.driver=d,spec.nodeName=n", R"({"spec":{"driver":"d","allNodes":true}})", false},
+      {"spec.driver=d", R"({"spec":{"pool":{"driver":"d"}}})", false},
+      {"spec.driver=d", R"({"driver":"d"})", false},
+      {"spec.driver=d", R"({"spec":"d"})", false},
+      {"spec.driver=d", R"({"spec":{"driver":["d"]}})", false},
+      {"spec.driver=d", R"({"spec":{"driver":"d"}})", true},
+      {"spec.driver=d", "5", false},
+      {"spec.driver=d", "", false},
+  };
+  for (const auto& row : rows) {
+    const auto head = decode_object_head(row.object);
+    const kube::Scope scope{{}, "", row.selector, false};
+    EXPECT_EQ(is_in_scope(head ? *head : ObjectHead{}, row.object, scope), row.is_in)
+        << row.selector << " " << row.object;
+  }
+  const kube::Scope scope{{}, "ns", "", false};
+  EXPECT_TRUE(is_in_scope({.namespace_ = "ns"}, "{}", scope));
+  EXPECT_FALSE(is_in_scope({.namespace_ = "other"}, "{}", scope));
+  EXPECT_FALSE(is_in_scope({}, "{}", scope));
+}
+
 TEST(ObjectHead, OnlyTheWordTrueEndsTheInitialEvents) {
   for (const auto* value : {"\"false\"", "\"\"", "\"True\""}) {
     auto head = decode_object_head(

@@ -26,6 +26,12 @@ TEST(Outage, Table) {
       {"away again meanwhile", 0, 4, 0, Phase::kAway},
       {"all are back at once", 4, 0, 0, Phase::kServed},
       {"nobody is followed because all are denied", 0, 0, 4, Phase::kServed},
+      {"all are followed again", 4, 0, 0, Phase::kServed},
+      {"two are lost", 2, 2, 0, Phase::kServed},
+      {"one of them returns", 3, 1, 0, Phase::kCatchingUp},
+      {"and the other", 4, 0, 0, Phase::kServed},
+      {"two are lost, and two that waited start", 2, 2, 0, Phase::kServed},
+      {"that is no return", 3, 2, 0, Phase::kServed},
   };
   Outage outage;
   for (const auto& row : rows)

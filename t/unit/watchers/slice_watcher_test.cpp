@@ -69,6 +69,30 @@ TEST_F(SliceWatcherTest, ASliceThatCannotBeUnderstoodIsStillASliceOfThePool) {
   EXPECT_EQ(look(), (Words{"relisted 2", "has mine generation=1", "has squatter!"}));
 }
 
+// Red when others' slices reach the publishers: they would be deleted as "not ours".
+TEST_F(SliceWatcherTest, WhatAServerSendsOfOthersIsDropped) {
+  cluster.ignores_scopes = true;
+  for (const bool watch_list : {true, false}) {
+    cluster.watch_list = watch_list;
+    put_slice("mine", "drv.example", "n1", "1");
+    put_slice("other-node", "drv.example", "n2", "1");
+    put_slice("other-driver", "x.example", "n1", "1");
+    put_slice("other-unreadable", "x.example", "n1", R"("huge")");
+    follow_slices();
+    EXPECT_EQ(look(), (Words{"relisted 1", "has mine generation=1"}));
+    put_slice("other-driver", "x.example", "n1", watch_list ? "2" : "3");
+    put_slice("mine", "drv.example", "n1", "2");
+    cluster.remove(kube::kResourceSlices, "other-node");
+    settle();
+    EXPECT_EQ(look(), (Words{"changed mine generation=2"}));
+    EXPECT_EQ(watcher->standing().state, State::kLive);
+    // The name of ours is given to another.
+    put_slice("mine", "x.example", "n1", "2");
+    settle();
+    EXPECT_EQ(look(), (Words{"removed mine"}));
+  }
+}
+
 TEST_F(SliceWatcherTest, ItemsOfAListDoNotNameTheirKind) {
   cluster.watch_list = false;
   put_slice("mine", "drv.example", "n1", "1");

@@ -53,7 +53,9 @@ inline std::string describe(const SourceEvent<Watched<Thing>>& event) {
   if (const auto* removed = std::get_if<Removed<Watched<Thing>>>(&event))
     return "removed " + removed->id.name;
   std::string text = "relisted";
-  for (const auto& item : std::get<Relisted<Watched<Thing>>>(event).all) text += " " + describe(item);
+  const auto& list = std::get<Relisted<Watched<Thing>>>(event);
+  for (const auto& item : list.all) text += " " + describe(item);
+  for (const auto& id : list.kept) text += " +" + id.name;
   return text;
 }
 
@@ -69,14 +71,15 @@ struct WatchTest : testing::Test {
   }
 
   /// A source of things, started, with its first answers in.
-  void follow(ListWatchLimits limits = {}) {
+  void follow(ListWatchLimits limits = {}, Source::KeepMissing keep_missing = {}) {
     source = std::make_unique<Source>(
         ports(), kube::Scope{kThings, "ns", "", false}, decode_thing,
         [this](SourceEvent<Watched<Thing>> event) {
           if (const auto* list = std::get_if<Relisted<Watched<Thing>>>(&event)) why = list->why;
           told.push_back(describe(event));
         },
-        [this](const Standing& standing) { stood.push_back(standing.state); }, limits);
+        [this](const Standing& standing) { stood.push_back(standing.state); }, std::move(keep_missing),
+        limits);
     source->start();
     settle();
   }

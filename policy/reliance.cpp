@@ -1,0 +1,41 @@
+#include "policy/reliance.h"
+
+namespace sliced::policy {
+namespace {
+
+constexpr size_t kFewEntries = 8;
+
+bool is_most(size_t lost, size_t offered) { return lost > kFewEntries && lost * 2 > offered; }
+
+}  // namespace
+
+bool relies_on(const Decision& decision, const std::set<SriovPolicy::Id>& policies) {
+  const auto& all = decision.inputs->policies->sriov;
+  size_t offered = 0, lost = 0;
+  for (const auto& [id, verdict] : decision.verdicts) {
+    if (verdict.outcome != Outcome::kOffered || verdict.policy < 0) continue;
+    ++offered;
+    if (policies.contains(all[static_cast<size_t>(verdict.policy)].id)) ++lost;
+  }
+  return is_most(lost, offered);
+}
+
+bool relies_on(const Decision& decision, const std::set<ExposurePolicy::Id>& policies) {
+  const auto& all = decision.inputs->policies->exposures;
+  const auto is_one = [&](int32_t index) {
+    return index >= 0 && policies.contains(all[static_cast<size_t>(index)].id);
+  };
+  for (const auto& [id, verdict] : decision.verdicts)
+    if (verdict.outcome == Outcome::kExcluded && is_one(verdict.exposure)) return true;
+  size_t offered = 0, lost = 0;
+  for (const auto& [id, personas] : decision.personas) {
+    for (const PersonaVerdict& persona : personas) {
+      if (persona.outcome != Outcome::kOffered) continue;
+      ++offered;
+      if (is_one(persona.policy)) ++lost;
+    }
+  }
+  return is_most(lost, offered);
+}
+
+}  // namespace sliced::policy

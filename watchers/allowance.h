@@ -1,0 +1,27 @@
+#pragma once
+// What need not wait for a backoff: a few at once, after that one each `refill`. Pure.
+#include <algorithm>
+
+#include "reactor/base/time.h"
+
+namespace sliced::watchers {
+
+class Allowance {
+ public:
+  Allowance(int store, Millis refill) : store_(store), refill_(refill) {}
+
+  /// False when it is used up for now.
+  bool take(TimePoint now) {
+    const TimePoint empty_until = std::max(full_at_, now) + refill_;
+    if (empty_until - now > refill_ * store_) return false;
+    full_at_ = empty_until;
+    return true;
+  }
+
+ private:
+  int store_;
+  Millis refill_;
+  TimePoint full_at_{};  // when everything that was taken is there again
+};
+
+}  // namespace sliced::watchers
