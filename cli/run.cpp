@@ -8,6 +8,7 @@
 #include "cli/process.h"
 #include "cli/show.h"
 #include "reactor/signal.h"
+#include "reactor/turn_watch.h"
 
 namespace sliced::cli {
 namespace {
@@ -51,6 +52,14 @@ int run(const config::Options& options, const std::vector<std::string>& argument
   Process& process = **opened;
   config::Options running = options;
   Display display;
+  process.loop.on_long_turn([&](const reactor::LongTurn& turn) {
+    process.log->warning("a turn of the loop took long; everything else waited",
+                         {{"took_ms", turn.took.count()},
+                          {"on_cpu_ms", turn.on_cpu.count()},
+                          {"longest", turn.what},
+                          {"longest_ms", turn.what_took.count()},
+                          {"not_told_before", turn.unsaid}});
+  });
   process.log->info("starting", {{"version", SLICED_VERSION},
                                  {"node", options.node_name},
                                  {"cluster", process.cluster->describe()},

@@ -9,6 +9,7 @@
 
 #include "reactor/handle.h"
 #include "reactor/loop.h"
+#include "reactor/turn_watch.h"
 
 namespace sliced::reactor {
 namespace {
@@ -157,6 +158,7 @@ void Child::State::read(Output& output) {
 }
 
 void Child::State::on_output(uv_stream_t* raw, ssize_t size, const uv_buf_t* buffer) noexcept {
+  const TurnSpan span(raw->loop, "output of a child", typeid(Child));
   auto& output = *static_cast<Output*>(raw->data);
   State& self = *output.owner;
   if (size >= 0) {
@@ -175,6 +177,7 @@ void Child::State::on_process_exit(uv_process_t* raw, int64_t status, int signal
     Handle<uv_process_t> close(raw);
     return;
   }
+  const TurnSpan span(raw->loop, "end of a child", self->on_exit.target_type());
   self->exited = true;
   self->result.exit_status = static_cast<int>(status);
   self->result.signal = signal;

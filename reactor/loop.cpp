@@ -1,6 +1,7 @@
 #include "reactor/loop.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "reactor/handle.h"
+#include "reactor/turn_watch.h"
 
 namespace sliced::reactor {
 namespace {
@@ -80,6 +82,11 @@ class LoopScheduler final : public Scheduler {
     sweep_at_ = std::max<size_t>(64, 2 * due_.size());
   }
 
+  void run_task(const Task& task) {
+    const TurnSpan span(loop_, "task", task.target_type());
+    task();
+  }
+
   static void on_timer(uv_timer_t* raw) noexcept { static_cast<LoopScheduler*>(raw->data)->run_due(); }
   static void on_idle(uv_idle_t* raw) noexcept { static_cast<LoopScheduler*>(raw->data)->run_next_turn(); }
 
@@ -89,7 +96,7 @@ class LoopScheduler final : public Scheduler {
     const TimePoint turn = now();
     while (!due_.empty() && due_.begin()->first <= turn) {
       const auto entry = due_.extract(due_.begin());
-      if (const Ticket task = entry.mapped().lock()) (*task)();
+      if (const Ticket task = entry.mapped().lock()) run_task(*task);
     }
     arm();
   }
@@ -97,7 +104,7 @@ class LoopScheduler final : public Scheduler {
   void run_next_turn() {
     const auto tasks = std::exchange(next_turn_, {});
     for (const std::weak_ptr<Task>& waiting : tasks)
-      if (const Ticket task = waiting.lock()) (*task)();
+      if (const Ticket task = waiting.lock()) run_task(*task);
     if (next_turn_.empty()) uv_idle_stop(idle_.get());
   }
 
@@ -137,7 +144,10 @@ class Mailbox {
       const std::lock_guard lock(self->mutex_);
       tasks.swap(self->tasks_);
     }
-    for (const Task& task : tasks) task();
+    for (const Task& task : tasks) {
+      const TurnSpan span(raw->loop, "posted task", task.target_type());
+      task();
+    }
   }
 
   std::mutex mutex_;
@@ -151,6 +161,12 @@ void occupy_standard_streams() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (fd > STDERR_FILENO) ::close(fd);
+}
+
+uint64_t cpu_ns_of_this_thread() {
+  timespec spent{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+  return static_cast<uint64_t>(spent.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(spent.tv_nsec);
 }
 
 uv_loop_t* open_loop() {
@@ -178,7 +194,12 @@ struct Loop::State {
       : loop(raw),
         scheduler(std::make_unique<LoopScheduler>(raw)),
         mailbox(std::make_unique<Mailbox>(raw)),
-        waker(must_open<uv_timer_t>(raw, uv_timer_init)) {
+        waker(must_open<uv_timer_t>(raw, uv_timer_init)),
+        turn_end(must_open<uv_check_t>(raw, uv_check_init)) {
+    turn_end->data = this;
+    uv_check_start(turn_end.get(),
+                   [](uv_check_t* check) noexcept { static_cast<State*>(check->data)->tell_of_turn(); });
+    uv_loop_set_data(raw, &watch);
     uv_walk(
         raw,
         [](uv_handle_t* handle, void* own) noexcept {
@@ -187,10 +208,21 @@ struct Loop::State {
         &own_handles);
   }
 
+  ~State() { uv_loop_set_data(loop, nullptr); }
+
+  void tell_of_turn() {
+    const auto told = watch.end_turn();
+    const auto listener = on_long_turn;  // it may be replaced from within
+    if (told && listener) listener(*told);
+  }
+
   uv_loop_t* loop;
+  TurnWatch watch{{uv_hrtime, cpu_ns_of_this_thread}};
+  std::function<void(const LongTurn&)> on_long_turn;
   std::unique_ptr<LoopScheduler> scheduler;
   std::unique_ptr<Mailbox> mailbox;
-  Handle<uv_timer_t> waker;  // bounds turn()
+  Handle<uv_timer_t> waker;     // bounds turn()
+  Handle<uv_check_t> turn_end;  // comes behind everything else of a turn
   std::vector<uv_handle_t*> own_handles;
   bool stop_asked = false;
 };
@@ -240,6 +272,9 @@ void Loop::turn(Millis wait_max) {
 TimePoint Loop::now() const { return state_->scheduler->now(); }
 Scheduler& Loop::scheduler() { return *state_->scheduler; }
 void Loop::post(Task task) { state_->mailbox->post(std::move(task)); }
+void Loop::on_long_turn(std::function<void(const LongTurn&)> listener) {
+  state_->on_long_turn = std::move(listener);
+}
 uv_loop_s* Loop::raw() { return state_->loop; }
 
 std::vector<std::string> Loop::surviving_handles() {

@@ -1,5 +1,6 @@
 #pragma once
 // The one event loop of the process. Everything that is not blocking work runs on its thread.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 struct uv_loop_s;
 
 namespace sliced::reactor {
+
+struct LongTurn;  // reactor/turn_watch.h
 
 /// Ownership: outlives every handle, stream and timer made on it. Whatever is still open when it goes is a
 /// bug: its
@@ -38,6 +41,9 @@ class Loop {
   /// Any thread, while the loop lives: task runs on the loop's thread in one of the next turns, in order of
   /// posting.
   void post(Task task);
+
+  /// Hears of turns that take too long, each call that does so once in ten minutes.
+  void on_long_turn(std::function<void(const LongTurn&)> listener);
 
   /// Lets close callbacks run, waits (at most half a second) for killed children to be reaped, and names what
   /// is still open, one entry a handle. Empty is good.

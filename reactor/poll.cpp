@@ -3,6 +3,7 @@
 #include <uv.h>
 
 #include "reactor/loop.h"
+#include "reactor/turn_watch.h"
 
 namespace sliced::reactor {
 
@@ -39,6 +40,7 @@ void Poll::on_poll(uv_poll_s* raw, int status, int events) noexcept {
   // socket).
   if (status != 0) self->start();
   const std::shared_ptr<OnReady> on_ready = self->on_ready_;
+  const TurnSpan span(raw->loop, "descriptor", on_ready->target_type());
   (*on_ready)({.readable = (events & UV_READABLE) != 0,
                .writable = (events & UV_WRITABLE) != 0,
                .hung_up = (events & UV_DISCONNECT) != 0,

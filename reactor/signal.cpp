@@ -3,6 +3,7 @@
 #include <uv.h>
 
 #include "reactor/loop.h"
+#include "reactor/turn_watch.h"
 
 namespace sliced::reactor {
 
@@ -24,6 +25,7 @@ Signal::~Signal() = default;
 
 void Signal::on_raised(uv_signal_s* raw, int) noexcept {
   const std::shared_ptr<Task> on_signal = static_cast<Signal*>(raw->data)->on_signal_;
+  const TurnSpan span(raw->loop, "signal", on_signal->target_type());
   (*on_signal)();
 }
 

@@ -15,6 +15,7 @@
 
 #include "reactor/handle.h"
 #include "reactor/loop.h"
+#include "reactor/turn_watch.h"
 
 namespace sliced::reactor {
 namespace {
@@ -198,12 +199,15 @@ void ThreadExecutor::Loopside::collect() {
 }
 
 void ThreadExecutor::Loopside::complete(const std::vector<JobId>& jobs, bool finished) {
+  uv_loop_t* loop = loop_.raw();  // outlives us
   const std::weak_ptr<std::map<JobId, Done>> alive = done_;
   for (const JobId id : jobs) {
     const auto all = alive.lock();
     if (!all) return;
     const auto waiting = all->extract(id);
-    if (waiting) waiting.mapped()(finished);
+    if (!waiting) continue;
+    const TurnSpan span(loop, "end of a job", waiting.mapped().target_type());
+    waiting.mapped()(finished);
   }
 }
 

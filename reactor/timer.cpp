@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reactor/loop.h"
+#include "reactor/turn_watch.h"
 
 namespace sliced::reactor {
 
@@ -28,7 +29,8 @@ void Timer::disarm() {
 
 void Timer::on_timer(uv_timer_s* raw) noexcept {
   const Task run = std::exchange(static_cast<Timer*>(raw->data)->on_due_, nullptr);
-  run();  // last statement: the Timer may be gone
+  const TurnSpan span(raw->loop, "timer", run.target_type());
+  run();  // the Timer may be gone
 }
 
 }  // namespace sliced::reactor

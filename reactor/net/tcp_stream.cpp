@@ -13,6 +13,7 @@
 #include "reactor/base/text.h"
 #include "reactor/loop.h"
 #include "reactor/net/uv_stream.h"
+#include "reactor/turn_watch.h"
 
 namespace sliced::reactor::net {
 namespace {
@@ -143,9 +144,11 @@ void TcpConnect::try_next() {
 }
 
 void TcpConnect::on_connect(uv_connect_t* done, int status) noexcept {
+  uv_loop_t* loop = done->handle->loop;
   const std::unique_ptr<Request> request(reinterpret_cast<Request*>(done));
   const auto owner = request->owner.lock();
   if (!owner || (*owner)->attempt_ != request->attempt || status == UV_ECANCELED) return;
+  const TurnSpan span(loop, "connection", typeid(TcpConnect));
   if (status == 0)
     (*owner)->connected();
   else

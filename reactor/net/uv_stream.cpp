@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "reactor/turn_watch.h"
+
 namespace sliced::reactor::net {
 namespace {
 
@@ -65,6 +67,7 @@ void UvStream::on_read(uv_stream_t* stream, ssize_t size, const uv_buf_t* buffer
   auto* self = static_cast<UvStream*>(stream->data);
   if (size == 0) return;  // EAGAIN
   const std::shared_ptr<StreamEvents> events = self->events_;
+  const TurnSpan span(stream->loop, "stream", events->on_data.target_type());
   if (size > 0) {
     if (events->on_data) events->on_data({buffer->base, static_cast<size_t>(size)});
   } else if (size == UV_EOF) {

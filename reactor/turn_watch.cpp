@@ -1,0 +1,73 @@
+#include "reactor/turn_watch.h"
+
+#include <cxxabi.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+namespace sliced::reactor {
+namespace {
+
+constexpr uint64_t kNanosPerMilli = 1'000'000;
+constexpr size_t kToldMax = 64, kWhoBytesMax = 160;
+
+Millis millis(uint64_t ns) { return Millis{static_cast<int64_t>(ns / kNanosPerMilli)}; }
+
+// "task of sliced::Daemon::arm_decision()::{lambda()#1}"
+std::string text_of_call(const char* kind, const std::type_info* who) {
+  std::string out = kind;
+  if (who == nullptr || *who == typeid(void)) return out;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(who->name(), nullptr, nullptr, &status), std::free);
+  const std::string whole = status == 0 && name ? name.get() : who->name();
+  return out + " of " + whole.substr(0, kWhoBytesMax);
+}
+
+}  // namespace
+
+void TurnWatch::begin(const char* kind, const std::type_info& who) {
+  if (depth_++ > 0) return;
+  running_ = {kind, &who, 0};
+  began_ns_ = clocks_.monotonic_ns();
+}
+
+void TurnWatch::end() {
+  if (--depth_ > 0) return;
+  running_.ns = clocks_.monotonic_ns() - began_ns_;
+  busy_ns_ += running_.ns;
+  if (running_.ns >= longest_.ns) longest_ = running_;
+}
+
+std::optional<LongTurn> TurnWatch::end_turn() {
+  const uint64_t busy = std::exchange(busy_ns_, 0);
+  const uint64_t cpu_now = clocks_.cpu_ns(), cpu = cpu_now - std::exchange(cpu_before_ns_, cpu_now);
+  const Call longest = std::exchange(longest_, {});
+  if (millis(busy) < kLong) return std::nullopt;
+  LongTurn out{millis(busy), std::min(millis(cpu), millis(busy)), text_of_call(longest.kind, longest.who),
+               millis(longest.ns), 0};
+  const uint64_t now = clocks_.monotonic_ns();
+  if (told_.size() >= kToldMax && !told_.contains(out.what)) told_.clear();
+  const auto [at, is_new] = told_.try_emplace(out.what);
+  if (!is_new && millis(now - at->second.at_ns) < kSilence) {
+    ++at->second.unsaid;
+    return std::nullopt;
+  }
+  out.unsaid = at->second.unsaid;
+  at->second = {now, 0};
+  return out;
+}
+
+TurnSpan::TurnSpan(uv_loop_s* loop, const char* kind, const std::type_info& who)
+    : watch_(static_cast<TurnWatch*>(uv_loop_get_data(loop))) {
+  if (watch_ != nullptr) watch_->begin(kind, who);
+}
+
+TurnSpan::~TurnSpan() {
+  if (watch_ != nullptr) watch_->end();
+}
+
+}  // namespace sliced::reactor

@@ -1,0 +1,71 @@
+#pragma once
+// How long turns of the loop take, and what in them: everything else waits meanwhile. A turn is meant to take
+// 10 ms at most; one above a tenth of a second is worth a line in the log.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <typeinfo>
+
+#include "reactor/base/time.h"
+
+struct uv_loop_s;
+
+namespace sliced::reactor {
+
+struct LongTurn {
+  Millis took{0};    // from the first call to the last, without waiting
+  Millis on_cpu{0};  // of that; less where the machine had no processor for us
+  std::string what;  // the call that took longest: "task", "descriptor", "stream", ... and who asked for it
+  Millis what_took{0};
+  size_t unsaid = 0;  // long turns of the same call since it was told last
+};
+
+/// Is told when calls begin and end; asks the clocks that it is given. Loop thread only.
+class TurnWatch {
+ public:
+  static constexpr Millis kLong{100};
+  static constexpr Millis kSilence{600'000};  // the same call is told once in this time
+  struct Clocks {
+    std::function<uint64_t()> monotonic_ns, cpu_ns;  // of this thread
+  };
+  explicit TurnWatch(Clocks clocks) : clocks_(std::move(clocks)) {}
+
+  /// A call within a call is part of it. kind: a literal.
+  void begin(const char* kind, const std::type_info& who);
+  void end();
+  /// At the end of each turn: what there is to tell of it.
+  std::optional<LongTurn> end_turn();
+
+ private:
+  struct Call {
+    const char* kind = "";
+    const std::type_info* who = nullptr;
+    uint64_t ns = 0;
+  };
+  struct Told {
+    uint64_t at_ns = 0;
+    size_t unsaid = 0;
+  };
+  const Clocks clocks_;
+  int depth_ = 0;
+  Call running_, longest_;
+  uint64_t began_ns_ = 0, busy_ns_ = 0, cpu_before_ns_ = 0;
+  std::map<std::string, Told> told_;  // by what
+};
+
+/// One call of the loop into others' code.
+class TurnSpan {
+ public:
+  /// who: std::function::target_type() of what is called.
+  TurnSpan(uv_loop_s* loop, const char* kind, const std::type_info& who);
+  ~TurnSpan();
+  TurnSpan(const TurnSpan&) = delete;
+  TurnSpan& operator=(const TurnSpan&) = delete;
+
+ private:
+  TurnWatch* watch_;
+};
+
+}  // namespace sliced::reactor
