@@ -21,10 +21,16 @@ constexpr Millis kBreath{5};
 constexpr Millis kCatchUpStep{250};
 constexpr int kCatchUpSteps = 7;
 constexpr int kCatchUpStepsTold = 240;  // while a server says how long to wait
-// What is decided on the loop's own thread: a millisecond or two. Selectors may cost anything.
+// What is decided on the loop's own thread: a millisecond or two. Selectors have budgets, but not so small
+// ones.
 constexpr size_t kDevicesOnLoop = 512;
-constexpr size_t kPairsOnLoop = 50'000;  // device and policy
-constexpr Millis kDecisionMax{5'000};
+constexpr uint64_t kFilterEntriesOnLoop = 200'000;  // over all devices
+// Budgets keep a decision to a second or two. The clock is for what nobody has thought of: a machine that
+// hardly runs gets more time with each attempt.
+constexpr Millis kDecisionMax{5'000}, kDecisionMaxEver{120'000};
+constexpr reactor::BackoffPolicy kDecisionBackoff{
+    .initial = Millis{1'000}, .cap = Millis{60'000}, .jitter = 0.5, .reset_after = Millis{600'000}};
+constexpr size_t kAbandonedMax = 3;  // of the executor's workers, which others need too
 constexpr size_t kNamesInLog = 8;
 constexpr size_t kReasonsInLog = 4;
 
@@ -97,8 +103,10 @@ bool uses_list_attributes(const policy::PolicySet& policies) {
 
 bool may_take_long(const policy::Inputs& inputs) {
   const size_t devices = inputs.inventory->devices.size();
+  uint64_t entries = 0;
+  for (const uint64_t one : inputs.policies->filter_entries) entries += one;
   return !inputs.policies->exposures.empty() || devices > kDevicesOnLoop ||
-         devices * inputs.policies->sriov.size() > kPairsOnLoop;
+         devices * entries + inputs.policies->node_selector_entries > kFilterEntriesOnLoop;
 }
 
 std::string entry_of(const hotplug::HostDevice& device) {
@@ -106,6 +114,15 @@ std::string entry_of(const hotplug::HostDevice& device) {
 }
 
 }  // namespace
+
+// One decision on a worker. It lives as long as anybody works on it.
+struct Daemon::Attempt {
+  std::shared_ptr<const policy::Inputs> inputs;
+  std::string why;
+  TimePoint began;
+  std::stop_source stop;
+  policy::Decision decision;  // the worker's, until the job is finished
+};
 
 Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
     : scheduler_(ports.host.scheduler),
@@ -116,6 +133,8 @@ Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
       options_(std::move(options)),
       on_decided_(std::move(on_decided)),
       settler_(options_.settle, options_.settle_max),
+      decision_backoff_(random_, kDecisionBackoff),
+      decision_max_(kDecisionMax),
       abilities_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name, options_.node_name,
                  options_.scheduler_version, [this] { mark("the API server's abilities changed"); }),
       charges_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
@@ -130,7 +149,9 @@ Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
   exposure_publisher_.permit(false);
 }
 
-Daemon::~Daemon() = default;
+Daemon::~Daemon() {
+  if (attempt_) attempt_->stop.request_stop();
+}
 
 watchers::Ports Daemon::watcher_ports() { return {cluster_, scheduler_, log_, random_}; }
 
@@ -300,6 +321,14 @@ void Daemon::on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& eve
   mark(reason_of("DeviceAttributes", event));
 }
 
+// As an exclude. One for other nodes is understood here without its selector: it excludes nothing.
+bool Daemon::is_understood(const policy::ExposurePolicy& policy) const {
+  if (!policy.problems.empty() || !decision_) return false;
+  const auto node = node_view();
+  return decision_->selectors->understands(policy.selector.cel) ||
+         (node && !kube::match_node(policy.node_selector, *node).matched);
+}
+
 // An exclude that can no longer be understood goes on as it was last understood.
 void Daemon::on_exposures(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
   const auto put = [&](const watchers::PolicyWatcher::Item& item, const auto& before) {
@@ -307,7 +336,8 @@ void Daemon::on_exposures(const SourceEvent<watchers::PolicyWatcher::Item>& even
     policy::ExposurePolicy now =
         item.value ? policy::decode_exposure_policy(item.value->object, options_.exposure_driver_name)
                    : policy::unreadable_exposure_policy(id.name, item.value.error().what);
-    if (const auto at = before.find(id); at != before.end()) policy::remember_exclude(now, at->second);
+    if (const auto at = before.find(id); at != before.end())
+      policy::remember_exclude(now, at->second, is_understood(at->second));
     exposures_.insert_or_assign(id, std::move(now));
   };
   if (const auto* changed = std::get_if<Changed<watchers::PolicyWatcher::Item>>(&event)) {
@@ -459,6 +489,12 @@ void Daemon::tell_dropped(const kube::Resource& kind, std::string_view schema,
 }
 
 std::vector<std::string> Daemon::waiting_for() const {
+  std::vector<std::string> out = sources_awaited();
+  if (out.empty() && !decision_ && !late_.empty()) out.push_back("decision: " + late_);
+  return out;
+}
+
+std::vector<std::string> Daemon::sources_awaited() const {
   std::vector<std::string> out;
   if (host_.inventory()->version == 0) out.push_back("host: being read");
   if (!node_watcher_) return out;
@@ -497,6 +533,8 @@ std::vector<std::string> Daemon::policy_problems() const {
       add("DeviceAttributes " + id.namespace_ + "/" + id.name, problem);
   for (const auto& [id, policy] : exposures_)
     for (const auto& problem : policy.problems) add("DeviceExposurePolicy " + id.name, problem);
+  if (decision_)
+    for (const auto& [policy, problem] : policy::problems_of(*decision_)) add(policy, problem);
   return out;
 }
 
@@ -587,7 +625,7 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->settings.shared_devices = abilities_.has(Ability::kSharedDevices);
   inputs->quarantine = quarantine_;
   inputs->held = charges_.held();
-  if (decision_) inputs->selector_memory = decision_->selector_memory;
+  if (decision_) inputs->selectors = decision_->selectors;
   if (policy_set_->exposures.empty() && inputs->held.empty()) return inputs;
   inputs->sriov_held = charges_.sriov_held(*host_.inventory());
   inputs->published = publishers::published(own_slices(), host_.inventory()->boot_id, inputs->held);
@@ -607,7 +645,7 @@ void Daemon::decide() {
   }
   if (is_deciding_) return;  // its end sees the reasons
   const std::string why = join(std::exchange(reasons_, {}), "; ");
-  if (!waiting_for().empty()) return;
+  if (!sources_awaited().empty()) return;
   if (recover_sticky()) return;
   make_policy_set();
   if (uses_list_attributes(*policy_set_)) abilities_.want(Ability::kListAttributes);
@@ -623,31 +661,77 @@ void Daemon::decide() {
   const auto inputs = decision_inputs();
   if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
   was_overtaken_ = false;
+  late_.clear();
   conclude(policy::decide(inputs), why);
 }
 
 void Daemon::decide_elsewhere(std::shared_ptr<const policy::Inputs> inputs, const std::string& why) {
+  std::erase_if(abandoned_, [](const auto& attempt) { return attempt.expired(); });
+  if (abandoned_.size() >= kAbandonedMax) {
+    reasons_.insert(reasons_.begin(), why);
+    return try_again_later(std::to_string(abandoned_.size()) + " that were given up still run");
+  }
   is_deciding_ = true;
   is_decision_void_ = false;
-  auto result = std::make_shared<policy::Decision>();
-  auto work = [inputs, result] { *result = policy::decide(inputs); };
-  auto done = [this, inputs, result, why](bool finished) {
-    const auto own_job = std::move(decision_job_);
-    is_deciding_ = false;
-    if (is_overtaken()) {
-      reasons_.insert(reasons_.begin(), why);
-      return decide();
-    }
-    conclude(finished ? std::move(*result) : policy::decide(inputs), why);
-    if (!reasons_.empty()) arm_decision();
+  attempt_ = std::make_shared<Attempt>(Attempt{std::move(inputs), why, scheduler_.now(), {}, {}});
+  auto work = [attempt = attempt_] {
+    attempt->decision = policy::decide(attempt->inputs, attempt->stop.get_token());
   };
-  auto job = executor_.run(std::move(work), kDecisionMax, std::move(done));
+  auto done = [this](bool finished) {
+    const auto own_job = std::move(decision_job_);
+    const auto attempt = std::exchange(attempt_, nullptr);
+    end_decision(*attempt, finished);
+    if (!finished) abandoned_.push_back(attempt);
+  };
+  auto job = executor_.run(std::move(work), decision_max_, std::move(done));
   if (is_deciding_) decision_job_ = std::move(job);
+}
+
+void Daemon::end_decision(Attempt& attempt, bool finished) {
+  is_deciding_ = false;
+  if (!finished) return give_up(attempt);
+  const Millis took = scheduler_.now() - attempt.began;
+  decision_max_ = std::clamp(2 * took, kDecisionMax, kDecisionMaxEver);
+  if (is_overtaken()) {
+    reasons_.insert(reasons_.begin(), attempt.why);
+    return decide();
+  }
+  decision_backoff_.reset();
+  if (!std::exchange(late_, {}).empty())
+    log_.info("a decision is made in time again", {{"took_ms", took.count()}});
+  conclude(std::move(attempt.decision), attempt.why);
+  if (!reasons_.empty()) arm_decision();
+}
+
+// The clock never takes a device away and never adds one: it only says that something is wrong.
+void Daemon::give_up(Attempt& attempt) {
+  attempt.stop.request_stop();
+  reasons_.insert(reasons_.begin(), std::move(attempt.why));
+  const std::string limit = std::to_string(decision_max_.count()) + " ms";
+  decision_max_ = std::min(2 * decision_max_, kDecisionMaxEver);
+  try_again_later("it was not made within " + limit);
+}
+
+void Daemon::try_again_later(std::string what) {
+  const Millis wait = decision_backoff_.next(scheduler_.now());
+  if (late_.empty())
+    log_.warning(
+        "no decision in time: what is offered stays as it is, nothing is added or withdrawn, and it is tried "
+        "again; "
+        "is the machine overloaded, or does a policy ask for too much?",
+        {{"why", what},
+         {"exposure_policies", policy_set_->exposures.size()},
+         {"devices", host_.inventory()->devices.size()},
+         {"again_in_ms", wait.count()}});
+  late_ = std::move(what);
+  not_before_ = scheduler_.now() + wait;
+  decide_ticket_.reset();
+  arm_decision();
 }
 
 // What has changed meanwhile may be bad news; a stream of it must not keep everything from being decided.
 bool Daemon::is_overtaken() {
-  if (is_decision_void_ || !waiting_for().empty()) return true;
+  if (is_decision_void_ || !sources_awaited().empty()) return true;
   was_overtaken_ = !was_overtaken_ && !reasons_.empty();
   return was_overtaken_;
 }

@@ -42,7 +42,8 @@ struct DaemonPorts {
 
 /// First word: nothing is decided before host, node, policies and own slices have each been told once.
 /// Threads:    a decision that may take long is made on a worker, from immutable inputs; what overtakes it
-///             has it made anew.
+///             has it made anew. One that takes too long is given up: the last one stands, nothing is added
+///             or withdrawn, and it is tried again, never on the loop.
 /// Writing:    not before permit_writes(true); decisions are made and the plan is kept meanwhile.
 /// Reentry:    on_decided may not destroy the daemon.
 class Daemon {
@@ -71,8 +72,8 @@ class Daemon {
   }
   /// No write is on its way.
   bool idle() const { return publisher_.idle() && exposure_publisher_.idle(); }
-  /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; empty
-  /// when decided.
+  /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; and
+  /// whether the first decision takes too long. Empty when decided.
   std::vector<std::string> waiting_for() const;
   /// Every problem of every policy as it stands: "policy ns/name: spec.configs[0]....: ...".
   std::vector<std::string> policy_problems() const;
@@ -88,6 +89,7 @@ class Daemon {
   void on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& event);
   void on_exposures(const SourceEvent<watchers::PolicyWatcher::Item>& event);
   void on_slices(publishers::Publisher& publisher, const SourceEvent<watchers::SliceWatcher::Item>& event);
+  bool is_understood(const policy::ExposurePolicy& policy) const;
   void make_policy_set();
   std::shared_ptr<policy::Inputs> decision_inputs() const;
   void on_refused(const std::string& driver, std::vector<publishers::RefusedEntry> entries);
@@ -115,7 +117,12 @@ class Daemon {
   void arm_decision();
   void decide();
   void decide_elsewhere(std::shared_ptr<const policy::Inputs> inputs, const std::string& why);
+  struct Attempt;
+  void end_decision(Attempt& attempt, bool finished);
+  void give_up(Attempt& attempt);
+  void try_again_later(std::string what);
   bool is_overtaken();
+  std::vector<std::string> sources_awaited() const;
   void conclude(policy::Decision decision, const std::string& why);
   bool tell_news(const policy::Decision& now, const publishers::Publisher& publisher,
                  const std::vector<policy::DesiredPool>& pools, const std::string& why);
@@ -151,12 +158,17 @@ class Daemon {
   watchers::Outage outage_;
   reactor::Ticket catch_up_ticket_;  // between two rounds of asking the sources that still wait
 
-  std::optional<TimePoint> not_before_;         // the next decision
-  std::vector<std::string> reasons_;            // of the decision that is due; a few, for the log
-  std::unique_ptr<reactor::Job> decision_job_;  // a decision that takes long, on a worker
-  bool is_deciding_ = false;                    // there is such a job
-  bool is_decision_void_ = false;               // it does not know of entries that may be allocated
-  bool was_overtaken_ = false;                  // so was the one before
+  std::optional<TimePoint> not_before_;            // the next decision
+  std::vector<std::string> reasons_;               // of the decision that is due; a few, for the log
+  std::unique_ptr<reactor::Job> decision_job_;     // a decision that takes long, on a worker
+  std::shared_ptr<Attempt> attempt_;               // what it works on
+  bool is_deciding_ = false;                       // there is such a job
+  std::vector<std::weak_ptr<Attempt>> abandoned_;  // given up, and perhaps still at work
+  reactor::Backoff decision_backoff_;
+  Millis decision_max_;            // what a decision may take on a worker; more after each that took too long
+  std::string late_;               // why there is no decision in time; "" there is
+  bool is_decision_void_ = false;  // it does not know of entries that may be allocated
+  bool was_overtaken_ = false;     // so was the one before
   reactor::Ticket standings_ticket_, decide_ticket_, settle_ticket_, sync_ticket_;
   kube::CallPtr schema_call_, exposure_schema_call_;
 

@@ -5,6 +5,7 @@
 #include "kube/object_meta.h"
 #include "kube/yaml.h"
 #include "policy/exposure/policy.h"
+#include "policy/exposure/programs.h"
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
 
@@ -50,7 +51,8 @@ void validate_attributes(const kube::Json& object, const std::string& file, cons
 
 void validate_exposure(const kube::Json& object, const std::string& file, const std::string& driver,
                        Report& report) {
-  const policy::ExposurePolicy policy = policy::decode_exposure_policy(object, driver);
+  policy::ExposurePolicy policy = policy::decode_exposure_policy(object, driver);
+  policy::check_selector(policy, driver);
   const std::string who = "DeviceExposurePolicy " + policy.id.name;
   ++report.policies;
   for (const auto& problem : policy.problems) report.add(file, object.line(), who, problem, true);

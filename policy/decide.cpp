@@ -184,12 +184,58 @@ std::string make_acceptable(kube::Device& entry, const QuarantinedEntries& quara
   return why.empty() ? refused_before(entry, quarantine) : why;
 }
 
-Decision decide(std::shared_ptr<const Inputs> inputs) {
+std::vector<PolicyProblem> problems_of(const Decision& decision) {
+  std::vector<PolicyProblem> out;
+  const PolicySet& policies = *decision.inputs->policies;
+  for (const auto& [policy, problem] : decision.sriov_problems)
+    out.push_back({"policy " + text_of(policies.sriov[static_cast<size_t>(policy)].id), problem});
+  for (const auto* problems : {&decision.selectors->problems, &decision.exposure_problems})
+    for (const auto& [policy, problem] : *problems)
+      out.push_back(
+          {"DeviceExposurePolicy " + text_of(policies.exposures[static_cast<size_t>(policy)].id), problem});
+  return out;
+}
+
+namespace {
+
+// What filters may take is known beforehand: each of their entries, for each VF.
+std::vector<int32_t> within_budget(const std::vector<int32_t>& selected, const Inputs& in,
+                                   std::map<int32_t, Problem>& problems) {
+  const auto& devices = in.inventory->devices;
+  const auto vfs = static_cast<uint64_t>(std::count_if(
+      devices.begin(), devices.end(), [](const auto& one) { return one.second.type == DeviceType::kVf; }));
+  const Budget& budget = in.settings.budgets.filters;
+  std::vector<uint64_t> needs;
+  for (const int32_t one : selected)
+    needs.push_back(vfs * in.policies->filter_entries[static_cast<size_t>(one)]);
+  const std::vector<bool> fits = who_fits(needs, budget);
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < selected.size(); ++i) {
+    if (fits[i])
+      out.push_back(selected[i]);
+    else
+      problems[selected[i]] = {
+          "spec.configs", "has " +
+                              std::to_string(in.policies->filter_entries[static_cast<size_t>(selected[i])]) +
+                              " entries of filters to look at for each VF of this node, which is more than "
+                              "its share of work, so "
+                              "it is not used: one policy may take " +
+                              std::to_string(budget.each) + " such looks, all of a node together " +
+                              std::to_string(budget.all) + "; name ranges or PFs instead of single VFs"};
+  }
+  return out;
+}
+
+}  // namespace
+
+Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& stop) {
   Decision out;
-  const ExposureDecision exposures(*inputs);
+  const ExposureDecision exposures(*inputs, stop);
+  if (stop.stop_requested()) return out;
   const bool has_exposures = !inputs->policies->exposures.empty() || !inputs->held.empty();
   std::set<std::string> taken;  // by SriovResourcePolicies
-  const auto selected = policies_for_node(*inputs->policies, inputs->node);
+  const auto selected =
+      within_budget(policies_for_node(*inputs->policies, inputs->node), *inputs, out.sriov_problems);
   const VfAttributes own(inputs->settings.sriov_driver);
   DesiredPool pool{.driver = inputs->settings.sriov_driver, .name = inputs->node.name};
   std::map<std::pair<int32_t, int32_t>, Additions> additions;  // by policy and config
@@ -238,7 +284,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs) {
   if (has_exposures) exposures.decide(taken, out);
   std::sort(out.notes.begin(), out.notes.end());
   out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
-  out.selector_memory = exposures.selector_memory();
+  out.selectors = exposures.selectors();
   out.inputs = std::move(inputs);
   return out;
 }
@@ -262,10 +308,14 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
     for (int32_t i = 0; i < static_cast<int32_t>(all.size()); ++i) {
       if (verdict.policy >= 0 && i > verdict.policy) break;
       const std::string name = text_of(all[i].id);
-      for (const Problem& problem : all[i].problems)
+      const auto say = [&](const Problem& problem) {
         out.rules.push_back({name, problem.field, "no", "policy", "unreadable (" + problem.what + ")",
                              "a policy that can be understood"});
-      if (!all[i].problems.empty()) continue;
+      };
+      for (const Problem& problem : all[i].problems) say(problem);
+      const auto unused = decision.sriov_problems.find(i);
+      if (unused != decision.sriov_problems.end()) say(unused->second);
+      if (!all[i].problems.empty() || unused != decision.sriov_problems.end()) continue;
       const kube::NodeMatch node = kube::match_node(all[i].node_selector, in.node);
       if (!node.matched)
         out.rules.push_back({name, "spec.nodeSelector", "no", node.field, node.found, node.wanted});

@@ -8,12 +8,14 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "hotplug/facts.h"
 #include "kube/resource_slice.h"
 #include "kube/selector.h"
+#include "policy/budget.h"
 #include "policy/exposure/exclusion.h"
 #include "policy/exposure/resolve.h"
 #include "policy/policy_set.h"
@@ -28,6 +30,7 @@ struct Settings {
   bool counters = true;
   /// The server stores what is allocated several times (gate DRAConsumableCapacity).
   bool shared_devices = true;
+  WorkBudgets budgets;
 };
 
 /// A desired device entry that the server refused or mutilated: held back as long as its content stays the
@@ -63,7 +66,7 @@ struct Inputs {
   /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
   std::map<std::string, std::vector<PersonaClaim>> held;
   std::set<std::string> sriov_held;
-  SelectorMemoryPtr selector_memory;  // of the decision before; nullptr none
+  SelectorAnswersPtr selectors;  // of the decision before; nullptr none
 };
 
 enum class Outcome : uint8_t {
@@ -122,7 +125,9 @@ struct Decision {
   std::map<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
   std::vector<DesiredPool> pools;
   std::map<std::string, std::vector<PersonaClaim>> claims;  // what is offered, by pool of the exposure driver
-  SelectorMemoryPtr selector_memory;                        // for the next decision
+  SelectorAnswersPtr selectors;                             // for the next decision
+  // By policy: why it is not used although it was understood, and its selector has been asked.
+  std::map<int32_t, Problem> sriov_problems, exposure_problems;
   std::vector<std::string> notes;  // what was dropped or held back and why, for the log; sorted
 };
 
@@ -132,7 +137,16 @@ Verdict decide_function(const hotplug::HostDevice& device, const PolicySet& poli
                         const std::vector<int32_t>& selected);
 std::vector<int32_t> policies_for_node(const PolicySet& policies, const kube::NodeView& node);
 
-Decision decide(std::shared_ptr<const Inputs> inputs);
+/// What takes it long is broken off once stop is requested; what is returned then is of no use.
+Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& stop = {});
+
+/// What is wrong with a policy that its decoding does not tell: its selector cannot be compiled, or it takes
+/// too much work.
+struct PolicyProblem {
+  std::string policy;  // "policy ns/name", "DeviceExposurePolicy name"
+  Problem problem;
+};
+std::vector<PolicyProblem> problems_of(const Decision& decision);
 
 /// Drops attributes that the API server would refuse alone (a note each). What is left to refuse, or what it
 /// refused before; "" when the entry is good. is_vital: an attribute that may not be dropped.

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -12,6 +13,10 @@ struct PolicySet {
   std::vector<SriovPolicy> sriov;            // highest priority first, then name, then namespace
   std::vector<DeviceAttributes> attributes;  // by name, then namespace
   std::vector<ExposurePolicy> exposures;     // highest priority first, then name
+  /// By SriovResourcePolicy: what of it is looked at for a VF at most.
+  std::vector<uint64_t> filter_entries;
+  /// Of all SriovResourcePolicies: values of node selectors to look at.
+  uint64_t node_selector_entries = 0;
 };
 using PolicySetPtr = std::shared_ptr<const PolicySet>;
 /// Puts them into the order of evaluation.

@@ -381,29 +381,39 @@ std::string exposure_pool_name(const std::string& node, const HostDevice& device
   return node + "/net";
 }
 
-ExposureDecision::ExposureDecision(const Inputs& inputs) : inputs_(inputs) {
-  ExposureResolver resolver(inputs.policies->exposures, inputs.node, inputs.settings.exposure_driver,
-                            inputs.selector_memory);
-  const auto resolve_all = [&] {
-    resolutions_.clear();
-    resolutions_.reserve(inputs.inventory->devices.size());
-    for (const auto& [id, device] : inputs.inventory->devices)
-      resolutions_.push_back(resolver.of(facts_of(device, *inputs.inventory)));
-  };
-  resolve_all();
-  while (!resolver.spent().empty()) {
-    const std::set<int32_t> spent = resolver.spent();
-    for (const int32_t index : spent)
-      notes_.push_back("policy " + inputs.policies->exposures[static_cast<size_t>(index)].id.name +
-                       ": its selector costs more than " + std::to_string(kPolicyCostMax) +
-                       " units over the devices of this node, so it is not used; make it simpler");
-    resolver.leave(spent);
-    resolve_all();
-  }
+ExposureDecision::ExposureDecision(const Inputs& inputs, const std::stop_token& stop)
+    : inputs_(inputs),
+      selectors_(ask_selectors(inputs.policies->exposures, inputs.node, inputs.settings.exposure_driver,
+                               *inputs.inventory, inputs.selectors, inputs.settings.budgets, stop)) {
+  if (stop.stop_requested()) return;
+  resolutions_ = resolve(inputs.policies->exposures, *selectors_, *inputs.inventory);
+  limit_entries();
   for (const auto& [pool, claims] : inputs.held)
     for (const PersonaClaim& claim : claims) held_devices_[claim.device] |= claim.is_exclusive;
-  memory_ = std::make_shared<const SelectorMemory>(resolver.take_memory());
-  if (!resolver.node().unreadable.empty()) unreadable_ = resolver.node().unreadable.front();
+  if (!selectors_->node.unreadable.empty()) unreadable_ = selectors_->node.unreadable.front();
+}
+
+// Policies times devices are more than a daemon, its server and its scheduler can hold.
+void ExposureDecision::limit_entries() {
+  const std::vector<int32_t>& exposes = selectors_->node.exposes;
+  std::map<int32_t, uint64_t> count;
+  for (const Resolution& one : resolutions_)
+    for (const int32_t policy : one.personas) ++count[policy];
+  std::vector<uint64_t> needs;
+  for (const int32_t policy : exposes) needs.push_back(count[policy]);
+  const Budget& budget = inputs_.settings.budgets.entries;
+  const std::vector<bool> fits = who_fits(needs, budget);
+  for (size_t i = 0; i < exposes.size(); ++i)
+    if (!fits[i])
+      problems_[exposes[i]] = {
+          "spec.selector.cel",
+          "selects more devices than there is room for, so it is not used: a node offers at "
+          "most " +
+              std::to_string(budget.all) + " entries through all policies of this kind",
+          inputs_.policies->exposures[static_cast<size_t>(exposes[i])].selector.line};
+  if (problems_.empty()) return;
+  for (Resolution& one : resolutions_)
+    std::erase_if(one.personas, [&](int32_t policy) { return problems_.contains(policy); });
 }
 
 // In whatever pool: a function without its physfn link for a moment looks like one of the others.
@@ -415,7 +425,7 @@ bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
 }
 
 void ExposureDecision::decide(const std::set<std::string>& sriov_taken, Decision& out) const {
-  out.notes.insert(out.notes.end(), notes_.begin(), notes_.end());
+  out.exposure_problems = problems_;
   Weighing weighing(inputs_, sriov_taken, unreadable_, out);
   auto resolution = resolutions_.begin();
   for (const auto& [id, device] : inputs_.inventory->devices) weighing.add(device, *resolution++);

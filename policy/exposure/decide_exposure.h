@@ -15,8 +15,8 @@ namespace sliced::policy {
 /// One decision's worth of DeviceExposurePolicies.
 class ExposureDecision {
  public:
-  /// Evaluates every selector for every device.
-  explicit ExposureDecision(const Inputs& inputs);
+  /// Evaluates every selector for every device. When stop is requested, it is of no use.
+  ExposureDecision(const Inputs& inputs, const std::stop_token& stop);
 
   /// In the inventory's order.
   const std::vector<Resolution>& resolutions() const { return resolutions_; }
@@ -24,22 +24,24 @@ class ExposureDecision {
   /// is offered that is not published already.
   int32_t unreadable_exclude() const { return unreadable_; }
 
-  const SelectorMemoryPtr& selector_memory() const { return memory_; }
+  const SelectorAnswersPtr& selectors() const { return selectors_; }
 
   /// An entry of this driver that excludes the VF as the other driver's may be allocated.
   bool may_be_allocated(const hotplug::HostDevice& vf) const;
 
-  /// Adds personas, pools and notes. sriov_taken: host devices that the other kind offers, or will when they
-  /// are shown free.
+  /// Adds personas, pools, problems and notes. sriov_taken: host devices that the other kind offers, or will
+  /// when they are shown free.
   void decide(const std::set<std::string>& sriov_taken, Decision& out) const;
 
  private:
+  void limit_entries();
+
   const Inputs& inputs_;
   std::vector<Resolution> resolutions_;
-  SelectorMemoryPtr memory_;
+  SelectorAnswersPtr selectors_;
   std::map<std::string_view, bool> held_devices_;  // that may be allocated; whether an exclusive entry is
   int32_t unreadable_ = -1;
-  std::vector<std::string> notes_;
+  std::map<int32_t, Problem> problems_;  // by policy
 };
 
 /// "<node>/<PF's address dashed>" for a PF and its VFs, "<node>/net" for all others.

@@ -3,10 +3,18 @@
 #include <algorithm>
 
 #include "policy/exposure/resolve.h"
+#include "policy/exposure/selector.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
 namespace {
+
+// Whether and why a selector takes a device, for people.
+struct SelectorAnswer {
+  cel::Answer::Is is = cel::Answer::Is::kError;
+  std::string error;           // with its column
+  bool is_remembered = false;  // of when its interface was here; the error is not known then
+};
 
 std::string shown(const SelectorAnswer& answer) {
   if (answer.is_remembered)
@@ -23,6 +31,27 @@ std::string shown(const SelectorAnswer& answer) {
       break;
   }
   return answer.error.empty() ? "not to be evaluated" : "an error: " + answer.error;
+}
+
+// What the decision knows; only the text of an error is asked for again, at the cost that the decision knows
+// too.
+SelectorAnswer answer_of(const Decision& decision, int32_t policy, const hotplug::HostDevice& device) {
+  const SelectorAnswers& known = *decision.selectors;
+  const std::string& cel = known.asked[static_cast<size_t>(policy)];
+  const KeptAnswer kept = known.memory.of(device.id.text, cel);
+  if (!kept.is_known()) return {};
+  SelectorAnswer out{.is = kept.is()};
+  const auto& before = decision.inputs->selectors;
+  out.is_remembered =
+      is_away(device) && before != nullptr && before->memory.of(device.id.text, cel).is_known();
+  if (out.is != cel::Answer::Is::kError || out.is_remembered) return out;
+  HostDeviceView view(decision.inputs->settings.exposure_driver);
+  view.look_at(facts_of(device, *decision.inputs->inventory));
+  cel::Evaluator evaluator;
+  const cel::Program& program = *known.programs->at(cel).program;
+  evaluator.select(program, view);
+  out.error = evaluator.error_text(program);
+  return out;
 }
 
 std::string with_reason(std::string text, const std::string& why) {
@@ -67,45 +96,49 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
   const ExposurePolicy& policy = policies[static_cast<size_t>(verdict.exposure)];
   out.outcome = name_of(verdict.outcome);
   if (verdict.outcome == Outcome::kExcludeUnreadable) {
-    out.summary =
-        "DeviceExposurePolicy " + policy.id.name +
-        " may exclude it, but cannot be understood; until it is mended or deleted nothing new is offered";
+    const auto problem = decision.selectors->problems.find(verdict.exposure);
+    out.summary = "DeviceExposurePolicy " + policy.id.name + " may exclude it, but cannot be " +
+                  (problem == decision.selectors->problems.end() ? "understood"
+                                                                 : "used (" + problem->second.what + ")") +
+                  "; until it is mended or deleted nothing new is offered";
     return;
   }
   out.summary = "DeviceExposurePolicy " + policy.id.name + " excludes it";
-  ExposureResolver resolver(policies, decision.inputs->node, decision.inputs->settings.exposure_driver,
-                            decision.inputs->selector_memory);
-  const SelectorAnswer answer = resolver.ask(verdict.exposure, facts_of(device, *decision.inputs->inventory));
+  const SelectorAnswer answer = answer_of(decision, verdict.exposure, device);
   if (answer.is == cel::Answer::Is::kError)
     out.summary += answer.is_remembered ? ", because its selector failed before its interface left"
                                         : ", because its selector fails on this device: " + answer.error;
-  if (!policy.problems.empty()) out.summary += " (as it was last understood: it cannot be read now)";
+  if (!policy.problems.empty() || decision.selectors->problems.contains(verdict.exposure))
+    out.summary += " (as it was last understood: it cannot be read now)";
 }
 
 void add_rules(const Decision& decision, const hotplug::HostDevice& device, Explanation& out) {
   const Inputs& in = *decision.inputs;
-  ExposureResolver resolver(in.policies->exposures, in.node, in.settings.exposure_driver, in.selector_memory);
-  const DeviceFacts facts = facts_of(device, *in.inventory);
+  const SelectorAnswers& known = *decision.selectors;
   for (size_t i = 0; i < in.policies->exposures.size(); ++i) {
     const ExposurePolicy& policy = in.policies->exposures[i];
     const auto index = static_cast<int32_t>(i);
-    for (const Problem& problem : policy.problems)
+    const auto say = [&](const Problem& problem) {
       out.rules.push_back({policy.id.name, problem.field, "no", "policy", "unreadable (" + problem.what + ")",
                            "a policy that can be understood"});
+    };
+    for (const Problem& problem : policy.problems) say(problem);
+    for (const auto* problems : {&known.problems, &decision.exposure_problems})
+      if (const auto at = problems->find(index); at != problems->end()) say(at->second);
     const kube::NodeMatch node = kube::match_node(policy.node_selector, in.node);
     if (policy.problems.empty() && !node.matched)
       out.rules.push_back({policy.id.name, "spec.nodeSelector", "no", node.field, node.found, node.wanted});
     const auto is_in = [&](const std::vector<int32_t>& list) {
       return std::find(list.begin(), list.end(), index) != list.end();
     };
-    if (!is_in(resolver.node().excludes) && !is_in(resolver.node().exposes)) continue;
+    if (!is_in(known.node.excludes) && !is_in(known.node.exposes)) continue;
     if (device.type == hotplug::DeviceType::kVirtual && !policy.include_virtual &&
         policy.action == ExposureAction::kExpose) {
       out.rules.push_back({policy.id.name, "spec.includeVirtual", "no", "type", "virtual",
                            "includeVirtual: true, which a virtual link wants"});
       continue;
     }
-    const SelectorAnswer answer = resolver.ask(index, facts);
+    const SelectorAnswer answer = answer_of(decision, index, device);
     const bool matches = answer.is == cel::Answer::Is::kTrue;
     out.rules.push_back({policy.id.name, "spec.selector.cel",
                          matches ? std::string(name_of(policy.action)) : "no", "cel", shown(answer), "true"});

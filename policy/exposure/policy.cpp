@@ -5,7 +5,6 @@
 #include "kube/object_meta.h"
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/decode_exposure.h"
-#include "policy/exposure/selector.h"
 #include "policy/field_reader.h"
 #include "reactor/base/text.h"
 
@@ -45,8 +44,7 @@ ExposureAction read_action(FieldReader& reader, const Json& spec) {
   return is_open ? ExposureAction::kUnknown : ExposureAction::kExpose;
 }
 
-DeviceSelector read_selector(FieldReader& spec, int line, const std::string& driver,
-                             std::vector<Problem>& problems) {
+DeviceSelector read_selector(FieldReader& spec, int line, std::vector<Problem>& problems) {
   if (spec.member("selector") == nullptr) {
     spec.problem("selector", "is missing; wants a map with cel, an expression over device.attributes", line);
     return {};
@@ -54,16 +52,12 @@ DeviceSelector read_selector(FieldReader& spec, int line, const std::string& dri
   FieldReader reader(spec.member("selector"), "spec.selector", problems);
   reader.only({"cel"});
   const Json* value = reader.member("cel");
-  DeviceSelector selector{reader.text("cel"), value == nullptr ? 0 : value->line(), nullptr};
+  DeviceSelector selector{reader.text("cel"), value == nullptr ? 0 : value->line()};
   if (selector.cel.size() > kCelBytesMax)
     reader.problem("cel", "has " + std::to_string(selector.cel.size()) + " bytes, at most " +
                               std::to_string(kCelBytesMax) + " are allowed; split the policy");
   else if (trim(selector.cel).empty() && (value == nullptr || value->string() != nullptr))
     reader.problem("cel", "is missing; to select every device write \"true\"");
-  else if (auto program = compile_selector(selector.cel, driver))
-    selector.program = std::make_shared<const cel::Program>(std::move(*program));
-  else
-    reader.problem("cel", program.error().what);
   return selector;
 }
 
@@ -106,7 +100,7 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   const size_t before = policy.problems.size();
   policy.node_selector = reader.node_selector("nodeSelector");
   if (policy.problems.size() > before) policy.node_selector = {};
-  policy.selector = read_selector(reader, spec->line(), driver, policy.problems);
+  policy.selector = read_selector(reader, spec->line(), policy.problems);
   if (policy.action != ExposureAction::kExclude)
     policy.exposure = decode_exposure(reader.member("exposure"), policy.id.name, driver, policy.problems);
   else if (reader.member("exposure") != nullptr)
@@ -115,12 +109,15 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   return policy;
 }
 
-void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before) {
-  if (now.problems.empty() || now.action == ExposureAction::kExpose) return;
-  if (!before.problems.empty())
+void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool was_understood) {
+  if (now.action == ExposureAction::kExpose) return;
+  if (!was_understood || !before.problems.empty()) {
     now.last_understood = before.last_understood;
-  else if (before.action == ExposureAction::kExclude)
-    now.last_understood = std::make_shared<const ExposurePolicy>(before);
+  } else if (before.action == ExposureAction::kExclude) {
+    ExposurePolicy kept = before;
+    kept.last_understood = nullptr;
+    now.last_understood = std::make_shared<const ExposurePolicy>(std::move(kept));
+  }
 }
 
 ExposurePolicy unreadable_exposure_policy(std::string name, std::string why) {

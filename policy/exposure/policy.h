@@ -12,7 +12,6 @@
 #include "kube/json.h"
 #include "kube/resource_slice.h"
 #include "kube/selector.h"
-#include "policy/cel/program.h"
 #include "policy/problem.h"
 
 namespace sliced::policy {
@@ -24,12 +23,12 @@ inline constexpr std::string_view kExposureDriver = "dra.networking";
 enum class ExposureAction : uint8_t { kExpose, kExclude, kUnknown };
 std::string_view name_of(ExposureAction action);  // "expose", "exclude", "unknown"
 
-/// An expression over a host device (selector.h), compiled when the policy is read.
+/// An expression over a host device (selector.h). It is compiled where it is needed (programs.h): by
+/// decisions of nodes that the policy selects, and by `validate`.
 struct DeviceSelector {
   std::string cel;
-  int line = 0;                                 // of the YAML text, where the value begins; 0 unknown
-  std::shared_ptr<const cel::Program> program;  // nullptr: it cannot be understood
-  bool operator==(const DeviceSelector& other) const { return cel == other.cel && line == other.line; }
+  int line = 0;  // of the YAML text, where the value begins; 0 unknown
+  bool operator==(const DeviceSelector&) const = default;
 };
 
 struct CniPlugin {
@@ -70,14 +69,15 @@ struct ExposurePolicy {
   bool allow_host_use = false;
   bool include_virtual = false;
   std::vector<Problem> problems;  // not empty: offers nothing
-  /// Of an exclude with problems: what it said when it had none, which goes on.
+  /// Of what may be an exclude: what it said before, when that was understood. It goes on if this cannot be.
   std::shared_ptr<const ExposurePolicy> last_understood;
   bool operator==(const ExposurePolicy&) const = default;
 };
 std::string text_of(const ExposurePolicy::Id& id);  // "name"
 
-/// Keeps in last_understood what an exclude excluded before it could no longer be understood.
-void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before);
+/// Keeps in last_understood what an exclude said before. was_understood: its selector too, which a decision
+/// knows.
+void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool was_understood);
 
 /// Never fails: what is wrong becomes problems, and problems offer nothing. status is not read.
 /// driver: the domain of keys without one.

@@ -1,6 +1,7 @@
 #include "policy/exposure/resolve.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sliced::policy {
 namespace {
@@ -9,162 +10,219 @@ using hotplug::DeviceType;
 
 bool may_exclude(const ExposurePolicy& policy) { return policy.action != ExposureAction::kExpose; }
 
-bool selects(const ExposurePolicy& policy, const kube::NodeView& node) {
-  return kube::match_node(policy.node_selector, node).matched;
+// From policies to the questions that are asked: which of them are about this node, and what of each goes on.
+class Asking {
+ public:
+  Asking(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node, const std::string& driver,
+         SelectorAnswersPtr before, const WorkBudgets& budgets, const std::stop_token& stop)
+      : exposures_(exposures),
+        driver_(driver),
+        before_(std::move(before)),
+        budgets_(budgets),
+        stop_(stop),
+        compiler_(driver, before_ == nullptr ? nullptr : before_->programs, budgets.compiling, stop),
+        asked_(exposures.size(), nullptr) {
+    for (const ExposurePolicy& policy : exposures) {
+      const auto* last = policy.last_understood.get();
+      places_.push_back({kube::match_node(policy.node_selector, node).matched,
+                         last != nullptr && kube::match_node(last->node_selector, node).matched});
+    }
+  }
+
+  SelectorAnswersPtr run(const hotplug::Inventory& inventory) {
+    compile();
+    if (stop_.stop_requested()) return nullptr;
+    for (size_t i = 0; i < exposures_.size(); ++i) place(i);
+    make_questions();
+    ask(inventory);
+    out_.programs = compiler_.programs();
+    for (const ExposurePolicy* one : asked_) out_.asked.push_back(one == nullptr ? "" : one->selector.cel);
+    return std::make_shared<const SelectorAnswers>(std::move(out_));
+  }
+
+ private:
+  struct Places {
+    bool now, last;  // whether it selects the node, and whether what was last understood of it did
+  };
+
+  bool is_wanted(size_t i) const {
+    return exposures_[i].problems.empty() && (places_[i].now || places_[i].last);
+  }
+
+  // Of an exclude that cannot be understood, what it said before goes on.
+  void compile() {
+    std::set<std::string> own, last;
+    for (size_t i = 0; i < exposures_.size(); ++i)
+      if (is_wanted(i)) own.insert(exposures_[i].selector.cel);
+    compiler_.compile(own);
+    if (stop_.stop_requested()) return;
+    for (size_t i = 0; i < exposures_.size(); ++i)
+      if (places_[i].last && may_exclude(exposures_[i]) && !is_usable(i))
+        last.insert(exposures_[i].last_understood->selector.cel);
+    compiler_.compile(last);
+  }
+
+  bool is_usable(size_t i) const {
+    return is_wanted(i) && compiler_.of(exposures_[i].selector.cel).program != nullptr;
+  }
+
+  void place(size_t i) {
+    const ExposurePolicy& policy = exposures_[i];
+    const auto index = static_cast<int32_t>(i);
+    const auto go_on_with = [&](const ExposurePolicy& one) {
+      asked_[i] = &one;
+      (may_exclude(one) ? out_.node.excludes : out_.node.exposes).push_back(index);
+    };
+    if (is_wanted(i)) {
+      if (is_usable(i)) {
+        if (places_[i].now) go_on_with(policy);
+        return;
+      }
+      note_problem(index, compiler_.of(policy.selector.cel).problem);
+    }
+    if (!may_exclude(policy)) return;
+    if (policy.last_understood == nullptr) {
+      if (places_[i].now) out_.node.unreadable.push_back(index);
+    } else if (places_[i].last) {
+      if (compiler_.of(policy.last_understood->selector.cel).program != nullptr)
+        go_on_with(*policy.last_understood);
+      else
+        out_.node.unreadable.push_back(index);
+    }
+  }
+
+  void note_problem(int32_t policy, std::string what) {
+    const ExposurePolicy& about = exposures_[static_cast<size_t>(policy)];
+    out_.problems[policy] = {"spec.selector.cel", std::move(what), about.selector.line};
+  }
+
+  // Excludes come first: one that is not asked holds back everything.
+  void make_questions() {
+    for (const auto* list : {&out_.node.excludes, &out_.node.exposes})
+      for (const int32_t policy : *list) {
+        const ExposurePolicy& one = *asked_[static_cast<size_t>(policy)];
+        const bool is_about_virtual = may_exclude(one) || one.include_virtual;
+        const auto [at, fresh] = question_of_.try_emplace(one.selector.cel, questions_.size());
+        if (fresh)
+          questions_.push_back(
+              {one.selector.cel, compiler_.of(one.selector.cel).program.get(), is_about_virtual});
+        questions_[at->second].is_about_virtual |= is_about_virtual;
+      }
+  }
+
+  void ask(const hotplug::Inventory& inventory) {
+    std::vector<std::string> kept;
+    if (before_ != nullptr)
+      for (const ExposurePolicy& policy : exposures_)
+        if (before_->memory.index_of(policy.selector.cel) >= 0) kept.push_back(policy.selector.cel);
+    Survey found = survey(inventory, questions_, driver_, before_ == nullptr ? nullptr : &before_->memory,
+                          kept, budgets_.selectors, stop_);
+    out_.memory = std::move(found.memory);
+    const auto is_left = [&](int32_t policy) {
+      return !found.is_answered[question_of_.at(asked_[static_cast<size_t>(policy)]->selector.cel)];
+    };
+    for (const auto* list : {&out_.node.excludes, &out_.node.exposes})
+      for (const int32_t policy : *list)
+        if (is_left(policy)) note_problem(policy, too_much());
+    for (const int32_t exclude : out_.node.excludes)
+      if (is_left(exclude)) out_.node.unreadable.push_back(exclude);
+    std::erase_if(out_.node.excludes, is_left);
+    std::erase_if(out_.node.exposes, is_left);
+    std::sort(out_.node.unreadable.begin(), out_.node.unreadable.end());
+  }
+
+  // The same as long as it lasts: it is logged when it changes.
+  std::string too_much() const {
+    return "takes more than its share of work over the devices of this node, so it is not used: one selector "
+           "may take " +
+           std::to_string(budgets_.selectors.each) + " work steps or cost units, all of a node together " +
+           std::to_string(budgets_.selectors.all) + "; make it simpler";
+  }
+
+  const std::vector<ExposurePolicy>& exposures_;
+  const std::string& driver_;
+  const SelectorAnswersPtr before_;
+  const WorkBudgets& budgets_;
+  const std::stop_token& stop_;
+  std::vector<Places> places_;  // by policy
+  SelectorCompiler compiler_;
+  std::vector<const ExposurePolicy*> asked_;  // by policy: what of it goes on; nullptr nothing
+  std::vector<Question> questions_;
+  std::map<std::string, size_t> question_of_;  // by text
+  SelectorAnswers out_;
+};
+
+// What resolve() knows of a policy that it asks about each device.
+struct Column {
+  int32_t policy;
+  long at;        // in a row of answers
+  size_t suffix;  // its rank among the suffixes
+};
+
+std::vector<Column> columns_of(const std::vector<int32_t>& policies, const SelectorAnswers& answers,
+                               const std::vector<ExposurePolicy>& exposures) {
+  std::map<std::string, size_t> ranks;
+  for (const int32_t policy : policies) ranks[exposures[static_cast<size_t>(policy)].exposure.name_suffix];
+  size_t rank = 0;
+  for (auto& [suffix, own] : ranks) own = rank++;
+  std::vector<Column> out;
+  for (const int32_t policy : policies)
+    out.push_back({policy, answers.memory.index_of(answers.asked[static_cast<size_t>(policy)]),
+                   ranks.at(exposures[static_cast<size_t>(policy)].exposure.name_suffix)});
+  return out;
 }
 
-// What goes on of a policy: an exclude that can no longer be understood as it was.
-const ExposurePolicy& used(const ExposurePolicy& policy) {
-  return policy.problems.empty() || policy.last_understood == nullptr ? policy : *policy.last_understood;
+// The first of each suffix.
+void take_personas(const hotplug::HostDevice& device, const std::vector<Column>& exposes,
+                   const KeptAnswer* answers, const std::vector<ExposurePolicy>& exposures,
+                   std::vector<int32_t>& winners, Resolution& out) {
+  std::fill(winners.begin(), winners.end(), -1);
+  bool is_offered = false;
+  for (const Column& expose : exposes) {
+    if (device.type == DeviceType::kVirtual && !exposures[static_cast<size_t>(expose.policy)].include_virtual)
+      continue;
+    if (winners[expose.suffix] >= 0 || answers[expose.at].is() != cel::Answer::Is::kTrue) continue;
+    winners[expose.suffix] = expose.policy;
+    is_offered = true;
+  }
+  if (!is_offered) return;
+  std::copy_if(winners.begin(), winners.end(), std::back_inserter(out.personas),
+               [](int32_t policy) { return policy >= 0; });
 }
 
 }  // namespace
 
-std::span<const uint8_t> SelectorMemory::of(const std::string& device) const {
-  const auto at = std::lower_bound(devices.begin(), devices.end(), device);
-  if (at == devices.end() || *at != device) return {};
-  return std::span(answers).subspan(static_cast<size_t>(at - devices.begin()) * selectors.size(),
-                                    selectors.size());
+bool SelectorAnswers::understands(const std::string& cel) const {
+  const auto at = programs->find(cel);
+  return at != programs->end() && at->second.program != nullptr;
 }
 
-ExposureResolver::ExposureResolver(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node,
-                                   std::string driver, SelectorMemoryPtr before)
-    : exposures_(exposures),
-      view_(std::move(driver)),
-      costs_(exposures.size(), 0),
-      before_(std::move(before)) {
-  note_selectors();
-  for (const ExposurePolicy& policy : exposures) programs_.push_back(used(policy).selector.program.get());
-  for (size_t i = 0; i < exposures.size(); ++i) {
-    const ExposurePolicy& policy = exposures[i];
-    const auto index = static_cast<int32_t>(i);
-    if (policy.problems.empty()) {
-      if (selects(policy, node)) (may_exclude(policy) ? node_.excludes : node_.exposes).push_back(index);
-    } else if (may_exclude(policy) && policy.last_understood != nullptr) {
-      if (selects(*policy.last_understood, node)) node_.excludes.push_back(index);
-    } else if (may_exclude(policy) && selects(policy, node)) {
-      node_.unreadable.push_back(index);
+SelectorAnswersPtr ask_selectors(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node,
+                                 const std::string& driver, const hotplug::Inventory& inventory,
+                                 const SelectorAnswersPtr& before, const WorkBudgets& budgets,
+                                 const std::stop_token& stop) {
+  return Asking(exposures, node, driver, before, budgets, stop).run(inventory);
+}
+
+std::vector<Resolution> resolve(const std::vector<ExposurePolicy>& exposures, const SelectorAnswers& answers,
+                                const hotplug::Inventory& inventory) {
+  const auto excludes = columns_of(answers.node.excludes, answers, exposures);
+  const auto exposes = columns_of(answers.node.exposes, answers, exposures);
+  std::vector<int32_t> winners(exposes.size());  // by suffix
+  std::vector<Resolution> out(inventory.devices.size());
+  auto resolution = out.begin();
+  const KeptAnswer* row = answers.memory.answers.data();
+  for (const auto& [id, device] : inventory.devices) {
+    Resolution& one = *resolution++;
+    const auto takes = [&](const Column& exclude) { return row[exclude.at].is() != cel::Answer::Is::kFalse; };
+    if (const auto at = std::find_if(excludes.begin(), excludes.end(), takes); at != excludes.end()) {
+      one.excluded_by = at->policy;
+      one.is_excluded_by_error = row[at->at].is() == cel::Answer::Is::kError;
+    } else {
+      take_personas(device, exposes, row, exposures, winners, one);
     }
+    row += answers.memory.selectors.size();
   }
-}
-
-void ExposureResolver::note_selectors() {
-  auto& selectors = memory_.selectors;
-  const auto index_in = [](const std::vector<std::string>& sorted, const std::string& text) {
-    return std::lower_bound(sorted.begin(), sorted.end(), text) - sorted.begin();
-  };
-  for (const ExposurePolicy& policy : exposures_) selectors.push_back(used(policy).selector.cel);
-  std::sort(selectors.begin(), selectors.end());
-  selectors.erase(std::unique(selectors.begin(), selectors.end()), selectors.end());
-  for (const ExposurePolicy& policy : exposures_)
-    selector_of_.push_back(static_cast<size_t>(index_in(selectors, used(policy).selector.cel)));
-  index_before_.assign(selectors.size(), -1);
-  if (before_ == nullptr) return;
-  for (size_t i = 0; i < selectors.size(); ++i) {
-    const auto index = index_in(before_->selectors, selectors[i]);
-    if (static_cast<size_t>(index) < before_->selectors.size() &&
-        before_->selectors[static_cast<size_t>(index)] == selectors[i])
-      index_before_[i] = static_cast<int32_t>(index);
-  }
-}
-
-uint8_t ExposureResolver::standing(size_t selector) const {
-  const int32_t index = index_before_[selector];
-  return standing_.empty() || index < 0 ? SelectorMemory::kNothing : standing_[static_cast<size_t>(index)];
-}
-
-void ExposureResolver::look_at(const DeviceFacts& facts) {
-  view_.look_at(facts);
-  const bool is_away = facts.device.netdev && facts.device.netdev->stale;
-  standing_ = is_away && before_ != nullptr ? before_->of(facts.device.id.text) : std::span<const uint8_t>();
-}
-
-std::optional<cel::Answer::Is> ExposureResolver::remembered(int32_t policy) const {
-  const uint8_t answer = standing(selector_of_[static_cast<size_t>(policy)]);
-  if (answer == SelectorMemory::kNothing) return std::nullopt;
-  return static_cast<cel::Answer::Is>(answer - 1);
-}
-
-cel::Answer::Is ExposureResolver::answer_of(int32_t policy) {
-  const auto before = standing_.empty() ? std::nullopt : remembered(policy);
-  const auto is = before ? *before : evaluate(policy);
-  if (told_ != nullptr)
-    told_[selector_of_[static_cast<size_t>(policy)]] = static_cast<uint8_t>(1 + static_cast<int>(is));
-  return is;
-}
-
-cel::Answer::Is ExposureResolver::evaluate(int32_t policy) {
-  const cel::Program* program = programs_[static_cast<size_t>(policy)];
-  if (program == nullptr) return cel::Answer::Is::kError;
-  uint64_t& cost = costs_[static_cast<size_t>(policy)];
-  if (cost > kPolicyCostMax) return cel::Answer::Is::kError;
-  const auto is = evaluator_.select(*program, view_);
-  cost += evaluator_.cost();
-  if (cost > kPolicyCostMax) spent_.insert(policy);
-  return is;
-}
-
-Resolution ExposureResolver::of(const DeviceFacts& facts) {
-  Resolution out;
-  look_at(facts);
-  // Interfaces of functions alone can be away.
-  told_ = nullptr;
-  if (const size_t selectors = memory_.selectors.size(); facts.device.pci && selectors > 0) {
-    memory_.devices.push_back(facts.device.id.text);
-    memory_.answers.resize(memory_.answers.size() + selectors, SelectorMemory::kNothing);
-    told_ = memory_.answers.data() + memory_.answers.size() - selectors;
-    if (!standing_.empty())  // what is not asked this time stands too
-      for (size_t i = 0; i < selectors; ++i) told_[i] = standing(i);
-  }
-  for (const int32_t exclude : node_.excludes) {
-    const auto is = answer_of(exclude);
-    if (is == cel::Answer::Is::kFalse) continue;
-    out.excluded_by = exclude;
-    out.is_excluded_by_error = is == cel::Answer::Is::kError;
-    return out;
-  }
-  for (const int32_t expose : node_.exposes) {
-    const ExposurePolicy& policy = exposures_[static_cast<size_t>(expose)];
-    if (facts.device.type == DeviceType::kVirtual && !policy.include_virtual) continue;
-    const auto has_suffix = [&](int32_t other) {
-      return exposures_[static_cast<size_t>(other)].exposure.name_suffix == policy.exposure.name_suffix;
-    };
-    if (std::any_of(out.personas.begin(), out.personas.end(), has_suffix)) continue;
-    if (answer_of(expose) == cel::Answer::Is::kTrue) out.personas.push_back(expose);
-  }
-  std::sort(out.personas.begin(), out.personas.end(), [&](int32_t a, int32_t b) {
-    return exposures_[static_cast<size_t>(a)].exposure.name_suffix <
-           exposures_[static_cast<size_t>(b)].exposure.name_suffix;
-  });
-  return out;
-}
-
-void ExposureResolver::leave(const std::set<int32_t>& policies) {
-  const auto is_left = [&](int32_t policy) { return policies.contains(policy); };
-  for (const int32_t exclude : node_.excludes)
-    if (is_left(exclude)) node_.unreadable.push_back(exclude);
-  std::erase_if(node_.excludes, is_left);
-  std::erase_if(node_.exposes, is_left);
-  std::sort(node_.unreadable.begin(), node_.unreadable.end());
-  std::fill(costs_.begin(), costs_.end(), 0);
-  spent_.clear();
-  memory_.devices.clear();
-  memory_.answers.clear();
-}
-
-SelectorAnswer ExposureResolver::ask(int32_t policy, const DeviceFacts& facts) {
-  const cel::Program* program = programs_[static_cast<size_t>(policy)];
-  if (program == nullptr) return {};
-  look_at(facts);
-  SelectorAnswer out;
-  if (const auto before = remembered(policy)) {
-    out.is = *before;
-    out.is_remembered = true;
-    return out;
-  }
-  out.is = evaluator_.select(*program, view_);
-  out.cost = evaluator_.cost();
-  if (out.is == cel::Answer::Is::kError) out.error = evaluator_.error_text(*program);
   return out;
 }
 

@@ -3,6 +3,7 @@
 // is one that hangs: its deadline passes.
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "reactor/executor.h"
 #include "t/fake/fake_scheduler.h"
@@ -35,14 +36,17 @@ class FakeExecutor final : public reactor::Executor {
       }
       if (finished) return on_done(true);
       ++hung;
+      if (keeps_hung_work) hung_work.push_back(work);
       if (deadline > Millis{0}) alive->ticket = scheduler_.after(deadline, [on_done] { on_done(false); });
     });
     return job;
   }
 
   size_t jobs = 0, hung = 0;
-  size_t hang_next = 0;    // so many jobs hang, whatever their work is
-  Millis answer_after{0};  // from the work's end to its answer
+  size_t hang_next = 0;  // so many jobs hang, whatever their work is
+  bool keeps_hung_work = false;
+  std::vector<Work> hung_work;  // of jobs that hang: run it, and it ends late; forget it, and it has ended
+  Millis answer_after{0};       // from the work's end to its answer
 
  private:
   struct State {

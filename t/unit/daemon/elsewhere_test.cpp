@@ -75,16 +75,90 @@ TEST_F(ElsewhereTest, ANodeThatGoesMeanwhileIsSeenAtOnce) {
   EXPECT_EQ(slices().size(), 0u);
 }
 
-TEST_F(ElsewhereTest, WithoutAWorkerTheLoopDecides) {
+// Red when a decision that takes too long is made on the loop, or when anything follows from its not being
+// made.
+TEST_F(ElsewhereTest, WhatTakesTooLongChangesNothingAndIsTriedAgain) {
+  make_pf(2);
+  put_exposure("p", of_type("vf"));
+  start();
+  run(5s);
+  const auto before = offered();
+  ASSERT_TRUE(before.contains(kFirstVf));
+  const size_t written = writes();
+  executor.hang_next = 3;
+  put_exposure("p", of_type("pf"));
+  put_exposure("x", of_type("vf", ", action: exclude"));
+  run(30s);  // 5 s, a second of waiting, 10 s, two seconds, 20 s
+  EXPECT_EQ(executor.hung, 3u);
+  EXPECT_EQ(offered(), before) << "nothing is added, nothing withdrawn";
+  EXPECT_EQ(writes(), written);
+  EXPECT_EQ(log.count("no decision in time"), 1u) << "said once while it lasts";
+  EXPECT_FALSE(daemon->converged());
+  run(20s);
+  EXPECT_EQ(offered(), std::set<std::string>{kWholePf});
+  EXPECT_EQ(log.count("a decision is made in time again"), 1u);
+  EXPECT_TRUE(daemon->converged());
+}
+
+// Red when what stands in slices is withdrawn, or anything offered, before the first decision could be made.
+TEST_F(ElsewhereTest, AtTheStartNothingIsPublishedAndNothingWithdrawn) {
+  make_pf(2);
+  put_exposure("p", of_type("vf"));
+  start();
+  run(5s);
+  const auto before = offered();
+  ASSERT_FALSE(before.empty());
+  const size_t written = writes();
+  daemon.reset();
+  put_exposure("p", of_type("pf"));
+  start();
+  while (daemon->inventory()->version == 0) run(1ms);
+  executor.hang_next = 2;
+  run(14s);
+  EXPECT_EQ(offered(), before);
+  EXPECT_EQ(writes(), written);
+  EXPECT_EQ(log.count("no decision in time"), 1u);
+  const auto waits = daemon->waiting_for();
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_NE(waits[0].find("decision: it was not made within"), std::string::npos) << waits[0];
+  run(30s);
+  EXPECT_EQ(offered(), std::set<std::string>{kWholePf});
+}
+
+// Red when a worker that ends after all has its say, or when each attempt takes one more worker from the
+// others.
+TEST_F(ElsewhereTest, WhatWasGivenUpHasNoSayAndTakesFewWorkers) {
   make_pf(2);
   start();
   run(2s);
-  executor.hang_next = 1;
+  executor.keeps_hung_work = true;
+  executor.hang_next = 1000;
   put_exposure("p", of_type("pf"));
-  run(4s);
+  run(4min);
+  EXPECT_EQ(executor.hung, 3u) << "the others wait for one of these";
   EXPECT_EQ(offered(), std::set<std::string>());
-  run(2s);
+  executor.hang_next = 0;
+  executor.hung_work.front()();
+  EXPECT_EQ(offered(), std::set<std::string>());
+  executor.hung_work.clear();
+  run(2min);
   EXPECT_EQ(offered(), std::set<std::string>{kWholePf});
+}
+
+// Red when each edit of a policy has the decision begun anew: the exclude would never act.
+TEST_F(ElsewhereTest, AnExcludeActsWhileAPolicyIsEditedEverySecond) {
+  make_pf(2);
+  put_exposure("p", of_type("vf"));
+  start();
+  run(5s);
+  ASSERT_TRUE(offered().contains(kFirstVf));
+  executor.answer_after = 1500ms;
+  put_exposure("x", of_type("vf", ", action: exclude"));
+  for (int i = 0; i < 5; ++i) {
+    put_exposure("busy", of_type("bridge", ", priority: " + std::to_string(i)));
+    run(1s);
+  }
+  EXPECT_FALSE(offered().contains(kFirstVf));
 }
 
 // Red when a decision that does not know of an entry lets its slice be overwritten.

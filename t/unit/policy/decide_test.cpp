@@ -295,6 +295,28 @@ TEST(Decide, WhatTheServerRefusedIsHeldBackUntilItsContentChanges) {
   EXPECT_EQ(decide(changed).pools[0].devices.size(), 1u);
 }
 
+// Red when filters may be as many as fit into policies: each is looked at for each VF.
+TEST(Decide, FiltersHaveABudget) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 4);
+  std::string many;
+  for (int i = 0; i < 60; ++i) many += "{pfNames: [other" + std::to_string(i) + "]}, ";
+  const std::string wide = "{priority: 9, configs: [{resourceFilters: [" + many + "{}]}]}";
+  const auto in = inputs(host, {policy("plain", "{configs: [{resourceFilters: [{vendors: ['8086']}]}]}"),
+                                policy("wide", wide), policy("wider", wide)});
+  EXPECT_TRUE(problems_of(decide(in)).empty());
+  in->settings.budgets.filters = {300, 300};
+  const Decision decision = decide(in);
+  const auto problems = problems_of(decision);
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(problems[0].policy, "policy ns/wide");
+  EXPECT_EQ(problems[0].problem.field, "spec.configs");
+  EXPECT_NE(problems[0].problem.what.find("more than its share of work"), std::string::npos);
+  EXPECT_EQ(offered_indices(decision), (std::vector<int>{0, 1, 2, 3})) << "the others are decided";
+  EXPECT_NE(explain(decision, VfHost::vf_address(kPf, 0)).rules.front().found.find("share of work"),
+            std::string::npos);
+}
+
 TEST(Explain, NamesFieldValueFoundAndValueWanted) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);

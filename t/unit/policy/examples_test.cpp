@@ -8,6 +8,7 @@
 #include "kube/kinds.h"
 #include "kube/yaml.h"
 #include "policy/exposure/policy.h"
+#include "policy/exposure/programs.h"
 #include "policy/sriov/policy.h"
 
 namespace sliced::policy {
@@ -35,7 +36,8 @@ TEST(Examples, AreUnderstood) {
                   std::vector<Problem>{});
       } else if (object.text("kind") == kube::kDeviceExposurePolicies.kind) {
         ++exposures;
-        const ExposurePolicy policy = decode_exposure_policy(object);
+        ExposurePolicy policy = decode_exposure_policy(object);
+        check_selector(policy, std::string(kExposureDriver));
         EXPECT_EQ(policy.problems, std::vector<Problem>{}) << text_of(policy.id);
         EXPECT_EQ(warnings_of(policy), std::vector<Problem>{}) << text_of(policy.id);
       }

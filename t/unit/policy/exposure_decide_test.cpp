@@ -113,41 +113,41 @@ TEST(ExposureDecide, WhileAnInterfaceIsAwayItsVerdictsStand) {
   away.inventory = std::make_shared<hotplug::Inventory>(*here.inventory);
   away.at(kVf).netdev->oper_state.clear();
   away.at(kVf).netdev->stale = true;
-  const auto next = [&](const Host& host, const SelectorMemoryPtr& memory, const std::string& expose) {
+  const auto next = [&](const Host& host, const SelectorAnswersPtr& memory, const std::string& expose) {
     const auto inputs = inputs_of(host, policies(expose, no_bridges));
-    inputs->selector_memory = memory;
+    inputs->selectors = memory;
     return decide(inputs);
   };
-  const Decision second = next(away, first.selector_memory, up + "}");
+  const Decision second = next(away, first.selectors, up + "}");
   EXPECT_EQ(entries_of(second), entries_of(first));
   EXPECT_EQ(explain(second, kVf).rules.front().found, "true, as before its interface left");
-  const Decision third = next(away, second.selector_memory, up + ", priority: 7}");
+  const Decision third = next(away, second.selectors, up + ", priority: 7}");
   EXPECT_EQ(entries_of(third), entries_of(first)) << "an edit of something else";
   const std::string edited =
       "{selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\" && true'}}";
-  EXPECT_EQ(entries_of(next(away, third.selector_memory, edited)), std::vector<std::string>());
+  EXPECT_EQ(entries_of(next(away, third.selectors, edited)), std::vector<std::string>());
   EXPECT_EQ(entries_of(next(away, nullptr, up + "}")), std::vector<std::string>());
   // Another policy with the same selector, and an exclude that comes and goes: what is not asked stands too.
-  const auto among = [&](const SelectorMemoryPtr& memory, const std::string& others) {
+  const auto among = [&](const SelectorAnswersPtr& memory, const std::string& others) {
     const auto inputs =
         inputs_of(away, policies_of(policy("p", up + "}") + policy("x", no_bridges) + others));
-    inputs->selector_memory = memory;
+    inputs->selectors = memory;
     return decide(inputs);
   };
   const std::string elsewhere =
       policy("a", up + ", priority: 900, nodeSelector: {matchLabels: {none: here}}}");
-  const Decision fourth = among(third.selector_memory, elsewhere);
+  const Decision fourth = among(third.selectors, elsewhere);
   EXPECT_EQ(entries_of(fourth), entries_of(first));
-  EXPECT_EQ(entries_of(among(fourth.selector_memory, elsewhere)), entries_of(first));
+  EXPECT_EQ(entries_of(among(fourth.selectors, elsewhere)), entries_of(first));
   const Decision excluded =
-      among(fourth.selector_memory, policy("e", "{selector: {cel: 'true'}, action: exclude}"));
+      among(fourth.selectors, policy("e", "{selector: {cel: 'true'}, action: exclude}"));
   EXPECT_EQ(entries_of(excluded), std::vector<std::string>());
-  EXPECT_EQ(entries_of(among(excluded.selector_memory, "")), entries_of(first));
+  EXPECT_EQ(entries_of(among(excluded.selectors, "")), entries_of(first));
 
   Host back = away;
   back.inventory = std::make_shared<hotplug::Inventory>(*away.inventory);
   back.at(kVf).netdev->stale = false;
-  EXPECT_EQ(entries_of(next(back, third.selector_memory, up + "}")), std::vector<std::string>());
+  EXPECT_EQ(entries_of(next(back, third.selectors, up + "}")), std::vector<std::string>());
 }
 
 // Decisions are made on a worker while others read the same inputs: under ThreadSanitizer this is the judge.
@@ -258,7 +258,7 @@ TEST(ExposureDecide, AnUnreadableExcludeStopsWhatIsNew) {
   const auto before = policies_of(policy(
       "broken", R"({action: exclude, selector: {cel: 'device.attributes["dra.networking"].type == "pf"'}})"));
   for (auto& one : exposures)
-    if (one.id.name == "broken") remember_exclude(one, before[0]);
+    if (one.id.name == "broken") remember_exclude(one, before[0], true);
   const Decision remembered = decide(inputs_of(reference_host(), exposures));
   EXPECT_EQ(outcome_of(remembered, kPf0), "excluded");
   EXPECT_EQ(outcome_of(remembered, "br-data"), "offered");
@@ -394,8 +394,13 @@ TEST(ExposureDecide, ACostlyPolicyIsNotUsed) {
       decide(inputs_of(host, policies_of(policy("costly", "{selector: {cel: '" + costly + "'}}") +
                                          policy("plain", all(", exposure: {deviceNameSuffix: '-p'}")))));
   EXPECT_EQ(pool_of(decision, "n1/net")->devices.size(), 200u) << "the others go on";
-  ASSERT_EQ(decision.notes.size(), 1u);
-  EXPECT_NE(decision.notes[0].find("policy costly: its selector costs more"), std::string::npos);
+  const auto problems = problems_of(decision);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].policy, "DeviceExposurePolicy costly");
+  EXPECT_EQ(problems[0].problem.field, "spec.selector.cel");
+  EXPECT_NE(problems[0].problem.what.find("takes more than its share"), std::string::npos);
+  EXPECT_NE(explain(decision, "br0").rules.front().found.find("takes more than its share"),
+            std::string::npos);
   const Decision exclude = decide(
       inputs_of(host, policies_of(policy("costly", "{action: exclude, selector: {cel: '!" + costly + "'}}") +
                                   policy("p", all()))));

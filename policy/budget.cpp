@@ -1,0 +1,83 @@
+#include "policy/budget.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sliced::policy {
+namespace {
+
+class Dealing {
+ public:
+  Dealing(size_t count, Budget budget, const WorkOn& work_on)
+      : budget_(budget), work_on_(work_on), left_(count), spent_(count) {
+    std::iota(left_.begin(), left_.end(), size_t{0});
+  }
+
+  std::vector<Spent> run() {
+    deal_equally();
+    deal_the_rest();
+    return std::move(spent_);
+  }
+
+ private:
+  // Half of it: if all of it went this way, those who need the same would all come to nothing together.
+  void deal_equally() {
+    uint64_t rest = budget_.all / 2;  // without what those have spent that are done
+    for (bool is_first = true; !left_.empty(); is_first = false) {
+      const uint64_t share = std::min(budget_.each, rest / left_.size());
+      // Small steps forward would have much work begun again.
+      if (!is_first && share < cap_ + std::max<uint64_t>(cap_ / 2, 1)) return;
+      cap_ = share;
+      rest -= std::min(rest, go_on(left_, cap_));
+      if (cap_ == budget_.each) return;
+    }
+  }
+
+  // What is left, in order.
+  void deal_the_rest() {
+    uint64_t spare = budget_.all - std::min(budget_.all, spent_by_done_ + cap_ * left_.size());
+    for (const size_t one : std::vector<size_t>(left_)) {
+      const uint64_t cap = std::min(budget_.each, cap_ + spare);
+      if (cap <= cap_) return;
+      go_on({one}, cap);
+      spare -= (spent_[one].is_done ? std::max(spent_[one].steps, cap_) : cap) - cap_;
+    }
+  }
+
+  // Returns what those have spent that are done now.
+  uint64_t go_on(const std::vector<size_t>& some, uint64_t cap) {
+    work_on_(some, cap, spent_);
+    uint64_t spent = 0;
+    std::erase_if(left_, [&](size_t one) {
+      if (spent_[one].is_done) spent += spent_[one].steps;
+      return spent_[one].is_done;
+    });
+    spent_by_done_ += spent;
+    return spent;
+  }
+
+  const Budget budget_;
+  const WorkOn& work_on_;
+  uint64_t cap_ = 0;  // what each of those left has been given
+  uint64_t spent_by_done_ = 0;
+  std::vector<size_t> left_;
+  std::vector<Spent> spent_;
+};
+
+}  // namespace
+
+std::vector<Spent> deal_out(size_t count, Budget budget, const WorkOn& work_on) {
+  return Dealing(count, budget, work_on).run();
+}
+
+std::vector<bool> who_fits(const std::vector<uint64_t>& needs, Budget budget) {
+  const auto work_on = [&](const std::vector<size_t>& some, uint64_t cap, std::vector<Spent>& spent) {
+    for (const size_t one : some)
+      if (needs[one] <= cap) spent[one] = {needs[one], true};
+  };
+  std::vector<bool> out;
+  for (const Spent& one : deal_out(needs.size(), budget, work_on)) out.push_back(one.is_done);
+  return out;
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,75 @@
+#pragma once
+// What selectors say of host devices, and what it takes to ask them. Selectors are evaluated here and nowhere
+// else; each is asked about every device, whatever others say, so that what a policy spends is its own
+// affair.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "hotplug/facts.h"
+#include "policy/budget.h"
+#include "policy/cel/program.h"
+
+namespace sliced::policy {
+
+/// Cost of one policy's selector over all devices of a decision, in cel-go's units; beyond it the policy
+/// cannot be used.
+inline constexpr uint64_t kPolicyCostMax = 10'000'000;
+
+/// What a selector says of a device and how many steps that takes, in two bytes: there are as many as
+/// policies times devices. Steps above 1,023 are rounded up by a thousandth at most.
+class KeptAnswer {
+ public:
+  KeptAnswer() = default;  // nothing is known
+  KeptAnswer(cel::Answer::Is is, uint64_t steps);
+  bool is_known() const { return (bits_ & 3) != 0; }
+  cel::Answer::Is is() const { return static_cast<cel::Answer::Is>((bits_ & 3) - 1); }
+  uint64_t steps() const { return static_cast<uint64_t>(bits_ >> 6) << ((bits_ >> 2) & 15); }
+  bool operator==(const KeptAnswer&) const = default;
+
+ private:
+  uint16_t bits_ = 0;  // 10 bits of steps, 4 of their exponent, 2 of the answer
+};
+
+/// What selectors said of the devices of a node. While a function's interface is away, what they read of it
+/// may be gone, and what they said before stands. By their text: no edit of anything else in a policy changes
+/// it.
+struct SelectorMemory {
+  std::vector<std::string> selectors;  // sorted, none twice
+  std::vector<std::string> devices;    // host device ids, sorted
+  std::vector<KeptAnswer> answers;     // for each device one of each selector
+  /// By selector; empty when nothing is known of the device.
+  std::span<const KeptAnswer> of(const std::string& device) const;
+  KeptAnswer of(const std::string& device, const std::string& selector) const;
+  /// Index in selectors; -1 none.
+  int32_t index_of(const std::string& selector) const;
+};
+
+/// A selector that is asked.
+struct Question {
+  std::string cel;
+  const cel::Program* program = nullptr;
+  bool is_about_virtual = true;  // false: other virtual links are passed over
+};
+
+struct Survey {
+  /// Columns: of the questions, and of kept that were not asked.
+  SelectorMemory memory;
+  std::vector<bool> is_answered;  // by question; false: it takes more than there was for it
+};
+
+/// Asks each question about each device, within the budget; those to whom the rest goes first come first.
+/// driver: the domain of our attributes. before: of the decision before, or nullptr. kept: texts whose former
+/// answers about what is away are kept although they are not asked. When stop is requested, what is returned
+/// is of no use.
+Survey survey(const hotplug::Inventory& inventory, const std::vector<Question>& questions,
+              const std::string& driver, const SelectorMemory* before, const std::vector<std::string>& kept,
+              Budget budget, const std::stop_token& stop);
+
+/// Whether the interface of a device is away: then what was said before stands.
+bool is_away(const hotplug::HostDevice& device);
+
+}  // namespace sliced::policy

@@ -1,0 +1,72 @@
+#include "policy/exposure/programs.h"
+
+#include <algorithm>
+
+#include "policy/exposure/selector.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+constexpr const char* kSelectorField = "spec.selector.cel";
+
+}  // namespace
+
+CompiledSelector compile_once(const std::string& cel, const std::string& driver, uint64_t) {
+  CompiledSelector out;
+  out.steps = cel.size();
+  if (auto program = compile_selector(cel, driver))
+    out.program = std::make_shared<const cel::Program>(std::move(*program));
+  else
+    out.problem = std::move(program.error().what);
+  return out;
+}
+
+SelectorCompiler::SelectorCompiler(std::string driver, SelectorProgramsPtr before, Budget budget,
+                                   std::stop_token stop)
+    : driver_(std::move(driver)), before_(std::move(before)), budget_(budget), stop_(std::move(stop)) {}
+
+void SelectorCompiler::compile(const std::set<std::string>& texts) {
+  const std::vector<std::string> all(texts.begin(), texts.end());
+  const auto work_on = [&](const std::vector<size_t>& some, uint64_t cap, std::vector<Spent>& spent) {
+    for (const size_t one : some) {
+      if (stop_.stop_requested()) return;
+      const std::string& text = all[one];
+      const auto known = before_ == nullptr ? SelectorPrograms::const_iterator() : before_->find(text);
+      const bool is_known = before_ != nullptr && known != before_->end();
+      CompiledSelector compiled = is_known ? known->second : compile_once(text, driver_, cap);
+      if (compiled.steps > cap) continue;
+      spent[one] = {compiled.steps, true};
+      compiled_.insert_or_assign(text, std::move(compiled));
+    }
+  };
+  const std::vector<Spent> spent = deal_out(all.size(), budget_, work_on);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (spent[i].is_done) continue;
+    left_.insert(all[i]);
+    compiled_[all[i]] = {
+        nullptr,
+        "takes more than its share of work to be compiled, so it is not used: one selector may "
+        "take " +
+            std::to_string(budget_.each) + " work steps, all of a node together " +
+            std::to_string(budget_.all) + "; make it simpler",
+        budget_.each};
+  }
+}
+
+SelectorProgramsPtr SelectorCompiler::programs() const {
+  auto out = std::make_shared<SelectorPrograms>(compiled_);
+  for (const std::string& text : left_) out->erase(text);
+  return out;
+}
+
+void check_selector(ExposurePolicy& policy, const std::string& driver) {
+  const auto is_about_it = [](const Problem& problem) { return problem.field.starts_with("spec.selector"); };
+  if (std::any_of(policy.problems.begin(), policy.problems.end(), is_about_it)) return;
+  if (trim(policy.selector.cel).empty()) return;
+  CompiledSelector compiled = compile_once(policy.selector.cel, driver);
+  if (compiled.program == nullptr)
+    policy.problems.push_back({kSelectorField, std::move(compiled.problem), policy.selector.line});
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,72 @@
+#include "policy/budget.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace sliced::policy {
+namespace {
+
+// Those who need as much as is said, in one piece or in pieces of one step.
+struct Crowd {
+  std::vector<uint64_t> needs;
+  uint64_t worked = 0;
+
+  std::vector<bool> deal(Budget budget) {
+    const auto spent = deal_out(needs.size(), budget, [&](const auto& left, uint64_t cap, auto& all) {
+      for (const size_t one : left) {
+        const uint64_t to = std::min(cap, needs[one]);
+        EXPECT_GE(to, all[one].steps);
+        worked += to - all[one].steps;
+        all[one] = {to, to == needs[one]};
+      }
+    });
+    std::vector<bool> done;
+    for (const Spent& one : spent) done.push_back(one.is_done);
+    return done;
+  }
+};
+using Done = std::vector<bool>;
+
+TEST(Budget, IsDealtOutFairly) {
+  const struct {
+    const char* what;
+    std::vector<uint64_t> needs;
+    Budget budget;
+    Done done;
+  } kCases[] = {
+      {"nobody", {}, {100, 100}, {}},
+      {"all fit", {10, 50, 40}, {100, 100}, {true, true, true}},
+      {"one is too much by itself", {10, 51, 10}, {1'000, 50}, {true, false, true}},
+      {"the cheap are not hurt by the dear",
+       {10, 1'000'000, 10, 1'000'000},
+       {100, 100},
+       {true, false, true, false}},
+      {"what the cheap leave over is the others'", {1, 97, 1}, {100, 100}, {true, true, true}},
+      {"the last rest goes to the first in order", {60, 60, 10}, {100, 100}, {true, false, true}},
+      {"also behind one who is too dear by itself", {500, 30, 30, 30}, {400, 100}, {false, true, true, true}},
+      {"equals", {34, 34, 34}, {100, 100}, {true, true, false}},
+      {"more of them than steps", {1, 1, 1, 1}, {3, 3}, {true, true, true, false}},
+      {"nothing there", {1, 0}, {0, 0}, {false, true}},
+  };
+  for (const auto& one : kCases) {
+    Crowd crowd{one.needs};
+    EXPECT_EQ(crowd.deal(one.budget), one.done) << one.what;
+    EXPECT_LE(crowd.worked, one.budget.all) << one.what;
+  }
+}
+
+// Red when many, each just below every limit, add up.
+TEST(Budget, HoweverManyThereAreItIsNotExceeded) {
+  for (const size_t count : {60, 1'000, 10'000}) {
+    Crowd crowd{std::vector<uint64_t>(count, 7'600'000)};
+    crowd.needs.back() = 20;
+    const Done done = crowd.deal({20'000'000, 10'000'000});
+    EXPECT_LE(crowd.worked, 20'000'000u);
+    EXPECT_TRUE(done.back()) << "who needs little has it";
+    EXPECT_TRUE(done.front()) << "and what is left over goes to the first in order";
+  }
+}
+
+}  // namespace
+}  // namespace sliced::policy
