@@ -48,15 +48,9 @@ void say_if_silent(std::vector<std::string>& out, std::string_view what,
                 (standing.why.empty() ? "" : ": " + standing.why));
 }
 
-// A slice that cannot be decoded is one that is not what we want: without a pool it is nobody's, and goes.
+// A slice that cannot be decoded is one that is not what we want, if it is ours; the publisher finds out.
 kube::ResourceSlice slice_of(const watchers::SliceWatcher::Item& item) {
-  if (item.value) return *item.value;
-  kube::ResourceSlice slice;
-  slice.meta.name = item.id.name;
-  slice.meta.uid = item.uid;
-  slice.meta.resource_version = item.resource_version;
-  slice.unknown_fields = {"unreadable"};
-  return slice;
+  return item.value ? *item.value : publishers::unread_slice(item.id.name, item.uid, item.resource_version);
 }
 
 std::string some_of(const std::vector<std::string>& names) {

@@ -41,9 +41,23 @@ Result<Unit> read_owners(const Json& metadata, std::vector<OwnerReference>& out)
     if (item.object() == nullptr) return wrong_kind("metadata.ownerReferences[]", "map", item);
     const Json* controller = item.find("controller");
     const bool* controls = controller == nullptr ? nullptr : controller->boolean();
+    const Json* block = item.find("blockOwnerDeletion");
+    const bool* blocks = block == nullptr ? nullptr : block->boolean();
     out.push_back({std::string(item.text("apiVersion")), std::string(item.text("kind")),
                    std::string(item.text("name")), std::string(item.text("uid")),
-                   controls != nullptr && *controls});
+                   controls != nullptr && *controls,
+                   blocks == nullptr ? std::nullopt : std::optional(*blocks)});
+  }
+  return Unit{};
+}
+
+Result<Unit> read_finalizers(const Json& metadata, std::vector<std::string>& out) {
+  const Json* value = metadata.find("finalizers");
+  if (value == nullptr || value->is_null()) return Unit{};
+  if (value->array() == nullptr) return wrong_kind("metadata.finalizers", "list", *value);
+  for (const auto& item : *value->array()) {
+    if (item.string() == nullptr) return wrong_kind("metadata.finalizers[]", "string", item);
+    out.push_back(*item.string());
   }
   return Unit{};
 }
@@ -62,6 +76,7 @@ Result<ObjectMeta> decode_object_meta(const Json& object) {
   if (metadata->object() == nullptr) return wrong_kind("metadata", "map", *metadata);
   ObjectMeta meta;
   for (const auto& [key, out] : {std::pair<std::string_view, std::string*>{"name", &meta.name},
+                                 {"generateName", &meta.generate_name},
                                  {"namespace", &meta.namespace_},
                                  {"uid", &meta.uid},
                                  {"resourceVersion", &meta.resource_version}}) {
@@ -77,6 +92,7 @@ Result<ObjectMeta> decode_object_meta(const Json& object) {
   if (auto read = read_map(*metadata, "labels", meta.labels); !read.ok()) return read.error();
   if (auto read = read_map(*metadata, "annotations", meta.annotations); !read.ok()) return read.error();
   if (auto read = read_owners(*metadata, meta.owner_references); !read.ok()) return read.error();
+  if (auto read = read_finalizers(*metadata, meta.finalizers); !read.ok()) return read.error();
   const Json* deletion = metadata->find("deletionTimestamp");
   meta.being_deleted = deletion != nullptr && !deletion->is_null();
   return meta;
@@ -88,18 +104,25 @@ Json encode_object_meta(const ObjectMeta& meta) {
     if (!value.empty()) out.set(key, value);
   };
   text("name", meta.name);
+  text("generateName", meta.generate_name);
   text("namespace", meta.namespace_);
   text("uid", meta.uid);
   text("resourceVersion", meta.resource_version);
   if (meta.generation != 0) out.set("generation", meta.generation);
   if (!meta.labels.empty()) out.set("labels", encode_map(meta.labels));
   if (!meta.annotations.empty()) out.set("annotations", encode_map(meta.annotations));
+  if (!meta.finalizers.empty()) {
+    Json::Array finalizers;
+    for (const std::string& finalizer : meta.finalizers) finalizers.emplace_back(finalizer);
+    out.set("finalizers", std::move(finalizers));
+  }
   if (meta.owner_references.empty()) return out;
   Json::Array owners;
   for (const auto& owner : meta.owner_references) {
     Json value = Json::Object{
         {"apiVersion", owner.api_version}, {"kind", owner.kind}, {"name", owner.name}, {"uid", owner.uid}};
     if (owner.controller) value.set("controller", true);
+    if (owner.block_owner_deletion) value.set("blockOwnerDeletion", *owner.block_owner_deletion);
     owners.push_back(std::move(value));
   }
   out.set("ownerReferences", std::move(owners));

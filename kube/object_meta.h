@@ -2,6 +2,7 @@
 // metadata of an API object, as far as the daemon looks at it (k8s.io/apimachinery meta/v1 ObjectMeta).
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace sliced::kube {
 struct OwnerReference {
   std::string api_version, kind, name, uid;
   bool controller = false;
+  std::optional<bool> block_owner_deletion = {};
   bool operator==(const OwnerReference&) const = default;
 };
 
@@ -22,13 +24,16 @@ struct ObjectMeta {
   std::map<std::string, std::string> labels, annotations;
   std::vector<OwnerReference> owner_references;
   bool being_deleted = false;  // deletionTimestamp is set
+  std::vector<std::string> finalizers = {};
+  std::string generate_name = {};
   bool operator==(const ObjectMeta&) const = default;
 };
 
 /// From a whole object (reads its "metadata"). kInvalid when metadata or name is missing or of the wrong
 /// kind.
 Result<ObjectMeta> decode_object_meta(const Json& object);
-/// The "metadata" value; empty fields are left out.
+/// The "metadata" value; empty fields are left out, and so is what belongs to the server (timestamps,
+/// managedFields), which an update that does not name it leaves as it is.
 Json encode_object_meta(const ObjectMeta& meta);
 
 /// "group/version, kind, namespace/name" of any object, for error texts; tolerant of everything.

@@ -1,6 +1,7 @@
 #include "publishers/diff_pool.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -43,11 +44,27 @@ kube::ObjectMeta identity_meta(std::string name, const NodeIdentity& node) {
   return meta;
 }
 
+// The name of a new slice: past those that somebody else had, and those that stand there still (terminating).
+std::string free_name(size_t index, const policy::DesiredPool& pool, const NodeIdentity& node,
+                      const ObservedSlices& observed, const std::map<std::string, int>& salts) {
+  std::string name = slice_name(index, pool.driver, node.name, pool.name, 0);
+  const auto known = salts.find(name);
+  int salt = known == salts.end() ? 0 : std::min(known->second, kSaltMax);
+  if (salt > 0) name = slice_name(index, pool.driver, node.name, pool.name, salt);
+  while (observed.contains(name) && salt < kSaltMax)
+    name = slice_name(index, pool.driver, node.name, pool.name, ++salt);
+  return name;
+}
+
 // The slices that should be, by index, with pool.generation left at 0. Counter slices come before device
 // slices.
-std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, const Assigned& assigned,
+std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, const ObservedSlices& observed,
+                                              const std::map<size_t, const ResourceSlice*>& held,
                                               const NodeIdentity& node,
                                               const std::map<std::string, int>& salts) {
+  Assigned assigned;
+  for (const auto& [index, slice] : held)
+    for (const kube::Device& device : slice->devices) assigned[index].push_back(device.name);
   std::map<size_t, ResourceSlice> out;
   const size_t counter_slices =
       (pool.counters.size() + kCounterSetsPerSliceMax - 1) / kCounterSetsPerSliceMax;
@@ -57,10 +74,9 @@ std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, c
     out[index].devices = std::move(devices);
   // The annotations of the pool stand on its first slice.
   for (auto& [index, slice] : out) {
-    std::string name = slice_name(index, pool.driver, node.name, pool.name, 0);
-    if (const auto salt = salts.find(name); salt != salts.end())
-      name = slice_name(index, pool.driver, node.name, pool.name, std::min(salt->second, kSaltMax));
-    slice.meta = identity_meta(std::move(name), node);
+    const auto at = held.find(index);
+    slice.meta = identity_meta(
+        at == held.end() ? free_name(index, pool, node, observed, salts) : at->second->meta.name, node);
     if (index == out.begin()->first)
       slice.meta.annotations.insert(pool.annotations.begin(), pool.annotations.end());
     slice.driver = pool.driver;
@@ -76,6 +92,37 @@ bool same_spec(const ResourceSlice& a, const ResourceSlice& b) {  // but for the
          a.shared_counters == b.shared_counters && a.unknown_fields == b.unknown_fields;
 }
 
+// Our reference, also one to a Node object of this name that is no more. Compared by what we write.
+bool is_own_reference(const kube::OwnerReference& reference, std::string_view node) {
+  return reference.api_version == "v1" && reference.kind == "Node" && reference.name == node;
+}
+
+// Those of others as they are, and ours. An object has one controller at most: whoever came first.
+std::vector<kube::OwnerReference> owners_of(const ResourceSlice& observed, const ResourceSlice& wanted) {
+  const auto is_own = [&](const auto& reference) { return is_own_reference(reference, wanted.node_name); };
+  const auto& all = wanted.meta.owner_references;
+  const auto ours = std::find_if(all.begin(), all.end(), is_own);
+  std::vector<kube::OwnerReference> out;
+  std::optional<bool> block;
+  bool is_controlled = false;
+  size_t place = 0;
+  for (const kube::OwnerReference& reference : observed.meta.owner_references) {
+    if (is_own(reference)) {
+      place = out.size();
+      if (ours != all.end() && reference.uid == ours->uid) block = reference.block_owner_deletion;
+    } else {
+      is_controlled |= reference.controller;
+      out.push_back(reference);
+    }
+  }
+  if (ours == all.end()) return out;
+  kube::OwnerReference own = *ours;
+  own.controller = !is_controlled;
+  own.block_owner_deletion = block;
+  out.insert(out.begin() + static_cast<long>(place), std::move(own));
+  return out;
+}
+
 // What we say in metadata is there; what others add beside it is theirs.
 bool carries_identity(const ResourceSlice& observed, const ResourceSlice& wanted) {
   for (const auto& [key, value] : wanted.meta.annotations) {
@@ -86,18 +133,43 @@ bool carries_identity(const ResourceSlice& observed, const ResourceSlice& wanted
     if (observed.meta.annotations.contains(std::string(key)) &&
         !wanted.meta.annotations.contains(std::string(key)))
       return false;
-  return observed.meta.owner_references == wanted.meta.owner_references;
+  return observed.meta.owner_references == owners_of(observed, wanted);
 }
 
-// The update keeps what others wrote beside ours, so that nobody fights over a label.
+// The update keeps what others wrote beside ours (labels, finalizers, owners), so that nobody fights over it.
 ResourceSlice update_of(const ResourceSlice& observed, ResourceSlice wanted) {
+  std::vector<kube::OwnerReference> owners = owners_of(observed, wanted);
   const kube::ObjectMeta ours = std::move(wanted.meta);
   wanted.meta = observed.meta;
-  wanted.meta.owner_references = ours.owner_references;
+  wanted.meta.owner_references = std::move(owners);
   for (const std::string_view key : kOwnAnnotations) wanted.meta.annotations.erase(std::string(key));
   wanted.meta.annotations.insert(ours.annotations.begin(), ours.annotations.end());
   return wanted;
 }
+
+// Gone in all but name: while a finalizer holds it, it offers nothing and counts for no pool. What it records
+// stands in the pool's first slice by then, or is of no use any more.
+ResourceSlice emptied(ResourceSlice slice) {
+  slice.pool.generation = kEmptiedGeneration;
+  slice.pool.slice_count = 1;
+  slice.devices.clear();
+  slice.shared_counters.clear();
+  slice.unknown_fields.clear();
+  slice.meta.annotations.erase(std::string(policy::kWithdrawnAnnotation));
+  return slice;
+}
+
+void remove(const ResourceSlice& slice, std::string why, Plan& plan) {
+  const bool stays = slice.meta.being_deleted || !slice.meta.finalizers.empty();
+  const bool is_empty =
+      slice.pool.generation == kEmptiedGeneration && slice.devices.empty() && slice.shared_counters.empty();
+  if (stays && !is_empty)
+    plan.updates.push_back(emptied(slice));
+  else if (!slice.meta.being_deleted)
+    plan.deletes.push_back({slice.meta.name, slice.meta.uid, slice.meta.resource_version, std::move(why)});
+}
+
+bool is_unread(const ResourceSlice& slice) { return slice.driver.empty() && slice.node_name.empty(); }
 
 // Of the slices that we hold, those of the highest generation decide. When all of them say what is wanted,
 // that generation is being completed (also after a restart in the middle); when one alone differs, it is
@@ -193,10 +265,7 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
 void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,
               const std::map<size_t, const ResourceSlice*>& held, const NodeIdentity& node,
               const Memory& memory, Plan& plan) {
-  Assigned assigned;
-  for (const auto& [index, slice] : held)
-    for (const kube::Device& device : slice->devices) assigned[index].push_back(device.name);
-  auto wanted = wanted_slices(pool, assigned, node, memory.salts);
+  auto wanted = wanted_slices(pool, observed, held, node, memory.salts);
   keep_recorded(pool, observed, held, wanted);
 
   const auto of_pool = [&](const std::map<std::string, int64_t>& generations) {
@@ -206,9 +275,7 @@ void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,
   const int64_t generation =
       generation_for(wanted, held, of_pool(memory.generations), of_pool(memory.attempted));
   for (const auto& [index, slice] : held)
-    if (!wanted.contains(index))
-      plan.deletes.push_back(
-          {slice->meta.name, slice->meta.uid, slice->meta.resource_version, "no longer needed"});
+    if (!wanted.contains(index)) remove(*slice, "no longer needed", plan);
   for (auto& [index, slice] : wanted) {
     slice.pool.generation = generation;
     const auto at = held.find(index);
@@ -234,8 +301,21 @@ std::string slice_name(size_t index, const std::string& driver, const std::strin
   return name + tail;
 }
 
+bool is_of(const ResourceSlice& slice, std::string_view driver, std::string_view node) {
+  return slice.driver == driver && slice.node_name == node;
+}
+
+ResourceSlice unread_slice(std::string name, std::string uid, std::string resource_version) {
+  ResourceSlice slice;
+  slice.meta.name = std::move(name);
+  slice.meta.uid = std::move(uid);
+  slice.meta.resource_version = std::move(resource_version);
+  slice.unknown_fields = {"unreadable"};
+  return slice;
+}
+
 bool is_ours(const ResourceSlice& slice, const std::string& driver, const std::string& node) {
-  return own_index(slice, driver, node).has_value();
+  return is_of(slice, driver, node) && own_index(slice, driver, node).has_value();
 }
 
 bool same_content(const ResourceSlice& observed, const ResourceSlice& wanted) {
@@ -245,18 +325,32 @@ bool same_content(const ResourceSlice& observed, const ResourceSlice& wanted) {
 
 Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
                 const NodeIdentity& node, const std::string& driver, const Memory& memory) {
+  const auto is_foreign = [&](const auto& entry) {
+    return !is_of(entry.second, driver, node.name) && !is_unread(entry.second);
+  };
+  if (std::any_of(observed.begin(), observed.end(), is_foreign)) {
+    ObservedSlices own = observed;
+    std::erase_if(own, is_foreign);
+    return diff_pools(desired, own, node, driver, memory);
+  }
   Plan plan;
   std::map<std::string, std::map<size_t, const ResourceSlice*>> held;  // by pool
   for (const auto& [name, slice] : observed) {
+    if (is_unread(slice)) {
+      plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "unreadable", true});
+      continue;
+    }
     const auto index = own_index(slice, driver, node.name);
     const bool wanted_pool = std::any_of(desired.begin(), desired.end(),
                                          [&](const auto& pool) { return pool.name == slice.pool.name; });
     if (!index)
-      plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "not ours"});
+      remove(slice, "not ours", plan);
     else if (!wanted_pool)
-      plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "obsolete pool"});
+      remove(slice, "obsolete pool", plan);
+    else if (slice.meta.being_deleted)
+      remove(slice, "terminating", plan);
     else if (!held[slice.pool.name].emplace(*index, &slice).second)
-      plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "twin"});
+      remove(slice, "twin", plan);
   }
   for (const policy::DesiredPool& pool : desired)
     diff_one(pool, observed, held[pool.name], node, memory, plan);
@@ -281,6 +375,8 @@ const ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observe
     for (const ResourceSlice& slice : *slices)
       if (is_news(slice)) return &slice;
   if (!plan.deletes.empty()) return nullptr;
+  for (const ResourceSlice& slice : plan.updates)
+    if (slice.pool.generation == kEmptiedGeneration) return &slice;
   if (plan.updates.empty()) return plan.creates.empty() ? nullptr : &plan.creates.front();
   const ResourceSlice& update = plan.updates.front();
   for (const ResourceSlice& slice : plan.creates)

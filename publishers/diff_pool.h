@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/resource_slice.h"
@@ -30,7 +31,7 @@ inline constexpr int kSaltMax = 16;  // names that are tried before giving up
 /// No base for a generation of ours: somebody else wrote it.
 inline constexpr int64_t kTrustedGenerationMax = int64_t{1} << 62;
 
-/// Observed slices by object name: all of this driver and node, ours or not.
+/// Observed slices by object name: all of this driver and node, ours or not, and what else was shown to us.
 using ObservedSlices = std::map<std::string, kube::ResourceSlice>;
 
 /// What the publisher remembers between plans.
@@ -44,6 +45,7 @@ struct Memory {
 struct Removal {
   std::string name, uid, resource_version;  // preconditions
   std::string why;                          // "not ours", "obsolete pool", "no longer needed"
+  bool is_unread = false;  // whose it is could not be read: to be looked at before anything is done to it
   bool operator==(const Removal&) const = default;
 };
 
@@ -62,7 +64,9 @@ struct Plan {
 /// empty, made from `observed`.
 const kube::ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observed);
 
-/// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes.
+/// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes. What is of
+/// another driver or node stays, whoever showed it to us. A slice that must go and that somebody's finalizer
+/// holds is emptied first (an update, see kEmptiedGeneration); a terminating one only keeps its name taken.
 Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
                 const NodeIdentity& node, const std::string& driver, const Memory& memory);
 
@@ -71,11 +75,22 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
 std::string slice_name(size_t index, const std::string& driver, const std::string& node,
                        const std::string& pool, int salt);
 
-/// True when the slice has a name that we give to slices of its pool: we made it, in this life or another.
+/// Of a slice that offers nothing any more and only waits for a finalizer. Below every generation of ours, so
+/// that consumers do not count the slice among those of its pool.
+inline constexpr int64_t kEmptiedGeneration = 0;
+
+/// True when the slice says that it is of this driver and node: nothing else is ever written or deleted.
+bool is_of(const kube::ResourceSlice& slice, std::string_view driver, std::string_view node);
+
+/// A slice that could not be decoded: nothing is known of it but this.
+kube::ResourceSlice unread_slice(std::string name, std::string uid, std::string resource_version);
+
+/// True when the slice is of this driver and node and has a name that we give to slices of its pool: we made
+/// it, in this life or another.
 bool is_ours(const kube::ResourceSlice& slice, const std::string& driver, const std::string& node);
 
-/// True when a and b say the same: everything but what the server owns (uid, resourceVersion, labels of
-/// others).
-bool same_content(const kube::ResourceSlice& a, const kube::ResourceSlice& b);
+/// True when `observed` says what is wanted: all of the spec, and what is ours of the metadata (our
+/// annotations, our owner reference). What others wrote beside it is theirs.
+bool same_content(const kube::ResourceSlice& observed, const kube::ResourceSlice& wanted);
 
 }  // namespace sliced::publishers

@@ -15,6 +15,11 @@ using kube::Verb;
 constexpr Millis kRetryAfterMax{60'000};
 constexpr size_t kRestoresFree = 4;  // within kFightWindow, before somebody counts as fighting back
 constexpr Millis kFightWindow{30'000};
+constexpr size_t kRequestsFree = 4;  // of one run, beside two for each write of its plan
+// Failed runs after which nothing but time begins the next one: an event that a failed write of ours has
+// caused would keep up the pace of the server.
+constexpr size_t kFailuresFree = 4;
+constexpr Millis kNewsWaitMax{2'000};  // of that time, for what is desired anew
 constexpr reactor::BackoffPolicy kWriteBackoff{
     .initial = Millis{200}, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
 constexpr reactor::BackoffPolicy kFightBackoff{
@@ -33,6 +38,20 @@ std::optional<size_t> device_index(std::string_view field) {
   return index && *index >= 0 ? std::optional(static_cast<size_t>(*index)) : std::nullopt;
 }
 
+// "" when the server's answer is about the object that was sent.
+std::string difference_of_identity(const ResourceSlice& sent, const ResourceSlice& stored) {
+  const auto differs = [](std::string_view field, const std::string& wanted, const std::string& found) {
+    return wanted == found
+               ? ""
+               : std::string(field) + " is " + in_quotes(found) + ", wanted " + in_quotes(wanted) + "; ";
+  };
+  return differs("name", sent.meta.name, stored.meta.name) +
+         (sent.meta.uid.empty() ? "" : differs("uid", sent.meta.uid, stored.meta.uid)) +
+         differs("driver", sent.driver, stored.driver) + differs("node", sent.node_name, stored.node_name) +
+         differs("pool", sent.pool.name, stored.pool.name) +
+         (stored.meta.resource_version.empty() ? "it has no resourceVersion" : "");
+}
+
 Result<ResourceSlice> decode_slice_text(std::string_view text) {
   auto json = kube::decode_json(text);
   if (!json) return std::move(json.error()).in("ResourceSlice");
@@ -45,11 +64,12 @@ Publisher::Publisher(Ports ports, std::string driver, Handlers handlers)
     : ports_(std::move(ports)),
       driver_(std::move(driver)),
       handlers_(std::move(handlers)),
+      failure_backoff_(ports_.random, kWriteBackoff),
       fight_backoff_(ports_.random, kFightBackoff),
       queue_(
           ports_.scheduler,
           [this](const std::string&, reactor::ReconcileQueue::Done done) { run(std::move(done)); },
-          ports_.random, kWriteBackoff) {}
+          ports_.random) {}
 
 Publisher::~Publisher() = default;
 
@@ -59,6 +79,7 @@ void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
   watch_deadline();
   adopt_generations();
   if (different) share_entries();
+  tell_foreign();
   if (different || std::holds_alternative<Relisted<ResourceSlice>>(event))
     queue_.mark(std::string(kQueueKey));
 }
@@ -71,7 +92,11 @@ void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity
   node_ = std::move(node);
   restoring_ = is_disturbed_ = false;
   fight_until_.reset();
+  // A withdrawal does not wait long; nor is what a refusal has changed sent at the server's pace.
+  if (failed_until_) failed_until_ = std::min(*failed_until_, ports_.scheduler.now() + kNewsWaitMax);
+  requests_left_ = 0;
   adopt_generations();
+  tell_foreign();
   queue_.mark(std::string(kQueueKey));
 }
 
@@ -84,6 +109,11 @@ void Publisher::clear_desired() {
 void Publisher::permit(bool writes) {
   permitted_ = writes;
   if (writes) queue_.mark(std::string(kQueueKey));
+}
+
+void Publisher::retry_now() {
+  failed_until_.reset();
+  queue_.mark(std::string(kQueueKey));
 }
 
 const std::vector<policy::DesiredPool>& Publisher::desired() const {
@@ -109,21 +139,36 @@ void Publisher::adopt_generations() {
   if (!desired_ || !cache_.listed()) return;
   for (const policy::DesiredPool& pool : *desired_) {
     if (memory_.generations.contains(pool.name)) continue;
-    const Plan plan = diff_pools({pool}, cache_.slices(), node_, driver_, {});
     int64_t highest = 0;
-    for (const auto& [name, slice] : cache_.slices()) {
-      const bool foreign = std::any_of(plan.deletes.begin(), plan.deletes.end(),
-                                       [&](const Removal& r) { return r.name == name; });
-      if (!foreign && slice.pool.name == pool.name && slice.pool.generation <= kTrustedGenerationMax)
+    for (const auto& [name, slice] : cache_.slices())
+      if (slice.pool.name == pool.name && slice.pool.generation <= kTrustedGenerationMax &&
+          is_ours(slice, driver_, node_.name))
         highest = std::max(highest, slice.pool.generation);
-    }
     if (highest > 0) memory_.generations[pool.name] = highest;
   }
 }
 
+// Whoever gives us such objects, a proxy or a server that ignores selectors: they are not ours to touch.
+void Publisher::tell_foreign() {
+  if (!desired_) return;
+  const auto& all = cache_.slices();
+  const auto foreign = std::find_if(all.begin(), all.end(), [&](const auto& entry) {
+    return !entry.second.driver.empty() && !is_of(entry.second, driver_, node_.name);
+  });
+  if (foreign == all.end()) is_foreign_told_ = false;
+  if (foreign == all.end() || std::exchange(is_foreign_told_, true)) return;
+  ports_.log.warning("slices of another driver or node were shown as ours; they are left alone",
+                     {{"slice", foreign->first},
+                      {"driver", foreign->second.driver},
+                      {"node", foreign->second.node_name},
+                      {"remedy", "the API server, or a proxy before it, ignores fieldSelector"}});
+}
+
 std::optional<TimePoint> Publisher::not_before() const {
-  if (!retry_after_ || !fight_until_) return retry_after_ ? retry_after_ : fight_until_;
-  return std::max(*retry_after_, *fight_until_);
+  std::optional<TimePoint> latest;
+  for (const auto& until : {retry_after_, fight_until_, failed_until_})
+    if (until && (!latest || *latest < *until)) latest = until;
+  return latest;
 }
 
 void Publisher::run(reactor::ReconcileQueue::Done done) {
@@ -136,8 +181,10 @@ void Publisher::run(reactor::ReconcileQueue::Done done) {
   }
   retry_after_.reset();
   fight_until_.reset();
+  failed_until_.reset();
   done_ = std::move(done);
   run_writes_ = 0;
+  requests_left_ = 0;
   next_step();
 }
 
@@ -169,13 +216,18 @@ void Publisher::next_step() {
                                     {"writes", static_cast<int64_t>(run_writes_)},
                                     {"slices", cache_.slices().size()}});
     restoring_ = true;
+    failed_runs_ = 0;
+    failure_backoff_.reset();
     finish(true);
     if (handlers_.on_converged) handlers_.on_converged();
     return;
   }
+  if (requests_left_ == 0) requests_left_ = kRequestsFree + 2 * next.size();
+  if (--requests_left_ == 0) return fail("the API server takes writes and does not hold what they say");
   const ResourceSlice* write = first_write(next, cache_.slices());
   if (write == nullptr) {
     const Removal& removal = next.deletes.front();
+    if (removal.is_unread) return look_at_unread(removal.name);
     return send({.verb = Verb::kDelete,
                  .resource = kube::kResourceSlices,
                  .name = removal.name,
@@ -204,45 +256,46 @@ void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> se
       std::move(request),
       {.on_done =
            [this, kept, verb, name, why](std::string_view object) {
-             if (!*kept) cache_.on_deleted(name);
-             tell_written(verb, name, *kept, why);
-             on_answer(*kept, object);
+             if (!*kept) return on_delete_answered(name, why);
+             on_answer(verb, **kept, object, why);
            },
        .on_failure = [this, kept, verb, name](const Failure& f) { on_failure(verb, name, *kept, f); }});
 }
 
-void Publisher::tell_written(Verb verb, const std::string& name, const std::optional<ResourceSlice>& sent,
-                             const std::string& why) {
-  if (sent)
-    ports_.log.info("slice written", {{"verb", name_of(verb)},
-                                      {"slice", name},
-                                      {"why", why},
-                                      {"generation", sent->pool.generation},
-                                      {"devices", sent->devices.size()}});
-  else
-    ports_.log.info("slice deleted", {{"slice", name}, {"why", why}});
+void Publisher::on_delete_answered(const std::string& name, const std::string& why) {
+  ports_.log.info("slice deleted", {{"slice", name}, {"why", why}});
+  const auto at = cache_.slices().find(name);
+  const bool is_held_back = at != cache_.slices().end() && !at->second.meta.finalizers.empty();
+  if (!is_held_back) cache_.on_deleted(name);
+  if (handlers_.on_deleted) handlers_.on_deleted(name);
+  is_held_back ? look_whether_gone(name) : next_step();
 }
 
-void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_view object) {
-  if (!sent) return next_step();
+void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view object,
+                          const std::string& why) {
+  const std::string what = std::string(name_of(verb)) + " " + sent.meta.name;
   auto stored = decode_slice_text(object);
-  if (!stored) {
-    ports_.log.error("the answer to a write cannot be understood; waiting for the watch",
-                     {{"slice", sent->meta.name}, {"problem", stored.error().what}});
-    return finish(false);
-  }
+  if (!stored)
+    return fail(what + ": the answer cannot be understood; waiting for the watch: " + stored.error().what);
+  if (const std::string other = difference_of_identity(sent, *stored); !other.empty())
+    return fail(what + ": the answer is about another object: " + other);
+  ports_.log.info("slice written", {{"verb", name_of(verb)},
+                                    {"slice", sent.meta.name},
+                                    {"why", why},
+                                    {"generation", sent.pool.generation},
+                                    {"devices", sent.devices.size()}});
   std::vector<RefusedEntry> mutilated;
   std::map<std::string_view, const kube::Device*> by_name;
   for (const kube::Device& device : stored->devices) by_name.emplace(device.name, &device);
-  for (const kube::Device& device : sent->devices) {
+  for (const kube::Device& device : sent.devices) {
     const auto at = by_name.find(device.name);
     if (at == by_name.end() || *at->second != device)
       mutilated.push_back(
           {device.name, policy::content_hash(device), "the API server stored it without some of its fields"});
   }
-  memory_.generations[sent->pool.name] = sent->pool.generation;
-  const std::set<Ability> lost = lost_abilities(*sent, *stored);
-  const bool other_loss = mutilated.empty() && !same_content(*stored, *sent);
+  if (sent.pool.generation != kEmptiedGeneration) memory_.generations[sent.pool.name] = sent.pool.generation;
+  const std::set<Ability> lost = lost_abilities(sent, *stored);
+  const bool other_loss = mutilated.empty() && !same_content(*stored, sent);
   if (!other_loss) last_failure_.clear();
   cache_.on_stored(std::move(*stored));
   share_entries();
@@ -252,12 +305,9 @@ void Publisher::on_answer(const std::optional<ResourceSlice>& sent, std::string_
     return report(lost);  // may destroy *this
   }
   if (other_loss) {
-    const std::string text =
-        "the API server stored a slice otherwise than it was sent; an admission webhook or a disabled "
-        "feature gate changes it";
-    if (last_failure_ != text) ports_.log.error(text, {{"slice", sent->meta.name}});
-    last_failure_ = text;
-    return finish(false);
+    return fail(what +
+                ": the API server stored the slice otherwise than it was sent; an admission webhook or a "
+                "disabled feature gate changes it");
   }
   if (mutilated.empty()) return next_step();
   const auto report = handlers_.on_refused;
@@ -270,11 +320,16 @@ void Publisher::on_failure(Verb verb, const std::string& name, const std::option
   if (failure.code == Errc::kConflict && verb == Verb::kCreate) return look_at_squatter(*sent);
   if (failure.code == Errc::kNotFound && verb != Verb::kCreate) return look_whether_gone(name);
   const std::string text = std::string(name_of(verb)) + " " + name + ": " + failure.what;
-  if (last_failure_ != text) ports_.log.warning("write failed; will be tried again", {{"problem", text}});
-  last_failure_ = text;
-  if (failure.code == Errc::kInvalid && sent) return quarantine(*sent, failure);
+  if (failure.code == Errc::kInvalid && sent) return quarantine(*sent, failure, text);
   if (failure.retry_after)
     retry_after_ = ports_.scheduler.now() + std::min(*failure.retry_after, kRetryAfterMax);
+  fail(text);
+}
+
+void Publisher::fail(const std::string& problem) {
+  if (last_failure_ != problem)
+    ports_.log.warning("write failed; will be tried again", {{"problem", problem}});
+  last_failure_ = problem;
   finish(false);
 }
 
@@ -287,7 +342,9 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
       {.on_done =
            [this, kept](std::string_view object) {
              auto found = decode_slice_text(object);
-             if (found && found->driver == kept->driver && found->node_name == kept->node_name &&
+             if (found && found->meta.name != kept->meta.name)
+               return fail("get " + kept->meta.name + ": the answer is about " + found->meta.name);
+             if (found && is_of(*found, kept->driver, kept->node_name) &&
                  found->pool.name == kept->pool.name) {
                meet(std::move(*found));
                return next_step();
@@ -296,34 +353,78 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
              const std::string plain = slice_name(parse_hex(kept->meta.name.substr(0, 5)).value_or(0),
                                                   kept->driver, kept->node_name, kept->pool.name, 0);
              if (memory_.salts[plain] >= kSaltMax) {
-               ports_.log.error("every name that we would give a slice is taken by somebody else",
-                                {{"slice", plain}});
-               return finish(false);
+               return fail("create " + plain +
+                           ": every name that we would give the slice is taken by somebody else");
              }
              const int salt = ++memory_.salts[plain];
              ports_.log.warning("a slice of somebody else has our name; taking another",
                                 {{"slice", kept->meta.name}, {"salt", salt}});
              next_step();
            },
+       .on_failure = [this, kept](const Failure& failure) {  // gone meanwhile, or not readable
+         fail("create " + kept->meta.name + ": the name is taken; by what: " + failure.what);
+       }});
+}
+
+// An update or delete met nothing, and the watch has not said so yet; or what was deleted has a finalizer and
+// may go on terminating.
+void Publisher::look_whether_gone(const std::string& name) {
+  call_ = ports_.cluster.get(
+      {.resource = kube::kResourceSlices, .name = name},
+      {.on_done =
+           [this, name](std::string_view object) {
+             auto found = decode_slice_text(object);
+             if (!found || found->meta.name != name)
+               return fail("get " + name + ": the answer " +
+                           (found ? "is about " + found->meta.name : found.error().what));
+             const bool is_terminating = found->meta.being_deleted;
+             meet(std::move(*found));
+             is_terminating ? next_step()
+                            : fail(name + ": the API server says both that it is gone and there");
+           },
        .on_failure =
-           [this](const Failure& failure) {
-             if (failure.code != Errc::kNotFound)
-               ports_.log.debug("what has our name is not readable", {{"problem", failure.what}});
-             finish(false);  // gone meanwhile, or not readable: the next attempt will see
+           [this, name](const Failure& failure) {
+             if (failure.code != Errc::kNotFound) return fail("get " + name + ": " + failure.what);
+             cache_.on_deleted(name);
+             next_step();
            }});
 }
 
-// An update or delete met nothing: somebody deleted the object, and the watch has not said so yet.
-void Publisher::look_whether_gone(const std::string& name) {
+// A slice that the watch showed and that could not be decoded goes when it says at least that it is ours.
+void Publisher::look_at_unread(const std::string& name) {
   call_ = ports_.cluster.get({.resource = kube::kResourceSlices, .name = name},
                              {.on_done =
-                                  [this](std::string_view object) {
-                                    if (auto found = decode_slice_text(object)) meet(std::move(*found));
-                                    finish(false);
+                                  [this, name](std::string_view object) {
+                                    const auto json = kube::decode_json(object);
+                                    auto meta = json ? kube::decode_object_meta(*json)
+                                                     : Result<kube::ObjectMeta>(json.error());
+                                    if (!meta || meta->name != name)
+                                      return fail("get " + name + ": the answer " +
+                                                  (meta ? "is about " + meta->name : meta.error().what));
+                                    if (auto found = kube::decode_resource_slice(*json)) {
+                                      meet(std::move(*found));
+                                      return next_step();
+                                    }
+                                    ResourceSlice slice{.meta = std::move(*meta)};
+                                    const kube::Json* spec = json->find("spec");
+                                    slice.driver = spec == nullptr ? "" : spec->text("driver");
+                                    slice.node_name = spec == nullptr ? "" : spec->text("nodeName");
+                                    if (is_of(slice, driver_, node_.name))
+                                      return send({.verb = Verb::kDelete,
+                                                   .resource = kube::kResourceSlices,
+                                                   .name = name,
+                                                   .uid = slice.meta.uid,
+                                                   .resource_version = slice.meta.resource_version},
+                                                  std::nullopt, "unreadable");
+                                    if (slice.driver.empty()) slice.driver = "nobody";
+                                    cache_.on_stored(std::move(slice));
+                                    tell_foreign();
+                                    next_step();
                                   },
                               .on_failure =
                                   [this, name](const Failure& failure) {
-                                    if (failure.code != Errc::kNotFound) return finish(false);
+                                    if (failure.code != Errc::kNotFound)
+                                      return fail("get " + name + ": " + failure.what);
                                     cache_.on_deleted(name);
                                     next_step();
                                   }});
@@ -334,7 +435,7 @@ void Publisher::meet(ResourceSlice found) {
   cache_.on_stored(std::move(found));
 }
 
-void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure) {
+void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure, const std::string& problem) {
   std::vector<RefusedEntry> refused;
   std::set<size_t> seen;
   for (const std::string& field : failure.fields) {
@@ -345,15 +446,20 @@ void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure) {
         {device.name, policy::content_hash(device), "the API server refuses " + field + ": " + failure.what});
   }
   const auto report = handlers_.on_refused;
-  finish(false);
+  fail(problem);
   if (!refused.empty()) report(std::move(refused));  // may destroy *this
 }
 
 void Publisher::finish(bool ok) {
   call_.reset();
-  const auto due = not_before();
-  if (due) queue_.mark(std::string(kQueueKey), std::max(Millis{0}, *due - ports_.scheduler.now()));
-  if (auto done = std::exchange(done_, {})) done(ok || due.has_value());
+  const TimePoint now = ports_.scheduler.now();
+  if (!ok) {
+    const Millis wait = failure_backoff_.next(now);
+    if (++failed_runs_ > kFailuresFree) failed_until_ = now + wait;
+    queue_.mark(std::string(kQueueKey), wait);
+  }
+  if (const auto due = not_before()) queue_.mark(std::string(kQueueKey), std::max(Millis{0}, *due - now));
+  if (auto done = std::exchange(done_, {})) done(true);
 }
 
 void Publisher::watch_deadline() {

@@ -30,6 +30,8 @@ struct RefusedEntry {
   std::string why;
 };
 
+/// Writes only what says that it is of this driver and node, whoever showed it. Whatever a server answers,
+/// a run makes no more requests than twice its plan, and runs that fail wait longer and longer.
 /// Writes nothing before desired state and own slices are both known, and nothing while not permitted
 /// (interlock). Reentry: handlers may call set_desired() and await_desired().
 class Publisher {
@@ -40,6 +42,8 @@ class Publisher {
     std::function<void()> on_converged = {};  // nothing more is to be written; may not destroy this; optional
     /// A slice that was met under our name, before it is overwritten; may not destroy this; optional
     std::function<void(const kube::ResourceSlice&)> on_met = {};
+    /// A delete was answered; may not destroy this; optional
+    std::function<void(const std::string& name)> on_deleted = {};
   };
 
   Publisher(Ports ports, std::string driver, Handlers handlers);
@@ -54,7 +58,7 @@ class Publisher {
   void await_desired() { awaits_desired_ = true; }
   void permit(bool writes);
   /// The server is known to be back: a wait after a failed write ends now.
-  void retry_now() { queue_.mark(std::string(kQueueKey)); }
+  void retry_now();
 
   /// What was given to set_desired() last; empty when nothing is desired.
   const std::vector<policy::DesiredPool>& desired() const;
@@ -65,22 +69,26 @@ class Publisher {
   bool idle() const { return !done_; }
   /// Nothing is in flight and nothing would be written.
   bool converged() const;
-  uint64_t writes() const { return writes_; }  // answered or not, dry runs excluded
+  uint64_t writes() const { return writes_; }                        // answered or not, dry runs excluded
+  const std::string& last_failure() const { return last_failure_; }  // "" when the last write went well
 
  private:
   void run(reactor::ReconcileQueue::Done done);
   void next_step();
   void send(kube::WriteRequest request, std::optional<kube::ResourceSlice> sent, std::string why);
-  void tell_written(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent,
-                    const std::string& why);
-  void on_answer(const std::optional<kube::ResourceSlice>& sent, std::string_view object);
+  void on_answer(kube::Verb verb, const kube::ResourceSlice& sent, std::string_view object,
+                 const std::string& why);
+  void on_delete_answered(const std::string& name, const std::string& why);
   void on_failure(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent,
                   const kube::Failure& failure);
   void look_at_squatter(const kube::ResourceSlice& sent);
   void look_whether_gone(const std::string& name);
+  void look_at_unread(const std::string& name);
+  void fail(const std::string& problem);
+  void tell_foreign();
   void meet(kube::ResourceSlice found);
   bool may_write() const { return permitted_ && desired_ && !awaits_desired_; }
-  void quarantine(const kube::ResourceSlice& sent, const kube::Failure& failure);
+  void quarantine(const kube::ResourceSlice& sent, const kube::Failure& failure, const std::string& problem);
   void finish(bool ok);
   void note_fight();
   std::optional<TimePoint> not_before() const;
@@ -102,9 +110,14 @@ class Publisher {
   reactor::ReconcileQueue::Done done_;  // set while a run is under way
   kube::CallPtr call_;                  // the one request in flight
   uint64_t writes_ = 0, run_writes_ = 0;
-  std::optional<TimePoint> retry_after_;  // what the server asked for
+  size_t requests_left_ = 0;  // of this run; 0: what is desired is new, and so is the allowance
+  size_t failed_runs_ = 0;    // since nothing was left to be written
+  reactor::Backoff failure_backoff_;
+  std::optional<TimePoint> failed_until_;  // no event of the server's shortens this wait
+  std::optional<TimePoint> retry_after_;   // what the server asked for
   std::optional<TimePoint> fight_until_;  // before the next restoring; what we want anew does not wait for it
   std::string last_failure_;              // said once
+  bool is_foreign_told_ = false;
   bool restoring_ = false;     // desired has been reached since it was set: what differs now, others did
   bool is_disturbed_ = false;  // others have changed something since
   std::vector<TimePoint> restored_at_;

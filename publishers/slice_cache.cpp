@@ -82,7 +82,10 @@ void SliceCache::on_stored(ResourceSlice stored) {
   const auto known = slices_.find(name);
   const int64_t version = version_of(stored);
   // The watch may have been faster than the answer.
-  if (known != slices_.end() && version_of(known->second) >= version && !own_.contains(name)) return;
+  if (known != slices_.end() && version_of(known->second) >= version && !own_.contains(name)) {
+    if (version_of(known->second) == version) known->second = std::move(stored);
+    return;
+  }
   own_[name] = {.version = version};
   put(stored);
 }

@@ -498,6 +498,81 @@ func TestForeignSlicesAreUntouched(t *testing.T) {
 	}
 }
 
+// Turns red when an update drops what others wrote into a slice's metadata, when what their finalizer holds goes on
+// offering its devices or makes its pool incomplete for good, or when its name is fought for.
+func TestWhatOthersWriteStays(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	lab := harness.NewLab(t, shared, pf0)
+	rv := lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-1")))
+	daemon := lab.Run()
+	state := lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 2)...)
+	space, err := shared.Server.Client.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: space.Name, UID: space.UID}
+	yes := true
+	var name string
+	for name = range state.Slices {
+		s, err := resourceSlices(shared.Server).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Labels = map[string]string{"team": "net"}
+		s.Annotations["example.com/note"] = "kept"
+		s.Finalizers = []string{"example.com/hold"}
+		s.OwnerReferences[0].BlockOwnerDeletion = &yes
+		s.OwnerReferences = append(s.OwnerReferences, theirs)
+		if _, err = resourceSlices(shared.Server).Update(ctx, s, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get := func() *resource.ResourceSlice {
+		s, err := resourceSlices(shared.Server).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	edited := get()
+	rv = lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	lab.History.WaitOffers(t, rv, promptly, vfs(pf0, 0, 4)...)
+	s := get()
+	if s.Labels["team"] != "net" || s.Annotations["example.com/note"] != "kept" || !slices.Equal(s.Finalizers, edited.Finalizers) {
+		t.Errorf("the update dropped labels, annotations or finalizers: %+v", s.ObjectMeta)
+	}
+	if got, want := fmt.Sprint(s.OwnerReferences), fmt.Sprint(edited.OwnerReferences); got != want {
+		t.Errorf("the update changed owners: %s, were %s", got, want)
+	}
+
+	before := shared.Server.Revision(t)
+	if err := resourceSlices(shared.Server).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	lab.History.Wait(t, "the held slice empty, its devices in another", before, 10*time.Second, func(now harness.PoolState) bool {
+		held := now.Slices[name]
+		return held != nil && held.DeletionTimestamp != nil && len(held.Spec.Devices) == 0 && now.Offers(vfs(pf0, 0, 4)...)
+	})
+	daemon.Term(promptly)
+	quiet := shared.Server.Revision(t)
+	restarted := lab.Run()
+	rv = lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-2")))
+	lab.History.WaitOffers(t, max(rv, quiet), starting, vfs(pf0, 0, 3)...)
+	s = get()
+	s.Finalizers = nil
+	if _, err := resourceSlices(shared.Server).Update(ctx, s, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	lab.History.Wait(t, "the held slice gone, the pool as it was", quiet, 10*time.Second, func(now harness.PoolState) bool {
+		return now.Slices[name] == nil && now.Offers(vfs(pf0, 0, 3)...)
+	})
+	restarted.Term(promptly)
+	if _, stderr, code := lab.Command("withdraw"); code != 0 {
+		t.Errorf("withdraw ended with %d: %s", code, stderr)
+	}
+}
+
 // Turns red when a stop takes more than two seconds or takes slices away, or when withdraw leaves one, or begins beside a
 // daemon that would write one of them again.
 func TestStopKeepsAndWithdrawRemoves(t *testing.T) {

@@ -82,6 +82,12 @@ std::string meta_text(const Json& object, std::string_view key) {
   return meta == nullptr ? std::string() : std::string(meta->text(key));
 }
 
+bool has_finalizers(const Json& object) {
+  const Json* meta = object.find("metadata");
+  const Json* finalizers = meta == nullptr ? nullptr : meta->find("finalizers");
+  return finalizers != nullptr && finalizers->array() != nullptr && !finalizers->array()->empty();
+}
+
 Json sorted(Json value) {
   if (Json::Array* items = value.array())
     for (Json& item : *items) item = sorted(std::move(item));
@@ -206,6 +212,15 @@ bool FakeCluster::remove(const Resource& resource, std::string_view name, std::s
   objects_.erase(old);
   record(resource, std::move(before), std::nullopt);
   return true;
+}
+
+void FakeCluster::remove_or_terminate(const Resource& resource, Json object) {
+  if (!has_finalizers(object)) {
+    remove(resource, meta_text(object, "name"), meta_text(object, "namespace"));
+  } else if (meta_text(object, "deletionTimestamp").empty()) {
+    set_meta(object, "deletionTimestamp", "2026-01-01T00:00:00Z");
+    put(resource, std::move(object));
+  }
 }
 
 size_t FakeCluster::remove_where(const Resource& resource, std::string_view field_selector) {
@@ -581,6 +596,7 @@ kube::CallPtr FakeCluster::get(kube::GetRequest what, kube::WriteHandlers handle
                  if (!found)
                    return refuse(call, handlers.on_failure,
                                  failure(Errc::kNotFound, 404, "NotFound", call->request, "not found"));
+                 if (on_reply) on_reply(call->request, *found);
                  answer(call, "ok", handlers.on_failure,
                         [handlers, text = kube::encode_json(*found)] { handlers.on_done(text); });
                });
@@ -608,6 +624,7 @@ void FakeCluster::serve_write(const CallRef& call, const kube::WriteRequest& wha
     return refuse(call, handlers.on_failure, std::move(*refused));
   if (on_answer)
     if (auto lost = on_answer(call->request)) return refuse(call, handlers.on_failure, std::move(*lost));
+  if (on_reply && what.verb != kube::Verb::kDelete) on_reply(call->request, result);
   answer(call, "ok", handlers.on_failure,
          [handlers, text = what.verb == kube::Verb::kDelete ? std::string() : kube::encode_json(result)] {
            handlers.on_done(text);
@@ -635,7 +652,7 @@ std::optional<Failure> FakeCluster::apply_write(const Request& request, const ku
     if (!version.empty() && version != meta_text(*current, "resourceVersion"))
       return conflict("the object has been modified");
     if (deletes) {
-      if (!what.dry_run) remove(resource, name, what.namespace_);
+      if (!what.dry_run) remove_or_terminate(resource, *current);
       return std::nullopt;
     }
   }
@@ -643,6 +660,15 @@ std::optional<Failure> FakeCluster::apply_write(const Request& request, const ku
   if (!what.namespace_.empty()) set_meta(next, "namespace", what.namespace_);
   if (on_admit)
     if (auto refused = on_admit(request, next)) return refused;
+  // A deletion is not taken back, and the last finalizer that goes ends it.
+  if (current && !meta_text(*current, "deletionTimestamp").empty() && !what.dry_run) {
+    set_meta(next, "deletionTimestamp", meta_text(*current, "deletionTimestamp"));
+    if (!has_finalizers(next)) {
+      result = stamped(resource, std::move(next), &*current);
+      remove(resource, name, what.namespace_);
+      return std::nullopt;
+    }
+  }
   result = what.dry_run ? stamped(resource, std::move(next), current ? &*current : nullptr)
                         : put(resource, std::move(next));
   return std::nullopt;

@@ -66,6 +66,8 @@ class FakeCluster final : public kube::Cluster {
   kube::Json put_text(const kube::Resource& resource,
                       std::string_view json);  // aborts on text that is not JSON
   bool remove(const kube::Resource& resource, std::string_view name, std::string_view namespace_ = "");
+  /// As a DELETE does: what has finalizers stays, with a deletionTimestamp.
+  void remove_or_terminate(const kube::Resource& resource, kube::Json object);
   /// As the kubelet does at its start: everything of the kind that has this value at the field path.
   size_t remove_where(const kube::Resource& resource, std::string_view field_selector);
   std::optional<kube::Json> object(const kube::Resource& resource, std::string_view name,
@@ -107,6 +109,8 @@ class FakeCluster final : public kube::Cluster {
   /// Asked after a write has happened: a Failure is what the client sees instead of the answer (a lost
   /// reply).
   std::function<std::optional<kube::Failure>(const Request&)> on_answer;
+  /// What a create, an update or a get answers with: a place to say something else than what is stored.
+  std::function<void(const Request&, kube::Json& object)> on_reply;
   /// The text of every object on its way out of list and watch: a place to break it.
   std::function<std::string(std::string)> on_deliver;
 

@@ -25,6 +25,21 @@ TEST(ObjectMeta, ReadsWhatTheDaemonLooksAt) {
                 "a", "b", "u", "7", 3, {{"x", "1"}}, {{"y", "2"}}, {{"v1", "Node", "n", "nu", true}}, true}));
 }
 
+// Red when an update would drop what somebody else set.
+TEST(ObjectMeta, WhatClientsMaySetReadsBack) {
+  const Json object = parse(
+      R"({"metadata":{"name":"a","generateName":"a-","finalizers":["example.com/hold","foregroundDeletion"],
+    "ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"nu","controller":true,"blockOwnerDeletion":false}]}})");
+  const auto meta = decode_object_meta(object);
+  ASSERT_TRUE(meta.ok()) << meta.error().what;
+  EXPECT_EQ(meta->finalizers, (std::vector<std::string>{"example.com/hold", "foregroundDeletion"}));
+  EXPECT_EQ(meta->generate_name, "a-");
+  EXPECT_EQ(meta->owner_references.at(0).block_owner_deletion, std::optional(false));
+  const auto again = decode_object_meta(Json(Json::Object{{"metadata", encode_object_meta(*meta)}}));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, *meta);
+}
+
 TEST(ObjectMeta, NullsCountAsAbsent) {
   const auto meta = decode_object_meta(parse(
       R"({"metadata":{"name":"a","namespace":null,"labels":null,"annotations":null,"ownerReferences":null,"generation":null,"deletionTimestamp":null}})"));
@@ -45,6 +60,9 @@ TEST(ObjectMeta, WrongShapesNameTheirField) {
       {R"({"metadata":{"name":"a","labels":{"x":1}}})", "metadata.labels[x]: must be a string, not number"},
       {R"({"metadata":{"name":"a","generation":"1"}})",
        "metadata.generation: must be a whole number, not string"},
+      {R"({"metadata":{"name":"a","finalizers":"x"}})", "metadata.finalizers: must be a list, not string"},
+      {R"({"metadata":{"name":"a","finalizers":[1]}})",
+       "metadata.finalizers[]: must be a string, not number"},
       {R"({"metadata":{"name":"a","ownerReferences":{}}})",
        "metadata.ownerReferences: must be a list, not map"},
       {R"({"metadata":{"name":"a","ownerReferences":[1]}})",

@@ -47,6 +47,19 @@ std::set<std::string> names_of(const policy::DesiredPool& desired) {
   return names;
 }
 
+// What a daemon that starts now takes for offered or withdrawn.
+std::set<std::string> told_by(const ObservedSlices& slices) {
+  std::set<std::string> names;
+  for (const auto& [name, slice] : slices) {
+    for (const kube::Device& device : slice.devices) names.insert(device.name);
+    const auto record = slice.meta.annotations.find("dra.networking/withdrawn");
+    if (record == slice.meta.annotations.end()) continue;
+    const auto claims = policy::decode_withdrawn(record->second);
+    for (const policy::PersonaClaim& claim : claims.value()) names.insert(claim.entry);
+  }
+  return names;
+}
+
 TEST(DiffPool, AnEmptyPoolIsStillAnnounced) {
   const Plan plan = diff(pool({}), {});
   ASSERT_EQ(plan.creates.size(), 1u);
@@ -266,6 +279,158 @@ TEST(DiffPool, WhatOthersAddToOurMetadataStays) {
   EXPECT_EQ(plan.updates[0].meta.annotations.at("x.com/y"), "z");
 }
 
+// Red when an update drops what others set: finalizers hold an object, owners decide when it goes.
+TEST(DiffPool, FinalizersAndOwnersOfOthersStay) {
+  ObservedSlices held = published(pool(devices(0, 1)));
+  kube::ObjectMeta& meta = held.begin()->second.meta;
+  meta.generate_name = "x-";
+  meta.finalizers = {"example.com/hold"};
+  meta.owner_references[0].block_owner_deletion = false;
+  const kube::OwnerReference before{"v1", "ConfigMap", "a", "a-uid"};
+  const kube::OwnerReference after{"apps/v1", "Deployment", "b", "b-uid", false, true};
+  meta.owner_references.insert(meta.owner_references.begin(), before);
+  meta.owner_references.push_back(after);
+  EXPECT_TRUE(diff(pool(devices(0, 1)), held).empty()) << "what others wrote is no difference";
+  const Plan plan = diff(pool(devices(0, 2)), held);
+  ASSERT_EQ(plan.updates.size(), 1u);
+  EXPECT_EQ(plan.updates[0].meta, meta);
+}
+
+TEST(DiffPool, OwnMetadataIsPutBackBesideThatOfOthers) {
+  const policy::DesiredPool desired = pool(devices(0, 1));
+  const kube::OwnerReference other{"v1", "ConfigMap", "a", "a-uid", true};
+  const kube::OwnerReference ours{"v1", "Node", "node-a", "node-uid", true};
+  kube::OwnerReference beside = ours;
+  beside.controller = false;  // an object has one
+  const struct {
+    const char* why;
+    std::vector<kube::OwnerReference> found, wanted;
+  } rows[] = {
+      {"lost", {}, {ours}},
+      {"of a node that is no more", {{"v1", "Node", "node-a", "old-uid", true}}, {ours}},
+      {"twice", {ours, {"v1", "Node", "node-a", "old-uid"}}, {ours}},
+      {"no controller any more", {beside}, {ours}},
+      {"another owner has taken its place", {other}, {beside, other}},
+      {"beside the controller", {other, beside}, {other, beside}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.why);
+    ObservedSlices held = published(desired);
+    held.begin()->second.meta.owner_references = row.found;
+    const Plan plan = diff(desired, held);
+    EXPECT_EQ(plan.empty(), row.found == row.wanted);
+    held = applied(held, plan);
+    EXPECT_EQ(held.begin()->second.meta.owner_references, row.wanted);
+    EXPECT_TRUE(diff(desired, held).empty());
+  }
+}
+
+TEST(DiffPool, AnObsoleteAnnotationOfOursGoesAndThoseOfOthersStay) {
+  const policy::DesiredPool desired = pool(devices(0, 1));
+  ObservedSlices held = published(desired);
+  held.begin()->second.meta.annotations["dra.networking/withdrawn"] = "[]";
+  held.begin()->second.meta.annotations["x.com/y"] = "z";
+  const Plan plan = diff(desired, held);
+  ASSERT_EQ(plan.updates.size(), 1u);
+  EXPECT_FALSE(plan.updates[0].meta.annotations.contains("dra.networking/withdrawn"));
+  EXPECT_EQ(plan.updates[0].meta.annotations.at("x.com/y"), "z");
+}
+
+// A server, or a proxy before it, that ignores fieldSelector shows everybody's slices. Red when one of them
+// is written, deleted, or counted as ours.
+TEST(DiffPool, SlicesOfOtherDriversAndNodesAreLeftAlone) {
+  const policy::DesiredPool desired = pool(devices(0, 3));
+  const ObservedSlices ours = published(desired);
+  const struct {
+    const char *driver, *node;
+  } others[] = {{"gpu.example.com", "node-a"}, {kDriver.c_str(), "node-b"}, {kDriver.c_str(), ""}};
+  for (const auto& other : others) {
+    for (const std::string& name :
+         {std::string("x"), ours.begin()->first, slice_name(1, kDriver, "node-a", "node-a", 0)}) {
+      SCOPED_TRACE(std::string(other.driver) + " on '" + other.node + "', " + name);
+      ObservedSlices held = ours;
+      kube::ResourceSlice foreign = held.begin()->second;
+      foreign.meta.name = name;
+      foreign.driver = other.driver;
+      foreign.node_name = other.node;
+      foreign.pool.generation = 77;
+      foreign.meta.annotations["dra.networking/withdrawn"] = "[\"0000-3b-00-0\"]";
+      held[name] = foreign;
+      const auto touches = [&](const Plan& plan) {
+        return !plan.deletes.empty() ||
+               std::any_of(plan.updates.begin(), plan.updates.end(),
+                           [&](const auto& slice) { return slice.meta.name == name; });
+      };
+      for (const int count : {0, 3, 300}) EXPECT_FALSE(touches(diff(pool(devices(0, count)), held)));
+      EXPECT_FALSE(touches(diff_pools({}, {{name, foreign}}, kNode, kDriver, {})));
+      EXPECT_FALSE(is_ours(foreign, kDriver, "node-a"));
+    }
+  }
+}
+
+// It says neither driver nor node: somebody has to look before it goes.
+TEST(DiffPool, AnUnreadSliceIsLookedAtFirst) {
+  const Plan plan = diff_pools({}, {{"x", unread_slice("x", "u", "7")}}, kNode, kDriver, {});
+  EXPECT_EQ(plan.deletes, (std::vector<Removal>{{"x", "u", "7", "unreadable", true}}));
+}
+
+// Until its finalizer goes a deleted slice is still read by schedulers. Red when its devices stay in it, when
+// it makes its pool incomplete, or when the same write is planned for ever.
+TEST(DiffPool, WhatAFinalizerHoldsIsEmptiedFirst) {
+  const policy::DesiredPool three = pool(devices(0, 300)), one = pool(devices(0, 100));
+  ObservedSlices held = published(three);
+  for (auto& [name, slice] : held) slice.meta.finalizers = {"example.com/hold"};
+  const Plan first = diff(one, held);
+  const kube::ResourceSlice* write = first_write(first, held);
+  ASSERT_NE(write, nullptr) << "not deleted with its devices in it";
+  EXPECT_TRUE(write->devices.empty());
+  EXPECT_EQ(write->pool.generation, kEmptiedGeneration);
+  EXPECT_EQ(write->meta.finalizers, (std::vector<std::string>{"example.com/hold"}));
+  EXPECT_TRUE(kube::validate_slice(*write).empty());
+  held = applied(held, first);
+  EXPECT_EQ(consumer_view(held), names_of(one));
+  const Plan second = diff(one, held);
+  EXPECT_EQ(second.deletes.size(), 2u);
+  EXPECT_EQ(second.size(), 2u);
+  for (const Removal& removal : second.deletes) held[removal.name].meta.being_deleted = true;
+  EXPECT_TRUE(diff(one, held).empty()) << "there is no more to do about it";
+  EXPECT_EQ(consumer_view(held), names_of(one));
+}
+
+// Somebody deleted them all, and somebody else's finalizer keeps them. Red when their names count as free,
+// when they are written as if they stayed, or when an entry is told of nowhere meanwhile.
+TEST(DiffPool, WhatTerminatesIsReplacedUnderAnotherName) {
+  for (const int count : {3, 300}) {
+    SCOPED_TRACE(count);
+    const policy::DesiredPool desired = pool(devices(0, count));
+    ObservedSlices held = published(desired);
+    const ObservedSlices old = held;
+    for (auto& [name, slice] : held) {
+      slice.meta.finalizers = {"example.com/hold"};
+      slice.meta.being_deleted = true;
+    }
+    const Memory memory{.generations = {{"node-a", 1}}, .attempted = {}, .salts = {}};
+    int writes = 0;
+    for (Plan plan = diff(desired, held, memory); !plan.empty() && writes < 20;
+         plan = diff(desired, held, memory)) {
+      EXPECT_TRUE(plan.deletes.empty());
+      for (const auto& slice : plan.creates) EXPECT_FALSE(held.contains(slice.meta.name));
+      if (const auto* slice = first_write(plan, held)) {
+        Plan one;
+        (slice->meta.resource_version.empty() ? one.creates : one.updates).push_back(*slice);
+        held = applied(held, one, 1000 + ++writes);
+      }
+      EXPECT_EQ(told_by(held), names_of(desired)) << "after write " << writes;
+    }
+    EXPECT_LT(writes, 20);
+    EXPECT_EQ(held.size(), 2 * old.size());
+    EXPECT_EQ(consumer_view(held), names_of(desired));
+    for (const auto& [name, slice] : old) held.erase(name);
+    EXPECT_TRUE(diff(desired, held, memory).empty()) << "nothing is renamed back";
+    EXPECT_EQ(consumer_view(held), names_of(desired));
+  }
+}
+
 TEST(DiffPool, FieldsThatWeDoNotWriteAreUndone) {
   const policy::DesiredPool desired = pool(devices(0, 1));
   ObservedSlices held = published(desired);
@@ -294,19 +459,6 @@ ObservedSlices after_one_write(const ObservedSlices& held, const Plan& plan, int
   else
     one.deletes.push_back(plan.deletes.front());
   return applied(held, one, version);
-}
-
-// What a daemon that starts now takes for offered or withdrawn.
-std::set<std::string> told_by(const ObservedSlices& slices) {
-  std::set<std::string> names;
-  for (const auto& [name, slice] : slices) {
-    for (const kube::Device& device : slice.devices) names.insert(device.name);
-    const auto record = slice.meta.annotations.find("dra.networking/withdrawn");
-    if (record == slice.meta.annotations.end()) continue;
-    const auto claims = policy::decode_withdrawn(record->second);
-    for (const policy::PersonaClaim& claim : claims.value()) names.insert(claim.entry);
-  }
-  return names;
 }
 
 // Red when a write takes an entry from a slice before the one that is to have it is written, and tells of it

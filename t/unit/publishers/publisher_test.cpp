@@ -45,15 +45,19 @@ struct PublisherTest : testing::Test {
     watcher->start();
   }
 
+  static kube::ResourceSlice slice_of(const watchers::SliceWatcher::Item& item) {
+    return item.value ? *item.value : unread_slice(item.id.name, item.uid, item.resource_version);
+  }
+
   void forward(const SourceEvent<watchers::SliceWatcher::Item>& event) {
     if (const auto* now = std::get_if<Changed<watchers::SliceWatcher::Item>>(&event))
-      publisher->on_slices(Changed<kube::ResourceSlice>{*now->now.value});
+      publisher->on_slices(Changed<kube::ResourceSlice>{slice_of(now->now)});
     else if (const auto* gone = std::get_if<Removed<watchers::SliceWatcher::Item>>(&event))
       publisher->on_slices(Removed<kube::ResourceSlice>{{gone->id.name}});
     else {
       Relisted<kube::ResourceSlice> all;
       for (const auto& item : std::get<Relisted<watchers::SliceWatcher::Item>>(event).all)
-        all.all.push_back(*item.value);
+        all.all.push_back(slice_of(item));
       publisher->on_slices(all);
     }
   }
@@ -63,6 +67,14 @@ struct PublisherTest : testing::Test {
     for (const kube::Json& object : cluster.objects(kResourceSlices))
       out.push_back(*kube::decode_resource_slice(object));
     return out;
+  }
+  kube::ResourceSlice put(const kube::ResourceSlice& slice) {
+    return *kube::decode_resource_slice(cluster.put(kResourceSlices, kube::encode_resource_slice(slice)));
+  }
+  // As a server that ignores fieldSelector: the publisher is shown every slice there is.
+  void show_all() {
+    Relisted<kube::ResourceSlice> all{stored(), "shown"};
+    publisher->on_slices(all);
   }
   size_t devices_stored() {
     size_t count = 0;
@@ -194,6 +206,281 @@ TEST_F(PublisherTest, ASquatterOnOurNameIsWalkedAround) {
   EXPECT_EQ(cluster.object(kResourceSlices, foreign.meta.name)->find("spec")->text("driver"),
             "other.example.com");
   EXPECT_EQ(log.count("has our name"), 1u);
+}
+
+// Red when whatever was shown to us counts as ours.
+TEST_F(PublisherTest, SlicesOfOthersThatAreShownAreLeftAloneAndThatIsSaidOnce) {
+  kube::ResourceSlice gpu, other_node;
+  gpu.meta.name = "node-a-gpu.example.com-x1";
+  gpu.driver = "gpu.example.com";
+  gpu.node_name = "node-a";
+  gpu.pool = {"node-a", 3, 1};
+  other_node = gpu;
+  other_node.meta.name = slice_name(0, kDriver, "node-b", "node-b", 0);
+  other_node.driver = kDriver;
+  other_node.node_name = other_node.pool.name = "node-b";
+  const auto before = {put(gpu), put(other_node)};
+  scheduler.advance(1s);
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  for (int i = 0; i < 5; ++i) {
+    show_all();
+    scheduler.advance(5s);
+  }
+  for (const kube::ResourceSlice& slice : before)
+    EXPECT_EQ(*kube::decode_resource_slice(*cluster.object(kResourceSlices, slice.meta.name)), slice);
+  EXPECT_EQ(devices_stored(), 3u);
+  EXPECT_TRUE(publisher->converged());
+  EXPECT_EQ(log.count("left alone"), 1u) << log.all();
+}
+
+// What cannot be decoded is deleted when it says that it is ours, and by that word alone.
+TEST_F(PublisherTest, AnUnreadableSliceGoesWhenItIsOursOnly) {
+  const auto unreadable = [&](const std::string& name, const std::string& driver, const std::string& node) {
+    cluster.put_text(kResourceSlices,
+                     R"({"metadata":{"name":")" + name + R"("},"spec":{"driver":")" + driver +
+                         R"(","nodeName":")" + node +
+                         R"(","pool":{"name":"p","generation":"x","resourceSliceCount":1}}})");
+  };
+  unreadable("ours", kDriver, "node-a");
+  unreadable("gpus", "gpu.example.com", "node-a");
+  unreadable("elsewhere", kDriver, "node-b");
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  Relisted<kube::ResourceSlice> all{{}, "shown"};
+  for (const char* name : {"ours", "gpus", "elsewhere"}) all.all.push_back(unread_slice(name, "", "1"));
+  publisher->on_slices(all);
+  scheduler.advance(10s);
+  EXPECT_FALSE(cluster.object(kResourceSlices, "ours").has_value());
+  EXPECT_TRUE(cluster.object(kResourceSlices, "gpus").has_value());
+  EXPECT_TRUE(cluster.object(kResourceSlices, "elsewhere").has_value());
+  EXPECT_TRUE(publisher->converged());
+}
+
+TEST_F(PublisherTest, DeletesCarryUidAndResourceVersion) {
+  publisher->set_desired({pool(devices(0, 129))}, kNode);
+  scheduler.advance(1s);
+  // Somebody edits the slice that is about to go, and the watch does not say so in time.
+  kube::ResourceSlice edited = stored()[1];
+  cluster.watch_lag = 3s;
+  edited.meta.labels["kept"] = "for-a-reason";
+  edited.meta.finalizers = {"example.com/hold"};
+  put(edited);
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(1s);
+  EXPECT_EQ(stored()[1].meta.labels.count("kept"), 1u);
+  EXPECT_EQ(stored()[1].devices.size(), 1u) << "what is not known is not overwritten either";
+  scheduler.advance(1min);
+  EXPECT_TRUE(stored()[1].meta.being_deleted);
+  EXPECT_TRUE(stored()[1].devices.empty());
+  EXPECT_TRUE(publisher->converged());
+}
+
+TEST_F(PublisherTest, WhatAFinalizerHoldsOffersNothingAndIsReplaced) {
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1s);
+  kube::ResourceSlice held = stored()[0];
+  held.meta.finalizers = {"example.com/hold"};
+  held.meta.labels["team"] = "net";
+  put(held);
+  scheduler.advance(1s);
+  publisher->set_desired({pool(devices(0, 4))}, kNode);
+  scheduler.advance(1s);
+  EXPECT_EQ(stored()[0].meta.finalizers, held.meta.finalizers) << "an update keeps them";
+  EXPECT_EQ(stored()[0].meta.labels, held.meta.labels);
+  cluster.remove_or_terminate(kResourceSlices, *cluster.object(kResourceSlices, held.meta.name));
+  scheduler.advance(3s);
+  ASSERT_EQ(stored().size(), 2u);
+  EXPECT_EQ(devices_stored(), 4u);
+  EXPECT_TRUE(publisher->converged());
+  const size_t writes = cluster.writes().size();
+  scheduler.advance(10min);
+  EXPECT_EQ(cluster.writes().size(), writes);
+  kube::ResourceSlice freed = *kube::decode_resource_slice(*cluster.object(kResourceSlices, held.meta.name));
+  EXPECT_TRUE(freed.devices.empty());
+  cluster.remove(kResourceSlices, held.meta.name);
+  scheduler.advance(10s);
+  EXPECT_EQ(stored().size(), 1u);
+  EXPECT_EQ(devices_stored(), 4u);
+  EXPECT_EQ(cluster.writes().size(), writes);
+}
+
+TEST_F(PublisherTest, APoolThatAFinalizerHoldsGoesEmptyAndTerminating) {
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1s);
+  kube::ResourceSlice held = stored()[0];
+  held.meta.finalizers = {"example.com/hold"};
+  put(held);
+  scheduler.advance(1s);
+  publisher->set_desired({}, kNode);
+  scheduler.advance(3s);
+  ASSERT_EQ(stored().size(), 1u);
+  EXPECT_TRUE(stored()[0].meta.being_deleted);
+  EXPECT_EQ(devices_stored(), 0u);
+  EXPECT_TRUE(publisher->converged());
+  publisher->set_desired({pool(devices(0, 2))}, kNode);
+  scheduler.advance(3s);
+  EXPECT_EQ(stored().size(), 2u) << "its name counts as taken";
+  EXPECT_EQ(devices_stored(), 2u);
+  EXPECT_TRUE(publisher->converged());
+}
+
+// The name is taken, and who asks what has it is told of another object, each time. Red when create and get
+// follow each other without a wait.
+TEST_F(PublisherTest, AConflictThatIsAboutAnotherObjectIsNotALoop) {
+  kube::ResourceSlice squatter;
+  squatter.meta.name = slice_name(0, kDriver, kNode.name, kNode.name, 0);
+  squatter.driver = "other.example.com";
+  squatter.node_name = "node-b";
+  squatter.pool = {"node-b", 1, 1};
+  put(squatter);
+  cluster.on_reply = [&](const fake::Request& request, kube::Json& object) {
+    if (request.verb != "get") return;
+    kube::ResourceSlice other = squatter;
+    other.meta.name += "-x";
+    other.driver = kDriver;
+    other.node_name = other.pool.name = kNode.name;
+    object = kube::encode_resource_slice(other);
+  };
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(10min);
+  EXPECT_LE(cluster.writes().size(), 40u);
+  EXPECT_GE(log.count("the answer is about"), 1u);
+}
+
+TEST_F(PublisherTest, ANameThatIsTakenAndGoneAgainIsNotALoop) {
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "create") return std::nullopt;
+    return kube::Failure{
+        .code = Errc::kConflict, .http_status = 409, .reason = "AlreadyExists", .what = "already exists"};
+  };
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(10min);
+  EXPECT_LE(cluster.count("create") + cluster.count("get"), 80u);
+}
+
+// Each row: what stands in the answer to a write instead of the truth.
+TEST_F(PublisherTest, AnAnswerAboutAnotherObjectIsAFailure) {
+  const struct {
+    const char* what;
+    std::function<void(kube::ResourceSlice&)> alter;
+  } rows[] = {
+      {"name", [](auto& slice) { slice.meta.name += "-x"; }},
+      {"uid", [](auto& slice) { slice.meta.uid = "other"; }},
+      {"driver", [](auto& slice) { slice.driver = "other.example.com"; }},
+      {"node", [](auto& slice) { slice.node_name = "node-b"; }},
+      {"pool", [](auto& slice) { slice.pool.name = "node-b"; }},
+      {"resourceVersion", [](auto& slice) { slice.meta.resource_version.clear(); }},
+  };
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(1s);
+  int count = 1;
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    cluster.on_admit = [](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
+      auto slice = *kube::decode_resource_slice(object);  // nor is it stored as it was sent
+      slice.devices.clear();
+      object = kube::encode_resource_slice(slice);
+      return std::nullopt;
+    };
+    cluster.on_reply = [&](const fake::Request&, kube::Json& object) {
+      auto slice = *kube::decode_resource_slice(object);
+      row.alter(slice);
+      object = kube::encode_resource_slice(slice);
+    };
+    const size_t before = cluster.writes().size();
+    publisher->set_desired({pool(devices(0, ++count))}, kNode);
+    scheduler.advance(10min);
+    EXPECT_LE(cluster.writes().size() - before, 60u);
+    EXPECT_GE(log.count("the answer is about another object: " +
+                        std::string(row.what == std::string("resourceVersion") ? "it has no" : row.what)),
+              1u);
+    cluster.on_admit = nullptr;
+    cluster.on_reply = nullptr;
+    scheduler.advance(2min);
+    EXPECT_EQ(devices_stored(), static_cast<size_t>(count));
+    EXPECT_TRUE(publisher->converged());
+  }
+}
+
+// A server that answers at random, does at random what it was asked, and whose objects change at random.
+// However it goes on, requests thin out; once it is well, so are we.
+TEST_F(PublisherTest, AServerThatAnswersAtRandomIsAskedLessAndLess) {
+  for (const uint64_t seed : {1u, 2u, 3u, 4u}) {
+    SCOPED_TRACE(seed);
+    uint64_t state = seed;
+    const auto random = [&](uint64_t below) {
+      state = state * 6364136223846793005ull + 1442695040888963407ull;
+      return (state >> 33) % below;
+    };
+    const auto failure = [&]() -> std::optional<kube::Failure> {
+      const kube::Failure all[] = {
+          {.code = Errc::kIo, .what = "reset"},
+          {.code = Errc::kConflict, .http_status = 409, .reason = "AlreadyExists", .what = "conflict"},
+          {.code = Errc::kNotFound, .http_status = 404, .what = "not found"},
+          {.code = Errc::kBusy, .http_status = 429, .what = "busy", .retry_after = Millis{0}},
+          {.code = Errc::kInvalid, .http_status = 422, .what = "invalid"},
+          {.code = Errc::kDenied, .http_status = 403, .what = "forbidden"}};
+      return all[random(std::size(all))];
+    };
+    const auto is_of_writer = [](const fake::Request& request) {
+      return request.verb == "get" || request.verb == "create" || request.verb == "update" ||
+             request.verb == "delete";
+    };
+    cluster.on_request = [&](const fake::Request& request) {
+      return is_of_writer(request) && random(3) == 0 ? failure() : std::nullopt;
+    };
+    cluster.on_answer = [&](const fake::Request&) { return random(3) == 0 ? failure() : std::nullopt; };
+    const auto spoil = [&](kube::Json& object) {
+      auto slice = kube::decode_resource_slice(object);
+      if (!slice) return;
+      switch (random(5)) {
+        case 0:
+          if (!slice->devices.empty()) slice->devices.pop_back();
+          break;
+        case 1:
+          slice->pool.generation += 1;
+          break;
+        case 2:
+          slice->meta.name += "-x";
+          break;
+        case 3:
+          slice->meta.resource_version = "1";
+          break;
+        default:
+          break;
+      }
+      object = kube::encode_resource_slice(*slice);
+    };
+    cluster.on_reply = [&](const fake::Request&, kube::Json& object) {
+      if (random(2) == 0) spoil(object);
+    };
+    cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
+      auto slice = kube::decode_resource_slice(object);
+      if (slice && random(2) == 0 && !slice->devices.empty()) {
+        slice->devices.pop_back();
+        object = kube::encode_resource_slice(*slice);
+      }
+      return std::nullopt;
+    };
+    const auto asked = [&] {
+      return cluster.count("get") + cluster.count("create") + cluster.count("update") +
+             cluster.count("delete");
+    };
+    const size_t before = asked();
+    const int size = 100 + static_cast<int>(random(60));
+    publisher->set_desired({pool(devices(0, size, static_cast<int64_t>(seed)))}, kNode);
+    for (int second = 0; second < 600; ++second) {
+      if (random(10) == 0 && !stored().empty()) cluster.remove(kResourceSlices, stored()[0].meta.name);
+      scheduler.advance(1s);
+    }
+    EXPECT_LE(asked() - before, 600u) << "requests in ten minutes";
+    cluster.on_request = cluster.on_answer = nullptr;
+    cluster.on_reply = nullptr;
+    cluster.on_admit = nullptr;
+    scheduler.advance(5min);
+    EXPECT_EQ(devices_stored(), static_cast<size_t>(size));
+    EXPECT_TRUE(publisher->converged());
+    EXPECT_LE(asked() - before, 700u);
+  }
 }
 
 TEST_F(PublisherTest, ConflictsAreReadAgainAndRetried) {
