@@ -1,19 +1,73 @@
 #include "cli/node_locks.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+
+#include "reactor/base/text.h"
 
 namespace sliced::cli {
+namespace {
 
-using reactor::net::interlock_name;
+constexpr size_t kFileNameMax = 200;  // of the 255 that a file system takes
+constexpr const char* kSystemDirectory = "/run/sliced";
 
-NodeLocks::NodeLocks(Process& process, const config::Options& options, std::function<void()> on_acquired)
-    : first_(process.loop, *process.log,
-             interlock_name(std::min(options.sriov_driver_name, options.exposure_driver_name),
-                            options.node_name),
-             [this, &process, on_acquired = std::move(on_acquired),
-              name = interlock_name(std::max(options.sriov_driver_name, options.exposure_driver_name),
+RuntimePlaces process_places() {
+  return {[](const char* name) -> std::optional<std::string> {
+            const char* value = std::getenv(name);
+            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+          },
+          [](const std::string& path) {
+            struct stat found{};
+            return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == ::geteuid();
+          },
+          ::geteuid()};
+}
+
+}  // namespace
+
+std::string find_runtime_directory(const std::string& option, const RuntimePlaces& places) {
+  if (!option.empty()) return option;
+  const auto absolute = [&](const char* name) {
+    const std::string value = places.env(name).value_or("");
+    return value.starts_with('/') ? value.substr(0, value.find(':')) : "";
+  };
+  if (const std::string given = absolute("RUNTIME_DIRECTORY"); !given.empty()) return given;
+  if (places.user == 0) return kSystemDirectory;
+  if (const std::string own = absolute("XDG_RUNTIME_DIR"); !own.empty()) return own + "/sliced";
+  if (places.is_own_directory(kSystemDirectory)) return kSystemDirectory;
+  return "/tmp/sliced-" + std::to_string(places.user);
+}
+
+std::string lock_file_name(const std::string& driver, const std::string& node) {
+  std::string name = driver + "_" + node;  // neither has a '_' or a '/' in it
+  if (name.size() > kFileNameMax) {
+    const std::string hash = "-" + hex(stable_hash(name), 16);
+    name.resize(kFileNameMax - hash.size());
+    name += hash;
+  }
+  return name + ".lock";
+}
+
+Result<std::string> NodeLocks::prepare(const config::Options& options) {
+  std::string directory = find_runtime_directory(options.runtime_directory, process_places());
+  auto ready = reactor::prepare_private_directory(directory);
+  if (!ready) return std::move(ready.error()).in("--runtime-directory");
+  return directory;
+}
+
+NodeLocks::NodeLocks(Process& process, const config::Options& options, const std::string& directory,
+                     std::function<void()> on_acquired)
+    : first_(process.loop.scheduler(), *process.log, reactor::system_random(),
+             {directory, lock_file_name(std::min(options.sriov_driver_name, options.exposure_driver_name),
+                                        options.node_name)},
+             [this, &process, on_acquired = std::move(on_acquired), directory,
+              file = lock_file_name(std::max(options.sriov_driver_name, options.exposure_driver_name),
                                     options.node_name)] {
-               second_.emplace(process.loop, *process.log, name, on_acquired);
+               second_.emplace(process.loop.scheduler(), *process.log, reactor::system_random(),
+                               reactor::FileLock::Where{directory, file}, on_acquired);
              }) {}
 
 }  // namespace sliced::cli

@@ -1,22 +1,45 @@
 #pragma once
-// The interlocks of a node's drivers, one each, always taken in the same order, so that two processes never
-// wait for each other.
+// The locks of a node's drivers, one each, always taken in the same order, so that two processes never wait
+// for each other.
+#include <sys/types.h>
+
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "cli/process.h"
-#include "reactor/net/interlock.h"
+#include "reactor/file_lock.h"
 
 namespace sliced::cli {
 
-/// Waits its turn from construction on; released by dropping. on_acquired: all of them are ours; called once.
+/// What the search for a directory asks of the process; tests bring their own.
+struct RuntimePlaces {
+  std::function<std::optional<std::string>(const char* name)> env;
+  std::function<bool(const std::string& path)> is_own_directory;
+  uid_t user;
+};
+/// --runtime-directory, else the first of systemd's $RUNTIME_DIRECTORY, /run/sliced for root,
+/// $XDG_RUNTIME_DIR/sliced, /run/sliced where it is this user's, /tmp/sliced-UID.
+std::string find_runtime_directory(const std::string& option, const RuntimePlaces& places);
+
+/// "<driver>_<node>.lock", shortened by hash at 200 bytes.
+std::string lock_file_name(const std::string& driver, const std::string& node);
+
+/// Waits its turn from construction on; released by dropping. Who waits may be counted as ready: it does all
+/// but write.
 class NodeLocks {
  public:
-  NodeLocks(Process& process, const config::Options& options, std::function<void()> on_acquired);
+  /// The directory for the locks of this process, made and checked (reactor::prepare_private_directory).
+  static Result<std::string> prepare(const config::Options& options);
+
+  /// on_acquired: all of them are ours; called once.
+  NodeLocks(Process& process, const config::Options& options, const std::string& directory,
+            std::function<void()> on_acquired);
+  bool held() const { return second_ && second_->acquired(); }
 
  private:
-  std::optional<reactor::net::Interlock> second_;  // taken once the first is
-  reactor::net::Interlock first_;
+  std::optional<reactor::FileLock> second_;  // taken once the first is
+  reactor::FileLock first_;
 };
 
 }  // namespace sliced::cli

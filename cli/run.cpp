@@ -7,6 +7,7 @@
 #include "cli/node_locks.h"
 #include "cli/process.h"
 #include "cli/show.h"
+#include "reactor/orphans.h"
 #include "reactor/signal.h"
 #include "reactor/turn_watch.h"
 
@@ -47,6 +48,8 @@ class Display {
 }  // namespace
 
 int run(const config::Options& options, const std::vector<std::string>& arguments) {
+  const auto lock_directory = NodeLocks::prepare(options);
+  if (!lock_directory) return complain(lock_directory.error().what), kExitError;
   auto opened = Process::open(options);
   if (!opened) return complain(opened.error().what), kExitError;
   Process& process = **opened;
@@ -73,7 +76,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
       // A list or a large write leaves free memory behind that nobody needs before the next one.
       trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
     });
-    NodeLocks locks(process, options, [&] { daemon.permit_writes(!stopping); });
+    NodeLocks locks(process, options, *lock_directory, [&] { daemon.permit_writes(!stopping); });
     const auto reload = [&] {
       const config::Reloaded again = config::reload(running, arguments, config::process_surroundings());
       for (const std::string& problem : again.problems)
@@ -94,6 +97,9 @@ int run(const config::Options& options, const std::vector<std::string>& argument
       else
         process.log->warning("a signal cannot be caught", {{"signal", number}});
     };
+    // Whatever ran before this in a container may have left processes behind.
+    auto reaper = reactor::OrphanReaper::open_for_init(process.loop);
+    if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
     on(SIGTERM, [&] { process.loop.stop(); });
     on(SIGINT, [&] { process.loop.stop(); });
     on(SIGHUP, reload);

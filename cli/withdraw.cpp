@@ -1,10 +1,7 @@
-#include <map>
-
 #include "cli/commands.h"
 #include "cli/node_locks.h"
 #include "cli/process.h"
-#include "kube/kinds.h"
-#include "publishers/diff_pool.h"
+#include "publishers/publisher.h"
 #include "watchers/slice_watcher.h"
 
 namespace sliced::cli {
@@ -12,98 +9,89 @@ namespace {
 
 constexpr Millis kLockMax{1'000};
 constexpr Millis kWithdrawMax{60'000};
-constexpr Millis kRetry{500};
 
-// Deletes what the watch shows, one at a time, until it shows nothing.
+// A publisher of which no pool is desired, and which is not shown what others made under our driver.
 class Withdrawal {
  public:
   Withdrawal(Process& process, const config::Options& options, std::string driver)
-      : process_(process),
-        driver_(std::move(driver)),
+      : driver_(std::move(driver)),
         node_(options.node_name),
+        publisher_({*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
+                   driver_, handlers()),
         watcher_(watchers::make_slice_watcher(
             {*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()}, driver_,
-            options.node_name, [this](auto event) { on_event(event); },
+            node_, [this](auto event) { on_event(event); },
             [this](const watchers::Standing& standing) { why_ = standing.why; })) {
+    publisher_.set_desired({}, {.name = node_, .uid = "", .boot_id = ""});
     watcher_->start();
   }
   bool listed() const { return listed_; }
-  bool done() const { return listed_ && slices_.empty(); }
+  bool done() const { return listed_ && publisher_.converged(); }
   size_t deleted() const { return deleted_; }
-  std::string problem() const { return why_; }
+  std::string problem() const { return publisher_.last_failure().empty() ? why_ : publisher_.last_failure(); }
+  /// Deleted and empty, and kept by somebody's finalizer.
+  std::vector<std::string> terminating() const {
+    std::vector<std::string> out;
+    for (const auto& [name, slice] : publisher_.observed())
+      if (slice.meta.being_deleted && publishers::is_ours(slice, driver_, node_))
+        out.push_back(name + " (" + join(slice.meta.finalizers, ", ") + ")");
+    return out;
+  }
 
  private:
   using Item = watchers::SliceWatcher::Item;
 
-  void put(const Item& item) {
-    if (item.value && !publishers::is_ours(*item.value, driver_, node_))
-      complain("left alone, somebody else made it: " + item.id.name);
-    else
-      slices_[item.id.name] = item.uid;
+  publishers::Publisher::Handlers handlers() {
+    return {.on_refused = [](auto) {},
+            .on_lost = [](auto) {},
+            .on_deleted =
+                [this](const std::string& name) {
+                  print("deleted " + name + "\n");
+                  ++deleted_;
+                }};
+  }
+
+  /// Nothing of what others made.
+  std::optional<kube::ResourceSlice> own(const Item& item) const {
+    if (!item.value) return publishers::unread_slice(item.id.name, item.uid, item.resource_version);
+    if (publishers::is_ours(*item.value, driver_, node_)) return *item.value;
+    complain("left alone, somebody else made it: " + item.id.name);
+    return std::nullopt;
   }
 
   void on_event(const SourceEvent<Item>& event) {
     if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
-      put(changed->now);
+      if (auto slice = own(changed->now))
+        publisher_.on_slices(Changed<kube::ResourceSlice>{*std::move(slice)});
     } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
-      slices_.erase(removed->id.name);
+      publisher_.on_slices(Removed<kube::ResourceSlice>{{removed->id.name}});
     } else {
+      Relisted<kube::ResourceSlice> whole{{}, std::get<Relisted<Item>>(event).why};
+      for (const Item& item : std::get<Relisted<Item>>(event).all)
+        if (auto slice = own(item)) whole.all.push_back(*std::move(slice));
       listed_ = true;
-      slices_.clear();
-      for (const Item& item : std::get<Relisted<Item>>(event).all) put(item);
+      publisher_.on_slices(whole);
     }
-    delete_next();
   }
 
-  void delete_next() {
-    if (call_ || slices_.empty()) return;
-    const auto [name, uid] = *slices_.begin();
-    call_ = process_.cluster->write(
-        {.verb = kube::Verb::kDelete, .resource = kube::kResourceSlices, .name = name, .uid = uid},
-        {.on_done =
-             [this, name = name](std::string_view) {
-               print("deleted " + name + "\n");
-               ++deleted_;
-               forget(name);
-             },
-         .on_failure =
-             [this, name = name](const kube::Failure& failure) {
-               if (failure.code == Errc::kNotFound) return forget(name);
-               why_ = failure.what;
-               retry_ = process_.loop.scheduler().after(kRetry, [this] {
-                 call_.reset();
-                 delete_next();
-               });
-             }});
-  }
-
-  void forget(std::string name) {
-    slices_.erase(name);
-    retry_ = process_.loop.scheduler().after(Millis{0}, [this] {
-      call_.reset();
-      delete_next();
-    });
-  }
-
-  Process& process_;
   const std::string driver_, node_;
-  std::map<std::string, std::string> slices_;  // name -> uid
   bool listed_ = false;
   size_t deleted_ = 0;
   std::string why_;
-  kube::CallPtr call_;
-  reactor::Ticket retry_;
+  publishers::Publisher publisher_;
   std::unique_ptr<watchers::SliceWatcher> watcher_;
 };
 
 }  // namespace
 
 int withdraw(const config::Options& options) {
+  const auto lock_directory = NodeLocks::prepare(options);
+  if (!lock_directory) return complain(lock_directory.error().what), kExitError;
   auto opened = Process::open(options);
   if (!opened) return complain(opened.error().what), kExitError;
   Process& process = **opened;
   bool held = false;
-  NodeLocks locks(process, options, [&] { held = true; });
+  NodeLocks locks(process, options, *lock_directory, [&] { held = true; });
   if (!process.run_until([&] { return held; }, kLockMax)) {
     complain("a daemon for node " + options.node_name +
              " is running here and would publish again; stop it first");
@@ -119,6 +107,9 @@ int withdraw(const config::Options& options) {
       status = kExitError;
     } else {
       print(std::to_string(sriov.deleted() + exposure.deleted()) + " slices withdrawn\n");
+      for (const Withdrawal* withdrawal : {&sriov, &exposure})
+        for (const std::string& slice : withdrawal->terminating())
+          complain("empty, and kept by a finalizer: " + slice);
     }
   }
   return process.leave(status);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr unsigned bit(Command command) { return static_cast<unsigned>(command); }
 constexpr unsigned kDeciding = bit(Command::kRun) | bit(Command::kPlan) | bit(Command::kExplain);
+constexpr unsigned kWriting = bit(Command::kRun) | bit(Command::kWithdraw);
 constexpr unsigned kOnCluster = kDeciding | bit(Command::kWithdraw);
 constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch);
 constexpr unsigned kWorking = kOnCluster | kOnHost | bit(Command::kValidate);
@@ -285,6 +286,20 @@ std::vector<OptionInfo> make_options() {
        "attributes. Not that of SriovResourcePolicies.",
        [](V text, O& o) { return parse_driver_name(text, o.exposure_driver_name); },
        [](const O& o) { return o.exposure_driver_name; }},
+      {"runtime-directory",
+       0,
+       "SLICED_RUNTIME_DIRECTORY",
+       "runtimeDirectory",
+       "PATH",
+       kWriting,
+       false,
+       {},
+       "Where the locks stand by which one daemon a node writes: a directory of this user that others can "
+       "neither write to nor open; made with mode 0700 when only its parent is there. Without it: "
+       "$RUNTIME_DIRECTORY (systemd), /run/sliced for root, $XDG_RUNTIME_DIR/sliced, /run/sliced where it is "
+       "this user's, /tmp/sliced-UID.",
+       [](V text, O& o) { return parse_path(text, o.runtime_directory); },
+       [](const O& o) { return o.runtime_directory; }},
       {"scheduler-version",
        0,
        "SLICED_SCHEDULER_VERSION",

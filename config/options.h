@@ -59,7 +59,8 @@ struct Options {
   std::string host_root = "/";  // "/" is the running system
   std::string sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver_name = "dra.networking";
-  std::string scheduler_version;  // "v1.36.3"; "": that of the API server
+  std::string runtime_directory;    // where a lock stands; "": cli/node_locks.h finds it
+  std::string scheduler_version;    // "v1.36.3"; "": that of the API server
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...
 
   Millis sync_interval = 5min;  // full rescan of the host

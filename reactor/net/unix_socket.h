@@ -5,6 +5,7 @@
 #include <string>
 
 #include "reactor/base/result.h"
+#include "reactor/descriptor.h"
 
 namespace sliced::reactor::net {
 
@@ -19,21 +20,6 @@ Result<UnixAddress> unix_address(const std::string& path);
 
 /// The path as text: an abstract name is shown with '@'.
 std::string unix_text(const std::string& path);
-
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const { return fd_; }
-  int release();
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 /// A non-blocking, close-on-exec stream socket; not open when the system refuses (errno).
 Descriptor unix_socket();

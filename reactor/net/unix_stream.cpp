@@ -91,15 +91,6 @@ std::string unix_text(const std::string& path) {
   return "unix:" + (abstract ? "@" + escaped(path.substr(1)) : escaped(path));
 }
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-int Descriptor::release() { return std::exchange(fd_, -1); }
-
 Descriptor unix_socket() {
   return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }

@@ -54,6 +54,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"config", "/etc/sliced.yaml"},
       {"sriov-driver-name", "sriov.example.com"},
       {"exposure-driver-name", "net.example.com"},
+      {"runtime-directory", "/run/user/1000/sliced"},
       {"scheduler-version", "v1.36.2"},
       {"kinds-off", "DeviceAttributes,DeviceExposurePolicy,SriovResourcePolicy"},
       {"sync-interval", "1m30s"},

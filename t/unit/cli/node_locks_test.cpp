@@ -1,0 +1,57 @@
+#include "cli/node_locks.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace sliced::cli {
+namespace {
+
+TEST(RuntimeDirectory, IsTheFirstThatThereIs) {
+  const struct {
+    const char* why;
+    const char* option;
+    std::map<std::string, std::string> env;
+    uid_t user;
+    bool has_run;
+    const char* wanted;
+  } rows[] = {
+      {"the option", "/x", {{"RUNTIME_DIRECTORY", "/run/sliced"}}, 0, true, "/x"},
+      {"systemd's", "", {{"RUNTIME_DIRECTORY", "/run/a:/run/b"}}, 0, true, "/run/a"},
+      {"systemd's for a user",
+       "",
+       {{"RUNTIME_DIRECTORY", "/run/a"}, {"XDG_RUNTIME_DIR", "/run/user/7"}},
+       7,
+       false,
+       "/run/a"},
+      {"root, also in a pod", "", {{"XDG_RUNTIME_DIR", "/run/user/0"}}, 0, false, "/run/sliced"},
+      {"a laptop", "", {{"XDG_RUNTIME_DIR", "/run/user/7"}}, 7, true, "/run/user/7/sliced"},
+      {"a relative one counts as unset", "", {{"XDG_RUNTIME_DIR", "run"}}, 7, false, "/tmp/sliced-7"},
+      {"a pod of a user", "", {}, 7, true, "/run/sliced"},
+      {"nothing", "", {}, 7, false, "/tmp/sliced-7"},
+  };
+  for (const auto& row : rows) {
+    const RuntimePlaces places{[&](const char* name) -> std::optional<std::string> {
+                                 const auto at = row.env.find(name);
+                                 return at == row.env.end() ? std::nullopt : std::optional(at->second);
+                               },
+                               [&](const std::string& path) { return row.has_run && path == "/run/sliced"; },
+                               row.user};
+    EXPECT_EQ(find_runtime_directory(row.option, places), row.wanted) << row.why;
+  }
+}
+
+// Red when a legal node name makes a lock that cannot be taken, or two nodes one lock.
+TEST(LockFileName, FitsAFileSystemAndStaysDistinct) {
+  EXPECT_EQ(lock_file_name("sriov.example.com", "node-a"), "sriov.example.com_node-a.lock");
+  const std::string driver(63, 'd');
+  for (size_t size = 1; size <= 253; ++size) {
+    const std::string node(size, 'n');
+    EXPECT_LE(lock_file_name(driver, node).size(), 255u);
+    EXPECT_NE(lock_file_name(driver, node), lock_file_name(driver, node.substr(1) + "m"));
+    EXPECT_NE(lock_file_name(driver, node), lock_file_name("e" + driver.substr(1), node));
+  }
+}
+
+}  // namespace
+}  // namespace sliced::cli
