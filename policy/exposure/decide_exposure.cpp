@@ -13,6 +13,18 @@ namespace {
 using hotplug::DeviceType;
 using hotplug::HostDevice;
 
+constexpr size_t kPoolNameMax = 253;  // segments and slashes together (API: PoolNameMaxLength)
+constexpr size_t kHashDigits = 16;
+
+// The node's part of a name that would be too long is cut, and tells nodes apart by a hash.
+std::string pool_name(const std::string& node, const std::string& rest) {
+  std::string name = node + "/" + rest;
+  if (name.size() <= kPoolNameMax) return name;
+  name.resize(kPoolNameMax - 2 - kHashDigits - rest.size());
+  while (name.back() == '.' || name.back() == '-') name.pop_back();
+  return name + "-" + hex(stable_hash(node), kHashDigits) + "/" + rest;
+}
+
 // What is offered of one pool, before entries are made.
 struct Candidate {
   const HostDevice* device;
@@ -61,7 +73,10 @@ class Weighing {
   }
 
   void finish() {
-    const std::string net = in_.node.name + "/net";
+    const std::string net = pool_name(in_.node.name, "net");
+    if (net != in_.node.name + "/net")
+      out_.notes.push_back("the Node's name is too long for pool names of at most " +
+                           std::to_string(kPoolNameMax) + " bytes; it is shortened there: " + in_quotes(net));
     pools_[net];
     for (const auto& [name, claims] : in_.held) pools_[name];
     note_pfs();
@@ -376,9 +391,9 @@ class Weighing {
 }  // namespace
 
 std::string exposure_pool_name(const std::string& node, const HostDevice& device) {
-  if (device.type == DeviceType::kPf && device.pci) return node + "/" + device.pci->dashed();
-  if (device.type == DeviceType::kVf && device.pf) return node + "/" + device.pf->dashed();
-  return node + "/net";
+  if (device.type == DeviceType::kPf && device.pci) return pool_name(node, device.pci->dashed());
+  if (device.type == DeviceType::kVf && device.pf) return pool_name(node, device.pf->dashed());
+  return pool_name(node, "net");
 }
 
 ExposureDecision::ExposureDecision(const Inputs& inputs, const std::stop_token& stop)

@@ -44,7 +44,8 @@ class ExposureDecision {
   std::map<int32_t, Problem> problems_;  // by policy
 };
 
-/// "<node>/<PF's address dashed>" for a PF and its VFs, "<node>/net" for all others.
+/// "<node>/<PF's address dashed>" for a PF and its VFs, "<node>/net" for all others. Where that exceeds the
+/// 253 bytes of a pool name, the node's part is cut and ends in a hash of the whole: the same at any time.
 std::string exposure_pool_name(const std::string& node, const hotplug::HostDevice& device);
 
 }  // namespace sliced::policy

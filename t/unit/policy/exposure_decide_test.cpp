@@ -6,6 +6,8 @@
 
 #include "kube/yaml.h"
 #include "policy/decide.h"
+#include "policy/exposure/decide_exposure.h"
+#include "reactor/base/text.h"
 
 namespace sliced::policy {
 namespace exposure_decide_test {
@@ -383,6 +385,42 @@ TEST(ExposureDecide, NoFunctionIsInTwoPools) {
   in->inventory = inputs_of(without_link, policies_of(policy("p", all())))->inventory;
   in->published.exposure = {"0000-03-00-2"};
   EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "charged");
+}
+
+// A Node's name has up to 253 bytes, and so has a pool's, with what stands behind the node's. Red when the
+// server would refuse a pool of a node whose name is long, when two nodes have one pool, or when a name that
+// fits is not the node's.
+TEST(ExposureDecide, PoolNamesFitWhateverTheNodeIsCalled) {
+  const HostDevice pf{.type = DeviceType::kPf, .pci = PciAddress::decode("0000:03:00.0")};
+  const HostDevice bridge{.type = DeviceType::kBridge};
+  for (size_t size = 1; size <= 253; ++size) {
+    std::string node(size, 'n');
+    for (size_t dot = 50; dot + 1 < size; dot += 51) node[dot] = '.';
+    std::string other = node;
+    other.back() = 'm';
+    for (const auto& [device, rest] : {std::pair(pf, "0000-03-00-0"), std::pair(bridge, "net")}) {
+      const std::string name = exposure_pool_name(node, device);
+      EXPECT_LE(name.size(), 253u);
+      const size_t slash = name.find('/');
+      EXPECT_EQ(name.substr(slash + 1), rest);
+      EXPECT_TRUE(is_dns_subdomain(name.substr(0, slash))) << name;
+      EXPECT_NE(name, exposure_pool_name(other, device));
+      EXPECT_EQ(name == node + "/" + rest, size + 1 + std::string(rest).size() <= 253) << name;
+    }
+  }
+}
+
+TEST(ExposureDecide, AShortenedPoolNameIsSaid) {
+  auto in = inputs_of(reference_host(), policies_of(policy("p", all())));
+  const auto said = [&] {
+    const Decision decision = decide(in);
+    return std::count_if(decision.notes.begin(), decision.notes.end(), [](const std::string& note) {
+      return note.find("too long for pool names") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(said(), 0);
+  in->node.name = std::string(253, 'n');
+  EXPECT_EQ(said(), 1);
 }
 
 // An evaluation is bounded, and so is the sum over all devices: red when a policy may cost what it likes.
