@@ -48,10 +48,12 @@ Result<Unit> Process::open_cluster() {
   std::unique_ptr<kube::CredentialSource> credentials;
   kube::LoadingCredentials::Needs needs{loop, loop.scheduler(), *executor, *log, kube::system_wall_clock};
   if (const auto* file = std::get_if<config::KubeconfigFile>(&options_.cluster)) {
+    if (auto usable = kube::check_kubeconfig_proxy(file->path); !usable) return usable;
     credentials = kube::kubeconfig_credentials(std::move(needs), file->path);
   } else {
     auto paths = kube::find_in_cluster();
     if (!paths) return paths.error();
+    if (auto usable = kube::check_in_cluster_proxy(*paths); !usable) return usable;
     credentials = kube::in_cluster_credentials(std::move(needs), std::move(*paths));
   }
   cluster = std::make_unique<kube::ApiCluster>(kube::ApiCluster::Needs{

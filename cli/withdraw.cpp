@@ -2,6 +2,7 @@
 #include "cli/node_locks.h"
 #include "cli/process.h"
 #include "publishers/publisher.h"
+#include "reactor/base/text.h"
 #include "watchers/slice_watcher.h"
 
 namespace sliced::cli {

@@ -20,6 +20,7 @@ Result<HttpServerPtr> ApiCore::server_for(const Access& access) {
   auto made = std::make_shared<HttpServer>();
   made->url = access.server;
   made->tls_server_name = access.tls_server_name;
+  made->proxy = access.proxy;
   if (access.server.tls) {
     auto tls = reactor::net::TlsContext::make(
         {.ca_pem = access.ca_pem,

@@ -1,5 +1,6 @@
 #include "kube/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sliced::kube {
@@ -30,6 +31,20 @@ std::optional<std::string> decode_base64(std::string_view text) {
     if (padding > 0) count = 0x100;  // nothing may follow
   }
   if (count != 0 && count != 0x100) return std::nullopt;
+  return out;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    uint32_t bits = 0;
+    const size_t count = std::min<size_t>(3, bytes.size() - at);
+    for (size_t i = 0; i < 3; ++i)
+      bits = bits << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+    for (size_t i = 0; i < 4; ++i) out += i <= count ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
+  }
   return out;
 }
 

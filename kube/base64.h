@@ -8,5 +8,7 @@ namespace sliced::kube {
 
 /// nullopt for anything else; line ends and blanks between characters are passed over, padding is required.
 std::optional<std::string> decode_base64(std::string_view text);
+/// On one line, with padding.
+std::string encode_base64(std::string_view bytes);
 
 }  // namespace sliced::kube

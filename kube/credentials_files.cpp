@@ -9,6 +9,7 @@
 #include "kube/credentials.h"
 #include "kube/yaml.h"
 #include "reactor/base/text.h"
+#include "reactor/net/tls_session.h"
 
 namespace sliced::kube {
 namespace {
@@ -82,11 +83,24 @@ Result<InClusterPaths> find_in_cluster() {
   return InClusterPaths{.host = host, .port = port};
 }
 
-Result<LoadedCredentials> load_in_cluster(const InClusterPaths& paths) {
-  LoadedCredentials loaded;
+namespace {
+
+Result<Url> in_cluster_url(const InClusterPaths& paths) {
   const std::string host = paths.host.find(':') == std::string::npos ? paths.host : '[' + paths.host + ']';
   auto url = decode_url("https://" + host + ':' + paths.port);
   if (!url) return std::move(url.error()).in("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT");
+  return url;
+}
+
+}  // namespace
+
+Result<LoadedCredentials> load_in_cluster(const InClusterPaths& paths, const ProxyEnvironment& proxies) {
+  LoadedCredentials loaded;
+  auto url = in_cluster_url(paths);
+  if (!url) return url.error();
+  auto proxy = proxy_for(*url, "", proxies);
+  if (!proxy) return proxy.error();
+  loaded.credentials.access.proxy = *std::move(proxy);
   auto token = read_token(paths.directory + "/token");
   if (!token) return std::move(token.error()).in("service account token");
   auto ca = read_pem({.data = "", .path = paths.directory + "/ca.crt"});
@@ -115,14 +129,43 @@ Result<Json> read_kubeconfig_document(const std::string& path) {
 
 }  // namespace
 
-Result<LoadedCredentials> load_kubeconfig(const std::string& path) {
+namespace {
+
+Result<Kubeconfig> read_kubeconfig(const std::string& path) {
   const auto document = read_kubeconfig_document(path);
   if (!document) return document.error();
   const size_t slash = path.rfind('/');
   auto config = decode_kubeconfig(*document, slash == std::string::npos ? "." : path.substr(0, slash));
   if (!config) return std::move(config.error()).in(in_quotes(path));
+  return config;
+}
+
+}  // namespace
+
+Result<Unit> check_in_cluster_proxy(const InClusterPaths& paths, const ProxyEnvironment& proxies) {
+  const auto url = in_cluster_url(paths);
+  if (!url) return url.error();
+  const auto proxy = proxy_for(*url, "", proxies);
+  if (!proxy) return proxy.error();
+  return Unit{};
+}
+
+Result<Unit> check_kubeconfig_proxy(const std::string& path, const ProxyEnvironment& proxies) {
+  const auto config = read_kubeconfig(path);
+  if (!config) return Unit{};
+  const auto proxy = proxy_for(config->server, config->proxy_url, proxies);
+  if (!proxy) return proxy.error();
+  return Unit{};
+}
+
+Result<LoadedCredentials> load_kubeconfig(const std::string& path, const ProxyEnvironment& proxies) {
+  const auto config = read_kubeconfig(path);
+  if (!config) return config.error();
   LoadedCredentials loaded;
   Access& access = loaded.credentials.access;
+  auto proxy = proxy_for(config->server, config->proxy_url, proxies);
+  if (!proxy) return std::move(proxy.error()).in(in_quotes(path));
+  access.proxy = *std::move(proxy);
   access.server = config->server;
   access.tls_server_name = config->tls_server_name;
   access.insecure_skip_tls_verify = config->insecure_skip_tls_verify;
@@ -140,6 +183,8 @@ Result<LoadedCredentials> load_kubeconfig(const std::string& path) {
     if (!pem) return std::move(pem.error()).in(in_quotes(path) + ": " + file.field);
     file.into = *std::move(pem);
   }
+  if (access.server.tls && access.ca_pem.empty() && !access.insecure_skip_tls_verify)
+    access.system_ca_stamp = reactor::net::system_ca_stamp();
   loaded.credentials.token = config->token;
   if (!config->token_file.empty()) {
     auto token = read_token(config->token_file);

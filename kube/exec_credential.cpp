@@ -36,19 +36,6 @@ std::optional<int64_t> decode_rfc3339(std::string_view text) {
   return ((days * 24 + hour) * 60 + minute) * 60 + second - offset;
 }
 
-std::string encode_base64(std::string_view bytes) {
-  static constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    uint32_t bits = 0;
-    const size_t count = std::min<size_t>(3, bytes.size() - at);
-    for (size_t i = 0; i < 3; ++i)
-      bits = bits << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0u);
-    for (size_t i = 0; i < 4; ++i) out += i <= count ? kAlphabet[bits >> (18 - 6 * i) & 63] : '=';
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<ExecCredential> decode_exec_credential(std::string_view text, const std::string& api_version) {

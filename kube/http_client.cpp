@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "kube/http_tunnel.h"
 #include "reactor/net/tls_stream.h"
 
 namespace sliced::kube {
@@ -11,6 +12,7 @@ namespace sliced::kube {
 using reactor::Ticket;
 using reactor::net::ByteStream;
 using reactor::net::Connecting;
+using reactor::net::Endpoint;
 
 // What outlives the exchanges: the idle connections. Exchanges hold it weakly.
 struct HttpClient::Pool {
@@ -134,9 +136,21 @@ void HttpClient::Exchange::dial() {
   if (!pool) return fail({Errc::kCanceled, "the client is gone"});
   ++pool->opened;
   watch_the_clock(options_.connect_max, "no connection");
-  connecting_ =
-      pool->dial({server_->url.host, server_->url.port}, options_.connect_max,
-                 [this](Result<std::unique_ptr<ByteStream>> plain) { on_dialed(std::move(plain)); });
+  const Endpoint target{server_->url.host, server_->url.port};
+  const auto on_way = [this](Result<std::unique_ptr<ByteStream>> plain) { on_dialed(std::move(plain)); };
+  const auto& proxy = server_->proxy;
+  if (!proxy) {
+    connecting_ = pool->dial(target, options_.connect_max, on_way);
+    return;
+  }
+  connecting_ = pool->dial({proxy->host, proxy->port}, options_.connect_max,
+                           [this, target, on_way](Result<std::unique_ptr<ByteStream>> to_proxy) {
+                             const auto self = shared_from_this();
+                             const auto over = std::move(connecting_);
+                             if (!to_proxy) return on_connected(std::move(to_proxy));
+                             connecting_ = open_tunnel(scheduler_, *std::move(to_proxy), *server_->proxy,
+                                                       target, on_way);
+                           });
 }
 
 void HttpClient::Exchange::on_dialed(Result<std::unique_ptr<ByteStream>> plain) {
@@ -235,6 +249,7 @@ void HttpClient::Exchange::finish() {
 void HttpClient::Exchange::fail(Error error) {
   ended_ = true;
   release();
+  if (server_->proxy) error = std::move(error).in("through " + describe(*server_->proxy));
   handlers_.on_failure(std::move(error).in(encode_url(server_->url)));
 }
 

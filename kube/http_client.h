@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "kube/cluster.h"
 #include "kube/http_message.h"
+#include "kube/proxy.h"
 #include "kube/url.h"
 #include "reactor/net/stream.h"
 #include "reactor/net/tcp_stream.h"
@@ -23,6 +25,7 @@ struct HttpServer {
   Url url;
   std::shared_ptr<const reactor::net::TlsContext> tls;  // unused when url.tls is false
   std::string tls_server_name;                          // "": url.host
+  std::optional<HttpProxy> proxy = {};                  // asked for a tunnel; not for a url without tls
 };
 using HttpServerPtr = std::shared_ptr<const HttpServer>;
 

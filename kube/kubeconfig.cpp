@@ -84,7 +84,7 @@ Result<Unit> read_cluster(const Json& map, const std::string& directory, Kubecon
   config.insecure_skip_tls_verify = cluster.flag("insecure-skip-tls-verify");
   if (config.insecure_skip_tls_verify && !config.certificate_authority.empty())
     cluster.fail("insecure-skip-tls-verify", "contradicts certificate-authority: remove one of them");
-  cluster.refuse("proxy-url", "proxies are not supported: the API server must be reachable directly");
+  config.proxy_url = cluster.text("proxy-url");
   if (cluster.error()) return *cluster.error();
   auto url = decode_url(server);
   if (!url) return std::move(url.error()).in(cluster.where() + ".server");

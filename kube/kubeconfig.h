@@ -37,6 +37,7 @@ struct Kubeconfig {
   Url server;
   PemSource certificate_authority;
   std::string tls_server_name;
+  std::string proxy_url;  // as it stands there; kube/proxy.h reads it
   bool insecure_skip_tls_verify = false;
   PemSource client_certificate, client_key;
   std::string token, token_file;  // the file wins where both are given
@@ -45,7 +46,7 @@ struct Kubeconfig {
 };
 
 /// Relative paths are made relative to `directory`, the kubeconfig's own. kInvalid, naming the field, for
-/// what is missing, malformed or not supported (passwords, auth-provider, impersonation, proxy-url,
+/// what is missing, malformed or not supported (passwords, auth-provider, impersonation,
 /// interactive plugins).
 Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory);
 

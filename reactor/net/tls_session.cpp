@@ -5,14 +5,19 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "reactor/base/text.h"
 
 namespace sliced::reactor::net {
 namespace {
+
+constexpr size_t kStoreFilesMax = 4096;
 
 constexpr size_t kCertificatesMax = 1024;
 constexpr size_t kNamesShownMax = 8;
@@ -187,7 +192,35 @@ std::string refusal_text(int code, X509* certificate, const std::string& server_
   }
 }
 
+std::string variable_or(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? otherwise : value;
+}
+
+std::string stamp_of(const std::string& path) {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) return path + " -\n";
+  return path + " " + std::to_string(found.st_ino) + " " + std::to_string(found.st_size) + " " +
+         std::to_string(found.st_mtim.tv_sec) + "." + std::to_string(found.st_mtim.tv_nsec) + "\n";
+}
+
 }  // namespace
+
+std::string system_ca_stamp() {
+  const std::string file = variable_or(X509_get_default_cert_file_env(), X509_get_default_cert_file());
+  const std::string directories = variable_or(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+  std::string stamps = stamp_of(file);
+  for (const std::string_view directory : split(directories, ':')) {
+    std::vector<std::string> paths;
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(directory, error), end;
+         !error && at != end && paths.size() < kStoreFilesMax; at.increment(error))
+      paths.push_back(at->path().string());
+    std::sort(paths.begin(), paths.end());
+    for (const std::string& path : paths) stamps += stamp_of(path);
+  }
+  return hex(stable_hash(stamps), 16);
+}
 
 // The two ends of a session's transport: OpenSSL reads from a view and appends to a string, nothing is
 // buffered twice.

@@ -24,6 +24,10 @@ struct TlsConfig {
   std::vector<std::string> alpn;  // "http/1.1"; empty offers none
 };
 
+/// Changes when the system's store does (the files that OpenSSL reads by default, or those of SSL_CERT_FILE
+/// and SSL_CERT_DIR): name, inode, size and time of modification of each. Blocks: files are looked at.
+std::string system_ca_stamp();
+
 /// What all sessions to one server share. Immutable; make a new one when credentials change.
 class TlsContext {
  public:

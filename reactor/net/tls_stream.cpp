@@ -141,6 +141,7 @@ class TlsConnect final : public Connecting {
     inner_->receive({.on_data = [this](std::string_view bytes) { on_bytes(bytes); },
                      .on_end = [this] { finish(Error{Errc::kIo, "the peer closed the connection"}); },
                      .on_error = [this](Error error) { finish(std::move(error)); }});
+    inner_->resume();  // it may come paused
     inner_->write(session_->take_outgoing());
   }
 

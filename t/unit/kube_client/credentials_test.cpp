@@ -139,6 +139,70 @@ TEST_F(CredentialsTest, KubeconfigFilesAreRelativeToIt) {
   EXPECT_NE(load_kubeconfig(path("kubeconfig")).error().what.find("line"), std::string::npos);
 }
 
+// Red when a daemon goes on with certificates that have been replaced: the next connection has a new context
+// exactly when Access differs.
+TEST_F(CredentialsTest, CertificatesThatChangeAreReadAgain) {
+  struct Variable {  // of this process, as OpenSSL reads it
+    Variable(const char* of, const std::string& value) : name(of) { ::setenv(name, value.c_str(), 1); }
+    ~Variable() { ::unsetenv(name); }
+    const char* name;
+  };
+  std::filesystem::create_directory(path("store"));
+  const Variable file("SSL_CERT_FILE", path("bundle")),
+      store("SSL_CERT_DIR", path("none") + ":" + path("store"));
+  const auto access = [&] { return load_kubeconfig(path("kubeconfig"), {})->credentials.access; };
+  write("bundle", kPem);
+  write("ca.crt", kPem);
+  write_kubeconfig("token: t", "tls-server-name: k");
+  Access before = access();
+  EXPECT_EQ(access(), before);
+  const auto differs = [&] {
+    const Access now = access();
+    return std::exchange(before, now) != now;
+  };
+  write("bundle", std::string(kPem) + kPem);
+  EXPECT_TRUE(differs()) << "written in place";
+  write("new", kPem);
+  std::filesystem::rename(path("new"), path("bundle"));
+  EXPECT_TRUE(differs()) << "replaced";
+  write("store/a.0", kPem);
+  EXPECT_TRUE(differs()) << "one more";
+  std::filesystem::create_symlink(path("ca.crt"), path("store/b.0"));
+  EXPECT_TRUE(differs()) << "a link";
+  write("ca.crt", std::string(kPem) + "x");
+  EXPECT_TRUE(differs()) << "what it leads to";
+  std::filesystem::remove(path("store/a.0"));
+  EXPECT_TRUE(differs()) << "one less";
+  EXPECT_FALSE(differs());
+  write_kubeconfig("token: t", "certificate-authority: ca.crt");
+  EXPECT_TRUE(differs());
+  write("bundle", kPem);
+  EXPECT_FALSE(differs()) << "not trusted, so not looked at";
+  write("ca.crt", kPem);
+  EXPECT_TRUE(differs());
+}
+
+TEST_F(CredentialsTest, AProxyIsPartOfTheAccess) {
+  write("ca.crt", kPem);
+  write_kubeconfig("token: t");
+  const ProxyEnvironment env{.https_proxy = "http://p:3128", .http_proxy = "", .no_proxy = ""};
+  EXPECT_EQ(load_kubeconfig(path("kubeconfig"), {})->credentials.access.proxy, std::nullopt);
+  EXPECT_EQ(load_kubeconfig(path("kubeconfig"), env)->credentials.access.proxy->host, "p");
+  EXPECT_TRUE(check_kubeconfig_proxy(path("kubeconfig"), env));
+  write_kubeconfig("token: t", "certificate-authority: ca.crt, proxy-url: 'socks5://q'");
+  const auto refused = check_kubeconfig_proxy(path("kubeconfig"), {});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("proxy-url"), std::string::npos) << refused.error().what;
+  EXPECT_FALSE(load_kubeconfig(path("kubeconfig"), {}));
+  EXPECT_TRUE(check_kubeconfig_proxy(path("none"), env)) << "loading it says what is wrong";
+  const InClusterPaths pod{.host = "10.96.0.1", .port = "443", .directory = directory};
+  write("token", "t");
+  EXPECT_EQ(load_in_cluster(pod, env)->credentials.access.proxy->port, 3128);
+  EXPECT_FALSE(check_in_cluster_proxy(pod, {.https_proxy = "https://p", .http_proxy = "", .no_proxy = ""}));
+  EXPECT_TRUE(check_in_cluster_proxy(
+      pod, {.https_proxy = "https://p", .http_proxy = "", .no_proxy = "10.96.0.0/12"}));
+}
+
 TEST_F(CredentialsTest, ATokenIsReadAgainWithinAMinuteAndAtOnceWhenRefused) {
   World world(*this);
   write("token", "one");
