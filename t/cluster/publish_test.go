@@ -542,7 +542,8 @@ func TestWhatOthersWriteStays(t *testing.T) {
 	if s.Labels["team"] != "net" || s.Annotations["example.com/note"] != "kept" || !slices.Equal(s.Finalizers, edited.Finalizers) {
 		t.Errorf("the update dropped labels, annotations or finalizers: %+v", s.ObjectMeta)
 	}
-	if got, want := fmt.Sprint(s.OwnerReferences), fmt.Sprint(edited.OwnerReferences); got != want {
+	got, _ := json.Marshal(s.OwnerReferences)
+	if want, _ := json.Marshal(edited.OwnerReferences); string(got) != string(want) {
 		t.Errorf("the update changed owners: %s, were %s", got, want)
 	}
 
