@@ -13,6 +13,8 @@ namespace {
 
 constexpr size_t kListBytesMax = 64u << 20;
 constexpr size_t kPagesMax = 1000;
+constexpr size_t kShortPagesMax = 8;
+constexpr size_t kPageBytes = 64u << 10;  // a page of this size is not short
 constexpr size_t kObjectBytesMax = 8u << 20;
 constexpr size_t kSchemaBytesMax = 32u << 20;
 constexpr Millis kWatchSilenceMax{330'000};
@@ -41,6 +43,7 @@ class ListOperation final : public ApiOperation {
             .on_member = [this](std::string_view key, std::string_view raw) { return on_member(key, raw); },
             .on_item =
                 [this](std::string_view raw) {
+                  ++items_;
                   handlers_.on_item(raw);
                   return !ended();
                 }});
@@ -80,13 +83,22 @@ class ListOperation final : public ApiOperation {
       if (ended()) return;
       continue_.clear();
     }
-    if (!continue_.empty() && ++pages_ < kPagesMax) return next_page(std::string(continue_));
+    ++pages_;
+    if (!continue_.empty() && are_pages_short())
+      return fail_content({Errc::kIo, "the list goes on and on, with next to nothing on its pages"});
+    if (!continue_.empty() && pages_ < kPagesMax) return next_page(std::string(continue_));
     if (!continue_.empty()) return fail_content({Errc::kTooLarge, "the list has more than 1000 pages"});
     end();
     handlers_.on_done(resource_version_);
   }
 
   void on_failed(const Failure& failure) override { handlers_.on_failure(failure); }
+
+  // Servers fill their pages; one that does not would be asked a thousand times without a pause.
+  bool are_pages_short() const {
+    const size_t limit = list_.limit > 0 ? static_cast<size_t>(list_.limit) : static_cast<size_t>(kPageItems);
+    return pages_ > kShortPagesMax + 2 * items_ / limit + bytes_ / kPageBytes;
+  }
 
   static Error broken(const Error& error) {
     return error.code == Errc::kTooLarge ? error : Error{Errc::kIo, error.what};
@@ -96,7 +108,7 @@ class ListOperation final : public ApiOperation {
   const ListHandlers handlers_;
   std::optional<JsonCutter> cutter_;
   std::string kind_, resource_version_, continue_;
-  size_t bytes_ = 0, pages_ = 0;
+  size_t bytes_ = 0, pages_ = 0, items_ = 0;
   int64_t remaining_ = 0;
 };
 

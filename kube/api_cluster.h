@@ -30,7 +30,8 @@ class ApiCore;
 ///           of their own, those of custom resources and PartialObjectMetadata have. Watch events have them
 ///           always.
 /// Lists:    from the most recent version in pages of 500, 64 MiB in all, 8 MiB an item; an expired continue
-/// is kGone.
+/// is kGone. Pages that are all but empty end it with kIo.
+/// Requests: a call makes one or two of each page and step, whatever is answered.
 ///           Items reach on_item as they arrive, so some may have come before on_failure.
 /// Watches:  an event is at most 8 MiB; silence of 330 s (bookmarks come every two minutes) is kTimeout.
 /// Broken framing

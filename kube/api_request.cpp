@@ -5,8 +5,6 @@
 namespace sliced::kube {
 namespace {
 
-constexpr int64_t kPageItems = 500;
-
 std::string group_path(const std::string& group, const std::string& version) {
   return group.empty() ? "/api/" + percent_encode(version)
                        : "/apis/" + percent_encode(group) + '/' + percent_encode(version);

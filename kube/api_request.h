@@ -16,8 +16,10 @@ struct ApiRequest {
   bool repeatable = false;  // may be sent twice (see HttpOptions)
 };
 
-/// One page: `continue_token` is "" for the first. Without a limit and a resource version pages are of 500
-/// items.
+constexpr int64_t kPageItems = 500;
+
+/// One page: `continue_token` is "" for the first. Without a limit and a resource version pages are of
+/// kPageItems.
 ApiRequest encode_list(const ListRequest& request, const std::string& continue_token);
 ApiRequest encode_watch(const WatchRequest& request);
 ApiRequest encode_write(const WriteRequest& request);

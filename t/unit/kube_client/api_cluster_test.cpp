@@ -202,11 +202,82 @@ TEST_F(ApiClusterTest, ListsAreBounded) {
   ASSERT_TRUE(heard.failure);
   EXPECT_EQ(heard.failure->code, Errc::kTooLarge) << heard.what();
   EXPECT_EQ(pages, 16u) << "64 MiB over all pages";
-  const std::string small = page("", "more");
-  world.server.on_request_ = [&](const SeenRequest&, Connection& to) { to.send(http_response(200, small)); };
-  heard = world.list();
-  ASSERT_TRUE(heard.failure) << "endless pages";
-  EXPECT_EQ(heard.failure->code, Errc::kTooLarge) << heard.what();
+  // Pages without end, and with next to nothing on them: red when all thousand are asked for.
+  for (const char* items : {"", "{}"}) {
+    pages = 0;
+    world.server.on_request_ = [&](const SeenRequest&, Connection& to) {
+      ++pages;
+      to.send(http_response(200, page(items, "more")));
+    };
+    heard = world.list();
+    ASSERT_TRUE(heard.failure);
+    EXPECT_EQ(heard.failure->code, Errc::kIo) << heard.what();
+    EXPECT_LE(pages, 10u);
+  }
+}
+
+// Whatever is answered, a call makes a few requests and ends. Red when anything below the port tries again
+// and again.
+TEST_F(ApiClusterTest, ACallMakesAFewRequestsWhateverIsAnswered) {
+  uint32_t dice = 1;
+  const auto below = [&](uint32_t bound) {
+    dice = dice * 1'664'525 + 1'013'904'223;
+    return (dice >> 16) % bound;
+  };
+  const int statuses[] = {200, 200, 200, 204, 301, 302, 307, 400, 401, 401, 403,
+                          404, 404, 408, 409, 410, 422, 429, 500, 502, 503, 504};
+  const std::string bodies[] = {"",
+                                "{}",
+                                "5",
+                                "<html>",
+                                page("", "more"),
+                                page("{}", "more"),
+                                page("{},{}", ""),
+                                R"({"kind":"APIGroupList","groups":[{"name":"a","versions":[]}]})",
+                                R"({"kind":"Status","code":410,"reason":"Expired"})",
+                                "{\"type\":\"BOOKMARK\",\"object\":{}}\n",
+                                "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410}}\n",
+                                "{\"type\":\"ADD"};
+  const char* headers[] = {"", "Retry-After: 0\r\n", "Location: /again\r\n", "Connection: close\r\n"};
+  size_t requests = 0;
+  ApiWorld world(*this, [&](const SeenRequest&, Connection& to) {
+    ++requests;
+    if (below(16) == 0) return to.reset();
+    const std::string whole =
+        http_response(statuses[below(std::size(statuses))], bodies[below(std::size(bodies))],
+                      headers[below(std::size(headers))]);
+    if (below(16) != 0) return to.send(whole);
+    to.send(whole.substr(0, whole.size() - std::min<size_t>(whole.size(), 3)));
+    to.reset();
+  });
+  for (int round = 0; round < 300; ++round) {
+    Heard heard;
+    requests = 0;
+    const int asked_before = world.credentials->asked;
+    CallPtr call;
+    const auto on_object = heard.on_object();
+    const auto on_failure = heard.on_failure();
+    switch (round % 5) {
+      case 0:
+        call = world.cluster->list({{kNodes}}, heard.list());
+        break;
+      case 1:
+        call = world.cluster->watch({{kNodes}, "1"}, heard.watch());
+        break;
+      case 2:
+        call = world.cluster->write({.verb = Verb::kUpdate, .resource = kSlices, .name = "s", .body = "{}"},
+                                    heard.write());
+        break;
+      case 3:
+        call = world.cluster->get({kSlices, "", "s"}, heard.write());
+        break;
+      default:
+        call = world.cluster->discover("a.io", "v1", [&](const Words&) { on_object(""); }, on_failure);
+    }
+    ASSERT_TRUE(world.run_until([&] { return heard.over; })) << round;
+    EXPECT_LE(requests, round % 5 == 0 ? 40u : 8u) << round;
+    EXPECT_LE(world.credentials->asked - asked_before, round % 5 == 0 ? 20 : 4) << round;
+  }
 }
 
 TEST_F(ApiClusterTest, AWatchHearsTheSameEventsWhereverTheBytesAreCut) {
