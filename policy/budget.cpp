@@ -71,13 +71,25 @@ std::vector<Spent> deal_out(size_t count, Budget budget, const WorkOn& work_on) 
 }
 
 std::vector<bool> who_fits(const std::vector<uint64_t>& needs, Budget budget) {
-  const auto work_on = [&](const std::vector<size_t>& some, uint64_t cap, std::vector<Spent>& spent) {
-    for (const size_t one : some)
-      if (needs[one] <= cap) spent[one] = {needs[one], true};
-  };
-  std::vector<bool> out;
-  for (const Spent& one : deal_out(needs.size(), budget, work_on)) out.push_back(one.is_done);
-  return out;
+  std::vector<size_t> by_need(needs.size());
+  std::iota(by_need.begin(), by_need.end(), size_t{0});
+  std::stable_sort(by_need.begin(), by_need.end(), [&](size_t a, size_t b) { return needs[a] < needs[b]; });
+  std::vector<bool> fits(needs.size(), false);
+  uint64_t equal = budget.all / 2, spent = 0;
+  size_t left = needs.size();
+  for (const size_t one : by_need) {
+    if (needs[one] > std::min(budget.each, equal / left)) break;
+    fits[one] = true;
+    equal -= needs[one];
+    spent += needs[one];
+    --left;
+  }
+  for (size_t one = 0; one < needs.size(); ++one) {
+    if (fits[one] || needs[one] > std::min(budget.each, budget.all - spent)) continue;
+    fits[one] = true;
+    spent += needs[one];
+  }
+  return fits;
 }
 
 }  // namespace sliced::policy

@@ -19,7 +19,7 @@ struct Budget {
 struct WorkBudgets {
   /// Selectors of a node, each over all its devices. An evaluation counts with its steps or its cost,
   /// whichever is more.
-  Budget selectors{20'000'000, 10'000'000};
+  Budget selectors{40'000'000, 10'000'000};
   /// Compiling them. What is already compiled counts as if it were compiled now.
   Budget compiling{5'000'000, 500'000};
   /// Entries of filters of SriovResourcePolicies that are looked at, of a few ns each.
@@ -44,7 +44,7 @@ using WorkOn = std::function<void(const std::vector<size_t>& left, uint64_t cap,
 /// needs more than there was for it.
 std::vector<Spent> deal_out(size_t count, Budget budget, const WorkOn& work_on);
 
-/// The same where needs are known beforehand: who gets what it needs.
+/// The same where needs are known beforehand, and who gets nothing spends nothing: who gets what it needs.
 std::vector<bool> who_fits(const std::vector<uint64_t>& needs, Budget budget);
 
 }  // namespace sliced::policy

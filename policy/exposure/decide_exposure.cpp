@@ -401,34 +401,11 @@ ExposureDecision::ExposureDecision(const Inputs& inputs, const std::stop_token& 
       selectors_(ask_selectors(inputs.policies->exposures, inputs.node, inputs.settings.exposure_driver,
                                *inputs.inventory, inputs.selectors, inputs.settings.budgets, stop)) {
   if (stop.stop_requested()) return;
-  resolutions_ = resolve(inputs.policies->exposures, *selectors_, *inputs.inventory);
-  limit_entries();
+  resolutions_ = resolve(inputs.policies->exposures, *selectors_, *inputs.inventory,
+                         inputs.settings.budgets.entries, problems_);
   for (const auto& [pool, claims] : inputs.held)
     for (const PersonaClaim& claim : claims) held_devices_[claim.device] |= claim.is_exclusive;
   if (!selectors_->node.unreadable.empty()) unreadable_ = selectors_->node.unreadable.front();
-}
-
-// Policies times devices are more than a daemon, its server and its scheduler can hold.
-void ExposureDecision::limit_entries() {
-  const std::vector<int32_t>& exposes = selectors_->node.exposes;
-  std::map<int32_t, uint64_t> count;
-  for (const Resolution& one : resolutions_)
-    for (const int32_t policy : one.personas) ++count[policy];
-  std::vector<uint64_t> needs;
-  for (const int32_t policy : exposes) needs.push_back(count[policy]);
-  const Budget& budget = inputs_.settings.budgets.entries;
-  const std::vector<bool> fits = who_fits(needs, budget);
-  for (size_t i = 0; i < exposes.size(); ++i)
-    if (!fits[i])
-      problems_[exposes[i]] = {
-          "spec.selector.cel",
-          "selects more devices than there is room for, so it is not used: a node offers at "
-          "most " +
-              std::to_string(budget.all) + " entries through all policies of this kind",
-          inputs_.policies->exposures[static_cast<size_t>(exposes[i])].selector.line};
-  if (problems_.empty()) return;
-  for (Resolution& one : resolutions_)
-    std::erase_if(one.personas, [&](int32_t policy) { return problems_.contains(policy); });
 }
 
 // In whatever pool: a function without its physfn link for a moment looks like one of the others.

@@ -34,8 +34,6 @@ class ExposureDecision {
   void decide(const std::set<std::string>& sriov_taken, Decision& out) const;
 
  private:
-  void limit_entries();
-
   const Inputs& inputs_;
   std::vector<Resolution> resolutions_;
   SelectorAnswersPtr selectors_;

@@ -1,7 +1,6 @@
 #include "policy/exposure/resolve.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace sliced::policy {
 namespace {
@@ -172,23 +171,93 @@ std::vector<Column> columns_of(const std::vector<int32_t>& policies, const Selec
   return out;
 }
 
-// The first of each suffix.
-void take_personas(const hotplug::HostDevice& device, const std::vector<Column>& exposes,
-                   const KeptAnswer* answers, const std::vector<ExposurePolicy>& exposures,
-                   std::vector<int32_t>& winners, Resolution& out) {
-  std::fill(winners.begin(), winners.end(), -1);
-  bool is_offered = false;
-  for (const Column& expose : exposes) {
-    if (device.type == DeviceType::kVirtual && !exposures[static_cast<size_t>(expose.policy)].include_virtual)
-      continue;
-    if (winners[expose.suffix] >= 0 || answers[expose.at].is() != cel::Answer::Is::kTrue) continue;
-    winners[expose.suffix] = expose.policy;
-    is_offered = true;
+class Resolving {
+ public:
+  Resolving(const std::vector<ExposurePolicy>& exposures, const SelectorAnswers& answers,
+            const hotplug::Inventory& inventory)
+      : exposures_(exposures),
+        answers_(answers),
+        inventory_(inventory),
+        excludes_(columns_of(answers.node.excludes, answers, exposures)),
+        exposes_(columns_of(answers.node.exposes, answers, exposures)),
+        is_used_(exposes_.size(), true),
+        winners_(exposes_.size()) {}
+
+  // Counted before any is made: policies times devices are more than a daemon, its server and its scheduler
+  // can hold.
+  void limit_entries(Budget budget, std::map<int32_t, Problem>& problems) {
+    std::vector<uint64_t> count(exposes_.size(), 0);
+    for_each_device([&](const auto& device, const KeptAnswer* row) {
+      if (excluded_by(row) != nullptr || !find_winners(device, row)) return;
+      for (const int32_t winner : winners_)
+        if (winner >= 0) ++count[static_cast<size_t>(winner)];
+    });
+    is_used_ = who_fits(count, budget);
+    for (size_t i = 0; i < exposes_.size(); ++i)
+      if (!is_used_[i])
+        problems[exposes_[i].policy] = {
+            "spec.selector.cel",
+            "selects more devices than there is room for, so it is not used: a node offers at most " +
+                std::to_string(budget.all) + " entries through all policies of this kind",
+            exposures_[static_cast<size_t>(exposes_[i].policy)].selector.line};
   }
-  if (!is_offered) return;
-  std::copy_if(winners.begin(), winners.end(), std::back_inserter(out.personas),
-               [](int32_t policy) { return policy >= 0; });
-}
+
+  std::vector<Resolution> run() {
+    std::vector<Resolution> out;
+    out.reserve(inventory_.devices.size());
+    for_each_device([&](const auto& device, const KeptAnswer* row) {
+      Resolution& one = out.emplace_back();
+      if (const Column* exclude = excluded_by(row); exclude != nullptr) {
+        one.excluded_by = exclude->policy;
+        one.is_excluded_by_error = row[exclude->at].is() == cel::Answer::Is::kError;
+      } else if (find_winners(device, row)) {
+        for (const int32_t winner : winners_)
+          if (winner >= 0 && is_used_[static_cast<size_t>(winner)])
+            one.personas.push_back(exposes_[static_cast<size_t>(winner)].policy);
+      }
+    });
+    return out;
+  }
+
+ private:
+  template <class Visit>
+  void for_each_device(Visit visit) const {
+    const KeptAnswer* row = answers_.memory.answers.data();
+    for (const auto& [id, device] : inventory_.devices) {
+      visit(device, row);
+      row += answers_.memory.selectors.size();
+    }
+  }
+
+  const Column* excluded_by(const KeptAnswer* row) const {
+    const auto takes = [&](const Column& exclude) { return row[exclude.at].is() != cel::Answer::Is::kFalse; };
+    const auto at = std::find_if(excludes_.begin(), excludes_.end(), takes);
+    return at == excludes_.end() ? nullptr : &*at;
+  }
+
+  // The first of each suffix, as indices of exposes_. False when there is none.
+  bool find_winners(const hotplug::HostDevice& device, const KeptAnswer* row) {
+    std::fill(winners_.begin(), winners_.end(), -1);
+    bool is_offered = false;
+    for (size_t i = 0; i < exposes_.size(); ++i) {
+      const Column& expose = exposes_[i];
+      if (device.type == DeviceType::kVirtual &&
+          !exposures_[static_cast<size_t>(expose.policy)].include_virtual)
+        continue;
+      if (winners_[expose.suffix] >= 0 || row[expose.at].is() != cel::Answer::Is::kTrue) continue;
+      winners_[expose.suffix] = static_cast<int32_t>(i);
+      is_offered = true;
+    }
+    return is_offered;
+  }
+
+  const std::vector<ExposurePolicy>& exposures_;
+  const SelectorAnswers& answers_;
+  const hotplug::Inventory& inventory_;
+  const std::vector<Column> excludes_, exposes_;
+  std::vector<bool> is_used_;     // by index of exposes_
+  std::vector<int32_t> winners_;  // by suffix
+};
 
 }  // namespace
 
@@ -205,25 +274,11 @@ SelectorAnswersPtr ask_selectors(const std::vector<ExposurePolicy>& exposures, c
 }
 
 std::vector<Resolution> resolve(const std::vector<ExposurePolicy>& exposures, const SelectorAnswers& answers,
-                                const hotplug::Inventory& inventory) {
-  const auto excludes = columns_of(answers.node.excludes, answers, exposures);
-  const auto exposes = columns_of(answers.node.exposes, answers, exposures);
-  std::vector<int32_t> winners(exposes.size());  // by suffix
-  std::vector<Resolution> out(inventory.devices.size());
-  auto resolution = out.begin();
-  const KeptAnswer* row = answers.memory.answers.data();
-  for (const auto& [id, device] : inventory.devices) {
-    Resolution& one = *resolution++;
-    const auto takes = [&](const Column& exclude) { return row[exclude.at].is() != cel::Answer::Is::kFalse; };
-    if (const auto at = std::find_if(excludes.begin(), excludes.end(), takes); at != excludes.end()) {
-      one.excluded_by = at->policy;
-      one.is_excluded_by_error = row[at->at].is() == cel::Answer::Is::kError;
-    } else {
-      take_personas(device, exposes, row, exposures, winners, one);
-    }
-    row += answers.memory.selectors.size();
-  }
-  return out;
+                                const hotplug::Inventory& inventory, Budget entries,
+                                std::map<int32_t, Problem>& problems) {
+  Resolving resolving(exposures, answers, inventory);
+  resolving.limit_entries(entries, problems);
+  return resolving.run();
 }
 
 }  // namespace sliced::policy

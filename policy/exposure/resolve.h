@@ -56,8 +56,10 @@ struct Resolution {
   bool operator==(const Resolution&) const = default;
 };
 
-/// For each device, in the inventory's order.
+/// For each device, in the inventory's order. Who would offer more entries than there is room for offers
+/// none, and is added to problems, by policy.
 std::vector<Resolution> resolve(const std::vector<ExposurePolicy>& exposures, const SelectorAnswers& answers,
-                                const hotplug::Inventory& inventory);
+                                const hotplug::Inventory& inventory, Budget entries,
+                                std::map<int32_t, Problem>& problems);
 
 }  // namespace sliced::policy

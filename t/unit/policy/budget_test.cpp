@@ -56,6 +56,17 @@ TEST(Budget, IsDealtOutFairly) {
   }
 }
 
+TEST(Budget, IsDealtOutLikewiseWhereNeedsAreKnown) {
+  EXPECT_EQ(who_fits({}, {100, 100}), Done{});
+  EXPECT_EQ(who_fits({10, 50, 40}, {100, 100}), (Done{true, true, true}));
+  EXPECT_EQ(who_fits({10, 51, 10}, {1'000, 50}), (Done{true, false, true}));
+  EXPECT_EQ(who_fits({200, 60, 30, 10}, {100, 100}), (Done{false, true, true, true}))
+      << "the cheap, then in order";
+  EXPECT_EQ(who_fits({60, 60, 10}, {100, 100}), (Done{true, false, true}));
+  EXPECT_EQ(who_fits({34, 34, 34}, {100, 100}), (Done{true, true, false}));
+  EXPECT_EQ(who_fits({0, 1}, {0, 0}), (Done{true, false}));
+}
+
 // Red when many, each just below every limit, add up.
 TEST(Budget, HoweverManyThereAreItIsNotExceeded) {
   for (const size_t count : {60, 1'000, 10'000}) {
