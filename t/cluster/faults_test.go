@@ -64,6 +64,32 @@ func TestAPIServerOutage(t *testing.T) {
 	lab.History.NeverBelow(t, published, vfs(pf0, 0, 4)...)
 }
 
+// Turns red when a 404 that any load balancer may give counts as "the kind is not installed": the pool goes for a moment,
+// or what an exclude holds back is offered.
+func TestLoadBalancerWithoutServers(t *testing.T) {
+	t.Parallel()
+	plane := exposingPlane(t)
+	lab := harness.NewLab(t, plane, pf0, pf1)
+	proxy := plane.NewProxy(t, plane.Server)
+	lab.Config = plane.Kubeconfig(t, proxy.URL, &api.AuthInfo{Token: lab.User.Token})
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0", "ens2f0")))
+	lab.Expose("none", harness.M{"action": "exclude", "priority": 100, "selector": harness.M{"cel": "device.attributes['dra.networking'].pfName == 'ens2f0'"}})
+	lab.Run()
+	published := lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...).RV
+	for range 2 {
+		proxy.Lose()
+		time.Sleep(3 * time.Second)
+		proxy.Find()
+		time.Sleep(5 * time.Second)
+	}
+	rv := lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-1", "ens2f0")))
+	lab.History.WaitOffers(t, rv, reconnecting, vfs(pf0, 0, 2)...)
+	lab.History.NeverBelow(t, published, vfs(pf0, 0, 2)...)
+	for _, name := range vfs(pf1, 0, 2) {
+		lab.History.NeverOffered(t, published, name)
+	}
+}
+
 // Turns red when a server that accepts requests and does not answer (stopped, swapping, behind a dead proxy)
 // wedges the daemon, keeps it from following its host, or gets every request again and again once it wakes
 // up.
