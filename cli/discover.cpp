@@ -9,6 +9,8 @@
 namespace sliced::cli {
 namespace {
 
+constexpr Millis kLookAtOutput{1'000};  // whether somebody still reads it
+
 std::string whole(const hotplug::Inventory& inventory, config::OutputFormat format) {
   if (format == config::OutputFormat::kTable) return devices_table(inventory);
   std::vector<kube::Json> items;
@@ -48,7 +50,12 @@ int discover(const config::Options& options) {
       (*process)->host_ports(/*live_events=*/options.watch), [&](const hotplug::InventoryUpdate& update) {
         // Watching as data, every line is a change; the first ones say what is there.
         const bool lines = options.watch && options.output != config::OutputFormat::kTable;
-        failed |= !print(first && !lines ? whole(*update.now, options.output) : news(update, options.output));
+        std::string text =
+            first && !lines ? whole(*update.now, options.output) : news(update, options.output);
+        if (options.watch)
+          (*process)->out.put(std::move(text));
+        else
+          failed |= !print(text);
         first = false;
       });
   source.start();
@@ -59,7 +66,8 @@ int discover(const config::Options& options) {
   const bool in_time = (*process)->run_until([&] { return !first || stop || failed; }, kReadHostMax);
   if (!in_time) complain_of_slow_host();
   if (options.watch && in_time)
-    while (!stop && !failed) (*process)->loop.turn(Millis{60'000});
+    while (!stop && !(*process)->out.is_refused()) (*process)->loop.turn(kLookAtOutput);
+  failed |= (*process)->out.is_refused();
   return (*process)->leave(in_time && !failed ? kExitSame : kExitError);
 }
 

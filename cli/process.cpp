@@ -14,8 +14,18 @@
 #include "reactor/net/tcp_stream.h"
 
 namespace sliced::cli {
+namespace {
 
-Process::Process(const config::Options& options) : options_(options) {
+constexpr Millis kFlushMax{1'000};  // of log and output together, at the end
+
+}  // namespace
+
+Process::Process(const config::Options& options)
+    : out(STDOUT_FILENO,
+          [](uint64_t count) {
+            return "sliced: " + std::to_string(count) + " texts lost; nobody read them in time\n";
+          }),
+      options_(options) {
   // What a one-shot command did is its output; on the way only trouble is worth a line.
   const bool quiet = options.command != config::Command::kRun && options.log_level == Level::kInfo;
   log = make_log(options.log_format, quiet ? Level::kWarning : options.log_level, process_log_target());
@@ -95,7 +105,10 @@ bool Process::run_until(const std::function<bool()>& done, Millis longest) {
 int Process::leave(int status) {
   std::fflush(stdout);
   std::fflush(stderr);
-  if (executor->busy()) _exit(status);
+  const auto until = Clock::now() + kFlushMax;
+  const bool is_logged = log->flush(kFlushMax);
+  const bool is_shown = out.flush(std::chrono::duration_cast<Millis>(until - Clock::now()));
+  if (!is_logged || !is_shown || executor->busy()) _exit(status);
   return status;
 }
 

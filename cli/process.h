@@ -10,6 +10,7 @@
 #include "hotplug/event_source.h"
 #include "hotplug/host_view.h"
 #include "kube/cluster.h"
+#include "reactor/base/line_writer.h"
 #include "reactor/base/log_sinks.h"
 #include "reactor/loop.h"
 #include "reactor/thread_executor.h"
@@ -37,7 +38,8 @@ class Process {
   bool run_until(const std::function<bool()>& done, Millis longest);
   void run() { loop.run(); }
 
-  /// Leaves at once where a read on a worker hangs: waiting for it could take for ever.
+  /// Leaves at once where a read on a worker hangs, or where nobody reads what is written: waiting could take
+  /// for ever.
   int leave(int status);
 
   reactor::Loop loop;
@@ -45,6 +47,8 @@ class Process {
   std::unique_ptr<reactor::ThreadExecutor> executor;
   std::unique_ptr<kube::Cluster> cluster;
   std::shared_ptr<const hotplug::HostView> host;
+  /// Standard output of what goes on for long: print() waits for whoever reads.
+  LineWriter out;
 
  private:
   explicit Process(const config::Options& options);

@@ -22,6 +22,7 @@ constexpr Millis kTrimAfter{2'000};
 // The device table, printed when it differs from the last one.
 class Display {
  public:
+  explicit Display(LineWriter& out) : out_(out) {}
   void show(const policy::Decision& decision) {
     std::string now = verdicts_table(decision);
     if (now == last_) return;
@@ -33,15 +34,16 @@ class Display {
         std::count_if(decision.verdicts.begin(), decision.verdicts.end(), [&](const auto& entry) {
           return policy::explain(decision, entry.first).outcome == name_of(policy::Outcome::kOffered);
         });
-    print("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) +
-          " devices discovered, " + std::to_string(offered) + " allowed by " +
-          std::to_string(decision.inputs->policies->sriov.size() +
-                         decision.inputs->policies->exposures.size()) +
-          " policies\n" + now);
+    out_.put("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) +
+             " devices discovered, " + std::to_string(offered) + " allowed by " +
+             std::to_string(decision.inputs->policies->sriov.size() +
+                            decision.inputs->policies->exposures.size()) +
+             " policies\n" + now);
     last_ = std::move(now);
   }
 
  private:
+  LineWriter& out_;
   std::string last_;
 };
 
@@ -54,7 +56,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
   if (!opened) return complain(opened.error().what), kExitError;
   Process& process = **opened;
   config::Options running = options;
-  Display display;
+  Display display(process.out);
   process.loop.on_long_turn([&](const reactor::LongTurn& turn) {
     process.log->warning("a turn of the loop took long; everything else waited",
                          {{"took_ms", turn.took.count()},

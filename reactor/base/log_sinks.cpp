@@ -15,6 +15,7 @@
 #include <ctime>
 #include <utility>
 
+#include "reactor/base/line_writer.h"
 #include "reactor/base/text.h"
 
 namespace sliced {
@@ -104,28 +105,29 @@ void append_member(std::string& out, std::string_view name, std::string_view val
   append_json(out, value);
 }
 
-// A line is one write. What a full pipe does not take is lost: a log must not hold the loop.
-void write_line(int fd, std::string_view line) {
-  while (!line.empty()) {
-    const ssize_t written = write(fd, line.data(), line.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    line.remove_prefix(static_cast<size_t>(written));
-  }
+using Format = std::string (*)(WallTime, Level, std::string_view, Fields);
+
+// A line is one write.
+LineWriter writer_to(const LogTarget& target, Format format) {
+  return {target.fd, [now = target.now, format](uint64_t lines) {
+            return format(now(), Level::kWarning, "lines lost; nobody read the log in time",
+                          {{"lines", static_cast<size_t>(lines)}});
+          }};
 }
 
 class StreamLog final : public SinkLog {
  public:
-  using Format = std::string (*)(WallTime, Level, std::string_view, Fields);
   StreamLog(Format format, Level least, LogTarget target)
-      : SinkLog(least), format_(format), target_(std::move(target)) {}
+      : SinkLog(least), format_(format), target_(std::move(target)), writer_(writer_to(target_, format)) {}
+  bool flush(std::chrono::milliseconds longest) override { return writer_.flush(longest); }
 
  private:
   void emit(Level level, std::string_view message, Fields fields) override {
-    write_line(target_.fd, format_(target_.now(), level, message, fields));
+    writer_.put(format_(target_.now(), level, message, fields));
   }
   Format format_;
   LogTarget target_;
+  LineWriter writer_;
 };
 
 class JournalLog final : public SinkLog {
@@ -133,10 +135,12 @@ class JournalLog final : public SinkLog {
   JournalLog(Level least, LogTarget target)
       : SinkLog(least),
         target_(std::move(target)),
+        writer_(writer_to(target_, &text_line)),
         socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
   ~JournalLog() override {
     if (socket_ >= 0) close(socket_);
   }
+  bool flush(std::chrono::milliseconds longest) override { return writer_.flush(longest); }
 
  private:
   void emit(Level level, std::string_view message, Fields fields) override {
@@ -149,7 +153,7 @@ class JournalLog final : public SinkLog {
     else if (error == 0)
       lost_ = 0;
     else
-      write_line(target_.fd, text_line(target_.now(), level, message, fields));
+      writer_.put(text_line(target_.now(), level, message, fields));
   }
 
   // Sends the entry, or a descriptor in its place. Returns 0 or an errno.
@@ -182,7 +186,7 @@ class JournalLog final : public SinkLog {
   int send_in_memory_file(std::string_view entry) {
     const int file = memfd_create("sliced-journal-entry", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0) return errno;
-    write_line(file, entry);
+    write_all(file, entry.data(), entry.size());
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
     const int error = fcntl(file, F_ADD_SEALS, seals) < 0 ? errno : send("", file);
     close(file);
@@ -190,7 +194,8 @@ class JournalLog final : public SinkLog {
   }
 
   LogTarget target_;
-  int socket_;  // -1: none was to be had, and every line goes to the stream
+  LineWriter writer_;  // for what the journal does not take
+  int socket_;         // -1: none was to be had, and every line goes to the stream
   uint64_t lost_ = 0;
 };
 

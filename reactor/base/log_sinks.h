@@ -4,9 +4,9 @@
 // Foreign bytes: control bytes and invalid UTF-8 are escaped in every format, so that no value can steer a
 // terminal, end a
 //                line or forge a field. A value or message is cut at 64 KiB.
-// Blocking:      the journal's socket is never waited for; lines that it has no room for are counted and the
-// count is told
-//                with the next line that gets through.
+// Blocking:      nobody is waited for. A thread writes to the stream (line_writer.h); the journal's socket is
+//                asked only for what it takes at once. Lines that have no room are counted, and the count is
+//                told when writing works again.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -25,6 +25,8 @@ class SinkLog : public Log {
   void line(Level level, std::string_view message, std::initializer_list<Field> fields) final {
     if (level >= least_) emit(level, message, fields);
   }
+  /// Waits until the lines are written; false when they were not in time. The destructor does so, too.
+  virtual bool flush(std::chrono::milliseconds longest) = 0;
 
  protected:
   explicit SinkLog(Level least) : least_(least) {}
@@ -38,9 +40,10 @@ using WallClock = std::function<std::chrono::system_clock::time_point()>;
 
 /// The process's surroundings; tests bring their own.
 struct LogTarget {
-  int fd = 2;  // where text and JSON go; not owned
+  int fd = 2;  // where text and JSON go; not owned, and open as long as the log
   std::string journal_socket = "/run/systemd/journal/socket";
   std::string journal_stream;  // $JOURNAL_STREAM, "device:inode" of the journal's stream
+  /// Called by the thread that writes, too.
   WallClock now = [] { return std::chrono::system_clock::now(); };
 };
 LogTarget process_log_target();

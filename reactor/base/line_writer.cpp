@@ -1,0 +1,159 @@
+#include "reactor/base/line_writer.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace sliced {
+namespace {
+
+constexpr size_t kStackBytes = 128 * 1024;
+
+}  // namespace
+
+struct LineWriter::Shared {
+  struct Line {
+    std::string text;
+    uint64_t lost_before = 0;  // lines that had no room between the one before and this one
+    size_t size() const { return sizeof(Line) + text.size(); }
+  };
+
+  Shared(int to, TellLoss how, size_t most) : fd(to), tell_loss(std::move(how)), bytes_max(most) {}
+
+  static void* write_on(void* reference) noexcept;
+  std::optional<Line> take();
+  void finish(const Line& line, uint64_t refused);
+  bool is_idle() const { return lines.empty() && !is_writing && (lost == 0 || is_refused); }
+
+  const int fd;
+  const TellLoss tell_loss;
+  const size_t bytes_max;
+  std::mutex mutex;
+  std::condition_variable work_came, work_done;
+  std::deque<Line> lines;
+  size_t bytes = 0;         // of the lines that wait and of the one that is being written
+  uint64_t lost = 0;        // since the last of them
+  bool is_refused = false;  // the descriptor takes nothing: the loss is told with the next line it takes
+  bool is_writing = false, has_thread = false, is_closed = false;
+};
+
+// The next line, or what is to be said of lost ones; nullopt at the end.
+std::optional<LineWriter::Shared::Line> LineWriter::Shared::take() {
+  std::unique_lock lock(mutex);
+  work_came.wait(lock, [this] { return is_closed || !lines.empty() || (lost > 0 && !is_refused); });
+  if (is_closed) return std::nullopt;
+  is_writing = true;
+  if (lines.empty()) return Line{"", std::exchange(lost, 0)};
+  Line line = std::move(lines.front());
+  lines.pop_front();
+  return line;
+}
+
+void LineWriter::Shared::finish(const Line& line, uint64_t refused) {
+  const std::lock_guard lock(mutex);
+  is_writing = false;
+  if (!line.text.empty()) bytes -= line.size();
+  is_refused = refused > 0;
+  // In front of what has come meanwhile.
+  (lines.empty() ? lost : lines.front().lost_before) += refused;
+  work_done.notify_all();
+}
+
+void* LineWriter::Shared::write_on(void* reference) noexcept {
+  const std::unique_ptr<std::shared_ptr<Shared>> owned(static_cast<std::shared_ptr<Shared>*>(reference));
+  Shared& shared = **owned;
+  while (const auto line = shared.take()) {
+    uint64_t refused = 0;
+    if (line->lost_before > 0) {
+      const std::string loss = shared.tell_loss(line->lost_before);
+      if (!write_all(shared.fd, loss.data(), loss.size())) refused += line->lost_before;
+    }
+    if (!write_all(shared.fd, line->text.data(), line->text.size())) ++refused;
+    shared.finish(*line, refused);
+  }
+  return nullptr;
+}
+
+LineWriter::LineWriter(int fd, TellLoss tell_loss, size_t bytes_max)
+    : shared_(std::make_shared<Shared>(fd, std::move(tell_loss), bytes_max)) {}
+
+LineWriter::~LineWriter() {
+  flush();
+  const std::lock_guard lock(shared_->mutex);
+  shared_->is_closed = true;
+  shared_->work_came.notify_all();
+}
+
+namespace {
+
+// Detached, with all signals blocked: those are the loop's.
+bool start_thread(void* (*run)(void*), void* argument) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, run, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+}  // namespace
+
+void LineWriter::put(std::string line) {
+  if (line.empty()) return;
+  Shared& shared = *shared_;
+  const std::lock_guard lock(shared.mutex);
+  if (!shared.has_thread) {
+    auto reference = std::make_unique<std::shared_ptr<Shared>>(shared_);
+    shared.has_thread = start_thread(&Shared::write_on, reference.get());
+    if (shared.has_thread) (void)reference.release();
+  }
+  Shared::Line next{std::move(line), shared.lost};
+  if (!shared.has_thread || next.size() > shared.bytes_max - shared.bytes) return void(++shared.lost);
+  shared.lost = 0;
+  shared.bytes += next.size();
+  shared.lines.push_back(std::move(next));
+  shared.work_came.notify_one();
+}
+
+bool LineWriter::flush(std::chrono::milliseconds longest) {
+  std::unique_lock lock(shared_->mutex);
+  return shared_->work_done.wait_for(lock, longest,
+                                     [this] { return !shared_->has_thread || shared_->is_idle(); });
+}
+
+bool LineWriter::is_refused() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->is_refused;
+}
+
+bool write_all(int fd, const char* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t written = write(fd, bytes, size);
+    if (written > 0) {
+      bytes += written;
+      size -= static_cast<size_t>(written);
+    } else if (written < 0 && errno == EAGAIN) {  // somebody who shares it wants it so
+      pollfd room{fd, POLLOUT, 0};
+      poll(&room, 1, -1);
+    } else if (written >= 0 || errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace sliced
