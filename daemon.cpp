@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kube/kinds.h"
+#include "policy/footprint.h"
 #include "policy/reliance.h"
 #include "reactor/base/text.h"
 #include "watchers/served_schema.h"
@@ -76,6 +77,11 @@ void leave_kept(Objects& objects, const Relisted<watchers::PolicyWatcher::Item>&
   for (const auto& id : list.kept) kept.insert(id_of<typename Objects::key_type>(id));
   std::erase_if(objects, [&](const auto& one) { return !kept.contains(one.first); });
 }
+void leave_kept(watchers::LeftOut& left_out, const Relisted<watchers::PolicyWatcher::Item>& list) {
+  std::vector<watchers::Rooms::Name> kept;
+  for (const auto& id : list.kept) kept.emplace_back(id.namespace_, id.name);
+  left_out.keep_only(kept);
+}
 
 // "policy ns/name changed", "policy ns/name deleted", "policies listed: 410 Gone"
 std::string reason_of(const std::string& kind, const SourceEvent<watchers::PolicyWatcher::Item>& event) {
@@ -89,8 +95,8 @@ std::string reason_of(const std::string& kind, const SourceEvent<watchers::Polic
 }
 
 bool uses_list_attributes(const policy::PolicySet& policies) {
-  for (const policy::DeviceAttributes& object : policies.attributes)
-    for (const auto& [key, value] : object.attributes)
+  for (const auto& object : policies.attributes)
+    for (const auto& [key, value] : object->attributes)
       if (kube::is_list(value)) return true;
   return false;
 }
@@ -101,6 +107,64 @@ bool may_take_long(const policy::Inputs& inputs) {
   for (const uint64_t one : inputs.policies->filter_entries) entries += one;
   return !inputs.policies->exposures.empty() || devices > kDevicesOnLoop ||
          devices * entries + inputs.policies->node_selector_entries > kFilterEntriesOnLoop;
+}
+
+// How much of each kind is kept (docs/scale.md): for the three and what passes, a process of 64 MiB has room.
+constexpr watchers::RoomSizes kSriovRoom{.guards_bytes_max = 1u << 20, .others_bytes_max = 4u << 20};
+constexpr watchers::RoomSizes kExposureRoom{.guards_bytes_max = 2u << 20, .others_bytes_max = 4u << 20};
+constexpr watchers::RoomSizes kAttributesRoom{.guards_bytes_max = 1u << 20, .others_bytes_max = 2u << 20};
+
+template <class Policy>
+watchers::PolicyObject decoded(Policy policy, const kube::Json& object, bool guards, bool is_in_effect) {
+  auto kept = std::make_shared<const Policy>(std::move(policy));
+  const watchers::Weight weight{policy::footprint(*kept), guards, static_cast<uint8_t>(is_in_effect ? 0 : 1),
+                                watchers::created_at(object)};
+  return {std::move(kept), weight};
+}
+
+watchers::PolicyKind sriov_kind() {
+  const auto decode = [](const kube::Json& object) {
+    policy::SriovPolicy policy = policy::decode_sriov_policy(object);
+    const bool offers = policy.problems.empty() && std::any_of(policy.configs.begin(), policy.configs.end(),
+                                                               [](const policy::ResourceConfig& config) {
+                                                                 return config.problems.empty();
+                                                               });
+    return decoded(std::move(policy), object, false, offers);
+  };
+  return {decode, kSriovRoom};
+}
+
+watchers::PolicyKind attributes_kind(const std::string& driver) {
+  const auto decode = [driver](const kube::Json& object) {
+    policy::DeviceAttributes attributes = policy::decode_device_attributes(object, driver);
+    const bool is_good = attributes.problems.empty();
+    return decoded(std::move(attributes), object, false, is_good);
+  };
+  return {decode, kAttributesRoom};
+}
+
+watchers::PolicyKind exposure_kind(const std::string& driver) {
+  const auto decode = [driver](const kube::Json& object) {
+    policy::ExposurePolicy policy = policy::decode_exposure_policy(object, driver);
+    const bool guards = policy.action != policy::ExposureAction::kExpose, is_good = policy.problems.empty();
+    return decoded(std::move(policy), object, guards, is_good);
+  };
+  return {decode, kExposureRoom};
+}
+
+template <class Policy>
+Shared<Policy> policy_of(const watchers::PolicyObject& object) {
+  return Shared<Policy>(std::static_pointer_cast<const Policy>(object.policy));
+}
+
+// Notes whether it is.
+bool is_left_out(const watchers::PolicyWatcher::Item& item, watchers::LeftOut& left_out) {
+  const bool is = item.value && item.value->is_left_out();
+  if (is)
+    left_out.put({item.id.namespace_, item.id.name}, item.value->weight.guards);
+  else
+    left_out.erase({item.id.namespace_, item.id.name});
+  return is;
 }
 
 std::string entry_of(const hotplug::HostDevice& device) {
@@ -180,17 +244,18 @@ void Daemon::start_watchers() {
       [this](auto event) { on_slices(exposure_publisher_, event); }, standing);
   if (!options_.kinds_off.contains(kube::kDeviceExposurePolicies.kind)) {
     exposure_watcher_ = watchers::make_policy_watcher(
-        watcher_ports(), kube::kDeviceExposurePolicies, "", [this](auto event) { on_exposures(event); },
-        standing, keeper_of<policy::ExposurePolicy>());
+        watcher_ports(), kube::kDeviceExposurePolicies, "", exposure_kind(options_.exposure_driver_name),
+        [this](auto event) { on_exposures(event); }, standing, keeper_of<policy::ExposurePolicy>());
   }
   if (!options_.kinds_off.contains(kube::kSriovResourcePolicies.kind)) {
     sriov_watcher_ = watchers::make_policy_watcher(
-        watcher_ports(), kube::kSriovResourcePolicies, options_.namespace_,
+        watcher_ports(), kube::kSriovResourcePolicies, options_.namespace_, sriov_kind(),
         [this](auto event) { on_policies(event); }, standing, keeper_of<policy::SriovPolicy>());
     if (!options_.kinds_off.contains(kube::kDeviceAttributes.kind))
       attributes_watcher_ = watchers::make_policy_watcher(
           watcher_ports(), kube::kDeviceAttributes, options_.namespace_,
-          [this](auto event) { on_attributes(event); }, standing);
+          attributes_kind(options_.sriov_driver_name), [this](auto event) { on_attributes(event); },
+          standing);
   }
   node_watcher_->start();
   slice_watcher_->start();
@@ -278,17 +343,23 @@ void Daemon::on_node(const SourceEvent<watchers::NodeWatcher::Item>& event) {
 void Daemon::on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
   const auto put = [this](const watchers::PolicyWatcher::Item& item) {
     const policy::SriovPolicy::Id id{item.id.namespace_, item.id.name};
-    sriov_[id] = item.value ? policy::decode_sriov_policy(item.value->object)
-                            : policy::unreadable_sriov_policy(id, item.value.error().what);
+    if (is_left_out(item, sriov_left_out_))
+      sriov_.erase(id);
+    else
+      sriov_.insert_or_assign(id, item.value
+                                      ? policy_of<policy::SriovPolicy>(*item.value)
+                                      : Shared(policy::unreadable_sriov_policy(id, item.value.error().what)));
   };
   if (const auto* changed = std::get_if<Changed<watchers::PolicyWatcher::Item>>(&event)) {
     put(changed->now);
   } else if (const auto* removed = std::get_if<Removed<watchers::PolicyWatcher::Item>>(&event)) {
     sriov_.erase({removed->id.namespace_, removed->id.name});
+    sriov_left_out_.erase({removed->id.namespace_, removed->id.name});
   } else {
     check_served_schema(kube::kSriovResourcePolicies);
     const auto& list = std::get<Relisted<watchers::PolicyWatcher::Item>>(event);
     leave_kept(sriov_, list);
+    leave_kept(sriov_left_out_, list);
     for (const auto& item : list.all) put(item);
   }
   policy_set_.reset();
@@ -298,17 +369,22 @@ void Daemon::on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event
 void Daemon::on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
   const auto put = [this](const watchers::PolicyWatcher::Item& item) {
     const policy::DeviceAttributes::Id id{item.id.namespace_, item.id.name};
-    if (item.value)
-      attributes_[id] = policy::decode_device_attributes(item.value->object, options_.sriov_driver_name);
+    if (is_left_out(item, attributes_left_out_))
+      attributes_.erase(id);
     else
-      attributes_[id] = {.id = id, .problems = {{"", item.value.error().what}}};
+      attributes_.insert_or_assign(
+          id, item.value
+                  ? policy_of<policy::DeviceAttributes>(*item.value)
+                  : Shared(policy::DeviceAttributes{.id = id, .problems = {{"", item.value.error().what}}}));
   };
   if (const auto* changed = std::get_if<Changed<watchers::PolicyWatcher::Item>>(&event)) {
     put(changed->now);
   } else if (const auto* removed = std::get_if<Removed<watchers::PolicyWatcher::Item>>(&event)) {
     attributes_.erase({removed->id.namespace_, removed->id.name});
+    attributes_left_out_.erase({removed->id.namespace_, removed->id.name});
   } else {
     attributes_.clear();
+    attributes_left_out_.keep_only({});
     for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
   }
   policy_set_.reset();
@@ -327,22 +403,27 @@ bool Daemon::is_understood(const policy::ExposurePolicy& policy) const {
 void Daemon::on_exposures(const SourceEvent<watchers::PolicyWatcher::Item>& event) {
   const auto put = [&](const watchers::PolicyWatcher::Item& item, const auto& before) {
     const policy::ExposurePolicy::Id id{item.id.name};
-    policy::ExposurePolicy now =
-        item.value ? policy::decode_exposure_policy(item.value->object, options_.exposure_driver_name)
-                   : policy::unreadable_exposure_policy(id.name, item.value.error().what);
+    if (is_left_out(item, exposures_left_out_)) return void(exposures_.erase(id));
+    Shared<policy::ExposurePolicy> now =
+        item.value ? policy_of<policy::ExposurePolicy>(*item.value)
+                   : Shared(policy::unreadable_exposure_policy(id.name, item.value.error().what));
     if (const auto at = before.find(id); at != before.end())
-      policy::remember_exclude(now, at->second, is_understood(at->second));
+      now.edit([&](policy::ExposurePolicy& policy) {
+        policy::remember_exclude(policy, at->second, is_understood(at->second));
+      });
     exposures_.insert_or_assign(id, std::move(now));
   };
   if (const auto* changed = std::get_if<Changed<watchers::PolicyWatcher::Item>>(&event)) {
     put(changed->now, exposures_);
   } else if (const auto* removed = std::get_if<Removed<watchers::PolicyWatcher::Item>>(&event)) {
     exposures_.erase({removed->id.name});
+    exposures_left_out_.erase({"", removed->id.name});
   } else {
     check_served_schema(kube::kDeviceExposurePolicies);
     const auto& list = std::get<Relisted<watchers::PolicyWatcher::Item>>(event);
     const auto before = exposures_;
     leave_kept(exposures_, list);
+    leave_kept(exposures_left_out_, list);
     for (const auto& item : list.all) put(item, before);
   }
   policy_set_.reset();
@@ -512,24 +593,22 @@ std::optional<kube::NodeView> Daemon::node_view() const {
   return std::nullopt;
 }
 
-std::vector<std::string> Daemon::policy_problems() const {
-  std::vector<std::string> out;
-  const auto add = [&](const std::string& who, const policy::Problem& problem) {
-    out.push_back(who + ": " + (problem.field.empty() ? "" : problem.field + ": ") + problem.what);
+void Daemon::for_each_policy_problem(const std::function<void(const std::string&)>& say) const {
+  const auto say_all = [&](const std::string& who, const policy::Problems& problems) {
+    for (const policy::Problem& problem : problems)
+      say(who + ": " + (problem.field.empty() ? "" : problem.field + ": ") + problem.what);
+    if (problems.more() > 0) say(who + ": " + and_more(problems.more()));
   };
-  for (const auto& [id, policy] : sriov_) {
-    for (const auto& problem : policy.problems) add("policy " + text_of(id), problem);
-    for (const auto& config : policy.configs)
-      for (const auto& problem : config.problems) add("policy " + text_of(id), problem);
-  }
+  for (const auto& [id, policy] : sriov_) say_all("policy " + text_of(id), problems_of(policy));
   for (const auto& [id, object] : attributes_)
-    for (const auto& problem : object.problems)
-      add("DeviceAttributes " + id.namespace_ + "/" + id.name, problem);
-  for (const auto& [id, policy] : exposures_)
-    for (const auto& problem : policy.problems) add("DeviceExposurePolicy " + id.name, problem);
+    say_all("DeviceAttributes " + id.namespace_ + "/" + id.name, object->problems);
+  for (const auto& [id, policy] : exposures_) say_all("DeviceExposurePolicy " + id.name, policy->problems);
   if (decision_)
-    for (const auto& [policy, problem] : policy::problems_of(*decision_)) add(policy, problem);
-  return out;
+    for (const auto& [policy, problem] : policy::problems_of(*decision_)) say_all(policy, {problem});
+  for (const auto& [kind, left_out] : {std::pair{"SriovResourcePolicies", &sriov_left_out_},
+                                       std::pair{"DeviceAttributes", &attributes_left_out_},
+                                       std::pair{"DeviceExposurePolicies", &exposures_left_out_}})
+    if (const std::string text = left_out->describe(); !text.empty()) say(std::string(kind) + ": " + text);
 }
 
 void Daemon::mark(std::string why) {
@@ -565,12 +644,15 @@ bool Daemon::recover_sticky() {
 
 void Daemon::make_policy_set() {
   if (policy_set_) return;
-  std::vector<policy::SriovPolicy> sriov;
+  std::vector<Shared<policy::SriovPolicy>> sriov;
   for (const auto& [id, policy] : sriov_) sriov.push_back(policy);
-  std::vector<policy::DeviceAttributes> attributes;
+  std::vector<Shared<policy::DeviceAttributes>> attributes;
   for (const auto& [id, object] : attributes_) attributes.push_back(object);
-  std::vector<policy::ExposurePolicy> exposures;
+  std::vector<Shared<policy::ExposurePolicy>> exposures;
   for (const auto& [id, policy] : exposures_) exposures.push_back(policy);
+  // One stands for all excludes that there is no room for: it may mean any device.
+  if (exposures_left_out_.guards() > 0)
+    exposures.push_back(policy::unreadable_exposure_policy("(left out)", exposures_left_out_.describe()));
   policy_set_ = std::make_shared<const policy::PolicySet>(
       policy::make_policy_set(std::move(sriov), std::move(attributes), std::move(exposures)));
 }
@@ -799,13 +881,13 @@ bool Daemon::tell_news(const policy::Decision& now, const publishers::Publisher&
 
 // Each problem and each thing left out is said once while it lasts.
 void Daemon::tell_problems() {
-  std::vector<std::string> now = policy_problems();
-  now.insert(now.end(), decision_->notes.begin(), decision_->notes.end());
-  std::sort(now.begin(), now.end());
-  for (const std::string& text : now)
-    if (!std::binary_search(told_.begin(), told_.end(), text))
-      log_.warning("not used as written", {{"why", text}});
-  told_ = std::move(now);
+  const auto say_if_new = [this](SaidOnce& said, const std::string& text) {
+    if (said.note(text)) log_.warning("not used as written", {{"why", cut(text, kMessageBytesMax)}});
+  };
+  for_each_policy_problem([&](const std::string& text) { say_if_new(said_problems_, text); });
+  for (const std::string& note : decision_->notes) say_if_new(said_notes_, note);
+  const size_t unsaid = said_problems_.end_round() + said_notes_.end_round();
+  if (unsaid > 0) log_.warning("not used as written", {{"why", and_more(unsaid)}});
 }
 
 void Daemon::arm_settle() {

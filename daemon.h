@@ -23,11 +23,14 @@
 #include "publishers/settle.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
+#include "reactor/base/said_once.h"
+#include "reactor/base/shared.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
 #include "watchers/node_watcher.h"
 #include "watchers/outage.h"
 #include "watchers/policy_watcher.h"
+#include "watchers/rooms.h"
 #include "watchers/slice_watcher.h"
 
 namespace sliced {
@@ -75,8 +78,9 @@ class Daemon {
   /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; and
   /// whether the first decision takes too long. Empty when decided.
   std::vector<std::string> waiting_for() const;
-  /// Every problem of every policy as it stands: "policy ns/name: spec.configs[0]....: ...".
-  std::vector<std::string> policy_problems() const;
+  /// The problems of every policy as they stand: "policy ns/name: spec.configs[0]....: ...", and of those
+  /// that are not kept how many there are.
+  void for_each_policy_problem(const std::function<void(const std::string&)>& say) const;
 
  private:
   watchers::Ports watcher_ports();
@@ -140,17 +144,18 @@ class Daemon {
   OnDecided on_decided_;
 
   std::optional<watchers::NodeFacts> node_;
-  std::map<policy::SriovPolicy::Id, policy::SriovPolicy> sriov_;
-  std::map<policy::DeviceAttributes::Id, policy::DeviceAttributes> attributes_;
-  std::map<policy::ExposurePolicy::Id, policy::ExposurePolicy> exposures_;
-  policy::PolicySetPtr policy_set_;  // nullptr: to be made anew
+  std::map<policy::SriovPolicy::Id, Shared<policy::SriovPolicy>> sriov_;
+  std::map<policy::DeviceAttributes::Id, Shared<policy::DeviceAttributes>> attributes_;
+  std::map<policy::ExposurePolicy::Id, Shared<policy::ExposurePolicy>> exposures_;
+  watchers::LeftOut sriov_left_out_, attributes_left_out_, exposures_left_out_;  // for want of room
+  policy::PolicySetPtr policy_set_;                                              // nullptr: to be made anew
   policy::Quarantines quarantine_;
 
   std::optional<policy::Decision> decision_;
   publishers::Settler settler_;
   std::vector<policy::DesiredPool> before_gap_;  // what was desired when the Node object went
-  std::vector<std::string> told_;                // problems and notes, each said once while it lasts
-  bool recovered_ = false;                       // sticky facts were looked for in our own slices
+  SaidOnce said_problems_, said_notes_;
+  bool recovered_ = false;  // sticky facts were looked for in our own slices
   std::string told_schema_failure_;
   std::map<std::string, std::string> told_schema_;  // by kind: what the served schema was said to drop
 

@@ -86,6 +86,7 @@ void add_slices_of_text(const std::string& path, std::string_view text, FoundSli
   };
   for (const auto& problem : manifest.problems) wrong(problem.line, problem.what);
   for (const auto& remark : manifest.remarks) wrong(remark.line, remark.what);
+  if (const size_t more = manifest.remarks.more(); more > 0) wrong(0, and_more(more, "object") + " left out");
   bool has_any = false;
   for (const auto& [key, object] : manifest.objects) {
     if (key.kind != kube::kResourceSlices.kind) continue;

@@ -24,39 +24,41 @@ struct Report {
         escaped(file) + ":" + std::to_string(line) + ": " + (error ? "error: " : "warning: ") + what + "\n";
     ++(error ? errors : warnings);
   }
-  void add(const std::string& file, int object_line, const std::string& who, const policy::Problem& problem,
+  void add(const std::string& file, int object_line, const std::string& who, const policy::Problems& problems,
            bool error) {
-    add(file, problem.line > 0 ? problem.line : object_line, error,
-        who + ": " + (problem.field.empty() ? "" : problem.field + " ") + problem.what);
+    for (const policy::Problem& problem : problems)
+      add(file, problem.line > 0 ? problem.line : object_line, error,
+          who + ": " + (problem.field.empty() ? "" : problem.field + " ") + problem.what);
+    if (problems.more() == 0) return;
+    add(file, object_line, error, who + ": " + and_more(problems.more(), error ? "problem" : "warning"));
+    (error ? errors : warnings) += problems.more() - 1;
   }
 };
 
 void validate_policy(const kube::Json& object, const std::string& file, Report& report) {
   const policy::SriovPolicy policy = policy::decode_sriov_policy(object);
-  const std::string who = "SriovResourcePolicy " + policy.id.name;
+  const std::string who = "SriovResourcePolicy " + escaped(policy.id.name);
   ++report.policies;
-  for (const auto& problem : policy.problems) report.add(file, object.line(), who, problem, true);
-  for (const auto& config : policy.configs)
-    for (const auto& problem : config.problems) report.add(file, object.line(), who, problem, true);
-  for (const auto& problem : warnings_of(policy)) report.add(file, object.line(), who, problem, false);
+  report.add(file, object.line(), who, problems_of(policy), true);
+  report.add(file, object.line(), who, warnings_of(policy), false);
 }
 
 void validate_attributes(const kube::Json& object, const std::string& file, const std::string& driver,
                          Report& report) {
   const policy::DeviceAttributes attributes = policy::decode_device_attributes(object, driver);
   ++report.policies;
-  for (const auto& problem : attributes.problems)
-    report.add(file, object.line(), "DeviceAttributes " + attributes.id.name, problem, true);
+  report.add(file, object.line(), "DeviceAttributes " + escaped(attributes.id.name), attributes.problems,
+             true);
 }
 
 void validate_exposure(const kube::Json& object, const std::string& file, const std::string& driver,
                        Report& report) {
   policy::ExposurePolicy policy = policy::decode_exposure_policy(object, driver);
   policy::check_selector(policy, driver);
-  const std::string who = "DeviceExposurePolicy " + policy.id.name;
+  const std::string who = "DeviceExposurePolicy " + escaped(policy.id.name);
   ++report.policies;
-  for (const auto& problem : policy.problems) report.add(file, object.line(), who, problem, true);
-  for (const auto& problem : warnings_of(policy)) report.add(file, object.line(), who, problem, false);
+  report.add(file, object.line(), who, policy.problems, true);
+  report.add(file, object.line(), who, warnings_of(policy), false);
 }
 
 // The kinds that are checked, with their groups.

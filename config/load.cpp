@@ -12,6 +12,7 @@
 #include "config/duration.h"
 #include "config/option_table.h"
 #include "kube/yaml.h"
+#include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
 namespace sliced::config {
@@ -188,17 +189,20 @@ void read_file_keys(const std::string& path, const kube::Json& document, std::ve
   std::vector<std::string_view> known;
   for (const OptionInfo& option : option_table())
     if (!option.file_key.empty()) known.push_back(option.file_key);
+  size_t unknown = 0;
   for (const auto& [key, value] : *document.object()) {
     const std::string at =
         path + (value.line() > 0 ? ":" + std::to_string(value.line()) : "") + ": " + escaped(key);
     const OptionInfo* match = nullptr;
     for (const OptionInfo& option : option_table())
       if (!option.file_key.empty() && option.file_key == key) match = &option;
-    if (match == nullptr)
-      problems.push_back(at + ": there is no such setting" + did_you_mean(key, known));
-    else
+    if (match != nullptr)
       read_member(at, *match, value, settings, problems);
+    else if (++unknown <= kProblemsMax)
+      problems.push_back(at + ": there is no such setting" + did_you_mean(key, known));
   }
+  if (unknown > kProblemsMax)
+    problems.push_back(path + ": " + and_more(unknown - kProblemsMax, "unknown setting"));
 }
 
 std::vector<Setting> read_config_file(const std::string& path, const Surroundings& surroundings,

@@ -11,11 +11,11 @@
 namespace sliced::kube {
 namespace {
 
-constexpr size_t kListBytesMax = 64u << 20;
 constexpr size_t kPagesMax = 1000;
 constexpr size_t kShortPagesMax = 8;
 constexpr size_t kPageBytes = 64u << 10;  // a page of this size is not short
 constexpr size_t kObjectBytesMax = 8u << 20;
+constexpr size_t kItemBytesMax = 2u << 20;  // of a list or watch; etcd takes 1.5 MiB
 constexpr size_t kSchemaBytesMax = 32u << 20;
 constexpr Millis kWatchSilenceMax{330'000};
 
@@ -38,7 +38,7 @@ class ListOperation final : public ApiOperation {
     resource_version_.clear();
     continue_.clear();
     cutter_.emplace(
-        "items", kObjectBytesMax,
+        "items", kItemBytesMax,
         JsonCutter::Handlers{
             .on_member = [this](std::string_view key, std::string_view raw) { return on_member(key, raw); },
             .on_item =
@@ -48,7 +48,7 @@ class ListOperation final : public ApiOperation {
                   return !ended();
                 }});
     HttpOptions options;
-    options.limits.body_bytes_max = kListBytesMax;
+    options.limits.body_bytes_max = list_.bytes_max;
     send(encode_list(list_, continue_token), options);
   }
 
@@ -120,7 +120,7 @@ class WatchOperation final : public ApiOperation {
       : ApiOperation(std::move(core)),
         watch_(std::move(watch)),
         handlers_(std::move(handlers)),
-        lines_(kObjectBytesMax) {}
+        lines_(kItemBytesMax) {}
   void start() {
     HttpOptions options;
     options.limits.body_bytes_max = 0;
@@ -139,8 +139,9 @@ class WatchOperation final : public ApiOperation {
 
   void on_line(std::string_view line) {
     if (line.empty()) return;
-    const auto frame = decode_watch_frame(line);
-    if (!frame) return fail_content({Errc::kIo, frame.error().what});
+    const bool is_cut = line.size() > kItemBytesMax;
+    const auto frame = is_cut ? decode_cut_watch_frame(line) : decode_watch_frame(line);
+    if (!frame) return fail_content({is_cut ? frame.error().code : Errc::kIo, frame.error().what});
     if (!frame->type) return fail(decode_error_event(request().action, frame->object));
     handlers_.on_event({*frame->type, frame->object});
   }

@@ -60,7 +60,8 @@ enum class EventType { kAdded, kModified, kDeleted, kBookmark };
 
 struct WatchEvent {
   EventType type;
-  std::string_view object;  // one JSON object; valid during the callback only
+  std::string_view
+      object;  // one JSON object; valid during the callback only. One of more than 2 MiB lacks its end
 };
 
 struct ListRequest {
@@ -71,7 +72,8 @@ struct ListRequest {
   bool first_page_only = false;  // on_done then, however many more there are
 };
 struct ListHandlers {
-  std::function<void(std::string_view object)> on_item;  // each item whole; valid during the callback only
+  /// Each item whole; valid during the callback only. One of more than 2 MiB lacks its end.
+  std::function<void(std::string_view object)> on_item;
   std::function<void(std::string resource_version)> on_done;
   std::function<void(const Failure&)> on_failure;  // exactly one of on_done and on_failure ends the call
   /// Before on_done of a first page: how many items follow it, as far as the cluster says. Optional.

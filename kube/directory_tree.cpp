@@ -270,6 +270,8 @@ void DirectoryTree::look_at(const std::string& name) {
   }
   if (manifest.remarks.empty()) file.told.clear();
   for (const auto& remark : manifest.remarks) tell(Level::kWarning, file, name, "object is left out", remark);
+  if (const size_t more = manifest.remarks.more(); more > 0)
+    tell(Level::kWarning, file, name, "objects are left out", {0, and_more(more, "object")});
   take(name, file, std::move(manifest.objects));
 }
 

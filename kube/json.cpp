@@ -18,6 +18,9 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 constexpr size_t kLinearKeySearchMax = 16;  // beyond it a hash set finds duplicate keys
+// Containers down to here are counted before they are filled, so that each is one block of the right size;
+// counting reads what is inside once more. Deeper ones give back what they have too much.
+constexpr int kCountedDepthMax = 8;
 
 /// The keys of one object while it is read. Views stay valid as long as the parser's string buffer.
 class KeySet {
@@ -86,6 +89,12 @@ class Reader {
     if (const auto error = value.get_object().get(object)) return fail(error);
     Json::Object members;
     KeySet keys;
+    if (depth <= kCountedDepthMax) {
+      size_t count = 0;
+      if (const auto error = object.count_fields().get(count)) return fail(error);
+      if (!has_room(count)) return false;
+      members.reserve(count);
+    }
     for (auto item : object) {
       ondemand::field field;
       std::string_view key;
@@ -95,6 +104,7 @@ class Reader {
       members.emplace_back(std::string(key), Json());
       if (!read_value(field.value(), depth + 1, members.back().second)) return false;
     }
+    members.shrink_to_fit();
     assign(out, Json(std::move(members)));
     return true;
   }
@@ -103,12 +113,19 @@ class Reader {
     ondemand::array array;
     if (const auto error = value.get_array().get(array)) return fail(error);
     Json::Array items;
+    if (depth <= kCountedDepthMax) {
+      size_t count = 0;
+      if (const auto error = array.count_elements().get(count)) return fail(error);
+      if (!has_room(count)) return false;
+      items.reserve(count);
+    }
     for (auto item : array) {
       ondemand::value element;
       if (const auto error = std::move(item).get(element)) return fail(error);
       items.emplace_back();
       if (!read_value(element, depth + 1, items.back())) return false;
     }
+    items.shrink_to_fit();
     assign(out, Json(std::move(items)));
     return true;
   }
@@ -164,6 +181,11 @@ class Reader {
     return true;
   }
 
+  bool has_room(size_t more) {
+    if (more <= limits_.nodes_max && nodes_ <= limits_.nodes_max - more) return true;
+    return fail(Errc::kTooLarge, "more than " + std::to_string(limits_.nodes_max) + " values");
+  }
+
   /// Counts the node and notes its line.
   template <class Token>
   bool enter(Token&& raw, Json& out) {
@@ -172,9 +194,8 @@ class Reader {
     } else if (const auto error = std::forward<Token>(raw).get(token_)) {
       return fail(error);
     }
-    if (++nodes_ > limits_.nodes_max) {
-      return fail(Errc::kTooLarge, "more than " + std::to_string(limits_.nodes_max) + " values");
-    }
+    ++nodes_;
+    if (!has_room(0)) return false;
     if (lines_) {
       line_ += static_cast<int>(std::count(position_, token_.data(), '\n'));
       position_ = token_.data();

@@ -1,5 +1,6 @@
 #include "kube/json_cutter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kube/json.h"
@@ -138,7 +139,8 @@ size_t JsonCutter::inside(std::string_view rest) {
       ended = --depth_ == 0;
     }
   }
-  piece_.append(rest.substr(0, taken));
+  const size_t room = piece_bytes_max_ - std::min(piece_.size(), piece_bytes_max_);
+  piece_.append(rest.substr(0, in_list_ ? std::min(taken, room) : taken));
   const bool is_key = in_ == In::kKey;
   if (piece_.size() > (is_key ? kKeyBytesMax + 1 : piece_bytes_max_)) {  // a key's closing quote is with it
     const std::string key = escaped(is_key ? piece_ : key_, 64);

@@ -13,9 +13,12 @@
 
 namespace sliced::kube {
 
-/// Errors:  feed and finish say kInvalid for text that is no such object, kTooLarge for a piece beyond
+/// Errors:  feed and finish say kInvalid for text that is no such object, kTooLarge for a member beyond
 ///          piece_bytes_max or a key beyond kKeyBytesMax (both as written), kCanceled when a callback
 ///          returned false. The cutter is of no use after an error.
+/// Items:   one beyond piece_bytes_max is given too, without its end: its first piece_bytes_max bytes. It
+/// harms
+///          no other, and its name may be read from them.
 /// Reentry: callbacks must not destroy the cutter; they return false to stop.
 class JsonCutter {
  public:

@@ -3,8 +3,8 @@
 namespace sliced::kube {
 namespace {
 
-constexpr size_t kLineCapacityKept = 256u
-                                 << 10;  // one large object does not pin its memory for the life of the watch
+constexpr size_t kLineCapacityKept =
+    256u << 10;  // one large object does not pin its memory for the life of the watch
 
 std::string_view without_cr(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
@@ -17,18 +17,17 @@ Result<Unit> LineAssembler::feed(std::string_view bytes, const OnLine& on_line) 
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
     const std::string_view part = bytes.substr(0, end);
-    if (line_.size() + part.size() > line_bytes_max_)
-      return Error{Errc::kTooLarge, "a line is longer than " + std::to_string(line_bytes_max_) + " bytes"};
+    const std::string_view kept = part.substr(0, line_bytes_max_ + 1 - line_.size());
     if (end == std::string_view::npos) {
-      line_ += part;
+      line_ += kept;
       return Unit{};
     }
     bytes.remove_prefix(end + 1);
     bool go_on = false;
     if (line_.empty()) {
-      go_on = on_line(without_cr(part));
+      go_on = on_line(without_cr(kept));
     } else {
-      line_ += part;
+      line_ += kept;
       go_on = on_line(without_cr(line_));
       line_.clear();
       if (line_.capacity() > kLineCapacityKept) line_.shrink_to_fit();

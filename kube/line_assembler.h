@@ -9,10 +9,9 @@
 
 namespace sliced::kube {
 
-/// Errors:  kTooLarge once a line exceeds line_bytes_max; kCanceled when on_line returned false. The
-/// assembler is of no
-///          use after either.
-/// Reentry: on_line must not destroy the assembler; it returns false to stop.
+/// Bounds:  a longer line is given as its first line_bytes_max + 1 bytes: its end is missing, and that can be
+/// seen. Errors:  kCanceled when on_line returned false. The assembler is of no use then. Reentry: on_line
+/// must not destroy the assembler; it returns false to stop.
 class LineAssembler {
  public:
   using OnLine = std::function<bool(std::string_view line)>;  // valid during the call

@@ -27,8 +27,8 @@ struct Manifest {
     bool operator==(const Object&) const = default;
   };
   std::vector<Object> objects;
-  std::vector<YamlProblem> problems;  // the text is broken: nothing of the file can be relied on
-  std::vector<YamlProblem> remarks;   // objects that were left out: no kind, no name ...
+  FirstFew<YamlProblem> problems;  // the text is broken: nothing of the file can be relied on
+  FirstFew<YamlProblem> remarks;   // objects that were left out: no kind, no name ...
 };
 
 /// Lists (kind "List", or "...List" with items) are taken apart.

@@ -11,15 +11,26 @@ namespace {
 
 constexpr std::string_view kOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
 
+constexpr size_t kEntriesMax = 16'384;  // terms, requirements and values of one selector
+constexpr size_t kValuesShown = 8;      // of a requirement, where people read it
+
 enum class Form { kLabels, kNodeExpressions, kNodeFields };
 
 /// Collects problems with the path they belong to.
 class SelectorDecoder {
  public:
-  explicit SelectorDecoder(std::vector<FieldProblem>& problems) : problems_(problems) {}
+  explicit SelectorDecoder(FieldProblems& problems) : problems_(problems) {}
 
   void problem(const Json& at, std::string field, std::string what) {
     problems_.push_back({std::move(field), std::move(what), at.line()});
+  }
+  /// False, and a problem, when the selector has become too large.
+  bool has_room(const Json& at, const std::string& field) {
+    if (++entries_ == kEntriesMax + 1)
+      problem(at, field,
+              "more than " + std::to_string(kEntriesMax) +
+                  " terms, requirements and values are not read; select by a label of the nodes");
+    return entries_ <= kEntriesMax;
   }
   bool is_map(const Json& value, const std::string& field) {
     if (value.object() != nullptr) return true;
@@ -33,15 +44,19 @@ class SelectorDecoder {
   }
   void unknown_key(const Json& at, const std::string& field, std::string_view key,
                    const std::vector<std::string_view>& known) {
-    std::string what = "unknown field";
-    if (const auto near = nearest(key, known); !near.empty()) what += ", did you mean " + near + "?";
-    problem(at, field.empty() ? escaped(key) : field + "." + escaped(key), std::move(what));
+    problems_.add([&] {
+      const std::string near = nearest(key, known);
+      return FieldProblem{(field.empty() ? "" : field + ".") + escaped(key),
+                          near.empty() ? "unknown field" : "unknown field, did you mean " + near + "?",
+                          at.line()};
+    });
   }
 
   /// {key: value, ...} as one In requirement each.
   void match_labels(const Json& value, const std::string& field, std::vector<Requirement>& out) {
     if (value.is_null() || !is_map(value, field)) return;
     for (const auto& [key, text] : *value.object()) {
+      if (!has_room(text, field)) return;
       const std::string path = field.empty() ? escaped(key) : field + "[" + escaped(key) + "]";
       if (!is_label_key(key)) problem(text, path, in_quotes(key) + " is no label key");
       if (text.string() == nullptr) {
@@ -58,6 +73,7 @@ class SelectorDecoder {
     if (value.is_null() || !is_list(value, field)) return;
     size_t index = 0;
     for (const auto& item : *value.array()) {
+      if (!has_room(item, field)) return;
       if (auto one = requirement(item, field + "[" + std::to_string(index++) + "]", form))
         out.push_back(std::move(*one));
     }
@@ -125,6 +141,7 @@ class SelectorDecoder {
     if (value.is_null() || !is_list(value, field)) return;
     size_t index = 0;
     for (const auto& item : *value.array()) {
+      if (!has_room(item, field)) return;
       const std::string path = field + "[" + std::to_string(index++) + "]";
       if (item.string() == nullptr) {
         problem(item, path, "must be a string, not " + std::string(item.kind_name()) + remedy(item));
@@ -161,7 +178,8 @@ class SelectorDecoder {
     }
   }
 
-  std::vector<FieldProblem>& problems_;
+  FieldProblems& problems_;
+  size_t entries_ = 0;
 };
 
 constexpr std::string_view kLabelForm[] = {"matchLabels", "matchExpressions"};
@@ -207,6 +225,7 @@ NodeSelector decode_terms(const Json& value, SelectorDecoder& decoder) {
     if (member.is_null() || !decoder.is_list(member, key)) continue;
     size_t index = 0;
     for (const auto& item : *member.array()) {
+      if (!decoder.has_room(item, key)) break;
       selector.terms.push_back(decode_term(item, key + "[" + std::to_string(index++) + "]", decoder));
     }
   }
@@ -245,9 +264,13 @@ const std::string* label(const Labels& labels, const std::string& key) {
 std::string wanted_of(const Requirement& requirement) {
   std::string out(kOperatorNames[static_cast<size_t>(requirement.op)]);
   if (requirement.op == Operator::kExists || requirement.op == Operator::kDoesNotExist) return out;
+  const auto& all = requirement.values;
+  std::vector<std::string> shown(all.begin(),
+                                 all.begin() + static_cast<long>(std::min(all.size(), kValuesShown)));
+  if (all.size() > kValuesShown) shown.push_back(and_more(all.size() - kValuesShown, "value"));
   if (requirement.op == Operator::kGt || requirement.op == Operator::kLt)
-    return out + " " + join(requirement.values, ", ");
-  return out + " [" + join(requirement.values, ", ") + "]";
+    return out + " " + join(shown, ", ");
+  return out + " [" + join(shown, ", ") + "]";
 }
 
 /// The first requirement of the term that says no; matched when none does.
@@ -278,7 +301,7 @@ bool is_name_part(std::string_view text) {
 
 }  // namespace
 
-NodeSelector decode_node_selector(const Json& value, std::vector<FieldProblem>& problems) {
+NodeSelector decode_node_selector(const Json& value, FieldProblems& problems) {
   SelectorDecoder decoder(problems);
   if (value.is_null()) return {};
   if (!decoder.is_map(value, "")) return {false, {}};
@@ -293,7 +316,7 @@ NodeSelector decode_node_selector(const Json& value, std::vector<FieldProblem>& 
   return {false, {std::move(term)}};
 }
 
-LabelSelector decode_label_selector(const Json& value, std::vector<FieldProblem>& problems) {
+LabelSelector decode_label_selector(const Json& value, FieldProblems& problems) {
   SelectorDecoder decoder(problems);
   LabelSelector selector;
   if (!value.is_null() && decoder.is_map(value, "")) decode_label_form(value, decoder, selector.requirements);

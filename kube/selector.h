@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kube/json.h"
+#include "reactor/base/first_few.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kube {
@@ -54,10 +55,15 @@ struct FieldProblem {
   int line = 0;
   bool operator==(const FieldProblem&) const = default;
 };
+inline void cut_message(FieldProblem& problem) {
+  sliced::cut_message(problem.field);
+  sliced::cut_message(problem.what);
+}
+using FieldProblems = FirstFew<FieldProblem>;
 
-/// Every problem, not the first. With problems the returned selector must not be used to offer anything.
-NodeSelector decode_node_selector(const Json& value, std::vector<FieldProblem>& problems);
-LabelSelector decode_label_selector(const Json& value, std::vector<FieldProblem>& problems);
+/// The first problems, not one alone. With problems the returned selector must not be used to offer anything.
+NodeSelector decode_node_selector(const Json& value, FieldProblems& problems);
+LabelSelector decode_label_selector(const Json& value, FieldProblems& problems);
 
 bool matches(const LabelSelector& selector, const Labels& labels);
 

@@ -38,4 +38,15 @@ Result<WatchFrame> decode_watch_frame(std::string_view line) {
   return frame;
 }
 
+Result<WatchFrame> decode_cut_watch_frame(std::string_view line) {
+  constexpr std::string_view kObject = "\"object\":";
+  const size_t at = line.find(kObject);  // a server writes the type first, and the object last
+  if (at == std::string_view::npos || at > 64)
+    return Error{Errc::kTooLarge,
+                 "watch event: a line of more than " + std::to_string(line.size()) + " bytes"};
+  auto frame = decode_watch_frame(std::string(line.substr(0, at)) + std::string(kObject) + "{}}");
+  if (frame) frame->object = line.substr(at + kObject.size());
+  return frame;
+}
+
 }  // namespace sliced::kube

@@ -16,5 +16,8 @@ struct WatchFrame {
 };
 /// kInvalid for a line of another shape or an unknown type; the object's inside is not checked.
 Result<WatchFrame> decode_watch_frame(std::string_view line);
+/// Of a line whose end is missing: the object's text without its end. kTooLarge where not even its beginning
+/// is there.
+Result<WatchFrame> decode_cut_watch_frame(std::string_view line);
 
 }  // namespace sliced::kube

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kube/json.h"
+#include "reactor/base/first_few.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kube {
@@ -15,10 +16,11 @@ struct YamlProblem {
   int line = 0;  // 1-based
   std::string what;
 };
+inline void cut_message(YamlProblem& problem) { sliced::cut_message(problem.what); }
 
 struct YamlDocuments {
   std::vector<Json> documents;  // empty documents are left out
-  std::vector<YamlProblem> problems;
+  FirstFew<YamlProblem> problems;
 };
 
 /// Decodes a stream of documents. JSON is YAML, so this reads both. Bounded in size, depth, nodes and alias

@@ -123,7 +123,8 @@ std::string_view name_of(Outcome outcome) {
 std::vector<int32_t> policies_for_node(const PolicySet& policies, const kube::NodeView& node) {
   std::vector<int32_t> selected;
   for (size_t i = 0; i < policies.sriov.size(); ++i)
-    if (policies.sriov[i].problems.empty() && kube::match_node(policies.sriov[i].node_selector, node).matched)
+    if (policies.sriov[i]->problems.empty() &&
+        kube::match_node(policies.sriov[i]->node_selector, node).matched)
       selected.push_back(static_cast<int32_t>(i));
   return selected;
 }
@@ -188,11 +189,11 @@ std::vector<PolicyProblem> problems_of(const Decision& decision) {
   std::vector<PolicyProblem> out;
   const PolicySet& policies = *decision.inputs->policies;
   for (const auto& [policy, problem] : decision.sriov_problems)
-    out.push_back({"policy " + text_of(policies.sriov[static_cast<size_t>(policy)].id), problem});
+    out.push_back({"policy " + text_of(policies.sriov[static_cast<size_t>(policy)]->id), problem});
   for (const auto* problems : {&decision.selectors->problems, &decision.exposure_problems})
     for (const auto& [policy, problem] : *problems)
       out.push_back(
-          {"DeviceExposurePolicy " + text_of(policies.exposures[static_cast<size_t>(policy)].id), problem});
+          {"DeviceExposurePolicy " + text_of(policies.exposures[static_cast<size_t>(policy)]->id), problem});
   return out;
 }
 
@@ -307,16 +308,16 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
     const auto& all = in.policies->sriov;
     for (int32_t i = 0; i < static_cast<int32_t>(all.size()); ++i) {
       if (verdict.policy >= 0 && i > verdict.policy) break;
-      const std::string name = text_of(all[i].id);
+      const std::string name = text_of(all[i]->id);
       const auto say = [&](const Problem& problem) {
         out.rules.push_back({name, problem.field, "no", "policy", "unreadable (" + problem.what + ")",
                              "a policy that can be understood"});
       };
-      for (const Problem& problem : all[i].problems) say(problem);
+      for (const Problem& problem : all[i]->problems) say(problem);
       const auto unused = decision.sriov_problems.find(i);
       if (unused != decision.sriov_problems.end()) say(unused->second);
-      if (!all[i].problems.empty() || unused != decision.sriov_problems.end()) continue;
-      const kube::NodeMatch node = kube::match_node(all[i].node_selector, in.node);
+      if (!all[i]->problems.empty() || unused != decision.sriov_problems.end()) continue;
+      const kube::NodeMatch node = kube::match_node(all[i]->node_selector, in.node);
       if (!node.matched)
         out.rules.push_back({name, "spec.nodeSelector", "no", node.field, node.found, node.wanted});
       else
@@ -324,7 +325,7 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
              [&](const Step& step) { out.rules.push_back(rule_of(step, *device, *in.policies)); });
     }
   }
-  const std::string who = verdict.policy >= 0 ? text_of(in.policies->sriov[verdict.policy].id) : "";
+  const std::string who = verdict.policy >= 0 ? text_of(in.policies->sriov[verdict.policy]->id) : "";
   const std::string by = "policy " + who + ", " + pool_place(verdict);
   switch (verdict.outcome) {
     case Outcome::kOffered:

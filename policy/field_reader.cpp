@@ -8,7 +8,7 @@ namespace sliced::policy {
 
 using kube::Json;
 
-FieldReader::FieldReader(const Json* value, std::string path, std::vector<Problem>& problems)
+FieldReader::FieldReader(const Json* value, std::string path, Problems& problems)
     : path_(std::move(path)), problems_(problems) {
   if (value == nullptr || value->is_null()) return;
   if (value->object() != nullptr)
@@ -27,23 +27,28 @@ void FieldReader::problem(std::string_view key, std::string what, int line) {
   problems_.push_back({path_of(key), std::move(what), line});
 }
 
-void FieldReader::adopt(std::string_view key, const std::vector<kube::FieldProblem>& found) {
+void FieldReader::adopt(std::string_view key, const kube::FieldProblems& found) {
   for (const auto& problem : found)
     problems_.push_back(
         {path_of(key) + (problem.field.empty() ? "" : ".") + problem.field, problem.what, problem.line});
+  problems_.count_more(found);
+}
+
+Problem FieldReader::unknown(std::string_view key, std::initializer_list<std::string_view> known,
+                             int line) const {
+  const std::string near = nearest(key, std::vector<std::string_view>(known));
+  return {path_of(escaped(key, 64)),
+          "unknown field; " +
+              (near.empty() ? "known are " + join(std::vector<std::string>(known.begin(), known.end()), ", ")
+                            : "did you mean " + near + "?"),
+          line};
 }
 
 void FieldReader::only(std::initializer_list<std::string_view> known) {
   if (map_ == nullptr) return;
   for (const auto& [key, value] : *map_->object()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::string near = nearest(key, std::vector<std::string_view>(known));
-    problems_.push_back(
-        {path_of(escaped(key, 64)),
-         "unknown field; " +
-             (near.empty() ? "known are " + join(std::vector<std::string>(known.begin(), known.end()), ", ")
-                           : "did you mean " + near + "?"),
-         value.line()});
+    problems_.add([&] { return unknown(key, known, value.line()); });
   }
 }
 
@@ -121,7 +126,7 @@ std::vector<const Json::Member*> FieldReader::entries(std::string_view key, size
 kube::NodeSelector FieldReader::node_selector(std::string_view key) {
   const Json* value = member(key);
   if (value == nullptr) return {};
-  std::vector<kube::FieldProblem> found;
+  kube::FieldProblems found;
   kube::NodeSelector selector = kube::decode_node_selector(*value, found);
   adopt(key, found);
   return selector;

@@ -17,7 +17,7 @@ namespace sliced::policy {
 class FieldReader {
  public:
   /// value may be null or absent (nullptr): an empty map then.
-  FieldReader(const kube::Json* value, std::string path, std::vector<Problem>& problems);
+  FieldReader(const kube::Json* value, std::string path, Problems& problems);
 
   /// The members this map may have; all others become problems, with the nearest known name.
   void only(std::initializer_list<std::string_view> known);
@@ -40,12 +40,14 @@ class FieldReader {
   std::string path_of(std::string_view key) const;
   void problem(std::string_view key, std::string what, int line = 0);
   /// What a decoder of kube/ found below the member.
-  void adopt(std::string_view key, const std::vector<kube::FieldProblem>& found);
+  void adopt(std::string_view key, const kube::FieldProblems& found);
 
  private:
+  Problem unknown(std::string_view key, std::initializer_list<std::string_view> known, int line) const;
+
   const kube::Json* map_ = nullptr;
   std::string path_;
-  std::vector<Problem>& problems_;
+  Problems& problems_;
 };
 
 }  // namespace sliced::policy

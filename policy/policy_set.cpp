@@ -39,8 +39,9 @@ uint64_t entries_of(const kube::NodeSelector& selector) {
 
 }  // namespace
 
-PolicySet make_policy_set(std::vector<SriovPolicy> sriov, std::vector<DeviceAttributes> attributes,
-                          std::vector<ExposurePolicy> exposures) {
+PolicySet make_policy_set(std::vector<Shared<SriovPolicy>> sriov,
+                          std::vector<Shared<DeviceAttributes>> attributes,
+                          std::vector<Shared<ExposurePolicy>> exposures) {
   std::sort(sriov.begin(), sriov.end(), [](const SriovPolicy& a, const SriovPolicy& b) {
     return std::tuple(-a.priority, a.id.name, a.id.namespace_) <
            std::tuple(-b.priority, b.id.name, b.id.namespace_);

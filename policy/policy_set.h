@@ -1,18 +1,20 @@
 #pragma once
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <vector>
 
 #include "policy/exposure/policy.h"
 #include "policy/sriov/policy.h"
+#include "reactor/base/shared.h"
 
 namespace sliced::policy {
 
 /// Everything that is decided from, beside the host: immutable and shared.
 struct PolicySet {
-  std::vector<SriovPolicy> sriov;            // highest priority first, then name, then namespace
-  std::vector<DeviceAttributes> attributes;  // by name, then namespace
-  std::vector<ExposurePolicy> exposures;     // highest priority first, then name
+  std::vector<Shared<SriovPolicy>> sriov;            // highest priority first, then name, then namespace
+  std::vector<Shared<DeviceAttributes>> attributes;  // by name, then namespace
+  std::vector<Shared<ExposurePolicy>> exposures;     // highest priority first, then name
   /// By SriovResourcePolicy: what of it is looked at for a VF at most.
   std::vector<uint64_t> filter_entries;
   /// Of all SriovResourcePolicies: values of node selectors to look at.
@@ -20,7 +22,13 @@ struct PolicySet {
 };
 using PolicySetPtr = std::shared_ptr<const PolicySet>;
 /// Puts them into the order of evaluation.
-PolicySet make_policy_set(std::vector<SriovPolicy> sriov, std::vector<DeviceAttributes> attributes,
-                          std::vector<ExposurePolicy> exposures = {});
+PolicySet make_policy_set(std::vector<Shared<SriovPolicy>> sriov,
+                          std::vector<Shared<DeviceAttributes>> attributes,
+                          std::vector<Shared<ExposurePolicy>> exposures = {});
+
+template <class T>
+std::vector<Shared<T>> share(std::vector<T> all) {
+  return {std::make_move_iterator(all.begin()), std::make_move_iterator(all.end())};
+}
 
 }  // namespace sliced::policy

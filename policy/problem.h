@@ -1,6 +1,9 @@
 #pragma once
 // What cannot be understood of an object that an administrator wrote.
 #include <string>
+#include <utility>
+
+#include "reactor/base/first_few.h"
 
 namespace sliced::policy {
 
@@ -11,5 +14,10 @@ struct Problem {
   int line = 0;       // of the YAML text, 0 unknown
   bool operator==(const Problem&) const = default;
 };
+inline void cut_message(Problem& problem) {
+  sliced::cut_message(problem.field);
+  sliced::cut_message(problem.what);
+}
+using Problems = FirstFew<Problem>;
 
 }  // namespace sliced::policy

@@ -15,7 +15,7 @@ bool relies_on(const Decision& decision, const std::set<SriovPolicy::Id>& polici
   for (const auto& [id, verdict] : decision.verdicts) {
     if (verdict.outcome != Outcome::kOffered || verdict.policy < 0) continue;
     ++offered;
-    if (policies.contains(all[static_cast<size_t>(verdict.policy)].id)) ++lost;
+    if (policies.contains(all[static_cast<size_t>(verdict.policy)]->id)) ++lost;
   }
   return is_most(lost, offered);
 }
@@ -23,7 +23,7 @@ bool relies_on(const Decision& decision, const std::set<SriovPolicy::Id>& polici
 bool relies_on(const Decision& decision, const std::set<ExposurePolicy::Id>& policies) {
   const auto& all = decision.inputs->policies->exposures;
   const auto is_one = [&](int32_t index) {
-    return index >= 0 && policies.contains(all[static_cast<size_t>(index)].id);
+    return index >= 0 && policies.contains(all[static_cast<size_t>(index)]->id);
   };
   for (const auto& [id, verdict] : decision.verdicts)
     if (verdict.outcome == Outcome::kExcluded && is_one(verdict.exposure)) return true;

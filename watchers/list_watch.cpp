@@ -29,11 +29,21 @@ std::string_view describe(State state) {
 
 void ProblemLog::report(const ObjectHead& head, const Error* problem) {
   if (problem == nullptr) return forget(head);
-  std::string& told = told_[{head.namespace_, head.name}];
-  if (told == problem->what) return;
-  told = problem->what;
-  log_.warning("object cannot be understood",
-               {{"resource", resource_}, {"namespace", head.namespace_}, {"name", head.name}, {"why", told}});
+  const uint64_t now = stable_hash(problem->what);
+  const auto [at, is_new] = told_.try_emplace({head.namespace_, head.name}, now);
+  if (!is_new && std::exchange(at->second, now) == now) return;
+  if (++news_ > kProblemsMax) return;
+  log_.warning("object cannot be understood", {{"resource", resource_},
+                                               {"namespace", head.namespace_},
+                                               {"name", head.name},
+                                               {"why", cut(problem->what, kMessageBytesMax)}});
+}
+
+void ProblemLog::end_round() {
+  const size_t news = std::exchange(news_, 0);
+  if (news > kProblemsMax)
+    log_.warning("objects cannot be understood",
+                 {{"resource", resource_}, {"why", and_more(news - kProblemsMax, "object")}});
 }
 
 ListWatch::ListWatch(Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
@@ -64,6 +74,18 @@ void ListWatch::park(bool parked) {
   if (released && step_ == Step::kWaiting && !timer_) attempt();
 }
 
+void ListWatch::list_again(std::string why) {
+  if (again_ || need_list_) return;
+  again_ = ports_.scheduler.after(limits_.list_again_after, [this, why = std::move(why)] {
+    again_.reset();
+    if (need_list_) return;
+    relist(why);
+    if (step_ != Step::kWatching) return;  // a wait or a question: a list follows
+    call_.reset();
+    attempt();
+  });
+}
+
 // What to ask next.
 // -------------------------------------------------------------------------------------------------
 
@@ -72,6 +94,8 @@ void ListWatch::attempt() {
   if (looking_) return look_for_kind({});
   if (!need_list_) return open_watch();
   sink_.abandon();
+  again_.reset();
+  list_bytes_ = 0;
   foreign_ = 0;
   opened_ = ports_.scheduler.now();
   if (watch_list_usable()) return open_initial_events();
@@ -132,6 +156,7 @@ void ListWatch::open_list() {
   step_ = Step::kListing;
   kube::ListRequest request;
   request.scope = scope_;
+  request.bytes_max = limits_.list_bytes_max;
   // The first list is consistent: a replica that lags might not know of a new exclude. Later lists must not
   // be older than what was told already.
   if (!version_unusable_) request.resource_version = resource_version_;
@@ -185,6 +210,14 @@ void ListWatch::on_initial_event(EventType type, const ObjectHead& head, std::st
     return finish_list();
   }
   if (type == EventType::kDeleted || is_foreign(head, object)) return sink_.uncollect(head);
+  collect(head, object);
+}
+
+void ListWatch::collect(const ObjectHead& head, std::string_view object) {
+  list_bytes_ += object.size();
+  if (list_bytes_ > limits_.list_bytes_max)
+    return fail(Errc::kTooLarge,
+                "the list is larger than " + std::to_string(limits_.list_bytes_max >> 20) + " MiB");
   sink_.collect(head, object);
   if (sink_.collected() > limits_.objects_max)
     fail(Errc::kTooLarge, "more than " + std::to_string(limits_.objects_max) + " objects");
@@ -209,9 +242,7 @@ void ListWatch::on_list_item(std::string_view object) {
   Result<ObjectHead> head = decode_object_head(object);
   if (!head.ok() || head->name.empty()) return skip_nameless();
   if (is_foreign(*head, object)) return;
-  sink_.collect(*head, object);
-  if (sink_.collected() > limits_.objects_max)
-    fail(Errc::kTooLarge, "more than " + std::to_string(limits_.objects_max) + " objects");
+  collect(*head, object);
 }
 
 void ListWatch::skip_nameless() {

@@ -14,6 +14,7 @@
 //            others were let in) has an allowance. So no server can make requests spin.
 // Scope:     an object that is not what was asked for (a server or proxy that ignores selectors) is dropped
 //            here, and the source lives on.
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@
 
 #include "kube/cluster.h"
 #include "reactor/backoff.h"
+#include "reactor/base/first_few.h"
 #include "reactor/base/log.h"
 #include "reactor/base/result.h"
 #include "reactor/base/source_event.h"
@@ -33,6 +35,7 @@
 #include "reactor/scheduler.h"
 #include "watchers/allowance.h"
 #include "watchers/object_head.h"
+#include "watchers/rooms.h"
 
 namespace sliced::watchers {
 
@@ -77,6 +80,8 @@ struct ListWatchLimits {
   Millis retry_after_max{60'000};
   Millis watch_list_retry{3'600'000};  // after this the server is asked for WatchList again
   size_t objects_max = 50'000;         // more is refused as a whole: the last list stands
+  size_t list_bytes_max = 64u << 20;   // of the text of a list, however it comes; likewise
+  Millis list_again_after{5'000};      // when what was left out for want of room may fit
 };
 
 /// Where ListWatch puts what it hears. Objects are valid during the call only. No call may destroy the
@@ -118,6 +123,8 @@ class ListWatch {
   bool is_told_to_wait() const;
   /// While it is parked it does not try again by itself: somebody else finds out when the server is back.
   void park(bool parked);
+  /// Lists once more in a while: something that the sink has let go may be of use now.
+  void list_again(std::string why);
 
   const Standing& standing() const { return standing_; }
   const kube::Scope& scope() const { return scope_; }
@@ -144,6 +151,7 @@ class ListWatch {
   void skip_nameless();
   bool is_foreign(const ObjectHead& head, std::string_view object);
   void tell_foreign(std::string_view name);
+  void collect(const ObjectHead& head, std::string_view object);
   void on_list_done(std::string resource_version);
   void on_watch_end();
   void on_failure(const kube::Failure& failure);
@@ -197,8 +205,10 @@ class ListWatch {
   TimePoint opened_{}, last_word_{};
   Millis asked_timeout_{0};  // of the watch that is open
   reactor::Ticket confirm_;
-  size_t events_ = 0;   // of the watch that is open
-  size_t foreign_ = 0;  // objects of others since the last list began
+  reactor::Ticket again_;  // before list_again() does it
+  size_t events_ = 0;      // of the watch that is open
+  size_t list_bytes_ = 0;  // of the list in the making
+  size_t foreign_ = 0;     // objects of others since the last list began
   bool told_foreign_ = false;
   size_t failures_ = 0;  // since the last sign of health
 };
@@ -216,22 +226,27 @@ struct Watched {
   Result<T> value;
 };
 
-/// Tells once what is wrong with an object, and forgets when it is mended or gone.
+/// Tells once what is wrong with an object, and forgets when it is mended or gone. Of one list no more than
+/// kProblemsMax are told by name.
 class ProblemLog {
  public:
   ProblemLog(Log& log, std::string resource) : log_(log), resource_(std::move(resource)) {}
   void report(const ObjectHead& head, const Error* problem);  // nullptr: it is well
   void forget(const ObjectHead& head) { told_.erase({head.namespace_, head.name}); }
-  /// Keeps only what is in the new list.
+  /// A list is whole: keeps only what is in it.
   template <class Known>
   void retain(Known known) {
     std::erase_if(told_, [&](const auto& entry) { return !known(entry.first.first, entry.first.second); });
+    end_round();
   }
+  /// What was reported since is all of one change.
+  void end_round();
 
  private:
   Log& log_;
   const std::string resource_;
-  std::map<std::pair<std::string, std::string>, std::string> told_;  // namespace and name -> problem
+  std::map<std::pair<std::string, std::string>, uint64_t> told_;  // namespace and name -> hash of the problem
+  size_t news_ = 0;                                               // of this round
 };
 
 /// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its
@@ -250,12 +265,13 @@ class WatchedSource final : private ObjectSink {
   using KeepMissing = std::function<bool(const std::vector<Id>&)>;
 
   WatchedSource(Ports ports, kube::Scope scope, Decode decode, OnEvent on_event, OnStanding on_standing = {},
-                KeepMissing keep_missing = {}, ListWatchLimits limits = {})
+                KeepMissing keep_missing = {}, ListWatchLimits limits = {}, RoomSizes sizes = {})
       : decode_(std::move(decode)),
         on_event_(std::move(on_event)),
         on_standing_(std::move(on_standing)),
         keep_missing_(std::move(keep_missing)),
         problems_(ports.log, scope.resource.plural),
+        sizes_(sizes),
         engine_(std::move(ports), std::move(scope), *this, limits) {}
 
   void start() { engine_.start(); }
@@ -273,13 +289,25 @@ class WatchedSource final : private ObjectSink {
   }
 
   void collect(const ObjectHead& head, std::string_view object) override {
-    collected_.insert_or_assign({head.namespace_, head.name}, item(head, object));
+    Item made = item(head, object);
+    if (!find_room(collecting_, made)) leave_out(made);
+    const typename Item::Id id = made.id;
+    collected_.insert_or_assign(id, std::move(made));
+    let_go(collecting_, false, [this](const Item& gone) { leave_out(collected_.at(gone.id)); });
   }
-  void uncollect(const ObjectHead& head) override { collected_.erase({head.namespace_, head.name}); }
-  void abandon() override { collected_.clear(); }
+  void uncollect(const ObjectHead& head) override {
+    collected_.erase({head.namespace_, head.name});
+    collecting_.erase({head.namespace_, head.name});
+  }
+  void abandon() override {
+    collected_.clear();
+    collecting_ = Rooms(sizes_);
+  }
   size_t collected() const override { return collected_.size(); }
   bool knows(const ObjectHead& head) const override { return known_.contains({head.namespace_, head.name}); }
   size_t commit(const std::string& why, bool is_confirming) override {
+    let_go(collecting_, true, [this](const Item& gone) { leave_out(collected_.at(gone.id)); });
+    rooms_ = std::exchange(collecting_, Rooms(sizes_));
     Relisted<Item> whole{{}, why, kept_of(is_confirming)};
     known_ = unconfirmed_ = {whole.kept.begin(), whole.kept.end()};
     whole.all.reserve(collected_.size());
@@ -301,13 +329,58 @@ class WatchedSource final : private ObjectSink {
   void changed(const ObjectHead& head, std::string_view object) override {
     known_.insert({head.namespace_, head.name});
     unconfirmed_.erase({head.namespace_, head.name});
-    on_event_(Changed<Item>{item(head, object)});
+    Changed<Item> change{item(head, object)};
+    if (!find_room(rooms_, change.now)) leave_out(change.now);
+    let_go(rooms_, true, [&](Item& gone) {
+      leave_out(gone);
+      if (gone.id == change.now.id)
+        change.now = std::move(gone);
+      else
+        on_event_(Changed<Item>{std::move(gone)});
+    });
+    problems_.end_round();
+    on_event_(std::move(change));
+    look_for_room();
   }
   void removed(const ObjectHead& head) override {
     known_.erase({head.namespace_, head.name});
     unconfirmed_.erase({head.namespace_, head.name});
     problems_.forget(head);
+    rooms_.erase({head.namespace_, head.name});
     on_event_(Removed<Item>{{head.namespace_, head.name}});
+    look_for_room();
+  }
+
+  // Room, for values that have a weight. One that finds none stays known, without what it says.
+  static constexpr bool kIsWeighed = requires(T& value) {
+    value.weight;
+    value.leave_out();
+  };
+  bool find_room(Rooms& rooms, const Item& item) {
+    if constexpr (kIsWeighed)
+      return rooms.put({item.id.namespace_, item.id.name}, item.value ? item.value->weight : T::kUnreadable);
+    return true;
+  }
+  void leave_out(Item& item) {
+    if constexpr (kIsWeighed) {
+      const Error why{Errc::kTooLarge,
+                      "there is no room for it beside the others; remove some, or make it smaller"};
+      problems_.report({item.id.namespace_, item.id.name, "", ""}, &why);
+      if (!item.value) item.value = T{.weight = T::kUnreadable};
+      item.value->leave_out();
+    }
+  }
+  template <class Gone>
+  void let_go(Rooms& rooms, bool final, Gone gone) {
+    if constexpr (kIsWeighed) {
+      for (auto& [name, weight] : rooms.let_go(final)) {
+        Item item{{std::move(name.first), std::move(name.second)}, "", "", T{.weight = weight}};
+        gone(item);
+      }
+    }
+  }
+  void look_for_room() {
+    if (rooms_.has_room_again()) engine_.list_again("there may be room for what was left out");
   }
   std::vector<Id> kept_of(bool is_confirming) const {
     std::vector<Id> kept;
@@ -325,6 +398,8 @@ class WatchedSource final : private ObjectSink {
   const OnStanding on_standing_;
   const KeepMissing keep_missing_;
   ProblemLog problems_;
+  const RoomSizes sizes_;
+  Rooms rooms_{sizes_}, collecting_{sizes_};  // of what is known, and of the list in the making
   std::map<Id, Item> collected_;
   std::set<Id> known_, unconfirmed_;  // unconfirmed: known, kept, and missing from the last list
   ListWatch engine_;

@@ -1,26 +1,50 @@
 #pragma once
-// Policies and what goes with them, in one namespace, undecoded: the language of a policy is policy/'s to
-// understand.
+// Policies and what goes with them, in one namespace: the language of a policy is policy/'s to understand,
+// and is understood as the objects come. What is kept is bounded, for each object and for all of a kind.
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
-#include "kube/object_meta.h"
+#include "kube/json.h"
 #include "watchers/list_watch.h"
+#include "watchers/rooms.h"
 
 namespace sliced::watchers {
 
-/// An object of a policy kind: SriovResourcePolicy or DeviceAttributes.
+/// An object of a policy kind, as its language understands it.
 struct PolicyObject {
-  kube::ObjectMeta meta;
-  kube::Json object;  // whole, without metadata.managedFields
-  bool operator==(const PolicyObject&) const = default;
+  /// Of one that cannot be decoded at all: it may be anything.
+  static constexpr Weight kUnreadable{.bytes = 2'048, .guards = true, .rank = 2};
+  /// What the kind's decoder has made of the object. nullptr: there is no room for it, and nothing is known
+  /// of it but its weight.
+  std::shared_ptr<const void> policy;
+  Weight weight;
+
+  bool is_left_out() const { return policy == nullptr; }
+  void leave_out() { policy.reset(); }
+};
+
+/// How the objects of one kind are understood.
+struct PolicyKind {
+  /// Never fails: what is wrong is in the policy. The object's text and its JSON go when it returns.
+  std::function<PolicyObject(const kube::Json& object)> decode;
+  RoomSizes room;
 };
 
 using PolicyWatcher = WatchedSource<PolicyObject>;
 
+/// One object's text and how many values it may have. A larger one cannot be understood. etcd takes 1.5 MiB.
+inline constexpr kube::JsonLimits kPolicyLimits{.size_max = 3u << 19, .depth_max = 64, .nodes_max = 150'000};
+/// Of all objects of a kind while they are listed: they are not kept as text.
+inline constexpr size_t kPolicyListBytesMax = 512u << 20;
+
+/// metadata.creationTimestamp as a number that grows with time; 0 where there is none.
+int64_t created_at(const kube::Json& object);
+
 /// One source per kind (kube/kinds.h). namespace_ "" watches all namespaces.
 std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind,
-                                                   std::string_view namespace_,
+                                                   std::string_view namespace_, PolicyKind how,
                                                    PolicyWatcher::OnEvent on_event,
                                                    PolicyWatcher::OnStanding on_standing = {},
                                                    PolicyWatcher::KeepMissing keep_missing = {});

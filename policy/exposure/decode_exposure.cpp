@@ -60,7 +60,7 @@ std::string plugins_yaml(const std::vector<std::string>& names, bool exclusive) 
 class ExposureDecoder {
  public:
   ExposureDecoder(const Json* value, const std::string& policy_name, const std::string& driver,
-                  std::vector<Problem>& problems)
+                  Problems& problems)
       : reader_(value, "spec.exposure", problems),
         policy_name_(policy_name),
         driver_(driver),
@@ -374,7 +374,7 @@ class ExposureDecoder {
   FieldReader reader_;
   const std::string& policy_name_;
   const std::string& driver_;
-  std::vector<Problem>& problems_;
+  Problems& problems_;
   Exposure out_;
   std::map<std::string, Written> written_;  // by full key
   std::vector<PluginAt> plugins_at_;
@@ -383,7 +383,7 @@ class ExposureDecoder {
 }  // namespace
 
 Exposure decode_exposure(const Json* value, const std::string& policy_name, const std::string& driver,
-                         std::vector<Problem>& problems) {
+                         Problems& problems) {
   return ExposureDecoder(value, policy_name, driver, problems).decode();
 }
 

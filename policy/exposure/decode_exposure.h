@@ -10,6 +10,6 @@ namespace sliced::policy {
 /// value: of spec.exposure, nullptr when absent. policy_name: for remedies. What is wrong is added to
 /// problems; the result is to be used only if there are none.
 Exposure decode_exposure(const kube::Json* value, const std::string& policy_name, const std::string& driver,
-                         std::vector<Problem>& problems);
+                         Problems& problems);
 
 }  // namespace sliced::policy

@@ -164,7 +164,7 @@ void explain_exposures(const Decision& decision, const hotplug::HostDevice& devi
   bool is_offered = verdict.outcome == Outcome::kOffered;
   std::string summary;
   for (const PersonaVerdict& persona : found->second) {
-    const std::string& policy = policies[static_cast<size_t>(persona.policy)].id.name;
+    const std::string& policy = policies[static_cast<size_t>(persona.policy)]->id.name;
     const std::string said = held_back(persona, device), by = " by DeviceExposurePolicy " + policy;
     const bool has_entry = persona.outcome == Outcome::kOffered;
     out.personas.push_back({policy, has_entry ? persona.entry : "", std::string(name_of(persona.outcome)),

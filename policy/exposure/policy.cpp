@@ -44,7 +44,7 @@ ExposureAction read_action(FieldReader& reader, const Json& spec) {
   return is_open ? ExposureAction::kUnknown : ExposureAction::kExpose;
 }
 
-DeviceSelector read_selector(FieldReader& spec, int line, std::vector<Problem>& problems) {
+DeviceSelector read_selector(FieldReader& spec, int line, Problems& problems) {
   if (spec.member("selector") == nullptr) {
     spec.problem("selector", "is missing; wants a map with cel, an expression over device.attributes", line);
     return {};
@@ -53,10 +53,11 @@ DeviceSelector read_selector(FieldReader& spec, int line, std::vector<Problem>& 
   reader.only({"cel"});
   const Json* value = reader.member("cel");
   DeviceSelector selector{reader.text("cel"), value == nullptr ? 0 : value->line()};
-  if (selector.cel.size() > kCelBytesMax)
-    reader.problem("cel", "has " + std::to_string(selector.cel.size()) + " bytes, at most " +
-                              std::to_string(kCelBytesMax) + " are allowed; split the policy");
-  else if (trim(selector.cel).empty() && (value == nullptr || value->string() != nullptr))
+  if (const size_t size = selector.cel.size(); size > kCelBytesMax) {
+    reader.problem("cel", "has " + std::to_string(size) + " bytes, at most " + std::to_string(kCelBytesMax) +
+                              " are allowed; split the policy");
+    selector.cel = {};
+  } else if (trim(selector.cel).empty() && (value == nullptr || value->string() != nullptr))
     reader.problem("cel", "is missing; to select every device write \"true\"");
   return selector;
 }
@@ -127,8 +128,8 @@ ExposurePolicy unreadable_exposure_policy(std::string name, std::string why) {
   return policy;
 }
 
-std::vector<Problem> warnings_of(const ExposurePolicy& policy) {
-  std::vector<Problem> out;
+Problems warnings_of(const ExposurePolicy& policy) {
+  Problems out;
   if (!policy.problems.empty()) return out;  // it offers nothing, whatever else it says
   for (const KnownAttribute& known : known_attributes())
     if (!known.is_published && policy.selector.cel.find(known.id) != std::string::npos)

@@ -68,7 +68,7 @@ struct ExposurePolicy {
   Exposure exposure;  // of kExpose
   bool allow_host_use = false;
   bool include_virtual = false;
-  std::vector<Problem> problems;  // not empty: offers nothing
+  Problems problems;  // not empty: offers nothing
   /// Of what may be an exclude: what it said before, when that was understood. It goes on if this cannot be.
   std::shared_ptr<const ExposurePolicy> last_understood;
   bool operator==(const ExposurePolicy&) const = default;
@@ -88,7 +88,7 @@ ExposurePolicy decode_exposure_policy(const kube::Json& object,
 ExposurePolicy unreadable_exposure_policy(std::string name, std::string why);
 
 /// What `validate` says beyond errors: legal, and probably not meant.
-std::vector<Problem> warnings_of(const ExposurePolicy& policy);
+Problems warnings_of(const ExposurePolicy& policy);
 
 /// Paths of our fields below the object, for the comparison with the served schema ("spec.priority", ...).
 std::vector<std::string> exposure_policy_fields();

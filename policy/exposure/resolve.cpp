@@ -12,8 +12,9 @@ bool may_exclude(const ExposurePolicy& policy) { return policy.action != Exposur
 // From policies to the questions that are asked: which of them are about this node, and what of each goes on.
 class Asking {
  public:
-  Asking(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node, const std::string& driver,
-         SelectorAnswersPtr before, const WorkBudgets& budgets, const std::stop_token& stop)
+  Asking(const std::vector<Shared<ExposurePolicy>>& exposures, const kube::NodeView& node,
+         const std::string& driver, SelectorAnswersPtr before, const WorkBudgets& budgets,
+         const std::stop_token& stop)
       : exposures_(exposures),
         driver_(driver),
         before_(std::move(before)),
@@ -45,24 +46,24 @@ class Asking {
   };
 
   bool is_wanted(size_t i) const {
-    return exposures_[i].problems.empty() && (places_[i].now || places_[i].last);
+    return exposures_[i]->problems.empty() && (places_[i].now || places_[i].last);
   }
 
   // Of an exclude that cannot be understood, what it said before goes on.
   void compile() {
     std::set<std::string> own, last;
     for (size_t i = 0; i < exposures_.size(); ++i)
-      if (is_wanted(i)) own.insert(exposures_[i].selector.cel);
+      if (is_wanted(i)) own.insert(exposures_[i]->selector.cel);
     compiler_.compile(own);
     if (stop_.stop_requested()) return;
     for (size_t i = 0; i < exposures_.size(); ++i)
       if (places_[i].last && may_exclude(exposures_[i]) && !is_usable(i))
-        last.insert(exposures_[i].last_understood->selector.cel);
+        last.insert(exposures_[i]->last_understood->selector.cel);
     compiler_.compile(last);
   }
 
   bool is_usable(size_t i) const {
-    return is_wanted(i) && compiler_.of(exposures_[i].selector.cel).program != nullptr;
+    return is_wanted(i) && compiler_.of(exposures_[i]->selector.cel).program != nullptr;
   }
 
   void place(size_t i) {
@@ -138,7 +139,7 @@ class Asking {
            std::to_string(budgets_.selectors.all) + "; make it simpler";
   }
 
-  const std::vector<ExposurePolicy>& exposures_;
+  const std::vector<Shared<ExposurePolicy>>& exposures_;
   const std::string& driver_;
   const SelectorAnswersPtr before_;
   const WorkBudgets& budgets_;
@@ -159,21 +160,21 @@ struct Column {
 };
 
 std::vector<Column> columns_of(const std::vector<int32_t>& policies, const SelectorAnswers& answers,
-                               const std::vector<ExposurePolicy>& exposures) {
+                               const std::vector<Shared<ExposurePolicy>>& exposures) {
   std::map<std::string, size_t> ranks;
-  for (const int32_t policy : policies) ranks[exposures[static_cast<size_t>(policy)].exposure.name_suffix];
+  for (const int32_t policy : policies) ranks[exposures[static_cast<size_t>(policy)]->exposure.name_suffix];
   size_t rank = 0;
   for (auto& [suffix, own] : ranks) own = rank++;
   std::vector<Column> out;
   for (const int32_t policy : policies)
     out.push_back({policy, answers.memory.index_of(answers.asked[static_cast<size_t>(policy)]),
-                   ranks.at(exposures[static_cast<size_t>(policy)].exposure.name_suffix)});
+                   ranks.at(exposures[static_cast<size_t>(policy)]->exposure.name_suffix)});
   return out;
 }
 
 class Resolving {
  public:
-  Resolving(const std::vector<ExposurePolicy>& exposures, const SelectorAnswers& answers,
+  Resolving(const std::vector<Shared<ExposurePolicy>>& exposures, const SelectorAnswers& answers,
             const hotplug::Inventory& inventory)
       : exposures_(exposures),
         answers_(answers),
@@ -199,7 +200,7 @@ class Resolving {
             "spec.selector.cel",
             "selects more devices than there is room for, so it is not used: a node offers at most " +
                 std::to_string(budget.all) + " entries through all policies of this kind",
-            exposures_[static_cast<size_t>(exposes_[i].policy)].selector.line};
+            exposures_[static_cast<size_t>(exposes_[i].policy)]->selector.line};
   }
 
   std::vector<Resolution> run() {
@@ -242,7 +243,7 @@ class Resolving {
     for (size_t i = 0; i < exposes_.size(); ++i) {
       const Column& expose = exposes_[i];
       if (device.type == DeviceType::kVirtual &&
-          !exposures_[static_cast<size_t>(expose.policy)].include_virtual)
+          !exposures_[static_cast<size_t>(expose.policy)]->include_virtual)
         continue;
       if (winners_[expose.suffix] >= 0 || row[expose.at].is() != cel::Answer::Is::kTrue) continue;
       winners_[expose.suffix] = static_cast<int32_t>(i);
@@ -251,7 +252,7 @@ class Resolving {
     return is_offered;
   }
 
-  const std::vector<ExposurePolicy>& exposures_;
+  const std::vector<Shared<ExposurePolicy>>& exposures_;
   const SelectorAnswers& answers_;
   const hotplug::Inventory& inventory_;
   const std::vector<Column> excludes_, exposes_;
@@ -266,16 +267,16 @@ bool SelectorAnswers::understands(const std::string& cel) const {
   return at != programs->end() && at->second.program != nullptr;
 }
 
-SelectorAnswersPtr ask_selectors(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node,
-                                 const std::string& driver, const hotplug::Inventory& inventory,
-                                 const SelectorAnswersPtr& before, const WorkBudgets& budgets,
-                                 const std::stop_token& stop) {
+SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
+                                 const kube::NodeView& node, const std::string& driver,
+                                 const hotplug::Inventory& inventory, const SelectorAnswersPtr& before,
+                                 const WorkBudgets& budgets, const std::stop_token& stop) {
   return Asking(exposures, node, driver, before, budgets, stop).run(inventory);
 }
 
-std::vector<Resolution> resolve(const std::vector<ExposurePolicy>& exposures, const SelectorAnswers& answers,
-                                const hotplug::Inventory& inventory, Budget entries,
-                                std::map<int32_t, Problem>& problems) {
+std::vector<Resolution> resolve(const std::vector<Shared<ExposurePolicy>>& exposures,
+                                const SelectorAnswers& answers, const hotplug::Inventory& inventory,
+                                Budget entries, std::map<int32_t, Problem>& problems) {
   Resolving resolving(exposures, answers, inventory);
   resolving.limit_entries(entries, problems);
   return resolving.run();

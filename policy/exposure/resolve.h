@@ -14,6 +14,7 @@
 #include "policy/exposure/policy.h"
 #include "policy/exposure/programs.h"
 #include "policy/problem.h"
+#include "reactor/base/shared.h"
 
 namespace sliced::policy {
 
@@ -44,10 +45,10 @@ using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
 
 /// exposures: in order of evaluation. driver: the domain of our attributes. before: of the decision before,
 /// or nullptr. When stop is requested, what is returned is of no use.
-SelectorAnswersPtr ask_selectors(const std::vector<ExposurePolicy>& exposures, const kube::NodeView& node,
-                                 const std::string& driver, const hotplug::Inventory& inventory,
-                                 const SelectorAnswersPtr& before, const WorkBudgets& budgets,
-                                 const std::stop_token& stop = {});
+SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
+                                 const kube::NodeView& node, const std::string& driver,
+                                 const hotplug::Inventory& inventory, const SelectorAnswersPtr& before,
+                                 const WorkBudgets& budgets, const std::stop_token& stop = {});
 
 struct Resolution {
   int32_t excluded_by = -1;           // the first exclude that selects the device
@@ -58,8 +59,8 @@ struct Resolution {
 
 /// For each device, in the inventory's order. Who would offer more entries than there is room for offers
 /// none, and is added to problems, by policy.
-std::vector<Resolution> resolve(const std::vector<ExposurePolicy>& exposures, const SelectorAnswers& answers,
-                                const hotplug::Inventory& inventory, Budget entries,
-                                std::map<int32_t, Problem>& problems);
+std::vector<Resolution> resolve(const std::vector<Shared<ExposurePolicy>>& exposures,
+                                const SelectorAnswers& answers, const hotplug::Inventory& inventory,
+                                Budget entries, std::map<int32_t, Problem>& problems);
 
 }  // namespace sliced::policy

@@ -31,13 +31,13 @@ template <class Record>
 Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std::vector<int32_t>& selected,
              Record record) {
   const auto matched = [&](Step step) {
-    const bool held = !vf.host_use.empty() && !policies.sriov[step.policy].allow_host_use;
+    const bool held = !vf.host_use.empty() && !policies.sriov[step.policy]->allow_host_use;
     step.host_use = held;
     record(step);
     return Verdict{held ? Outcome::kHostUse : Outcome::kOffered, step.policy, step.config, step.filter};
   };
   for (const int32_t p : selected) {
-    const auto& configs = policies.sriov[p].configs;
+    const auto& configs = policies.sriov[p]->configs;
     for (int32_t c = 0; c < static_cast<int32_t>(configs.size()); ++c) {
       if (!configs[c].problems.empty()) {
         record(Step{p, c, -1, std::nullopt, true});

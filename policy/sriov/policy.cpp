@@ -19,6 +19,7 @@ constexpr size_t kConfigsMax = 64;
 constexpr size_t kFiltersMax = 64;
 constexpr size_t kEntriesMax = 256;
 constexpr size_t kEntryBytesMax = 256;
+constexpr size_t kGivenAttributesMax = 256;  // more than a device holds
 constexpr int kVfIndexMax = 65535;
 constexpr int64_t kSriovPriorityMax = 1'000'000;
 
@@ -139,18 +140,21 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, Resourc
   return filter;
 }
 
-ResourceConfig decode_config(const Json& value, const std::string& path) {
-  ResourceConfig config;
+// problems_max: how many more are kept of the whole policy.
+ResourceConfig decode_config(const Json& value, const std::string& path, size_t problems_max) {
+  ResourceConfig config{.problems = Problems(problems_max)};
   config.line = value.line();
   FieldReader reader(&value, path, config.problems);
   reader.only({"resourceName", "resourceFilters", "deviceAttributesSelector"});
   if (value.is_null()) config.problems.push_back({path, "is null, wants a map", value.line()});
   config.resource_name = reader.text("resourceName");
-  if (config.resource_name.size() > kube::kAttributeValueBytesMax)
+  if (config.resource_name.size() > kube::kAttributeValueBytesMax) {
     reader.problem("resourceName", "has " + std::to_string(config.resource_name.size()) + " bytes, at most " +
                                        std::to_string(kube::kAttributeValueBytesMax) + " can be published");
+    config.resource_name = {};
+  }
   if (const Json* selector = reader.member("deviceAttributesSelector")) {
-    std::vector<kube::FieldProblem> found;
+    kube::FieldProblems found;
     config.attributes_selector = kube::decode_label_selector(*selector, found);
     reader.adopt("deviceAttributesSelector", found);
   }
@@ -193,10 +197,22 @@ SriovPolicy decode_sriov_policy(const Json& object) {
   policy.priority = reader.integer("priority", -kSriovPriorityMax, kSriovPriorityMax, 0);
   policy.allow_host_use = reader.boolean("allowHostUse", false);
   policy.node_selector = reader.node_selector("nodeSelector");
-  size_t index = 0;
-  for (const Json* config : reader.items("configs", kConfigsMax))
-    policy.configs.push_back(decode_config(*config, "spec.configs[" + std::to_string(index++) + "]"));
+  size_t kept = policy.problems.kept();
+  for (const Json* config : reader.items("configs", kConfigsMax)) {
+    const std::string path = "spec.configs[" + std::to_string(policy.configs.size()) + "]";
+    policy.configs.push_back(decode_config(*config, path, kProblemsMax - std::min(kept, kProblemsMax)));
+    kept += policy.configs.back().problems.kept();
+  }
   return policy;
+}
+
+Problems problems_of(const SriovPolicy& policy) {
+  Problems all = policy.problems;
+  for (const ResourceConfig& config : policy.configs) {
+    for (const Problem& problem : config.problems) all.push_back(problem);
+    all.count_more(config.problems);
+  }
+  return all;
 }
 
 SriovPolicy unreadable_sriov_policy(SriovPolicy::Id id, std::string why) {
@@ -222,8 +238,14 @@ DeviceAttributes decode_device_attributes(const Json& object, const std::string&
     spec.problem("attributes", "is a " + std::string(attributes->kind_name()) + ", wants a map");
     return out;
   }
+  if (const size_t count = attributes->object()->size(); count > kGivenAttributesMax) {
+    spec.problem("attributes", "has " + std::to_string(count) + " entries, at most " +
+                                   std::to_string(kGivenAttributesMax) +
+                                   " are read, and a device holds fewer");
+    return out;
+  }
   const auto refuse = [&](const std::string& key, const Json& value, const std::string& why) {
-    out.refused[full_key(key, driver)] = why;
+    out.refused[cut(full_key(key, driver), kMessageBytesMax)] = why;
     out.problems.push_back({"spec.attributes[" + escaped(key, 128) + "]", why, value.line()});
   };
   for (const auto& [key, value] : *attributes->object()) {
@@ -243,14 +265,15 @@ bool is_reserved_attribute(const std::string& key, const std::string& driver) {
   return std::find(own.keys().begin(), own.keys().end(), key) != own.keys().end();
 }
 
-std::vector<Problem> warnings_of(const SriovPolicy& policy) {
-  std::vector<Problem> out;
+Problems warnings_of(const SriovPolicy& policy) {
+  Problems out;
   if (!policy.problems.empty()) return out;  // it offers nothing, whatever else it says
   if (policy.configs.empty()) out.push_back({"spec.configs", "is empty: the policy offers nothing"});
   for (size_t c = 0; c < policy.configs.size(); ++c) {
     const ResourceConfig& config = policy.configs[c];
     if (!config.problems.empty()) continue;
-    out.insert(out.end(), config.remarks.begin(), config.remarks.end());
+    for (const Problem& remark : config.remarks) out.push_back(remark);
+    out.count_more(config.remarks);
     const std::string at = "spec.configs[" + std::to_string(c) + "].resourceFilters";
     const auto open = std::find(config.filters.begin(), config.filters.end(), ResourceFilter{});
     if (config.filters.empty())

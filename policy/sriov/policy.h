@@ -70,8 +70,8 @@ struct ResourceConfig {
   std::string resource_name;                               // older form; "" none
   std::optional<kube::LabelSelector> attributes_selector;  // absent: no DeviceAttributes
   std::vector<ResourceFilter> filters;                     // ORed; empty: every VF
-  std::vector<Problem> problems;                           // not empty: offers nothing
-  std::vector<Problem> remarks;                            // legal, and probably not meant
+  Problems problems;                                       // not empty: offers nothing
+  Problems remarks;                                        // legal, and probably not meant
   int line = 0;                                            // of the YAML text, 0 unknown
   bool operator==(const ResourceConfig&) const = default;
 };
@@ -88,7 +88,7 @@ struct SriovPolicy {
   bool allow_host_use = false;
   kube::NodeSelector node_selector;
   std::vector<ResourceConfig> configs;
-  std::vector<Problem> problems;  // beside the configs; not empty: the whole policy offers nothing
+  Problems problems;  // beside the configs; not empty: the whole policy offers nothing
   bool operator==(const SriovPolicy&) const = default;
 };
 std::string text_of(const SriovPolicy::Id& id);  // "namespace/name"
@@ -102,7 +102,7 @@ struct DeviceAttributes {
   kube::Labels labels;
   kube::Attributes attributes;                 // by full key "domain/id"
   std::map<std::string, std::string> refused;  // by full key: why it is not used
-  std::vector<Problem> problems;               // the same and more, for people
+  Problems problems;                           // the same and more, for people
   bool operator==(const DeviceAttributes&) const = default;
 };
 
@@ -111,11 +111,14 @@ SriovPolicy decode_sriov_policy(const kube::Json& object);
 /// driver: the domain of keys without one.
 DeviceAttributes decode_device_attributes(const kube::Json& object, const std::string& driver);
 
+/// Of the policy and of its configs: what is told of them.
+Problems problems_of(const SriovPolicy& policy);
+
 /// A policy that is known to exist but not readable at all (a broken object): offers nothing, and says why.
 SriovPolicy unreadable_sriov_policy(SriovPolicy::Id id, std::string why);
 
 /// What `validate` says beyond errors: legal, and probably not meant.
-std::vector<Problem> warnings_of(const SriovPolicy& policy);
+Problems warnings_of(const SriovPolicy& policy);
 
 /// Paths of our fields below the object, for the comparison with the served schema ("spec.priority", ...).
 std::vector<std::string> sriov_policy_fields();

@@ -14,6 +14,7 @@ class Shared {
  public:
   Shared() : Shared(T{}) {}
   Shared(T value) : value_(std::make_shared<const T>(std::move(value))) {}
+  explicit Shared(std::shared_ptr<const T> value) : value_(std::move(value)) {}  // not nullptr
 
   const T& operator*() const { return *value_; }
   const T* operator->() const { return value_.get(); }

@@ -29,6 +29,8 @@ size_t utf8_length(std::string_view bytes) {
   return length;
 }
 
+constexpr size_t kComparedBytesMax = 128;
+
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -41,6 +43,18 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
+}
+
+// Of the distance, whatever the order of the characters: what one has and the other lacks must be replaced.
+size_t distance_at_least(std::string_view a, std::string_view b) {
+  std::array<int, 256> count{};
+  const auto at = [&](char c) -> int& {
+    return count[static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c)];
+  };
+  for (const char c : a) ++at(c);
+  size_t common = 0;
+  for (const char c : b) common += at(c)-- > 0 ? 1 : 0;
+  return std::max(a.size(), b.size()) - common;
 }
 
 template <class T>
@@ -136,6 +150,14 @@ std::string escaped(std::string_view bytes, size_t size_max) { return escaped_wi
 
 std::string printable(std::string_view bytes, size_t size_max) { return escaped_with("", bytes, size_max); }
 
+std::string cut(std::string text, size_t size_max) {
+  constexpr std::string_view kEllipsis = "...";
+  if (text.size() <= size_max) return text;
+  size_t end = size_max < kEllipsis.size() ? 0 : size_max - kEllipsis.size();
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // not inside a sequence
+  return text.replace(end, std::string::npos, kEllipsis);
+}
+
 std::string in_quotes(std::string_view bytes, size_t size_max) {
   return '"' + escaped(bytes, size_max) + '"';
 }
@@ -156,9 +178,11 @@ std::optional<int64_t> parse_int(std::string_view text) { return parse_number<in
 std::optional<uint64_t> parse_hex(std::string_view text) { return parse_number<uint64_t>(text, 16); }
 
 std::string nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
+  if (word.size() > kComparedBytesMax) return {};
   std::string_view best;
   size_t best_distance = std::max<size_t>(word.size() / 3, 1) + 1;
   for (const std::string_view candidate : candidates) {
+    if (candidate.size() > kComparedBytesMax || distance_at_least(word, candidate) >= best_distance) continue;
     const size_t distance = edit_distance(lower(word), lower(candidate));
     if (distance < best_distance) best = candidate, best_distance = distance;
   }

@@ -29,6 +29,9 @@ std::string escaped(std::string_view bytes, size_t size_max = 256);
 /// escaped(), but quotes and backslashes stay: fit for a terminal where nobody reads it back, also when parts
 /// of it are escaped already.
 std::string printable(std::string_view bytes, size_t size_max = 256);
+/// The longest prefix of whole UTF-8 sequences within size_max bytes, "..." included; the text itself where
+/// it fits.
+std::string cut(std::string text, size_t size_max);
 /// escaped() between double quotes. (Not "quoted": std::quoted would be found for a std::string.)
 std::string in_quotes(std::string_view bytes, size_t size_max = 256);
 
@@ -44,7 +47,8 @@ std::optional<int64_t> parse_int(std::string_view text);
 std::optional<std::array<int64_t, 3>> parse_version(std::string_view text);
 std::optional<uint64_t> parse_hex(std::string_view text);  // without 0x
 
-/// The candidate nearest to `word` for a "did you mean" remark; empty when none is near.
+/// The candidate nearest to `word` for a "did you mean" remark; empty when none is near. Nothing is near a
+/// word, and no candidate is, of more than 128 bytes: comparing costs the product of the lengths.
 std::string nearest(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace sliced

@@ -51,7 +51,7 @@ void by_hand(const hotplug::Inventory& inventory, const policy::PolicySet& polic
   for (const auto& [id, device] : inventory.devices) {
     if (device.type != hotplug::DeviceType::kVf) continue;
     for (size_t p = 0; p < policies.sriov.size(); ++p) {
-      const policy::ResourceFilter& filter = policies.sriov[p].configs[0].filters[0];
+      const policy::ResourceFilter& filter = policies.sriov[p]->configs[0].filters[0];
       if (!any(filter.vendors, device.vendor) || !any(filter.devices, device.product)) continue;
       bool named = false;
       for (const auto& match : filter.pf_names)
@@ -111,7 +111,7 @@ std::shared_ptr<policy::Inputs> exposure_inputs(int pfs, int policies,
   auto inputs = std::make_shared<policy::Inputs>();
   inputs->inventory = make_host(pfs).inventory();
   inputs->policies = std::make_shared<const policy::PolicySet>(
-      policy::make_policy_set({}, {}, make_exposures(policies, taken)));
+      policy::make_policy_set({}, {}, policy::share(make_exposures(policies, taken))));
   inputs->node.name = "node-a";
   return inputs;
 }
@@ -175,7 +175,8 @@ int main() {
   const fixture::VfHost host = make_host(kPfs);
   auto inputs = std::make_shared<policy::Inputs>();
   inputs->inventory = host.inventory();
-  inputs->policies = std::make_shared<const policy::PolicySet>(policy::make_policy_set(make_policies(), {}));
+  inputs->policies =
+      std::make_shared<const policy::PolicySet>(policy::make_policy_set(policy::share(make_policies()), {}));
   inputs->node.name = "node-a";
   const auto selected = policy::policies_for_node(*inputs->policies, inputs->node);
 

@@ -20,7 +20,7 @@ std::set<std::string> offered(std::vector<policy::SriovPolicy> policies,
   auto inputs = std::make_shared<policy::Inputs>();
   inputs->inventory = host;
   inputs->policies = std::make_shared<const policy::PolicySet>(
-      policy::make_policy_set(std::move(policies), std::move(attributes)));
+      policy::make_policy_set(policy::share(std::move(policies)), policy::share(std::move(attributes))));
   inputs->node = {"node-a", {{"zone", "a"}}};
   const policy::Decision decision = policy::decide(std::move(inputs));
   for (const auto& [id, verdict] : decision.verdicts) fuzz::check_text(policy::explain(decision, id).summary);

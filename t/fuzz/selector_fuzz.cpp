@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   const kube::NodeView node = {"node-a", {{"zone", "a"}, {"slots", "4"}}};
   for (const kube::Json& document : fuzz::documents_of(input.rest)) {
-    std::vector<kube::FieldProblem> problems;
+    kube::FieldProblems problems;
     const kube::NodeSelector selector = kube::decode_node_selector(document, problems);
     fuzz::check_problems(problems);
     const kube::NodeMatch match = kube::match_node(selector, node);

@@ -68,7 +68,7 @@ TEST(NodeSelector, SelectsAsKubernetesDoes) {
        false},
   };
   for (const auto& row : rows) {
-    std::vector<FieldProblem> problems;
+    FieldProblems problems;
     const auto selector = decode_node_selector(row.yaml == "null" ? Json() : parse(row.yaml), problems);
     EXPECT_TRUE(problems.empty()) << row.yaml << ": "
                                   << (problems.empty() ? "" : problems[0].field + " " + problems[0].what);
@@ -131,7 +131,7 @@ TEST(NodeSelector, EveryProblemNamesFieldAndReason) {
        "nodeSelectorTerms[0].matchFields[0].values", "must be exactly one value for a field"},
   };
   for (const auto& row : rows) {
-    std::vector<FieldProblem> problems;
+    FieldProblems problems;
     decode_node_selector(parse("\n" + row.yaml), problems);
     bool found = false;
     std::string all;
@@ -145,7 +145,7 @@ TEST(NodeSelector, EveryProblemNamesFieldAndReason) {
 }
 
 TEST(NodeSelector, TellsEveryProblemAtOnce) {
-  std::vector<FieldProblem> problems;
+  FieldProblems problems;
   decode_node_selector(parse("matchLabels:\n  a: 1\n  b: 2\nmatchExpressions:\n- {key: x}\n"), problems);
   ASSERT_EQ(problems.size(), 3u);
   EXPECT_EQ(problems[0].line, 2);
@@ -154,7 +154,7 @@ TEST(NodeSelector, TellsEveryProblemAtOnce) {
 }
 
 TEST(NodeSelector, SaysWhatWasFoundAndWanted) {
-  std::vector<FieldProblem> problems;
+  FieldProblems problems;
   const auto match = [&](std::string_view yaml) {
     return match_node(decode_node_selector(parse(yaml), problems), kNode);
   };
@@ -181,12 +181,12 @@ TEST(LabelSelector, MatchesAsKubernetesDoes) {
       {"{matchExpressions: [{key: absent, operator: NotIn, values: [a]}]}", true},
   };
   for (const auto& row : rows) {
-    std::vector<FieldProblem> problems;
+    FieldProblems problems;
     EXPECT_EQ(matches(decode_label_selector(parse(row.yaml), problems), kNode.labels), row.matched)
         << row.yaml;
     EXPECT_TRUE(problems.empty()) << row.yaml;
   }
-  std::vector<FieldProblem> problems;
+  FieldProblems problems;
   decode_label_selector(parse("{zone: a}"), problems);
   ASSERT_EQ(problems.size(), 1u) << "a plain map is no label selector";
   EXPECT_EQ(problems[0].field, "zone");

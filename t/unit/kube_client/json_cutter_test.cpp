@@ -106,7 +106,12 @@ TEST(JsonCutter, RefusesWhatIsNoObject) {
 
 TEST(JsonCutter, BoundsAPiece) {
   EXPECT_EQ(cut({R"({"items":["123"]})"}, 5).error, "");
-  EXPECT_NE(cut({R"({"items":["1234"]})"}, 5).error.find("larger than 5"), std::string::npos);
+  EXPECT_NE(cut({R"({"kind":"1234"})"}, 5).error.find("larger than 5"), std::string::npos);
+  const std::string_view text = R"({"items":[1,{"a":[{"b":"}"}]},"1234",2]})";
+  const Cut want{{}, {"1", "{\"a\":", "\"1234", "2"}, ""};
+  for (size_t at = 0; at <= text.size(); ++at)
+    EXPECT_EQ(cut({text.substr(0, at), text.substr(at)}, 5), want)
+        << "an item that is too large harms no other";
   EXPECT_NE(cut({"{\"" + std::string(2000, 'k')}, 100'000).error, "") << "keys are bounded too";
 }
 

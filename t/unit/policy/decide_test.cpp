@@ -24,7 +24,8 @@ std::shared_ptr<Inputs> inputs(const VfHost& host, const std::vector<std::string
     objects.push_back(decode_device_attributes(kube::decode_yaml(text).documents.at(0), kDriver));
   auto in = std::make_shared<Inputs>();
   in->inventory = host.inventory();
-  in->policies = std::make_shared<const PolicySet>(make_policy_set(std::move(sriov), std::move(objects)));
+  in->policies =
+      std::make_shared<const PolicySet>(make_policy_set(share(std::move(sriov)), share(std::move(objects))));
   in->node = {"node-a", std::move(labels)};
   return in;
 }

@@ -26,9 +26,9 @@ TEST(SriovPolicy, BothGenerationsAreUnderstood) {
       pfPciAddresses: ["0000:3b:00.0"]
       linkType: eth
 )");
-  EXPECT_EQ(today.problems, std::vector<Problem>{});
+  EXPECT_EQ(today.problems, Problems{});
   ASSERT_EQ(today.configs.size(), 1u);
-  EXPECT_EQ(today.configs[0].problems, std::vector<Problem>{});
+  EXPECT_EQ(today.configs[0].problems, Problems{});
   EXPECT_EQ(today.priority, 7);
   EXPECT_EQ(today.configs[0].filters[0].link_type, "ethernet");
   EXPECT_TRUE(today.configs[0].attributes_selector.has_value());
@@ -42,9 +42,9 @@ TEST(SriovPolicy, BothGenerationsAreUnderstood) {
       numaNodes: ["0", 1]
       rootDevices: ["0000:3b:00.0#2"]
 )");
-  EXPECT_EQ(older.problems, std::vector<Problem>{});
+  EXPECT_EQ(older.problems, Problems{});
   ASSERT_EQ(older.configs.size(), 1u);
-  EXPECT_EQ(older.configs[0].problems, std::vector<Problem>{});
+  EXPECT_EQ(older.configs[0].problems, Problems{});
   EXPECT_EQ(older.configs[0].resource_name, "fast_nic");
   const ResourceFilter& filter = older.configs[0].filters[0];
   EXPECT_EQ(filter.numa_nodes, (std::vector<int>{0, 1}));

@@ -27,19 +27,18 @@ TEST(Examples, AreUnderstood) {
       if (object.text("kind") == kube::kSriovResourcePolicies.kind) {
         ++policies;
         const SriovPolicy policy = decode_sriov_policy(object);
-        EXPECT_EQ(policy.problems, std::vector<Problem>{});
-        for (const ResourceConfig& config : policy.configs)
-          EXPECT_EQ(config.problems, std::vector<Problem>{});
+        EXPECT_EQ(policy.problems, Problems{});
+        for (const ResourceConfig& config : policy.configs) EXPECT_EQ(config.problems, Problems{});
       } else if (object.text("kind") == kube::kDeviceAttributes.kind) {
         ++attributes;
         EXPECT_EQ(decode_device_attributes(object, "sriovnetwork.k8snetworkplumbingwg.io").problems,
-                  std::vector<Problem>{});
+                  Problems{});
       } else if (object.text("kind") == kube::kDeviceExposurePolicies.kind) {
         ++exposures;
         ExposurePolicy policy = decode_exposure_policy(object);
         check_selector(policy, std::string(kExposureDriver));
-        EXPECT_EQ(policy.problems, std::vector<Problem>{}) << text_of(policy.id);
-        EXPECT_EQ(warnings_of(policy), std::vector<Problem>{}) << text_of(policy.id);
+        EXPECT_EQ(policy.problems, Problems{}) << text_of(policy.id);
+        EXPECT_EQ(warnings_of(policy), Problems{}) << text_of(policy.id);
       }
     }
   }

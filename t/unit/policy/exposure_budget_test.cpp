@@ -40,7 +40,7 @@ struct ExposureBudget : testing::Test {
     std::vector<ExposurePolicy> all = given;
     for (const auto& document : kube::decode_yaml(policies).documents)
       all.push_back(decode_exposure_policy(document));
-    in->policies = std::make_shared<const PolicySet>(make_policy_set({}, {}, std::move(all)));
+    in->policies = std::make_shared<const PolicySet>(make_policy_set({}, {}, share(std::move(all))));
     in->node = node;
     in->settings = settings;
     in->selectors = selectors;

@@ -69,8 +69,8 @@ std::shared_ptr<Inputs> inputs_of(const Host& host, std::vector<ExposurePolicy> 
                                   std::vector<SriovPolicy> sriov = {}) {
   auto in = std::make_shared<Inputs>();
   in->inventory = host.inventory;
-  in->policies =
-      std::make_shared<const PolicySet>(make_policy_set(std::move(sriov), {}, std::move(exposures)));
+  in->policies = std::make_shared<const PolicySet>(
+      make_policy_set(share(std::move(sriov)), {}, share(std::move(exposures))));
   in->node.name = "n1";
   return in;
 }

@@ -310,7 +310,7 @@ TEST(ExposurePolicy, WhatIsNotUnderstoodIsAProblemThatNamesTheRemedy) {
     for (const std::string& fragment : row.said)
       EXPECT_NE(found->what.find(fragment), std::string::npos) << fragment << " in: " << found->what;
     EXPECT_GT(found->line, 0) << "a person wants to find it";
-    EXPECT_EQ(warnings_of(policy), std::vector<Problem>{}) << "errors are enough";
+    EXPECT_EQ(warnings_of(policy), Problems{}) << "errors are enough";
   }
 }
 

@@ -4,6 +4,9 @@
 
 #include <limits>
 
+#include "reactor/base/first_few.h"
+#include "reactor/base/said_once.h"
+
 namespace sliced {
 namespace {
 
@@ -189,6 +192,45 @@ TEST(Text, Nearest) {
       {"vendor", "vendors"}, {"pfnames", "pfNames"}, {"rootDevice", "rootDevices"}, {"zebra", ""}, {"", ""}};
   for (const auto& row : rows) EXPECT_EQ(nearest(row.word, fields), row.found) << row.word;
   EXPECT_EQ(nearest("x", {}), "");
+  const std::string large(1'400'000, 'v');
+  EXPECT_EQ(nearest(large, {"vendors", large}), "") << "comparing costs the product of the lengths";
+}
+
+TEST(Text, CutEndsInWholeCharacters) {
+  EXPECT_EQ(cut("abc", 3), "abc");
+  EXPECT_EQ(cut("abcd", 3), "...");
+  EXPECT_EQ(cut("abcdef", 5), "ab...");
+  EXPECT_EQ(cut("a\u00e4\u20acbcd", 8), "a\u00e4...");
+  for (size_t size_max = 3; size_max < 9; ++size_max) {
+    const std::string got = cut("\u20ac\u00e4\u20ac\u00e4", size_max);
+    EXPECT_TRUE(is_utf8(got) && got.size() <= size_max) << size_max;
+  }
+}
+
+TEST(FirstFew, KeepsTwentyShortOnesAndCountsTheRest) {
+  FirstFew<std::string> few;
+  size_t made = 0;
+  for (int i = 0; i < 130'000; ++i) few.add([&] { return ++made, std::string(100'000, 'x'); });
+  EXPECT_EQ(few.kept(), 20u);
+  EXPECT_EQ(few.size(), 130'000u);
+  EXPECT_EQ(made, 20u) << "what is not kept is not made";
+  for (const std::string& one : few) EXPECT_EQ(one.size(), kMessageBytesMax);
+  EXPECT_EQ(and_more(few.more()), "and 129980 more problems");
+  EXPECT_EQ(and_more(1, "object"), "and 1 more object");
+  EXPECT_EQ(and_more(0), "");
+}
+
+TEST(SaidOnce, SaysWhatIsNewAndNoMoreThanSomebodyReads) {
+  SaidOnce said(2);
+  EXPECT_TRUE(said.note("a"));
+  EXPECT_TRUE(said.note("b"));
+  EXPECT_FALSE(said.note("c"));
+  EXPECT_EQ(said.end_round(), 1u);
+  EXPECT_FALSE(said.note("a")) << "it lasts";
+  EXPECT_FALSE(said.note("c")) << "it was counted";
+  EXPECT_TRUE(said.note("d"));
+  EXPECT_EQ(said.end_round(), 0u);
+  EXPECT_TRUE(said.note("b")) << "it was mended, and is so again";
 }
 
 }  // namespace

@@ -5,36 +5,62 @@
 namespace sliced::watchers {
 namespace {
 
+// A language for the test: spec.text, kept as it is.
+struct Text {
+  std::string text;
+};
+
+PolicyObject decode_text(const kube::Json& object) {
+  const kube::Json* spec = object.find("spec");
+  auto text = std::make_shared<const Text>(Text{std::string(spec == nullptr ? "" : spec->text("text"))});
+  const Weight weight{.bytes = 1'000 + text->text.size(),
+                      .guards = text->text.starts_with("guard"),
+                      .created_at = created_at(object)};
+  return {std::move(text), weight};
+}
+
+// "a=text", "a!" when it cannot be understood, "a?" when it is left out.
+std::string shown(const Watched<PolicyObject>& item) {
+  if (!item.value) return item.id.name + "!";
+  if (item.value->is_left_out()) return item.id.name + "?";
+  return item.id.name + "=" + static_cast<const Text*>(item.value->policy.get())->text.substr(0, 5);
+}
+
 struct PolicyWatcherTest : WatchTest {
   PolicyWatcherTest() { cluster.install(kube::kSriovResourcePolicies); }
 
-  void follow_policies() {
-    watcher = make_policy_watcher(
-        ports(), kube::kSriovResourcePolicies, "ns",
-        [this](SourceEvent<Watched<PolicyObject>> event) { events.push_back(std::move(event)); });
+  void follow_policies(RoomSizes room = {}) {
+    watcher =
+        make_policy_watcher(ports(), kube::kSriovResourcePolicies, "ns", {decode_text, room},
+                            [this](SourceEvent<Watched<PolicyObject>> event) { take(std::move(event)); });
     watcher->start();
     settle();
   }
+  void take(SourceEvent<Watched<PolicyObject>> event) {
+    if (const auto* changed = std::get_if<Changed<Watched<PolicyObject>>>(&event))
+      return told.push_back("changed " + shown(changed->now));
+    if (const auto* removed = std::get_if<Removed<Watched<PolicyObject>>>(&event))
+      return told.push_back("removed " + removed->id.name);
+    std::string text = "relisted";
+    for (const auto& item : std::get<Relisted<Watched<PolicyObject>>>(event).all) text += " " + shown(item);
+    told.push_back(text);
+  }
+  void put_policy(const std::string& name, const std::string& text, const std::string& created = "") {
+    cluster.put_text(kube::kSriovResourcePolicies,
+                     R"({"metadata":{"name":")" + name + R"(","namespace":"ns")" +
+                         (created.empty() ? "" : R"(,"creationTimestamp":")" + created + "\"") +
+                         R"(},"spec":{"text":")" + text + "\"}}");
+  }
 
-  std::vector<SourceEvent<Watched<PolicyObject>>> events;
   std::unique_ptr<PolicyWatcher> watcher;
 };
 
-TEST_F(PolicyWatcherTest, GivesPoliciesOfOneNamespaceWholeAndUndecoded) {
-  cluster.put_text(
-      kube::kSriovResourcePolicies,
-      R"({"metadata":{"name":"a","namespace":"ns","managedFields":[{"manager":"x"}]},"spec":{"typo":1}})");
+TEST_F(PolicyWatcherTest, GivesPoliciesOfOneNamespaceAsTheirLanguageUnderstandsThem) {
+  put_policy("a", "one");
   cluster.put_text(kube::kSriovResourcePolicies,
-                   R"({"metadata":{"name":"b","namespace":"elsewhere"},"spec":{}})");
+                   R"({"metadata":{"name":"b","namespace":"elsewhere"},"spec":{"text":"two"}})");
   follow_policies();
-  ASSERT_EQ(events.size(), 1u);
-  const auto& all = std::get<Relisted<Watched<PolicyObject>>>(events[0]).all;
-  ASSERT_EQ(all.size(), 1u);
-  ASSERT_TRUE(all[0].value) << all[0].value.error().what;
-  EXPECT_EQ(all[0].value->meta.name, "a");
-  EXPECT_NE(all[0].value->object.find({"spec", "typo"}), nullptr) << "judging is for others";
-  EXPECT_NE(all[0].value->object.find({"metadata", "uid"}), nullptr);
-  EXPECT_EQ(all[0].value->object.find({"metadata", "managedFields"}), nullptr);
+  EXPECT_EQ(news(), Words{"relisted a=one"});
 }
 
 TEST_F(PolicyWatcherTest, APolicyWithARepeatedKeyIsThereAndNotUnderstood) {
@@ -42,10 +68,88 @@ TEST_F(PolicyWatcherTest, APolicyWithARepeatedKeyIsThereAndNotUnderstood) {
   cluster.inject("sriovresourcepolicies", kube::EventType::kAdded,
                  R"({"metadata":{"name":"a","namespace":"ns","resourceVersion":"9"},"spec":{"x":1,"x":2}})");
   settle();
-  ASSERT_EQ(events.size(), 2u);
-  const auto& now = std::get<Changed<Watched<PolicyObject>>>(events[1]).now;
-  EXPECT_EQ(now.id.name, "a");
-  EXPECT_FALSE(now.value.ok());
+  EXPECT_EQ(news(), (Words{"relisted", "changed a!"}));
+}
+
+TEST_F(PolicyWatcherTest, APolicyThatIsTooLargeIsThereAndTheOthersAreUnderstood) {
+  put_policy("large", std::string(kPolicyLimits.size_max, 'x'));
+  std::string values = "[";
+  for (size_t i = 0; i < kPolicyLimits.nodes_max; ++i) values += "1,";
+  cluster.put_text(kube::kSriovResourcePolicies,
+                   R"({"metadata":{"name":"many","namespace":"ns"},"spec":{"x":)" + values + "1]}}");
+  put_policy("small", "one");
+  follow_policies();
+  EXPECT_EQ(news(), Words{"relisted large! many! small=one"});
+  EXPECT_EQ(log.count("object cannot be understood resource=sriovresourcepolicies namespace=ns name=large"),
+            1u);
+  EXPECT_EQ(log.count("object cannot be understood resource=sriovresourcepolicies namespace=ns name=many"),
+            1u);
+}
+
+TEST_F(PolicyWatcherTest, OfManyThatCannotBeUnderstoodTwentyAreNamed) {
+  for (int i = 0; i < 1'000; ++i)
+    cluster.put_text(
+        kube::kSriovResourcePolicies,
+        R"({"metadata":{"generation":"x","namespace":"ns","name":"p)" + std::to_string(i) + "\"}}");
+  follow_policies();
+  EXPECT_EQ(log.count("object cannot be understood"), kProblemsMax);
+  EXPECT_EQ(log.count("and 980 more objects"), 1u);
+}
+
+TEST_F(PolicyWatcherTest, WhatThereIsNoRoomForIsKnownAndLeftOut) {
+  put_policy("a", std::string(3'000, 'a'));
+  put_policy("b", "b");
+  put_policy("c", "c");
+  put_policy("d", "d");
+  put_policy("g", "guard");
+  follow_policies({.guards_bytes_max = 2'000, .others_bytes_max = 3'500});
+  EXPECT_EQ(news(), Words{"relisted a? b=b c=c d=d g=guard"}) << "the largest goes first";
+  EXPECT_EQ(log.count("name=a why=there is no room"), 1u);
+}
+
+TEST_F(PolicyWatcherTest, WhoWasThereFirstIsNotPushedOut) {
+  put_policy("z", "old", "2026-01-01T00:00:00Z");
+  for (char name = 'a'; name < 'g'; ++name) put_policy(std::string(1, name), "new", "2026-02-01T00:00:00Z");
+  follow_policies({.others_bytes_max = 3'500});
+  EXPECT_EQ(news(), Words{"relisted a=new b=new c? d? e? f? z=old"});
+}
+
+TEST_F(PolicyWatcherTest, ALaterOneThatTakesTheRoomPushesOutThePastOnesOfLessWorth) {
+  put_policy("a", "a");
+  put_policy("b", std::string(2'000, 'b'));
+  follow_policies({.others_bytes_max = 4'500});
+  EXPECT_EQ(news(), Words{"relisted a=a b=bbbbb"});
+  put_policy("c", "c");
+  settle();
+  EXPECT_EQ(news(), (Words{"changed b?", "changed c=c"}));
+  cluster.remove(kube::kSriovResourcePolicies, "a", "ns");
+  settle();
+  EXPECT_EQ(news(), Words{"removed a"});
+  scheduler.advance(Millis{6'000});
+  EXPECT_EQ(news(), Words{"relisted b=bbbbb c=c"}) << "there is room for it again";
+}
+
+TEST_F(PolicyWatcherTest, GuardsHaveRoomOfTheirOwn) {
+  put_policy("exclude", "guard");
+  follow_policies({.guards_bytes_max = 1'500, .others_bytes_max = 1'500});
+  for (int i = 0; i < 50; ++i) put_policy("a" + std::to_string(i), "x");
+  settle();
+  EXPECT_EQ(log.count("name=exclude"), 0u);
+  put_policy("b", "guard");
+  settle();
+  ASSERT_GE(told.size(), 2u);
+  EXPECT_EQ(told[told.size() - 2] + ", " + told.back(), "changed exclude?, changed b=guard")
+      << "the first by name stays";
+}
+
+TEST_F(PolicyWatcherTest, AListHasABoundOfBytesHoweverItComes) {
+  cluster.install(kThings);
+  const std::string text(1u << 20, 'x');
+  for (int i = 0; i < 66; ++i) put("t" + std::to_string(i), R"({"value":1,"text":")" + text + "\"}");
+  follow();
+  ASSERT_FALSE(stood.empty());
+  EXPECT_EQ(stood.back(), State::kUnreachable);
+  EXPECT_NE(source->standing().why.find("larger than 64 MiB"), std::string::npos) << source->standing().why;
 }
 
 }  // namespace

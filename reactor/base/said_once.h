@@ -1,0 +1,42 @@
+#pragma once
+// What lasts is said once while it lasts, and of what comes at once no more than somebody reads. In rounds:
+// everything that is so is noted, and the end of the round forgets what was not.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reactor/base/text.h"
+
+namespace sliced {
+
+/// Memory: 8 bytes for each text of a round.
+class SaidOnce {
+ public:
+  explicit SaidOnce(size_t said_max = 100) : said_max_(said_max) {}
+
+  /// Whether it is to be said: it was not so in the last round, and there are not too many of its kind.
+  bool note(std::string_view text) {
+    const uint64_t hash = stable_hash(text);
+    now_.push_back(hash);
+    if (std::binary_search(before_.begin(), before_.end(), hash)) return false;
+    return ++news_ <= said_max_;
+  }
+  /// How many were new and not said.
+  size_t end_round() {
+    std::sort(now_.begin(), now_.end());
+    now_.erase(std::unique(now_.begin(), now_.end()), now_.end());
+    before_ = std::exchange(now_, {});
+    const size_t news = std::exchange(news_, 0);
+    return news - std::min(news, said_max_);
+  }
+
+ private:
+  const size_t said_max_;
+  std::vector<uint64_t> before_, now_;  // before_: sorted
+  size_t news_ = 0;
+};
+
+}  // namespace sliced

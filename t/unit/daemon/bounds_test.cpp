@@ -1,0 +1,93 @@
+// What others write into the cluster, however much of it, is told within bounds, and where there is not room
+// for all of it nothing is offered that might have been excluded.
+#include <gtest/gtest.h>
+
+#include "t/fixture/daemon_world.h"
+
+namespace sliced {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct BoundsTest : testing::Test, fixture::DaemonWorld {
+  static constexpr const char* kAll = "{configs: [{}]}";
+  /// An exclude that excludes nothing and takes about half a MiB.
+  void put_large_exclude(const std::string& name) {
+    put_exposure(name, "{action: exclude, selector: {cel: \"'" + std::string(10'000, 'x') + "' == 'y'\"}}");
+  }
+  size_t said(std::string_view part) const { return log.count(part); }
+};
+
+TEST_F(BoundsTest, AnExcludeThatThereIsNoRoomForHoldsBackWhatIsNew) {
+  make_pf(4);
+  put_policy("p", kAll);
+  for (int i = 0; i < 8; ++i) put_large_exclude("e" + std::to_string(i));
+  start();
+  run(2s);
+  EXPECT_TRUE(offered().empty()) << "one of them may mean any device";
+  EXPECT_EQ(said("objects are left out, because there is no room for all of the kind"), 1u);
+  for (int i = 0; i < 6; ++i) remove_exposure("e" + std::to_string(i));
+  run(10s);
+  EXPECT_EQ(offered().size(), 4u) << "there is room for all of them now";
+}
+
+TEST_F(BoundsTest, WhatIsPublishedStaysWhenAnExcludeFindsNoRoom) {
+  make_pf(4);
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  ASSERT_EQ(offered().size(), 4u);
+  for (int i = 0; i < 8; ++i) put_large_exclude("e" + std::to_string(i));
+  run(2s);
+  EXPECT_EQ(offered().size(), 4u);
+}
+
+TEST_F(BoundsTest, APolicyThatIsTooLargeMayBeAnExclude) {
+  make_pf(4);
+  put_policy("p", kAll);
+  cluster.put_text(kube::kDeviceExposurePolicies,
+                   R"({"metadata":{"name":"large"},"spec":{"selector":{"cel":"true"},"x":")" +
+                       std::string(2u << 20, 'x') + R"(","action":"exclude"}})");
+  start();
+  run(2s);
+  EXPECT_TRUE(offered().empty());
+  EXPECT_EQ(said("large"), 2u) << "by the watcher, and as a policy that is not used";
+  remove_exposure("large");
+  run(2s);
+  EXPECT_EQ(offered().size(), 4u);
+}
+
+TEST_F(BoundsTest, PoliciesWithoutRoomLeaveOthersServed) {
+  make_pf(4);
+  for (int i = 0; i < 12; ++i) {
+    std::string values;
+    for (int v = 0; v < 16'000; ++v) values += "a" + std::to_string(v) + ",";
+    put_policy("large" + std::to_string(i),
+               "{nodeSelector: {matchExpressions: [{key: a, operator: In, values: [" + values +
+                   "b]}]}, configs: [{}]}");
+  }
+  put_policy("p", kAll);
+  start();
+  run(2s);
+  EXPECT_EQ(offered().size(), 4u);
+  EXPECT_EQ(said("objects are left out"), 1u);
+}
+
+TEST_F(BoundsTest, ThousandsOfBrokenPoliciesAreAHundredLines) {
+  make_pf(1);
+  std::string unknown = "{";
+  for (int i = 0; i < 50; ++i) unknown += "k" + std::to_string(i) + ": 1, ";
+  for (int i = 0; i < 300; ++i) put_policy("broken" + std::to_string(i), unknown + "z: 1}");
+  start();
+  run(2s);
+  EXPECT_LE(said("not used as written"), 101u);
+  EXPECT_EQ(said("and 6200 more problems"), 1u) << "21 lines of each of 300 policies, less 100";
+  const size_t before = log.lines.size();
+  put_policy("late", "{typo: 1}");
+  run(2s);
+  EXPECT_EQ(said("dra-driver-sriov/late: spec.typo"), 1u) << "what comes later is said";
+  EXPECT_LE(log.lines.size(), before + 3);
+}
+
+}  // namespace
+}  // namespace sliced

@@ -1,0 +1,90 @@
+#pragma once
+// Which objects of a kind are kept where there is not room for all: the same ones in whatever order they
+// come, so that every node and every restart decides alike. Pure.
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace sliced::watchers {
+
+/// What an object takes, and how much it is needed.
+struct Weight {
+  size_t bytes = 0;
+  /// It may hold back what others offer: an exclude, or what may be one. Such objects have a room of their
+  /// own, so that others cannot push them out, nor they others.
+  bool guards = false;
+  uint8_t rank = 0;        // 0: understood and in effect; higher is let go first
+  int64_t created_at = 0;  // a number that grows with time; 0 unknown
+  auto operator<=>(const Weight&) const = default;
+};
+
+struct RoomSizes {
+  size_t guards_bytes_max = SIZE_MAX;
+  size_t others_bytes_max = SIZE_MAX;
+};
+
+/// Of those that ask for room, the lowest rank goes first, then what is not large, then the older one, the
+/// smaller one, the first by name; who comes behind one that finds no room finds none either. Memory: of what
+/// is left out 8 bytes each, and its hash table.
+class Rooms {
+ public:
+  static constexpr size_t kLargeBytes = 32u << 10;
+  using Name = std::pair<std::string, std::string>;  // namespace, name
+
+  explicit Rooms(RoomSizes sizes = {}) : sizes_(sizes) {}
+
+  /// The object is there, with this weight. False when it is left out.
+  bool put(const Name& name, const Weight& weight);
+  void erase(const Name& name);
+  /// Those that have to go to make room, and are left out from now on. final: nobody else asks; before, this
+  /// may wait until it is worth while.
+  std::vector<std::pair<Name, Weight>> let_go(bool final);
+
+  size_t left_out() const { return left_out_.size(); }
+  /// Something that is left out may fit now: only a new list can tell.
+  bool has_room_again() const;
+
+ private:
+  using Key = std::tuple<uint8_t, bool, int64_t, size_t, Name>;
+  struct Room {
+    size_t bytes = 0;
+    std::optional<Key> first_left_out;  // of those that fit at all; who comes behind it finds no room
+    bool is_first_gone = false;
+  };
+  static Key key_of(const Name& name, const Weight& weight);
+  size_t size_of(const Weight& weight) const {
+    return weight.guards ? sizes_.guards_bytes_max : sizes_.others_bytes_max;
+  }
+  Room& room_of(const Weight& weight) { return rooms_[weight.guards ? 1 : 0]; }
+  void leave_out(const Name& name, const Weight& weight);
+
+  RoomSizes sizes_;
+  Room rooms_[2];
+  std::map<Name, Weight> kept_;
+  std::unordered_set<uint64_t> left_out_;  // hashes of names
+};
+
+/// What was left out of a kind, for those who decide and for people.
+class LeftOut {
+ public:
+  void put(const Rooms::Name& name, bool guards);
+  void erase(const Rooms::Name& name);
+  /// Only these stay, as far as they are there.
+  void keep_only(const std::vector<Rooms::Name>& names);
+  size_t guards() const { return guards_.size(); }
+  /// "7 objects are left out, ... : ns/a, ns/b and 5 more"; "" for none.
+  std::string describe() const;
+
+ private:
+  std::unordered_set<uint64_t> guards_, others_;  // hashes of names
+  std::vector<std::string> first_;                // a few of them, as they came
+};
+
+}  // namespace sliced::watchers
