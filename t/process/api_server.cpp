@@ -22,7 +22,7 @@ namespace {
 
 using kube::Json;
 
-constexpr std::chrono::seconds kLongWhile{120};
+constexpr std::chrono::seconds kLongWhile{280};
 
 struct Request {
   std::string method, path, query, body;

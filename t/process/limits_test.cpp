@@ -240,8 +240,8 @@ INSTANTIATE_TEST_SUITE_P(All, HostileSets, testing::Combine(testing::ValuesIn(kH
 TEST_F(ProcessTest, HostileExposurePoliciesLeaveTheExcludeInForce) {
   serve(true);
   server->serve("sriovresourcepolicies", {1, [](size_t) { return policy("valid", kAll); }});
-  server->serve("deviceexposurepolicies", {321, [](size_t i) {
-                                             if (i == 320) return object("zz-exclude", kExcludeFirst);
+  server->serve("deviceexposurepolicies", {101, [](size_t i) {
+                                             if (i == 100) return object("zz-exclude", kExcludeFirst);
                                              return object(named(i), R"({"selector":{"cel":"false"},)" +
                                                                          repeated(R"("k#":1)", kPolicyText) +
                                                                          "}");
