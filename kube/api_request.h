@@ -1,5 +1,6 @@
 #pragma once
 // How the calls of the Cluster port become HTTP requests. Pure.
+#include <cstdint>
 #include <string>
 
 #include "kube/cluster.h"

@@ -57,6 +57,24 @@ FILENAME ~ /\.h$/ && !(FILENAME in sized) && /(^|[^A-Za-z0-9_])u?int(8|16|32|64)
 is_test && $0 ~ skipping { wrong(FNR, "a test is never skipped") }
 $0 ~ machine { wrong(FNR, "a path of one machine") }
 
+# A page that names tests, as `Suite.Test` or `TestName`, names such as there are.
+/^TEST(_F|_P)?\(/ {
+  name = $0
+  gsub(/^TEST[_A-Z]*\(| *\).*$/, "", name)
+  sub(/, */, ".", name)
+  tests[name]
+}
+/^func Test[A-Z]/ {
+  name = $2
+  sub(/\(.*$/, "", name)
+  tests[name]
+}
+FILENAME == "docs/threat-model.md" {
+  n_quoted = split($0, quoted, "`")
+  for (i = 2; i <= n_quoted; i += 2)
+    if (quoted[i] ~ /^([A-Z][A-Za-z0-9]*\.[A-Z][A-Za-z0-9]*|Test[A-Z][A-Za-z0-9]*)$/) named[quoted[i]] = FNR
+}
+
 FILENAME == "CMakeLists.txt" && /(foreach\(room|set\(SLICED_UNITS)/ { units = units " " $0 " " }
 FILENAME ~ /CMakeLists\.txt$/ { cmake[FILENAME] = cmake[FILENAME] " " $0 " " }
 
@@ -83,6 +101,9 @@ function is_named(path, list,    name) {
 }
 
 END {
+  FILENAME = "docs/threat-model.md"
+  for (name in named)
+    if (!(name in tests)) wrong(named[name], "there is no test " name)
   for (path in seen) {
     FILENAME = path
     room = room_of(path)
