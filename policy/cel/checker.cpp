@@ -266,6 +266,9 @@ class Checker {
       return wrong(node, "a " + text_of(*type) + " has no index");
     }
     if (is_text(key) && !fold_path(node, key.value.text(), result)) return false;
+    // Upstream has several of these for what it does not know, and lists and maps behind an optional are two.
+    const bool may_be_several = !is_optional || key.type->is(Kind::kInt) || key.type->is_dyn();
+    if (environment_.has_device && type->is_dyn() && may_be_several) return is(node, dyn_type());
     return is(node, is_optional || node.is_optional ? optional_of(or_dyn(result), arena_) : result);
   }
 
@@ -341,9 +344,8 @@ class Checker {
     if (environment_.check && !fits(then, otherwise, none))
       return wrong(node, "the two sides of : are a " + text_of(*then) + " and a " + text_of(*otherwise) +
                              ", want one type");
-    const bool has_null = then->is(Kind::kNull) || otherwise->is(Kind::kNull);
-    return is(node,
-              has_null && !then->is_dyn() && !otherwise->is_dyn() ? then : joined(then, otherwise, arena_));
+    const Type* one = unified(then, otherwise, arena_);
+    return is(node, one != nullptr ? one : is_general(otherwise, then) ? otherwise : then);
   }
 
   // "sets.contains(...)" is parsed as a call of contains on sets.

@@ -69,10 +69,12 @@ Value extreme(Evaluation& in, const Value* args) {
   return best;
 }
 
+// Of nothing, the zero that the type of the list says.
+template <class Zero>
 Value sum(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   in.charge(list.size);
-  if (list.size == 0) return Value::of(int64_t{0});
+  if (list.size == 0) return Value::of(Zero{0});
   Value total = list.items[0];
   for (size_t i = 1; i < list.size; ++i) {
     const Value& item = list.items[i];
@@ -255,9 +257,9 @@ constexpr Declaration kCollections[] = {
     {"list(A).isSorted(): bool", is_sorted},
     {"list(A).min(): A", extreme<-1>},
     {"list(A).max(): A", extreme<1>},
-    {"list(int).sum(): int", sum},
-    {"list(uint).sum(): uint", sum},
-    {"list(double).sum(): double", sum},
+    {"list(int).sum(): int", sum<int64_t>},
+    {"list(uint).sum(): uint", sum<uint64_t>},
+    {"list(double).sum(): double", sum<double>},
     {"list(A).slice(int, int): list(A)", slice},
     {"list(list(A)).flatten(): list(A)", flatten},
     {"list(A).flatten(int): list(dyn)", flatten_depth},

@@ -67,14 +67,13 @@ Value greater_or_equal(Evaluation& in, const Value* args) {
 
 Value is_in_list(Evaluation& in, const Value* args) {
   if (!in.charge(args[1].list->size)) return in.fail(Failure::kCost);
-  // Upstream looks up what is in a literal list in a table, which versions cannot be a key of.
-  if (args[0].kind == Kind::kSemver && in.call->arg_list[1]->op == Op::kLiteral) return in.no_overload("in");
   for (const Value& item : *args[1].list) {
     if (equal(args[0], item, in.arena).value_or(false)) return Value::of(true);
   }
   return Value::of(false);
 }
 Value is_in_map(Evaluation& in, const Value* args) {
+  if (!is_hashable(args[0]) && args[1].map->is_hashed()) return in.fail(Failure::kBreaksOff, "in");
   return Value::of(args[1].map->contains(args[0], in.arena));
 }
 

@@ -117,8 +117,9 @@ const Map* PublishedDevice::domains_of(const Entries& entries, ToValue to_value,
     auto* kept = arena.array<EntryMap::Entry>(items.size());
     if (kept == nullptr) return nullptr;
     std::copy(items.begin(), items.end(), kept);
-    const Map* ids = EntryMap::make(kept, items.size(), arena);
+    EntryMap* ids = EntryMap::make(kept, items.size(), arena);
     if (ids == nullptr) return nullptr;
+    ids->keep_texts();
     domains.emplace_back(domain, ids);
   }
   return make_domain_map(domains, arena);

@@ -148,6 +148,13 @@ const Type* unified(const Type* a, const Type* b, Arena& arena) {
   return make(a->kind, first, second, arena);
 }
 
+bool is_general(const Type* a, const Type* b) {
+  if (a->tag != Type::Tag::kPlain) return true;
+  if (b->tag != Type::Tag::kPlain || a->kind != b->kind) return false;
+  if (a->is(Kind::kType) || a->first == nullptr || b->first == nullptr) return true;
+  return is_general(a->first, b->first) && (a->second == nullptr || is_general(a->second, b->second));
+}
+
 const Type* joined(const Type* a, const Type* b, Arena& arena) {
   const Type* one = unified(a, b, arena);
   return one == nullptr ? dyn_type() : one;

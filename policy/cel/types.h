@@ -51,6 +51,8 @@ const Type* bound(const Type* wanted, const Bindings& bindings, Arena& arena);
 
 /// The one type that both are, any being whatever the other is; nullptr when there is none.
 const Type* unified(const Type* a, const Type* b, Arena& arena);
+/// Whether a is b or says less of it.
+bool is_general(const Type* a, const Type* b);
 /// The type of what is either; dyn when they differ.
 const Type* joined(const Type* a, const Type* b, Arena& arena);
 bool same_type(const Type* a, const Type* b);

@@ -169,6 +169,8 @@ class Map {
   virtual std::optional<Value> get(const Value& key, Arena& arena) const = 0;
   /// What has() and the optional syntax see.
   virtual bool has(const Value& key, Arena& arena) const { return get(key, arena).has_value(); }
+  /// Whether upstream breaks off at a key that is not is_hashable().
+  virtual bool is_hashed() const { return false; }
   /// What is seen through an optional, in which upstream loses the defaults of a map.
   virtual const Map* plain() const { return this; }
   /// What `in` sees.
@@ -186,6 +188,9 @@ class EntryMap final : public Map {
   /// Takes the array, which belongs to the arena. A key that stands again has the last value; an error as
   /// value takes the key away. nullptr: no memory.
   static EntryMap* make(Entry* entries, size_t size, Arena& arena);
+  /// Its keys are texts alone, in whatever upstream has of a device.
+  void keep_texts() { has_any_keys_ = false; }
+  bool is_hashed() const override { return has_any_keys_ && size_ > 0; }
   /// Whether an entry was found by what came before it.
   bool repeated() const { return repeated_; }
 
@@ -205,7 +210,7 @@ class EntryMap final : public Map {
   size_t size_ = 0;
   uint32_t* buckets_ = nullptr;  // index + 1 of an entry, 0 empty; for many entries
   size_t mask_ = 0;
-  bool repeated_ = false;
+  bool repeated_ = false, has_any_keys_ = true;
 };
 
 /// Whether a value may be a key of a map: in the language, and in Kubernetes, which breaks off at others.

@@ -133,6 +133,9 @@ class Walk {
     if (operand.optional == nullptr) return true;
     operand = *operand.optional;
     if (!is_chain && operand.kind == Kind::kMap) operand.map = operand.map->plain();
+    if (!is_chain && operand.kind >= Kind::kQuantity && operand.kind != Kind::kFormat)
+      operand = fail(on, Failure::kNoSuchOverload,
+                     "a field of what an optional has");  // it is no value of CEL there
     return true;
   }
 
@@ -145,9 +148,12 @@ class Walk {
     }
     const Node& on = *node.arg_list[0];
     Value operand = value(on);
-    if (!is_attribute(on)) in_.charge(1);
-    if (operand.is_error()) return operand;
     const bool is_optional = is_opened(on, operand);
+    if (operand.is_error()) {
+      if (has_unit(on)) in_.recharge(in_.cost() - 1);
+      return operand;
+    }
+    if (!is_attribute(on)) in_.charge(1);
     bool is_there = false;
     if (operand.kind == Kind::kDevice) is_there = node.slot2 >= 0;
     if (operand.kind == Kind::kMap) is_there = operand.map->has(Value::of(node.name), in_.arena);
@@ -187,6 +193,7 @@ class Walk {
     if (!is_attribute(on)) in_.charge(1);
     if (operand.is_error()) return operand;
     const bool must_be = !is_opened(on, operand) && !node.is_optional;
+    if (operand.is_error()) return operand;
     const bool is_none = !must_be && operand.kind == Kind::kOptional && operand.optional == nullptr;
     const Value key = is_none                 ? Value::of(false)
                       : node.op == Op::kIndex ? part(*node.arg_list[1])
@@ -199,9 +206,10 @@ class Walk {
       return fail(node, Failure::kInvalidArgument, "an index is a bool, a number or a string");
     if (must_be) return element(node, operand, key);
     if (!is_present(operand, key)) return in_.none();
-    in_.charge(1);
     const Value found = element(node, operand, key);
-    return found.is_error() ? found : in_.some(found);
+    if (found.is_error()) return found;
+    in_.charge(1);
+    return in_.some(found);
   }
 
   // What the optional syntax asks. Of a list, what is no index of lists is an error, and so it is present.
@@ -307,18 +315,23 @@ class Walk {
     }
     const Value* failed = nullptr;
     uint32_t given = 0;
-    // Of two arguments both are evaluated, but for a pattern that upstream compiles beforehand.
-    const bool has_both = node.arg_count == 2 && node.regex == nullptr;
+    // Of two arguments both are evaluated, but for a pattern that upstream compiles beforehand, and where it
+    // does not know the overload of what is no operator.
+    const bool is_known = node.is_only_overload || node.name[0] == '_' || node.name[0] == '@';
+    const bool has_both = node.arg_count == 2 && node.regex == nullptr && is_known;
     for (; given < node.arg_count && (failed == nullptr || has_both); ++given) {
       args[given] = value(*node.arg_list[given]);
       if (!args[given].is_error()) continue;
       if (ends_everything(args[given])) return args[given];
       if (failed == nullptr) failed = &args[given];
     }
-    if (failed != nullptr) return given < node.arg_count ? *failed : charge_for(node, nullptr, args, *failed);
+    if (failed != nullptr)
+      return given < node.arg_count || node.is_lookup ? *failed : charge_for(node, nullptr, args, *failed);
     if (Value out; is_over(out, node)) return out;
     if (node.is_lookup && !is_hashable(args[0])) return fail(node, Failure::kBreaksOff, "in");
-    const Overload* overload = node.overload == nullptr ? overload_for(node, args) : node.overload;
+    const Overload* overload =
+        node.overload;  // what a condition gives may be an optional where none is expected
+    if (overload == nullptr || !overload->accepts(args, node.arg_count)) overload = overload_for(node, args);
     if (overload == nullptr)
       return charge_for(node, nullptr, args, fail(node, Failure::kNoSuchOverload, node.name));
     in_.call = &node;
@@ -416,6 +429,10 @@ class Walk {
     const Value range = value(*node.arg_list[0]);
     if (node.macro == Macro::kOptMap || node.macro == Macro::kOptFlatMap)
       return map_optional(node, range, in_.cost() - before);
+    if (range.is_error() && node.macro == Macro::kSortBy && !ends_everything(range)) {
+      in_.charge(3);  // the list, once more for its keys, and the order of both
+      return node.is_only_overload ? fail(node, Failure::kBreaksOff, "sortBy") : range;
+    }
     if (range.is_error()) return range;
     if (range.kind != Kind::kList && range.kind != Kind::kMap)
       return fail(node, Failure::kNoSuchOverload, "a comprehension goes over lists and maps");

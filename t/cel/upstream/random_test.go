@@ -52,7 +52,7 @@ func TestRandomSelectorsAnswerAlike(t *testing.T) {
 // for, whatever comes of it: [].min() is an int.
 func isGuess(one selectorCase) bool {
 	return anyOf(one.Expect.Message, "found no matching overload", "expected type", "no such overload: ", "error during formatting") &&
-		anyOf(one.Expression, "[]", "optional.none()", ".reverse()", ".distinct()")
+		anyOf(one.Expression, "[]", "optional.none()", ".reverse()", ".distinct()", ".slice(")
 }
 
 func anyOf(text string, parts ...string) bool {
