@@ -195,8 +195,8 @@ Daemon::Daemon(DaemonPorts ports, config::Options options, OnDecided on_decided)
       decision_max_(kDecisionMax),
       abilities_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name, options_.node_name,
                  options_.scheduler_version, [this] { mark("the API server's abilities changed"); }),
-      charges_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
-               options_.exposure_driver_name,
+      charges_({cluster_, scheduler_, log_, random_},
+               {options_.sriov_driver_name, options_.exposure_driver_name, options_.node_name},
                [this] { decide_before_writing("the ResourceClaims were looked at"); }),
       publisher_({cluster_, scheduler_, log_, random_}, options_.sriov_driver_name,
                  handlers_of(options_.sriov_driver_name)),
@@ -237,11 +237,11 @@ void Daemon::start_watchers() {
       watcher_ports(), options_.node_name, [this](auto event) { on_node(event); }, standing);
   slice_watcher_ = watchers::make_slice_watcher(
       watcher_ports(), options_.sriov_driver_name, options_.node_name,
-      [this](auto event) { on_slices(publisher_, event); }, standing);
+      [this](auto event) { on_slices(publisher_, event); }, standing, true);
   // Also when the kind is switched off: what it has published is withdrawn then.
   exposure_slice_watcher_ = watchers::make_slice_watcher(
       watcher_ports(), options_.exposure_driver_name, options_.node_name,
-      [this](auto event) { on_slices(exposure_publisher_, event); }, standing);
+      [this](auto event) { on_slices(exposure_publisher_, event); }, standing, true);
   if (!options_.kinds_off.contains(kube::kDeviceExposurePolicies.kind)) {
     exposure_watcher_ = watchers::make_policy_watcher(
         watcher_ports(), kube::kDeviceExposurePolicies, "", exposure_kind(options_.exposure_driver_name),
@@ -659,16 +659,12 @@ void Daemon::make_policy_set() {
 
 // What a predecessor has published may be allocated.
 void Daemon::learn_charges(const publishers::Publisher& publisher) {
-  for (const auto& [name, slice] : publisher.observed()) learn_charges(slice);
-}
-
-bool Daemon::learn_charges(const kube::ResourceSlice& slice) {
-  return publishers::is_of_boot(slice, host_.inventory()->boot_id) && charges_.learn(slice);
+  for (const auto& [name, slice] : publisher.observed()) charges_.learn(slice);
 }
 
 // Before the first decision slices are learned whole; from then on as they are met.
 void Daemon::meet(const kube::ResourceSlice& slice) {
-  if ((decision_ || is_deciding_) && learn_charges(slice))
+  if ((decision_ || is_deciding_) && charges_.learn(slice))
     decide_before_writing("devices in own slices that were not known");
 }
 
@@ -701,9 +697,11 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->settings.shared_devices = abilities_.has(Ability::kSharedDevices);
   inputs->quarantine = quarantine_;
   inputs->held = charges_.held();
+  inputs->doubt = charges_.doubt();
   if (decision_) inputs->selectors = decision_->selectors;
   if (policy_set_->exposures.empty() && inputs->held.empty()) return inputs;
-  inputs->sriov_held = charges_.sriov_held(*host_.inventory());
+  inputs->sriov_held = charges_.sriov_held();
+  inputs->is_sriov_doubted = charges_.is_sriov_doubted();
   inputs->published = publishers::published(own_slices(), host_.inventory()->boot_id, inputs->held);
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) inputs->settling.insert(id);
@@ -733,7 +731,11 @@ void Daemon::decide() {
   if (!decision_) {
     learn_charges(publisher_);
     learn_charges(exposure_publisher_);
+    // A directory has no scheduler that could have given anything away.
+    if (!std::holds_alternative<config::ClusterDirectory>(options_.cluster))
+      charges_.begin(publishers::find_doubt(own_slices()));
   }
+  charges_.look_for_awaited(*host_.inventory());
   const auto inputs = decision_inputs();
   if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
   was_overtaken_ = false;

@@ -100,7 +100,6 @@ class Daemon {
   publishers::Publisher::Handlers handlers_of(const std::string& driver);
   publishers::OwnSlices own_slices() const;
   void learn_charges(const publishers::Publisher& publisher);
-  bool learn_charges(const kube::ResourceSlice& slice);
   void meet(const kube::ResourceSlice& slice);
   void decide_before_writing(std::string why);
   std::set<std::string> settling_personas(const policy::Decision& decision) const;

@@ -30,7 +30,7 @@ class ListOperation final : public ApiOperation {
  public:
   ListOperation(std::shared_ptr<ApiCore> core, ListRequest list, ListHandlers handlers)
       : ApiOperation(std::move(core)), list_(std::move(list)), handlers_(std::move(handlers)) {}
-  void start() { next_page(""); }
+  void start() { next_page(list_.continue_token); }
 
  private:
   void next_page(const std::string& continue_token) {
@@ -80,6 +80,8 @@ class ListOperation final : public ApiOperation {
       return fail_content({Errc::kIo, "it is not a list (no kind ...List, or no metadata.resourceVersion)"});
     if (list_.first_page_only) {
       if (handlers_.on_remaining) handlers_.on_remaining(remaining_);
+      if (!ended() && !continue_.empty() && handlers_.on_continue)
+        handlers_.on_continue(std::exchange(continue_, {}));
       if (ended()) return;
       continue_.clear();
     }

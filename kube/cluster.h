@@ -70,6 +70,7 @@ struct ListRequest {
   int64_t limit = 0;             // of a page; 0: the implementation pages as it sees fit
   size_t bytes_max = 64u << 20;  // of all pages; beyond it kTooLarge
   bool first_page_only = false;  // on_done then, however many more there are
+  std::string continue_token;    // from on_continue: the page after that one, of the same list
 };
 struct ListHandlers {
   /// Each item whole; valid during the callback only. One of more than 2 MiB lacks its end.
@@ -78,6 +79,9 @@ struct ListHandlers {
   std::function<void(const Failure&)> on_failure;  // exactly one of on_done and on_failure ends the call
   /// Before on_done of a first page: how many items follow it, as far as the cluster says. Optional.
   std::function<void(int64_t items)> on_remaining = {};
+  /// Before on_done of a first page that is not the last; the token is good for some minutes (then kGone).
+  /// Optional.
+  std::function<void(std::string continue_token)> on_continue = {};
 };
 
 struct WatchRequest {

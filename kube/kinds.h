@@ -5,6 +5,7 @@
 namespace sliced::kube {
 
 inline const Resource kNodes{"", "v1", "nodes", "Node", false};
+inline const Resource kPods{"", "v1", "pods", "Pod", true};
 inline const Resource kResourceSlices{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false};
 inline const Resource kResourceClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true};
 inline const Resource kSriovResourcePolicies{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",

@@ -22,20 +22,22 @@ class SliceDecoder {
     out.meta = std::move(*meta);
     const Json* spec = object.find("spec");
     if (spec == nullptr || spec->object() == nullptr) return Error{Errc::kInvalid, "spec: must be a map"};
-    for (const auto& [key, value] : *object.object()) {
-      if (key != "apiVersion" && key != "kind" && key != "metadata" && key != "spec") unknown(key, value);
-    }
-    members(*spec, "spec", [&](const std::string& key, const Json& value, const std::string& path) {
-      if (key == "driver") return text(value, path, out.driver);
-      if (key == "pool") return pool(value, path, out.pool);
-      if (key == "nodeName") return text(value, path, out.node_name);
-      if (key == "devices") return list(value, path, out.devices, &SliceDecoder::shared_device);
-      if (key == "sharedCounters") return list(value, path, out.shared_counters, &SliceDecoder::counter_set);
-      return unknown(path, value);
-    });
+    read(object, *spec, out);
     if (!error_.what.empty()) return error_;
     std::sort(unknown_.begin(), unknown_.end());
     out.unknown_fields = std::move(unknown_);
+    return out;
+  }
+
+  Result<ResourceSlice> salvage(const Json& object) {
+    ResourceSlice out;
+    auto meta = decode_object_meta(object);
+    if (!meta.ok()) return meta.error();
+    out.meta = std::move(*meta);
+    if (const Json* spec = object.find("spec"); spec != nullptr && spec->object() != nullptr)
+      read(object, *spec, out);
+    std::erase_if(out.devices, [](const DevicePtr& device) { return device->name.empty(); });
+    out.unknown_fields = {std::string(kUnreadable), error_.what};
     return out;
   }
 
@@ -49,6 +51,21 @@ class SliceDecoder {
   }
 
  private:
+  // What is wrong somewhere does not keep the rest from being read.
+  void read(const Json& object, const Json& spec, ResourceSlice& out) {
+    for (const auto& [key, value] : *object.object()) {
+      if (key != "apiVersion" && key != "kind" && key != "metadata" && key != "spec") unknown(key, value);
+    }
+    members(spec, "spec", [&](const std::string& key, const Json& value, const std::string& path) {
+      if (key == "driver") return text(value, path, out.driver);
+      if (key == "pool") return pool(value, path, out.pool);
+      if (key == "nodeName") return text(value, path, out.node_name);
+      if (key == "devices") return list(value, path, out.devices, &SliceDecoder::shared_device);
+      if (key == "sharedCounters") return list(value, path, out.shared_counters, &SliceDecoder::counter_set);
+      return unknown(path, value);
+    });
+  }
+
   void wrong(const std::string& path, std::string what) {
     if (error_.what.empty()) error_ = {Errc::kInvalid, (path.empty() ? "" : path + ": ") + std::move(what)};
   }
@@ -340,6 +357,8 @@ Result<ResourceSlice> decode_resource_slice(const Json& object) {
   if (!decoded.ok()) return std::move(decoded.error()).in(describe_object(object));
   return decoded;
 }
+
+Result<ResourceSlice> salvage_resource_slice(const Json& object) { return SliceDecoder().salvage(object); }
 
 Json encode_resource_slice(const ResourceSlice& slice) {
   Json spec = Json::Object{{"driver", slice.driver},

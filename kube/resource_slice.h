@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -105,6 +106,10 @@ struct ResourceSlice {
 
 /// kInvalid with the field's path when a known field has the wrong shape.
 Result<ResourceSlice> decode_resource_slice(const Json& object);
+/// What can be read of a slice that cannot be decoded: metadata, whose it is, names of entries.
+/// unknown_fields are kUnreadable and why. kInvalid without metadata.
+inline constexpr std::string_view kUnreadable = "unreadable";
+Result<ResourceSlice> salvage_resource_slice(const Json& object);
 /// A whole API object, ready to be sent or applied: empty optional fields are left out ("devices" is, beside
 /// counters).
 Json encode_resource_slice(const ResourceSlice& slice);

@@ -252,6 +252,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
     if (verdict.outcome == Outcome::kOffered && exposures.may_be_allocated(device)) {
       verdict.outcome = Outcome::kHeldByOther;
       taken.insert(id);
+      out.wanted.insert(exposure_pool_name(inputs->node.name, device));
     }
     if (verdict.outcome == Outcome::kOffered) {
       const SriovPolicy& policy = inputs->policies->sriov[verdict.policy];

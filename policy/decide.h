@@ -53,6 +53,13 @@ struct Published {
   std::map<std::string, std::string> links;  // entry name -> interface, of entries without a PCI address
 };
 
+/// Pools of the exposure driver of which no record tells what may be allocated.
+struct Doubt {
+  bool is_any = false;                // every pool but those of `except`
+  std::set<std::string> except = {};  // names
+  bool is_of(const std::string& pool) const { return is_any && !except.contains(pool); }
+};
+
 struct Inputs {
   hotplug::InventoryPtr inventory;
   PolicySetPtr policies;
@@ -66,7 +73,9 @@ struct Inputs {
   /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
   std::map<std::string, std::vector<PersonaClaim>> held;
   std::set<std::string> sriov_held;
-  SelectorAnswersPtr selectors;  // of the decision before; nullptr none
+  bool is_sriov_doubted = false;  // any VF may be allocated through the other driver
+  Doubt doubt;                    // beside `held`
+  SelectorAnswersPtr selectors;   // of the decision before; nullptr none
 };
 
 enum class Outcome : uint8_t {
@@ -125,7 +134,10 @@ struct Decision {
   std::map<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
   std::vector<DesiredPool> pools;
   std::map<std::string, std::vector<PersonaClaim>> claims;  // what is offered, by pool of the exposure driver
-  SelectorAnswersPtr selectors;                             // for the next decision
+  std::set<std::string> doubted;  // pools of the exposure driver that are charged as a whole for doubt
+  /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
+  std::set<std::string> wanted;
+  SelectorAnswersPtr selectors;  // for the next decision
   // By policy: why it is not used although it was understood, and its selector has been asked.
   std::map<int32_t, Problem> sriov_problems, exposure_problems;
   std::vector<std::string> notes;  // what was dropped or held back and why, for the log; sorted

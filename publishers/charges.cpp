@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "kube/kinds.h"
 #include "policy/exposure/withdrawn.h"
 
 namespace sliced::publishers {
@@ -11,97 +10,108 @@ namespace {
 
 using policy::PersonaClaim;
 
-constexpr size_t kClaimBytesMax = size_t{1} << 30;  // a third of a million claims; looked at one by one
-
 constexpr reactor::BackoffPolicy kListBackoff{
-    .initial = Charges::kInterval, .factor = 2.0, .cap = Charges::kSpreadMax, .jitter = 0.5};
+    .initial = Charges::kInterval, .factor = 2.0, .cap = Charges::kRetryMax, .jitter = 0.5};
 
-// resource.k8s.io/v1 DeviceRequestAllocationResult, as far as it matters here.
-struct Allocated {
-  std::string_view driver, pool, device;
-  bool is_shared = false;
-  bool is_admin = false;  // looks on, and holds nothing
-};
+bool is_unknown(const PersonaClaim& claim) { return claim.entry == policy::kUnknownEntry; }
 
-void visit_results(const kube::Json& claim, const std::function<void(const Allocated&)>& visit) {
-  const kube::Json* at = &claim;
-  for (const char* key : {"status", "allocation", "devices", "results"})
-    if (at != nullptr) at = at->find(key);
-  if (at == nullptr || at->array() == nullptr) return;
-  for (const kube::Json& one : *at->array()) {
-    const kube::Json* admin = one.find("adminAccess");
-    visit({one.text("driver"), one.text("pool"), one.text("device"), !one.text("shareID").empty(),
-           admin != nullptr && *admin == kube::Json(true)});
-  }
+template <class Entries>
+bool has_unknown(const Entries& entries) {
+  return entries.contains(std::string(policy::kUnknownEntry));
+}
+
+bool is_unreadable(const kube::ResourceSlice& slice) {
+  return !slice.unknown_fields.empty() && slice.unknown_fields.front() == kube::kUnreadable;
 }
 
 }  // namespace
 
-Charges::Charges(Ports ports, std::string sriov_driver, std::string exposure_driver,
-                 std::function<void()> on_changed)
+Charges::Charges(Ports ports, Names names, std::function<void()> on_changed)
     : ports_(std::move(ports)),
-      sriov_driver_(std::move(sriov_driver)),
-      exposure_driver_(std::move(exposure_driver)),
+      names_(std::move(names)),
       on_changed_(std::move(on_changed)),
+      evidence_(
+          ports_, {names_.sriov_driver, names_.exposure_driver}, names_.node,
+          {.on_pods = [this](const Allocations& allocated) { see_pods(allocated); },
+           .on_list = [this](TimePoint begun, const Allocations& allocated) { see_list(begun, allocated); },
+           .on_failure = [this](const kube::Failure& failure) { fail(failure); }}),
       backoff_(ports_.random, kListBackoff) {}
 
+void Charges::begin(RecordDoubt doubt) {
+  if (begun_) return;
+  begun_ = ports_.scheduler.now();
+  doubt_ = std::move(doubt);
+}
+
 bool Charges::learn(const kube::ResourceSlice& slice) {
-  if (slice.driver != sriov_driver_ && slice.driver != exposure_driver_) return false;
+  if (slice.driver != names_.sriov_driver && slice.driver != names_.exposure_driver) return false;
   bool is_news = false;
   Pool& pool = pools_[{slice.driver, slice.pool.name}];
   for (const kube::Device& device : slice.devices) {
     const auto [at, fresh] = pool.entries.try_emplace(device.name);
     at->second.gone_since.reset();
     if (!fresh) continue;
-    at->second.claim = slice.driver == sriov_driver_ ? policy::claim_of_function(device.name)
-                                                     : policy::claim_of_entry(device, exposure_driver_);
+    at->second.claim = slice.driver == names_.sriov_driver
+                           ? policy::claim_of_function(device.name)
+                           : policy::claim_of_entry(device, names_.exposure_driver);
     is_news = true;
   }
+  std::string problem;
+  if (is_unreadable(slice)) problem = slice.unknown_fields.back();
   const auto record = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
-  if (record == slice.meta.annotations.end()) return is_news;
-  auto claims = policy::decode_withdrawn(record->second);
-  if (!claims) {
-    const std::string text = slice.meta.name + ": " + claims.error().what;
-    if (std::exchange(told_record_, text) != text)
-      ports_.log.error(
-          "the record of withdrawn devices cannot be understood; whatever it may have named is charged until "
-          "the ResourceClaims tell",
-          {{"problem", text}});
-    claims = std::vector{policy::claim_of_unreadable(slice.pool.name)};
+  if (record != slice.meta.annotations.end()) {
+    auto claims = policy::decode_withdrawn(record->second);
+    if (!claims) {
+      problem = claims.error().what;
+      claims = std::vector{policy::claim_of_unreadable(slice.pool.name)};
+    }
+    for (PersonaClaim& claim : *claims) {
+      if (pool.released.contains(claim.entry)) continue;
+      const std::string name = claim.entry;
+      is_news |= pool.entries.try_emplace(name, Entry{std::move(claim), {}}).second;
+    }
   }
-  for (PersonaClaim& claim : *claims) {
-    if (pool.released.contains(claim.entry)) continue;
-    const std::string name = claim.entry;
-    is_news |= pool.entries.try_emplace(name, Entry{std::move(claim), {}}).second;
-  }
+  if (!problem.empty() && std::exchange(told_record_, slice.meta.name + ": " + problem) != told_record_)
+    ports_.log.error(
+        "a slice of ours, or its record of withdrawn devices, cannot be understood; whatever it may have "
+        "named is charged until the ResourceClaims tell",
+        {{"problem", told_record_}});
   return is_news;
+}
+
+void Charges::look_for_awaited(const hotplug::Inventory& inventory) {
+  for (auto& [key, names] : awaited_)
+    std::erase_if(names, [&, &key = key](const auto& one) {
+      PersonaClaim claim = policy::claim_of_unknown(one.first);
+      if (inventory.find(claim.device) == nullptr) return false;
+      claim.is_exclusive = !one.second;
+      pools_[key].entries.try_emplace(one.first, Entry{std::move(claim), ports_.scheduler.now()});
+      return true;
+    });
 }
 
 std::map<std::string, std::vector<PersonaClaim>> Charges::held() const {
   std::map<std::string, std::vector<PersonaClaim>> out;
   for (const auto& [key, pool] : pools_) {
-    if (key.first != exposure_driver_ || pool.entries.empty()) continue;
+    if (key.first != names_.exposure_driver || pool.entries.empty()) continue;
     auto& claims = out[key.second];
     for (const auto& [name, entry] : pool.entries) claims.push_back(entry.claim);
   }
   return out;
 }
 
-bool Charges::is_any_charged(const Pool& pool) {
-  return std::any_of(pool.entries.begin(), pool.entries.end(),
-                     [](const auto& one) { return one.second.claim.device == policy::kAnyDevice; });
+std::set<std::string> Charges::sriov_held() const {
+  std::set<std::string> out;
+  for (const auto& [key, pool] : pools_)
+    if (key.first == names_.sriov_driver)
+      for (const auto& [name, entry] : pool.entries) out.insert(name);
+  return out;
 }
 
-std::set<std::string> Charges::sriov_held(const hotplug::Inventory& inventory) const {
-  std::set<std::string> out;
-  for (const auto& [key, pool] : pools_) {
-    if (key.first != sriov_driver_) continue;
-    for (const auto& [name, entry] : pool.entries) out.insert(name);
-    if (!is_any_charged(pool)) continue;
-    for (const auto& [id, device] : inventory.devices)
-      if (device.type == hotplug::DeviceType::kVf && device.pci) out.insert(device.pci->dashed());
-  }
-  return out;
+bool Charges::is_sriov_doubted() const {
+  return doubt_.is_of_sriov || std::any_of(pools_.begin(), pools_.end(), [&](const auto& one) {
+           return one.first.first == names_.sriov_driver && has_unknown(one.second.entries);
+         });
 }
 
 void Charges::decided(const policy::Decision& decision, std::vector<policy::DesiredPool>& sriov_pools) {
@@ -109,11 +119,11 @@ void Charges::decided(const policy::Decision& decision, std::vector<policy::Desi
   for (auto& [key, pool] : pools_)
     for (auto& [name, entry] : pool.entries) entry.claim.is_withdrawn = true;
   for (const auto& [name, claims] : decision.claims) {
-    Pool& pool = pools_[{exposure_driver_, name}];
+    Pool& pool = pools_[{names_.exposure_driver, name}];
     for (const PersonaClaim& claim : claims) pool.entries.insert_or_assign(claim.entry, Entry{claim, {}});
   }
   for (const policy::DesiredPool& desired : sriov_pools) {
-    Pool& pool = pools_[{sriov_driver_, desired.name}];
+    Pool& pool = pools_[{names_.sriov_driver, desired.name}];
     for (const kube::Device& device : desired.devices) {
       const auto [at, fresh] = pool.entries.try_emplace(device.name);
       if (fresh) at->second.claim = policy::claim_of_function(device.name);
@@ -121,28 +131,52 @@ void Charges::decided(const policy::Decision& decision, std::vector<policy::Desi
       at->second.gone_since.reset();
     }
   }
+  materialise_doubt(decision.doubted);
+  for (auto& [key, pool] : pools_) pool.is_wanted = decision.wanted.contains(key.second);
   inventory_ = decision.inputs->inventory;
   forget_gone(*inventory_);
   for (policy::DesiredPool& desired : sriov_pools) note_record(desired);
+  arm();
 }
 
-// With its function goes whatever was allocated of it.
+// From now on it is an entry like others: recorded, and free when a list of claims has said what it was.
+void Charges::materialise_doubt(const std::set<std::string>& pools) {
+  const auto charge = [&](const PoolKey& key) {
+    pools_[key].entries.try_emplace(std::string(policy::kUnknownEntry),
+                                    Entry{policy::claim_of_unreadable(key.second), begun_});
+  };
+  for (const std::string& pool : pools) {
+    charge({names_.exposure_driver, pool});
+    doubt_.exposure.except.insert(pool);
+  }
+  if (has_exposures_ && std::exchange(doubt_.is_of_sriov, false)) charge({names_.sriov_driver, names_.node});
+}
+
+// With its function goes whatever was allocated of it. One that has not been seen since this process began
+// may come still: after another boot they are made one by one.
 void Charges::forget_gone(const hotplug::Inventory& inventory) {
-  for (auto& [key, pool] : pools_)
+  for (auto& [key, pool] : pools_) {
+    for (auto& [name, entry] : pool.entries) {
+      entry.was_seen |= !entry.claim.is_withdrawn || inventory.find(entry.claim.device) != nullptr;
+      entry.claim.is_awaited = !entry.was_seen && entry.claim.device != policy::kAnyDevice;
+    }
     std::erase_if(pool.entries, [&](const auto& one) {
-      const PersonaClaim& claim = one.second.claim;
-      return claim.is_withdrawn && claim.device != policy::kAnyDevice &&
-             inventory.find(claim.device) == nullptr;
+      const Entry& entry = one.second;
+      const bool is_gone = entry.was_seen && inventory.find(entry.claim.device) == nullptr;
+      return entry.claim.is_withdrawn && (is_gone || entry.claim.device.empty());
     });
+  }
 }
 
 void Charges::note_record(policy::DesiredPool& desired) const {
   std::vector<PersonaClaim> withdrawn;
   for (const auto& [name, entry] : pools_.at({desired.driver, desired.name}).entries)
-    if (entry.claim.is_withdrawn) withdrawn.push_back(entry.claim);
+    // Without the other kind's slices doubt needs no record (find_doubt).
+    if (entry.claim.is_withdrawn && (has_exposures_ || !is_unknown(entry.claim)))
+      withdrawn.push_back(entry.claim);
   if (!withdrawn.empty())
     desired.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation),
-                                         policy::encode_withdrawn(std::move(withdrawn)));
+                                         policy::encode_record(std::move(withdrawn), desired.name));
 }
 
 void Charges::acknowledged(const std::string& driver) {
@@ -163,104 +197,135 @@ void Charges::permit(bool lists) {
   is_permitted_ = lists;
   if (lists) return arm();
   due_.reset();
-  call_.reset();
-  listing_.reset();
+  evidence_.stop();
 }
 
-bool Charges::is_waiting() const {
-  return std::any_of(pools_.begin(), pools_.end(), [&](const auto& pool) {
-    if (pool.first.first == sriov_driver_ && !has_exposures_) return false;
-    return std::any_of(pool.second.entries.begin(), pool.second.entries.end(),
-                       [](const auto& one) { return one.second.gone_since.has_value(); });
+bool Charges::waits(const PoolKey& key, const Pool& pool, const Entry& entry) const {
+  if (!entry.gone_since || (key.first == names_.sriov_driver && !has_exposures_)) return false;
+  if (is_unknown(entry.claim)) return pool.is_wanted;
+  return !entry.claim.is_awaited || !entry.was_listed;
+}
+
+bool Charges::is_unknown_wanted() const {
+  return std::any_of(pools_.begin(), pools_.end(), [&](const auto& one) {
+    const auto& [key, pool] = one;
+    const auto at = pool.entries.find(std::string(policy::kUnknownEntry));
+    return at != pool.entries.end() && waits(key, pool, at->second);
   });
+}
+
+// When claims may be asked; nullopt: nothing waits for them. What was withdrawn, by whatever all nodes were
+// told, waits for its jitter too.
+std::optional<TimePoint> Charges::next_list() const {
+  std::optional<TimePoint> unknown;
+  bool is_any = false;
+  for (const auto& [key, pool] : pools_)
+    for (const auto& [name, entry] : pool.entries) {
+      if (!waits(key, pool, entry)) continue;
+      is_any = true;
+      if (is_unknown(entry.claim))
+        unknown = std::min(unknown.value_or(TimePoint::max()), *entry.gone_since + kGrace);
+    }
+  if (!is_any) return std::nullopt;
+  const TimePoint now = ports_.scheduler.now();
+  const auto jitter = Millis{static_cast<int64_t>(ports_.random() * static_cast<double>(kJitter.count()))};
+  const TimePoint due = unknown ? std::max(*unknown, now) : now + kGrace + jitter;
+  if (!listed_at_) return due;
+  return std::max(due,
+                  *listed_at_ + std::max(kInterval, evidence_.spread()) + (unknown ? Millis{0} : jitter));
 }
 
 void Charges::arm() {
-  if (!is_permitted_ || due_ || call_ || !is_waiting()) return;
-  const auto jitter = Millis{static_cast<int64_t>(ports_.random() * static_cast<double>(kJitter.count()))};
-  const TimePoint now = ports_.scheduler.now();
-  Millis delay = kGrace;
-  if (listed_at_) delay = std::max(delay, *listed_at_ + kInterval - now);
-  arm(delay + jitter, &Charges::count_claims);
-}
-
-void Charges::arm(Millis delay, void (Charges::*next)()) {
-  due_ = ports_.scheduler.after(delay, [this, next] {
+  if (!is_permitted_ || evidence_.is_busy()) return;
+  if (!has_seen_pods_ && is_unknown_wanted()) {
     due_.reset();
-    (this->*next)();
-  });
-}
-
-// How many claims there are tells how many nodes there may be, which all withdrew at once when a policy of
-// all of them changed.
-void Charges::count_claims() {
-  if (!is_waiting()) return;
-  auto count = std::make_shared<int64_t>(0);
-  call_ = ports_.cluster.list(
-      {.scope = {.resource = kube::kResourceClaims, .metadata_only = true},
-       .limit = 1,
-       .first_page_only = true},
-      {.on_item = [count](std::string_view) { ++*count; },
-       .on_done =
-           [this, count](const std::string&) {
-             call_.reset();
-             const Millis spread = std::min(kSpreadMax, Millis{*count * 1000 / kClaimsPerSecond});
-             arm(Millis{static_cast<int64_t>(ports_.random() * static_cast<double>(spread.count()))},
-                 &Charges::list_claims);
-           },
-       .on_failure = [this](const kube::Failure& failure) { fail(failure); },
-       .on_remaining = [count](int64_t items) { *count += items; }});
-}
-
-void Charges::list_claims() {
-  listing_.emplace(Listing{ports_.scheduler.now(), {}, ""});
-  call_ = ports_.cluster.list({.scope = {.resource = kube::kResourceClaims}, .bytes_max = kClaimBytesMax},
-                              {.on_item = [this](std::string_view object) { note_claim(object); },
-                               .on_done = [this](const std::string&) { finish_list(); },
-                               .on_failure = [this](const kube::Failure& failure) { fail(failure); }});
-}
-
-void Charges::note_claim(std::string_view object) {
-  const auto json = kube::decode_json(object);
-  if (!json) {
-    listing_->problem = json.error().what;
-    return;
+    return evidence_.look_at_pods();
   }
-  visit_results(*json, [&](const Allocated& result) {
-    if (result.is_admin || (result.driver != exposure_driver_ && result.driver != sriov_driver_)) return;
-    const PoolKey key(result.driver, result.pool);
-    if (pools_.contains(key)) listing_->allocated[key].emplace(result.device, result.is_shared);
+  if (due_) return;
+  if (const auto at = next_list()) list_after(*at - ports_.scheduler.now());
+}
+
+void Charges::list_after(Millis delay) {
+  due_ = ports_.scheduler.after(delay, [this] {
+    due_.reset();
+    if (next_list()) evidence_.list_claims();
   });
 }
 
-void Charges::finish_list() {
-  call_.reset();
-  const Listing listing = std::move(*listing_);
-  listing_.reset();
-  if (!listing.problem.empty())
-    return fail({.what = "a ResourceClaim cannot be understood: " + listing.problem});
+// Enough to charge, and not to free: a claim may be allocated before there is a pod.
+void Charges::see_pods(const Allocations& allocated) {
+  has_seen_pods_ = true;
+  size_t found_out = 0;
+  for (const auto& [key, shared_by_name] : allocated) {
+    const auto pool = pools_.find(key);
+    if (pool != pools_.end() && has_unknown(pool->second.entries))
+      found_out += learn_allocated(key, pool->second, shared_by_name, true);
+  }
+  arm();
+  tell(0, found_out);
+}
+
+void Charges::see_list(TimePoint begun, const Allocations& allocated) {
   listed_at_ = ports_.scheduler.now();
   backoff_.reset();
   told_.clear();
-  release(listing);
-}
-
-void Charges::release(const Listing& listing) {
+  const bool ends_doubt =
+      begun_ && *begun_ + kGrace <= begun && (doubt_.exposure.is_any || doubt_.is_of_sriov);
+  if (ends_doubt) {
+    await_functions(allocated);
+    for (const auto& [key, names] : allocated) pools_[key];
+    doubt_ = {};
+  }
   size_t released = 0, found_out = 0;
   for (auto& [key, pool] : pools_) {
-    const auto found = listing.allocated.find(key);
-    const bool is_any = is_any_charged(pool);
+    const auto found = allocated.find(key);
+    const bool is_lost = ends_doubt || has_unknown(pool.entries);
+    const auto is_allocated = [&](const std::string& name) {
+      return found != allocated.end() && found->second.contains(name);
+    };
+    for (auto& [name, entry] : pool.entries) entry.was_listed = is_allocated(name);
     const auto is_free = [&](const auto& one) {
       const auto& [name, entry] = one;
-      return entry.gone_since && *entry.gone_since + kGrace <= listing.begun &&
-             (found == listing.allocated.end() || !found->second.contains(name));
+      return entry.gone_since && *entry.gone_since + kGrace <= begun && !entry.was_listed;
     };
     for (const auto& one : pool.entries)
       if (is_free(one)) pool.released.insert(one.first);
     released += std::erase_if(pool.entries, is_free);
-    if (found != listing.allocated.end()) found_out += learn_allocated(pool, found->second, is_any);
+    if (found != allocated.end()) found_out += learn_allocated(key, pool, found->second, is_lost);
   }
   arm();
+  tell(released, found_out);
+}
+
+// What is allocated of functions that are not there yet, as after another boot.
+void Charges::await_functions(const Allocations& allocated) {
+  for (const auto& [key, shared_by_name] : allocated)
+    for (const auto& [name, is_shared] : shared_by_name) {
+      const PersonaClaim claim = policy::claim_of_unknown(name);
+      if (!claim.device.empty() && inventory_ != nullptr && inventory_->find(claim.device) == nullptr)
+        awaited_[key].emplace(name, is_shared);
+    }
+}
+
+// A record may have been lost with its slice. A link's name begins like that of another link, which may be
+// gone: its entry is looked for only where a record was lost.
+size_t Charges::learn_allocated(const PoolKey& key, Pool& pool,
+                                const std::map<std::string, bool>& shared_by_name, bool is_lost) {
+  size_t news = 0;
+  for (const auto& [name, is_shared] : shared_by_name) {
+    if (inventory_ == nullptr || pool.entries.contains(name)) continue;
+    const bool is_of_links = is_lost && key.first == names_.exposure_driver;
+    PersonaClaim claim =
+        is_of_links ? policy::claim_of_unknown(name, *inventory_) : policy::claim_of_unknown(name);
+    if (inventory_->find(claim.device) == nullptr) continue;
+    claim.is_exclusive = !is_shared;
+    pool.entries.emplace(name, Entry{std::move(claim), ports_.scheduler.now(), true});
+    ++news;
+  }
+  return news;
+}
+
+void Charges::tell(size_t released, size_t found_out) {
   if (released > 0) ports_.log.info("withdrawn devices are free", {{"devices", released}});
   if (found_out > 0)
     ports_.log.warning("devices are allocated that no record tells of; they are charged",
@@ -268,35 +333,21 @@ void Charges::release(const Listing& listing) {
   if (released + found_out > 0) on_changed_();
 }
 
-// A record may have been lost with its slice. A link's name begins like that of another link, which may be
-// gone: its entry is looked for only where a record was lost.
-size_t Charges::learn_allocated(Pool& pool, const std::map<std::string, bool>& shared_by_name,
-                                bool of_links) {
-  size_t news = 0;
-  for (const auto& [name, is_shared] : shared_by_name) {
-    if (inventory_ == nullptr || pool.entries.contains(name)) continue;
-    PersonaClaim claim =
-        of_links ? policy::claim_of_unknown(name, *inventory_) : policy::claim_of_unknown(name);
-    if (inventory_->find(claim.device) == nullptr) continue;
-    claim.is_exclusive = !is_shared;
-    pool.entries.emplace(name, Entry{std::move(claim), ports_.scheduler.now()});
-    ++news;
-  }
-  return news;
-}
-
 void Charges::fail(const kube::Failure& failure) {
-  call_.reset();
-  listing_.reset();
   listed_at_ = ports_.scheduler.now();
+  has_seen_pods_ = true;  // or is not going to
+  const bool is_denied = failure.code == Errc::kDenied;
   if (std::exchange(told_, failure.what) != failure.what)
-    ports_.log.warning("the ResourceClaims cannot be listed; what was withdrawn stays charged",
-                       {{"problem", failure.what}});
-  if (!is_waiting()) return;
+    ports_.log.warning(
+        "the ResourceClaims cannot be listed; what was withdrawn stays charged",
+        {{"problem", failure.what},
+         {"remedy", is_denied
+                        ? "grant get and list on resourceclaims.resource.k8s.io (config/deploy/rbac.yaml)"
+                        : "none; it is tried again"}});
   // Being refused costs the server next to nothing, and it ends when somebody grants the permission, who then
   // wants to see devices come back.
   const Millis soon(static_cast<int64_t>((0.5 + ports_.random()) * static_cast<double>(kInterval.count())));
-  arm(failure.code == Errc::kDenied ? soon : backoff_.next(ports_.scheduler.now()), &Charges::count_claims);
+  if (next_list()) list_after(is_denied ? soon : backoff_.next(ports_.scheduler.now()));
 }
 
 }  // namespace sliced::publishers

@@ -3,8 +3,10 @@
 //
 // A scheduler counts what is allocated by the slices that it sees: an entry that has left them takes no
 // counters any more, while its claim still stands. So what is withdrawn stays charged until its function is
-// gone, the machine was booted again, or a consistent list of ResourceClaims, begun long enough after the
-// withdrawal was acknowledged, shows it free. There is no watch on claims: they are as many as pods.
+// gone, or a consistent list of ResourceClaims, begun long enough after the withdrawal was acknowledged,
+// shows it free. There is no watch on claims: they are as many as pods. What was withdrawn is recorded in the
+// slices; where slices were lost, a pool of which somebody wants something is charged as a whole until the
+// claims tell.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,7 +18,9 @@
 #include "kube/cluster.h"
 #include "policy/decide.h"
 #include "publishers/diff_pool.h"
+#include "publishers/evidence.h"
 #include "publishers/ports.h"
+#include "publishers/recall.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/scheduler.h"
@@ -27,25 +31,33 @@ class Charges {
  public:
   /// A scheduler may bind a claim that it decided on slices of before the withdrawal.
   static constexpr Millis kGrace{10'000};
-  static constexpr Millis kJitter{30'000};    // before the claims are counted
+  static constexpr Millis kJitter{30'000};    // before claims are asked about what was withdrawn
   static constexpr Millis kInterval{60'000};  // between two lists, at least
-  /// Over so long the nodes of a large cluster spread their lists. Claims counted tell how large it is.
-  static constexpr Millis kSpreadMax{300'000};
-  static constexpr int64_t kClaimsPerSecond = 50;
+  static constexpr Millis kRetryMax{300'000};
+
+  struct Names {
+    std::string sriov_driver, exposure_driver, node;
+  };
 
   /// on_changed: the claims showed that something charged is free now, or that something unknown is
   /// allocated; may not destroy this.
-  Charges(Ports ports, std::string sriov_driver, std::string exposure_driver,
-          std::function<void()> on_changed);
+  Charges(Ports ports, Names names, std::function<void()> on_changed);
 
-  /// An own slice of this boot as it is observed, before it is overwritten: entries and records that are not
-  /// known yet. True when there were some. An entry that stands there again after its withdrawal was
+  /// Once, before the first decision: where the record is not whole. Called again it changes nothing.
+  void begin(RecordDoubt doubt);
+
+  /// An own slice as it is observed, of whichever boot, before it is overwritten: entries and records that
+  /// are not known yet. True when there were some. An entry that stands there again after its withdrawal was
   /// acknowledged is withdrawn anew.
   bool learn(const kube::ResourceSlice& slice);
 
+  /// Before a decision on that inventory: functions have come that a claim of before is of.
+  void look_for_awaited(const hotplug::Inventory& inventory);
   /// For policy::Inputs: of the exposure driver by pool, and of the other driver by name.
   std::map<std::string, std::vector<policy::PersonaClaim>> held() const;
-  std::set<std::string> sriov_held(const hotplug::Inventory& inventory) const;
+  std::set<std::string> sriov_held() const;
+  bool is_sriov_doubted() const;  // any VF may be
+  const policy::Doubt& doubt() const { return doubt_.exposure; }
 
   /// What a decision makes of that; its pools have been taken out. sriov_pools: exactly as they will be
   /// published, in the same turn. Adds the record to them; the exposure driver's pools have theirs.
@@ -60,43 +72,45 @@ class Charges {
   struct Entry {
     policy::PersonaClaim claim;
     std::optional<TimePoint> gone_since;  // withdrawn, and that is acknowledged
+    bool was_seen = false;                // its device, by this process
+    bool was_listed = false;              // a list of claims has shown it allocated
   };
   struct Pool {
     std::map<std::string, Entry> entries;  // offered and withdrawn
     std::set<std::string> released;        // shown free; the record in a slice may still have them
-  };
-  using PoolKey = std::pair<std::string, std::string>;  // driver, name
-
-  struct Listing {
-    TimePoint begun;
-    std::map<PoolKey, std::map<std::string, bool>> allocated;  // by entry: whether as one of its shares
-    std::string problem;  // a claim that cannot be understood may hold anything
+    bool is_wanted = false;                // somebody waits for what may be allocated
   };
 
-  static bool is_any_charged(const Pool& pool);
+  void materialise_doubt(const std::set<std::string>& pools);
   void forget_gone(const hotplug::Inventory& inventory);
   void note_record(policy::DesiredPool& desired) const;
-  bool is_waiting() const;
+  bool waits(const PoolKey& key, const Pool& pool, const Entry& entry) const;
+  std::optional<TimePoint> next_list() const;
+  bool is_unknown_wanted() const;
   void arm();
-  void arm(Millis delay, void (Charges::*next)());
-  void count_claims();
-  void list_claims();
-  void note_claim(std::string_view object);
-  void finish_list();
-  void release(const Listing& listing);
-  size_t learn_allocated(Pool& pool, const std::map<std::string, bool>& shared_by_name, bool of_links);
+  void list_after(Millis delay);
+  void see_pods(const Allocations& allocated);
+  void see_list(TimePoint begun, const Allocations& allocated);
+  void await_functions(const Allocations& allocated);
+  size_t learn_allocated(const PoolKey& key, Pool& pool, const std::map<std::string, bool>& shared_by_name,
+                         bool is_lost);
+  void tell(size_t released, size_t found_out);
   void fail(const kube::Failure& failure);
 
   Ports ports_;
-  const std::string sriov_driver_, exposure_driver_;
+  const Names names_;
   const std::function<void()> on_changed_;
   std::map<PoolKey, Pool> pools_;
   hotplug::InventoryPtr inventory_;  // of the last decision
   bool has_exposures_ = false;       // else nothing waits for the other driver's entries
   bool is_permitted_ = false;
 
-  std::optional<Listing> listing_;
-  kube::CallPtr call_;
+  std::optional<TimePoint> begun_;
+  RecordDoubt doubt_;    // of pools that no decision has charged for it yet
+  Allocations awaited_;  // claims of before: their functions have not been seen
+  bool has_seen_pods_ = false;
+
+  Evidence evidence_;
   reactor::Ticket due_;
   std::optional<TimePoint> listed_at_;
   reactor::Backoff backoff_;

@@ -17,7 +17,6 @@ using kube::ResourceSlice;
 constexpr size_t kObjectNameMax = 253;
 constexpr size_t kCounterSetsPerSliceMax = 8;
 constexpr size_t kIndexDigits = 5;
-constexpr size_t kRecordBytesMax = size_t{192} << 10;  // of the 256 KiB of an object's annotations
 constexpr std::string_view kOwnAnnotations[] = {kBootIdAnnotation, policy::kWithdrawnAnnotation};
 
 std::optional<size_t> index_in(std::string_view name) {
@@ -232,7 +231,13 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
   for (const kube::Device& device : first.devices) in_first.insert(device.name);
   std::map<std::string, policy::PersonaClaim> kept;
   bool is_any_moving = false;
+  std::optional<policy::PersonaClaim> unknown;  // stands for whatever moves
   const auto keep = [&](policy::PersonaClaim claim, const ResourceSlice& from) {
+    if (claim.entry == policy::kUnknownEntry) {
+      unknown = std::move(claim);
+      is_any_moving = true;
+      return;
+    }
     // From the first slice's record into its devices takes one write of one object.
     const bool is_one_write = from.meta.name == first.meta.name && in_first.contains(claim.entry);
     is_any_moving |= moving.contains(claim.entry) && !is_one_write;
@@ -256,10 +261,11 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
   for (const auto& [index, slice] : wanted)
     for (const kube::Device& device : slice.devices)
       if (const auto at = kept.find(device.name); at != kept.end()) record.push_back(at->second);
-  std::string text = policy::encode_withdrawn(std::move(record));
-  // A record that the server refuses would hold everything; then what is withdrawn alone is told of.
-  if (text.size() <= kRecordBytesMax)
-    first.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation), std::move(text));
+  if (unknown && std::none_of(record.begin(), record.end(),
+                              [](const auto& claim) { return claim.entry == policy::kUnknownEntry; }))
+    record.push_back(std::move(*unknown));
+  first.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation),
+                                          policy::encode_record(std::move(record), pool.name));
 }
 
 void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,

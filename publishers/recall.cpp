@@ -1,6 +1,9 @@
 #include "publishers/recall.h"
 
+#include <limits>
+
 #include "policy/exposure/attributes.h"
+#include "policy/exposure/decide_exposure.h"
 #include "policy/sriov/attributes.h"
 
 namespace sliced::publishers {
@@ -26,7 +29,38 @@ void visit_own(const ObservedSlices& slices, const std::string& driver, const st
   }
 }
 
+// Names of pools of which every slice is there and was decoded.
+std::set<std::string> whole_pools(const ObservedSlices& slices, const std::string& driver,
+                                  const std::string& node) {
+  struct Seen {
+    int64_t slices = 0, wanted = std::numeric_limits<int64_t>::max();
+    bool is_readable = true;
+  };
+  std::map<std::string, Seen> seen;
+  for (const auto& [name, slice] : slices) {
+    const bool is_readable =
+        slice.unknown_fields.empty() || slice.unknown_fields.front() != kube::kUnreadable;
+    if (slice.pool.name.empty()) return {};  // of whichever pool
+    Seen& pool = seen[slice.pool.name];
+    pool.is_readable &= is_readable;
+    if (!is_ours(slice, driver, node)) continue;
+    ++pool.slices;
+    pool.wanted = std::min(pool.wanted, slice.pool.slice_count);
+  }
+  std::set<std::string> out;
+  for (const auto& [name, pool] : seen)
+    if (pool.is_readable && pool.slices >= pool.wanted) out.insert(name);
+  return out;
+}
+
 }  // namespace
+
+RecordDoubt find_doubt(const OwnSlices& slices) {
+  RecordDoubt out{.exposure = {true, whole_pools(slices.exposure, slices.exposure_driver, slices.node)}};
+  out.is_of_sriov = !out.exposure.except.contains(policy::exposure_pool_name(slices.node, {})) ||
+                    !whole_pools(slices.sriov, slices.sriov_driver, slices.node).contains(slices.node);
+  return out;
+}
 
 bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id) {
   const auto at = slice.meta.annotations.find(std::string(kBootIdAnnotation));

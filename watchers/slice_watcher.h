@@ -14,9 +14,11 @@ namespace sliced::watchers {
 /// decoded is still a slice in our pool: Watched::value is then an Error, and its name says what to replace.
 using SliceWatcher = WatchedSource<kube::ResourceSlice>;
 
-/// driver: "" for all of them.
+/// driver: "" for all of them. salvages: of a slice that cannot be decoded what can be read is its value
+/// (kube::salvage_resource_slice), as long as that tells whose it is.
 std::unique_ptr<SliceWatcher> make_slice_watcher(Ports ports, std::string_view driver,
                                                  std::string_view node_name, SliceWatcher::OnEvent on_event,
-                                                 SliceWatcher::OnStanding on_standing = {});
+                                                 SliceWatcher::OnStanding on_standing = {},
+                                                 bool salvages = false);
 
 }  // namespace sliced::watchers

@@ -13,6 +13,7 @@ namespace {
 using hotplug::DeviceType;
 using hotplug::HostDevice;
 
+constexpr size_t kEntriesInNote = 16;
 constexpr size_t kPoolNameMax = 253;  // segments and slashes together (API: PoolNameMaxLength)
 constexpr size_t kHashDigits = 16;
 
@@ -80,7 +81,8 @@ class Weighing {
     pools_[net];
     for (const auto& [name, claims] : in_.held) pools_[name];
     note_pfs();
-    for (auto& [name, pool] : pools_) finish_pool(name, pool, name == net);
+    const bool is_announced = !in_.policies->exposures.empty();
+    for (auto& [name, pool] : pools_) finish_pool(name, pool, is_announced && name == net);
   }
 
  private:
@@ -105,6 +107,8 @@ class Weighing {
         return refuse(Outcome::kConflict, "a SriovResourcePolicy offers its VF " + vf);
       if (has_vf_held_by_sriov(device)) return refuse(Outcome::kHeldByOther);
     }
+    if ((is_exclusive || device.type == DeviceType::kVf) && is_sriov_doubted(device))
+      return refuse(Outcome::kHeldByOther);
     if (!is_exclusive && !in_.settings.shared_devices) return refuse(Outcome::kNoSharing);
     const std::string& base = bases_.at(device.id.text);
     verdict.entry = names_.name(device, base, policy.exposure.name_suffix);
@@ -113,6 +117,7 @@ class Weighing {
                     in_quotes(base + policy.exposure.name_suffix) +
                         " is no DNS label of at most 63 characters, or another entry's name");
     const std::string& pool = pool_of(device);
+    out_.wanted.insert(pool);
     if (is_held_elsewhere(pool, device) || is_held_otherwise(pool, verdict.entry, is_exclusive))
       return refuse(Outcome::kCharged);
     const bool is_published = in_.published.exposure.contains(verdict.entry);
@@ -137,6 +142,15 @@ class Weighing {
 
   bool is_held_by_sriov(const HostDevice& device) const {
     return device.pci && in_.sriov_held.contains(device.pci->dashed());
+  }
+
+  // Whether the other driver may have it, or a VF of it, is not known; where all of the pool is charged for
+  // doubt of its own, that keeps it from being allocated.
+  bool is_sriov_doubted(const HostDevice& device) {
+    if (!in_.is_sriov_doubted || (device.type != DeviceType::kVf && vfs_of(device).empty())) return false;
+    out_.wanted.insert(in_.node.name);  // the other driver's pool
+    const std::string& pool = pool_of(device);
+    return !in_.doubt.is_of(pool) && !held_.contains({pool, kUnknownEntry});
   }
 
   bool has_vf_held_by_sriov(const HostDevice& pf) const {
@@ -179,9 +193,7 @@ class Weighing {
 
   void finish_pool(const std::string& name, PoolOfCandidates& pool, bool is_always) {
     drop_unacceptable(pool);
-    const auto found = in_.held.find(name);
-    const std::vector<PersonaClaim> held =
-        found == in_.held.end() ? std::vector<PersonaClaim>() : found->second;
+    const std::vector<PersonaClaim> held = held_of(name, is_always);
     DesiredPool desired{.driver = in_.settings.exposure_driver, .name = name, .can_count = true};
     if (in_.settings.counters)
       count(pool, held, desired);
@@ -197,29 +209,61 @@ class Weighing {
     }
     std::sort(desired.devices.begin(), desired.devices.end(),
               [](const auto& a, const auto& b) { return a->name < b->name; });
-    if (is_always || !desired.devices.empty() || !withdrawn.empty()) out_.pools.push_back(std::move(desired));
+    if (is_always || !desired.devices.empty() || is_worth_a_record(name, withdrawn))
+      out_.pools.push_back(std::move(desired));
   }
 
-  // Of what may be allocated, what is not offered and whose device is still there.
+  // A pool without slices is one of which nothing is known, so that alone needs none.
+  bool is_worth_a_record(const std::string& name, const std::vector<PersonaClaim>& withdrawn) const {
+    return std::any_of(withdrawn.begin(), withdrawn.end(), [&](const PersonaClaim& claim) {
+      return claim.entry != kUnknownEntry || out_.wanted.contains(name);
+    });
+  }
+
+  // What is published as nothing must not look like a record of nothing.
+  std::vector<PersonaClaim> held_of(const std::string& name, bool is_always) {
+    const auto found = in_.held.find(name);
+    std::vector<PersonaClaim> held = found == in_.held.end() ? std::vector<PersonaClaim>() : found->second;
+    if (!in_.doubt.is_of(name)) return held;
+    if (held.empty() && !is_always && !out_.wanted.contains(name)) return held;
+    out_.doubted.insert(name);
+    held.push_back(claim_of_unreadable(name));
+    return held;
+  }
+
+  // Of what may be allocated, what is not offered and whose device is still there, or may come still.
   std::vector<PersonaClaim> without_offered(const std::vector<PersonaClaim>& held,
                                             const PoolOfCandidates& pool) const {
     std::set<std::string_view> offered;
     for (const Candidate& candidate : pool.candidates) offered.insert(candidate.claim.entry);
     std::vector<PersonaClaim> out;
     for (const PersonaClaim& claim : held) {
-      const bool is_here = claim.device == kAnyDevice || in_.inventory->find(claim.device) != nullptr;
-      if (offered.contains(claim.entry) || !is_here) continue;
+      if (offered.contains(claim.entry) || !(is_here(claim) || claim.is_awaited)) continue;
       out.push_back(claim);
       out.back().is_withdrawn = true;
     }
     return out;
   }
 
+  bool is_here(const PersonaClaim& claim) const {
+    return claim.device == kAnyDevice || in_.inventory->find(claim.device) != nullptr;
+  }
+
   void note_withdrawn(const std::string& name, const std::vector<PersonaClaim>& withdrawn,
                       DesiredPool& desired) {
-    desired.annotations.emplace(kWithdrawnAnnotation, encode_withdrawn(withdrawn));
+    desired.annotations.emplace(kWithdrawnAnnotation, encode_record(withdrawn, name));
     std::vector<std::string> entries;
-    for (const PersonaClaim& claim : withdrawn) entries.push_back(claim.entry);
+    for (const PersonaClaim& claim : withdrawn) {
+      if (claim.entry == kUnknownEntry)
+        out_.notes.push_back("pool " + name +
+                             ": what of it may be allocated is not known, since its slices or their record "
+                             "were lost; all of it is charged until the ResourceClaims tell");
+      else if (entries.size() < kEntriesInNote)
+        entries.push_back(claim.entry);
+    }
+    if (entries.empty()) return;
+    if (withdrawn.size() > kEntriesInNote)
+      entries.push_back("and others, " + std::to_string(withdrawn.size()) + " in all");
     out_.notes.push_back(
         "pool " + name +
         ": withdrawn and not yet shown free by the ResourceClaims, so still charged: " + join(entries, ", "));
@@ -317,7 +361,7 @@ class Weighing {
       for (PersonaClaim& claim : without_offered(held, pool))
         if (claim.device == kAnyDevice)
           charge_all(desired.name, members);
-        else
+        else if (is_here(claim))
           members.personas.push_back(std::move(claim));
       Exclusion exclusion = exclude(members);
       desired.counters = std::move(exclusion.counters);
@@ -405,12 +449,25 @@ ExposureDecision::ExposureDecision(const Inputs& inputs, const std::stop_token& 
                          inputs.settings.budgets.entries, problems_);
   for (const auto& [pool, claims] : inputs.held)
     for (const PersonaClaim& claim : claims) held_devices_[claim.device] |= claim.is_exclusive;
+  note_doubt();
   if (!selectors_->node.unreadable.empty()) unreadable_ = selectors_->node.unreadable.front();
+}
+
+// The other driver's VFs wait where one of these policies offers the PF or a VF of it too; a PF that none of
+// them offers is that driver's alone.
+void ExposureDecision::note_doubt() {
+  auto resolution = resolutions_.begin();
+  for (const auto& [id, device] : inputs_.inventory->devices) {
+    if ((resolution++)->personas.empty()) continue;
+    std::string pool = exposure_pool_name(inputs_.node.name, device);
+    if (inputs_.doubt.is_of(pool)) doubted_pools_.insert(std::move(pool));
+  }
 }
 
 // In whatever pool: a function without its physfn link for a moment looks like one of the others.
 bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
   if (held_devices_.contains(vf.id.text)) return true;
+  if (doubted_pools_.contains(exposure_pool_name(inputs_.node.name, vf))) return true;
   if (!vf.pf) return false;
   const auto pf = held_devices_.find(vf.pf->text());
   return pf != held_devices_.end() && pf->second;

@@ -34,10 +34,13 @@ class ExposureDecision {
   void decide(const std::set<std::string>& sriov_taken, Decision& out) const;
 
  private:
+  void note_doubt();
+
   const Inputs& inputs_;
   std::vector<Resolution> resolutions_;
   SelectorAnswersPtr selectors_;
   std::map<std::string_view, bool> held_devices_;  // that may be allocated; whether an exclusive entry is
+  std::set<std::string> doubted_pools_;            // that these policies want something of
   int32_t unreadable_ = -1;
   std::map<int32_t, Problem> problems_;  // by policy
 };

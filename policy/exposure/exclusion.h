@@ -23,6 +23,8 @@ struct PersonaClaim {
   bool is_exclusive = true;
   std::string group;          // exclusionGroup, "" none
   bool is_withdrawn = false;  // no longer offered, and may still be allocated
+  /// Withdrawn before this process began, and its device has not been seen yet: it may come still.
+  bool is_awaited = false;
   bool operator==(const PersonaClaim&) const = default;
 };
 

@@ -22,6 +22,11 @@ std::optional<hotplug::PciAddress> function_of(std::string_view entry) {
                                      std::string(parts[2]) + "." + parts[3].front());
 }
 
+std::string dashed(std::string text) {
+  std::replace(text.begin(), text.end(), '.', '-');
+  return text;
+}
+
 bool is_group(const std::string& text) { return text.empty() || text == kAnyGroup || is_dns_label(text); }
 
 Result<PersonaClaim> decode_claim(const Json& json) {
@@ -56,7 +61,7 @@ std::string encode_withdrawn(std::vector<PersonaClaim> claims) {
   std::sort(claims.begin(), claims.end(), [](const auto& a, const auto& b) { return a.entry < b.entry; });
   Json::Array out;
   for (PersonaClaim claim : claims) {
-    claim.is_withdrawn = false;
+    claim.is_withdrawn = claim.is_awaited = false;
     if (claim_of_function(claim.entry) == claim) {
       out.emplace_back(claim.entry);
       continue;
@@ -70,6 +75,11 @@ std::string encode_withdrawn(std::vector<PersonaClaim> claims) {
     out.push_back(std::move(one));
   }
   return kube::encode_json(Json(std::move(out)));
+}
+
+std::string encode_record(std::vector<PersonaClaim> claims, const std::string& pool) {
+  std::string text = encode_withdrawn(std::move(claims));
+  return text.size() <= kRecordBytesMax ? text : encode_withdrawn({claim_of_unreadable(pool)});
 }
 
 Result<std::vector<PersonaClaim>> decode_withdrawn(std::string_view text) {
@@ -94,13 +104,16 @@ PersonaClaim claim_of_unknown(const std::string& entry) {
 
 PersonaClaim claim_of_unknown(const std::string& entry, const hotplug::Inventory& inventory) {
   PersonaClaim claim = claim_of_unknown(entry);
-  if (!claim.device.empty()) return claim;
+  size_t told = inventory.find(claim.device) == nullptr ? 0 : claim.base.size();
   for (const auto& [id, device] : inventory.devices) {
     if (device.pci) continue;
-    const std::string label = link_label(id);
-    if (!entry.starts_with(label) || (!claim.device.empty() && label.size() <= claim.base.size())) continue;
-    claim.device = id;
-    claim.base = label;
+    // Its label of today, and the one without a hash that it may have had before.
+    for (const std::string& label : {link_label(id), dashed(id)}) {
+      if (!entry.starts_with(label) || label.size() <= told) continue;
+      told = label.size();
+      claim.device = id;
+      claim.base = link_label(id);
+    }
   }
   return claim;
 }
@@ -109,7 +122,7 @@ PersonaClaim claim_of_unreadable(const std::string& pool) {
   const size_t slash = pool.rfind('/');  // none in the other driver's pool, which has the node's name
   PersonaClaim claim = claim_of_unknown(slash == std::string::npos ? "" : pool.substr(slash + 1));
   if (claim.device.empty()) claim = {.device = std::string(kAnyDevice), .base = "any", .group = claim.group};
-  claim.entry = "unreadable record";  // no entry has such a name
+  claim.entry = kUnknownEntry;
   claim.is_withdrawn = true;
   return claim;
 }

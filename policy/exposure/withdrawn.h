@@ -1,6 +1,7 @@
 #pragma once
 // What a slice tells of entries that may be allocated: those that stand in it, and in an annotation those
 // that were withdrawn and have not been shown free since. Pure.
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,11 @@ inline constexpr std::string_view kWithdrawnAnnotation = "dra.networking/withdra
 
 /// Sorted by entry; the same claims give the same text.
 std::string encode_withdrawn(std::vector<PersonaClaim> claims);
+/// Of the 256 KiB of an object's annotations, some of which are others'.
+inline constexpr size_t kRecordBytesMax = size_t{64} << 10;
+/// The record of a pool: the same within kRecordBytesMax. What takes more is written as
+/// claim_of_unreadable(), which stands for every entry of the pool.
+std::string encode_record(std::vector<PersonaClaim> claims, const std::string& pool);
 /// What names an entry but does not tell the rest counts as exclusive, and as one of each group. kInvalid
 /// when there is something without a name.
 Result<std::vector<PersonaClaim>> decode_withdrawn(std::string_view text);
@@ -32,9 +38,11 @@ PersonaClaim claim_of_unknown(const std::string& entry, const hotplug::Inventory
 
 /// The device of a claim that may be on any device of its pool.
 inline constexpr std::string_view kAnyDevice = "any device";  // no interface's name
+/// The entry of a claim that stands for all that is not known.
+inline constexpr std::string_view kUnknownEntry = "unreadable record";  // no entry has such a name
 
-/// In place of a record that cannot be understood: on the PF as a whole, or on any device in a pool without
-/// one.
+/// In place of a record that cannot be understood, is lost, or would be too long: on the PF as a whole, or on
+/// any device in a pool without one.
 PersonaClaim claim_of_unreadable(const std::string& pool);
 
 /// What a published entry of that driver tells of itself. device is "" where it does not tell its device;

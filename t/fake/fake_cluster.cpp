@@ -396,22 +396,45 @@ void FakeCluster::serve_list(const CallRef& call, const kube::ListRequest& what,
                   failure(Errc::kBusy, 504, "Timeout", call->request, "Too large resource version"));
   int64_t version = version_;
   std::vector<std::string> items;
+  // A page of a list: "version/offset".
+  size_t skipped = 0,
+         left = what.first_page_only && what.limit > 0 ? static_cast<size_t>(what.limit) : SIZE_MAX;
+  int64_t remaining = 0;
+  if (!what.continue_token.empty()) {
+    const size_t slash = what.continue_token.find('/');
+    version = parse_int(what.continue_token.substr(0, slash)).value_or(0);
+    skipped = static_cast<size_t>(parse_int(what.continue_token.substr(slash + 1)).value_or(0));
+    if (version < compacted_)
+      return refuse(
+          call, handlers.on_failure,
+          failure(Errc::kGone, 410, "Expired", call->request, "The provided continue parameter is too old"));
+  }
+  const size_t offset = skipped;
   const auto take = [&](const Json& object) {
-    if (is_sent(what.scope, what.scope.resource, object))
-      items.push_back(delivered(object, what.scope.metadata_only, true));
+    if (!is_sent(what.scope, what.scope.resource, object)) return;
+    if (skipped > 0) return void(--skipped);
+    if (left == 0) return void(++remaining);
+    --left;
+    items.push_back(delivered(object, what.scope.metadata_only, true));
   };
   if (stale_by > 0 && what.resource_version == "0") {
     version = std::max({compacted_, stale_floor, version_ - stale_by});
     for (const auto& [key, object] : objects_at(what.scope.resource, version)) take(object);
+  } else if (version != version_) {
+    for (const auto& [key, object] : objects_at(what.scope.resource, version)) take(object);
   } else {
     for_each(what.scope.resource, take);
   }
+  const std::string next =
+      remaining > 0 ? std::to_string(version) + "/" + std::to_string(offset + items.size()) : "";
   answer(call, "ok", handlers.on_failure,
-         [call, handlers, items = std::move(items), version = std::to_string(version)] {
+         [call, handlers, items = std::move(items), version = std::to_string(version), remaining, next] {
            for (const std::string& item : items) {
              if (call->dropped) return;
              handlers.on_item(item);
            }
+           if (handlers.on_remaining && !call->dropped) handlers.on_remaining(remaining);
+           if (handlers.on_continue && !next.empty() && !call->dropped) handlers.on_continue(next);
            if (!call->dropped) handlers.on_done(version);
          });
 }

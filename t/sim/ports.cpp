@@ -97,6 +97,14 @@ kube::CallPtr SimCluster::list(kube::ListRequest request, kube::ListHandlers han
     outer.on_done = [weak, done = handlers.on_done](std::string version) {
       if (auto wire = weak.lock()) wire->answer([&] { done(std::move(version)); });
     };
+    if (handlers.on_remaining)
+      outer.on_remaining = [this, remaining = handlers.on_remaining](int64_t items) {
+        border_.enter([&] { remaining(items); });
+      };
+    if (handlers.on_continue)
+      outer.on_continue = [this, next = handlers.on_continue](std::string token) {
+        border_.enter([&] { next(std::move(token)); });
+      };
     outer.on_failure = [weak](const Failure& why) {
       if (auto wire = weak.lock()) wire->refuse(why);
     };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <set>
 
 #include "kube/kinds.h"
 #include "t/sim/world.h"
@@ -72,9 +73,117 @@ struct Meter {
   Second& at(TimePoint time) { return seconds[time.time_since_epoch().count() / 1'000]; }
 };
 
+constexpr int64_t kClaimsPerNode = 10;
+
+// The API server with ResourceClaims and pods that are too many to be kept here: each page of a list counts
+// in full, and one object of it is delivered.
+class CrowdedCluster final : public kube::Cluster {
+ public:
+  CrowdedCluster(fake::FakeCluster& inner, reactor::Scheduler& scheduler, Meter& meter)
+      : inner_(inner), scheduler_(scheduler), meter_(meter) {}
+
+  size_t lists_of_claims = 0;
+  int64_t claims = 0;
+
+  kube::CallPtr list(kube::ListRequest request, kube::ListHandlers handlers) override {
+    const std::string& plural = request.scope.resource.plural;
+    if (plural == "resourceclaims") return page(std::move(request), std::move(handlers));
+    if (plural == "pods") return pods(std::move(request), std::move(handlers));
+    return inner_.list(std::move(request), std::move(handlers));
+  }
+  kube::CallPtr watch(kube::WatchRequest request, kube::WatchHandlers handlers) override {
+    return inner_.watch(std::move(request), std::move(handlers));
+  }
+  kube::CallPtr write(kube::WriteRequest request, kube::WriteHandlers handlers) override {
+    return inner_.write(std::move(request), std::move(handlers));
+  }
+  kube::CallPtr get(kube::GetRequest request, kube::WriteHandlers handlers) override {
+    if (request.resource.plural != "resourceclaims")
+      return inner_.get(std::move(request), std::move(handlers));
+    return later([this, done = handlers.on_done, name = request.name] {
+      const std::string text = claim(name);
+      count(text.size());
+      done(text);
+    });
+  }
+  kube::CallPtr discover(std::string group, std::string version,
+                         std::function<void(std::vector<std::string>)> on_done,
+                         std::function<void(const kube::Failure&)> on_failure) override {
+    return inner_.discover(std::move(group), std::move(version), std::move(on_done), std::move(on_failure));
+  }
+  kube::CallPtr schema(std::string group, std::string version, std::function<void(std::string_view)> on_done,
+                       std::function<void(const kube::Failure&)> on_failure) override {
+    return inner_.schema(std::move(group), std::move(version), std::move(on_done), std::move(on_failure));
+  }
+  kube::CallPtr server_info(std::function<void(kube::ServerInfo)> on_done,
+                            std::function<void(const kube::Failure&)> on_failure) override {
+    return inner_.server_info(std::move(on_done), std::move(on_failure));
+  }
+  std::string describe() const override { return "crowded"; }
+
+ private:
+  struct Pending final : kube::Call {
+    reactor::Ticket due;
+  };
+  kube::CallPtr later(std::function<void()> task) {
+    auto call = std::make_unique<Pending>();
+    ++meter_.at(scheduler_.now()).requests;
+    call->due = scheduler_.after(inner_.latency, std::move(task));
+    return call;
+  }
+  void count(size_t bytes) { meter_.at(scheduler_.now()).bytes_out += bytes; }
+
+  // A VF of the exposure driver, with what a real claim carries beside: about a kilobyte.
+  static std::string claim(const std::string& name) {
+    const std::string managed(450, 'm');
+    return R"({"metadata":{"name":")" + name +
+           R"(","namespace":"default","uid":"6f1c9a52-3b0e-4d57-8a7e-2c4f0b9d1e35",)"
+           R"("resourceVersion":"123456789","creationTimestamp":"2026-01-01T00:00:00Z","managedFields":[")" +
+           managed +
+           R"("]},"spec":{"devices":{"requests":[{"name":"vf","exactly":{"deviceClassName":"vf","count":1}}]}},)"
+           R"("status":{"allocation":{"devices":{"results":[{"request":"vf","driver":"dra.networking",)"
+           R"("pool":"another-node/0000-10-00-0","device":"0000-10-00-1"}]}},"reservedFor":[{"resource":"pods",)"
+           R"("name":"a-pod-of-some-name","uid":"6f1c9a52-3b0e-4d57-8a7e-2c4f0b9d1e36"}]}})";
+  }
+  kube::CallPtr page(kube::ListRequest request, kube::ListHandlers handlers) {
+    const int64_t offset = parse_int(request.continue_token).value_or(0);
+    const int64_t here = std::min(request.limit, claims - offset), left = claims - offset - here;
+    lists_of_claims += offset == 0 && request.limit > 1;
+    return later([this, handlers, here, left, next = std::to_string(offset + here)] {
+      const std::string text = claim("claim");
+      count(text.size() * static_cast<size_t>(here));
+      if (here > 0) handlers.on_item(text);
+      if (handlers.on_remaining) handlers.on_remaining(left);
+      if (left > 0 && handlers.on_continue) handlers.on_continue(next);
+      const auto done = handlers.on_done;
+      done("1");
+    });
+  }
+  kube::CallPtr pods(kube::ListRequest request, kube::ListHandlers handlers) {
+    const std::string node = request.scope.field_selector.substr(std::string("spec.nodeName=").size());
+    return later([this, handlers, node] {
+      for (int64_t i = 0; i < kClaimsPerNode; ++i) {
+        const std::string text =
+            R"({"metadata":{"name":"pod","namespace":"default","annotations":{"rest":")" +
+            std::string(6'000, 'p') + R"("}},"spec":{"nodeName":")" + node +
+            R"(","resourceClaims":[{"name":"c","resourceClaimName":"c-)" + std::to_string(i) + R"("}]}})";
+        count(text.size());
+        handlers.on_item(text);
+      }
+      const auto done = handlers.on_done;
+      done("1");
+    });
+  }
+
+  fake::FakeCluster& inner_;
+  reactor::Scheduler& scheduler_;
+  Meter& meter_;
+};
+
 class Fleet {
  public:
   explicit Fleet(size_t nodes) {
+    crowd.claims = static_cast<int64_t>(nodes) * kClaimsPerNode;
     cluster.keeps_log = false;
     cluster.history_max = 20'000;
     cluster.bookmark_every = Millis{60'000};
@@ -107,6 +216,22 @@ class Fleet {
     policy.configs.emplace_back().resource_name = resource;
     cluster.put(kube::kSriovResourcePolicies, object_of(policy, World::kNamespace));
   }
+  void put_exposure(const std::string& name, const std::string& selector) {
+    cluster.put(kube::kDeviceExposurePolicies,
+                kube::Json::Object{
+                    {"metadata", kube::Json::Object{{"name", name}}},
+                    {"spec", kube::Json::Object{{"selector", kube::Json::Object{{"cel", selector}}}}}});
+  }
+  /// Nodes of which something is charged.
+  size_t waiting() const {
+    std::set<std::string> found;
+    cluster.for_each(kube::kResourceSlices, [&](const kube::Json& slice) {
+      const kube::Json* notes = slice.find({"metadata", "annotations"});
+      if (notes != nullptr && notes->find("dra.networking/withdrawn") != nullptr)
+        found.emplace(slice.find("spec")->text("nodeName"));
+    });
+    return found.size();
+  }
   void start() {
     for (auto& node : nodes) {
       node->daemon->start();
@@ -129,6 +254,7 @@ class Fleet {
   fake::FakeExecutor executor{scheduler};
   NoLog log;
   Meter meter;
+  CrowdedCluster crowd{cluster, scheduler, meter};
   size_t writes = 0;
   std::vector<std::unique_ptr<Node>> nodes;
 
@@ -156,7 +282,7 @@ class Fleet {
     events.push_back(std::make_unique<fake::FakeEvents>(node->wire));
     node->daemon = std::make_unique<Daemon>(
         DaemonPorts{{scheduler, executor, node->machine.view(), std::move(events), log, {}},
-                    cluster,
+                    crowd,
                     [dice = &node->dice] { return dice->real(); }},
         options);
     nodes.push_back(std::move(node));
@@ -254,12 +380,42 @@ void measure_fleet(size_t count, Tally& tally) {
   expect(tally, worst <= 3.0, "reconnects are spread: the busiest second has at most three times the mean");
 }
 
+// After a power cut: every kubelet has deleted its node's slices, and every daemon starts in the same second
+// with policies that exclude each other's devices.
+void measure_power_up(size_t count, Tally& tally) {
+  constexpr Millis kLook{5'000};
+  const double since = seconds_now();
+  Fleet fleet(count);
+  fleet.put_exposure("vfs", "device.attributes[\"dra.networking\"].type == \"vf\"");
+  fleet.start();
+  fleet.scheduler.advance(Millis{10'000});
+  const size_t at_once = fleet.converged();
+  int64_t longest = 0;
+  while (fleet.waiting() > 0 && longest < 100'000) {
+    fleet.scheduler.advance(kLook);
+    longest = fleet.scheduler.now().time_since_epoch().count() / 1'000;
+  }
+  const size_t lists = fleet.crowd.lists_of_claims;
+  const Load load = drain(fleet.meter);
+  std::printf(
+      "  power-up of %zu nodes, %lld claims: all have published within 10 s: %s; busiest second %zu "
+      "requests, "
+      "%.1f MB; %.1f GB in all; %zu lists of claims; the longest wait for one %lld s; it took %.1f s\n",
+      count, static_cast<long long>(fleet.crowd.claims), at_once == count ? "yes" : "no", load.peak,
+      static_cast<double>(load.peak_bytes) / 1e6, static_cast<double>(load.bytes) / 1e9, lists,
+      static_cast<long long>(longest), seconds_now() - since);
+  expect(tally, fleet.waiting() == 0, "all of what waits for the claims is free in the end");
+  expect(tally, lists == count, "each node lists the claims once");
+  expect(tally, load.peak_bytes < 50'000'000, "a fleet that starts reads less than 50 MB a second");
+}
+
 }  // namespace
 
 Tally measure_scale(size_t nodes) {
   Tally tally;
   measure_node(tally);
   measure_fleet(nodes, tally);
+  measure_power_up(nodes, tally);
   return tally;
 }
 

@@ -137,6 +137,10 @@ class Driver {
          node_->cluster.git_version = text(command, "version");
          node_->cluster.expire_watches();
        }},
+      {"wipe",
+       [this](const Json&) {
+         node_->cluster.remove_where(kube::kResourceSlices, std::string("spec.nodeName=") + Node::kName);
+       }},
       {"start", [this](const Json&) { node_->start(); }},
       {"stop", [this](const Json&) { node_->stop(); }},
       {"reboot",

@@ -60,8 +60,8 @@ Node::Node(uint64_t seed, const Server& server, bool loud) : dice_(seed), server
   cluster.keeps_log = false;
   cluster.history_max = 400;
   cluster.git_version = server.version;
-  for (const auto* kind :
-       {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies, &kClaims})
+  for (const auto* kind : {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes,
+                           &kube::kDeviceExposurePolicies, &kClaims, &kube::kPods})
     cluster.install(*kind);
   cluster.on_admit = [this](const fake::Request& request, Json& object) -> std::optional<kube::Failure> {
     if (request.plural == "resourceslices") drop_fields(object, server_);

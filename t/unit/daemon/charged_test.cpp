@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 
 struct ChargedTest : testing::Test, fixture::DaemonWorld {
   static constexpr const char* kPool = "node-a/0000-3b-00-0";
+  /// After this a first start knows that nothing is allocated.
+  static constexpr Millis kKnown{15'000};
   static std::string persona(const std::string& suffix, bool is_shared = false,
                              const std::string& group = "") {
     return ", exposure: {deviceNameSuffix: '" + suffix + "'" +
@@ -49,11 +51,36 @@ struct ChargedTest : testing::Test, fixture::DaemonWorld {
     return out;
   }
 
+  // As the kubelet does at its start, to slices of all drivers.
+  void wipe() { cluster.remove_where(kube::kResourceSlices, "spec.nodeName=node-a"); }
+  void wipe_pool(const std::string& name) {
+    cluster.remove_where(kube::kResourceSlices, "spec.pool.name=" + name);
+  }
+  // Whether a scheduler that knows of no claim would give the entry away.
+  bool can_allocate(const std::string& driver, const std::string& name) const {
+    for (const auto& slice : slices())
+      for (const kube::Device& device : slice.devices) {
+        if (slice.driver != driver || device.name != name) continue;
+        for (const auto& taken : device.consumes_counters)
+          for (const auto& [counter, tokens] : taken.counters)
+            if (total(taken.counter_set, counter).value_or(0) < tokens.nanos() / 1'000'000'000) return false;
+        return true;
+      }
+    return false;
+  }
+  std::set<std::string> allocatable() const {
+    std::set<std::string> out;
+    for (const auto& slice : slices())
+      for (const kube::Device& device : slice.devices)
+        if (can_allocate(slice.driver, device.name)) out.insert(device.name);
+    return out;
+  }
+
   void offer_two_vfs() {
     make_pf(2);
     put_exposure("p", of_type("vf"));
     start();
-    run(2s);
+    run(kKnown);
   }
 
   // In place of each record of the driver.
@@ -74,7 +101,7 @@ struct ChargedTest : testing::Test, fixture::DaemonWorld {
     make_pf(2);
     put_exposure("p", of_type("pf"));
     start();
-    run(2s);
+    run(kKnown);
     ASSERT_TRUE(offered().contains(kWholePf));
     put_claim("mine", kExposureDriver, kPool, kWholePf);
     put_exposure("p", of_type("vf"));
@@ -89,7 +116,7 @@ TEST_F(ChargedTest, UntilTheClaimsShowItFree) {
   EXPECT_EQ(recorded(), std::set<std::string>{kWholePf});
   run(5min);
   EXPECT_EQ(total("pf", "exclusion-slots"), 0) << "its claim stands";
-  EXPECT_LE(cluster.count("list", "resourceclaims"), 12u) << "counted and listed once a minute at most";
+  EXPECT_LE(cluster.count("list", "resourceclaims"), 14u) << "counted and listed once a minute at most";
   remove_claim("mine");
   run(2min);
   EXPECT_EQ(recorded(), std::set<std::string>());
@@ -105,10 +132,11 @@ TEST_F(ChargedTest, NotBeforeTheSchedulerMustKnow) {
   make_pf(2);
   put_exposure("p", of_type("pf"));
   start();
-  run(2s);
+  run(kKnown);
+  const size_t lists = cluster.count("list", "resourceclaims");
   put_exposure("p", of_type("vf"));
   run(9s);
-  EXPECT_EQ(cluster.count("list", "resourceclaims"), 0u);
+  EXPECT_EQ(cluster.count("list", "resourceclaims"), lists);
   EXPECT_EQ(recorded(), std::set<std::string>{kWholePf});
   run(90s);
   EXPECT_EQ(recorded(), std::set<std::string>());
@@ -130,7 +158,7 @@ TEST_F(ChargedTest, WhatChangedWhileTheDaemonWasDown) {
   make_pf(2);
   put_exposure("p", of_type("pf", persona("-m", true, "rx")));
   start();
-  run(2s);
+  run(kKnown);
   daemon.reset();
   put_claim("mine", kExposureDriver, kPool, "0000-3b-00-0-m");
   put_exposure("p", of_type("pf", persona("-i", true, "rx")));
@@ -181,14 +209,54 @@ TEST_F(ChargedTest, AFunctionThatIsGoneIsFree) {
   EXPECT_EQ(recorded(), std::set<std::string>{"0000-3b-02-1"});
 }
 
-TEST_F(ChargedTest, AnotherBootFreesAll) {
-  take_the_pf_then_offer_vfs();
-  daemon.reset();
-  tree.boot_id("boot-2");
-  start();
-  run(2s);
-  EXPECT_EQ(recorded(), std::set<std::string>());
-  EXPECT_EQ(total("pf", "exclusion-slots"), std::nullopt);
+// Claims survive it, and so do the pods that have them.
+TEST_F(ChargedTest, AnotherBootFreesNothing) {
+  for (const bool is_wiped : {false, true}) {
+    SCOPED_TRACE(is_wiped);
+    put_exposure("p", of_type("pf"));
+    take_the_pf_then_offer_vfs();
+    daemon.reset();
+    tree.boot_id(is_wiped ? "boot-3" : "boot-2");
+    if (is_wiped) wipe();
+    start();
+    run(5min);
+    EXPECT_EQ(total("pf", "exclusion-slots"), 0);
+    EXPECT_EQ(recorded(), std::set<std::string>{kWholePf});
+    remove_claim("mine");
+    run(3min);
+    EXPECT_EQ(recorded(), std::set<std::string>());
+    EXPECT_EQ(total("pf", "exclusion-slots"), std::nullopt);
+  }
+}
+
+// Functions come one by one after a boot: what was allocated of them waits for them.
+TEST_F(ChargedTest, AFunctionThatComesLateAfterABoot) {
+  for (const bool is_wiped : {false, true}) {
+    SCOPED_TRACE(is_wiped);
+    make_pf(2);
+    put_exposure("p", of_type("vf", persona("-x")));
+    start();
+    run(kKnown);
+    const std::string vf = "0000-3b-02-1", held = vf + "-x";
+    put_claim("mine", kExposureDriver, kPool, held);
+    daemon.reset();
+    if (is_wiped) wipe();
+    put_exposure("p", of_type("vf", persona("-y")));
+    tree.boot_id(is_wiped ? "boot-3" : "boot-2");
+    tree.pci(kPf).vfs(1);
+    start();
+    run(5min);
+    make_pf(2);
+    run(11min);  // the host is looked at anew
+    ASSERT_TRUE(offered_by(kExposureDriver).contains(vf + "-y"));
+    EXPECT_FALSE(can_allocate(kExposureDriver, vf + "-y"));
+    EXPECT_TRUE(recorded().contains(held));
+    remove_claim("mine");
+    run(3min);
+    EXPECT_TRUE(can_allocate(kExposureDriver, vf + "-y"));
+    daemon.reset();
+    wipe();
+  }
 }
 
 TEST_F(ChargedTest, WhatIsOfferedAgainIsNoLongerWithdrawn) {
@@ -272,10 +340,13 @@ TEST_F(ChargedTest, WhoeverShowsItAgainStartsTheWaitAnew) {
   make_pf(2);
   put_exposure("p", of_type("pf"));
   start();
-  run(2s);
-  const kube::Json shown = cluster.objects(kube::kResourceSlices).at(0);
+  run(kKnown);
+  kube::Json shown;
+  for (const kube::Json& slice : cluster.objects(kube::kResourceSlices))
+    if (slice.find({"spec", "pool"})->text("name") == kPool) shown = slice;
+  const size_t lists = cluster.count("list", "resourceclaims");
   put_exposure("p", of_type("vf"));
-  const auto has_listed = [&] { return cluster.count("list", "resourceclaims") >= 2; };
+  const auto has_listed = [&] { return cluster.count("list", "resourceclaims") >= lists + 2; };
   for (int i = 0; i < 100 && !has_listed(); ++i) {
     if (i % 5 == 0) {
       kube::Json again = shown;
@@ -367,7 +438,7 @@ TEST_F(ChargedTest, ARecordOfTheOtherDriverThatCannotBeUnderstood) {
   put_exposure("p", of_type("vf"));
   start();
   run(5s);
-  EXPECT_EQ(offered(), std::set<std::string>());
+  EXPECT_EQ(allocatable(), std::set<std::string>());
   run(3min);
   EXPECT_EQ(offered(), std::set<std::string>{"0000-3b-02-1"}) << "the claims tell of the other";
   remove_claim("mine");
@@ -403,7 +474,7 @@ TEST_F(ChargedTest, ARecordOfLinksThatCannotBeUnderstood) {
   for (const char* bridge : {"br-a", "br-ab", "br-c"}) tree.bridge(bridge);
   put_exposure("p", of_type("bridge"));
   start();
-  run(2s);
+  run(kKnown);
   ASSERT_EQ(offered_by(kExposureDriver), (std::set<std::string>{"br-a", "br-ab", "br-c"}));
   put_claim("mine", kExposureDriver, "node-a/net", "br-ab");
   put_exposure("p", of_type("bridge", persona("-x")));
@@ -452,7 +523,7 @@ TEST_F(ChargedTest, AClaimOfALinkThatIsGone) {
   put_exposure("v", of_type("vlan"));
   put_exposure("b", of_type("bridge"));
   start();
-  run(2s);
+  run(kKnown);
   ASSERT_TRUE(offered_by(kExposureDriver).contains("bond0-100"));
   put_claim("mine", kExposureDriver, "node-a/net", "bond0-100");
   tree.remove_netdev("bond0.100");
@@ -507,6 +578,327 @@ TEST_F(ChargedTest, NothingIsForgottenBetweenTwoWrites) {
     }
     EXPECT_GE(std::exchange(steps, 0), 2u) << "a plan of several writes";
   }
+}
+
+// ---- doubt: slices are gone or spoilt, and with them what they recorded
+
+struct Flip {
+  const char* what;
+  std::string before, after;             // specs of DeviceExposurePolicies; "" of a SriovResourcePolicy
+  std::string held;                      // entry that is allocated
+  std::set<std::string> later;           // what can be allocated once it is free
+  std::set<std::string> meanwhile = {};  // of these, what it does not exclude
+};
+using Set = std::set<std::string>;
+
+std::vector<Flip> flips() {
+  const auto spec = [](const char* type, const std::string& rest = "") {
+    return fixture::DaemonWorld::of_type(type, rest);
+  };
+  const std::string macvlan = ChargedTest::persona("-m", true);
+  const Set vfs{"0000-3b-02-0", "0000-3b-02-1"};
+  return {{"a PF to its VFs", spec("pf"), spec("vf"), "0000-3b-00-0", vfs},
+          {"VFs to their PF", spec("vf"), spec("pf"), "0000-3b-02-0", {"0000-3b-00-0"}},
+          {"shared to exclusive", spec("pf", macvlan), spec("pf"), "0000-3b-00-0-m", {"0000-3b-00-0"}},
+          {"exclusive to shared", spec("pf"), spec("pf", macvlan), "0000-3b-00-0", {"0000-3b-00-0-m"}},
+          {"the other driver's VFs to a PF", "", spec("pf"), "0000-3b-02-0", {"0000-3b-00-0"}},
+          {"the other driver's VFs", "", spec("vf"), "0000-3b-02-0", vfs, {"0000-3b-02-1"}}};
+}
+
+struct DoubtTest : ChargedTest {
+  void put(const std::string& spec) {
+    remove_exposure("p");
+    remove_policy("s");
+    spec.empty() ? put_policy("s", "{configs: [{}]}") : put_exposure("p", spec);
+  }
+  // What the flip's entry excludes is not to be had before its claim is gone, and then it is.
+  void judge(const Flip& flip) {
+    std::set<std::string> wrong = allocatable();
+    for (int i = 0; i < 300; ++i) {
+      run(1s);
+      wrong.merge(allocatable());
+    }
+    for (const std::string& entry : flip.meanwhile) wrong.erase(entry);
+    EXPECT_EQ(wrong, Set()) << log.all();
+    remove_claim("mine");
+    run(3min);
+    EXPECT_EQ(allocatable(), flip.later);
+    EXPECT_EQ(recorded(), Set());
+  }
+};
+
+TEST_F(DoubtTest, SlicesAreWipedWhileAPolicyChanges) {
+  for (const Flip& flip : flips())
+    for (const bool has_known : {true, false}) {
+      SCOPED_TRACE(flip.what + std::string(has_known ? ", long before" : ", at once"));
+      make_pf(2);
+      put(flip.before);
+      start();
+      run(has_known ? kKnown : Millis{2'000});
+      put_claim("mine", flip.before.empty() ? kDriver : kExposureDriver,
+                flip.before.empty() ? "node-a" : kPool, flip.held);
+      daemon.reset();
+      wipe();
+      put(flip.after);
+      start();
+      judge(flip);
+      daemon.reset();
+      wipe();
+    }
+}
+
+// Published for a moment and gone again before anything is known: what nobody has looked after stays in
+// doubt.
+TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChange) {
+  for (const Flip& flip : flips()) {
+    SCOPED_TRACE(flip.what);
+    make_pf(2);
+    put(flip.before);
+    start();
+    run(kKnown);
+    put_claim("mine", flip.before.empty() ? kDriver : kExposureDriver, flip.before.empty() ? "node-a" : kPool,
+              flip.held);
+    daemon.reset();
+    wipe();
+    put(of_type("bridge"));
+    start();
+    run(3s);
+    daemon.reset();
+    put(flip.after);
+    start();
+    judge(flip);
+    daemon.reset();
+    wipe();
+  }
+}
+
+// Some of the slices, by somebody else.
+TEST_F(DoubtTest, OnePoolIsWiped) {
+  for (const char* pool : {kPool, "node-a/net"}) {
+    SCOPED_TRACE(pool);
+    take_the_pf_then_offer_vfs();
+    daemon.reset();
+    wipe_pool(pool);
+    start();
+    run(5min);
+    EXPECT_EQ(total("pf", "exclusion-slots"), 0);
+    EXPECT_EQ(recorded(), Set{kWholePf});
+    remove_claim("mine");
+    remove_exposure("p");
+    daemon.reset();
+    wipe();
+    put_exposure("p", of_type("pf"));
+  }
+}
+
+// A running daemon remembers.
+TEST_F(DoubtTest, AWipeBeneathARunningDaemon) {
+  take_the_pf_then_offer_vfs();
+  const size_t lists = cluster.count("list", "pods");
+  wipe();
+  run(2s);
+  EXPECT_EQ(recorded(), Set{kWholePf});
+  EXPECT_EQ(cluster.count("list", "pods"), lists);
+}
+
+TEST_F(DoubtTest, SriovResourcePoliciesAloneAskNobody) {
+  make_pf(2);
+  put_policy("s", "{configs: [{}]}");
+  for (int i = 0; i < 2; ++i) {
+    start();
+    run(1s);
+    EXPECT_EQ(offered_by(kDriver).size(), 2u);
+    EXPECT_EQ(recorded(kDriver), Set());
+    run(1h);
+    EXPECT_EQ(cluster.count("list", "resourceclaims") + cluster.count("list", "pods"), 0u);
+    daemon.reset();
+    wipe();
+  }
+}
+
+// Of a PF that no exposure policy is for, the other driver's VFs are offered at once; of one that both are
+// for they wait.
+TEST_F(DoubtTest, WhatExcludesNothingDoesNotWait) {
+  make_pf(2);
+  make_pf(2, "ens2f0", "0000:5e:00.0");
+  cluster.deny("resourceclaims");
+  cluster.deny("pods");
+  put_policy("s", "{configs: [{}]}");
+  put_exposure("p", "{selector: {cel: 'device.attributes[\"dra.networking\"].ifName == \"ens2f0\"'}" +
+                        persona("-m", true) + "}");
+  start();
+  run(1s);
+  EXPECT_EQ(offered_by(kDriver), (Set{"0000-3b-02-0", "0000-3b-02-1"}));
+  EXPECT_EQ(allocatable(), offered_by(kDriver));
+  run(5min);
+  EXPECT_EQ(allocatable(), (Set{"0000-3b-02-0", "0000-3b-02-1"}));
+  EXPECT_EQ(log.count("resourceclaims.resource.k8s.io"), 1u) << log.all();
+  cluster.allow("resourceclaims");
+  run(2min);
+  EXPECT_EQ(allocatable().size(), 5u) << "also without pods";
+}
+
+// A first policy on a node that has been up for a while waits for one list.
+TEST_F(DoubtTest, TheFirstPolicyOfANode) {
+  make_pf(2);
+  put_policy("s", "{configs: [{resourceFilters: [{vendors: ['0000']}]}]}");
+  start();
+  run(kKnown);
+  put_exposure("p", of_type("vf"));
+  run(1s);
+  EXPECT_EQ(allocatable().size(), 2u);
+}
+
+// What pods have is charged by its name before there is a list; pods of other nodes are none of ours.
+TEST_F(DoubtTest, PodsTellFirst) {
+  for (const bool from_template : {true, false}) {
+    SCOPED_TRACE(from_template);
+    make_pf(2);
+    put_exposure("p", of_type("pf"));
+    start();
+    run(kKnown);
+    put_claim("mine", kExposureDriver, kPool, kWholePf);
+    put_claim("stray", kExposureDriver, kPool, std::string(kFirstVf) + "-stray");
+    put_pod("pod", "mine", from_template);
+    put_pod("elsewhere", "stray", from_template, "node-b");
+    daemon.reset();
+    wipe();
+    put_exposure("p", of_type("vf"));
+    start();
+    run(2s);
+    EXPECT_EQ(recorded(), (Set{kWholePf, "unreadable record"}));
+    EXPECT_EQ(allocatable(), Set());
+    daemon.reset();
+    wipe();
+  }
+}
+
+// The list is read in pages; a page that has expired, or that is refused, proves nothing.
+TEST_F(DoubtTest, AListOfManyPages) {
+  make_pf(2);
+  for (int i = 0; i < 1'200; ++i)
+    put_claim("claim-" + std::to_string(i), "other.example.com", "pool", "device");
+  put_claim("the-last", kExposureDriver, kPool, kWholePf);
+  put_exposure("p", of_type("vf"));
+  size_t pages = 0;
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "list" || request.plural != "resourceclaims" || request.at < TimePoint(Millis{5'000}))
+      return std::nullopt;
+    if (++pages == 3) return kube::Failure{.code = Errc::kGone, .http_status = 410, .what = "expired"};
+    return std::nullopt;
+  };
+  start();
+  run(60s);
+  EXPECT_EQ(allocatable(), Set());
+  EXPECT_GE(pages, 3u);
+  run(5min);
+  EXPECT_EQ(recorded(), Set{kWholePf});
+  EXPECT_EQ(total("pf", "exclusion-slots"), 0);
+  remove_claim("the-last");
+  run(5min);
+  EXPECT_EQ(allocatable().size(), 2u);
+}
+
+// In each of its parts a slice may be spoilt: what is left of it tells what may be allocated.
+TEST_F(DoubtTest, ASliceThatCannotBeDecoded) {
+  const auto spoil = [](kube::Json slice, const std::string& part) {
+    kube::Json spec = *slice.find("spec");
+    if (part == "devices") spec.set("devices", "no list");
+    if (part == "counters") spec.set("sharedCounters", int64_t{5});
+    if (part == "pool") spec.set("pool", "no map");
+    if (part == "generation") {
+      kube::Json pool = *spec.find("pool");
+      pool.set("generation", "no number");
+      spec.set("pool", std::move(pool));
+    }
+    slice.set("spec", part == "spec" ? kube::Json("no map") : std::move(spec));
+    return slice;
+  };
+  for (const char* part : {"devices", "counters", "pool", "generation"}) {
+    SCOPED_TRACE(part);
+    put_exposure("p", of_type("pf"));
+    take_the_pf_then_offer_vfs();
+    daemon.reset();
+    for (const kube::Json& slice : cluster.objects(kube::kResourceSlices))
+      if (slice.find({"spec", "pool", "name"})->string() != nullptr &&
+          *slice.find({"spec", "pool", "name"})->string() == kPool)
+        cluster.put(kube::kResourceSlices, spoil(slice, part));
+    std::set<std::string> wrong;
+    start();
+    for (int i = 0; i < 120; ++i) {
+      run(i < 60 ? 100ms : 2s);
+      wrong.merge(allocatable());
+    }
+    EXPECT_EQ(wrong, Set());
+    EXPECT_EQ(recorded(), Set{kWholePf});
+    remove_claim("mine");
+    run(3min);
+    EXPECT_EQ(allocatable().size(), 2u);
+    daemon.reset();
+    wipe();
+  }
+}
+
+// 256 VFs of 7 personas: their names are more than the annotations of an object may be.
+TEST_F(DoubtTest, ARecordThatWouldBeTooLong) {
+  make_pf(256);
+  for (int i = 0; i < 7; ++i)
+    put_exposure("p" + std::to_string(i),
+                 of_type("vf", persona("-" + std::string(31, static_cast<char>('a' + i)), true,
+                                       std::string(50, 'g'))));
+  start();
+  run(kKnown);
+  ASSERT_EQ(offered_by(kExposureDriver).size(), 1'792u);
+  cluster.on_admit = [](const fake::Request& request, kube::Json& object) -> std::optional<kube::Failure> {
+    const kube::Json* notes = object.find({"metadata", "annotations"});
+    if (request.plural == "resourceslices" && notes != nullptr &&
+        kube::encode_json(*notes).size() > 256u << 10)
+      return kube::Failure{
+          .code = Errc::kInvalid, .http_status = 422, .what = "metadata.annotations: Too long"};
+    return std::nullopt;
+  };
+  const std::string held = std::string(kFirstVf) + "-" + std::string(31, 'a');
+  put_claim("mine", kExposureDriver, kPool, held, "share");
+  for (int i = 0; i < 7; ++i) remove_exposure("p" + std::to_string(i));
+  put_exposure("whole", of_type("vf"));
+  run(2s);
+  EXPECT_EQ(offered_by(kExposureDriver).size(), 256u) << "withdrawn at once";
+  EXPECT_EQ(recorded(), Set{"unreadable record"}) << "the PF as a whole";
+  daemon.reset();
+  start();
+  run(2s);
+  EXPECT_EQ(allocatable(), Set());
+  run(3min);
+  EXPECT_EQ(recorded(), Set{held});
+  EXPECT_EQ(allocatable().size(), 255u);
+  remove_claim("mine");
+  run(3min);
+  EXPECT_EQ(allocatable().size(), 256u);
+}
+
+// What somebody calls our record is none.
+TEST_F(DoubtTest, ALinkThatHadANameLikeAFunctions) {
+  tree.bridge("br-old");
+  put_exposure("p", of_type("bridge"));
+  start();
+  run(kKnown);
+  put_claim("mine", kExposureDriver, "node-a/net", "former-name");
+  daemon.reset();
+  for (kube::ResourceSlice slice : slices()) {
+    if (slice.driver != kExposureDriver || slice.devices.empty()) continue;
+    kube::Device device = *slice.devices.front();
+    device.name = "former-name";
+    slice.devices = {device};
+    cluster.put(kube::kResourceSlices, kube::encode_resource_slice(slice));
+  }
+  start();
+  run(2min);
+  EXPECT_TRUE(offered_by(kExposureDriver).contains("br-old"));
+  EXPECT_EQ(allocatable(), Set());
+  EXPECT_EQ(recorded(), Set{"former-name"});
+  remove_claim("mine");
+  run(3min);
+  EXPECT_EQ(allocatable(), Set{"br-old"});
 }
 
 }  // namespace

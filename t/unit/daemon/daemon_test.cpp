@@ -442,7 +442,7 @@ TEST_F(DaemonTest, AnInterfaceThatIsAwayAtTheStartKeepsItsNameForSelectors) {
   put_exposure("by-name",
                "{selector: {cel: 'device.attributes[\"dra.networking\"].ifName == \"ens1f0v0\"'}}");
   start();
-  run(2s);
+  run(15s);  // until it is known that nothing is allocated
   ASSERT_EQ(offered(), std::set<std::string>{"0000-3b-02-0"});
   daemon.reset();
   tree.remove_netdev("ens1f0v0");
@@ -485,7 +485,7 @@ TEST_F(DaemonTest, AnInterfaceInAPodKeepsItsVerdict) {
   make_pf(2);
   put_exposure("p", "{selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\"'}}");
   start();
-  run(3s);
+  run(15s);
   const std::set<std::string> all = offered();
   ASSERT_TRUE(all.contains("0000-3b-02-0"));
   const size_t before = writes();

@@ -105,6 +105,21 @@ TEST(ResourceSlice, NamesFieldsThatItHasNoPlaceFor) {
   EXPECT_EQ(slice->devices[0]->attributes.size(), 1u);
 }
 
+TEST(ResourceSlice, OfOneThatCannotBeDecodedMuchCanBeRead) {
+  const Json broken =
+      parse(R"({"metadata":{"name":"s","annotations":{"a":"b"}},"spec":{"driver":"d","nodeName":"n",
+      "pool":{"name":"p","generation":"x"},"sharedCounters":3,"devices":[{"name":"one","attributes":5},7,{"name":"two"}]}})");
+  ASSERT_FALSE(decode_resource_slice(broken).ok());
+  const auto slice = salvage_resource_slice(broken);
+  ASSERT_TRUE(slice.ok());
+  EXPECT_EQ(slice->meta.annotations.at("a"), "b");
+  EXPECT_EQ(slice->driver + slice->node_name + slice->pool.name, "dnp");
+  ASSERT_EQ(slice->devices.size(), 2u);
+  EXPECT_EQ(slice->devices[0]->name + slice->devices[1]->name, "onetwo");
+  EXPECT_EQ(slice->unknown_fields.front(), kUnreadable);
+  EXPECT_FALSE(salvage_resource_slice(parse("{}")).ok());
+}
+
 TEST(ResourceSlice, WrongShapesNameObjectAndField) {
   const struct {
     std::string_view spec, what;

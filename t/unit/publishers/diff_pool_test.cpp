@@ -529,6 +529,21 @@ TEST(DiffPool, ARecordOfWhatMovesIsBounded) {
       for (const auto& [key, value] : slice.meta.annotations) EXPECT_LT(value.size(), 200'000u) << key;
 }
 
+// A record that stands for all that is not known stands until what moves is placed.
+TEST(DiffPool, ARecordOfEverythingStaysWhileSomethingMoves) {
+  policy::DesiredPool fewer = pool(devices(0, 299));
+  fewer.annotations["dra.networking/withdrawn"] =
+      policy::encode_withdrawn({policy::claim_of_unreadable("node-a")});
+  const ObservedSlices held = published(fewer);
+  const Plan plan = diff(pool(devices(0, 300)), held);
+  ASSERT_EQ(plan.updates.size() + plan.creates.size(), 1u);
+  const ObservedSlices then = applied(held, plan);
+  EXPECT_EQ(then.begin()->second.meta.annotations.at("dra.networking/withdrawn"),
+            fewer.annotations["dra.networking/withdrawn"]);
+  const ObservedSlices last = applied(then, diff(pool(devices(0, 300)), then));
+  EXPECT_FALSE(last.begin()->second.meta.annotations.contains("dra.networking/withdrawn"));
+}
+
 // A persona that moves is recorded with what its entry tells of it.
 TEST(DiffPool, AMovingPersonaIsRecordedAsShared) {
   policy::DesiredPool plain =

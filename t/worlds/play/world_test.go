@@ -727,7 +727,12 @@ func (w *world) stepKill() {
 		w.p.do("run", fields{"ms": w.dice.IntN(8 * w.latency)})
 	}
 	w.say("the daemon is killed and starts again")
+	before, slices := w.offered(), w.p.slices
 	w.p.do("stop", nil)
+	isWiped := w.dice.chance(0.35)
+	if isWiped {
+		w.wipe()
+	}
 	if isBetween {
 		w.tally.seen["edit around a kill"]++
 		second, ok := w.randomEdit(w.dice, w.taken())
@@ -742,7 +747,20 @@ func (w *world) stepKill() {
 	w.p.do("run", fields{"ms": w.dice.IntN(3000)})
 	w.p.do("start", nil)
 	w.settled = false
+	if isWiped && w.options.edits && len(before) > 0 && w.dice.chance(0.5) {
+		w.claimLate(slices, before)
+		return
+	}
 	w.settle()
+}
+
+// wipe is what a kubelet does at its start. The daemon, which is not running, does not know then what it offered.
+func (w *world) wipe() {
+	w.tally.seen["wipe"]++
+	w.say("the kubelet deletes all slices of the node")
+	w.p.do("wipe", nil)
+	w.forgetGroups()
+	w.calm = false
 }
 
 // forgetGroups is of a daemon that starts and finds entries in slices which no policy offers any more: they do not tell their
@@ -790,6 +808,9 @@ func (w *world) stepReboot() {
 	w.say("the machine boots again")
 	before := w.state.clone()
 	w.p.do("reboot", nil)
+	if w.dice.chance(0.7) {
+		w.wipe()
+	}
 	w.host.devices = map[string]*device{}
 	for _, d := range before.host.sorted() {
 		var e edit
@@ -811,9 +832,23 @@ func (w *world) stepReboot() {
 			e.send(w.p)
 		}
 	}
+	w.surviveBoot(before)
+	w.forgetGroups()
 	w.p.do("start", nil)
 	w.settled, w.calm = false, false
 	w.settle()
+}
+
+// surviveBoot: claims do, and the pods that have them start again, with the functions that are there again.
+func (w *world) surviveBoot(before *state) {
+	for id, d := range w.host.devices {
+		if then, ok := before.host.devices[id]; ok {
+			d.born = then.born
+		}
+	}
+	for _, g := range w.grants {
+		g.entry.device.away = false
+	}
 }
 
 // run plays the world to its end or to the first violation.
@@ -842,8 +877,7 @@ func (w *world) run(steps []step) (found *violation) {
 		w.texts[one.rev] = one
 	}
 	w.p.do("start", nil)
-	w.calm = true
-	w.settle()
+	w.rest() // nothing is known of what was allocated before
 	for i, s := range steps {
 		w.number, w.dice = i, newDice(w.seed, s.luck)
 		for _, kind := range kinds {

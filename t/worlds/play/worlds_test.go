@@ -143,6 +143,7 @@ var demands = struct{ seen, granted, refused map[string]int }{
 		"probes during an edit":          150,
 		"kill":                           200,
 		"reboot":                         40,
+		"wipe":                           60,
 	},
 	granted: map[string]int{
 		"exclusive vf":                                 1000,

@@ -1,0 +1,248 @@
+#include "publishers/evidence.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "kube/kinds.h"
+#include "reactor/base/text.h"
+
+namespace sliced::publishers {
+namespace {
+
+using kube::Json;
+
+constexpr size_t kListBytesMax = size_t{1} << 30;  // a third of a million claims; looked at one by one
+constexpr size_t kPodClaimsMax = 4'096;            // of one node
+constexpr double kPodBytes = 512 << 10;            // of the pods of a node, more or less
+constexpr int64_t kNodesUncounted = 1'000;         // where they may not be counted
+constexpr size_t kClaimBytesMin = 256;
+constexpr Millis kPagePause{400};
+constexpr Millis kPausesMax{120'000};  // of a whole list: its snapshot is kept for five minutes
+
+// resource.k8s.io/v1 DeviceRequestAllocationResult, as far as it matters here.
+struct Allocated {
+  std::string_view driver, pool, device;
+  bool is_shared = false;
+  bool is_admin = false;  // looks on, and holds nothing
+};
+
+const Json* find_in(const Json& object, std::initializer_list<const char*> path) {
+  const Json* at = &object;
+  for (const char* key : path)
+    if (at != nullptr) at = at->find(key);
+  return at;
+}
+
+template <class Visit>
+void visit_items(const Json* list, const Visit& visit) {
+  if (list == nullptr || list->array() == nullptr) return;
+  for (const Json& one : *list->array()) visit(one);
+}
+
+template <class Visit>
+void visit_results(const Json& claim, const Visit& visit) {
+  visit_items(find_in(claim, {"status", "allocation", "devices", "results"}), [&](const Json& one) {
+    const Json* admin = one.find("adminAccess");
+    visit(Allocated{one.text("driver"), one.text("pool"), one.text("device"), !one.text("shareID").empty(),
+                    admin != nullptr && *admin == Json(true)});
+  });
+}
+
+// "<node>", "<node>/..." or, where that is too long, one whose first part ends in the node's hash
+// (policy::exposure_pool_name).
+bool is_pool_of(const std::string& node, std::string_view pool) {
+  const std::string_view first = pool.substr(0, pool.rfind('/'));
+  return first == node || first.ends_with("-" + hex(stable_hash(node), 16));
+}
+
+// core/v1 Pod: claims that it names, and those that were made for it.
+std::set<std::string> claims_of_pod(const Json& pod) {
+  std::set<std::string> out;
+  const auto take = [&](const Json& one) {
+    if (const std::string_view name = one.text("resourceClaimName"); !name.empty()) out.emplace(name);
+  };
+  visit_items(find_in(pod, {"spec", "resourceClaims"}), take);
+  visit_items(find_in(pod, {"status", "resourceClaimStatuses"}), take);
+  if (const Json* extended = find_in(pod, {"status", "extendedResourceClaimStatus"}); extended != nullptr)
+    take(*extended);
+  return out;
+}
+
+}  // namespace
+
+Evidence::Evidence(Ports ports, std::set<std::string> drivers, std::string node, Handlers handlers)
+    : ports_(std::move(ports)),
+      drivers_(std::move(drivers)),
+      node_(std::move(node)),
+      handlers_(std::move(handlers)) {}
+
+void Evidence::look_at_pods() { begin(Aim::kPods); }
+void Evidence::list_claims() { begin(Aim::kList); }
+
+void Evidence::stop() {
+  due_.reset();
+  call_.reset();
+}
+
+void Evidence::begin(Aim aim) {
+  aim_ = aim;
+  found_.clear();
+  pod_claims_.clear();
+  problem_.clear();
+  bytes_ = 0;
+  count_nodes();
+}
+
+void Evidence::after(Millis delay, std::function<void()> next) {
+  due_ = ports_.scheduler.after(delay, [this, next = std::move(next)] {
+    due_.reset();
+    next();
+  });
+}
+
+void Evidence::count_nodes() {
+  auto count = std::make_shared<int64_t>(0);
+  const auto done = [this, count](bool is_counted) {
+    call_.reset();
+    nodes_ = is_counted ? std::max<int64_t>(1, *count) : kNodesUncounted;
+    count_claims();
+  };
+  call_ = ports_.cluster.list(
+      {.scope = {.resource = kube::kNodes, .metadata_only = true}, .limit = 1, .first_page_only = true},
+      {.on_item = [count](std::string_view) { ++*count; },
+       .on_done = [done](const std::string&) { done(true); },
+       .on_failure = [done](const kube::Failure&) { done(false); },
+       .on_remaining = [count](int64_t items) { *count += items; }});
+}
+
+void Evidence::count_claims() {
+  claims_ = 0;
+  claim_bytes_ = kClaimBytesMin;
+  call_ =
+      ports_.cluster.list({.scope = {.resource = kube::kResourceClaims}, .limit = 1, .first_page_only = true},
+                          {.on_item =
+                               [this](std::string_view object) {
+                                 ++claims_;
+                                 claim_bytes_ = std::max(claim_bytes_, object.size());
+                               },
+                           .on_done =
+                               [this](const std::string&) {
+                                 call_.reset();
+                                 wait_for_turn();
+                               },
+                           .on_failure = [this](const kube::Failure& failure) { fail(failure); },
+                           .on_remaining = [this](int64_t items) { claims_ += items; }});
+}
+
+void Evidence::wait_for_turn() {
+  const auto nodes = static_cast<double>(nodes_), claims = static_cast<double>(claims_);
+  const double list_seconds = nodes * claims * static_cast<double>(claim_bytes_) / kFleetBytesPerSecond;
+  spread_ = Millis(static_cast<int64_t>(list_seconds * 1000));
+  if (aim_ == Aim::kPods)
+    return after(within(nodes * kPodBytes / kFleetBytesPerSecond), [this] { list_pods(); });
+  after(within(list_seconds), [this] {
+    begun_ = ports_.scheduler.now();
+    list_page("");
+  });
+}
+
+// Jitter.
+Millis Evidence::within(double seconds) const {
+  return Millis(static_cast<int64_t>(ports_.random() * seconds * 1000));
+}
+
+void Evidence::list_pods() {
+  const std::string selector = "spec.nodeName=" + node_;
+  call_ = ports_.cluster.list(
+      {.scope = {.resource = kube::kPods, .field_selector = selector}},
+      {.on_item = [this](std::string_view object) { note_pod(object); },
+       .on_done =
+           [this](const std::string&) {
+             told_pods_.clear();
+             next_pod_claim();
+           },
+       .on_failure =
+           [this](const kube::Failure& failure) {
+             call_.reset();
+             if (std::exchange(told_pods_, failure.what) != failure.what)
+               ports_.log.warning(
+                   "the pods of this node cannot be listed, so the ResourceClaims alone tell what is "
+                   "allocated",
+                   {{"problem", failure.what}, {"remedy", "grant list on pods (config/deploy/rbac.yaml)"}});
+             pod_claims_.clear();
+             handlers_.on_pods({});
+           }});
+}
+
+void Evidence::note_pod(std::string_view object) {
+  const auto pod = kube::decode_json(object);
+  if (!pod) return;  // the list of claims tells what it has
+  const Json* spec = pod->find("spec");
+  const Json* meta = pod->find("metadata");
+  if (spec == nullptr || meta == nullptr || spec->text("nodeName") != node_) return;
+  for (const std::string& name : claims_of_pod(*pod))
+    if (pod_claims_.size() < kPodClaimsMax) pod_claims_.emplace(meta->text("namespace"), name);
+}
+
+void Evidence::next_pod_claim() {
+  call_.reset();
+  if (pod_claims_.empty()) return handlers_.on_pods(std::exchange(found_, {}));
+  auto claim = pod_claims_.extract(pod_claims_.begin()).value();
+  call_ = ports_.cluster.get({.resource = kube::kResourceClaims,
+                              .namespace_ = std::move(claim.first),
+                              .name = std::move(claim.second)},
+                             {.on_done =
+                                  [this](std::string_view object) {
+                                    note_claim(object);
+                                    next_pod_claim();
+                                  },
+                              .on_failure = [this](const kube::Failure&) { next_pod_claim(); }});
+}
+
+void Evidence::list_page(std::string continue_token) {
+  auto next = std::make_shared<std::string>();
+  call_ = ports_.cluster.list({.scope = {.resource = kube::kResourceClaims},
+                               .limit = kPageItems,
+                               .first_page_only = true,
+                               .continue_token = std::move(continue_token)},
+                              {.on_item =
+                                   [this](std::string_view object) {
+                                     bytes_ += object.size();
+                                     note_claim(object);
+                                   },
+                               .on_done = [this, next](const std::string&) { finish_page(std::move(*next)); },
+                               .on_failure = [this](const kube::Failure& failure) { fail(failure); },
+                               .on_continue = [next](std::string token) { *next = std::move(token); }});
+}
+
+void Evidence::finish_page(std::string continue_token) {
+  call_.reset();
+  if (!problem_.empty()) return fail({.what = "a ResourceClaim cannot be understood: " + problem_});
+  if (bytes_ > kListBytesMax)
+    return fail({.code = Errc::kTooLarge, .what = "list resourceclaims: it is larger than 1 GiB"});
+  if (continue_token.empty()) return handlers_.on_list(begun_, std::exchange(found_, {}));
+  const Millis pause = std::min(kPagePause, kPausesMax / std::max<int64_t>(1, claims_ / kPageItems));
+  after(pause, [this, token = std::move(continue_token)] { list_page(token); });
+}
+
+void Evidence::note_claim(std::string_view object) {
+  const auto json = kube::decode_json(object);
+  if (!json) {
+    problem_ = json.error().what;
+    return;
+  }
+  visit_results(*json, [&](const Allocated& result) {
+    if (result.is_admin || !is_pool_of(node_, result.pool) || !drivers_.contains(std::string(result.driver)))
+      return;
+    auto [at, fresh] = found_[PoolKey(result.driver, result.pool)].emplace(result.device, result.is_shared);
+    at->second = at->second && result.is_shared;
+  });
+}
+
+void Evidence::fail(const kube::Failure& failure) {
+  call_.reset();
+  found_.clear();
+  handlers_.on_failure(failure);
+}
+
+}  // namespace sliced::publishers

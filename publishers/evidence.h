@@ -1,0 +1,87 @@
+#pragma once
+// What ResourceClaims say is allocated of this node's pools: first of the pods that run here, which is cheap
+// and shows some of it, then by one consistent list of all claims, which shows everything.
+//
+// All nodes of a cluster may ask at once: after a power cut, or when a policy of all of them changed. So each
+// first counts nodes and claims, and waits for a random time within which all of them together stay below
+// kFleetBytesPerSecond. A list is read page by page with pauses.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kube/cluster.h"
+#include "publishers/ports.h"
+#include "reactor/base/time.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::publishers {
+
+using PoolKey = std::pair<std::string, std::string>;  // driver, name
+/// By pool, then entry: whether as one of its shares.
+using Allocations = std::map<PoolKey, std::map<std::string, bool>>;
+
+class Evidence {
+ public:
+  static constexpr double kFleetBytesPerSecond = 25e6;  // the mean; no second of it sees twice as much
+  static constexpr int64_t kPageItems = 500;
+
+  struct Handlers {
+    /// What the pods of this node have; nothing when they cannot be listed.
+    std::function<void(const Allocations&)> on_pods;
+    /// What any claim has. begun: no claim was looked at before.
+    std::function<void(TimePoint begun, const Allocations&)> on_list;
+    std::function<void(const kube::Failure&)> on_failure;  // of the list
+  };
+
+  /// drivers: of which allocations are told, in pools of that node. Handlers may call any of the methods.
+  Evidence(Ports ports, std::set<std::string> drivers, std::string node, Handlers handlers);
+
+  /// One at a time; each ends with one of the handlers.
+  void look_at_pods();
+  void list_claims();
+  void stop();
+  bool is_busy() const { return call_ != nullptr || due_ != nullptr; }
+  /// Over so long the nodes of this cluster spread their lists, as counted last.
+  Millis spread() const { return spread_; }
+
+ private:
+  enum class Aim { kPods, kList };
+  void begin(Aim aim);
+  void count_nodes();
+  void count_claims();
+  void wait_for_turn();
+  void list_pods();
+  void note_pod(std::string_view object);
+  void next_pod_claim();
+  void list_page(std::string continue_token);
+  void note_claim(std::string_view object);
+  void finish_page(std::string continue_token);
+  void fail(const kube::Failure& failure);
+  void after(Millis delay, std::function<void()> next);
+  Millis within(double seconds) const;
+
+  Ports ports_;
+  const std::set<std::string> drivers_;
+  const std::string node_;
+  const Handlers handlers_;
+
+  Aim aim_ = Aim::kList;
+  int64_t nodes_ = 0, claims_ = 0;
+  size_t claim_bytes_ = 0;  // of one of them
+  Millis spread_{0};
+  TimePoint begun_;
+  size_t bytes_ = 0;     // of the list
+  std::string problem_;  // a claim that cannot be understood may hold anything
+  Allocations found_;
+  std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; still to be looked at
+  std::string told_pods_;                                     // said once while it lasts
+  kube::CallPtr call_;
+  reactor::Ticket due_;
+};
+
+}  // namespace sliced::publishers
