@@ -702,7 +702,7 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   if (policy_set_->exposures.empty() && inputs->held.empty()) return inputs;
   inputs->sriov_held = charges_.sriov_held();
   inputs->is_sriov_doubted = charges_.is_sriov_doubted();
-  inputs->published = publishers::published(own_slices(), host_.inventory()->boot_id, inputs->held);
+  inputs->published = publishers::published(own_slices(), *host_.inventory(), inputs->held);
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) inputs->settling.insert(id);
   return inputs;

@@ -185,6 +185,9 @@ Json json_of(const HostDevice& device) {
   put(out, "hostUse", device.host_use);
   put(out, "broken", device.broken);
   if (device.netdev) out.set("netdev", json_of_netdev(*device.netdev));
+  Json::Array others;
+  for (const hotplug::Netdev& port : device.other_netdevs) others.push_back(json_of_netdev(port));
+  if (!others.empty()) out.set("otherPorts", Json(std::move(others)));
   if (!device.unreadable.empty()) {
     Json::Array facts;
     for (const std::string& fact : device.unreadable) facts.push_back(escaped(fact));

@@ -20,46 +20,62 @@ constexpr size_t kDatagramSizeMax = 65536;  // the kernel dumps in pieces of at 
 constexpr int kDatagramsMax = 65536;
 constexpr timeval kAnswerTimeout{.tv_sec = 2, .tv_usec = 0};
 
+// More tables than these are asked for in one dump of all.
+constexpr size_t kTablesMax = 16;
+
 Error errno_error(const char* call) {
   const char* name = ::strerrorname_np(errno);
   const bool is_late = errno == EAGAIN || errno == EWOULDBLOCK;
-  return Error{is_late ? Errc::kTimeout : Errc::kIo, std::string("netlink: RTM_GETROUTE: ") + call + ": " +
-                                                         (name != nullptr ? name : "unknown error")};
+  return Error{is_late ? Errc::kTimeout : Errc::kIo,
+               std::string("netlink: routes: ") + call + ": " + (name != nullptr ? name : "unknown error")};
 }
 
-Result<Unit> dump(int fd, uint8_t family, std::set<int>& ifindexes) {
+// Sends the request and gives each datagram of the answer to decode, until that says it was the last. What
+// the kernel has not (IPv6, a table, rules, nexthop objects) is empty.
+template <class Decode>
+Result<Unit> dump(const std::string& request, Decode decode) {
+  const SocketFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket.is_open()) return errno_error("socket");
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
+  const int strict = 1;
+  ::setsockopt(socket.get(), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict, sizeof strict);
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;
-  const std::string request = encode_route_dump(family, family);
-  if (::sendto(fd, request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
+  if (::sendto(socket.get(), request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
                sizeof kernel) < 0)
     return errno_error("send");
   std::vector<char> buffer(kDatagramSizeMax);
   for (int count = 0; count < kDatagramsMax; ++count) {
-    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
+    const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno_error("recv");
-    const auto is_last =
-        decode_default_route_links(std::string_view(buffer.data(), static_cast<size_t>(got)), ifindexes);
+    const auto is_last = decode(std::string_view(buffer.data(), static_cast<size_t>(got)));
+    if (!is_last && is_last.error().code == Errc::kNotFound) return Unit{};
     if (!is_last) return is_last.error();
     if (*is_last) return Unit{};
   }
-  return Error{Errc::kTooLarge, "netlink: RTM_GETROUTE: the answer does not end"};
+  return Error{Errc::kTooLarge, "netlink: routes: the answer does not end"};
 }
 
 }  // namespace
 
 Result<std::set<int>> ask_default_route_links() {
+  Nexthops nexthops;
+  auto asked = dump(encode_nexthop_dump(1),
+                    [&](std::string_view datagram) { return decode_nexthops(datagram, nexthops); });
+  if (!asked) return asked.error();
   std::set<int> ifindexes;
   for (const uint8_t family : {AF_INET, AF_INET6}) {
-    const SocketFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-    if (!socket.is_open()) return errno_error("socket");
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
-    const int strict = 1;
-    ::setsockopt(socket.get(), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict, sizeof strict);
-    auto dumped = dump(socket.get(), family, ifindexes);
-    // A machine without IPv6, or a table that was never made, has no such routes.
-    if (!dumped && dumped.error().code != Errc::kNotFound) return dumped.error();
+    std::set<uint32_t> tables{RT_TABLE_MAIN};  // also where no rule leads to it any more
+    asked = dump(encode_rule_dump(family, 1),
+                 [&](std::string_view datagram) { return decode_rule_tables(datagram, tables); });
+    if (!asked) return asked.error();
+    for (const uint32_t table : tables.size() > kTablesMax ? std::set<uint32_t>{0} : tables) {
+      asked = dump(encode_route_dump(family, table, 1), [&](std::string_view datagram) {
+        return decode_default_route_links(datagram, tables, nexthops, ifindexes);
+      });
+      if (!asked) return asked.error();
+    }
   }
   return ifindexes;
 }

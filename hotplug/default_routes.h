@@ -5,8 +5,11 @@
 
 namespace sliced::hotplug {
 
-/// Asks the kernel (RTM_GETROUTE, main table, IPv4 and IPv6). Blocks, at most two seconds per answer; no
-/// privilege needed.
+/// Links of default routes that traffic of the host may take, IPv4 and IPv6: those of the main table, and of
+/// every table that a rule leads to which chooses by neither source address nor mark, whatever else it
+/// chooses by; next hops of multipath routes and of nexthop objects. Tables behind a source or a mark are not
+/// asked: so is it that interfaces of several rails carry a default route each and stay free. A VRF's tables
+/// neither: its interfaces are enslaved to it. Blocks, at most two seconds per answer; no privilege needed.
 Result<std::set<int>> ask_default_route_links();
 
 }  // namespace sliced::hotplug

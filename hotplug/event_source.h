@@ -28,7 +28,7 @@ struct LinkChange {
   bool operator==(const LinkChange&) const = default;
 };
 
-/// A default route came or went.
+/// A default route came or went, or a rule or nexthop object that may make one of the host's.
 struct RouteChange {
   bool operator==(const RouteChange&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "hotplug/facts.h"
 
+#include <algorithm>
+
 #include "reactor/base/text.h"
 
 namespace sliced::hotplug {
@@ -12,6 +14,14 @@ std::optional<uint32_t> decode_hex_part(std::string_view text) {
   const auto value = parse_hex(text);
   if (!value || *value > UINT32_MAX) return std::nullopt;
   return static_cast<uint32_t>(*value);
+}
+
+// Drivers under which a function is handed over whole (drivers/vfio, drivers/uio, DPDK's igb_uio, pci-stub,
+// xen-pciback): they make no interface.
+bool makes_no_netdev(std::string_view driver) {
+  return driver.empty() || driver.ends_with("vfio-pci") || driver.ends_with("vfio_pci") ||
+         driver.starts_with("uio_") || driver.ends_with("_uio") || driver == "pci-stub" ||
+         driver == "pciback";
 }
 
 }  // namespace
@@ -78,6 +88,15 @@ std::string_view name_of(DeviceType type) {
       return "virtual";
   }
   return "virtual";
+}
+
+bool is_netdev_elsewhere(const HostDevice& device) {
+  if (!device.pci) return false;
+  if (device.netdev) return device.netdev->stale;
+  // A driver that cannot be read may be any.
+  return !makes_no_netdev(device.driver) ||
+         std::any_of(device.unreadable.begin(), device.unreadable.end(),
+                     [](const std::string& note) { return note.starts_with("driver:"); });
 }
 
 const HostDevice* Inventory::find(std::string_view id) const {

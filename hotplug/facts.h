@@ -38,8 +38,10 @@ struct Netdev {
   std::optional<int64_t> speed_mbps;  // (volatile)
   std::string master;                 // name of the bridge, bond or OVS datapath it is enslaved to
   std::string phys_switch_id, phys_port_name;
+  std::optional<int> dev_port;         // which port of its function, /sys/class/net/X/dev_port: from 0
   bool carries_default_route = false;  // itself; what stands above it is in HostDevice::host_use
   bool stale = false;                  // the netdev left our namespace; these are its last facts
+  bool is_partial = false;             // with it: they were recovered, and what is absent may only be unknown
   bool operator==(const Netdev&) const = default;
 };
 
@@ -78,8 +80,10 @@ struct HostDevice {
   std::string parent_name;     // VLAN's lower device
   std::string representor_of;  // PCI address of the VF a representor stands for
 
-  std::optional<Netdev> netdev;
-  std::string rdma_device;  // "mlx5_0"
+  std::optional<Netdev> netdev;       // of a function with several ports the first one's
+  std::vector<Netdev> other_netdevs;  // those of its other ports, in their order; some may be stale
+  bool misses_ports = false;          // there must be another port, of which nothing is known
+  std::string rdma_device;            // "mlx5_0"
   /// Why the host itself uses it ("enslaved to br0", "default route through eth0.100"); "" when it does not.
   std::string host_use;
   /// Facts that could not be read, "speed: EIO": shown, and they cost only themselves.
@@ -91,6 +95,13 @@ struct HostDevice {
   bool operator==(const HostDevice&) const = default;
 };
 
+/// Whether a function may have an interface that is not in our namespace: there is none here (or its last
+/// facts are shown, stale), and its driver makes some. Known to have none anywhere is what has no driver, or
+/// one that hands the whole function over: VFIO (vfio-pci and its variants, "mlx5_vfio_pci"), UIO
+/// (uio_pci_generic, igb_uio), pci-stub, pciback. Of any other driver nothing is assumed. Always false for
+/// links.
+bool is_netdev_elsewhere(const HostDevice& device);
+
 /// Immutable, shared by whoever needs it. version grows with every change.
 struct Inventory {
   uint64_t version = 0;
@@ -101,11 +112,14 @@ struct Inventory {
 };
 using InventoryPtr = std::shared_ptr<const Inventory>;
 
+/// In place of an RDMA device's name, of a function that is known to have one.
+inline constexpr std::string_view kUnknownRdmaDevice = "unknown";
+
 /// A netdev known from what we published before a restart, in the same boot.
 struct RecoveredNetdev {
   PciAddress function;
-  Netdev netdev;  // without a name: only rdma_device is known. Else name, mac, mtu, link_type, speed_mbps;
-                  // the rest is not published and stays unknown
+  Netdev netdev;  // without a name: only rdma_device is known. Else name, mac, mtu, link_type,
+                  // phys_port_name; the rest is not published and stays unknown
   std::string rdma_device;
 };
 

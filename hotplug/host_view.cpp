@@ -190,8 +190,11 @@ class FileHostView final : public HostView {
     return std::unique_ptr<HostDir>(std::make_unique<OpenDir>(std::move(dir), path));
   }
 
-  Result<std::set<int>> default_route_links() const override {
-    return is_live_ ? ask_default_route_links() : HostView::default_route_links();
+  Result<std::optional<std::set<int>>> default_route_links() const override {
+    if (!is_live_) return HostView::default_route_links();
+    auto links = ask_default_route_links();
+    if (!links) return links.error();
+    return std::optional(std::move(*links));
   }
 
   bool is_live() const override { return is_live_; }

@@ -9,6 +9,7 @@
 //          EOPNOTSUPP, ENOTSUP: the entry is there and the kernel has no value for it), kDenied, kTooLarge,
 //          kIo (the text has the path and the errno's name).
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,10 +43,12 @@ class HostView {
   /// Follows links. The default asks read(), list() and readlink() with whole paths; *this must outlive what
   /// it returns.
   virtual Result<std::unique_ptr<HostDir>> open_dir(std::string_view path) const;
-  /// Ifindexes of the links that carry a default route of the main table, every next hop counted:
-  /// proc/net/route shows only the first of several. Only the running system can be asked; a snapshot gives
-  /// none.
-  virtual Result<std::set<int>> default_route_links() const { return std::set<int>{}; }
+  /// Ifindexes of the links that carry a default route (ask_default_route_links()): proc/net/route shows only
+  /// the main table, and the first of several next hops; proc/net/ipv6_route those of all tables. Only the
+  /// running system can be asked: nullopt for a snapshot.
+  virtual Result<std::optional<std::set<int>>> default_route_links() const {
+    return std::optional<std::set<int>>{};
+  }
   /// True when this is the running system ("/"), false for a snapshot below another root.
   virtual bool is_live() const = 0;
 };

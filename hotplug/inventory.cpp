@@ -13,18 +13,8 @@ void drop_volatile(Netdev& netdev) {
   netdev.carries_default_route = false;
 }
 
-Netdev facts_of(const NetdevReading& reading) {
-  Netdev netdev;
-  netdev.name = netdev.kernel_name = reading.name;
-  netdev.ifindex = reading.ifindex;
-  netdev.mac = reading.mac;
-  netdev.mtu = reading.mtu;
-  netdev.link_type = reading.link_type;
-  if (!reading.slow) return netdev;
-  netdev.speed_mbps = reading.slow->speed_mbps;
-  netdev.phys_switch_id = reading.slow->phys_switch_id;
-  netdev.phys_port_name = reading.slow->phys_port_name;
-  return netdev;
+bool has_port(const std::vector<Netdev>& ports, int ifindex) {
+  return std::any_of(ports.begin(), ports.end(), [&](const Netdev& port) { return port.ifindex == ifindex; });
 }
 
 bool has_left(const Netdev& netdev, const NetdevNews& news) {
@@ -69,7 +59,7 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevNews
   next->boot_id = readings.boot_id;
   for (HostDevice& device : resolve(readings, sticky_)) {
     std::string id = device.id.text;
-    if (may_be_here(device)) {
+    if (may_be_here(device) && device.host_use.empty()) {
       const HostDevice* before = now_->find(id);
       device.host_use = before == nullptr ? "" : before->host_use;
     }
@@ -97,22 +87,74 @@ void InventoryBook::recover_sticky(std::vector<RecoveredNetdev> recovered) {
 
 void InventoryBook::rename(const std::string& from, const std::string& to, int ifindex) {
   for (auto& [function, sticky] : sticky_) {
-    Netdev& last = sticky.last;
-    if (sticky.is_away || last.kernel_name != from || (ifindex != 0 && last.ifindex != ifindex)) continue;
-    last.kernel_name = to;
+    const auto follow = [&](Netdev& port) {
+      if (port.kernel_name == from && (ifindex == 0 || port.ifindex == ifindex)) port.kernel_name = to;
+    };
+    if (!sticky.is_away) follow(sticky.last);
+    for (Netdev& port : sticky.other_ports)
+      if (!port.stale) follow(port);
   }
 }
 
 void InventoryBook::remember(const HostReadings& readings, const NetdevNews& news) {
   std::erase_if(sticky_, [&](const auto& entry) { return !readings.functions.contains(entry.first); });
-  const auto own = own_netdevs(readings);
+  const auto ports = ports_of_functions(readings);
   for (const auto& [address, function] : readings.functions) {
-    if (const auto at = own.find(address); at != own.end())
-      remember_present(function, readings.netdevs.at(at->second), readings, news);
-    else
+    const auto known = sticky_.find(address);
+    const StickyNetdev before = known == sticky_.end() ? StickyNetdev{} : known->second;
+    const auto found = ports.find(address);
+    const Ports here = found == ports.end() ? Ports() : found->second;
+    if (is_first_away(function, here, news))
       remember_absent(function, news);
+    else
+      remember_present(function, *here.front(), readings, news);
+    remember_other_ports(function, before, here, news);
   }
   recovered_.clear();
+}
+
+// The ports that are here are others than the first one that the function has.
+bool InventoryBook::is_first_away(const FunctionReading& function, const Ports& here,
+                                  const NetdevNews& news) const {
+  const auto at = sticky_.find(function.pci);
+  if (here.empty() || at == sticky_.end() || at->second.last.name.empty()) return here.empty();
+  const StickyNetdev& sticky = at->second;
+  const Netdev first = facts_of(*here.front());
+  if (sticky.driver != driver_of(function, sticky) || has_ended(sticky.last, news)) return false;
+  if (are_different_ports(sticky.last, first)) return is_port_before(sticky.last, first);
+  // Where ports are not numbered, those that were others all along are none that has come back.
+  return first.ifindex != sticky.last.ifindex &&
+         std::all_of(here.begin(), here.end(),
+                     [&](const NetdevReading* port) { return has_port(sticky.other_ports, port->ifindex); });
+}
+
+// What is no longer here of the other ports is kept as it was last, like the first one.
+void InventoryBook::remember_other_ports(const FunctionReading& function, const StickyNetdev& before,
+                                         const Ports& here, const NetdevNews& news) {
+  const auto at = sticky_.find(function.pci);
+  if (at == sticky_.end()) return;
+  StickyNetdev& sticky = at->second;
+  std::vector<Netdev> former = before.other_ports;
+  if (!before.last.name.empty()) former.push_back(before.last);
+  std::vector<Netdev> now{sticky.last};
+  for (const NetdevReading* port : here)
+    if (sticky.is_away || port->ifindex != sticky.last.ifindex) now.push_back(facts_of(*port));
+  const size_t present = now.size();
+  for (Netdev& port : former) {
+    if (before.driver != sticky.driver || has_ended(port, news)) continue;
+    const bool is_there =
+        std::any_of(now.begin(), now.begin() + static_cast<long>(present), [&](const Netdev& one) {
+          // Not numbered: one that was not known may be this one, come back.
+          return one.ifindex == port.ifindex ||
+                 (!are_different_ports(one, port) && !has_port(former, one.ifindex));
+        });
+    if (is_there) continue;
+    drop_volatile(port);
+    port.stale = true;
+    now.push_back(port);
+  }
+  now.erase(now.begin());
+  sticky.other_ports = std::move(now);
 }
 
 void InventoryBook::remember_present(const FunctionReading& function, const NetdevReading& own,
@@ -130,7 +172,9 @@ void InventoryBook::remember_present(const FunctionReading& function, const Netd
   if (!own.slow && own.ifindex == before.last.ifindex) sticky.last.speed_mbps = before.last.speed_mbps;
 
   const bool is_another_netdev = is_new || before.driver != sticky.driver || has_ended(before.last, news) ||
-                                 before.last.name.empty();  // its RDMA device alone was known
+                                 before.last.name.empty() ||  // its RDMA device alone was known
+                                 are_different_ports(before.last, sticky.last) ||
+                                 has_port(before.other_ports, own.ifindex);
   if (is_another_netdev || own.name == before.last.name || news.renamed_to.contains(own.name)) return;
   const bool is_same_link = own.ifindex == before.last.ifindex;  // a rename here changes nothing else
   const bool is_explained = !before.is_unexplained || (before.is_away && !is_same_link);

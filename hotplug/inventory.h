@@ -40,9 +40,9 @@ class InventoryBook {
   /// Takes effect with the next take(), for functions that have no netdev there and have a driver. Those with
   /// a netdev show what the kernel says.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
-  /// Heard: the kernel calls an interface here by another name, under which it may leave before it is read. The
-  /// name that we give it waits for that: on its way into a pod it may have one for a moment. ifindex: 0 for
-  /// whichever has the name.
+  /// Heard: the kernel calls an interface here by another name, under which it may leave before it is read.
+  /// The name that we give it waits for that: on its way into a pod it may have one for a moment. ifindex: 0
+  /// for whichever has the name.
   void rename(const std::string& from, const std::string& to, int ifindex);
   const StickyNetdevs& sticky() const { return sticky_; }
 
@@ -51,6 +51,10 @@ class InventoryBook {
   void remember_present(const FunctionReading& function, const NetdevReading& own,
                         const HostReadings& readings, const NetdevNews& news);
   void remember_absent(const FunctionReading& function, const NetdevNews& news);
+  using Ports = std::vector<const NetdevReading*>;  // of one function, in order
+  bool is_first_away(const FunctionReading& function, const Ports& here, const NetdevNews& news) const;
+  void remember_other_ports(const FunctionReading& function, const StickyNetdev& before, const Ports& here,
+                            const NetdevNews& news);
   bool may_be_here(const HostDevice& device) const;
 
   InventoryPtr now_ = std::make_shared<const Inventory>();

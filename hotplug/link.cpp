@@ -128,7 +128,10 @@ std::optional<NetdevReading> read_netdev_once(const HostView& host, std::string_
   netdev.mtu = read_int(dir, "mtu", netdev.unreadable);
   netdev.link_type = read_int(dir, "type", netdev.unreadable);
   netdev.master = read_link_name(dir, "master", netdev.unreadable);
-  if (!netdev.is_functions_own) read_link_only_facts(host, dir, netdev);
+  if (netdev.is_functions_own)
+    netdev.dev_port = read_int(dir, "dev_port", netdev.unreadable);
+  else
+    read_link_only_facts(host, dir, netdev);
   // Gone while it was read: a removed directory stays open and has nothing in it.
   if (netdev.ifindex == 0 && !netdev.link_type && netdev.unreadable.empty()) return std::nullopt;
   if (!is_utf8(netdev.name)) netdev.broken = "interface name " + in_quotes(netdev.name, 64) + " is not UTF-8";
@@ -220,17 +223,20 @@ void keep_default_routes(const HostReadings& before, HostReadings& now) {
 }
 
 void read_default_routes(const HostView& host, HostReadings& readings) {
+  const auto links = host.default_route_links();
+  if (links && *links) {
+    readings.default_routes.clear();
+    for (const auto& [name, netdev] : readings.netdevs)
+      if ((*links)->contains(netdev.ifindex)) readings.default_routes.insert(name);
+    return;
+  }
+  if (!links) readings.problems.push_back(links.error().what);
   const auto v4 = read_proc(host, "proc/net/route", readings),
              v6 = read_proc(host, "proc/net/ipv6_route", readings);
-  const auto links = host.default_route_links();
-  if (!links) readings.problems.push_back(links.error().what);
   // What cannot be read guards as it did.
   if (v4 && v6 && links) readings.default_routes.clear();
   decode_default_routes4(v4.value_or(""), readings.default_routes);
   decode_default_routes6(v6.value_or(""), readings.default_routes);
-  if (!links || links->empty()) return;
-  for (const auto& [name, netdev] : readings.netdevs)
-    if (links->contains(netdev.ifindex)) readings.default_routes.insert(name);
 }
 
 }  // namespace sliced::hotplug

@@ -1,7 +1,9 @@
 #include "hotplug/netlink_decode.h"
 
+#include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -92,6 +94,66 @@ bool decode_route(std::string_view payload, std::vector<HostEvent>& events) {
   return true;
 }
 
+// A rule (fib_rule_hdr has the layout of rtmsg).
+struct RuleFacts {
+  uint32_t table = 0;
+  bool is_for_host_traffic = false;
+};
+std::optional<RuleFacts> decode_rule_facts(std::string_view payload) {
+  const auto rule = peek<fib_rule_hdr>(payload);
+  if (!rule) return std::nullopt;
+  RuleFacts out{.table = rule->table};
+  uint32_t mark = 0, suppressed = UINT32_MAX;
+  const bool ok =
+      each_attribute(payload.substr(aligned(sizeof *rule)), [&](uint16_t type, std::string_view value) {
+        const auto number = peek<uint32_t>(value);
+        if (type == FRA_TABLE) out.table = number.value_or(out.table);
+        if (type == FRA_FWMARK) mark = number.value_or(mark);
+        if (type == FRA_SUPPRESS_PREFIXLEN) suppressed = number.value_or(suppressed);
+      });
+  if (!ok) return std::nullopt;
+  const bool is_turned = (rule->flags & FIB_RULE_INVERT) != 0;
+  const bool is_chosen = rule->src_len != 0 || mark != 0;
+  out.is_for_host_traffic = rule->action == FR_ACT_TO_TBL &&
+                            out.table != RT_TABLE_UNSPEC &&  // l3mdev: each VRF's own
+                            (is_turned || !is_chosen) && suppressed == UINT32_MAX;
+  return out;
+}
+
+bool decode_rule(std::string_view payload, std::vector<HostEvent>& events) {
+  const auto rule = decode_rule_facts(payload);
+  if (rule && rule->is_for_host_traffic) events.push_back(RouteChange{});
+  return rule.has_value();
+}
+
+bool decode_nexthop(std::string_view payload, Nexthops& nexthops) {
+  const auto header = peek<nhmsg>(payload);
+  if (!header) return false;
+  uint32_t id = 0;
+  int link = 0;
+  bool is_bridge_entry = false;
+  std::vector<uint32_t> members;
+  const bool ok = each_attribute(payload.substr(aligned(sizeof *header)), [&](uint16_t type,
+                                                                              std::string_view value) {
+    if (type == NHA_ID) id = peek<uint32_t>(value).value_or(0);
+    if (type == NHA_OIF) link = peek<int>(value).value_or(0);
+    if (type == NHA_FDB) is_bridge_entry = true;  // no route uses it
+    for (; type == NHA_GROUP && value.size() >= sizeof(nexthop_grp); value.remove_prefix(sizeof(nexthop_grp)))
+      members.push_back(peek<nexthop_grp>(value)->id);
+  });
+  if (id == 0 || is_bridge_entry) return ok;
+  if (link > 0) nexthops.links[id] = link;
+  if (!members.empty()) nexthops.groups[id] = std::move(members);
+  return ok;
+}
+
+bool decode_nexthop_event(std::string_view payload, std::vector<HostEvent>& events) {
+  Nexthops nexthops;
+  const bool ok = decode_nexthop(payload, nexthops);
+  if (!nexthops.links.empty() || !nexthops.groups.empty()) events.push_back(RouteChange{});
+  return ok;
+}
+
 std::string mac_text(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) text += (text.empty() ? "" : ":") + hex(static_cast<unsigned char>(c), 2);
@@ -119,7 +181,8 @@ bool decode_next_hops(std::string_view list, std::set<int>& ifindexes) {
   return true;
 }
 
-bool decode_default_route(std::string_view payload, std::set<int>& ifindexes) {
+bool decode_default_route(std::string_view payload, const std::set<uint32_t>& tables,
+                          const Nexthops& nexthops, std::set<int>& ifindexes) {
   const auto route = peek<rtmsg>(payload);
   if (!route) return false;
   if (route->rtm_dst_len != 0 || route->rtm_type != RTN_UNICAST) return true;
@@ -130,19 +193,55 @@ bool decode_default_route(std::string_view payload, std::set<int>& ifindexes) {
     if (type == RTA_TABLE) table = peek<uint32_t>(value).value_or(table);
     if (const auto link = peek<int>(value); type == RTA_OIF && link && *link > 0) links.insert(*link);
     if (type == RTA_MULTIPATH) ok &= decode_next_hops(value, links);
+    // With net.ipv4.nexthop_compat_mode off that is all that it says.
+    if (const auto id = peek<uint32_t>(value); type == RTA_NH_ID && id) links.merge(nexthops.links_of(*id));
   });
-  if (table == RT_TABLE_MAIN) ifindexes.merge(links);
+  if (tables.contains(table)) ifindexes.merge(links);
   return ok;
 }
 
 Error kernel_error(const char* request, std::string_view payload) {
-  const auto error = peek<nlmsgerr>(payload);
-  const int number = error && error->error > INT_MIN ? -error->error : EPROTO;
+  const auto error = peek<int>(payload);  // nlmsgerr begins with it
+  const int number = error && *error > INT_MIN ? -*error : EPROTO;
   const char* name = ::strerrorname_np(number);
-  const Errc code = number == ENODEV || number == ENOENT ? Errc::kNotFound
-                    : number == EPERM                    ? Errc::kDenied
-                                                         : Errc::kIo;
+  constexpr int kAbsent[] = {ENODEV, ENOENT, EOPNOTSUPP, EAFNOSUPPORT};
+  const bool is_absent = std::find(std::begin(kAbsent), std::end(kAbsent), number) != std::end(kAbsent);
+  const Errc code = is_absent ? Errc::kNotFound : number == EPERM ? Errc::kDenied : Errc::kIo;
   return Error{code, std::string("netlink: ") + request + ": " + (name != nullptr ? name : "unknown error")};
+}
+
+// Calls on_message(payload) for each message of the type; the rest as decode_default_route_links().
+template <class OnMessage>
+Result<bool> each_answer(std::string_view datagram, uint16_t type, const char* request,
+                         OnMessage on_message) {
+  while (datagram.size() >= sizeof(nlmsghdr)) {
+    const auto message = take_message(datagram);
+    if (!message) return invalid("a message's length leads outside its datagram");
+    if (message->header.nlmsg_type == NLMSG_DONE) {
+      // A dump that fails on its way says so at its end.
+      const auto error = peek<int>(message->payload);
+      if (error && *error < 0 && *error > INT_MIN) return kernel_error(request, message->payload);
+      return true;
+    }
+    if (message->header.nlmsg_type == NLMSG_ERROR) return kernel_error(request, message->payload);
+    if (message->header.nlmsg_type == type && !on_message(message->payload))
+      return invalid("an attribute's length leads outside its message");
+  }
+  return false;
+}
+
+template <class Body>
+std::string encode_dump(uint16_t type, uint32_t sequence, const Body& body) {
+  struct {
+    nlmsghdr header;
+    Body body;
+  } request{};
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = type;
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  request.header.nlmsg_seq = sequence;
+  request.body = body;
+  return std::string(reinterpret_cast<const char*>(&request), sizeof request);
 }
 
 }  // namespace
@@ -161,6 +260,14 @@ Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram) {
       case RTM_NEWROUTE:
       case RTM_DELROUTE:
         ok = decode_route(message->payload, events);
+        break;
+      case RTM_NEWRULE:
+      case RTM_DELRULE:
+        ok = decode_rule(message->payload, events);
+        break;
+      case RTM_NEWNEXTHOP:
+      case RTM_DELNEXTHOP:
+        ok = decode_nexthop_event(message->payload, events);
         break;
       case NLMSG_OVERRUN:
         return invalid("NLMSG_OVERRUN");
@@ -192,30 +299,57 @@ Result<std::map<int, std::string>> decode_vf_macs(std::string_view datagram) {
   return macs;
 }
 
-Result<bool> decode_default_route_links(std::string_view datagram, std::set<int>& ifindexes) {
-  while (datagram.size() >= sizeof(nlmsghdr)) {
-    const auto message = take_message(datagram);
-    if (!message) return invalid("a message's length leads outside its datagram");
-    if (message->header.nlmsg_type == NLMSG_DONE) return true;
-    if (message->header.nlmsg_type == NLMSG_ERROR) return kernel_error("RTM_GETROUTE", message->payload);
-    if (message->header.nlmsg_type == RTM_NEWROUTE && !decode_default_route(message->payload, ifindexes))
-      return invalid("an attribute's length leads outside its message");
-  }
-  return false;
+std::set<int> Nexthops::links_of(uint32_t id) const {
+  std::set<int> out;
+  const auto add = [&](uint32_t one) {
+    if (const auto at = links.find(one); at != links.end()) out.insert(at->second);
+  };
+  add(id);
+  if (const auto group = groups.find(id); group != groups.end())
+    for (const uint32_t member : group->second) add(member);  // groups of groups there are none
+  return out;
 }
 
-std::string encode_route_dump(uint8_t family, uint32_t sequence) {
+Result<bool> decode_rule_tables(std::string_view datagram, std::set<uint32_t>& tables) {
+  return each_answer(datagram, RTM_NEWRULE, "RTM_GETRULE", [&](std::string_view payload) {
+    const auto rule = decode_rule_facts(payload);
+    if (rule && rule->is_for_host_traffic) tables.insert(rule->table);
+    return rule.has_value();
+  });
+}
+
+Result<bool> decode_nexthops(std::string_view datagram, Nexthops& nexthops) {
+  return each_answer(datagram, RTM_NEWNEXTHOP, "RTM_GETNEXTHOP",
+                     [&](std::string_view payload) { return decode_nexthop(payload, nexthops); });
+}
+
+Result<bool> decode_default_route_links(std::string_view datagram, const std::set<uint32_t>& tables,
+                                        const Nexthops& nexthops, std::set<int>& ifindexes) {
+  return each_answer(datagram, RTM_NEWROUTE, "RTM_GETROUTE", [&](std::string_view payload) {
+    return decode_default_route(payload, tables, nexthops, ifindexes);
+  });
+}
+
+std::string encode_rule_dump(uint8_t family, uint32_t sequence) {
+  return encode_dump(RTM_GETRULE, sequence, fib_rule_hdr{.family = family});
+}
+
+std::string encode_nexthop_dump(uint32_t sequence) {
+  return encode_dump(RTM_GETNEXTHOP, sequence, nhmsg{.nh_family = AF_UNSPEC});
+}
+
+std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence) {
   struct {
-    nlmsghdr header;
     rtmsg route;
-  } request{};
-  request.header.nlmsg_len = sizeof request;
-  request.header.nlmsg_type = RTM_GETROUTE;
-  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-  request.header.nlmsg_seq = sequence;
-  request.route.rtm_family = family;
-  request.route.rtm_table = RT_TABLE_MAIN;
-  return std::string(reinterpret_cast<const char*>(&request), sizeof request);
+    nlattr attribute;
+    uint32_t table;
+  } body{};
+  body.route.rtm_family = family;
+  body.attribute.nla_len = sizeof body.attribute + sizeof body.table;
+  body.attribute.nla_type = RTA_TABLE;
+  body.table = table;
+  return table == 0 ? encode_dump(RTM_GETROUTE, sequence, body.route)
+                    : encode_dump(RTM_GETROUTE, sequence, body);
 }
 
 std::string encode_vf_request(int ifindex, uint32_t sequence) {

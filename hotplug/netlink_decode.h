@@ -12,8 +12,9 @@
 
 namespace sliced::hotplug {
 
-/// One datagram of the link and route groups. Messages of no interest give nothing. Errors: kInvalid for a
-/// length that leads outside; what was decoded before it is lost, and the caller takes it as an Overflow.
+/// One datagram of the link, route, rule and nexthop groups. Messages of no interest give nothing. Errors:
+/// kInvalid for a length that leads outside; what was decoded before it is lost, and the caller takes it as
+/// an Overflow.
 Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram);
 
 /// The MACs a PF enforces on its VFs, by VF index, out of the answer to one RTM_GETLINK with RTEXT_FILTER_VF;
@@ -21,11 +22,31 @@ Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram);
 /// errno.
 Result<std::map<int, std::string>> decode_vf_macs(std::string_view datagram);
 
-/// One datagram of the answer to encode_route_dump(): adds the links of default routes of the main table, all
-/// next hops. True when it was the last. Errors: kInvalid; others for an NLMSG_ERROR, by its errno.
-Result<bool> decode_default_route_links(std::string_view datagram, std::set<int>& ifindexes);
-/// A dump of the main table; family AF_INET or AF_INET6. Wants NETLINK_GET_STRICT_CHK, or all tables come.
-std::string encode_route_dump(uint8_t family, uint32_t sequence);
+/// Links by nexthop object (linux/nexthop.h); a group has those of its members.
+struct Nexthops {
+  std::map<uint32_t, int> links;
+  std::map<uint32_t, std::vector<uint32_t>> groups;
+  std::set<int> links_of(uint32_t id) const;
+};
+
+// One datagram of the answer to one of the dumps below; each adds what it tells. True when it was the last.
+// Errors: kInvalid; others for an NLMSG_ERROR, by its errno: kNotFound also where the kernel has no such
+// thing.
+
+/// Tables in which traffic of the host is looked up: those of rules that choose by neither source address nor
+/// mark. A rule that is turned around ("not from ..."), or asks for mark 0, takes in what has neither; one
+/// that suppresses default routes (suppress_prefixlength) leads to none.
+Result<bool> decode_rule_tables(std::string_view datagram, std::set<uint32_t>& tables);
+Result<bool> decode_nexthops(std::string_view datagram, Nexthops& nexthops);
+/// Links of default routes of these tables, all next hops.
+Result<bool> decode_default_route_links(std::string_view datagram, const std::set<uint32_t>& tables,
+                                        const Nexthops& nexthops, std::set<int>& ifindexes);
+
+// family: AF_INET or AF_INET6. All want NETLINK_GET_STRICT_CHK.
+std::string encode_rule_dump(uint8_t family, uint32_t sequence);
+std::string encode_nexthop_dump(uint32_t sequence);
+/// table 0: all of them.
+std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence);
 
 /// The request for decode_vf_macs().
 std::string encode_vf_request(int ifindex, uint32_t sequence);

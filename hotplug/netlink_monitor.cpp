@@ -74,6 +74,9 @@ class NetlinkMonitor final : public EventSource {
     // Without the filter every route would wake us; then default routes wait for the periodic rescan.
     if (keep_default_routes_only(socket_.get()) && !(join(RTNLGRP_IPV4_ROUTE) && join(RTNLGRP_IPV6_ROUTE)))
       return errno_error("RTNLGRP_IPV4_ROUTE");
+    // What leads to a default route, or is one's next hop. Kernels without rules or nexthop objects have no
+    // groups.
+    for (const int group : {RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_NEXTHOP}) join(group);
     auto poll = reactor::Poll::open(loop_, socket_.get(), [this](reactor::Poll::Ready) { receive(); });
     if (!poll) return poll.error();
     poll_ = std::move(*poll);

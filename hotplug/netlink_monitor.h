@@ -1,5 +1,6 @@
 #pragma once
-// rtnetlink's link group and default routes, of the network namespace this process is in.
+// rtnetlink's links, default routes, routing rules and nexthop objects, of the network namespace this process
+// is in.
 #include <functional>
 #include <map>
 #include <memory>

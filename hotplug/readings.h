@@ -43,6 +43,7 @@ struct NetdevReading {
   std::optional<int> mtu, link_type;
   std::string master;
   std::optional<PciAddress> function;  // the PCI function above it, network function or not
+  std::optional<int> dev_port;         // which of the function's; of functions' own only
   bool is_functions_own = false;       // false for what merely hangs below: scalable functions, USB adapters
   std::string devtype;                 // uevent DEVTYPE: bridge, vlan, bond, openvswitch ...; links only
   bool has_bridge = false, has_bonding = false;

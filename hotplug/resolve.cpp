@@ -45,26 +45,36 @@ auto own_rank(const NetdevReading& netdev) {
     rank = 0;
   else if (text.empty())
     rank = 1;
-  return std::make_tuple(rank, netdev.ifindex, std::string_view(netdev.name));
+  // "p2" before "p10".
+  return std::make_tuple(rank, netdev.dev_port.value_or(0), text.size(), text, netdev.ifindex,
+                         std::string_view(netdev.name));
+}
+
+bool is_representor(const NetdevReading& netdev) {
+  const std::string_view port = port_name_of(netdev);
+  return !switch_id_of(netdev).empty() && !port.empty() &&
+         decode_port_name(port).kind != PortName::Kind::kUplink;
+}
+
+// Drivers whose functions have several ports, numbered without a gap: where one is missing it is elsewhere.
+bool numbers_its_ports(std::string_view driver) {
+  return driver == "mlx4_core" || driver == "cxgb4" || driver == "nfp";
+}
+
+bool has_gap(const std::vector<const Netdev*>& ports) {
+  std::set<int> numbers;
+  for (const Netdev* port : ports)
+    if (port->dev_port) numbers.insert(*port->dev_port);
+  return !numbers.empty() && *numbers.rbegin() >= static_cast<int>(numbers.size());
 }
 
 // A name of something else, fit to be shown and published: bytes that are not UTF-8 are spelled out.
 std::string reference(const std::string& name) { return is_utf8(name) ? name : escaped(name); }
 
 Netdev to_netdev(const NetdevReading& reading, const HostReadings& readings) {
-  Netdev netdev;
-  netdev.name = netdev.kernel_name = reading.name;
-  netdev.ifindex = reading.ifindex;
-  netdev.mac = reading.mac;
-  netdev.mtu = reading.mtu;
-  netdev.link_type = reading.link_type;
+  Netdev netdev = facts_of(reading);
   netdev.master = reference(reading.master);
-  if (reading.slow) {
-    netdev.oper_state = reading.slow->oper_state;
-    netdev.speed_mbps = reading.slow->speed_mbps;
-    netdev.phys_switch_id = reading.slow->phys_switch_id;
-    netdev.phys_port_name = reading.slow->phys_port_name;
-  }
+  if (reading.slow) netdev.oper_state = reading.slow->oper_state;
   netdev.carries_default_route = readings.default_routes.contains(reading.name);
   return netdev;
 }
@@ -76,12 +86,15 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
 class Resolver {
  public:
   Resolver(const HostReadings& readings, const StickyNetdevs& sticky)
-      : readings_(readings), sticky_(sticky), own_(own_netdevs(readings)) {}
+      : readings_(readings), sticky_(sticky), ports_(ports_of_functions(readings)) {
+    for (const auto& [address, ports] : ports_) own_.emplace(address, ports.front()->name);
+  }
 
   std::vector<HostDevice> run() {
     for (const auto& [address, reading] : readings_.functions) add_function(reading);
     std::set<std::string_view> taken;
-    for (const auto& [address, name] : own_) taken.insert(name);
+    for (const auto& [address, ports] : ports_)
+      for (const NetdevReading* port : ports) taken.insert(port->name);
     for (const auto& [name, reading] : readings_.netdevs)
       if (!taken.contains(name) && name != "lo" && reading.link_type != kLoopback) add_link(reading);
     for (auto& [id, device] : devices_)
@@ -131,25 +144,51 @@ class Resolver {
     const auto rdma = readings_.rdma_of_function.find(*device.pci);
     if (rdma != readings_.rdma_of_function.end()) device.rdma_device = rdma->second;
     const auto sticky = sticky_.find(*device.pci);
-    if (const auto own = own_.find(*device.pci); own != own_.end()) {
-      const NetdevReading& reading = readings_.netdevs.at(own->second);
-      take_netdev(device, reading);
-      if (sticky != sticky_.end() && sticky->second.keeps_name)
-        device.netdev->name = sticky->second.last.name;
-    } else if (sticky != sticky_.end() && sticky->second.is_away) {
+    const auto ports = ports_.find(*device.pci);
+    std::vector<const NetdevReading*> here;
+    if (ports != ports_.end()) here = ports->second;
+    if (sticky != sticky_.end() && sticky->second.is_away) {
       if (!sticky->second.last.name.empty()) {
         device.netdev = sticky->second.last;
         device.netdev->stale = true;
       }
       if (device.rdma_device.empty()) device.rdma_device = sticky->second.rdma_device;
+    } else if (!here.empty()) {
+      take_netdev(device, *here.front());
+      here.erase(here.begin());
+      if (sticky != sticky_.end() && sticky->second.keeps_name)
+        device.netdev->name = sticky->second.last.name;
     }
+    for (const NetdevReading* port : here) take_other_netdev(device, *port);
+    if (sticky != sticky_.end())
+      for (const Netdev& port : sticky->second.other_ports)
+        if (port.stale) device.other_netdevs.push_back(port);
+    std::stable_sort(device.other_netdevs.begin(), device.other_netdevs.end(), is_port_before);
+    note_missing_ports(device);
+  }
+
+  static void note_missing_ports(HostDevice& device) {
+    if (!numbers_its_ports(device.driver)) return;
+    std::vector<const Netdev*> ports;
+    if (device.netdev) ports.push_back(&*device.netdev);
+    for (const Netdev& port : device.other_netdevs) ports.push_back(&port);
+    device.misses_ports = has_gap(ports);
+  }
+
+  void note_faults(HostDevice& device, const NetdevReading& reading) {
+    append(device.unreadable, reading.unreadable);
+    if (reading.slow) append(device.unreadable, reading.slow->unreadable);
+    if (device.broken.empty()) device.broken = reading.broken;
+  }
+
+  void take_other_netdev(HostDevice& device, const NetdevReading& reading) {
+    device.other_netdevs.push_back(to_netdev(reading, readings_));
+    note_faults(device, reading);
   }
 
   void take_netdev(HostDevice& device, const NetdevReading& reading) {
     device.netdev = to_netdev(reading, readings_);
-    append(device.unreadable, reading.unreadable);
-    if (reading.slow) append(device.unreadable, reading.slow->unreadable);
-    if (device.broken.empty()) device.broken = reading.broken;
+    note_faults(device, reading);
     if (!device.rdma_device.empty()) return;
     if (const auto soft = readings_.rdma_of_netdev.find(reading.name); soft != readings_.rdma_of_netdev.end())
       device.rdma_device = soft->second;
@@ -260,17 +299,24 @@ class Resolver {
   void note_host_use() {
     const auto uppers = upper_links();
     for (auto& [id, device] : devices_) {
-      if (!device.netdev || device.netdev->stale) continue;
-      const std::string& name = device.netdev->kernel_name;
-      if (const auto note = unreadable_fact(device, "master"); !note.empty())
+      if (device.netdev) device.host_use = use_of(*device.netdev, uppers);
+      for (const Netdev& port : device.other_netdevs) {
+        if (!device.host_use.empty()) break;
+        device.host_use = use_of(port, uppers);
+        if (!device.host_use.empty()) device.host_use += " (its port " + reference(port.kernel_name) + ")";
+      }
+      const bool is_here = (device.netdev && !device.netdev->stale) || !device.other_netdevs.empty();
+      if (const auto note = unreadable_fact(device, "master"); is_here && !note.empty())
         device.host_use = "unknown, " + note;  // it may be enslaved
-      else if (!device.netdev->master.empty())
-        device.host_use = "enslaved to " + device.netdev->master;
-      else if (device.netdev->carries_default_route)
-        device.host_use = "default route through " + reference(name);
-      else if (const std::string above = default_route_above(uppers, name); !above.empty())
-        device.host_use = "default route through " + above;
     }
+  }
+
+  std::string use_of(const Netdev& netdev, const std::map<std::string, std::set<std::string>>& uppers) const {
+    if (netdev.stale) return "";
+    if (!netdev.master.empty()) return "enslaved to " + netdev.master;
+    if (netdev.carries_default_route) return "default route through " + reference(netdev.kernel_name);
+    const std::string above = default_route_above(uppers, netdev.kernel_name);
+    return above.empty() ? "" : "default route through " + above;
   }
 
   static std::string unreadable_fact(const HostDevice& device, std::string_view fact) {
@@ -299,7 +345,8 @@ class Resolver {
 
   const HostReadings& readings_;
   const StickyNetdevs& sticky_;
-  const std::map<PciAddress, std::string> own_;
+  const std::map<PciAddress, std::vector<const NetdevReading*>> ports_;
+  std::map<PciAddress, std::string> own_;  // of ports_ the first ones
   std::map<std::string, HostDevice> devices_;
 };
 
@@ -333,19 +380,58 @@ PortName decode_port_name(std::string_view text) {
   return port;
 }
 
-std::map<PciAddress, std::string> own_netdevs(const HostReadings& readings) {
-  std::map<PciAddress, const NetdevReading*> best;
+std::map<PciAddress, std::vector<const NetdevReading*>> ports_of_functions(const HostReadings& readings) {
+  std::map<PciAddress, std::vector<const NetdevReading*>> out;
   for (const auto& [name, netdev] : readings.netdevs) {
     if (!netdev.is_functions_own || !readings.functions.contains(*netdev.function)) continue;
-    const bool is_representor =
+    const bool is_vfs =
         !switch_id_of(netdev).empty() && decode_port_name(port_name_of(netdev)).kind == PortName::Kind::kVf;
-    if (is_representor) continue;
-    const NetdevReading*& chosen = best[*netdev.function];
-    if (chosen == nullptr || own_rank(netdev) < own_rank(*chosen)) chosen = &netdev;
+    if (!is_vfs) out[*netdev.function].push_back(&netdev);
   }
+  for (auto& [address, ports] : out) {
+    std::sort(ports.begin(), ports.end(),
+              [](const auto* a, const auto* b) { return own_rank(*a) < own_rank(*b); });
+    // Beside an uplink, what stands for a scalable function or another host is no port.
+    ports.erase(
+        std::remove_if(ports.begin() + 1, ports.end(), [](const auto* one) { return is_representor(*one); }),
+        ports.end());
+  }
+  return out;
+}
+
+std::map<PciAddress, std::string> own_netdevs(const HostReadings& readings) {
   std::map<PciAddress, std::string> own;
-  for (const auto& [address, netdev] : best) own.emplace(address, netdev->name);
+  for (const auto& [address, ports] : ports_of_functions(readings)) own.emplace(address, ports.front()->name);
   return own;
+}
+
+Netdev facts_of(const NetdevReading& reading) {
+  Netdev netdev;
+  netdev.name = netdev.kernel_name = reading.name;
+  netdev.ifindex = reading.ifindex;
+  netdev.mac = reading.mac;
+  netdev.mtu = reading.mtu;
+  netdev.link_type = reading.link_type;
+  netdev.dev_port = reading.dev_port;
+  if (!reading.slow) return netdev;
+  netdev.speed_mbps = reading.slow->speed_mbps;
+  netdev.phys_switch_id = reading.slow->phys_switch_id;
+  netdev.phys_port_name = reading.slow->phys_port_name;
+  return netdev;
+}
+
+bool are_different_ports(const Netdev& a, const Netdev& b) {
+  if (a.ifindex != 0 && a.ifindex == b.ifindex) return false;
+  if (a.dev_port && b.dev_port && *a.dev_port != *b.dev_port) return true;
+  return !a.phys_port_name.empty() && !b.phys_port_name.empty() && a.phys_port_name != b.phys_port_name;
+}
+
+bool is_port_before(const Netdev& a, const Netdev& b) {
+  const auto rank = [](const Netdev& port) {
+    return std::make_tuple(port.dev_port.value_or(0), port.phys_port_name.size(),
+                           std::string_view(port.phys_port_name));
+  };
+  return rank(a) < rank(b);
 }
 
 }  // namespace sliced::hotplug

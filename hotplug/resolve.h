@@ -14,10 +14,11 @@ namespace sliced::hotplug {
 struct StickyNetdev {
   Netdev last;  // with the name that selectors see
   std::string rdma_device;
-  std::string driver;           // under which it was seen: another driver's function has no such netdev
-  bool is_away = false;         // it left our namespace while its function stayed
-  bool keeps_name = false;      // it is back under another name, and nobody here has renamed it yet
-  bool is_unexplained = false;  // with either: it was not seen to leave; the next readings decide
+  std::string driver;               // under which it was seen: another driver's function has no such netdev
+  bool is_away = false;             // it left our namespace while its function stayed
+  bool keeps_name = false;          // it is back under another name, and nobody here has renamed it yet
+  bool is_unexplained = false;      // with either: it was not seen to leave; the next readings decide
+  std::vector<Netdev> other_ports;  // of its other ports; those that are away are stale
   bool operator==(const StickyNetdev&) const = default;
 };
 using StickyNetdevs = std::map<PciAddress, StickyNetdev>;
@@ -25,8 +26,18 @@ using StickyNetdevs = std::map<PciAddress, StickyNetdev>;
 /// Sorted by id. With `sticky`, a function whose netdev is away shows its last one, marked stale.
 std::vector<HostDevice> resolve(const HostReadings& readings, const StickyNetdevs& sticky = {});
 
-/// The interfaces of our namespace that are functions' own, by function; of several (switchdev) the uplink.
+/// The interfaces of our namespace that are functions' own, by function: one for each of its ports, in the
+/// order of the ports (dev_port, then port name, then age); representors of other functions are none of them.
+std::map<PciAddress, std::vector<const NetdevReading*>> ports_of_functions(const HostReadings& readings);
+/// Names of the first ones.
 std::map<PciAddress, std::string> own_netdevs(const HostReadings& readings);
+
+/// The facts of an interface beside what is concluded of it.
+Netdev facts_of(const NetdevReading& reading);
+/// Both are interfaces of one function, and certainly of different ports of it.
+bool are_different_ports(const Netdev& a, const Netdev& b);
+/// In the order of ports_of_functions(), of different ports.
+bool is_port_before(const Netdev& a, const Netdev& b);
 
 /// phys_port_name as the kernel's devlink writes it.
 struct PortName {

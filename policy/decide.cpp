@@ -104,6 +104,8 @@ std::string_view name_of(Outcome outcome) {
       return "excluded";
     case Outcome::kExcludeUnreadable:
       return "exclude-unreadable";
+    case Outcome::kExcludeUnknown:
+      return "exclude-unknown";
     case Outcome::kConflict:
       return "conflict";
     case Outcome::kNoCounters:
@@ -242,10 +244,11 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   std::map<std::pair<int32_t, int32_t>, Additions> additions;  // by policy and config
   auto resolution = exposures.resolutions().begin();
   for (const auto& [id, device] : inputs->inventory->devices) {
-    const int32_t exclude = (resolution++)->excluded_by;
+    const Resolution& said = *resolution++;
     Verdict verdict = decide_function(device, *inputs->policies, selected);
-    if (exclude >= 0)
-      verdict = {.outcome = Outcome::kExcluded, .exposure = exclude};
+    if (said.excluded_by >= 0)
+      verdict = {.outcome = said.is_unknown ? Outcome::kExcludeUnknown : Outcome::kExcluded,
+                 .exposure = said.excluded_by};
     else if (verdict.outcome == Outcome::kOffered && exposures.unreadable_exclude() >= 0 &&
              !inputs->published.sriov.contains(device.pci->dashed()))
       verdict = {.outcome = Outcome::kExcludeUnreadable, .exposure = exposures.unreadable_exclude()};
@@ -282,6 +285,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   }
   std::sort(pool.devices.begin(), pool.devices.end(),
             [](const auto& a, const auto& b) { return a->name < b->name; });
+  if (!pool.devices.empty()) pool.excludes = exposures.exclude_record();
   out.pools.push_back(std::move(pool));
   if (has_exposures) exposures.decide(taken, out);
   std::sort(out.notes.begin(), out.notes.end());
@@ -335,6 +339,7 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
       break;
     case Outcome::kExcluded:
     case Outcome::kExcludeUnreadable:
+    case Outcome::kExcludeUnknown:
     case Outcome::kConflict:
     case Outcome::kNoCounters:
     case Outcome::kNoSharing:

@@ -19,6 +19,7 @@
 #include "policy/exposure/exclusion.h"
 #include "policy/exposure/resolve.h"
 #include "policy/policy_set.h"
+#include "policy/published.h"
 
 namespace sliced::policy {
 
@@ -45,12 +46,6 @@ using QuarantinedEntries = std::map<std::string, Quarantine>;  // by name
 struct Quarantines {
   QuarantinedEntries sriov, exposure;
   bool empty() const { return sriov.empty() && exposure.empty(); }
-};
-
-/// What stands in our slices: where a decision may depend on what was offered before.
-struct Published {
-  std::set<std::string> sriov, exposure;     // names of device entries, by kind of policy
-  std::map<std::string, std::string> links;  // entry name -> interface, of entries without a PCI address
 };
 
 /// Pools of the exposure driver of which no record tells what may be allocated.
@@ -89,6 +84,7 @@ enum class Outcome : uint8_t {
   // Of DeviceExposurePolicies.
   kExcluded,           // a policy excludes it
   kExcludeUnreadable,  // an exclude that cannot be understood may mean it, and it is not offered yet
+  kExcludeUnknown,     // an exclude asks for facts of its interface, which is elsewhere
   kConflict,           // a SriovResourcePolicy offers the function, or one of its VFs
   kNoCounters,         // it excludes another entry, and the cluster cannot count that
   kNoSharing,          // it may be allocated several times, and the cluster cannot count that
@@ -101,10 +97,11 @@ std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-u
 
 struct Verdict {
   Outcome outcome = Outcome::kNoMatch;
-  int32_t policy = -1;    // index into PolicySet::sriov: which decided (kOffered, kHostUse, kRefused)
-  int32_t config = -1;    // of its configs
-  int32_t filter = -1;    // of the config's filters; -1: the config has none and takes every VF
-  int32_t exposure = -1;  // index into PolicySet::exposures, of kExcluded and kExcludeUnreadable
+  int32_t policy = -1;  // index into PolicySet::sriov: which decided (kOffered, kHostUse, kRefused)
+  int32_t config = -1;  // of its configs
+  int32_t filter = -1;  // of the config's filters; -1: the config has none and takes every VF
+  int32_t exposure =
+      -1;  // index into PolicySet::exposures, of kExcluded, kExcludeUnreadable, kExcludeUnknown
   bool operator==(const Verdict&) const = default;
 };
 
@@ -115,6 +112,7 @@ struct DesiredPool {
   std::vector<kube::CounterSet> counters;
   bool can_count = false;                          // it has counters, or could get them
   std::map<std::string, std::string> annotations;  // of the pool's first slice, beside the node's
+  std::string excludes;  // that entries of functions stand under, for each slice with some (exclude_record.h)
   bool operator==(const DesiredPool&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "policy/exposure/exclude_record.h"
 #include "policy/exposure/withdrawn.h"
 #include "publishers/pack_slices.h"
 #include "reactor/base/text.h"
@@ -17,7 +18,8 @@ using kube::ResourceSlice;
 constexpr size_t kObjectNameMax = 253;
 constexpr size_t kCounterSetsPerSliceMax = 8;
 constexpr size_t kIndexDigits = 5;
-constexpr std::string_view kOwnAnnotations[] = {kBootIdAnnotation, policy::kWithdrawnAnnotation};
+constexpr std::string_view kOwnAnnotations[] = {kBootIdAnnotation, policy::kWithdrawnAnnotation,
+                                                policy::kExcludesAnnotation};
 
 std::optional<size_t> index_in(std::string_view name) {
   if (name.size() <= kIndexDigits || name[kIndexDigits] != '-') return std::nullopt;
@@ -78,6 +80,8 @@ std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, c
         at == held.end() ? free_name(index, pool, node, observed, salts) : at->second->meta.name, node);
     if (index == out.begin()->first)
       slice.meta.annotations.insert(pool.annotations.begin(), pool.annotations.end());
+    if (!pool.excludes.empty() && !slice.devices.empty())
+      slice.meta.annotations.emplace(policy::kExcludesAnnotation, pool.excludes);
     slice.driver = pool.driver;
     slice.node_name = node.name;
     slice.pool = {pool.name, 0, static_cast<int64_t>(out.size())};

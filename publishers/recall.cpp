@@ -4,6 +4,8 @@
 
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/decide_exposure.h"
+#include "policy/exposure/exclude_record.h"
+#include "policy/exposure/withdrawn.h"
 #include "policy/sriov/attributes.h"
 
 namespace sliced::publishers {
@@ -18,14 +20,47 @@ void visit_entries(const ObservedSlices& slices, const std::string& boot_id, con
 }
 
 // Facts are believed only where it is certain that we wrote them, in this boot.
+bool is_certain(const kube::ResourceSlice& slice, const std::string& driver, const std::string& node,
+                const std::string& boot_id) {
+  const auto boot = slice.meta.annotations.find(std::string(kBootIdAnnotation));
+  return is_ours(slice, driver, node) && boot != slice.meta.annotations.end() && boot->second == boot_id;
+}
+
 template <class Visit>
 void visit_own(const ObservedSlices& slices, const std::string& driver, const std::string& node,
                const std::string& boot_id, const Visit& visit) {
+  for (const auto& [name, slice] : slices)
+    if (is_certain(slice, driver, node, boot_id))
+      for (const kube::Device& entry : slice.devices) visit(entry);
+}
+
+bool lacks_facts(const hotplug::HostDevice& device, const hotplug::Inventory& inventory) {
+  if (hotplug::is_netdev_elsewhere(device) || device.misses_ports) return true;
+  const hotplug::HostDevice* pf = device.pf ? inventory.find(device.pf->text()) : nullptr;
+  return pf != nullptr && hotplug::is_netdev_elsewhere(*pf);
+}
+
+// Of a function that has been bound to another driver since then, nothing that was said holds.
+bool is_bound_as_published(const hotplug::HostDevice& device, const kube::Device& entry,
+                           const std::string& driver) {
+  const auto told = policy::read_function(entry.attributes, driver);
+  return told.driver.empty() || told.driver == device.driver;
+}
+
+void note_excludes(const ObservedSlices& slices, const std::string& driver, const std::string& node,
+                   const hotplug::Inventory& inventory, std::map<std::string, std::string>& stood_under) {
   for (const auto& [name, slice] : slices) {
-    const auto boot = slice.meta.annotations.find(std::string(kBootIdAnnotation));
-    if (!is_ours(slice, driver, node) || boot == slice.meta.annotations.end() || boot->second != boot_id)
+    const auto record = slice.meta.annotations.find(std::string(policy::kExcludesAnnotation));
+    if (record == slice.meta.annotations.end() || inventory.boot_id.empty() ||
+        !is_certain(slice, driver, node, inventory.boot_id))
       continue;
-    for (const kube::Device& entry : slice.devices) visit(entry);
+    for (const kube::Device& entry : slice.devices) {
+      const hotplug::HostDevice* device = inventory.find(policy::claim_of_function(entry.name).device);
+      const bool is_link = !policy::interface_of_link(entry.attributes, driver).empty();
+      if (device != nullptr && !is_link && lacks_facts(*device, inventory) &&
+          is_bound_as_published(*device, entry, driver))
+        stood_under.emplace(device->id.text, record->second);
+    }
   }
 }
 
@@ -67,9 +102,10 @@ bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id) {
   return boot_id.empty() || at == slice.meta.annotations.end() || at->second == boot_id;
 }
 
-policy::Published published(const OwnSlices& slices, const std::string& boot_id,
+policy::Published published(const OwnSlices& slices, const hotplug::Inventory& inventory,
                             const std::map<std::string, std::vector<policy::PersonaClaim>>& held) {
   policy::Published out;
+  const std::string& boot_id = inventory.boot_id;
   visit_entries(slices.sriov, boot_id, [&](const kube::Device& entry) { out.sriov.insert(entry.name); });
   visit_entries(slices.exposure, boot_id, [&](const kube::Device& entry) {
     out.exposure.insert(entry.name);
@@ -79,6 +115,8 @@ policy::Published published(const OwnSlices& slices, const std::string& boot_id,
   for (const auto& [pool, claims] : held)
     for (const policy::PersonaClaim& claim : claims)
       if (claim.device.find(':') == std::string::npos) out.links.emplace(claim.entry, claim.device);
+  note_excludes(slices.sriov, slices.sriov_driver, slices.node, inventory, out.stood_under);
+  note_excludes(slices.exposure, slices.exposure_driver, slices.node, inventory, out.stood_under);
   return out;
 }
 
@@ -86,23 +124,29 @@ std::vector<hotplug::RecoveredNetdev> recall_netdevs(const OwnSlices& slices,
                                                      const hotplug::Inventory& inventory) {
   if (inventory.boot_id.empty()) return {};
   std::map<hotplug::PciAddress, hotplug::RecoveredNetdev> found;
-  visit_own(slices.sriov, slices.sriov_driver, slices.node, inventory.boot_id,
-            [&](const kube::Device& entry) {
-              const auto told = policy::read_vf_attributes(entry.attributes, slices.sriov_driver);
-              const hotplug::HostDevice* pf = inventory.find(told.pf_address);
-              if (pf && pf->pci && !pf->netdev && !told.pf_name.empty()) {
-                hotplug::Netdev netdev{.name = told.pf_name, .link_type = told.pf_link_type};
-                found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
-              }
-              const hotplug::HostDevice* vf = inventory.find(told.address);
-              if (vf && vf->pci && !vf->netdev && told.is_rdma_capable && vf->rdma_device.empty() &&
-                  vf->driver != "vfio-pci")
-                found[*vf->pci] = {*vf->pci, {}, "unknown"};  // that it has one is published, not its name
-            });
+  visit_own(
+      slices.sriov, slices.sriov_driver, slices.node, inventory.boot_id, [&](const kube::Device& entry) {
+        const auto told = policy::read_vf_attributes(entry.attributes, slices.sriov_driver);
+        const hotplug::HostDevice* pf = inventory.find(told.pf_address);
+        if (pf && pf->pci && !pf->netdev && !told.pf_name.empty()) {
+          hotplug::Netdev netdev{.name = told.pf_name, .link_type = told.pf_link_type, .is_partial = true};
+          found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
+        }
+        const hotplug::HostDevice* vf = inventory.find(told.address);
+        if (vf && vf->pci && !vf->netdev && told.is_rdma_capable && vf->rdma_device.empty() &&
+            vf->driver != "vfio-pci")
+          found[*vf->pci] = {
+              *vf->pci, {}, std::string(hotplug::kUnknownRdmaDevice)};  // that it has one is published
+      });
   visit_own(slices.exposure, slices.exposure_driver, slices.node, inventory.boot_id,
             [&](const kube::Device& entry) {
               auto told = policy::read_function(entry.attributes, slices.exposure_driver);
               const hotplug::HostDevice* device = inventory.find(told.address);
+              const hotplug::HostDevice* pf = inventory.find(told.pf_address);
+              if (pf && pf->pci && hotplug::is_netdev_elsewhere(*pf) && !told.pf_name.empty())
+                found.emplace(*pf->pci,
+                              hotplug::RecoveredNetdev{
+                                  *pf->pci, hotplug::Netdev{.name = told.pf_name, .is_partial = true}, ""});
               // Bound to another driver it has no interface that could be away.
               if (device == nullptr || !device->pci || device->netdev || told.netdev.name.empty() ||
                   device->driver != told.driver)

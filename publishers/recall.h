@@ -33,7 +33,7 @@ RecordDoubt find_doubt(const OwnSlices& slices);
 bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id);
 
 /// For policy::Inputs. held: entries that may be allocated, of the exposure driver by pool.
-policy::Published published(const OwnSlices& slices, const std::string& boot_id,
+policy::Published published(const OwnSlices& slices, const hotplug::Inventory& inventory,
                             const std::map<std::string, std::vector<policy::PersonaClaim>>& held);
 
 /// Facts of netdevs that are not there now, from what was published in this boot.

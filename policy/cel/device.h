@@ -42,6 +42,11 @@ class Device {
   virtual std::optional<Value> read(const Path& path, Arena& arena) const = 0;
   /// What has() and the optional syntax see.
   virtual bool has(const Path& path, Arena& arena) const { return read(path, arena).has_value(); }
+  /// Whether nobody can say what the path gives: then read() gives nullopt and the has() macro fails too.
+  virtual bool is_unknown(const Path& path) const {
+    (void)path;
+    return false;
+  }
   /// domain -> id -> value; for what cannot be resolved beforehand.
   virtual const Map* attributes(Arena& arena) const = 0;
   virtual const Map* capacity(Arena& arena) const = 0;

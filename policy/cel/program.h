@@ -72,7 +72,9 @@ struct Activation {
 };
 
 struct Answer {
-  enum class Is : uint8_t { kTrue, kFalse, kError } is = Is::kError;
+  /// kUnknown: what the expression reads of the device is not known now. Said by who knows the device, never
+  /// by an Evaluator, to which reading it is an error.
+  enum class Is : uint8_t { kTrue, kFalse, kError, kUnknown } is = Is::kError;
   uint64_t cost = 0;
   std::string error;  // "no such key: x (column 12)"
 };

@@ -144,7 +144,9 @@ class Walk {
   Value has(const Node& node, bool is_side = false) {
     if (node.slot >= 0) {
       in_.charge(3);
-      return Value::of(activation_.device->has(paths_[static_cast<size_t>(node.slot)], in_.arena));
+      const Path& path = paths_[static_cast<size_t>(node.slot)];
+      if (activation_.device->is_unknown(path)) return fail(node, Failure::kNoSuchKey, path.id);
+      return Value::of(activation_.device->has(path, in_.arena));
     }
     const Node& on = *node.arg_list[0];
     Value operand = value(on);

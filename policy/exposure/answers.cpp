@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policy/exposure/attributes.h"
+#include "policy/exposure/exclude_record.h"
 #include "policy/exposure/selector.h"
 
 namespace sliced::policy {
@@ -15,12 +16,42 @@ int32_t index_in(const std::vector<std::string>& sorted, const std::string& text
   return at == sorted.end() || *at != text ? -1 : static_cast<int32_t>(at - sorted.begin());
 }
 
+bool is_in_slices(const hotplug::HostDevice& device, const Published& published) {
+  if (!device.pci) return false;
+  const std::string name = device.pci->dashed();
+  if (published.sriov.contains(name)) return true;
+  auto persona = published.exposure.lower_bound(name);
+  for (; persona != published.exposure.end() && persona->starts_with(name); ++persona)
+    if (!published.links.contains(*persona)) return true;
+  return false;
+}
+
+// The function as if the port were its only one.
+hotplug::HostDevice with_port(const hotplug::HostDevice& function, std::optional<hotplug::Netdev> port) {
+  hotplug::HostDevice out = function;
+  out.netdev = std::move(port);
+  return out;
+}
+
+// Of two answers of an exclude the graver one is the function's.
+bool is_graver(cel::Answer::Is a, cel::Answer::Is b) {
+  using Is = cel::Answer::Is;
+  constexpr Is kOrder[] = {Is::kFalse, Is::kUnknown, Is::kError, Is::kTrue};
+  return std::find(kOrder, std::end(kOrder), a) > std::find(kOrder, std::end(kOrder), b);
+}
+
 class Surveying {
  public:
   Surveying(const hotplug::Inventory& inventory, const std::vector<Question>& questions,
             const std::string& driver, const SelectorMemory* before, const std::vector<std::string>& kept,
-            const std::stop_token& stop)
-      : questions_(questions), before_(before), stop_(stop), view_(driver), inventory_(inventory) {
+            const std::stop_token& stop, const Published& published, const std::string& record)
+      : questions_(questions),
+        before_(before),
+        stop_(stop),
+        published_(published),
+        record_(record),
+        view_(driver),
+        inventory_(inventory) {
     for (const Question& question : questions) memory_.selectors.push_back(question.cel);
     memory_.selectors.insert(memory_.selectors.end(), kept.begin(), kept.end());
     std::sort(memory_.selectors.begin(), memory_.selectors.end());
@@ -67,7 +98,8 @@ class Surveying {
       if (!is_away(*devices_[d])) continue;
       const auto standing = before_->of(memory_.devices[d]);
       for (size_t c = 0; c < former.size() && !standing.empty(); ++c)
-        if (former[c] >= 0) answer(d, c) = standing[static_cast<size_t>(former[c])];
+        if (former[c] >= 0 && before_->unknown_fact(memory_.devices[d], memory_.selectors[c]) == nullptr)
+          answer(d, c) = standing[static_cast<size_t>(former[c])];
     }
   }
 
@@ -92,7 +124,7 @@ class Surveying {
         devices_[d]->type == hotplug::DeviceType::kVirtual && !question.is_about_virtual;
     if (!is_passed_over) {
       KeptAnswer& kept = answer(d, columns_[q]);
-      const KeptAnswer now = kept.is_known() ? kept : evaluate(*question.program, cap - spent.steps);
+      const KeptAnswer now = kept.is_known() ? kept : evaluate(question, d);
       if (spent.steps + now.steps() > cap) return;
       kept = now;
       spent.steps += now.steps();
@@ -100,11 +132,65 @@ class Surveying {
     ++next_[q];
   }
 
-  // Beyond steps_max it is broken off, and begun again when there is more for it.
-  KeptAnswer evaluate(const cel::Program& program, uint64_t steps_max) {
-    const auto is = evaluator_.select(program, view_);
-    (void)steps_max;
-    return {is, evaluator_.cost()};
+  // Beyond its share it counts for nothing, and is begun again when there is more for it.
+  KeptAnswer evaluate(const Question& question, size_t d) {
+    using Is = cel::Answer::Is;
+    const hotplug::HostDevice& device = *devices_[d];
+    Asked asked = select(question, HostDeviceView::Unknown::kIsAnError);
+    if (question.is_exclude && !is_graver(asked.is, Is::kUnknown)) ask_ports(question, device, asked);
+    if (asked.is != Is::kUnknown) return {asked.is, asked.steps};
+    const bool is_published = is_in_slices(device, published_);
+    if (question.is_exclude && is_published && was_not_meant(question, d)) return {Is::kFalse, asked.steps};
+    if (!question.is_exclude && is_published) {
+      const Asked absent = select(question, HostDeviceView::Unknown::kIsAbsent);
+      return {absent.is, asked.steps + absent.steps};
+    }
+    memory_.unknown[memory_.devices[d]][question.cel] = asked.fact;
+    return {Is::kError, asked.steps};
+  }
+
+  struct Asked {
+    cel::Answer::Is is;
+    uint64_t steps;
+    std::string fact;  // that is not known
+  };
+
+  // Of the device that the view looks at. An error that comes from what is not known is none of the
+  // expression's.
+  Asked select(const Question& question, HostDeviceView::Unknown as) {
+    view_.read_unknown(as);
+    Asked out{evaluator_.select(*question.program, view_), evaluator_.cost(), ""};
+    if (view_.unknown_asked() == nullptr) return out;
+    out.fact = view_.unknown_asked()->id;
+    if (out.is == cel::Answer::Is::kError || view_.is_doubtful()) out.is = cel::Answer::Is::kUnknown;
+    return out;
+  }
+
+  // What an exclude says of the ports that exposes do not see.
+  void ask_ports(const Question& question, const hotplug::HostDevice& device, Asked& worst) {
+    if (device.other_netdevs.empty() && !device.misses_ports) return;
+    const auto ask = [&](std::optional<hotplug::Netdev> port) {
+      const hotplug::HostDevice alone = with_port(device, std::move(port));
+      view_.look_at(facts_of(alone, inventory_));
+      Asked now = select(question, HostDeviceView::Unknown::kIsAnError);
+      now.steps += worst.steps;
+      if (is_graver(now.is, worst.is))
+        worst = std::move(now);
+      else
+        worst.steps = now.steps;
+    };
+    for (const hotplug::Netdev& port : device.other_netdevs) ask(port);
+    if (device.misses_ports) ask(std::nullopt);
+    view_.look_at(facts_of(device, inventory_));
+  }
+
+  bool was_not_meant(const Question& question, size_t d) const {
+    const std::string& id = memory_.devices[d];
+    if (before_ != nullptr && before_->unknown_fact(id, question.cel) == nullptr)
+      if (const KeptAnswer former = before_->of(id, question.cel); former.is_known())
+        return former.is() == cel::Answer::Is::kFalse;
+    const auto stood = published_.stood_under.find(id);
+    return stood != published_.stood_under.end() && is_recorded(stood->second, record_, question.cel);
   }
 
   // Half an answer is none. What stands of what is away is not its fault.
@@ -116,6 +202,8 @@ class Surveying {
   const std::vector<Question>& questions_;
   const SelectorMemory* before_;
   const std::stop_token& stop_;
+  const Published& published_;
+  const std::string& record_;
   HostDeviceView view_;
   cel::Evaluator evaluator_;
   const hotplug::Inventory& inventory_;
@@ -148,14 +236,23 @@ KeptAnswer SelectorMemory::of(const std::string& device, const std::string& sele
 
 int32_t SelectorMemory::index_of(const std::string& selector) const { return index_in(selectors, selector); }
 
+const std::string* SelectorMemory::unknown_fact(const std::string& device,
+                                                const std::string& selector) const {
+  const auto of_device = unknown.find(device);
+  if (of_device == unknown.end()) return nullptr;
+  const auto fact = of_device->second.find(selector);
+  return fact == of_device->second.end() ? nullptr : &fact->second;
+}
+
 bool is_away(const hotplug::HostDevice& device) {
   return device.pci && device.netdev && device.netdev->stale;
 }
 
 Survey survey(const hotplug::Inventory& inventory, const std::vector<Question>& questions,
               const std::string& driver, const SelectorMemory* before, const std::vector<std::string>& kept,
-              Budget budget, const std::stop_token& stop) {
-  return Surveying(inventory, questions, driver, before, kept, stop).run(budget);
+              Budget budget, const std::stop_token& stop, const Published& published,
+              const std::string& record) {
+  return Surveying(inventory, questions, driver, before, kept, stop, published, record).run(budget);
 }
 
 }  // namespace sliced::policy

@@ -3,6 +3,7 @@
 // else; each is asked about every device, whatever others say, so that what a policy spends is its own
 // affair.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -12,6 +13,7 @@
 #include "hotplug/facts.h"
 #include "policy/budget.h"
 #include "policy/cel/program.h"
+#include "policy/published.h"
 
 namespace sliced::policy {
 
@@ -41,6 +43,11 @@ struct SelectorMemory {
   std::vector<std::string> selectors;  // sorted, none twice
   std::vector<std::string> devices;    // host device ids, sorted
   std::vector<KeptAnswer> answers;     // for each device one of each selector
+  /// By device and selector: the fact that was asked for and that nobody can tell now. The answer is kError
+  /// then.
+  std::map<std::string, std::map<std::string, std::string>> unknown;
+  /// nullptr: it is known.
+  const std::string* unknown_fact(const std::string& device, const std::string& selector) const;
   /// By selector; empty when nothing is known of the device.
   std::span<const KeptAnswer> of(const std::string& device) const;
   KeptAnswer of(const std::string& device, const std::string& selector) const;
@@ -53,6 +60,7 @@ struct Question {
   std::string cel;
   const cel::Program* program = nullptr;
   bool is_about_virtual = true;  // false: other virtual links are passed over
+  bool is_exclude = false;
 };
 
 struct Survey {
@@ -65,9 +73,16 @@ struct Survey {
 /// driver: the domain of our attributes. before: of the decision before, or nullptr. kept: texts whose former
 /// answers about what is away are kept although they are not asked. When stop is requested, what is returned
 /// is of no use.
+///
+/// An exclude means a function when it means any of its ports. One whose answer is not known (is_unknown() of
+/// attributes.h) means it too, unless the function is published and the exclude is known not to have meant it
+/// before: by the decision before, or by the record of the slice that it stands in (exclude_record.h; record:
+/// of today). An expose whose answer is not known takes nothing that is not published, and reads the rest as
+/// absent.
 Survey survey(const hotplug::Inventory& inventory, const std::vector<Question>& questions,
               const std::string& driver, const SelectorMemory* before, const std::vector<std::string>& kept,
-              Budget budget, const std::stop_token& stop);
+              Budget budget, const std::stop_token& stop, const Published& published = {},
+              const std::string& record = "");
 
 /// Whether the interface of a device is away: then what was said before stands.
 bool is_away(const hotplug::HostDevice& device);

@@ -65,6 +65,43 @@ Value master(const DeviceFacts& f, bool wants_bond) {
   return is_bond == wants_bond ? of_netdev(f, &Netdev::master) : std::nullopt;
 }
 
+// Facts that an interface elsewhere may have. What is remembered of one that left is known; where it is
+// enslaved and whether it is up is not.
+bool is_elsewhere(const DeviceFacts& f) { return hotplug::is_netdev_elsewhere(f.device); }
+bool has_unknown_name(const DeviceFacts& f) { return is_elsewhere(f) && !of_netdev(f, &Netdev::name); }
+bool has_unknown_mac(const DeviceFacts& f) {  // what the PF enforces is not what it had
+  return is_elsewhere(f) && !of_netdev(f, &Netdev::mac);
+}
+bool has_unknown_mtu(const DeviceFacts& f) {
+  return is_elsewhere(f) && !(f.device.netdev && f.device.netdev->mtu);
+}
+bool has_unknown_speed(const DeviceFacts& f) {
+  return is_elsewhere(f) && !(f.device.netdev && f.device.netdev->speed_mbps);
+}
+// Of what left while we watched, all that lasts is known: also that it had no such thing.
+bool is_elsewhere_unseen(const DeviceFacts& f) {
+  return is_elsewhere(f) && (!f.device.netdev || f.device.netdev->is_partial);
+}
+bool has_unknown_port_name(const DeviceFacts& f) {
+  return is_elsewhere_unseen(f) && !of_netdev(f, &Netdev::phys_port_name);
+}
+bool is_pf_elsewhere(const DeviceFacts& f) { return f.pf != nullptr && hotplug::is_netdev_elsewhere(*f.pf); }
+bool has_unknown_link_type(const DeviceFacts& f) {
+  if (f.device.netdev && f.device.netdev->link_type) return false;
+  return is_elsewhere(f) || (!f.device.pf_link_type && is_pf_elsewhere(f));
+}
+bool has_unknown_pf_name(const DeviceFacts& f) { return f.device.pf_name.empty() && is_pf_elsewhere(f); }
+bool has_unknown_eswitch_mode(const DeviceFacts& f) {  // its uplink and representors tell it
+  const bool is_pf = f.device.type != DeviceType::kVf;
+  const HostDevice* pf = is_pf ? &f.device : f.pf;
+  return pf != nullptr && pf->eswitch_mode != "switchdev" && hotplug::is_netdev_elsewhere(*pf);
+}
+// In exclusive mode an RDMA device goes with its interface (rdma-system(8)).
+bool has_unknown_rdma(const DeviceFacts& f) { return is_elsewhere_unseen(f) && f.device.rdma_device.empty(); }
+bool has_unknown_rdma_name(const DeviceFacts& f) {
+  return has_unknown_rdma(f) || f.device.rdma_device == hotplug::kUnknownRdmaDevice;
+}
+
 constexpr bool kStandard = true, kOwn = false;
 constexpr bool kPublished = true, kForSelectors = false;
 constexpr auto kString = AttributeType::kString;
@@ -79,13 +116,15 @@ constexpr KnownAttribute kKnown[] = {
      [](Facts f) { return has_standard_address(f.device) ? text(f.device.pcie_root) : std::nullopt; }},
     {"numaNode", kStandard, kInt, kPublished, kFunctions, numa_node},
     {"type", kOwn, kString, kPublished, kAll, [](Facts f) { return text(name_of(f.device.type)); }},
-    {"ifName", kOwn, kString, kPublished, kAll, [](Facts f) { return of_netdev(f, &Netdev::name); }},
+    {"ifName", kOwn, kString, kPublished, kAll, [](Facts f) { return of_netdev(f, &Netdev::name); },
+     has_unknown_name},
     {"pciAddress", kOwn, kString, kPublished, kFunctions, pci_address},
     {"driver", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.driver); }},
     {"vendor", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.vendor); }},
     {"product", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.product); }},
     {"numaNode", kOwn, kInt, kPublished, kFunctions, numa_node},
-    {"pfName", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.pf_name); }},
+    {"pfName", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.pf_name); },
+     has_unknown_pf_name},
     {"pfPciAddress", kOwn, kString, kPublished, kVfs,
      [](Facts f) { return f.device.pf ? text(f.device.pf->text()) : std::nullopt; }},
     {"vfIndex", kOwn, kInt, kPublished, kVfs, [](Facts f) { return number(f.device.vf_index); }},
@@ -93,13 +132,14 @@ constexpr KnownAttribute kKnown[] = {
     {"totalVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.total_vfs); }},
     {"sriovCapable", kOwn, kBool, kPublished, kFunctions,
      [](Facts f) { return flag(f.device.type == DeviceType::kPf); }},
-    {"rdma", kOwn, kBool, kPublished, kAll, [](Facts f) { return flag(!f.device.rdma_device.empty()); }},
-    {"linkType", kOwn, kString, kPublished, kAll, link_type},
-    {"mac", kOwn, kString, kPublished, kAll, mac},
+    {"rdma", kOwn, kBool, kPublished, kAll, [](Facts f) { return flag(!f.device.rdma_device.empty()); },
+     has_unknown_rdma},
+    {"linkType", kOwn, kString, kPublished, kAll, link_type, has_unknown_link_type},
+    {"mac", kOwn, kString, kPublished, kAll, mac, has_unknown_mac},
     {"mtu", kOwn, kInt, kPublished, kAll,
-     [](Facts f) { return f.device.netdev ? number(f.device.netdev->mtu) : std::nullopt; }},
-    {"masterBridge", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, false); }},
-    {"bondMaster", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, true); }},
+     [](Facts f) { return f.device.netdev ? number(f.device.netdev->mtu) : std::nullopt; }, has_unknown_mtu},
+    {"masterBridge", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, false); }, is_elsewhere},
+    {"bondMaster", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, true); }, is_elsewhere},
     {"bridgeName", kOwn, kString, kPublished, kBridges,
      [](Facts f) { return f.device.bridge_type.empty() ? std::nullopt : of_netdev(f, &Netdev::name); }},
     {"bridgeType", kOwn, kString, kPublished, kBridges, [](Facts f) { return text(f.device.bridge_type); }},
@@ -109,18 +149,20 @@ constexpr KnownAttribute kKnown[] = {
     {"parentIfName", kOwn, kString, kPublished, kVlans, [](Facts f) { return text(f.device.parent_name); }},
     {"representorOf", kOwn, kString, kPublished, kVirtuals,
      [](Facts f) { return text(f.device.representor_of); }},
-    {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfs, eswitch_mode},
-    {"rdmaDevice", kOwn, kString, kPublished, kAll, [](Facts f) { return text(f.device.rdma_device); }},
+    {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfs, eswitch_mode, has_unknown_eswitch_mode},
+    {"rdmaDevice", kOwn, kString, kPublished, kAll, [](Facts f) { return text(f.device.rdma_device); },
+     has_unknown_rdma_name},
     {"physPortName", kOwn, kString, kPublished, kFunctions | kVirtuals,
-     [](Facts f) { return of_netdev(f, &Netdev::phys_port_name); }},
+     [](Facts f) { return of_netdev(f, &Netdev::phys_port_name); }, has_unknown_port_name},
     {"subsystemVendor", kOwn, kString, kPublished, kFunctions,
      [](Facts f) { return text(f.device.subsystem_vendor); }},
     {"subsystemProduct", kOwn, kString, kPublished, kFunctions,
      [](Facts f) { return text(f.device.subsystem_product); }},
     {"operState", kOwn, kString, kForSelectors, kAll,
-     [](Facts f) { return of_netdev(f, &Netdev::oper_state); }},
+     [](Facts f) { return of_netdev(f, &Netdev::oper_state); }, is_elsewhere},
     {"linkSpeed", kOwn, kInt, kForSelectors, kAll,  // absent while the link is down
-     [](Facts f) { return f.device.netdev ? number(f.device.netdev->speed_mbps) : std::nullopt; }},
+     [](Facts f) { return f.device.netdev ? number(f.device.netdev->speed_mbps) : std::nullopt; },
+     has_unknown_speed},
 };
 
 bool can_have(DeviceType type, const KnownAttribute& known) { return (known.device_types & bit(type)) != 0; }
@@ -140,7 +182,7 @@ void Room::take_up_to(size_t entry_count) {
 }
 
 DeviceFacts facts_of(const HostDevice& device, const hotplug::Inventory& inventory) {
-  DeviceFacts facts{device};
+  DeviceFacts facts{.device = device, .inventory = &inventory};
   if (device.pf) facts.pf = inventory.find(device.pf->text());
   if (device.netdev && !device.netdev->master.empty()) facts.master = inventory.find(device.netdev->master);
   return facts;
@@ -148,6 +190,11 @@ DeviceFacts facts_of(const HostDevice& device, const hotplug::Inventory& invento
 
 Value value_of(const KnownAttribute& attribute, const DeviceFacts& facts) {
   return can_have(facts.device.type, attribute) ? attribute.get(facts) : std::nullopt;
+}
+
+bool is_unknown(const KnownAttribute& attribute, const DeviceFacts& facts) {
+  return attribute.is_unknown != nullptr && can_have(facts.device.type, attribute) &&
+         attribute.is_unknown(facts);
 }
 
 std::span<const KnownAttribute> known_attributes() { return kKnown; }
@@ -191,7 +238,10 @@ PublishedFunction read_function(const kube::Attributes& attributes, const std::s
   if (const auto* mtu = attribute_as<int64_t>(attributes, driver + "/mtu"))
     out.netdev.mtu = static_cast<int>(*mtu);
   out.netdev.link_type = link_type_of_text(text("linkType"));
+  out.netdev.phys_port_name = text("physPortName");
   out.rdma_device = text("rdmaDevice");
+  out.pf_address = text("pfPciAddress");
+  out.pf_name = text("pfName");
   return out;
 }
 

@@ -22,6 +22,7 @@ struct DeviceFacts {
   const hotplug::HostDevice& device;
   const hotplug::HostDevice* pf = nullptr;      // of a VF; nullptr when it is not in the inventory
   const hotplug::HostDevice* master = nullptr;  // the bridge or bond that its interface is enslaved to
+  const hotplug::Inventory* inventory = nullptr;
 };
 /// Valid as long as the inventory and the device.
 DeviceFacts facts_of(const hotplug::HostDevice& device, const hotplug::Inventory& inventory);
@@ -36,10 +37,16 @@ struct KnownAttribute {
   uint8_t device_types;  // a bit (1 << DeviceType) for each type that can have it
   /// Of a device of one of these types; see value_of().
   std::optional<kube::AttributeValue> (*get)(const DeviceFacts& facts);
+  /// Of those that an interface tells, which may be elsewhere; nullptr: what is absent is known to be so.
+  bool (*is_unknown)(const DeviceFacts& facts) = nullptr;
 };
 
 /// Absent when unknown or when the device has no such thing. Text is UTF-8 and not empty.
 std::optional<kube::AttributeValue> value_of(const KnownAttribute& attribute, const DeviceFacts& facts);
+
+/// Whether the device may have the attribute with any value: an interface that is not here would tell it
+/// (hotplug::is_netdev_elsewhere).
+bool is_unknown(const KnownAttribute& attribute, const DeviceFacts& facts);
 
 /// In the order of importance: where an entry is full, the last ones are left out.
 std::span<const KnownAttribute> known_attributes();
@@ -55,8 +62,9 @@ size_t published_count_max(hotplug::DeviceType type);
 struct PublishedFunction {
   std::string address;     // "0000:3b:00.0"; "" when it is no function's
   std::string driver;      // under which it had the interface
-  hotplug::Netdev netdev;  // name, mac, mtu and link_type; without a name it had none
+  hotplug::Netdev netdev;  // name, mac, mtu, link_type, phys_port_name; without a name it had none
   std::string rdma_device;
+  std::string pf_address, pf_name;  // of a VF's PF
 };
 PublishedFunction read_function(const kube::Attributes& attributes, const std::string& driver);
 

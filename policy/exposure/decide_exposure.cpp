@@ -47,13 +47,16 @@ struct Persona {
 
 class Weighing {
  public:
-  Weighing(const Inputs& inputs, const std::set<std::string>& sriov_taken, int32_t unreadable, Decision& out)
+  Weighing(const Inputs& inputs, const std::set<std::string>& sriov_taken, int32_t unreadable,
+           const std::string& exclude_record, Decision& out)
       : in_(inputs),
         sriov_taken_(sriov_taken),
         unreadable_(unreadable),
+        exclude_record_(exclude_record),
         out_(out),
         attributes_(inputs.settings.exposure_driver),
-        bases_(base_names(*inputs.inventory, inputs.published.links)) {
+        bases_(base_names(*inputs.inventory, inputs.published.links)),
+        names_(*inputs.inventory, inputs.published.links) {
     for (const auto& [id, device] : inputs.inventory->devices)
       if (device.type == DeviceType::kVf && device.pf) vfs_[*device.pf].push_back(&device);
     for (const auto& [pool, claims] : inputs.held)
@@ -118,7 +121,7 @@ class Weighing {
                         " is no DNS label of at most 63 characters, or another entry's name");
     const std::string& pool = pool_of(device);
     out_.wanted.insert(pool);
-    if (is_held_elsewhere(pool, device) || is_held_otherwise(pool, verdict.entry, is_exclusive))
+    if (is_held_elsewhere(pool, device) || is_held_otherwise(pool, verdict.entry, is_exclusive, device))
       return refuse(Outcome::kCharged);
     const bool is_published = in_.published.exposure.contains(verdict.entry);
     if (is_in_motion(device) && !is_published) return refuse(Outcome::kSettling);
@@ -165,10 +168,13 @@ class Weighing {
   }
 
   // An entry that was shared and is to be exclusive, or the reverse: the scheduler does not see one in the
-  // other.
-  bool is_held_otherwise(const std::string& pool, const std::string& entry, bool is_exclusive) const {
+  // other. And one that was another device's: who was allocated that would have this one.
+  bool is_held_otherwise(const std::string& pool, const std::string& entry, bool is_exclusive,
+                         const HostDevice& device) const {
     const auto held = held_.find({pool, entry});
-    return held != held_.end() && held->second->is_exclusive != is_exclusive;
+    if (held == held_.end()) return false;
+    const std::string& holder = held->second->device;
+    return held->second->is_exclusive != is_exclusive || (!holder.empty() && holder != device.id.text);
   }
 
   std::string vf_of_other_kind(const HostDevice& pf) const {
@@ -209,6 +215,9 @@ class Weighing {
     }
     std::sort(desired.devices.begin(), desired.devices.end(),
               [](const auto& a, const auto& b) { return a->name < b->name; });
+    const bool has_functions = std::any_of(pool.candidates.begin(), pool.candidates.end(),
+                                           [](const Candidate& one) { return one.device->pci.has_value(); });
+    if (has_functions) desired.excludes = exclude_record_;
     if (is_always || !desired.devices.empty() || is_worth_a_record(name, withdrawn))
       out_.pools.push_back(std::move(desired));
   }
@@ -419,6 +428,7 @@ class Weighing {
   const Inputs& in_;
   const std::set<std::string>& sriov_taken_;
   const int32_t unreadable_;
+  const std::string& exclude_record_;
   Decision& out_;
   const EntryAttributes attributes_;
   const std::map<std::string, std::string> bases_;
@@ -443,10 +453,13 @@ std::string exposure_pool_name(const std::string& node, const HostDevice& device
 ExposureDecision::ExposureDecision(const Inputs& inputs, const std::stop_token& stop)
     : inputs_(inputs),
       selectors_(ask_selectors(inputs.policies->exposures, inputs.node, inputs.settings.exposure_driver,
-                               *inputs.inventory, inputs.selectors, inputs.settings.budgets, stop)) {
+                               *inputs.inventory, inputs.selectors, inputs.settings.budgets, stop,
+                               inputs.published)) {
   if (stop.stop_requested()) return;
+  exclude_record_ = selectors_->exclude_record;
   resolutions_ = resolve(inputs.policies->exposures, *selectors_, *inputs.inventory,
                          inputs.settings.budgets.entries, problems_);
+  note_unknown();
   for (const auto& [pool, claims] : inputs.held)
     for (const PersonaClaim& claim : claims) held_devices_[claim.device] |= claim.is_exclusive;
   note_doubt();
@@ -464,6 +477,17 @@ void ExposureDecision::note_doubt() {
   }
 }
 
+// Once for each policy: explain names the devices.
+void ExposureDecision::note_unknown() {
+  std::set<int32_t> excludes;
+  for (const Resolution& one : resolutions_)
+    if (one.is_unknown) excludes.insert(one.excluded_by);
+  for (const int32_t index : excludes)
+    notes_.push_back("policy " + inputs_.policies->exposures[static_cast<size_t>(index)]->id.name +
+                     ": excludes by facts of interfaces, and some are in another network namespace; their "
+                     "functions are not offered (exclude-unknown) until they are back");
+}
+
 // In whatever pool: a function without its physfn link for a moment looks like one of the others.
 bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
   if (held_devices_.contains(vf.id.text)) return true;
@@ -475,9 +499,15 @@ bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
 
 void ExposureDecision::decide(const std::set<std::string>& sriov_taken, Decision& out) const {
   out.exposure_problems = problems_;
-  Weighing weighing(inputs_, sriov_taken, unreadable_, out);
-  auto resolution = resolutions_.begin();
-  for (const auto& [id, device] : inputs_.inventory->devices) weighing.add(device, *resolution++);
+  out.notes.insert(out.notes.end(), notes_.begin(), notes_.end());
+  Weighing weighing(inputs_, sriov_taken, unreadable_, exclude_record_, out);
+  for (const bool are_functions : {true, false}) {
+    auto resolution = resolutions_.begin();
+    for (const auto& [id, device] : inputs_.inventory->devices) {
+      if (device.pci.has_value() == are_functions) weighing.add(device, *resolution);
+      ++resolution;
+    }
+  }
   weighing.finish();
 }
 

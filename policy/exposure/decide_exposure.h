@@ -25,6 +25,8 @@ class ExposureDecision {
   int32_t unreadable_exclude() const { return unreadable_; }
 
   const SelectorAnswersPtr& selectors() const { return selectors_; }
+  /// For DesiredPool::excludes.
+  const std::string& exclude_record() const { return exclude_record_; }
 
   /// An entry of this driver that excludes the VF as the other driver's may be allocated.
   bool may_be_allocated(const hotplug::HostDevice& vf) const;
@@ -35,14 +37,17 @@ class ExposureDecision {
 
  private:
   void note_doubt();
+  void note_unknown();
 
   const Inputs& inputs_;
   std::vector<Resolution> resolutions_;
+  std::string exclude_record_;
   SelectorAnswersPtr selectors_;
   std::map<std::string_view, bool> held_devices_;  // that may be allocated; whether an exclusive entry is
   std::set<std::string> doubted_pools_;            // that these policies want something of
   int32_t unreadable_ = -1;
   std::map<int32_t, Problem> problems_;  // by policy
+  std::vector<std::string> notes_;
 };
 
 /// "<node>/<PF's address dashed>" for a PF and its VFs, "<node>/net" for all others. Where that exceeds the

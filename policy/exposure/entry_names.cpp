@@ -12,14 +12,6 @@ std::string with_hash(const std::string& label, const std::string& interface) {
   return label + "-" + hex(stable_hash(interface), 6);
 }
 
-bool looks_like_pci(const std::string& label) {
-  const auto parts = split(label, '-');
-  if (parts.size() != 4) return false;
-  return hotplug::PciAddress::decode(std::string(parts[0]) + ":" + std::string(parts[1]) + ":" +
-                                     std::string(parts[2]) + "." + std::string(parts[3]))
-      .has_value();
-}
-
 // The label, and whether the name can be told from it.
 std::pair<std::string, bool> plain_label(const std::string& interface) {
   std::string label;
@@ -36,42 +28,86 @@ std::pair<std::string, bool> plain_label(const std::string& interface) {
   return {label.substr(first, last - first + 1), is_lossy};
 }
 
+// Gives each link a name that no other device has.
+class BaseNames {
+ public:
+  BaseNames(const hotplug::Inventory& inventory, const std::map<std::string, std::string>& published) {
+    for (const auto& [entry, link] : published) entries_[link].push_back(entry);
+    for (const auto& [id, device] : inventory.devices)
+      if (device.pci)
+        names_[id] = *taken_.insert(device.pci->dashed()).first;
+      else
+        links_.push_back(id);
+  }
+
+  std::map<std::string, std::string> run() {
+    for (const std::string& id : links_) {
+      const std::string label = link_label(id), hashed = with_hash(label, id);
+      if (has_entry(id, label, hashed)) take(id, {label});
+      if (has_entry(id, hashed)) take(id, {hashed});
+    }
+    for (const std::string& id : links_) {
+      const std::string label = link_label(id), hashed = with_hash(label, id);
+      take(id, {label, hashed, with_hash(hashed, id)});
+    }
+    return std::move(names_);
+  }
+
+ private:
+  // An entry of this name, with whatever suffix, tells that the link has it.
+  bool has_entry(const std::string& id, const std::string& name, const std::string& but = "-") const {
+    const auto at = entries_.find(id);
+    return at != entries_.end() && std::any_of(at->second.begin(), at->second.end(), [&](const auto& entry) {
+             return entry.starts_with(name) && !entry.starts_with(but);
+           });
+  }
+  // The first that is free, unless it has one already; of several none may be.
+  void take(const std::string& id, const std::vector<std::string>& in_order) {
+    if (names_.contains(id)) return;
+    for (const std::string& name : in_order)
+      if (taken_.insert(name).second) {
+        names_[id] = name;
+        return;
+      }
+    if (in_order.size() > 1) names_[id] = "";
+  }
+
+  std::map<std::string_view, std::vector<std::string_view>> entries_;  // by link
+  std::vector<std::string> links_;
+  std::set<std::string> taken_;
+  std::map<std::string, std::string> names_;
+};
+
 }  // namespace
+
+std::optional<hotplug::PciAddress> function_named_by(std::string_view name) {
+  const auto parts = split(name, '-');
+  if (parts.size() < 4 || parts[3].empty()) return std::nullopt;
+  return hotplug::PciAddress::decode(std::string(parts[0]) + ":" + std::string(parts[1]) + ":" +
+                                     std::string(parts[2]) + "." + parts[3].front());
+}
 
 std::string link_label(const std::string& interface) {
   const auto [label, is_lossy] = plain_label(interface);
-  return is_lossy || looks_like_pci(label) ? with_hash(label, interface) : label;
+  return is_lossy || function_named_by(label) ? with_hash(label, interface) : label;
 }
 
 std::map<std::string, std::string> base_names(const hotplug::Inventory& inventory,
                                               const std::map<std::string, std::string>& published) {
-  std::map<std::string, std::string> out;
-  std::map<std::string, std::vector<std::string>> links;  // by label
-  for (const auto& [id, device] : inventory.devices) {
-    if (device.pci)
-      out[id] = device.pci->dashed();
-    else
-      links[link_label(id)].push_back(id);
-  }
-  for (const auto& [label, ids] : links) {
-    // An entry of this label, with whatever suffix, tells whose it is.
-    const auto is_published = [&](const std::string& id) {
-      return std::any_of(published.begin(), published.end(), [&](const auto& entry) {
-        return entry.second == id && entry.first.starts_with(label) &&
-               !entry.first.starts_with(with_hash(label, id));
-      });
-    };
-    auto owner = std::find_if(ids.begin(), ids.end(), is_published);
-    if (owner == ids.end()) owner = ids.begin();
-    for (const std::string& id : ids) out[id] = id == *owner ? label : with_hash(label, id);
-  }
-  return out;
+  return BaseNames(inventory, published).run();
+}
+
+bool EntryNames::is_anothers(const std::string& name, const hotplug::HostDevice& link) const {
+  const auto at = published_.find(name);
+  return taken_.contains(name) ||
+         (at != published_.end() && at->second != link.id.text && inventory_.find(at->second) != nullptr);
 }
 
 std::string EntryNames::name(const hotplug::HostDevice& device, const std::string& base,
                              const std::string& suffix) {
+  if (base.empty()) return "";
   std::string name = base + suffix;
-  if (taken_.contains(name) && !device.pci) name = with_hash(base, device.id.text) + suffix;
+  if (!device.pci && is_anothers(name, device)) name = with_hash(base, device.id.text) + suffix;
   if (!is_dns_label(name) || !taken_.insert(name).second) return "";
   return name;
 }

@@ -14,6 +14,7 @@ struct SelectorAnswer {
   cel::Answer::Is is = cel::Answer::Is::kError;
   std::string error;           // with its column
   bool is_remembered = false;  // of when its interface was here; the error is not known then
+  std::string unknown;         // with kUnknown: the fact that it asks for
 };
 
 std::string shown(const SelectorAnswer& answer) {
@@ -27,6 +28,8 @@ std::string shown(const SelectorAnswer& answer) {
       return "true";
     case cel::Answer::Is::kFalse:
       return "false";
+    case cel::Answer::Is::kUnknown:
+      return "not known: " + answer.unknown + " of an interface that is not here";
     case cel::Answer::Is::kError:
       break;
   }
@@ -40,6 +43,8 @@ SelectorAnswer answer_of(const Decision& decision, int32_t policy, const hotplug
   const std::string& cel = known.asked[static_cast<size_t>(policy)];
   const KeptAnswer kept = known.memory.of(device.id.text, cel);
   if (!kept.is_known()) return {};
+  if (const std::string* fact = known.memory.unknown_fact(device.id.text, cel))
+    return {.is = cel::Answer::Is::kUnknown, .unknown = *fact};
   SelectorAnswer out{.is = kept.is()};
   const auto& before = decision.inputs->selectors;
   out.is_remembered =
@@ -105,6 +110,13 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
   }
   out.summary = "DeviceExposurePolicy " + policy.id.name + " excludes it";
   const SelectorAnswer answer = answer_of(decision, verdict.exposure, device);
+  if (verdict.outcome == Outcome::kExcludeUnknown) {
+    out.summary = "DeviceExposurePolicy " + policy.id.name + " may exclude it: it asks for " +
+                  answer.unknown +
+                  " of an interface that is in another network namespace; it is not offered until that is "
+                  "back, or the function is bound to a driver without one";
+    return;
+  }
   if (answer.is == cel::Answer::Is::kError)
     out.summary += answer.is_remembered ? ", because its selector failed before its interface left"
                                         : ", because its selector fails on this device: " + answer.error;

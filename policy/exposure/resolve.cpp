@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "policy/cel/ast.h"
+#include "policy/exposure/attributes.h"
+#include "policy/exposure/exclude_record.h"
+
 namespace sliced::policy {
 namespace {
 
@@ -9,13 +13,28 @@ using hotplug::DeviceType;
 
 bool may_exclude(const ExposurePolicy& policy) { return policy.action != ExposureAction::kExpose; }
 
+// Whether an expression may ask for facts that can be unknown. Where it takes hold of the device as a whole,
+// or of a map of attributes, there is no telling what it asks for.
+bool asks_for_interface(const cel::Program& program, const cel::Node& node) {
+  const bool is_path = (node.op == cel::Op::kAttribute || node.op == cel::Op::kHas) && node.slot >= 0;
+  if (is_path) {
+    const cel::Path& path = program.paths()[static_cast<size_t>(node.slot)];
+    return path.known >= 0 && known_attributes()[static_cast<size_t>(path.known)].is_unknown != nullptr;
+  }
+  if (node.op == cel::Op::kVariable && node.slot < 0) return true;
+  const auto args = node.args();
+  return std::any_of(args.begin(), args.end(),
+                     [&](const cel::Node* arg) { return asks_for_interface(program, *arg); });
+}
+
 // From policies to the questions that are asked: which of them are about this node, and what of each goes on.
 class Asking {
  public:
   Asking(const std::vector<Shared<ExposurePolicy>>& exposures, const kube::NodeView& node,
          const std::string& driver, SelectorAnswersPtr before, const WorkBudgets& budgets,
-         const std::stop_token& stop)
+         const std::stop_token& stop, const Published& published)
       : exposures_(exposures),
+        published_(published),
         driver_(driver),
         before_(std::move(before)),
         budgets_(budgets),
@@ -107,7 +126,13 @@ class Asking {
           questions_.push_back(
               {one.selector.cel, compiler_.of(one.selector.cel).program.get(), is_about_virtual});
         questions_[at->second].is_about_virtual |= is_about_virtual;
+        questions_[at->second].is_exclude |= list == &out_.node.excludes;
       }
+    std::vector<std::string> recorded;
+    for (const Question& question : questions_)
+      if (question.is_exclude && asks_for_interface(*question.program, question.program->root()))
+        recorded.push_back(question.cel);
+    out_.exclude_record = exclude_record(std::move(recorded));
   }
 
   void ask(const hotplug::Inventory& inventory) {
@@ -116,7 +141,7 @@ class Asking {
       for (const ExposurePolicy& policy : exposures_)
         if (before_->memory.index_of(policy.selector.cel) >= 0) kept.push_back(policy.selector.cel);
     Survey found = survey(inventory, questions_, driver_, before_ == nullptr ? nullptr : &before_->memory,
-                          kept, budgets_.selectors, stop_);
+                          kept, budgets_.selectors, stop_, published_, out_.exclude_record);
     out_.memory = std::move(found.memory);
     const auto is_left = [&](int32_t policy) {
       return !found.is_answered[question_of_.at(asked_[static_cast<size_t>(policy)]->selector.cel)];
@@ -140,6 +165,7 @@ class Asking {
   }
 
   const std::vector<Shared<ExposurePolicy>>& exposures_;
+  const Published& published_;
   const std::string& driver_;
   const SelectorAnswersPtr before_;
   const WorkBudgets& budgets_;
@@ -208,9 +234,8 @@ class Resolving {
     out.reserve(inventory_.devices.size());
     for_each_device([&](const auto& device, const KeptAnswer* row) {
       Resolution& one = out.emplace_back();
-      if (const Column* exclude = excluded_by(row); exclude != nullptr) {
-        one.excluded_by = exclude->policy;
-        one.is_excluded_by_error = row[exclude->at].is() == cel::Answer::Is::kError;
+      if (excluded_by(row) != nullptr) {
+        note_exclude(device.id.text, row, one);
       } else if (find_winners(device, row)) {
         for (const int32_t winner : winners_)
           if (winner >= 0 && is_used_[static_cast<size_t>(winner)])
@@ -234,6 +259,22 @@ class Resolving {
     const auto takes = [&](const Column& exclude) { return row[exclude.at].is() != cel::Answer::Is::kFalse; };
     const auto at = std::find_if(excludes_.begin(), excludes_.end(), takes);
     return at == excludes_.end() ? nullptr : &*at;
+  }
+
+  // One that is known to mean the device says more than one that may.
+  void note_exclude(const std::string& id, const KeptAnswer* row, Resolution& one) const {
+    for (const Column& exclude : excludes_) {
+      const auto is = row[exclude.at].is();
+      if (is == cel::Answer::Is::kFalse) continue;
+      const bool is_error = is == cel::Answer::Is::kError;
+      const std::string& asked = answers_.asked[static_cast<size_t>(exclude.policy)];
+      const bool is_unknown = is_error && answers_.memory.unknown_fact(id, asked) != nullptr;
+      if (is_unknown && one.is_unknown) continue;
+      one.excluded_by = exclude.policy;
+      one.is_excluded_by_error = is_error && !is_unknown;
+      one.is_unknown = is_unknown;
+      if (!is_unknown) return;
+    }
   }
 
   // The first of each suffix, as indices of exposes_. False when there is none.
@@ -270,8 +311,9 @@ bool SelectorAnswers::understands(const std::string& cel) const {
 SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
                                  const kube::NodeView& node, const std::string& driver,
                                  const hotplug::Inventory& inventory, const SelectorAnswersPtr& before,
-                                 const WorkBudgets& budgets, const std::stop_token& stop) {
-  return Asking(exposures, node, driver, before, budgets, stop).run(inventory);
+                                 const WorkBudgets& budgets, const std::stop_token& stop,
+                                 const Published& published) {
+  return Asking(exposures, node, driver, before, budgets, stop, published).run(inventory);
 }
 
 std::vector<Resolution> resolve(const std::vector<Shared<ExposurePolicy>>& exposures,

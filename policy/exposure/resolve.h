@@ -34,6 +34,7 @@ struct SelectorAnswers {
   /// By policy: the text that is asked; of an exclude that can no longer be understood, the last that could.
   std::vector<std::string> asked;
   SelectorMemory memory;
+  std::string exclude_record;  // of the excludes that ask for facts of interfaces, for DesiredPool::excludes
   SelectorProgramsPtr programs;
   KeptAnswer of(int32_t policy, const std::string& device) const {
     return memory.of(device, asked[static_cast<size_t>(policy)]);
@@ -44,15 +45,18 @@ struct SelectorAnswers {
 using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
 
 /// exposures: in order of evaluation. driver: the domain of our attributes. before: of the decision before,
-/// or nullptr. When stop is requested, what is returned is of no use.
+/// or nullptr. published: for what is not known of interfaces that are elsewhere (answers.h). When stop is
+/// requested, what is returned is of no use.
 SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
                                  const kube::NodeView& node, const std::string& driver,
                                  const hotplug::Inventory& inventory, const SelectorAnswersPtr& before,
-                                 const WorkBudgets& budgets, const std::stop_token& stop = {});
+                                 const WorkBudgets& budgets, const std::stop_token& stop = {},
+                                 const Published& published = {});
 
 struct Resolution {
   int32_t excluded_by = -1;           // the first exclude that selects the device
   bool is_excluded_by_error = false;  // its selector erred there, which hides the device too
+  bool is_unknown = false;            // no exclude is known to select it, but that one may
   std::vector<int32_t> personas;      // the winner of each suffix, by suffix
   bool operator==(const Resolution&) const = default;
 };

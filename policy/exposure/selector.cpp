@@ -57,16 +57,20 @@ class DomainView final : public cel::Map {
   }
   std::optional<cel::Value> get(const cel::Value& key, cel::Arena&) const override {
     const auto known = find(key);
-    return known ? std::optional(device_.value_or_zero(*known)) : std::nullopt;
+    if (!known || device_.is_unknown(*known)) return std::nullopt;
+    return device_.value_or_zero(*known);
   }
   bool has(const cel::Value& key, cel::Arena&) const override {
     const auto known = find(key);
+    if (known) device_.doubt(*known);
     return known && device_.value(*known) != nullptr;
   }
 
  private:
   bool is_there(size_t known) const {
-    return known_attributes()[known].is_standard == is_standard_ && device_.value(known) != nullptr;
+    if (known_attributes()[known].is_standard != is_standard_) return false;
+    device_.doubt(known);
+    return device_.value(known) != nullptr;
   }
   std::optional<size_t> find(const cel::Value& key) const {
     if (key.kind != cel::Kind::kString) return std::nullopt;
@@ -119,13 +123,32 @@ cel::Value HostDeviceView::value_or_zero(size_t known) const {
   return to_value(zero_of(attribute));
 }
 
+void HostDeviceView::read_unknown(Unknown as) {
+  unknown_ = as;
+  unknown_asked_ = nullptr;
+  is_doubtful_ = false;
+}
+
+bool HostDeviceView::is_unknown(size_t known) const {
+  if (unknown_ == Unknown::kIsAbsent || !policy::is_unknown(known_attributes()[known], *facts_)) return false;
+  if (unknown_asked_ == nullptr) unknown_asked_ = &known_attributes()[known];
+  return true;
+}
+
+bool HostDeviceView::is_unknown(const cel::Path& path) const {
+  return !path.is_capacity && path.known >= 0 && is_unknown(static_cast<size_t>(path.known));
+}
+
 std::optional<cel::Value> HostDeviceView::read(const cel::Path& path, cel::Arena&) const {
   if (path.is_capacity || path.known < 0) return std::nullopt;  // a host device has no capacity
+  if (is_unknown(path)) return std::nullopt;
   return value_or_zero(static_cast<size_t>(path.known));
 }
 
 bool HostDeviceView::has(const cel::Path& path, cel::Arena&) const {
-  return !path.is_capacity && path.known >= 0 && value(static_cast<size_t>(path.known)) != nullptr;
+  if (path.is_capacity || path.known < 0) return false;
+  // What read() then fails on: there is no telling whether it is there.
+  return is_unknown(path) || value(static_cast<size_t>(path.known)) != nullptr;
 }
 
 const cel::Map* HostDeviceView::attributes(cel::Arena& arena) const {

@@ -3,6 +3,7 @@
 //
 // Unlike in a DeviceClass, a known attribute that the device lacks reads as its zero value (zero_of), has()
 // and the optional syntax see the absence, and a name that is not known is refused when the policy is read.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,20 @@ class HostDeviceView final : public cel::Device {
   /// facts must last until the next call.
   void look_at(const DeviceFacts& facts);
 
+  /// How facts that nobody can tell now (is_unknown() of attributes.h) are read: as if they were absent, or
+  /// as an error, which is absorbed as errors are ("true || unknown" is true). What was asked is forgotten.
+  enum class Unknown : uint8_t { kIsAbsent, kIsAnError };
+  void read_unknown(Unknown as);
+  /// The first such fact that was asked for since; nullptr none, or not as an error.
+  const KnownAttribute* unknown_asked() const { return unknown_asked_; }
+  /// A map of attributes was asked what it holds: no answer can be relied on then.
+  bool is_doubtful() const { return is_doubtful_; }
+
   std::string_view driver() const override { return driver_; }
   bool allow_multiple_allocations() const override { return false; }
   std::optional<cel::Value> read(const cel::Path& path, cel::Arena& arena) const override;
   bool has(const cel::Path& path, cel::Arena& arena) const override;
+  bool is_unknown(const cel::Path& path) const override;
   const cel::Map* attributes(cel::Arena& arena) const override;
   const cel::Map* capacity(cel::Arena& arena) const override;
 
@@ -35,6 +46,9 @@ class HostDeviceView final : public cel::Device {
   const kube::AttributeValue* value(size_t known) const;
   /// value(), or what a selector reads instead.
   cel::Value value_or_zero(size_t known) const;
+  /// Notes it.
+  bool is_unknown(size_t known) const;
+  void doubt(size_t known) const { is_doubtful_ |= is_unknown(known); }
 
  private:
   const std::string driver_;
@@ -44,6 +58,9 @@ class HostDeviceView final : public cel::Device {
     std::optional<kube::AttributeValue> value;
   };
   mutable std::vector<Known> known_;  // in the order of known_attributes()
+  Unknown unknown_ = Unknown::kIsAbsent;
+  mutable const KnownAttribute* unknown_asked_ = nullptr;
+  mutable bool is_doubtful_ = false;
 };
 
 }  // namespace sliced::policy

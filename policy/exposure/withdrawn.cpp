@@ -1,7 +1,6 @@
 #include "policy/exposure/withdrawn.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "hotplug/facts.h"
 #include "kube/json.h"
@@ -13,14 +12,6 @@ namespace sliced::policy {
 namespace {
 
 using kube::Json;
-
-// The function whose dashed address an entry's name begins with: "0000-03-00-2-macvlan".
-std::optional<hotplug::PciAddress> function_of(std::string_view entry) {
-  const auto parts = split(entry, '-');
-  if (parts.size() < 4 || parts[3].empty()) return std::nullopt;
-  return hotplug::PciAddress::decode(std::string(parts[0]) + ":" + std::string(parts[1]) + ":" +
-                                     std::string(parts[2]) + "." + parts[3].front());
-}
 
 std::string dashed(std::string text) {
   std::replace(text.begin(), text.end(), '.', '-');
@@ -50,7 +41,7 @@ Result<PersonaClaim> decode_claim(const Json& json) {
 
 PersonaClaim claim_of_function(const std::string& entry) {
   PersonaClaim claim{.entry = entry, .base = entry};
-  if (const auto function = function_of(entry)) {
+  if (const auto function = function_named_by(entry)) {
     claim.device = function->text();
     claim.base = function->dashed();
   }

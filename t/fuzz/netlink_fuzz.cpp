@@ -13,8 +13,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   else
     for (const auto& [index, mac] : *macs)
       fuzz::must(mac.size() == 17, "a MAC is twelve digits and colons", mac);
+  hotplug::Nexthops nexthops;
+  if (const auto last = hotplug::decode_nexthops(datagram, nexthops); !last) fuzz::check(last.error());
+  std::set<uint32_t> tables{254};
+  if (const auto last = hotplug::decode_rule_tables(datagram, tables); !last) fuzz::check(last.error());
   std::set<int> routes;
-  if (const auto last = hotplug::decode_default_route_links(datagram, routes); !last)
+  if (const auto last = hotplug::decode_default_route_links(datagram, tables, nexthops, routes); !last)
     fuzz::check(last.error());
   return 0;
 }

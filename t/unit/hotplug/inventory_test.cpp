@@ -266,5 +266,102 @@ TEST_F(BookTest, RecoveredFromWhatWasPublished) {
   EXPECT_EQ(take().netdev->name, "old0") << "as for any that comes back";
 }
 
+// A function with several ports, some of which a pod has.
+struct PortsTest : BookTest {
+  void port(const std::string& name, int ifindex, std::optional<int> dev_port) {
+    NetdevReading netdev;
+    netdev.name = name;
+    netdev.ifindex = ifindex;
+    netdev.mac = "02:00:00:00:00:0" + std::to_string(ifindex);
+    netdev.dev_port = dev_port;
+    netdev.function = kVf;
+    netdev.is_functions_own = true;
+    netdev.slow = SlowFacts{.oper_state = "up"};
+    readings.netdevs[name] = netdev;
+  }
+  void leave(const std::string& name) {
+    readings.netdevs.erase(name);
+    news.left.insert(name);
+  }
+  static std::string text(const HostDevice& device) {
+    const auto one = [](const Netdev& port) {
+      return port.name + "/" + port.mac.back() + (port.stale ? "~" : "");
+    };
+    std::string out = device.netdev ? one(*device.netdev) : "none";
+    for (const Netdev& port : device.other_netdevs) out += " " + one(port);
+    return out;
+  }
+};
+
+// Red when the port that stays is shown in place of the one that left.
+TEST_F(PortsTest, TheFirstPortLeavesAndComesBack) {
+  for (const bool is_numbered : {true, false}) {
+    book = InventoryBook();
+    readings.netdevs.clear();
+    const auto number = [&](int port) { return is_numbered ? std::optional(port) : std::nullopt; };
+    port("one0", 4, number(0));
+    port("two0", 5, number(1));
+    EXPECT_EQ(text(take()), "one0/4 two0/5");
+    leave("one0");
+    EXPECT_EQ(text(take()), "one0/4~ two0/5");
+    EXPECT_EQ(text(take()), "one0/4~ two0/5") << "and stays so";
+    readings.netdevs.at("two0").master = "br0";
+    EXPECT_EQ(take().host_use, "enslaved to br0 (its port two0)");
+    readings.netdevs.at("two0").master = "";
+    port("one0", 4, number(0));
+    EXPECT_EQ(text(take()), "one0/4 two0/5");
+  }
+}
+
+// Red when a port that is in a pod is forgotten: an exclude that names it would mean nothing any more.
+TEST_F(PortsTest, TheSecondPortLeavesAndComesBack) {
+  for (const bool is_numbered : {true, false}) {
+    book = InventoryBook();
+    readings.netdevs.clear();
+    const auto number = [&](int port) { return is_numbered ? std::optional(port) : std::nullopt; };
+    port("one0", 4, number(0));
+    port("two0", 5, number(1));
+    take();
+    leave("two0");
+    EXPECT_EQ(text(take()), "one0/4 two0/5~");
+    leave("one0");
+    EXPECT_EQ(text(take()), "one0/4~ two0/5~");
+    port("one0", 4, number(0));
+    port("two0", 9, number(1));
+    EXPECT_EQ(text(take()), "one0/4 two0/9");
+    news.ended[9] = "two0";
+    leave("two0");
+    EXPECT_EQ(text(take()), "one0/4") << "what is unregistered is in no pod";
+  }
+}
+
+TEST_F(PortsTest, AnotherDriversFunctionHasNoneOfThem) {
+  port("one0", 4, 0);
+  port("two0", 5, 1);
+  take();
+  leave("two0");
+  take();
+  leave("one0");
+  readings.functions.at(kVf).driver = "vfio-pci";
+  EXPECT_EQ(text(take()), "none");
+}
+
+// The daemon started while a pod had the first one.
+TEST_F(PortsTest, TheFirstPortIsSeenLater) {
+  port("two0", 5, 1);
+  EXPECT_EQ(text(take()), "two0/5");
+  port("one0", 4, 0);
+  EXPECT_EQ(text(take()), "one0/4 two0/5");
+}
+
+TEST_F(PortsTest, ARenameHereIsNoDeparture) {
+  port("one0", 4, 0);
+  port("two0", 5, 1);
+  take();
+  readings.netdevs.erase("two0");
+  port("new0", 5, 1);
+  EXPECT_EQ(text(take()), "one0/4 new0/5");
+}
+
 }  // namespace
 }  // namespace sliced::hotplug

@@ -1,8 +1,10 @@
 #include "hotplug/netlink_decode.h"
 
 #include <gtest/gtest.h>
+#include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -167,6 +169,16 @@ std::string hop(int ifindex) {
   return bytes_of(one) + attribute(RTA_GATEWAY, "\x0a\0\0\1");
 }
 
+const std::set<uint32_t> kMain{RT_TABLE_MAIN};
+
+Nexthops some_nexthops() {
+  Nexthops nexthops;
+  nexthops.links = {{1, 2}, {7, 3}};
+  nexthops.groups = {{9, {1, 7, 8}}};
+  return nexthops;
+}
+std::string by_nexthop(uint32_t id) { return attribute(RTA_NH_ID, bytes_of(id)); }
+
 TEST(DecodeDefaultRouteLinks, Messages) {
   const struct {
     const char* why;
@@ -182,16 +194,27 @@ TEST(DecodeDefaultRouteLinks, Messages) {
       {"another table, by attribute", default_route(out(2) + attribute(RTA_TABLE, bytes_of(2005u))), {}},
       {"unreachable", default_route(out(2), 0, RT_TABLE_MAIN, RTN_UNREACHABLE), {}},
       {"no link", default_route(attribute(RTA_PRIORITY, bytes_of(100))), {}},
+      {"a nexthop object", default_route(by_nexthop(7)), {3}},
+      {"a group of them", default_route(by_nexthop(9)), {2, 3}},
+      {"one that is not known", default_route(by_nexthop(10)), {}},
+      {"one in another table", default_route(by_nexthop(7), 0, 100), {}},
   };
   for (const auto& row : rows) {
     std::set<int> links;
-    const auto is_last = decode_default_route_links(row.datagram, links);
+    const auto is_last = decode_default_route_links(row.datagram, kMain, some_nexthops(), links);
     ASSERT_TRUE(is_last) << row.why << ": " << is_last.error().what;
     EXPECT_FALSE(*is_last) << row.why;
     EXPECT_EQ(links, row.want) << row.why;
   }
   std::set<int> links;
-  EXPECT_TRUE(*decode_default_route_links(default_route(out(2)) + message(NLMSG_DONE, "xxxx"), links));
+  EXPECT_TRUE(*decode_default_route_links(default_route(out(2)) + message(NLMSG_DONE, bytes_of(0)), kMain, {},
+                                          links));
+  EXPECT_EQ(links, std::set<int>{2});
+  EXPECT_TRUE(*decode_default_route_links(message(NLMSG_DONE, ""), kMain, {}, links));
+  links.clear();
+  EXPECT_FALSE(*decode_default_route_links(default_route(out(2), 0, 100) + default_route(out(5), 0, 200),
+                                           {100, 7}, {}, links));
+  EXPECT_EQ(links, std::set<int>{2}) << "of the tables that were asked for";
 }
 
 TEST(DecodeDefaultRouteLinks, Refuses) {
@@ -201,11 +224,98 @@ TEST(DecodeDefaultRouteLinks, Refuses) {
   std::string no_hop = default_route(attribute(RTA_MULTIPATH, hop(2)));
   no_hop[sizeof(nlmsghdr) + sizeof(rtmsg) + sizeof(nlattr)] = 0;
   for (const auto& bad : {long_hop, no_hop, message(RTM_NEWROUTE, "cut")})
-    EXPECT_EQ(decode_default_route_links(bad, links).error().code, Errc::kInvalid);
+    EXPECT_EQ(decode_default_route_links(bad, kMain, {}, links).error().code, Errc::kInvalid);
   nlmsgerr error{};
   error.error = -ENOENT;
-  EXPECT_EQ(decode_default_route_links(message(NLMSG_ERROR, bytes_of(error)), links).error(),
+  EXPECT_EQ(decode_default_route_links(message(NLMSG_ERROR, bytes_of(error)), kMain, {}, links).error(),
             (Error{Errc::kNotFound, "netlink: RTM_GETROUTE: ENOENT"}));
+  EXPECT_EQ(decode_default_route_links(message(NLMSG_DONE, bytes_of(-EINTR)), kMain, {}, links).error(),
+            (Error{Errc::kIo, "netlink: RTM_GETROUTE: EINTR"}))
+      << "a dump that failed on its way is not the whole";
+}
+
+struct Rule {
+  uint8_t src_len = 0, dst_len = 0, action = FR_ACT_TO_TBL;
+  uint32_t flags = 0;
+  std::string attributes = {};
+  uint8_t table = 100;
+};
+std::string rule(const Rule& given, uint16_t type = RTM_NEWRULE) {
+  fib_rule_hdr header{};
+  header.src_len = given.src_len;
+  header.dst_len = given.dst_len;
+  header.action = given.action;
+  header.flags = given.flags;
+  header.table = given.table;
+  return message(type, bytes_of(header) + given.attributes);
+}
+std::string number(uint16_t type, uint32_t value) { return attribute(type, bytes_of(value)); }
+
+TEST(DecodeRuleTables, Messages) {
+  const struct {
+    const char* why;
+    Rule rule;
+    bool leads_there;
+  } rows[] = {
+      {"from all", {}, true},
+      {"from 10.0.0.1", {.src_len = 32}, false},
+      {"to 10.0.0.0/8", {.dst_len = 8}, true},
+      {"fwmark 5", {.attributes = number(FRA_FWMARK, 5)}, false},
+      {"fwmark 0: what has none", {.attributes = number(FRA_FWMARK, 0) + number(FRA_FWMASK, 255)}, true},
+      {"not fwmark 5", {.flags = FIB_RULE_INVERT, .attributes = number(FRA_FWMARK, 5)}, true},
+      {"not from 10.0.0.1", {.src_len = 32, .flags = FIB_RULE_INVERT}, true},
+      {"iif lo", {.attributes = attribute(FRA_IIFNAME, std::string("lo\0", 3))}, true},
+      {"uidrange", {.attributes = attribute(FRA_UID_RANGE, std::string(8, '\0'))}, true},
+      {"suppress_prefixlength 0", {.attributes = number(FRA_SUPPRESS_PREFIXLEN, 0)}, false},
+      {"suppress_prefixlength that is none",
+       {.attributes = number(FRA_SUPPRESS_PREFIXLEN, UINT32_MAX)},
+       true},
+      {"unreachable", {.action = FR_ACT_UNREACHABLE}, false},
+      {"goto", {.action = FR_ACT_GOTO}, false},
+      {"l3mdev", {.table = RT_TABLE_UNSPEC}, false},
+  };
+  for (const auto& row : rows) {
+    std::set<uint32_t> tables;
+    ASSERT_TRUE(decode_rule_tables(rule(row.rule), tables)) << row.why;
+    EXPECT_EQ(tables, row.leads_there ? std::set<uint32_t>{100} : std::set<uint32_t>()) << row.why;
+    // And the news of such a rule, alone, is news of default routes.
+    for (const uint16_t type : {RTM_NEWRULE, RTM_DELRULE})
+      EXPECT_EQ(decode_link_events(rule(row.rule, type))->size(), row.leads_there ? 1u : 0u) << row.why;
+  }
+  std::set<uint32_t> tables;
+  EXPECT_TRUE(*decode_rule_tables(
+      rule({.attributes = number(FRA_TABLE, 5000)}) + message(NLMSG_DONE, bytes_of(0)), tables));
+  EXPECT_EQ(tables, std::set<uint32_t>{5000});
+  EXPECT_EQ(decode_rule_tables(message(RTM_NEWRULE, "cut"), tables).error().code, Errc::kInvalid);
+}
+
+std::string nexthop(const std::string& attributes, uint16_t type = RTM_NEWNEXTHOP) {
+  return message(type, bytes_of(nhmsg{}) + attributes);
+}
+std::string member(uint32_t id) { return bytes_of(nexthop_grp{.id = id}); }
+
+TEST(DecodeNexthops, Messages) {
+  Nexthops nexthops;
+  const std::string group = number(NHA_ID, 9) + attribute(NHA_GROUP, member(1) + member(7));
+  const std::string bridge_entry = number(NHA_ID, 5) + number(NHA_OIF, 6) + attribute(NHA_FDB, "");
+  EXPECT_TRUE(*decode_nexthops(nexthop(number(NHA_ID, 1) + number(NHA_OIF, 2)) +
+                                   nexthop(number(NHA_ID, 7) + number(NHA_OIF, 3)) + nexthop(group) +
+                                   nexthop(number(NHA_ID, 4) + attribute(NHA_BLACKHOLE, "")) +
+                                   nexthop(bridge_entry) + message(NLMSG_DONE, bytes_of(0)),
+                               nexthops));
+  EXPECT_EQ(nexthops.links_of(1), std::set<int>{2});
+  EXPECT_EQ(nexthops.links_of(9), (std::set<int>{2, 3}));
+  EXPECT_EQ(nexthops.links_of(4), std::set<int>());
+  EXPECT_EQ(nexthops.links_of(5), std::set<int>());
+  EXPECT_EQ(decode_nexthops(message(RTM_NEWNEXTHOP, "cut"), nexthops).error().code, Errc::kInvalid);
+  nlmsgerr error{};
+  error.error = -EOPNOTSUPP;
+  EXPECT_EQ(decode_nexthops(message(NLMSG_ERROR, bytes_of(error)), nexthops).error().code, Errc::kNotFound)
+      << "a kernel without them";
+  for (const uint16_t type : {RTM_NEWNEXTHOP, RTM_DELNEXTHOP}) {
+    EXPECT_EQ(decode_link_events(nexthop(group, type))->size(), 1u);
+    EXPECT_EQ(decode_link_events(nexthop(bridge_entry, type))->size(), 0u);
+  }
 }
 
 }  // namespace

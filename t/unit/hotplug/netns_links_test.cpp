@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -271,6 +272,86 @@ TEST_F(NetnsLinksTest, DefaultRoutesAreAskedOfTheKernel) {
   links.default_route("one0");
   EXPECT_EQ(*ask_default_route_links(), std::set<int>{static_cast<int>(::if_nametoindex("one0"))});
   links.remove("one0");
+}
+
+// What `ip` and `sysctl` are told, in the namespace of this test.
+void run_ip(const std::string& arguments) {
+  ASSERT_EQ(std::system(("ip " + arguments).c_str()), 0) << arguments;
+}
+
+// Red when routes by nexthop objects, or the tables of rules, are not looked at; or not when they change.
+TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
+  std::ofstream("/proc/sys/net/ipv4/nexthop_compat_mode") << 0;  // routes name the object alone
+  links.add_veth("one0", "two0");
+  links.up("one0");
+  links.up("two0");
+  run_ip("addr add 192.0.2.1/24 dev one0");
+  run_ip("addr add 198.51.100.1/24 dev two0");
+  run_ip("-6 addr add 2001:db8::1/64 dev two0 nodad");
+  reactor::ThreadExecutor executor(loop);
+  const auto source = open(executor);
+  const auto uses = [&](const char* one, const char* two) {
+    const auto is = [&](const char* link, const std::string& how) {
+      const HostDevice* device = source->inventory()->find(link);
+      return device != nullptr && device->host_use == (how.empty() ? "" : how + link);
+    };
+    const bool reached = run_until([&] { return is("one0", one) && is("two0", two); }, Millis{5000});
+    EXPECT_TRUE(reached) << source->inventory()->find("one0")->host_use << ", "
+                         << source->inventory()->find("two0")->host_use;
+    return reached;
+  };
+  constexpr const char* kRoute = "default route through ";
+  const struct {
+    const char* command;
+    const char *one, *two;
+  } steps[] = {
+      {"nexthop add id 1 via 192.0.2.2 dev one0", "", ""},
+      {"route add default nhid 1", kRoute, ""},
+      {"nexthop replace id 1 via 198.51.100.2 dev two0", "", kRoute},
+      {"nexthop add id 2 via 192.0.2.2 dev one0", "", kRoute},
+      {"nexthop add id 3 group 1/2", "", kRoute},
+      {"route replace default nhid 3", kRoute, kRoute},
+      {"route del default", "", ""},
+      {"nexthop add id 6 via 2001:db8::2 dev two0", "", ""},
+      {"-6 route add default nhid 6", "", kRoute},
+      {"-6 route del default", "", ""},
+      {"route add default via 192.0.2.2 dev one0 table 100", "", ""},
+      {"rule add from 192.0.2.1 table 100", "", ""},
+      {"rule add fwmark 7 table 100", "", ""},
+      {"rule add to 203.0.113.0/24 table 100", kRoute, ""},
+      {"rule del to 203.0.113.0/24 table 100", "", ""},
+      {"rule add not fwmark 7 table 100", kRoute, ""},
+      {"rule del not fwmark 7 table 100", "", ""},
+      {"rule add iif lo table 100", kRoute, ""},
+      {"rule del iif lo table 100", "", ""},
+      {"-6 route add default via 2001:db8::2 dev two0 table 4711", "", ""},
+      {"-6 rule add table 4711", "", kRoute},
+      {"-6 rule del table 4711", "", ""},
+      {"route add blackhole default", "", ""},
+      {"route del blackhole default", "", ""},
+      {"rule del table main", "", ""},
+      {"route add default dev one0", kRoute, ""},
+      {"route del default", "", ""},
+      {"rule add table main pref 32766", "", ""},
+      {"route add default nexthop via 192.0.2.2 dev one0 nexthop via 198.51.100.2 dev two0", kRoute, kRoute},
+      {"route del default", "", ""},
+  };
+  for (const auto& step : steps) {
+    run_ip(step.command);
+    std::set<int> links;
+    if (*step.one != '\0') links.insert(static_cast<int>(::if_nametoindex("one0")));
+    if (*step.two != '\0') links.insert(static_cast<int>(::if_nametoindex("two0")));
+    EXPECT_EQ(*ask_default_route_links(), links) << "after ip " << step.command;
+    ASSERT_TRUE(uses(step.one, step.two)) << "after ip " << step.command;
+  }
+  EXPECT_EQ(source->counters().full_scans, 1u);
+  EXPECT_EQ(log.count("cannot be read in full"), 0u) << log.all();
+  // And what events told is all there was.
+  size_t missed = SIZE_MAX;
+  source->rescan("test", [&](size_t count) { missed = count; });
+  EXPECT_TRUE(run_until([&] { return missed != SIZE_MAX; }));
+  EXPECT_EQ(missed, 0u);
+  this->links.remove("one0");
 }
 
 TEST_F(NetnsLinksTest, AdminMacsOfWhatHasNoVfs) {

@@ -44,6 +44,64 @@ TEST_F(ScanTest, NeitherDoesAMachineWithNothingInItsRoot) {
   EXPECT_EQ(result.boot_id, "");
 }
 
+// mlx4, cxgb4, nfp: the host may use the second port while the first one is free.
+TEST_F(ScanTest, AFunctionWithSeveralPorts) {
+  tree.pci("0000:3b:00.0").id("15b3", "1007").driver("mlx4_core").netdev("two0").netdev("one0");
+  tree.netdev_attr("one0", "dev_port", "0");
+  tree.netdev_attr("two0", "dev_port", "1");
+  tree.netdev_attr("two0", "address", "02:00:00:00:00:02");
+  auto devices = scan();
+  ASSERT_EQ(ids(devices), std::vector<std::string>{"0000:3b:00.0"}) << "its ports are no links of their own";
+  const HostDevice& function = devices.at("0000:3b:00.0");
+  EXPECT_EQ(function.netdev->name, "one0");
+  ASSERT_EQ(function.other_netdevs.size(), 1u);
+  EXPECT_EQ(function.other_netdevs[0].name, "two0");
+  EXPECT_EQ(function.other_netdevs[0].mac, "02:00:00:00:00:02");
+  EXPECT_FALSE(function.misses_ports);
+  EXPECT_EQ(function.host_use, "");
+
+  const auto use = [&] { return scan().at("0000:3b:00.0").host_use; };
+  tree.bridge("br0");
+  tree.enslave("two0", "br0");
+  EXPECT_EQ(use(), "enslaved to br0 (its port two0)");
+  tree.enslave("two0", "");
+  tree.default_route("two0");
+  EXPECT_EQ(use(), "default route through two0 (its port two0)");
+  tree.no_default_routes();
+  // A VLAN over a bond over the second port.
+  tree.bond("bond0");
+  tree.stack("bond0", "two0");
+  tree.vlan("bond0.7", 7, "bond0");
+  tree.default_route6("bond0.7");
+  EXPECT_EQ(use(), "default route through bond0.7 (its port two0)");
+  tree.no_default_routes();
+  EXPECT_EQ(use(), "");
+
+  tree.pci("0000:5e:00.0").id("15b3", "1007").driver("mlx4_core").netdev("three0");
+  tree.netdev_attr("three0", "dev_port", "1");
+  EXPECT_TRUE(scan().at("0000:5e:00.0").misses_ports) << "ports of this driver begin with 0";
+  tree.pci("0000:5e:00.0").driver("sfc");
+  EXPECT_FALSE(scan().at("0000:5e:00.0").misses_ports) << "and this one's are functions each";
+}
+
+TEST_F(ScanTest, RepresentorsAreNoPorts) {
+  tree.pci("0000:3b:00.0").id("15b3", "101d").driver("mlx5_core").sriov(4).netdev("rep9").netdev("uplink0");
+  tree.pci("0000:3b:00.0").netdev("sf0");
+  const std::pair<const char*, const char*> names[] = {
+      {"rep9", "pf0vf0"}, {"uplink0", "p0"}, {"sf0", "pf0sf1"}};
+  for (const auto& [name, port] : names) {
+    tree.netdev_attr(name, "phys_switch_id", "aabb");
+    tree.netdev_attr(name, "phys_port_name", port);
+  }
+  tree.bridge("br0");
+  tree.enslave("rep9", "br0");
+  tree.enslave("sf0", "br0");
+  const auto devices = scan();
+  EXPECT_EQ(ids(devices), (std::vector<std::string>{"0000:3b:00.0", "br0", "rep9", "sf0"}));
+  EXPECT_TRUE(devices.at("0000:3b:00.0").other_netdevs.empty());
+  EXPECT_EQ(devices.at("0000:3b:00.0").host_use, "");
+}
+
 TEST_F(ScanTest, PfWithItsVfs) {
   tree.pci("0000:3b:00.0")
       .id("15b3", "101d")

@@ -1,0 +1,17 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+
+namespace sliced::policy {
+
+/// What stands in our slices: where a decision may depend on what was offered before.
+struct Published {
+  std::set<std::string> sriov, exposure;     // names of device entries, by kind of policy
+  std::map<std::string, std::string> links;  // entry name -> interface, of entries without a PCI address
+  /// Host device id -> excludes under which it stands in a slice of this boot (exposure/exclude_record.h). Of
+  /// functions whose interface, or whose PF's, may be elsewhere.
+  std::map<std::string, std::string> stood_under;
+};
+
+}  // namespace sliced::policy

@@ -1,0 +1,104 @@
+#include "policy/exposure/entry_names.h"
+
+#include <gtest/gtest.h>
+
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::HostDevice;
+using hotplug::PciAddress;
+
+using Names = std::map<std::string, std::string>;
+
+std::string hashed(const std::string& label, const std::string& interface) {
+  return label + "-" + hex(stable_hash(interface), 6);
+}
+
+TEST(LinkLabel, IsADnsLabelThatIsNoFunctions) {
+  const struct {
+    const char *interface, *label;
+    bool is_hashed;
+  } rows[] = {
+      {"br0", "br0", false},
+      {"eth0.100", "eth0-100", false},
+      {"br_0", "br-0", true},
+      {"BR0", "0", true},
+      {"-br0-", "br0", true},
+      {"---", "link", true},
+      {"..", "link", true},
+      {"\xff\xfe", "link", true},
+      {"0000-03-00-0", "0000-03-00-0", true},
+      {"0000.03.00.0", "0000-03-00-0", true},
+      {"0000-03-00-0-x", "0000-03-00-0-x", true},
+      {"0000-03-00-0x", "0000-03-00-0x", true},
+      {"0000-03-00-07", "0000-03-00-07", true},
+      {"0000-03-00-0-", "0000-03-00-0", true},
+      {"10000-e1-00-0-m", "10000-e1-00-0-m", true},
+      {"0000-03-20-0-x", "0000-03-20-0-x", false},  // no such device number
+      {"0000-03-00-8-x", "0000-03-00-8-x", false},  // no such function number
+      {"0000-03-00", "0000-03-00", false},
+      {"x0000-03-00-0", "x0000-03-00-0", false},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(link_label(row.interface), row.is_hashed ? hashed(row.label, row.interface) : row.label)
+        << row.interface;
+}
+
+hotplug::Inventory inventory_of(const std::vector<std::string>& links) {
+  hotplug::Inventory out;
+  const PciAddress function{0, 3, 0, 0};
+  out.devices[function.text()] = {.id = {function.text()}, .pci = function};
+  for (const std::string& link : links) out.devices[link] = HostDevice{.id = {link}};
+  return out;
+}
+
+TEST(BaseNames, OfLinksThatFallTogetherThePublishedOneKeepsItsName) {
+  const auto inventory = inventory_of({"eth0-100", "eth0.100"});
+  EXPECT_EQ(base_names(inventory, {}), (Names{{"0000:03:00.0", "0000-03-00-0"},
+                                              {"eth0-100", "eth0-100"},
+                                              {"eth0.100", hashed("eth0-100", "eth0.100")}}));
+  EXPECT_EQ(base_names(inventory, {{"eth0-100-m", "eth0.100"}}),
+            (Names{{"0000:03:00.0", "0000-03-00-0"},
+                   {"eth0-100", hashed("eth0-100", "eth0-100")},
+                   {"eth0.100", "eth0-100"}}));
+}
+
+// Red when a link takes over the name that another has by its hash.
+TEST(BaseNames, NobodyTakesTheNameThatAnotherHasByItsHash) {
+  const std::string twin = hashed("ab-1", "ab.1");
+  const auto inventory = inventory_of({"ab-1", "ab.1", twin});
+  const auto unpublished = base_names(inventory, {});
+  EXPECT_EQ(
+      std::set<std::string>({unpublished.at("ab-1"), unpublished.at("ab.1"), unpublished.at(twin)}).size(),
+      3u);
+  const auto published = base_names(inventory, {{"ab-1", "ab-1"}, {twin, "ab.1"}});
+  EXPECT_EQ(published.at("ab-1"), "ab-1");
+  EXPECT_EQ(published.at("ab.1"), twin);
+  EXPECT_EQ(published.at(twin), hashed(twin, twin));
+}
+
+TEST(EntryNames, AreEachOnesOwn) {
+  const auto inventory = inventory_of({"br0", "br0-x"});
+  const auto name = [&](EntryNames& names, const std::string& id, const std::string& suffix) {
+    return names.name(inventory.devices.at(id), id == "0000:03:00.0" ? "0000-03-00-0" : id, suffix);
+  };
+  const Names nothing, published{{"br0-x", "br0-x"}}, gone{{"br0-x", "br9"}};
+  EntryNames first(inventory, nothing);
+  EXPECT_EQ(name(first, "br0", "-x"), "br0-x");
+  EXPECT_EQ(name(first, "br0-x", ""), hashed("br0-x", "br0-x"));
+  EXPECT_EQ(name(first, "br0", "-x"), hashed("br0", "br0") + "-x") << "what is taken";
+  EXPECT_EQ(name(first, "br0", "-x"), "");
+  EntryNames second(inventory, published);
+  EXPECT_EQ(name(second, "br0", "-x"), hashed("br0", "br0") + "-x")
+      << "what stands there is the other link's";
+  EXPECT_EQ(name(second, "br0-x", ""), "br0-x");
+  EntryNames third(inventory, gone);
+  EXPECT_EQ(name(third, "br0", "-x"), "br0-x") << "whose link is gone";
+  EXPECT_EQ(name(third, "0000:03:00.0", std::string(52, 'x')), "") << "64 characters";
+  EXPECT_EQ(name(third, "0000:03:00.0", "-"), "");
+}
+
+}  // namespace
+}  // namespace sliced::policy

@@ -1,0 +1,262 @@
+// Excludes that ask for facts of an interface that is not here.
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+#include "policy/decide.h"
+#include "policy/exposure/exclude_record.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+using hotplug::PciAddress;
+
+constexpr const char* kVf = "0000:03:00.2";
+constexpr const char* kVfEntry = "0000-03-00-2";
+
+std::string attribute(const std::string& id) { return "device.attributes[\"dra.networking\"]." + id; }
+
+std::vector<Shared<ExposurePolicy>> exposures_of(const std::string& expose,
+                                                 const std::vector<std::string>& excludes) {
+  std::string text = "---\nmetadata: {name: p}\nspec: {selector: {cel: '" + expose + "'}}\n";
+  for (const std::string& exclude : excludes)
+    text += "---\nmetadata: {name: x" + std::to_string(&exclude - excludes.data()) +
+            "}\nspec: {action: exclude, selector: {cel: '" + exclude + "'}}\n";
+  std::vector<Shared<ExposurePolicy>> out;
+  for (const auto& document : kube::decode_yaml(text).documents) {
+    out.emplace_back(decode_exposure_policy(document));
+    EXPECT_TRUE(out.back()->problems.empty()) << text;
+  }
+  return out;
+}
+
+// A PF that is here, and a VF whose interface is not.
+struct Away : testing::Test {
+  hotplug::Inventory host;
+  Published published;
+  SelectorAnswersPtr memory;
+  Decision last;
+
+  Away() {
+    const PciAddress pf{0, 3, 0, 0}, vf{0, 3, 0, 2};
+    host.devices[pf.text()] = {.id = {pf.text()},
+                               .type = DeviceType::kPf,
+                               .pci = pf,
+                               .driver = "ice",
+                               .netdev = hotplug::Netdev{.name = "ens1f0", .link_type = 1}};
+    host.devices[vf.text()] = {.id = {vf.text()},
+                               .type = DeviceType::kVf,
+                               .pci = vf,
+                               .vendor = "8086",
+                               .driver = "iavf",
+                               .pf = pf,
+                               .pf_name = "ens1f0",
+                               .pf_link_type = 1};
+  }
+  HostDevice& vf() { return host.devices.at(kVf); }
+  HostDevice& pf() { return host.devices.at("0000:03:00.0"); }
+
+  std::string decide_with(const std::vector<std::string>& excludes,
+                          const std::string& expose = attribute("type") + " == \"vf\"") {
+    auto in = std::make_shared<Inputs>();
+    in->inventory = std::make_shared<const hotplug::Inventory>(host);
+    in->policies = std::make_shared<const PolicySet>(make_policy_set({}, {}, exposures_of(expose, excludes)));
+    in->node.name = "n1";
+    in->published = published;
+    in->selectors = memory;
+    last = decide(in);
+    return explain(last, kVf).outcome;
+  }
+};
+
+// Red when what is not known reads as "", 0 or false, or when an error that it makes is taken for an answer.
+TEST_F(Away, WhatIsNotKnownIsAbsorbedAsErrorsAre) {
+  const std::string name = attribute("ifName") + " == \"x\"", map = "device.attributes[\"dra.networking\"]";
+  const struct {
+    std::string exclude, outcome;
+  } rows[] = {
+      {name, "exclude-unknown"},
+      {attribute("ifName") + " != \"x\"", "exclude-unknown"},
+      {"!(" + name + ")", "exclude-unknown"},
+      {"has(" + attribute("ifName") + ")", "exclude-unknown"},
+      {"!has(" + attribute("ifName") + ")", "exclude-unknown"},
+      {attribute("?ifName") + ".orValue(\"y\") == \"x\"", "exclude-unknown"},
+      {attribute("mac") + ".startsWith(\"02:\")", "exclude-unknown"},
+      {attribute("mtu") + " > 9000", "exclude-unknown"},
+      {attribute("linkType") + " == \"infiniband\"", "exclude-unknown"},
+      {attribute("operState") + " == \"down\"", "exclude-unknown"},
+      {attribute("linkSpeed") + " > 0", "exclude-unknown"},
+      {attribute("masterBridge") + " == \"br0\"", "exclude-unknown"},
+      {attribute("bondMaster") + " == \"bond0\"", "exclude-unknown"},
+      {attribute("physPortName") + " == \"p0\"", "exclude-unknown"},
+      {attribute("rdma"), "exclude-unknown"},
+      {attribute("rdmaDevice") + " == \"mlx5_0\"", "exclude-unknown"},
+      {"\"ifName\" in " + map, "exclude-unknown"},
+      {"size(" + map + ") > 100", "exclude-unknown"},
+      {map + ".exists(key, key == \"mac\")", "exclude-unknown"},
+      {map + "[\"if\" + \"Name\"] == \"x\"", "exclude-unknown"},
+      {"cel.bind(all, device.attributes, all[\"dra.networking\"].ifName == \"x\")", "exclude-unknown"},
+      {"(" + name + ") ? true : false", "exclude-unknown"},
+      {name + " && " + attribute("vendor") + " == \"8086\"", "exclude-unknown"},
+      {name + " || " + attribute("vendor") + " == \"15b3\"", "exclude-unknown"},
+      // What decides without it.
+      {"true || " + name, "excluded"},
+      {name + " || true", "excluded"},
+      {"has(" + attribute("ifName") + ") || " + attribute("vendor") + " == \"8086\"", "excluded"},
+      {"false && " + name, "offered"},
+      {name + " && " + attribute("vendor") + " == \"15b3\"", "offered"},
+      {attribute("type") + " == \"bridge\" && " + name, "offered"},
+      {attribute("pciAddress") + " == \"0000:03:00.2\"", "excluded"},
+      {attribute("pfName") + " == \"ens1f1\"", "offered"},
+      {attribute("driver") + " == \"vfio-pci\"", "offered"},
+      {attribute("bridgeName") + " == \"br0\"", "offered"},
+      {"1 / 0 == 1", "excluded"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(decide_with({row.exclude}), row.outcome) << row.exclude;
+  EXPECT_EQ(decide_with({name, attribute("vendor") + " == \"8086\""}), "excluded") << "another one is sure";
+  ASSERT_EQ(decide_with({attribute("vendor") + " == \"15b3\"", name}), "exclude-unknown");
+  const std::string why = explain(last, kVf).summary;
+  EXPECT_NE(why.find("x1 "), std::string::npos) << why;
+  EXPECT_NE(why.find("ifName"), std::string::npos) << why;
+  EXPECT_TRUE(last.pools.at(1).devices.empty());
+}
+
+TEST_F(Away, BoundToADriverWithoutOneItIsKnownToHaveNone) {
+  const std::string name = attribute("ifName") + " == \"x\"", has_none = "!has(" + attribute("ifName") + ")";
+  for (const char* driver : {"", "vfio-pci", "mlx5_vfio_pci", "hisi_acc_vfio_pci", "virtio_vfio_pci",
+                             "igb_uio", "uio_pci_generic", "pci-stub", "pciback"}) {
+    vf().driver = driver;
+    EXPECT_EQ(decide_with({name}), "offered") << driver;
+    EXPECT_EQ(decide_with({has_none}), "excluded") << driver;
+  }
+  for (const char* driver : {"iavf", "mlx5_core", "no-driver-that-we-know"}) {
+    vf().driver = driver;
+    EXPECT_EQ(decide_with({name}), "exclude-unknown") << driver;
+  }
+  vf().driver = "";
+  vf().unreadable = {"driver: EIO"};
+  EXPECT_EQ(decide_with({name}), "exclude-unknown") << "it may have one";
+}
+
+// Of an interface that left while we watched, what lasts is known; where it is enslaved and whether it is up
+// is not.
+TEST_F(Away, WhatIsRememberedIsKnown) {
+  vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .mac = "02:00:00:00:00:01", .mtu = 1500, .link_type = 1};
+  vf().netdev->stale = true;
+  EXPECT_EQ(decide_with({attribute("ifName") + " == \"ens1f0v0\""}), "excluded");
+  for (const char* id : {"ifName", "mac", "linkType", "physPortName", "rdmaDevice"})
+    EXPECT_EQ(decide_with({attribute(id) + " == \"x\""}), "offered") << id;
+  EXPECT_EQ(decide_with({attribute("mtu") + " == 9000"}), "offered");
+  for (const char* id : {"operState", "masterBridge", "bondMaster"})
+    EXPECT_EQ(decide_with({attribute(id) + " == \"x\""}), "exclude-unknown") << id;
+  vf().netdev->is_partial = true;
+  for (const char* id : {"physPortName", "rdmaDevice"})
+    EXPECT_EQ(decide_with({attribute(id) + " == \"x\""}), "exclude-unknown") << id;
+  vf().netdev->name = "\xff\xfe";
+  EXPECT_EQ(decide_with({attribute("ifName") + " == \"x\""}), "exclude-unknown") << "it cannot be compared";
+}
+
+TEST_F(Away, FactsOfAPfThatIsAwayAreUnknownToItsVfs) {
+  vf().netdev = hotplug::Netdev{.name = "ens1f0v0"};
+  pf().netdev.reset();
+  vf().pf_name.clear();
+  vf().pf_link_type.reset();
+  for (const char* id : {"pfName", "eswitchMode", "linkType"})
+    EXPECT_EQ(decide_with({attribute(id) + " == \"x\""}), "exclude-unknown") << id;
+  EXPECT_EQ(decide_with({attribute("ifName") + " == \"x\""}), "offered");
+  pf().driver = "vfio-pci";
+  for (const char* id : {"pfName", "eswitchMode", "linkType"})
+    EXPECT_EQ(decide_with({attribute(id) + " == \"x\""}), "offered") << id;
+}
+
+// What is published keeps its verdict while the exclude is the one that it stood under, and no longer.
+TEST_F(Away, WhatStandsInASliceKeepsItsVerdict) {
+  const std::string name = attribute("ifName") + " == \"x\"", other = attribute("mtu") + " == 9000";
+  published.exposure = {kVfEntry};
+  EXPECT_EQ(decide_with({name}), "exclude-unknown") << "nothing is recorded";
+  published.stood_under[kVf] = exclude_record({name});
+  EXPECT_EQ(decide_with({name}), "offered");
+  EXPECT_EQ(decide_with({name, attribute("vendor") + " == \"15b3\""}), "offered") << "and another one";
+  EXPECT_EQ(decide_with({name, other}), "exclude-unknown") << "another one that asks";
+  EXPECT_EQ(decide_with({other}), "exclude-unknown") << "an edited one";
+  published.stood_under[kVf] = exclude_record({other, name});
+  EXPECT_EQ(decide_with({name}), "offered") << "one that went";
+  published.exposure.clear();
+  EXPECT_EQ(decide_with({name}), "exclude-unknown") << "it no longer stands there";
+  published.sriov = {kVfEntry};
+  EXPECT_EQ(decide_with({name}), "offered");
+}
+
+TEST_F(Away, TheDecisionBeforeTellsToo) {
+  const std::string name = attribute("ifName") + " == \"x\"";
+  vf().driver = "vfio-pci";
+  ASSERT_EQ(decide_with({name}), "offered");
+  memory = last.selectors;
+  vf().driver = "iavf";
+  EXPECT_EQ(decide_with({name}), "exclude-unknown") << "it was never published";
+  published.exposure = {kVfEntry};
+  EXPECT_EQ(decide_with({name}), "offered");
+  memory = last.selectors;
+  EXPECT_EQ(decide_with({name}), "offered") << "and goes on";
+  EXPECT_EQ(decide_with({name + " || false"}), "exclude-unknown") << "an edited one";
+}
+
+// What an expose asks for in vain offers nothing new; what is published it goes on reading as absent.
+TEST_F(Away, AnExposeOffersNothingByWhatIsNotKnown) {
+  const std::string free = attribute("masterBridge") + " == \"\"";
+  EXPECT_EQ(decide_with({}, free), "no-policy");
+  published.exposure = {kVfEntry};
+  EXPECT_EQ(decide_with({}, free), "offered");
+  EXPECT_EQ(decide_with({}, attribute("ifName") + " == \"x\""), "no-policy");
+}
+
+// Red when an exclude is asked about the first port alone.
+TEST_F(Away, AnExcludeMeansAFunctionByAnyOfItsPorts) {
+  vf().netdev = hotplug::Netdev{.name = "one0", .dev_port = 0};
+  vf().other_netdevs = {hotplug::Netdev{.name = "two0", .dev_port = 1}};
+  const auto named = [](const std::string& name) { return attribute("ifName") + " == \"" + name + "\""; };
+  EXPECT_EQ(decide_with({named("one0")}), "excluded");
+  EXPECT_EQ(decide_with({named("two0")}), "excluded");
+  EXPECT_EQ(decide_with({named("three0")}), "offered");
+  EXPECT_EQ(decide_with({}, named("two0")), "no-policy") << "exposes see the first";
+  vf().other_netdevs[0].stale = true;
+  EXPECT_EQ(decide_with({named("two0")}), "excluded");
+  EXPECT_EQ(decide_with({attribute("operState") + " == \"up\""}), "exclude-unknown");
+  vf().other_netdevs.clear();
+  vf().misses_ports = true;
+  EXPECT_EQ(decide_with({named("two0")}), "exclude-unknown");
+}
+
+TEST_F(Away, TheRecordNamesWhatAsksForInterfaces) {
+  vf().driver = "vfio-pci";
+  const std::string name = attribute("ifName") + " == \"x\"", vendor = attribute("vendor") + " == \"15b3\"",
+                    whole = "size(device.attributes[\"dra.networking\"]) > 100";
+  decide_with({name, vendor, whole});
+  const std::string both = exclude_record({name, whole});
+  EXPECT_EQ(last.pools.at(1).excludes, both);
+  EXPECT_EQ(both.size(), 25u);
+  EXPECT_TRUE(last.pools.at(0).excludes.empty()) << "it has no entries";
+  decide_with({vendor});
+  EXPECT_EQ(last.pools.at(1).excludes, "");
+}
+
+TEST(ExcludeRecord, IsBounded) {
+  std::vector<std::string> some, many;
+  for (int i = 0; i < 1000; ++i) {
+    many.push_back("selector " + std::to_string(i));
+    if (i < 64) some.push_back(many.back());
+  }
+  EXPECT_EQ(exclude_record(some).size(), 64u * 13 - 1);
+  EXPECT_EQ(exclude_record(many).size(), 16u);
+  EXPECT_EQ(exclude_record({}), "");
+  EXPECT_EQ(exclude_record({"b", "a", "b"}), exclude_record({"a", "b"}));
+  EXPECT_TRUE(is_recorded(exclude_record(some), "", some[5]));
+  EXPECT_FALSE(is_recorded(exclude_record(some), "", many[70]));
+  EXPECT_TRUE(is_recorded(exclude_record(many), exclude_record(many), many[70]));
+  EXPECT_FALSE(is_recorded(exclude_record(many), exclude_record(some), some[5]));
+  EXPECT_FALSE(is_recorded("", "", "a"));
+}
+
+}  // namespace
+}  // namespace sliced::policy
