@@ -246,7 +246,11 @@ TEST_F(PublisherTest, AnUnreadableSliceGoesWhenItIsOursOnly) {
   unreadable("elsewhere", kDriver, "node-b");
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   Relisted<kube::ResourceSlice> all{{}, "shown"};
-  for (const char* name : {"ours", "gpus", "elsewhere"}) all.all.push_back(unread_slice(name, "", "1"));
+  for (const char* name : {"ours", "gpus", "elsewhere"}) {
+    const auto object = cluster.object(kResourceSlices, name);
+    const kube::ObjectMeta meta = kube::decode_object_meta(*object).value();
+    all.all.push_back(unread_slice(name, meta.uid, meta.resource_version));
+  }
   publisher->on_slices(all);
   scheduler.advance(10s);
   EXPECT_FALSE(cluster.object(kResourceSlices, "ours").has_value());
@@ -399,6 +403,44 @@ TEST_F(PublisherTest, AnAnswerAboutAnotherObjectIsAFailure) {
     EXPECT_EQ(devices_stored(), static_cast<size_t>(count));
     EXPECT_TRUE(publisher->converged());
   }
+}
+
+// It takes every update and keeps what it had. Red when the next one follows at once, for ever.
+TEST_F(PublisherTest, AServerThatTakesWritesAndHoldsNothingIsAskedLessAndLess) {
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(1s);
+  kube::Json sent;
+  cluster.on_admit = [&](const fake::Request& request, kube::Json& object) -> std::optional<kube::Failure> {
+    sent = object;
+    object = *cluster.object(kResourceSlices, request.name);
+    return std::nullopt;
+  };
+  cluster.on_reply = [&](const fake::Request&, kube::Json& object) {
+    auto slice = *kube::decode_resource_slice(sent);
+    slice.meta.resource_version = "1";
+    object = kube::encode_resource_slice(slice);
+  };
+  publisher->set_desired({pool(devices(0, 2))}, kNode);
+  for (int second = 0; second < 600 && cluster.writes().size() < 1000; ++second) scheduler.advance(1s);
+  EXPECT_LE(cluster.writes().size(), 200u);
+}
+
+// Each write is stored otherwise and answered with a failure, so that the watch brings news of it. Red when
+// that news begins the next attempt.
+TEST_F(PublisherTest, EventsOfFailedWritesDoNotSetThePace) {
+  int64_t count = 0;
+  cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
+    auto slice = *kube::decode_resource_slice(object);
+    slice.devices = devices(0, 1, ++count);
+    object = kube::encode_resource_slice(slice);
+    return std::nullopt;
+  };
+  cluster.on_answer = [](const fake::Request&) {
+    return kube::Failure{.code = Errc::kBusy, .http_status = 500, .what = "internal"};
+  };
+  publisher->set_desired({pool(devices(0, 2))}, kNode);
+  scheduler.advance(10min);
+  EXPECT_LE(cluster.writes().size(), 60u);
 }
 
 // A server that answers at random, does at random what it was asked, and whose objects change at random.
