@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/dearest.h"
 #include "cli/show.h"
 #include "cli/table.h"
 #include "policy/cel/published_device.h"
@@ -15,7 +16,7 @@ using Is = cel::Answer::Is;
 
 cel::Answer answer_of(cel::Evaluator& evaluator, const cel::Program& program, const cel::Device& device) {
   const Is is = evaluator.select(program, device);
-  return {is, evaluator.cost(), is == Is::kError ? evaluator.error_text(program) : ""};
+  return {is, evaluator.cost(), evaluator.steps(), is == Is::kError ? evaluator.error_text(program) : ""};
 }
 
 std::string upper(std::string_view text) {
@@ -34,7 +35,7 @@ std::string result_of(const cel::Answer& answer) {
 
 bool Match::operator==(const Match& other) const {
   return subject == other.subject && answer.is == other.answer.is && answer.cost == other.answer.cost &&
-         answer.error == other.answer.error;
+         answer.steps == other.answer.steps && answer.error == other.answer.error;
 }
 
 size_t Matches::count(Is is) const {
@@ -71,19 +72,20 @@ Matches match_entries(const cel::Program& program, const std::vector<kube::Resou
 std::string matches_table(const Matches& matches) {
   std::vector<std::string> heading;
   for (const std::string& column : matches.columns) heading.push_back(upper(column));
-  heading.insert(heading.end(), {"COST", "RESULT"});
+  heading.insert(heading.end(), {"COST", "STEPS", "RESULT"});
   std::vector<std::vector<std::string>> rows;
-  uint64_t dearest = 0;
+  Dearest dearest;
   for (const Match& match : matches.rows) {
     rows.push_back(match.subject);
     rows.back().push_back(std::to_string(match.answer.cost));
+    rows.back().push_back(std::to_string(match.answer.steps));
     rows.back().push_back(result_of(match.answer));
-    dearest = std::max(dearest, match.answer.cost);
+    dearest.add(match.answer.cost, match.answer.steps);
   }
   return table(heading, rows) + std::to_string(matches.count(Is::kTrue)) + " of " +
          std::to_string(matches.rows.size()) + " devices match, " +
-         std::to_string(matches.count(Is::kError)) + " errors; the dearest costs " + std::to_string(dearest) +
-         " of " + std::to_string(cel::kCostMax) + "\n";
+         std::to_string(matches.count(Is::kError)) + " errors; the dearest costs " + dearest.text() + "\n" +
+         (dearest.is_near() ? "warning: " + std::string(kNearLimit) + "\n" : "");
 }
 
 kube::Json json_of(const Matches& matches) {
@@ -95,6 +97,7 @@ kube::Json json_of(const Matches& matches) {
         item.set(matches.columns[i], is_utf8(text) ? text : escaped(text));
     item.set("matches", match.answer.is == Is::kTrue);
     item.set("cost", static_cast<int64_t>(match.answer.cost));
+    item.set("steps", static_cast<int64_t>(match.answer.steps));
     if (match.answer.is == Is::kError) item.set("error", match.answer.error);
     items.push_back(std::move(item));
   }

@@ -33,9 +33,9 @@ Matches match_host(const cel::Program& program, const hotplug::Inventory& invent
 /// cel::selector_environment().
 Matches match_entries(const cel::Program& program, const std::vector<kube::ResourceSlice>& slices);
 
-/// The rows with COST and RESULT, and a line that counts.
+/// The rows with COST (upstream's), STEPS (ours) and RESULT, a line that counts, and a warning near a limit.
 std::string matches_table(const Matches& matches);
-/// A List: the columns, "matches", "cost", and "error" where the expression failed.
+/// A List: the columns, "matches", "cost", "steps", and "error" where the expression failed.
 kube::Json json_of(const Matches& matches);
 
 }  // namespace sliced::cli

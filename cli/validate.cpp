@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/dearest.h"
 #include "cli/process.h"
 #include "cli/read_file.h"
 #include "kube/kinds.h"
@@ -6,6 +7,7 @@
 #include "kube/yaml.h"
 #include "policy/exposure/policy.h"
 #include "policy/exposure/programs.h"
+#include "policy/exposure/selector.h"
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
 
@@ -18,6 +20,8 @@ constexpr size_t kFileMax = kube::JsonLimits{}.size_max;
 struct Report {
   std::string text;
   size_t errors = 0, warnings = 0, policies = 0;
+  Dearest dearest;           // of all selectors
+  std::string dearest_name;  // its policy; "" none
 
   void add(const std::string& file, int line, bool error, const std::string& what) {
     text +=
@@ -51,6 +55,28 @@ void validate_attributes(const kube::Json& object, const std::string& file, cons
              true);
 }
 
+struct Place {
+  const std::string& file;
+  int line;
+  const std::string& who;
+  const std::string& driver;
+};
+
+// What the selector costs, and whether that is near what it may.
+void weigh(const cel::Program& program, const policy::ExposurePolicy& policy, const Place& at,
+           Report& report) {
+  const Dearest its = asked_of_nobody(program, at.driver);
+  if (its.is_near())
+    report.add(at.file, policy.selector.line > 0 ? policy.selector.line : at.line, false,
+               at.who + ": spec.selector.cel costs " + its.text() + ", compiling it " +
+                   std::to_string(its.compile_steps) + " of " + std::to_string(cel::kCompileStepsMax) + ": " +
+                   std::string(kNearLimit));
+  if (report.dearest_name.empty() || its.steps > report.dearest.steps) {
+    report.dearest = its;
+    report.dearest_name = at.who;
+  }
+}
+
 void validate_exposure(const kube::Json& object, const std::string& file, const std::string& driver,
                        Report& report) {
   policy::ExposurePolicy policy = policy::decode_exposure_policy(object, driver);
@@ -59,6 +85,8 @@ void validate_exposure(const kube::Json& object, const std::string& file, const 
   ++report.policies;
   report.add(file, object.line(), who, policy.problems, true);
   report.add(file, object.line(), who, warnings_of(policy), false);
+  if (const auto program = policy::compile_selector(policy.selector.cel, driver))
+    weigh(*program, policy, {file, object.line(), who, driver}, report);
 }
 
 // The kinds that are checked, with their groups.
@@ -112,6 +140,9 @@ int validate(const config::Options& options) {
     for (const auto& problem : yaml.problems) report.add(file, problem.line, true, problem.what);
     for (const kube::Json& object : yaml.documents) validate_object(object, file, options, report);
   }
+  if (!report.dearest_name.empty())
+    report.text +=
+        "the dearest selector, of " + report.dearest_name + ", costs " + report.dearest.text() + "\n";
   report.text += std::to_string(report.policies) + " objects checked, " + std::to_string(report.errors) +
                  " errors, " + std::to_string(report.warnings) + " warnings\n";
   return print(report.text) && report.errors == 0 ? kExitSame : kExitError;

@@ -18,6 +18,7 @@ void* Arena::allocate(size_t bytes) {
   if (bytes > bytes_max_) return exhaust<void>();
   bytes = (bytes + kAlign - 1) / kAlign * kAlign;
   if (!charge(bytes)) return nullptr;
+  step_for(bytes, kBlockBytes);
   if (blocks_.empty() || blocks_.back().size - at_ < bytes) {
     const size_t grown = blocks_.empty() ? first_block_ : blocks_.back().size * 2;
     const size_t size = std::max(bytes, grown);
@@ -37,11 +38,16 @@ std::string_view Arena::copy(std::string_view text) {
 }
 
 void Arena::reset() {
-  for (auto it = owned_.rbegin(); it != owned_.rend(); ++it) it->destroy(it->object);
-  owned_.clear();
-  if (blocks_.size() > 1) blocks_.erase(blocks_.begin() + 1, blocks_.end());
-  at_ = used_ = 0;
-  is_exhausted_ = false;
+  release({std::min<size_t>(blocks_.size(), 1), 0, 0, 0});
+  steps_ = 0;
+}
+
+void Arena::release(const Mark& mark) {
+  for (; owned_.size() > mark.owned; owned_.pop_back()) owned_.back().destroy(owned_.back().object);
+  blocks_.resize(mark.blocks);
+  at_ = mark.at;
+  used_ = mark.used;
+  is_exhausted_ = is_too_deep_ = false;
 }
 
 }  // namespace sliced::cel

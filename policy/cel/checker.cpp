@@ -44,6 +44,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
   return near.empty() ? "" : "; did you mean " + near + "?";
 }
 
+constexpr uint64_t kNodeSteps = 6;
+
 bool is_text(const Node& node) { return node.op == Op::kLiteral && node.value.kind == Kind::kString; }
 
 class Checker {
@@ -52,8 +54,11 @@ class Checker {
       : environment_(environment), arena_(arena), out_(out), mistake_(mistake) {
     if (environment.has_device) attributes_type_ = domains_of(dyn_type());
     if (environment.has_device) capacity_type_ = domains_of(plain_type(Kind::kQuantity));
-    for (const Variable& variable : environment.variables)
+    for (const Variable& variable : environment.variables) {
       variable_types_.push_back(or_dyn(parse_type(variable.type, arena)));
+      const auto dots = std::count(variable.name.begin(), variable.name.end(), '.');
+      name_parts_max_ = std::max(name_parts_max_, static_cast<int>(dots) + 1);
+    }
   }
 
   bool run(Node& root) {
@@ -87,6 +92,8 @@ class Checker {
   }
   bool is(Node& node, const Type* type) {
     node.type = or_dyn(type);
+    if (node.type->depth > kTypeDepthMax)
+      return wrong(node, "its type is nested more than " + std::to_string(kTypeDepthMax) + " deep");
     return true;
   }
   const Type* domains_of(const Type* value) {
@@ -99,6 +106,7 @@ class Checker {
   }
 
   bool visit(Node& node) {
+    if (!arena_.step(kNodeSteps)) return wrong(node, "it takes too much work");
     switch (node.op) {
       case Op::kLiteral:
         return is(node, node.value.kind == Kind::kError ? dyn_type() : plain_type(node.value.kind));
@@ -130,6 +138,7 @@ class Checker {
   // Names.
 
   const Scope* local(std::string_view name) const {
+    arena_.step(scopes_.size() / 8);
     for (auto it = scopes_.rbegin(); it != scopes_.rend(); ++it)
       if (it->name == name) return &*it;
     return nullptr;
@@ -184,6 +193,7 @@ class Checker {
 
   // "a.b.c" when the node spells it and a is not a comprehension's variable.
   std::optional<std::string> qualified(const Node& node, bool& is_absolute) const {
+    if (node.height > name_parts_max_) return std::nullopt;  // longer than any name
     if (node.op == Op::kName) {
       is_absolute = node.is_absolute;
       if (!is_absolute && local(node.name) != nullptr) return std::nullopt;
@@ -384,6 +394,7 @@ class Checker {
     const Overload* only = nullptr;
     int candidates = 0;
     bool is_one = true;
+    for (const Node* arg : node.args()) arena_.step(arg->type->depth);  // held against each overload
     for (const Overload& overload : node.function->overloads) {
       if (overload.is_member != node.is_member || overload.args.size() != node.arg_count) continue;
       Bindings bindings;
@@ -488,8 +499,11 @@ class Checker {
   }
 
   bool no_overload(Node& node) {
+    constexpr uint32_t kShownMax = 8;
     std::string given;
-    for (const Node* arg : node.args()) given += (given.empty() ? "" : ", ") + text_of(*arg->type);
+    for (const Node* arg : node.args().first(std::min(node.arg_count, kShownMax)))
+      given += (given.empty() ? "" : ", ") + text_of(*arg->type);
+    if (node.arg_count > kShownMax) given += ", ...";
     return late(node, Failure::kNoSuchOverload, node.name,
                 "there is no " + shown(node.name) + " for (" + given + ")");
   }
@@ -506,6 +520,7 @@ class Checker {
 
   bool equality(Node& node) {
     const Type *left = node.arg_list[0]->type, *right = node.arg_list[1]->type;
+    arena_.step(left->depth);
     Bindings none;
     if (environment_.check && !fits(left, right, none) && !fits(right, left, none)) return no_overload(node);
     node.op = node.name == "_==_" ? Op::kEqual : Op::kNotEqual;
@@ -516,6 +531,7 @@ class Checker {
 
   // The one type of several values; nullptr where they must be of one and are not.
   const Type* common(const Type* before, const Type* type) {
+    arena_.step(type->depth);
     const Type* one = unified(before, type, arena_);
     return one != nullptr || (environment_.is_homogeneous && formats_ == 0) ? one : dyn_type();
   }
@@ -695,6 +711,7 @@ class Checker {
   std::vector<Scope> scopes_;
   int formats_ = 0;  // calls of format() around the node: in them lists and maps may be mixed
   std::vector<const Type*> variable_types_;
+  int name_parts_max_ = 3;  // "google.protobuf.Duration", "sets.contains"
   const Type* attributes_type_ = nullptr;
   const Type* capacity_type_ = nullptr;
 };

@@ -15,7 +15,7 @@ namespace sliced::cel {
 struct Checked {
   std::vector<Path> paths;
   size_t locals = 0;
-  std::vector<std::shared_ptr<const Regex>> patterns;
+  std::vector<std::pair<std::string_view, std::unique_ptr<const Regex>>> patterns;  // by text
 };
 
 /// false and the mistake when the expression is refused. Nodes are changed in place.

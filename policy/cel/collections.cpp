@@ -13,6 +13,7 @@ constexpr size_t kIncludesMax = 48;  // resource/v1: ResourceSliceMaxAttributeVa
 
 Value size_of_text(Evaluation& in, const Value* args) {
   in.charge_for(args[0].s.size);
+  if (!in.step_for(args[0].s.size)) return in.fail(Failure::kSteps);
   return Value::of(code_points(args[0].text()));
 }
 Value size_of_bytes(Evaluation&, const Value* args) {
@@ -21,7 +22,8 @@ Value size_of_bytes(Evaluation&, const Value* args) {
 Value size_of_list(Evaluation&, const Value* args) {
   return Value::of(static_cast<int64_t>(args[0].list->size));
 }
-Value size_of_map(Evaluation&, const Value* args) {
+Value size_of_map(Evaluation& in, const Value* args) {
+  in.step(kMapSizeSteps);
   return Value::of(static_cast<int64_t>(args[0].map->size()));
 }
 
@@ -30,7 +32,7 @@ Value size_of_map(Evaluation&, const Value* args) {
 // Where it stands, -1 nowhere.
 int64_t find(Evaluation& in, const List& list, const Value& wanted) {
   if (!in.charge(list.size)) return -1;
-  for (size_t i = 0; i < list.size; ++i)
+  for (size_t i = 0; i < list.size && !in.is_beyond(); ++i)
     if (equal(list.items[i], wanted, in.arena).value_or(false)) return static_cast<int64_t>(i);
   return -1;
 }
@@ -39,7 +41,7 @@ Value index_of_item(Evaluation& in, const Value* args) { return Value::of(find(i
 Value last_index_of_item(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   in.charge(list.size);
-  for (size_t i = list.size; i-- > 0;)
+  for (size_t i = list.size; i-- > 0 && !in.is_beyond();)
     if (equal(list.items[i], args[1], in.arena).value_or(false)) return Value::of(static_cast<int64_t>(i));
   return Value::of(int64_t{-1});
 }
@@ -47,8 +49,8 @@ Value last_index_of_item(Evaluation& in, const Value* args) {
 Value is_sorted(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   in.charge(list.size);
-  for (size_t i = 1; i < list.size; ++i) {
-    const int order = compare(list.items[i - 1], list.items[i]);
+  for (size_t i = 1; i < list.size && !in.is_beyond(); ++i) {
+    const int order = compare(list.items[i - 1], list.items[i], in.arena);
     if (order == kMismatch) return in.no_overload("isSorted");
     if (order == 1 || order == kUnordered) return Value::of(false);
   }
@@ -61,8 +63,8 @@ Value extreme(Evaluation& in, const Value* args) {
   in.charge(list.size);
   if (list.size == 0) return in.invalid("min and max want a list that is not empty");
   Value best = list.items[0];
-  for (size_t i = 0; i < list.size; ++i) {
-    const int order = compare(list.items[i], best);
+  for (size_t i = 0; i < list.size && !in.is_beyond(); ++i) {
+    const int order = compare(list.items[i], best, in.arena);
     if (order == kMismatch) return in.no_overload(Wanted < 0 ? "min" : "max");
     if (order == Wanted) best = list.items[i];
   }
@@ -74,6 +76,7 @@ template <class Zero>
 Value sum(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   in.charge(list.size);
+  if (!in.step(list.size)) return in.fail(Failure::kSteps);
   if (list.size == 0) return Value::of(Zero{0});
   Value total = list.items[0];
   for (size_t i = 1; i < list.size; ++i) {
@@ -94,13 +97,16 @@ Value slice(Evaluation& in, const Value* args) {
   const int64_t from = args[1].i, to = args[2].i;
   if (from < 0 || to < from || static_cast<uint64_t>(to) > list.size)
     return in.invalid("slice wants 0 <= start <= end <= size");
-  return in.list(list.items + from, static_cast<size_t>(to - from));
+  return in.list(list.items + from, static_cast<size_t>(to - from));  // a view
 }
 
-bool flatten_into(Evaluation& in, const List& list, int64_t depth, std::vector<Value>& out) {
+// level: how deep it is already.
+bool flatten_into(Evaluation& in, const List& list, int64_t depth, int level, std::vector<Value>& out) {
+  if (level > kDepthMax) return in.arena.exceed_depth();
   for (const Value& item : list) {
+    if (!in.step()) return false;  // empty lists take time too
     if (item.kind == Kind::kList && depth > 0) {
-      if (!flatten_into(in, *item.list, depth - 1, out)) return false;
+      if (!flatten_into(in, *item.list, depth - 1, level + 1, out)) return false;
     } else if (!in.arena.charge(sizeof(Value)) || !in.charge(1)) {
       return false;
     } else {
@@ -112,7 +118,7 @@ bool flatten_into(Evaluation& in, const List& list, int64_t depth, std::vector<V
 Value flatten_by(Evaluation& in, const Value& list, int64_t depth) {
   if (depth < 0) return in.invalid("flatten wants a depth that is not negative");
   std::vector<Value> out;
-  if (!flatten_into(in, *list.list, depth, out)) return in.fail(Failure::kNoMemory);
+  if (!flatten_into(in, *list.list, depth, 0, out)) return in.fail(in.limit());
   return in.list(out);
 }
 Value flatten(Evaluation& in, const Value* args) { return flatten_by(in, args[0], 1); }
@@ -121,11 +127,14 @@ Value flatten_depth(Evaluation& in, const Value* args) { return flatten_by(in, a
 Value sort(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   in.charge(list.size);
+  if (!in.step(list.size)) return in.fail(Failure::kSteps);
   std::vector<Value> out(list.begin(), list.end());
   for (const Value& item : out)
-    if (item.kind != out[0].kind || compare(out[0], item) == kMismatch) return in.no_overload("sort");
+    if (item.kind != out[0].kind || compare(out[0], item, in.arena) == kMismatch)
+      return in.no_overload("sort");
+  // Beyond the steps all are alike, and it ends soon.
   std::stable_sort(out.begin(), out.end(),
-                   [](const Value& a, const Value& b) { return compare(a, b) == -1; });
+                   [&](const Value& a, const Value& b) { return compare(a, b, in.arena) == -1; });
   return in.list(out);
 }
 
@@ -133,9 +142,11 @@ Value distinct(Evaluation& in, const Value* args) {
   std::vector<Value> out;
   for (const Value& item : *args[0].list) {
     if (!in.charge(out.size() + 1)) return in.fail(Failure::kCost);
-    bool is_new = true;
-    for (const Value& seen : out) is_new = is_new && !equal(seen, item, in.arena).value_or(false);
-    if (is_new) out.push_back(item);
+    if (!in.step()) return in.fail(Failure::kSteps);
+    const bool is_known = std::any_of(out.begin(), out.end(), [&](const Value& seen) {
+      return in.is_beyond() || equal(seen, item, in.arena).value_or(false);
+    });
+    if (!is_known) out.push_back(item);
   }
   return in.list(out);
 }
@@ -143,6 +154,7 @@ Value distinct(Evaluation& in, const Value* args) {
 Value reverse_list(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   in.charge(list.size);
+  if (!in.step(list.size)) return in.fail(Failure::kSteps);
   std::vector<Value> out(list.begin(), list.end());
   std::reverse(out.begin(), out.end());
   return in.list(out);
@@ -152,6 +164,7 @@ Value range(Evaluation& in, const Value* args) {
   if (args[0].i < 0) return in.invalid("lists.range wants a number that is not negative");
   const auto size = static_cast<uint64_t>(args[0].i);
   if (!in.charge(size)) return in.fail(Failure::kCost);  // before anything is made
+  if (!in.step_for(size, 4)) return in.fail(Failure::kSteps);
   Value* items = in.arena.array<Value>(std::max<uint64_t>(size, 1));
   for (uint64_t i = 0; items != nullptr && i < size; ++i) items[i] = Value::of(static_cast<int64_t>(i));
   return in.list(items, size);
@@ -181,7 +194,8 @@ Value includes(Evaluation& in, const Value* args) {
 
 // Whether every element of a is one of b.
 bool is_subset(Evaluation& in, const List& a, const List& b) {
-  return std::all_of(a.begin(), a.end(), [&](const Value& item) { return find(in, b, item) >= 0; });
+  return std::all_of(a.begin(), a.end(),
+                     [&](const Value& item) { return in.step() && find(in, b, item) >= 0; });
 }
 Value set_contains(Evaluation& in, const Value* args) {
   return Value::of(is_subset(in, *args[1].list, *args[0].list));
@@ -191,8 +205,10 @@ Value set_equivalent(Evaluation& in, const Value* args) {
                    is_subset(in, *args[0].list, *args[1].list));
 }
 Value set_intersects(Evaluation& in, const Value* args) {
-  for (const Value& item : *args[0].list)
+  for (const Value& item : *args[0].list) {
+    if (!in.step()) break;
     if (find(in, *args[1].list, item) >= 0) return Value::of(true);
+  }
   return Value::of(false);
 }
 
@@ -200,7 +216,7 @@ Value set_intersects(Evaluation& in, const Value* args) {
 
 Value some(Evaluation& in, const Value* args) { return in.some(args[0]); }
 Value none(Evaluation& in, const Value*) { return in.none(); }
-bool is_zero(const Value& value) {
+bool is_zero(Evaluation& in, const Value& value) {
   switch (value.kind) {
     case Kind::kNull:
       return true;
@@ -217,6 +233,7 @@ bool is_zero(const Value& value) {
     case Kind::kList:
       return value.list->size == 0;
     case Kind::kMap:
+      in.step(kMapSizeSteps);
       return value.map->size() == 0;
     case Kind::kDuration:
     case Kind::kTimestamp:
@@ -228,13 +245,14 @@ bool is_zero(const Value& value) {
   }
 }
 Value some_unless_zero(Evaluation& in, const Value* args) {
-  return is_zero(args[0]) ? in.none() : in.some(args[0]);
+  return is_zero(in, args[0]) ? in.none() : in.some(args[0]);
 }
 Value has_value(Evaluation&, const Value* args) { return Value::of(args[0].optional != nullptr); }
 Value value_of(Evaluation& in, const Value* args) {
   return args[0].optional == nullptr ? in.invalid("optional.none() dereference") : *args[0].optional;
 }
 Value unwrap(Evaluation& in, const Value* args) {
+  if (!in.step(args[0].list->size)) return in.fail(Failure::kSteps);
   std::vector<Value> out;
   for (const Value& item : *args[0].list) {
     if (item.kind != Kind::kOptional) return in.no_overload("unwrap");

@@ -1,5 +1,9 @@
 #pragma once
 // One evaluation: its memory, what it has cost, and how it fails. What library functions are given.
+//
+// Two things are counted. The *cost* is upstream's, to the digit: what Kubernetes refuses for it is refused
+// here. *Work steps* are ours (arena.h): each is at most 100 ns of a processor, so that they bound the time
+// that an expression takes, which the cost does not.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +18,10 @@ namespace sliced::cel {
 /// Upstream's scale: resource/v1 CELSelectorExpressionMaxCost.
 inline constexpr uint64_t kCostMax = 1'000'000;
 inline constexpr size_t kMemoryMax = size_t{1} << 20;
+/// Of one evaluation: at most 0.1 s. Selectors that people write take tens or hundreds.
+inline constexpr uint64_t kStepsMax = 1'000'000;
+/// Of compiling an expression, with its patterns and constants: at most 50 ms.
+inline constexpr uint64_t kCompileStepsMax = 500'000;
 
 /// A variable of a comprehension or of cel.bind().
 struct Local {
@@ -40,19 +48,31 @@ class Evaluation {
   uint64_t cost() const { return cost_; }
   /// Goes back to what was charged for before, as cel-go does where an expression is part of another.
   void recharge(uint64_t cost) { cost_ = cost; }
-  void begin(uint64_t cost_max) {
+  /// Adds work steps. false once they are above the limit; as with charge().
+  bool step(uint64_t n = 1) { return arena.step(n); }
+  /// The steps of work on so many bytes.
+  bool step_for(size_t bytes, size_t bytes_a_step = kReadBytes) {
+    return arena.step_for(bytes, bytes_a_step);
+  }
+  uint64_t steps() const { return arena.steps(); }
+  void begin(uint64_t cost_max, uint64_t steps_max = kStepsMax) {
     arena.reset();
+    arena.limit_steps(steps_max);
     cost_ = 0;
     cost_max_ = cost_max;
   }
   /// Goes on with what is there, at a cost of 0: for constants, which stay.
   void begin_more() { cost_ = 0; }
-  bool is_beyond() const { return cost_ > cost_max_ || arena.is_exhausted(); }
+  bool is_beyond() const {
+    return cost_ > cost_max_ || arena.is_worn_out() || arena.is_exhausted() || arena.is_too_deep();
+  }
+  /// What is_beyond() fails with.
+  Failure limit() const;
 
   /// about is copied.
   Value fail(Failure failure, std::string_view about = {}, int32_t offset = -1);
   Value no_overload(std::string_view function = {}) { return fail(Failure::kNoSuchOverload, function); }
-  Value invalid(std::string_view why) { return fail(Failure::kInvalidArgument, why); }
+  Value invalid(std::string_view why);
 
   // Answers of functions, copied into the arena; an error where that has no more room.
   Value text(std::string_view text, Kind kind = Kind::kString);

@@ -36,6 +36,7 @@ Value concatenate(Evaluation& in, const Value* args) {
 
 Value join_lists(Evaluation& in, const Value* args) {
   const List &a = *args[0].list, &b = *args[1].list;
+  if (!in.step_for((a.size + b.size) * sizeof(Value), kBlockBytes)) return in.fail(Failure::kSteps);
   Value* made = in.arena.array<Value>(std::max<size_t>(a.size + b.size, 1));
   if (made == nullptr) return in.fail(Failure::kNoMemory);
   std::copy(a.begin(), a.end(), made);
@@ -47,7 +48,7 @@ template <class Holds>
 Value ordered(Evaluation& in, const Value* args, Holds holds) {
   if (args[0].kind == Kind::kString || args[0].kind == Kind::kBytes)
     in.charge_for(std::min(args[0].s.size, args[1].s.size));
-  const int order = compare(args[0], args[1]);
+  const int order = compare(args[0], args[1], in.arena);
   if (order == kMismatch) return in.no_overload();
   if (order == kUnordered) return in.invalid("NaN values cannot be ordered");
   return Value::of(holds(order));
@@ -69,6 +70,7 @@ Value is_in_list(Evaluation& in, const Value* args) {
   if (!in.charge(args[1].list->size)) return in.fail(Failure::kCost);
   for (const Value& item : *args[1].list) {
     if (equal(args[0], item, in.arena).value_or(false)) return Value::of(true);
+    if (in.is_beyond()) break;
   }
   return Value::of(false);
 }

@@ -456,6 +456,10 @@ Node* parse(std::string_view text, const ParseOptions& options, Arena& arena, Mi
     mistake = {0, "the expression is not UTF-8"};
     return nullptr;
   }
+  if (!arena.step(text.size())) {
+    mistake = {0, "the expression is too large"};
+    return nullptr;
+  }
   return Parser(text, options, arena, mistake).run();
 }
 

@@ -18,6 +18,7 @@ inline constexpr int kRecursionMax = 250;
 struct Mistake {
   int32_t offset = 0;  // byte of the text
   std::string what;
+  uint64_t steps = 0;  // of compiling up to it (Program::compile)
 };
 
 struct ParseOptions {

@@ -63,15 +63,18 @@ constexpr Named kByName[] = {
     {"sets.equivalent", {Pricing::kPairsTwice, false}},
 };
 
-uint64_t size_of(const Value& value) {
+// Counting takes steps of its own, which upstream's prices do not say.
+uint64_t size_of(const Value& value, Arena& arena) {
   switch (value.kind) {
     case Kind::kString:
+      if (!arena.step_for(value.s.size, kBlockBytes)) return 0;
       return static_cast<uint64_t>(code_points(value.text()));
     case Kind::kBytes:
       return value.s.size;
     case Kind::kList:
       return value.list->size;
     case Kind::kMap:
+      arena.step(kMapSizeSteps);
       return value.map->size();
     case Kind::kIp:
       return static_cast<const IpAddress*>(value.opaque)->bits() / 8;
@@ -88,8 +91,9 @@ uint64_t rounded_up(uint64_t size, double factor) {
 uint64_t tenth(uint64_t size) { return rounded_up(size, kTenth); }
 
 // Of all that is in a value. Lists may share their parts: nobody looks at more of them than can be paid for.
-uint64_t traversal(const Value& value, uint64_t& looks, Arena& arena) {
-  if (++looks > kCostMax) return kCostMax;
+uint64_t traversal(const Value& value, uint64_t& looks, Arena& arena, int depth = 0) {
+  if (depth > kDepthMax) arena.exceed_depth();
+  if (++looks > kCostMax || !arena.step() || arena.is_too_deep()) return kCostMax;
   uint64_t total = 0;
   switch (value.kind) {
     case Kind::kString:
@@ -97,14 +101,15 @@ uint64_t traversal(const Value& value, uint64_t& looks, Arena& arena) {
       return static_cast<uint64_t>(static_cast<double>(value.s.size) * kTenth);
     case Kind::kList:
       for (const Value& item : *value.list) {
-        total += traversal(item, looks, arena);
+        total += traversal(item, looks, arena, depth + 1);
         if (looks > kCostMax || total > kCostMax) break;
       }
       return total;
     case Kind::kMap:
-      for (size_t i = 0; i < value.map->size() && looks <= kCostMax; ++i) {
+      arena.step(kMapSizeSteps);
+      for (size_t i = 0, all = value.map->size(); i < all && looks <= kCostMax && !arena.is_worn_out(); ++i) {
         const auto [key, item] = value.map->at(i, arena);
-        total += traversal(key, looks, arena) + traversal(item, looks, arena);
+        total += traversal(key, looks, arena, depth + 1) + traversal(item, looks, arena, depth + 1);
       }
       return total;
     default:
@@ -153,57 +158,58 @@ std::optional<uint64_t> price_of_call(const Node& call, PriceTag tag, const Valu
     case Pricing::kTraversal:
       return traversal(args[0], looks, arena);
     case Pricing::kText:
-      return tenth(size_of(args[0]));
+      return tenth(size_of(args[0], arena));
     case Pricing::kTextTwice:
-      return tenth(size_of(args[0]) * 2);
+      return tenth(size_of(args[0], arena) * 2);
     case Pricing::kResultTwice:
-      return tenth(size_of(result) * 2);
+      return tenth(size_of(result, arena) * 2);
     case Pricing::kSum:
-      return tenth(size_of(args[0]) + size_of(args[1]));
+      return tenth(size_of(args[0], arena) + size_of(args[1], arena));
     case Pricing::kLess:
-      return tenth(std::min(size_of(args[0]), size_of(args[1])));
+      return tenth(std::min(size_of(args[0], arena), size_of(args[1], arena)));
     case Pricing::kContains:
-      return tenth(size_of(args[0])) * tenth(size_of(args[1]));
+      return tenth(size_of(args[0], arena)) * tenth(size_of(args[1], arena));
     case Pricing::kPattern:
-      return pattern(size_of(args[0]), size_of(args[1]));
+      return pattern(size_of(args[0], arena), size_of(args[1], arena));
     case Pricing::kFormat:
       if (args[0].kind != Kind::kFormat) break;
-      return pattern(size_of(args[1]), static_cast<const NamedFormat*>(args[0].opaque)->pattern_size);
+      return pattern(size_of(args[1], arena), static_cast<const NamedFormat*>(args[0].opaque)->pattern_size);
     case Pricing::kMembers:
-      return size_of(args[1]);
+      return size_of(args[1], arena);
     case Pricing::kNewList:
-      return new_list(1, size_of(result));
+      return new_list(1, size_of(result, arena));
     case Pricing::kFlatten:
-      if (call.arg_count < 2) return new_list(1, size_of(args[0]));
+      if (call.arg_count < 2) return new_list(1, size_of(args[0], arena));
       if (args[1].kind != Kind::kInt) return std::nullopt;
       if (args[1].i < 0) return new_list(0, 0);  // an error: what it would be is beyond reckoning
-      return new_list(static_cast<double>(args[1].i), size_of(args[0]));
+      return new_list(static_cast<double>(args[1].i), size_of(args[0], arena));
     case Pricing::kSelfCompare:
       if (args[0].kind != Kind::kList) return std::nullopt;
       return price_of_order(*args[0].list);
     case Pricing::kPairs:
-      return kCallPrice + size_of(args[0]) * size_of(args[1]);
+      return kCallPrice + size_of(args[0], arena) * size_of(args[1], arena);
     case Pricing::kPairsTwice:
-      return kCallPrice + 2 * size_of(args[0]) * size_of(args[1]);
+      return kCallPrice + 2 * size_of(args[0], arena) * size_of(args[1], arena);
     case Pricing::kContainsIp: {
       const bool is_read = call.is_only_overload && args[1].kind == Kind::kString;
-      return tenth(2 * size_of(args[0])) + (is_read ? tenth(size_of(args[1])) : 0);
+      return tenth(2 * size_of(args[0], arena)) + (is_read ? tenth(size_of(args[1], arena)) : 0);
     }
     case Pricing::kContainsCidr: {
       const bool is_read = call.is_only_overload && args[1].kind == Kind::kString;
-      const uint64_t network = size_of(args[0]);
-      return tenth(2 * network) + tenth(network) + 1 + (is_read ? tenth(size_of(args[1])) : 0);
+      const uint64_t network = size_of(args[0], arena);
+      return tenth(2 * network) + tenth(network) + 1 + (is_read ? tenth(size_of(args[1], arena)) : 0);
     }
   }
   return kCallPrice;
 }
 
-uint64_t price_of_equality(const Value& left, const Value& right, bool is_equal) {
+uint64_t price_of_equality(const Value& left, const Value& right, bool is_equal, Arena& arena) {
   if (is_equal && left.kind >= Kind::kQuantity) return kCallPrice;
-  const auto size = [](const Value& value) {
+  const auto size = [&](const Value& value) {
     const Value* inner = &value;
-    while (inner->kind == Kind::kOptional && inner->optional != nullptr) inner = inner->optional;
-    return size_of(*inner);
+    while (inner->kind == Kind::kOptional && inner->optional != nullptr && arena.step())
+      inner = inner->optional;
+    return size_of(*inner, arena);
   };
   return tenth(std::min(size(left), size(right)));
 }

@@ -50,6 +50,6 @@ std::optional<uint64_t> price_of_call(const Node& call, PriceTag tag, const Valu
 uint64_t price_of_order(const List& keys);
 
 /// == and !=. is_equal: ==, for which values of Kubernetes' own types have one price.
-uint64_t price_of_equality(const Value& left, const Value& right, bool is_equal);
+uint64_t price_of_equality(const Value& left, const Value& right, bool is_equal, Arena& arena);
 
 }  // namespace sliced::cel

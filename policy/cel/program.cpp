@@ -11,7 +11,11 @@
 namespace sliced::cel {
 namespace {
 
-constexpr size_t kProgramBytesMax = size_t{4} << 20, kFirstBlock = 1024;
+constexpr size_t kProgramBytesMax = size_t{2} << 20, kFirstBlock = 1024;
+// Of a call with constants, and of all that become constants: what takes more is done when it is met.
+constexpr uint64_t kFoldStepsMax = 20'000;
+constexpr size_t kFoldBytesMax = size_t{256} << 10;
+constexpr size_t kPatternMemoryMax = size_t{2} << 20;  // of all patterns of an expression
 
 bool is_literal(const Node* node) { return node->op == Op::kLiteral && !node->value.is_error(); }
 
@@ -21,17 +25,44 @@ bool converts(std::string_view function) {
   return std::find(std::begin(kConversions), std::end(kConversions), function) != std::end(kConversions);
 }
 
+constexpr EvalError kTooDear{Failure::kSteps, -1, {}};
+constexpr const char* kTooMuchWork =
+    "compiling the expression takes too much work: fewer or smaller regular expressions and constants are "
+    "wanted";
+
 }  // namespace
 
 struct Program::State {
-  State() : constants(kProgramBytesMax, kFirstBlock) {}
+  explicit State(uint64_t steps_max) : constants(kProgramBytesMax, kFirstBlock) {
+    constants.arena.limit_steps(steps_max);
+  }
   std::string text;
   Evaluation constants;  // nodes and folded values
   Checked checked;
   Node* root = nullptr;
   bool refuses_failing = false;  // conversions of constants, as Kubernetes does
+  size_t folded_bytes = 0, pattern_memory = 0;
 
-  // Patterns that are literals are compiled once; false when one is no pattern, as upstream's compiler says.
+  // The pattern, compiled once however often it stands there; nullptr when it is none, or one too many.
+  const Regex* pattern(std::string_view text, std::string& why) {
+    for (const auto& [known, regex] : checked.patterns)
+      if (known == text) return regex.get();
+    const PatternBound bound = bound_of(text);
+    pattern_memory += bound.memory;
+    if (pattern_memory > kPatternMemoryMax) why = "the regular expressions together are too large";
+    if (!constants.step(bound.compile_steps)) why = kTooMuchWork;
+    if (!why.empty()) return nullptr;
+    auto compiled = Regex::compile(text, bound);
+    if (!compiled) {
+      why = compiled.error().what;
+      return nullptr;
+    }
+    checked.patterns.emplace_back(text, std::make_unique<const Regex>(std::move(*compiled)));
+    return checked.patterns.back().second.get();
+  }
+
+  // Patterns that are literals are compiled with the expression; false when one is no pattern, as upstream's
+  // compiler says.
   bool compile_patterns(Node& node, Mistake& mistake) {
     for (Node* arg : node.args())
       if (!compile_patterns(*arg, mistake)) return false;
@@ -39,14 +70,10 @@ struct Program::State {
                              (node.name == "matches" || node.name == "find" || node.name == "findAll");
     if (!has_pattern || !is_literal(node.arg_list[1]) || node.arg_list[1]->value.kind != Kind::kString)
       return true;
-    auto compiled = Regex::compile(node.arg_list[1]->value.text());
-    if (!compiled) {
-      mistake = {node.arg_list[1]->offset, compiled.error().what};
-      return false;
-    }
-    checked.patterns.push_back(std::make_shared<const Regex>(std::move(*compiled)));
-    node.regex = checked.patterns.back().get();
-    return true;
+    std::string why;
+    node.regex = pattern(node.arg_list[1]->value.text(), why);
+    if (node.regex == nullptr) mistake = {node.arg_list[1]->offset, why};
+    return node.regex != nullptr;
   }
 
   // Upstream's compiler knows the values of literals, of lists and maps of them, and of their conversions,
@@ -97,9 +124,31 @@ struct Program::State {
     return !key.is_number() && key.kind != Kind::kString && key.kind != Kind::kBool;
   }
 
-  bool evaluate(Node& node, Mistake& mistake) {
+  // The value of what follows from constants, which stays; an error when it has none, or is too dear for now.
+  Value calculated(const Node& node) {
+    Arena& arena = constants.arena;
+    const Arena::Mark mark = arena.mark();
+    const uint64_t steps = arena.steps(), steps_max = arena.steps_max();
+    const size_t bytes = arena.used();
     constants.begin_more();
+    arena.limit_steps(std::min(steps_max, steps + kFoldStepsMax));
     const Value value = walk(node, constants, checked.paths, {});
+    const bool is_kept = !constants.is_beyond() && arena.used() - bytes <= kFoldBytesMax - folded_bytes;
+    arena.limit_steps(steps_max);
+    if (is_kept) {
+      folded_bytes += arena.used() - bytes;
+      return value;
+    }
+    arena.release(mark);
+    return Value::of(&kTooDear);
+  }
+
+  bool evaluate(Node& node, Mistake& mistake) {
+    const Value value = calculated(node);
+    if (constants.arena.is_worn_out()) {
+      mistake = {node.offset, kTooMuchWork};
+      return false;
+    }
     if (!value.is_error()) {
       node.price = static_cast<uint32_t>(node.is_constant ? 0 : constants.cost());
       node.op = Op::kLiteral;
@@ -133,8 +182,9 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-Result<Program> Program::compile(std::string text, const Environment& environment, Mistake* told) {
-  auto state = std::make_unique<State>();
+Result<Program> Program::compile(std::string text, const Environment& environment, Mistake* told,
+                                 uint64_t steps_max) {
+  auto state = std::make_unique<State>(steps_max);
   state->text = std::move(text);
   state->refuses_failing = environment.has_device;
   Mistake mistake;
@@ -143,7 +193,9 @@ Result<Program> Program::compile(std::string text, const Environment& environmen
   const bool is_good =
       state->root != nullptr && check(*state->root, environment, arena, state->checked, mistake) &&
       (!environment.check || (state->compile_patterns(*state->root, mistake) && state->fold(mistake)));
+  mistake.steps = state->constants.steps();
   if (!is_good) {
+    if (arena.is_worn_out()) mistake.what = kTooMuchWork;
     if (told != nullptr) *told = mistake;
     return Error{Errc::kInvalid, "column " + std::to_string(Place::column(state->text, mistake.offset)) +
                                      ": " + mistake.what};
@@ -156,19 +208,25 @@ const Node& Program::root() const { return *state_->root; }
 const std::vector<Path>& Program::paths() const { return state_->checked.paths; }
 size_t Program::locals() const { return state_->checked.locals; }
 const Type& Program::type() const { return *state_->root->type; }
+uint64_t Program::compile_steps() const { return state_->constants.steps(); }
+size_t Program::memory() const {
+  return sizeof(State) + state_->text.size() + state_->constants.arena.used() + state_->pattern_memory;
+}
 
-Value Evaluator::evaluate(const Program& program, const Activation& activation, uint64_t cost_max) {
-  in_.begin(cost_max);
+Value Evaluator::evaluate(const Program& program, const Activation& activation, uint64_t cost_max,
+                          uint64_t steps_max) {
+  in_.begin(cost_max, steps_max);
   if (in_.locals.size() < program.locals()) in_.locals.resize(program.locals());
   last_ = walk(program.root(), in_, program.paths(), activation);
-  if (in_.is_beyond() && !last_.is_error())
-    last_ = in_.fail(in_.arena.is_exhausted() ? Failure::kNoMemory : Failure::kCost);
+  const bool is_told = last_.is_error() && ends_evaluation(last_.error->failure);
+  if (in_.is_beyond() && !is_told) last_ = in_.fail(in_.limit(), {}, program.root().offset);
   return last_;
 }
 
-Answer::Is Evaluator::select(const Program& program, const Device& device, uint64_t cost_max) {
+Answer::Is Evaluator::select(const Program& program, const Device& device, uint64_t cost_max,
+                             uint64_t steps_max) {
   activation_.device = &device;
-  Value value = evaluate(program, activation_, cost_max);
+  Value value = evaluate(program, activation_, cost_max, steps_max);
   while (value.kind == Kind::kOptional && value.optional != nullptr)
     value = *value.optional;  // as upstream converts
   if (value.kind == Kind::kBool) return value.b ? Answer::Is::kTrue : Answer::Is::kFalse;

@@ -45,9 +45,10 @@ struct Place {
 
 class Program {
  public:
-  /// kInvalid: "column 7: ..."; the same as data in *mistake, where it is given.
-  static Result<Program> compile(std::string text, const Environment& environment,
-                                 Mistake* mistake = nullptr);
+  /// kInvalid: "column 7: ..."; the same as data in *mistake, where it is given. So is an expression refused
+  /// that takes more than steps_max to compile: at most 100 ns each (arena.h), and a constant of 1 ms.
+  static Result<Program> compile(std::string text, const Environment& environment, Mistake* mistake = nullptr,
+                                 uint64_t steps_max = kCompileStepsMax);
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
   ~Program();
@@ -57,6 +58,10 @@ class Program {
   const std::vector<Path>& paths() const;
   size_t locals() const;
   const Type& type() const;
+  /// What compiling it took. (Of what is refused: Mistake::steps.)
+  uint64_t compile_steps() const;
+  /// Bytes that it holds, with what its patterns may take when they search.
+  size_t memory() const;
 
  private:
   struct State;
@@ -75,19 +80,24 @@ struct Answer {
   /// kUnknown: what the expression reads of the device is not known now. Said by who knows the device, never
   /// by an Evaluator, to which reading it is an error.
   enum class Is : uint8_t { kTrue, kFalse, kError, kUnknown } is = Is::kError;
-  uint64_t cost = 0;
-  std::string error;  // "no such key: x (column 12)"
+  uint64_t cost = 0;   // upstream's
+  uint64_t steps = 0;  // ours
+  std::string error;   // "no such key: x (column 12)"
 };
 
 /// Evaluates programs, one after the other; its memory is used again. Not thread-safe.
 class Evaluator {
  public:
   explicit Evaluator(size_t memory_max = kMemoryMax) : in_(memory_max) {}
-  /// Valid until the next call. The error of an aborted evaluation is kCost or kNoMemory.
-  Value evaluate(const Program& program, const Activation& activation, uint64_t cost_max = kCostMax);
+  /// Valid until the next call. The error of an aborted evaluation is kCost, kSteps, kNoMemory or kDepth.
+  Value evaluate(const Program& program, const Activation& activation, uint64_t cost_max = kCostMax,
+                 uint64_t steps_max = kStepsMax);
   /// Whether the expression selects the device.
-  Answer::Is select(const Program& program, const Device& device, uint64_t cost_max = kCostMax);
+  Answer::Is select(const Program& program, const Device& device, uint64_t cost_max = kCostMax,
+                    uint64_t steps_max = kStepsMax);
+  /// Of the last evaluation. Steps may be above their limit, by what a single call takes.
   uint64_t cost() const { return in_.cost(); }
+  uint64_t steps() const { return in_.steps(); }
   /// Of the last select() that gave kError.
   std::string error_text(const Program& program) const;
 

@@ -42,7 +42,12 @@ auto find_entry(const Entries& entries, const Path& path, std::string_view drive
   return at;
 }
 
+// Steps of reading what an entry has as text.
+constexpr uint64_t kVersionSteps = 12, kCapacitySteps = 6;
+constexpr uint64_t kEntrySteps = 8;  // of an attribute that is put into a map
+
 std::optional<Value> version_value(const kube::Version& version, Arena& arena) {
+  arena.step(kVersionSteps);
   auto decoded = decode_semver(version.text);
   const Semver* kept = decoded ? arena.make<Semver>(std::move(*decoded)) : nullptr;
   if (kept == nullptr) return std::nullopt;
@@ -71,6 +76,7 @@ std::optional<Value> item_value(const std::vector<T>& items, Arena& arena) {
 }
 
 std::optional<Value> capacity_value(const kube::Capacity& capacity, Arena& arena) {
+  arena.step(kCapacitySteps);
   auto quantity = CelQuantity::decode(capacity.value.text());
   const CelQuantity* kept = quantity ? arena.make<CelQuantity>(std::move(*quantity)) : nullptr;
   if (kept == nullptr) return std::nullopt;
@@ -109,6 +115,7 @@ template <class Entries, class ToValue>
 const Map* PublishedDevice::domains_of(const Entries& entries, ToValue to_value, Arena& arena) const {
   std::map<std::string_view, std::vector<EntryMap::Entry>> by_domain;
   for (const auto& [key, item] : entries) {
+    arena.step(kEntrySteps);
     const auto [domain, id] = split_key(std::string_view(key), driver_);
     if (const auto value = to_value(item, arena)) by_domain[domain].push_back({Value::of(id), *value});
   }

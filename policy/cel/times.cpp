@@ -6,6 +6,8 @@ namespace sliced::cel {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
+// Steps of reading and of writing a time, of taking it apart.
+constexpr uint64_t kReadTimeSteps = 8, kWriteTimeSteps = 24, kPartSteps = 4;
 
 Timestamp timestamp_in(const Value& value) {
   return {value.time.seconds, value.time.nanos, value.time.zone_minutes};
@@ -23,13 +25,18 @@ Value answer(Evaluation& in, const Result<T>& result) {
 
 Value unchanged(Evaluation&, const Value* args) { return args[0]; }
 Value timestamp_of_text(Evaluation& in, const Value* args) {
+  if (!in.step(kReadTimeSteps + args[0].s.size / 4)) return in.fail(Failure::kSteps);
   return answer(in, decode_timestamp(args[0].text()));
 }
 Value timestamp_of_int(Evaluation& in, const Value* args) { return answer(in, timestamp_of(args[0].i)); }
 Value duration_of_text(Evaluation& in, const Value* args) {
+  if (!in.step(kReadTimeSteps + args[0].s.size / 2)) return in.fail(Failure::kSteps);
   return answer(in, decode_duration(args[0].text()));
 }
-Value text_of_time(Evaluation& in, const Value* args) { return in.text(time_text(args[0])); }
+Value text_of_time(Evaluation& in, const Value* args) {
+  in.step(kWriteTimeSteps);
+  return in.text(time_text(args[0]));
+}
 
 Value add_to_timestamp(Evaluation& in, const Value* args) {
   return answer(in, add(timestamp_in(args[0]), duration_in(args[1])));
@@ -52,6 +59,7 @@ Value subtract_durations(Evaluation& in, const Value* args) {
 Value sum_of_durations(Evaluation& in, const Value* args) {
   Duration total;
   in.charge(args[0].list->size);
+  if (!in.step(args[0].list->size)) return in.fail(Failure::kSteps);
   for (const Value& item : *args[0].list) {
     if (item.kind != Kind::kDuration) return in.no_overload("sum");
     const auto more = add(total, duration_in(item));
@@ -62,11 +70,13 @@ Value sum_of_durations(Evaluation& in, const Value* args) {
 }
 
 template <TimePart Part>
-Value part_of(Evaluation&, const Value* args) {
+Value part_of(Evaluation& in, const Value* args) {
+  in.step(kPartSteps);
   return Value::of(time_part(timestamp_in(args[0]), Part));
 }
 template <TimePart Part>
 Value part_in_zone(Evaluation& in, const Value* args) {
+  if (!in.step(kPartSteps + kReadTimeSteps + args[1].s.size / 4)) return in.fail(Failure::kSteps);
   const auto zone = decode_zone(args[1].text());
   if (!zone) return in.invalid(zone.error().what);
   return Value::of(time_part(timestamp_in(args[0]), Part, *zone));

@@ -56,7 +56,12 @@ const Type* make(Kind kind, const Type* first, const Type* second, Arena& arena)
   if (first == nullptr) return nullptr;
   Type* type = arena.make<Type>();
   if (type == nullptr) return plain_type(kind);
-  *type = {.tag = Type::Tag::kPlain, .kind = kind, .first = first, .second = second};
+  const int within = std::max<int>(first->depth, second == nullptr ? 0 : second->depth);
+  *type = {.tag = Type::Tag::kPlain,
+           .kind = kind,
+           .depth = static_cast<uint16_t>(std::min(within, kTypeDepthMax) + 1),
+           .first = first,
+           .second = second};
   return type;
 }
 
@@ -76,6 +81,19 @@ std::vector<std::string_view> parts_of(std::string_view inner) {
   return parts;
 }
 
+constexpr int kTextDepthMax = 8;
+
+std::string text_of(const Type& type, int depth) {
+  if (type.is_dyn()) return "dyn";
+  if (type.tag == Type::Tag::kParameter) return std::string(1, static_cast<char>('A' + type.parameter));
+  std::string out(name_of(type.kind));
+  if (type.first == nullptr) return out;
+  if (depth == 0) return out + "(...)";
+  out += "(" + text_of(*type.first, depth - 1);
+  if (type.second != nullptr) out += ", " + text_of(*type.second, depth - 1);
+  return out + ")";
+}
+
 }  // namespace
 
 const Type* dyn_type() { return &plain().dyn; }
@@ -92,15 +110,7 @@ const Type* optional_of(const Type* item, Arena& arena) {
   return make(Kind::kOptional, item, nullptr, arena);
 }
 
-std::string text_of(const Type& type) {
-  if (type.is_dyn()) return "dyn";
-  if (type.tag == Type::Tag::kParameter) return std::string(1, static_cast<char>('A' + type.parameter));
-  std::string out(name_of(type.kind));
-  if (type.first == nullptr) return out;
-  out += "(" + text_of(*type.first);
-  if (type.second != nullptr) out += ", " + text_of(*type.second);
-  return out + ")";
-}
+std::string text_of(const Type& type) { return text_of(type, kTextDepthMax); }
 
 const Type* parse_type(std::string_view text, Arena& arena) {
   if (text == "dyn") return dyn_type();

@@ -13,6 +13,7 @@ struct Type {
   Tag tag = Tag::kDyn;
   Kind kind = Kind::kNull;       // kPlain
   uint8_t parameter = 0;         // kParameter: 0 for A, 1 for B, 2 for C
+  uint16_t depth = 1;            // types within types, this one counted
   const Type* first = nullptr;   // of a list, a map's keys, an optional
   const Type* second = nullptr;  // a map's values
 
@@ -27,7 +28,10 @@ const Type* any_type();
 const Type* plain_type(Kind kind);
 const Type* parameter_type(int index);
 
-/// "map(string, list(int))".
+/// Types nested deeper than this are nobody's; what walks through types has an end.
+inline constexpr int kTypeDepthMax = 250;
+
+/// "map(string, list(int))"; beyond some depth "...".
 std::string text_of(const Type& type);
 
 /// Reads text_of()'s form and A, B, C; new types go to the arena. nullptr when it is none.

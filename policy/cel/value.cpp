@@ -39,27 +39,37 @@ int compare_numbers(const Value& a, const Value& b) {
   return turned == kUnordered ? kUnordered : -turned;
 }
 
-std::optional<bool> equal_lists(const List& a, const List& b, Arena& arena) {
+// Values may share their parts, so that there is no end to what a short expression makes one compare: each
+// pair takes a step.
+std::optional<bool> equal(const Value& a, const Value& b, Arena& arena, int depth);
+
+std::optional<bool> equal_lists(const List& a, const List& b, Arena& arena, int depth) {
   if (a.size != b.size) return false;
   for (size_t i = 0; i < a.size; ++i) {
-    const auto same = equal(a.items[i], b.items[i], arena);
+    const auto same = equal(a.items[i], b.items[i], arena, depth);
     if (same && !*same) return false;  // upstream goes on where two refuse each other
+    if (arena.is_worn_out()) return false;
   }
   return true;
 }
 
-std::optional<bool> equal_maps(const Map& a, const Map& b, Arena& arena) {
+std::optional<bool> equal_maps(const Map& a, const Map& b, Arena& arena, int depth) {
+  arena.step(2 * kMapSizeSteps);
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
     const auto [key, value] = a.at(i, arena);
     if (!b.contains(key, arena)) return false;
     const auto other = b.get(key, arena);
     if (!other) return false;
-    const auto same = equal(value, *other, arena);
+    const auto same = equal(value, *other, arena, depth);
     if (same && !*same) return false;  // upstream goes on where two refuse each other
+    if (arena.is_worn_out()) return false;
   }
   return true;
 }
+
+// Texts, which are compared in blocks.
+void step_for_both(Text a, Text b, Arena& arena) { arena.step_for(std::min(a.size, b.size), kBlockBytes); }
 
 // Kubernetes' own types.
 bool refuses_others(Kind kind) { return kind >= Kind::kQuantity; }
@@ -87,8 +97,13 @@ size_t hash_of(const Value& key) {
   return hash ^ (hash >> 29);
 }
 
+// Of hashing a key, and of comparing it with what is found.
+void step_for_key(const Value& key, Arena& arena) {
+  arena.step_for(key.kind == Kind::kString ? key.s.size : 0, kReadBytes);
+}
+
 // As Go compares what is in an interface: of one kind, and those that upstream points to by where they are.
-bool same_key(const Value& a, const Value& b) {
+bool same_key(const Value& a, const Value& b, Arena& arena) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
     case Kind::kNull:
@@ -109,7 +124,7 @@ bool same_key(const Value& a, const Value& b) {
       return a.time == b.time && a.time.zone_minutes == 0 && b.time.zone_minutes == 0;
     case Kind::kIp:
     case Kind::kCidr:
-      return equal_opaque(a, b).value_or(false);
+      return equal_opaque(a, b, arena).value_or(false);
     default:
       return a.opaque == b.opaque;
   }
@@ -199,6 +214,10 @@ std::string EvalError::text() const {
       return "it makes more than an evaluation may make";
     case Failure::kCost:
       return "it costs more than an evaluation may cost";
+    case Failure::kSteps:
+      return "it takes more work steps than an evaluation may take";
+    case Failure::kDepth:
+      return "it compares or shows a value that is nested more than " + std::to_string(kDepthMax) + " deep";
     case Failure::kBreaksOff:
       return "Kubernetes breaks off at " + of;
   }
@@ -217,7 +236,8 @@ EntryMap* EntryMap::make(Entry* entries, size_t size, Arena& arena) {
     std::memset(map->buckets_, 0, buckets * sizeof *map->buckets_);
     map->mask_ = buckets - 1;
   }
-  for (size_t i = 0; i < size; ++i) map->add(entries[i]);  // never beyond those that were read
+  // Never beyond those that were read. Where the steps end, nobody reads it any more.
+  for (size_t i = 0; i < size && arena.step(); ++i) map->add(entries[i], arena);
   size_t kept = 0;
   for (size_t i = 0; i < map->size_; ++i)
     if (!entries[i].value.is_error()) entries[kept++] = entries[i];
@@ -225,45 +245,47 @@ EntryMap* EntryMap::make(Entry* entries, size_t size, Arena& arena) {
   return make(entries, kept, arena);  // the buckets name other places now
 }
 
-void EntryMap::add(const Entry& entry) {
+void EntryMap::add(const Entry& entry, Arena& arena) {
   const Entry added = entry;
-  if (Entry* same = find(added.key)) {
+  if (Entry* same = find(added.key, arena)) {
     repeated_ = true;
     same->value = added.value;
     return;
   }
   if (added.value.is_error()) return;
-  repeated_ = repeated_ || find_like(added.key) != nullptr;
+  repeated_ = repeated_ || find_like(added.key, arena) != nullptr;
   entries_[size_++] = added;
   if (buckets_ == nullptr) return;
   size_t at = hash_of(added.key) & mask_;
-  while (buckets_[at] != 0) at = (at + 1) & mask_;
+  while (buckets_[at] != 0 && arena.step()) at = (at + 1) & mask_;
   buckets_[at] = static_cast<uint32_t>(size_);
 }
 
-EntryMap::Entry* EntryMap::find(const Value& key) const {
+// Keys of one hash are as many as somebody finds: each that is looked at takes a step.
+EntryMap::Entry* EntryMap::find(const Value& key, Arena& arena) const {
+  step_for_key(key, arena);
   if (buckets_ == nullptr) {
     for (size_t i = 0; i < size_; ++i)
-      if (same_key(entries_[i].key, key)) return &entries_[i];
+      if (same_key(entries_[i].key, key, arena)) return &entries_[i];
     return nullptr;
   }
-  for (size_t at = hash_of(key) & mask_; buckets_[at] != 0; at = (at + 1) & mask_)
-    if (Entry& entry = entries_[buckets_[at] - 1]; same_key(entry.key, key)) return &entry;
+  for (size_t at = hash_of(key) & mask_; buckets_[at] != 0 && arena.step(); at = (at + 1) & mask_)
+    if (Entry& entry = entries_[buckets_[at] - 1]; same_key(entry.key, key, arena)) return &entry;
   return nullptr;
 }
 
 // A number as another kind of key.
-EntryMap::Entry* EntryMap::find_like(const Value& key) const {
+EntryMap::Entry* EntryMap::find_like(const Value& key, Arena& arena) const {
   Entry* found = nullptr;
-  if (const auto as = as_int(key)) found = find(*as);
+  if (const auto as = as_int(key)) found = find(*as, arena);
   if (found != nullptr) return found;
   const auto as = as_uint(key);
-  return as ? find(*as) : nullptr;
+  return as ? find(*as, arena) : nullptr;
 }
 
-std::optional<Value> EntryMap::get(const Value& key, Arena&) const {
-  const Entry* found = find(key);
-  if (found == nullptr && key.is_number()) found = find_like(key);
+std::optional<Value> EntryMap::get(const Value& key, Arena& arena) const {
+  const Entry* found = find(key, arena);
+  if (found == nullptr && key.is_number()) found = find_like(key, arena);
   return found == nullptr ? std::nullopt : std::optional(found->value);
 }
 
@@ -271,7 +293,10 @@ bool is_hashable(const Value& value) {
   return value.kind != Kind::kBytes && value.kind != Kind::kSemver && value.kind != Kind::kFormat;
 }
 
-std::optional<bool> equal(const Value& a, const Value& b, Arena& arena) {
+namespace {
+
+std::optional<bool> equal(const Value& a, const Value& b, Arena& arena, int depth) {
+  if (!arena.step()) return false;
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
   if (a.kind != b.kind) {
     return refuses_others(a.kind) && b.kind != Kind::kNull ? std::nullopt : std::optional(false);
@@ -284,25 +309,33 @@ std::optional<bool> equal(const Value& a, const Value& b, Arena& arena) {
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kType:
+      step_for_both(a.s, b.s, arena);
       return a.text() == b.text();
     case Kind::kTimestamp:
     case Kind::kDuration:
       return a.time == b.time;
-    case Kind::kList:
-      return equal_lists(*a.list, *b.list, arena);
-    case Kind::kMap:
-      return equal_maps(*a.map, *b.map, arena);
-    case Kind::kOptional:
-      if (a.optional == nullptr || b.optional == nullptr) return a.optional == b.optional;
-      return equal(*a.optional, *b.optional, arena);
     case Kind::kDevice:
       return a.opaque == b.opaque;
+    case Kind::kList:
+    case Kind::kMap:
+    case Kind::kOptional:
+      break;
     default:
-      return equal_opaque(a, b);
+      return equal_opaque(a, b, arena);
   }
+  if (depth == kDepthMax) return arena.exceed_depth();
+  if (a.kind == Kind::kList) return equal_lists(*a.list, *b.list, arena, depth + 1);
+  if (a.kind == Kind::kMap) return equal_maps(*a.map, *b.map, arena, depth + 1);
+  if (a.optional == nullptr || b.optional == nullptr) return a.optional == b.optional;
+  return equal(*a.optional, *b.optional, arena, depth + 1);
 }
 
-int compare(const Value& a, const Value& b) {
+}  // namespace
+
+std::optional<bool> equal(const Value& a, const Value& b, Arena& arena) { return equal(a, b, arena, 0); }
+
+int compare(const Value& a, const Value& b, Arena& arena) {
+  if (!arena.step()) return 0;
   if (a.is_number() && b.is_number()) return compare_numbers(a, b);
   if (a.kind != b.kind) return kMismatch;
   switch (a.kind) {
@@ -310,6 +343,7 @@ int compare(const Value& a, const Value& b) {
       return three_way(a.b, b.b);
     case Kind::kString:
     case Kind::kBytes: {
+      step_for_both(a.s, b.s, arena);
       const int order = a.text().compare(b.text());
       return three_way(order, 0);
     }

@@ -49,10 +49,15 @@ enum class Failure : uint8_t {
   kOverflow,
   kUndeclared,
   kNotBool,
-  kNoMemory,  // more than an evaluation may make; nothing absorbs it
-  kCost,      // more than an evaluation may cost; nothing absorbs it
-  kBreaksOff  // Kubernetes' evaluator gives up there; nothing absorbs it
+  // From here on nothing absorbs them.
+  kNoMemory,  // more than an evaluation may make
+  kCost,      // more than an evaluation may cost
+  kSteps,     // more work than an evaluation may take
+  kDepth,     // a value nested deeper than kDepthMax is compared or shown
+  kBreaksOff  // Kubernetes' evaluator gives up there
 };
+
+constexpr bool ends_evaluation(Failure failure) { return failure >= Failure::kNoMemory; }
 
 struct EvalError {
   Failure failure;
@@ -158,7 +163,9 @@ struct List {
   const Value* end() const { return items + size; }
 };
 
-/// A map that need not be held in memory: what a device's attributes are.
+/// A map that need not be held in memory: what a device's attributes are. What is given an arena takes its
+/// steps; size() takes kMapSizeSteps.
+inline constexpr uint64_t kMapSizeSteps = 4;
 class Map {
  public:
   virtual ~Map() = default;
@@ -198,14 +205,14 @@ class EntryMap final : public Map {
   std::pair<Value, Value> at(size_t index, Arena&) const override {
     return {entries_[index].key, entries_[index].value};
   }
-  std::optional<Value> get(const Value& key, Arena&) const override;
+  std::optional<Value> get(const Value& key, Arena& arena) const override;
 
  private:
   friend class Arena;
   explicit EntryMap(Entry* entries) : entries_(entries) {}
-  Entry* find(const Value& key) const;
-  Entry* find_like(const Value& key) const;
-  void add(const Entry& entry);
+  Entry* find(const Value& key, Arena& arena) const;
+  Entry* find_like(const Value& key, Arena& arena) const;
+  void add(const Entry& entry, Arena& arena);
   Entry* entries_;
   size_t size_ = 0;
   uint32_t* buckets_ = nullptr;  // index + 1 of an entry, 0 empty; for many entries
@@ -220,10 +227,11 @@ constexpr bool is_strict_key(Kind kind) {
 bool is_hashable(const Value& value);
 
 /// ==; nullopt where the left one's type refuses to be compared with the right one (Kubernetes: quantity,
-/// semver). Functions take that for false, != for true.
+/// semver). Functions take that for false, != for true. Takes the arena's steps, also for what is within;
+/// beyond its limits the answer is false, and counts for nothing.
 std::optional<bool> equal(const Value& a, const Value& b, Arena& arena);
 /// <: negative, 0, positive; kUnordered with a NaN, kMismatch where no order is defined.
 inline constexpr int kUnordered = 2, kMismatch = 3;
-int compare(const Value& a, const Value& b);
+int compare(const Value& a, const Value& b, Arena& arena);
 
 }  // namespace sliced::cel

@@ -13,9 +13,12 @@ namespace {
 // cel-go's prices of making things; it expands comprehensions, and charges for what they become.
 constexpr uint64_t kListCost = 10, kMapCost = 30;
 
-bool ends_everything(const Value& value) {
-  return value.is_error() && value.error->failure >= Failure::kNoMemory;
-}
+// Our own steps. A node takes one, literals and variables are part of those around them; these take more.
+constexpr uint64_t kArgumentsAStep = 8, kOverloadsAStep = 4;
+constexpr uint64_t kAttributeSteps = 4;  // reading a device
+constexpr uint64_t kElementSteps = 2;    // of a comprehension: its variables, its conditions
+
+bool ends_everything(const Value& value) { return value.is_error() && ends_evaluation(value.error->failure); }
 
 // What cel-go reads as one with the selections and indexes that follow it. It charges a unit for the whole...
 bool is_attribute(const Node& node) {
@@ -45,12 +48,13 @@ class Walk {
       : in_(in), paths_(paths), activation_(activation) {}
 
   Value value(const Node& node) {
+    if (node.op == Op::kLiteral) {
+      in_.charge(node.price);
+      return node.value;
+    }
+    if (node.op == Op::kLocal) return read_local(local(node.slot));
+    in_.step(1 + node.arg_count / kArgumentsAStep);
     switch (node.op) {
-      case Op::kLiteral:
-        in_.charge(node.price);
-        return node.value;
-      case Op::kLocal:
-        return read_local(local(node.slot));
       case Op::kVariable:
         return variable(node);
       case Op::kAttribute:
@@ -79,6 +83,8 @@ class Walk {
       case Op::kMacro:
         return macro(node);
       case Op::kName:
+      case Op::kLiteral:
+      case Op::kLocal:
         break;
     }
     return fail(node, Failure::kUndeclared, node.name);
@@ -92,7 +98,7 @@ class Walk {
   // Over the limits nothing counts any more.
   bool is_over(Value& out, const Node& node) {
     if (!in_.is_beyond()) return false;
-    out = fail(node, in_.arena.is_exhausted() ? Failure::kNoMemory : Failure::kCost);
+    out = fail(node, in_.limit());
     return true;
   }
 
@@ -115,6 +121,7 @@ class Walk {
 
   Value attribute(const Node& node) {
     in_.charge(3);  // the whole, two fields
+    in_.step(kAttributeSteps);
     const Path& path = paths_[static_cast<size_t>(node.slot)];
     const Device& device = *activation_.device;
     is_chain_optional_ = node.is_optional;
@@ -144,6 +151,7 @@ class Walk {
   Value has(const Node& node, bool is_side = false) {
     if (node.slot >= 0) {
       in_.charge(3);
+      in_.step(kAttributeSteps);
       const Path& path = paths_[static_cast<size_t>(node.slot)];
       if (activation_.device->is_unknown(path)) return fail(node, Failure::kNoSuchKey, path.id);
       return Value::of(activation_.device->has(path, in_.arena));
@@ -267,10 +275,11 @@ class Walk {
     if (ends_everything(left)) return left;
     const Value right = value(*node.arg_list[1]);
     if (ends_everything(right)) return right;
-    in_.charge(price_of_equality(left, right, is_equality));
+    in_.charge(price_of_equality(left, right, is_equality, in_.arena));
     if (left.is_error()) return left;
     if (right.is_error()) return right;
     const auto same = equal(left, right, in_.arena);
+    if (Value out; is_over(out, node)) return out;
     if (!same && is_equality) return fail(node, Failure::kNoSuchOverload, "==");
     return Value::of(same.value_or(false) == is_equality);
   }
@@ -344,7 +353,8 @@ class Walk {
     return node.is_lookup ? out : charge_for(node, overload, args, out);
   }
 
-  const Overload* overload_for(const Node& node, const Value* args) const {
+  const Overload* overload_for(const Node& node, const Value* args) {
+    in_.step(1 + node.function->overloads.size() / kOverloadsAStep);
     for (const Overload& one : node.function->overloads)
       if (one.is_member == node.is_member && one.accepts(args, node.arg_count)) return &one;
     return nullptr;
@@ -468,12 +478,14 @@ class Walk {
     return wraps && !out.is_error() ? in_.some(out) : out;
   }
 
-  static size_t size_of(const Value& range) {
+  size_t size_of(const Value& range) {
+    in_.step(kMapSizeSteps);
     return range.kind == Kind::kList ? range.list->size : range.map->size();
   }
 
   // Sets the variables for the element at `at`.
   void bind(const Node& node, const Value& range, size_t at) {
+    in_.step(kElementSteps);
     if (range.kind == Kind::kList) {
       const Value& item = range.list->items[at];
       local(node.slot) = {.value = node.has_two_variables ? Value::of(static_cast<int64_t>(at)) : item};
@@ -603,14 +615,21 @@ class Walk {
       else if (out.kind != Kind::kMap)
         state.error = fail(node, Failure::kNoSuchOverload, "transformMapEntry");
       else
-        for (size_t k = 0; k < out.map->size(); ++k) {
-          const auto [its_key, its_value] = out.map->at(k, in_.arena);
-          entries.push_back({its_key, its_value});
-        }
+        append(entries, *out.map);
       if (!in_.arena.charge(sizeof(EntryMap::Entry))) return no_memory(node);
     }
     in_.charge(1);
     return state.error.is_error() ? state.error : inserted(node, entries);
+  }
+
+  // One after the other, each for its memory: maps may be many times what was made of them.
+  void append(std::vector<EntryMap::Entry>& entries, const Map& map) {
+    in_.step(kMapSizeSteps);
+    const size_t size = map.size();
+    for (size_t i = 0; i < size && in_.step() && in_.arena.charge(sizeof(EntryMap::Entry)); ++i) {
+      const auto [key, value] = map.at(i, in_.arena);
+      entries.push_back({key, value});
+    }
   }
 
   Value inserted(const Node& node, const std::vector<EntryMap::Entry>& entries) {
@@ -653,10 +672,13 @@ class Walk {
     if (state.error.is_error()) return state.error;
     if (Value out; is_over(out, node)) return out;
     for (size_t i = 0; i < size; ++i)
-      if (keyed[0].key.kind != keyed[i].key.kind || compare(keyed[0].key, keyed[i].key) == kMismatch)
+      if (keyed[0].key.kind != keyed[i].key.kind ||
+          compare(keyed[0].key, keyed[i].key, in_.arena) == kMismatch)
         return fail(node, Failure::kNoSuchOverload, "sortBy wants keys of one type that has an order");
-    std::stable_sort(keyed, keyed + size,
-                     [](const Keyed& a, const Keyed& b) { return compare(a.key, b.key) == -1; });
+    std::stable_sort(keyed, keyed + size, [this](const Keyed& a, const Keyed& b) {
+      return compare(a.key, b.key, in_.arena) == -1;
+    });
+    if (Value out; is_over(out, node)) return out;
     for (size_t i = 0; i < size; ++i) items[i] = keyed[i].item;
     return in_.list(items, size);
   }

@@ -159,7 +159,8 @@ class Surveying {
   // expression's.
   Asked select(const Question& question, HostDeviceView::Unknown as) {
     view_.read_unknown(as);
-    Asked out{evaluator_.select(*question.program, view_), evaluator_.cost(), ""};
+    Asked out{evaluator_.select(*question.program, view_), 0, ""};
+    out.steps = std::max(evaluator_.cost(), evaluator_.steps());
     if (view_.unknown_asked() == nullptr) return out;
     out.fact = view_.unknown_asked()->id;
     if (out.is == cel::Answer::Is::kError || view_.is_doubtful()) out.is = cel::Answer::Is::kUnknown;

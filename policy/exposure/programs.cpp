@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/cel/parser.h"
 #include "policy/exposure/selector.h"
 #include "reactor/base/text.h"
 
@@ -12,10 +13,12 @@ constexpr const char* kSelectorField = "spec.selector.cel";
 
 }  // namespace
 
-CompiledSelector compile_once(const std::string& cel, const std::string& driver, uint64_t) {
+CompiledSelector compile_once(const std::string& cel, const std::string& driver, uint64_t steps_max) {
   CompiledSelector out;
-  out.steps = cel.size();
-  if (auto program = compile_selector(cel, driver))
+  cel::Mistake mistake;
+  auto program = compile_selector(cel, driver, &mistake, std::min(steps_max, cel::kCompileStepsMax));
+  out.steps = program ? program->compile_steps() : mistake.steps;
+  if (program)
     out.program = std::make_shared<const cel::Program>(std::move(*program));
   else
     out.problem = std::move(program.error().what);

@@ -41,6 +41,9 @@ class Known final : public cel::KnownAttributes {
 };
 
 // The known attributes of one domain, as a map: only those that the device has are in it, but all are read.
+// Each is looked for among all: kSearchSteps.
+constexpr uint64_t kSearchSteps = 8;
+
 class DomainView final : public cel::Map {
  public:
   DomainView(const HostDeviceView& device, bool is_standard) : device_(device), is_standard_(is_standard) {}
@@ -49,18 +52,21 @@ class DomainView final : public cel::Map {
     for (size_t i = 0; i < known_attributes().size(); ++i) count += is_there(i);
     return count;
   }
-  std::pair<cel::Value, cel::Value> at(size_t index, cel::Arena&) const override {
+  std::pair<cel::Value, cel::Value> at(size_t index, cel::Arena& arena) const override {
+    arena.step(kSearchSteps);
     for (size_t i = 0; i < known_attributes().size(); ++i)
       if (is_there(i) && index-- == 0)
         return {cel::Value::of(known_attributes()[i].id), device_.value_or_zero(i)};
     return {};
   }
-  std::optional<cel::Value> get(const cel::Value& key, cel::Arena&) const override {
+  std::optional<cel::Value> get(const cel::Value& key, cel::Arena& arena) const override {
+    arena.step(kSearchSteps);
     const auto known = find(key);
     if (!known || device_.is_unknown(*known)) return std::nullopt;
     return device_.value_or_zero(*known);
   }
-  bool has(const cel::Value& key, cel::Arena&) const override {
+  bool has(const cel::Value& key, cel::Arena& arena) const override {
+    arena.step(kSearchSteps);
     const auto known = find(key);
     if (known) device_.doubt(*known);
     return known && device_.value(*known) != nullptr;
@@ -92,11 +98,11 @@ cel::Value to_value(const kube::AttributeValue& value) {
 }  // namespace
 
 Result<cel::Program> compile_selector(const std::string& cel, const std::string& driver,
-                                      cel::Mistake* mistake) {
+                                      cel::Mistake* mistake, uint64_t steps_max) {
   const Known known(driver);
   cel::Environment environment = cel::selector_environment();
   environment.known = &known;
-  return cel::Program::compile(cel, environment, mistake);
+  return cel::Program::compile(cel, environment, mistake, steps_max);
 }
 
 HostDeviceView::HostDeviceView(std::string driver)

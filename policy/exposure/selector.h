@@ -16,7 +16,8 @@ namespace sliced::policy {
 
 /// As cel::Program::compile. driver: the domain of our own attributes.
 Result<cel::Program> compile_selector(const std::string& cel, const std::string& driver,
-                                      cel::Mistake* mistake = nullptr);
+                                      cel::Mistake* mistake = nullptr,
+                                      uint64_t steps_max = cel::kCompileStepsMax);
 
 /// One host device at a time; what was read of it is kept until the next one.
 class HostDeviceView final : public cel::Device {

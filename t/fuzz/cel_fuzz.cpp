@@ -1,4 +1,7 @@
 // Expressions, over a host device, over a published one and over none.
+#include <ctime>
+
+#include "policy/cel/parser.h"
 #include "policy/cel/published_device.h"
 #include "policy/exposure/selector.h"
 #include "t/fuzz/fuzz.h"
@@ -54,13 +57,14 @@ void check_refusal(std::string_view text, const Error& error) {
 
 bool is_limit(std::string_view what) {
   return what.find(" deep") != std::string_view::npos || what.find("too large") != std::string_view::npos ||
-         what.find("long") != std::string_view::npos || what.find("may ") != std::string_view::npos;
+         what.find("long") != std::string_view::npos || what.find("may ") != std::string_view::npos ||
+         what.find("too much work") != std::string_view::npos;
 }
 
 struct Asked {
   Answer::Is is = Answer::Is::kError;
   std::string error;
-  uint64_t cost = 0;
+  uint64_t cost = 0, steps = 0;
   bool operator==(const Asked&) const = default;
 };
 
@@ -70,10 +74,13 @@ Asked ask(const cel::Program& program, const cel::Device& device) {
   out.is = evaluator.select(program, device);
   out.error = evaluator.error_text(program);
   out.cost = evaluator.cost();
+  out.steps = evaluator.steps();
   fuzz::check_text(out.error);
   fuzz::must((out.is == Answer::Is::kError) == !out.error.empty(), "an error has a text", program.text());
   // A step that goes beyond is the last one; none costs more than all elements that fit into memory.
   fuzz::must(out.cost <= 3 * cel::kCostMax || is_limit(out.error), "the cost is bounded", program.text());
+  // Nor takes a single call more steps than that before it is asked.
+  fuzz::must(out.steps <= 4 * cel::kStepsMax || is_limit(out.error), "the steps are bounded", program.text());
   return out;
 }
 
@@ -101,7 +108,7 @@ void check_selector(const std::string& text, const cel::Device& device, const Co
   const Asked first = ask(*program, device);
   fuzz::must(first == ask(*program, device), "an expression is a function of its device", text);
   fuzz::must(first == ask(*compile(text), device), "compiled again it is the same", text);
-  const auto with = [&](Answer::Is is) { return Asked{is, first.error, 0}; };
+  const auto with = [&](Answer::Is is) { return Asked{is, first.error, 0, 0}; };
   const bool is_error = first.is == Answer::Is::kError;
   const Answer::Is opposite = first.is == Answer::Is::kTrue ? Answer::Is::kFalse : Answer::Is::kTrue;
   check_wrapped(text, "!(", "\n)", device, compile, with(is_error ? first.is : opposite));
@@ -134,11 +141,65 @@ void check_language(const std::string& text) {
     fuzz::must(cel::equal(first, second, room).value_or(false), "a value is the same again", text);
 }
 
+#ifdef SLICED_FUZZ_TIME
+// Time a step (policy/cel/arena.h), by the clock of the thread: a machine that is busy takes nothing of that but the
+// warmth of its caches, which is why the best of some runs counts.
+
+constexpr int64_t kStepNanos = 100, kConstantNanos = 20'000'000;
+
+int64_t thread_nanos() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+// work: does it once, and gives the steps that it took.
+template <class Work>
+void must_take_its_time(const Work& work, const char* what, std::string_view text) {
+  constexpr int kRuns = 5;
+  int64_t nanos = 0, allowed = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    const int64_t begin = thread_nanos();
+    allowed = kConstantNanos + kStepNanos * static_cast<int64_t>(work());
+    nanos = thread_nanos() - begin;
+    if (nanos <= allowed) return;
+  }
+  const std::string figures = std::to_string(nanos) + " ns, allowed are " + std::to_string(allowed) + "\n";
+  fuzz::must(false, what, figures + std::string(text));
+}
+
+void check_time(const std::string& text, const cel::Device& device) {
+  const cel::Environment language{.is_homogeneous = false, .has_device = false, .wants_bool = false};
+  for (const auto* environment : {&cel::selector_environment(), &language}) {
+    const auto compiling = [&] {
+      cel::Mistake mistake;
+      const auto program = cel::Program::compile(text, *environment, &mistake);
+      return program ? program->compile_steps() : mistake.steps;
+    };
+    must_take_its_time(compiling, "compiling takes at most 100 ns a step", text);
+    const auto program = cel::Program::compile(text, *environment);
+    if (!program) continue;
+    const auto evaluating = [&] {
+      cel::Evaluator evaluator;
+      cel::Activation activation;
+      activation.device = &device;
+      evaluator.evaluate(*program, activation);
+      (void)evaluator.error_text(*program);
+      return evaluator.steps();
+    };
+    must_take_its_time(evaluating, "evaluating takes at most 100 ns a step", text);
+  }
+}
+#endif
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const cel::PublishedDevice published("dra.example.com", entry());
+#ifdef SLICED_FUZZ_TIME
+  return check_time(text, published), 0;
+#endif
   check_selector(text, published, [](const std::string& it) {
     return cel::Program::compile(it, cel::selector_environment());
   });

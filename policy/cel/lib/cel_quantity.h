@@ -39,6 +39,7 @@ class CelQuantity {
   /// Whether it was calculated. Upstream refuses to compare with such a one, where it stands on the right of
   /// ==.
   bool is_sum() const { return is_sum_; }
+  size_t digits() const { return digits_.size(); }
   int sign() const { return digits_.empty() ? 0 : is_negative_ ? -1 : 1; }
 
   /// By value, whatever the form: 1Ki is 1024.

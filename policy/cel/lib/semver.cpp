@@ -22,6 +22,15 @@ std::optional<uint64_t> decode_number(std::string_view digits) {
   return value;
 }
 
+// Up to the next dot, which is taken as well. Prereleases may be as long as any text: no list is made of
+// them.
+std::string_view take_identifier(std::string_view& rest) {
+  const size_t dot = std::min(rest.find('.'), rest.size());
+  const std::string_view identifier = rest.substr(0, dot);
+  rest.remove_prefix(std::min(dot + 1, rest.size()));
+  return identifier;
+}
+
 std::optional<Semver> decode(std::string_view text) {
   if (!kube::is_semver(text)) return std::nullopt;
   text = text.substr(0, text.find('+'));
@@ -29,8 +38,10 @@ std::optional<Semver> decode(std::string_view text) {
   Semver version;
   version.prerelease = text.substr(std::min(dash + 1, text.size()));
   // What is numeric has to fit as well: it is compared as a number.
-  for (const std::string_view identifier : split(version.prerelease, '.'))
+  for (std::string_view rest = version.prerelease; !rest.empty();) {
+    const std::string_view identifier = take_identifier(rest);
     if (!identifier.empty() && is_numeric(identifier) && !decode_number(identifier)) return std::nullopt;
+  }
   const auto parts = split(text.substr(0, dash), '.');
   const auto major = decode_number(parts[0]), minor = decode_number(parts[1]),
              patch = decode_number(parts[2]);
@@ -45,6 +56,9 @@ std::optional<Semver> decode(std::string_view text) {
 std::string tightened(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   const size_t suffix = std::min(text.find_first_of("-+"), text.size());
+  constexpr auto kDotsMax = 2;
+  if (std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(suffix), '.') > kDotsMax)
+    return std::string(text);
   std::vector<std::string> numbers;
   for (const std::string_view part : split(text.substr(0, suffix), '.'))
     numbers.emplace_back(
@@ -86,9 +100,12 @@ std::strong_ordering Semver::operator<=>(const Semver& other) const {
   if (const auto order = minor <=> other.minor; order != 0) return order;
   if (const auto order = patch <=> other.patch; order != 0) return order;
   if (prerelease.empty() || other.prerelease.empty()) return prerelease.empty() <=> other.prerelease.empty();
-  const auto ours = split(prerelease, '.'), theirs = split(other.prerelease, '.');
-  return std::lexicographical_compare_three_way(ours.begin(), ours.end(), theirs.begin(), theirs.end(),
-                                                compare_identifiers);
+  std::string_view ours = prerelease, theirs = other.prerelease;
+  while (!ours.empty() && !theirs.empty()) {
+    const auto order = compare_identifiers(take_identifier(ours), take_identifier(theirs));
+    if (order != 0) return order;
+  }
+  return theirs.empty() <=> ours.empty();
 }
 
 }  // namespace sliced::cel

@@ -54,10 +54,12 @@ std::optional<std::string> unescaped(std::string_view text, In where) {
   return plain;
 }
 
-std::string upper_hex(char c) {
+void append_escaped(std::string& out, char c) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   const auto byte = static_cast<unsigned char>(c);
-  return {kDigits[byte >> 4], kDigits[byte & 15]};
+  out += '%';
+  out += kDigits[byte >> 4];
+  out += kDigits[byte & 15];
 }
 
 // The text as it is where nothing in it needs an escape; else with every escape that is needed, and no other.
@@ -68,8 +70,10 @@ std::optional<std::string> escaped_part(std::string_view text, std::string_view 
     return std::string(text);
   std::string out;
   for (const char c : *plain) {
-    const bool is_kept = is_unreserved(c) || is_one_of(c, kept);
-    out += is_kept ? std::string(1, c) : "%" + upper_hex(c);
+    if (is_unreserved(c) || is_one_of(c, kept))
+      out += c;
+    else
+      append_escaped(out, c);
   }
   return out;
 }

@@ -98,24 +98,35 @@ TEST(MatchEntries, AsksWithTheSchedulersMeaning) {
 // cell.
 TEST(MatchesTable, HasARowForEachDeviceAndCounts) {
   const Matches matches{{"device", "interface"},
-                        {{{"0000:03:00.0", "eth\x1b[31m"}, {Is::kTrue, 5, ""}},
-                         {{"0000:04:00.0", ""}, {Is::kFalse, 12, ""}},
-                         {{"br0", "br0"}, {Is::kError, 7, "no such key: \"x\" (column 4)"}}}};
+                        {{{"0000:03:00.0", "eth\x1b[31m"}, {Is::kTrue, 5, 30, ""}},
+                         {{"0000:04:00.0", ""}, {Is::kFalse, 12, 8, ""}},
+                         {{"br0", "br0"}, {Is::kError, 7, 9, "no such key: \"x\" (column 4)"}}}};
   EXPECT_EQ(matches_table(matches),
-            "DEVICE        INTERFACE    COST  RESULT\n"
-            "0000:03:00.0  eth\\x1b[31m  5     true\n"
-            "0000:04:00.0  -            12    false\n"
-            "br0           br0          7     error: no such key: \"x\" (column 4)\n"
-            "1 of 3 devices match, 1 errors; the dearest costs 12 of 1000000\n");
+            "DEVICE        INTERFACE    COST  STEPS  RESULT\n"
+            "0000:03:00.0  eth\\x1b[31m  5     30     true\n"
+            "0000:04:00.0  -            12    8      false\n"
+            "br0           br0          7     9      error: no such key: \"x\" (column 4)\n"
+            "1 of 3 devices match, 1 errors; the dearest costs 12 of 1000000, and takes 30 of 1000000 work "
+            "steps\n");
+}
+
+// Red when an expression that is about to fail on the next device looks like any other.
+TEST(MatchesTable, WarnsAboveHalfOfALimit) {
+  const auto table = [](uint64_t cost, uint64_t steps) {
+    return matches_table({{"device"}, {{{"a"}, {Is::kTrue, cost, steps, ""}}}});
+  };
+  EXPECT_EQ(table(500'000, 500'000).find("warning"), std::string::npos);
+  EXPECT_NE(table(500'001, 1).find("warning: that is more than half"), std::string::npos);
+  EXPECT_NE(table(1, 500'001).find("warning: that is more than half"), std::string::npos);
 }
 
 TEST(MatchesJson, IsAListOfAnswers) {
   const Matches matches{{"device", "interface"},
-                        {{{"a", "eth\xff"}, {Is::kTrue, 5, ""}}, {{"b", ""}, {Is::kError, 7, "why"}}}};
+                        {{{"a", "eth\xff"}, {Is::kTrue, 5, 6, ""}}, {{"b", ""}, {Is::kError, 7, 8, "why"}}}};
   EXPECT_EQ(kube::encode_json(json_of(matches)),
             R"({"apiVersion":"v1","kind":"List","items":[)"
-            R"({"device":"a","interface":"eth\\xff","matches":true,"cost":5},)"
-            R"({"device":"b","matches":false,"cost":7,"error":"why"}]})");
+            R"({"device":"a","interface":"eth\\xff","matches":true,"cost":5,"steps":6},)"
+            R"({"device":"b","matches":false,"cost":7,"steps":8,"error":"why"}]})");
 }
 
 }  // namespace

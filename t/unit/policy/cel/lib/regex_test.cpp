@@ -54,6 +54,42 @@ TEST(CelRegex, TimeIsLinear) {
   EXPECT_FALSE(regex("(x+x+)+y").matches(std::string(100'000, 'x')));
 }
 
+// What a pattern takes is read off its text, before RE2 is asked. Red when some pattern is larger than that.
+TEST(CelRegex, BoundsHold) {
+  const std::vector<std::string> atoms = {"a",           "[a-z]",
+                                          "[^a]",        ".",
+                                          "\\d",         "\\W",
+                                          "\\S",         "\\pL",
+                                          "\\PN",        "[\\pL\\pN_]",
+                                          "é",           "[à-ü一]",
+                                          "\\x{10ffff}", "[\\x{80}-\\x{10ffff}]",
+                                          "\\Q[({\\E",   "\\b",
+                                          "[[:alpha:]]", "[]a]",
+                                          "[^]a]",       "\\.",
+                                          "k",           "ſ",
+                                          "\\pC",        "|"};
+  const std::vector<std::string> after = {"",      "",       "*",    "+",  "?",    "{3}",
+                                          "{2,9}", "{0,30}", "{7,}", "*?", "{100}"};
+  const std::vector<std::string> flags = {"", "(?i)", "(?s)", "^", "(?is)"};
+  uint64_t seed = 7;
+  const auto one_of = [&](const std::vector<std::string>& from) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return from[(seed >> 33) % from.size()];
+  };
+  int compiled = 0;
+  for (int i = 0; i < 600; ++i) {
+    std::string pattern = one_of(flags);
+    for (int part = 0; part < 1 + i % 4; ++part)
+      pattern += part % 2 == 0 ? one_of(atoms) + one_of(after)
+                               : "(" + one_of(atoms) + one_of(after) + one_of(atoms) + ")" + one_of(after);
+    const auto regex = Regex::compile(pattern);
+    if (!regex) continue;
+    ++compiled;
+    EXPECT_LE(regex->program_size(), bound_of(pattern).instructions) << pattern;
+  }
+  EXPECT_GT(compiled, 300);
+}
+
 // Go's rule for empty matches, at whole characters: not directly behind another match.
 TEST(CelRegex, Finds) {
   EXPECT_EQ(regex("b.").find("abcabc"), "bc");

@@ -1,0 +1,81 @@
+#include "cli/dearest.h"
+
+#include <algorithm>
+
+#include "policy/exposure/selector.h"
+
+namespace sliced::cli {
+namespace {
+
+using hotplug::DeviceType;
+
+constexpr DeviceType kTypes[] = {DeviceType::kPf,     DeviceType::kVf,   DeviceType::kNic,
+                                 DeviceType::kBridge, DeviceType::kVlan, DeviceType::kBond,
+                                 DeviceType::kVirtual};
+
+hotplug::HostDevice with_everything(DeviceType type) {
+  hotplug::HostDevice device{.id = {"0000:3b:00.0"}, .type = type, .pci = hotplug::PciAddress{0, 0x3b, 0, 0}};
+  device.vendor = device.product = device.subsystem_vendor = device.subsystem_product = "15b3";
+  device.driver = "mlx5_core";
+  device.numa_node = 0;
+  device.pcie_root = "pci0000:3a";
+  device.total_vfs = device.num_vfs = 8;
+  device.eswitch_mode = "switchdev";
+  device.pf = hotplug::PciAddress{0, 0x3b, 0, 0};
+  device.vf_index = 0;
+  device.pf_name = device.representor = device.parent_name = "ens1f0np0";
+  device.pf_product = "101d";
+  device.pf_numa_node = 0;
+  device.pf_link_type = 1;
+  device.admin_mac = "02:00:00:00:00:01";
+  device.bridge_type = "linux";
+  device.vlan_filtering = true;
+  device.vlan_id = 100;
+  device.representor_of = "0000:3b:00.1";
+  device.rdma_device = "mlx5_0";
+  hotplug::Netdev netdev;
+  netdev.name = netdev.kernel_name = "ens1f0np0";
+  netdev.mac = device.admin_mac;
+  netdev.mtu = 1500;
+  netdev.link_type = 1;
+  netdev.oper_state = "up";
+  netdev.speed_mbps = 100'000;
+  netdev.master = "br0";
+  netdev.phys_switch_id = "000000000000000000";
+  netdev.phys_port_name = "p0";
+  device.netdev = netdev;
+  return device;
+}
+
+}  // namespace
+
+void Dearest::add(uint64_t its_cost, uint64_t its_steps, uint64_t its_compile_steps) {
+  cost = std::max(cost, its_cost);
+  steps = std::max(steps, its_steps);
+  compile_steps = std::max(compile_steps, its_compile_steps);
+}
+
+std::string Dearest::text() const {
+  return std::to_string(cost) + " of " + std::to_string(cel::kCostMax) + ", and takes " +
+         std::to_string(steps) + " of " + std::to_string(cel::kStepsMax) + " work steps";
+}
+
+bool Dearest::is_near() const {
+  return cost > cel::kCostMax / 2 || steps > cel::kStepsMax / 2 || compile_steps > cel::kCompileStepsMax / 2;
+}
+
+Dearest asked_of_nobody(const cel::Program& program, const std::string& driver) {
+  Dearest out;
+  cel::Evaluator evaluator;
+  policy::HostDeviceView view(driver);
+  const auto ask = [&](const hotplug::HostDevice& device) {
+    view.look_at({device});
+    evaluator.select(program, view);
+    out.add(evaluator.cost(), evaluator.steps(), program.compile_steps());
+  };
+  for (const DeviceType type : kTypes) ask(with_everything(type));
+  ask(hotplug::HostDevice{.id = {"x"}});
+  return out;
+}
+
+}  // namespace sliced::cli
