@@ -145,7 +145,7 @@ TEST_F(AwayTest, ThePfsNameIsKnownFromItsVfs) {
   make_pf(2);
   put_exposure("p", "{selector: {cel: 'device.attributes[\"dra.networking\"].pfName == \"ens1f0\"'}}");
   start();
-  run(2s);
+  run(5min);  // until the claims have shown that nothing is allocated
   ASSERT_EQ(offered(), (std::set<std::string>{kFirstVf, kSecondVf}));
   const size_t before = writes();
   tree.remove_netdev("ens1f0");
