@@ -330,8 +330,9 @@ var editRows = map[string]editRow{
 		vfs:     2, policies: map[string]M{"pf": wholePF},
 		first: offers{exposed: []string{thePF}},
 		steps: []step{
-			func(e *editor) { e.Server.Unbind(e.T, harness.ClaimsRole, e.User) },
-			comes("pf"), edit(offers{exposed: twoVFs}, drop("pf"), put("vfs", eachVF)), comes("vf"),
+			// (Nothing of a node whose slices were never seen is free before claims have been listed once.)
+			comes("pf"), func(e *editor) { e.Server.Unbind(e.T, harness.ClaimsRole, e.User) },
+			edit(offers{exposed: twoVFs}, drop("pf"), put("vfs", eachVF)), comes("vf"),
 			func(e *editor) {
 				e.remove(e.oldest("pf"))
 				e.daemon.WaitLog(returning, "stays charged")

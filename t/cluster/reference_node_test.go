@@ -121,7 +121,11 @@ func TestReferenceNode(t *testing.T) {
 	since := lab.Server.Revision(t)
 	daemon := lab.Run()
 	d := newDesk(lab, claimReferenceNode(t, lab))
-	state := d.offered(since, slices.Collect(maps.Keys(wanted))...)
+	d.offered(since, slices.Collect(maps.Keys(wanted))...)
+	// All of it is charged until the claims have shown it free.
+	state := lab.Exposed.Wait(t, "the documented counters", since, returning, func(s harness.PoolState) bool {
+		return equality.Semantic.DeepEqual(s.Counters(), counters)
+	})
 	if len(state.Slices) != 5 || len(wanted) != 16 {
 		t.Errorf("%d slices with %d entries", len(state.Slices), len(wanted))
 	}

@@ -67,7 +67,8 @@ func (p *Plane) furnish(crds bool) error {
 			{APIGroups: []string{Exposures.Group}, Resources: []string{Exposures.Resource}, Verbs: read},
 		},
 		ClaimsRole: {
-			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaims"}, Verbs: []string{"list"}},
+			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaims"}, Verbs: []string{"get", "list"}},
+			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 		},
 		"sliced-policies": {
 			{APIGroups: []string{Driver}, Resources: []string{"sriovresourcepolicies", "deviceattributes"}, Verbs: read},

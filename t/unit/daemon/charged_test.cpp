@@ -738,6 +738,18 @@ TEST_F(DoubtTest, WhatExcludesNothingDoesNotWait) {
   EXPECT_EQ(allocatable().size(), 5u) << "also without pods";
 }
 
+// Where an exposure policy is for the PF alone, nothing of its pool is a candidate: claims are asked all the same.
+TEST_F(DoubtTest, VFsOfAPfThatTheOtherKindWants) {
+  make_pf(2);
+  put_policy("s", "{configs: [{}]}");
+  put_exposure("p", of_type("pf"));
+  start();
+  run(1s);
+  EXPECT_EQ(offered_by(kDriver).size(), 0u);
+  run(5min);
+  EXPECT_EQ(offered_by(kDriver).size(), 2u);
+}
+
 // A first policy on a node that has been up for a while waits for one list.
 TEST_F(DoubtTest, TheFirstPolicyOfANode) {
   make_pf(2);
