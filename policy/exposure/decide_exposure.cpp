@@ -85,7 +85,7 @@ class Weighing {
     for (const auto& [name, claims] : in_.held) pools_[name];
     // Also those of which only the other kind's VFs wait to be shown free.
     for (const std::string& name : out_.wanted)
-      if (name != in_.node.name) pools_[name];
+      if (name != in_.node.name && in_.doubt.is_of(name)) pools_[name];
     note_pfs();
     const bool is_announced = !in_.policies->exposures.empty();
     for (auto& [name, pool] : pools_) finish_pool(name, pool, is_announced && name == net);

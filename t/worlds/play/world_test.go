@@ -74,6 +74,7 @@ type world struct {
 	tally    *tally
 	history  []string
 	readable bool // claims can be listed
+	wiped    bool // the slices were deleted once while there was no daemon
 	settled  bool // nothing is under way
 	calm     bool // settled, and long enough after the last edit
 	dice     dice
@@ -318,6 +319,9 @@ func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep bool
 	sure := w.full() && w.calm && w.settled && !w.isUnsure(entries)
 	for _, g := range got {
 		sure = sure && !isShared(w.grants, g.entry) // see judgeGrants
+		for _, other := range w.grants {
+			sure = sure && !w.isBeyondDoubt(g.entry, other.entry)
+		}
 	}
 	if sure && model.possible && object == nil {
 		w.fail("refused", "%s %s: refused, and nothing stands in its way", c.name, c.words)
@@ -387,7 +391,7 @@ func (w *world) judgeGrants(c *claim, got []*grant, entries map[string]*entry) {
 			if isShared(w.grants, g.entry) {
 				break // one more of what is held beside the other already: an edit made them exclude each other
 			}
-			if why := other.excludes(g.entry); why != "" {
+			if why := other.excludes(g.entry); why != "" && !w.isBeyondDoubt(g.entry, other.entry) {
 				w.fail("double", "%s is given %s beside %s: %s", c.name, g.entry, other, why)
 			}
 		}
@@ -405,6 +409,20 @@ func (w *world) judgeGrants(c *claim, got []*grant, entries map[string]*entry) {
 		}
 		w.judgeCapacity(c, g, append(live, got[:i+1]...))
 	}
+}
+
+// isBeyondDoubt: where slices are lost, VFs of a SriovResourcePolicy wait only if a DeviceExposurePolicy is for their PF too
+// (docs/design/charged.md).
+func (w *world) isBeyondDoubt(given, held *entry) bool {
+	if !w.wiped || given.driver != sriovDriver || held.driver != exposureDriver {
+		return false
+	}
+	for _, e := range w.offered() {
+		if w.settled && e.driver == exposureDriver && (e.device.id == given.device.pf || e.device.pf == given.device.pf) {
+			return false
+		}
+	}
+	return true
 }
 
 func isShared(held []*grant, e *entry) bool {
@@ -757,6 +775,7 @@ func (w *world) stepKill() {
 // wipe is what a kubelet does at its start. The daemon, which is not running, does not know then what it offered.
 func (w *world) wipe() {
 	w.tally.seen["wipe"]++
+	w.wiped = true
 	w.say("the kubelet deletes all slices of the node")
 	w.p.do("wipe", nil)
 	w.forgetGroups()
