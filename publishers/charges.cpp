@@ -313,7 +313,13 @@ size_t Charges::learn_allocated(const PoolKey& key, Pool& pool,
                                 const std::map<std::string, bool>& shared_by_name, bool is_lost) {
   size_t news = 0;
   for (const auto& [name, is_shared] : shared_by_name) {
-    if (inventory_ == nullptr || pool.entries.contains(name)) continue;
+    if (const auto known = pool.entries.find(name); known != pool.entries.end()) {
+      // What is offered as the one was given away as the other: the next decision withdraws it.
+      PersonaClaim& claim = known->second.claim;
+      if (!claim.is_withdrawn) news += std::exchange(claim.is_exclusive, !is_shared) == is_shared;
+      continue;
+    }
+    if (inventory_ == nullptr) continue;
     const bool is_of_links = is_lost && key.first == names_.exposure_driver;
     PersonaClaim claim =
         is_of_links ? policy::claim_of_unknown(name, *inventory_) : policy::claim_of_unknown(name);

@@ -113,8 +113,6 @@ class Weighing {
         return refuse(Outcome::kConflict, "a SriovResourcePolicy offers its VF " + vf);
       if (has_vf_held_by_sriov(device)) return refuse(Outcome::kHeldByOther);
     }
-    if ((is_exclusive || device.type == DeviceType::kVf) && is_sriov_doubted(device))
-      return refuse(Outcome::kHeldByOther);
     if (!is_exclusive && !in_.settings.shared_devices) return refuse(Outcome::kNoSharing);
     const std::string& base = bases_.at(device.id.text);
     verdict.entry = names_.name(device, base, policy.exposure.name_suffix);
@@ -127,6 +125,8 @@ class Weighing {
     if (is_held_elsewhere(pool, device) || is_held_otherwise(pool, verdict.entry, is_exclusive, device))
       return refuse(Outcome::kCharged);
     const bool is_published = in_.published.exposure.contains(verdict.entry);
+    if (!is_published && (is_exclusive || device.type == DeviceType::kVf) && is_sriov_doubted(device))
+      return refuse(Outcome::kHeldByOther);
     if (is_in_motion(device) && !is_published) return refuse(Outcome::kSettling);
     if (unreadable_ >= 0 && !is_published) return refuse(Outcome::kExcludeUnreadable);
     pools_[pool].candidates.push_back(
@@ -494,7 +494,9 @@ void ExposureDecision::note_unknown() {
 // In whatever pool: a function without its physfn link for a moment looks like one of the others.
 bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
   if (held_devices_.contains(vf.id.text)) return true;
-  if (doubted_pools_.contains(exposure_pool_name(inputs_.node.name, vf))) return true;
+  // What stands in our slices stood beside whatever was given away.
+  const bool is_published = vf.pci && inputs_.published.sriov.contains(vf.pci->dashed());
+  if (!is_published && doubted_pools_.contains(exposure_pool_name(inputs_.node.name, vf))) return true;
   if (!vf.pf) return false;
   const auto pf = held_devices_.find(vf.pf->text());
   return pf != held_devices_.end() && pf->second;

@@ -600,6 +600,11 @@ std::vector<Flip> flips() {
   return {{"a PF to its VFs", spec("pf"), spec("vf"), "0000-3b-00-0", vfs},
           {"VFs to their PF", spec("vf"), spec("pf"), "0000-3b-02-0", {"0000-3b-00-0"}},
           {"shared to exclusive", spec("pf", macvlan), spec("pf"), "0000-3b-00-0-m", {"0000-3b-00-0"}},
+          {"shared to exclusive of one name",
+           spec("pf", macvlan),
+           spec("pf", ChargedTest::persona("-m")),
+           "0000-3b-00-0-m",
+           {"0000-3b-00-0-m"}},
           {"exclusive to shared", spec("pf"), spec("pf", macvlan), "0000-3b-00-0", {"0000-3b-00-0-m"}},
           {"the other driver's VFs to a PF", "", spec("pf"), "0000-3b-02-0", {"0000-3b-00-0"}},
           {"the other driver's VFs", "", spec("vf"), "0000-3b-02-0", vfs, {"0000-3b-02-1"}}};
@@ -636,7 +641,8 @@ TEST_F(DoubtTest, SlicesAreWipedWhileAPolicyChanges) {
       start();
       run(has_known ? kKnown : Millis{2'000});
       put_claim("mine", flip.before.empty() ? kDriver : kExposureDriver,
-                flip.before.empty() ? "node-a" : kPool, flip.held);
+                flip.before.empty() ? "node-a" : kPool, flip.held,
+                flip.before.find("allowMultiple") == std::string::npos ? "" : "a-share");
       daemon.reset();
       wipe();
       put(flip.after);
@@ -657,7 +663,7 @@ TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChange) {
     start();
     run(kKnown);
     put_claim("mine", flip.before.empty() ? kDriver : kExposureDriver, flip.before.empty() ? "node-a" : kPool,
-              flip.held);
+              flip.held, flip.before.find("allowMultiple") == std::string::npos ? "" : "a-share");
     daemon.reset();
     wipe();
     put(of_type("bridge"));
@@ -748,6 +754,20 @@ TEST_F(DoubtTest, VFsOfAPfThatTheOtherKindWants) {
   EXPECT_EQ(offered_by(kDriver).size(), 0u);
   run(5min);
   EXPECT_EQ(offered_by(kDriver).size(), 2u);
+}
+
+// Red when a pool without entries, which has no slices, makes a restart withdraw what stands beside it.
+TEST_F(DoubtTest, ARestartKeepsWhatStandsInSlices) {
+  make_pf(2);
+  put_policy("s", "{configs: [{}]}");
+  put_exposure("p", of_type("pf"));
+  start();
+  run(kKnown);
+  const size_t before = writes();
+  start();
+  run(2min);
+  EXPECT_EQ(offered_by(kDriver).size(), 2u);
+  EXPECT_EQ(writes(), before) << log.all();
 }
 
 // A first policy on a node that has been up for a while waits for one list.
