@@ -26,6 +26,12 @@ function folder_of(path) {
   return path
 }
 
+# return "no-match";
+function quoted_in(text) {
+  gsub(/^[^"]*"|"[^"]*$/, "", text)
+  return text
+}
+
 function wrong(line, what) {
   print FILENAME (line ? ":" line : "") ": " what
 }
@@ -75,6 +81,15 @@ FILENAME == "docs/threat-model.md" {
     if (quoted[i] ~ /^([A-Z][A-Za-z0-9]*\.[A-Z][A-Za-z0-9]*|Test[A-Z][A-Za-z0-9]*)$/) named[quoted[i]] = FNR
 }
 
+# What people may be told of a device (name_of(Outcome)) is explained to them.
+/^std::string_view name_of\(Outcome/ { in_outcomes = 1 }
+/^}/ { in_outcomes = 0 }
+in_outcomes && /return "[a-z]/ { outcomes[quoted_in($0)] = FILENAME ":" FNR }
+FILENAME == "docs/concepts.md" || FILENAME == "docs/troubleshooting.md" {
+  n_quoted = split($0, quoted, "`")
+  for (i = 2; i <= n_quoted; i += 2) explained[FILENAME, quoted[i]]
+}
+
 FILENAME == "CMakeLists.txt" && /(foreach\(room|set\(SLICED_UNITS)/ { units = units " " $0 " " }
 FILENAME ~ /CMakeLists\.txt$/ { cmake[FILENAME] = cmake[FILENAME] " " $0 " " }
 
@@ -104,6 +119,13 @@ END {
   FILENAME = "docs/threat-model.md"
   for (name in named)
     if (!(name in tests)) wrong(named[name], "there is no test " name)
+  for (page in seen)
+    if (page == "docs/concepts.md" || page == "docs/troubleshooting.md")
+      for (name in outcomes)
+        if (!((page, name) in explained)) {
+          FILENAME = page
+          wrong(0, "does not explain the outcome " name)
+        }
   for (path in seen) {
     FILENAME = path
     room = room_of(path)
