@@ -5,6 +5,7 @@
 #include "kube/api_operation.h"
 #include "kube/api_status.h"
 #include "kube/json_cutter.h"
+#include "kube/json_scanner.h"
 #include "kube/line_assembler.h"
 #include "kube/watch_frame.h"
 
@@ -15,7 +16,7 @@ constexpr size_t kPagesMax = 1000;
 constexpr size_t kShortPagesMax = 8;
 constexpr size_t kPageBytes = 64u << 10;  // a page of this size is not short
 constexpr size_t kObjectBytesMax = 8u << 20;
-constexpr size_t kItemBytesMax = 2u << 20;  // of a list or watch; etcd takes 1.5 MiB
+constexpr size_t kEventBytesMax = 2u << 20;  // etcd takes 1.5 MiB
 constexpr size_t kSchemaBytesMax = 32u << 20;
 constexpr Millis kWatchSilenceMax{330'000};
 
@@ -38,7 +39,7 @@ class ListOperation final : public ApiOperation {
     resource_version_.clear();
     continue_.clear();
     cutter_.emplace(
-        "items", kItemBytesMax,
+        "items", list_.item_bytes_max,
         JsonCutter::Handlers{
             .on_member = [this](std::string_view key, std::string_view raw) { return on_member(key, raw); },
             .on_item =
@@ -122,7 +123,7 @@ class WatchOperation final : public ApiOperation {
       : ApiOperation(std::move(core)),
         watch_(std::move(watch)),
         handlers_(std::move(handlers)),
-        lines_(kItemBytesMax) {}
+        lines_(kEventBytesMax) {}
   void start() {
     HttpOptions options;
     options.limits.body_bytes_max = 0;
@@ -141,7 +142,7 @@ class WatchOperation final : public ApiOperation {
 
   void on_line(std::string_view line) {
     if (line.empty()) return;
-    const bool is_cut = line.size() > kItemBytesMax;
+    const bool is_cut = line.size() > kEventBytesMax;
     const auto frame = is_cut ? decode_cut_watch_frame(line) : decode_watch_frame(line);
     if (!frame) return fail_content({is_cut ? frame.error().code : Errc::kIo, frame.error().what});
     if (!frame->type) return fail(decode_error_event(request().action, frame->object));
@@ -322,11 +323,17 @@ CallPtr ApiCluster::watch(WatchRequest request, WatchHandlers handlers) {
 
 CallPtr ApiCluster::write(WriteRequest request, WriteHandlers handlers) {
   const bool is_delete = request.verb == Verb::kDelete;
-  // A delete is answered with a Status or with the object: neither is promised.
-  auto on_body = [is_delete, on_done = std::move(handlers.on_done)](std::string_view body) {
-    on_done(is_delete ? std::string_view() : body);
+  ApiRequest encoded = encode_write(request);
+  auto on_body = [is_delete, action = encoded.action, on_done = std::move(handlers.on_done),
+                  on_failure = handlers.on_failure](std::string_view body) {
+    if (!is_delete) return on_done(body);
+    // A Status or the object: neither is promised. What is no object of Kubernetes' was said by somebody
+    // else.
+    const auto kind = find_raw(body, {"kind"});
+    if (kind && !kind->empty()) return on_done({});
+    on_failure(not_json(action, {Errc::kInvalid, "it is neither a Status nor the object"}));
   };
-  return start<ReadOperation>(core_, encode_write(request), kObjectBytesMax, std::move(on_body),
+  return start<ReadOperation>(core_, std::move(encoded), kObjectBytesMax, std::move(on_body),
                               std::move(handlers.on_failure));
 }
 

@@ -69,11 +69,12 @@ struct ListRequest {
   std::string resource_version;  // "" most recent, "0" any
   int64_t limit = 0;             // of a page; 0: the implementation pages as it sees fit
   size_t bytes_max = 64u << 20;  // of all pages; beyond it kTooLarge
+  size_t item_bytes_max = 2u << 20;
   bool first_page_only = false;  // on_done then, however many more there are
   std::string continue_token;    // from on_continue: the page after that one, of the same list
 };
 struct ListHandlers {
-  /// Each item whole; valid during the callback only. One of more than 2 MiB lacks its end.
+  /// Each item whole; valid during the callback only. One of more than item_bytes_max lacks its end.
   std::function<void(std::string_view object)> on_item;
   std::function<void(std::string resource_version)> on_done;
   std::function<void(const Failure&)> on_failure;  // exactly one of on_done and on_failure ends the call

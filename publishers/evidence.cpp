@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "kube/json_scanner.h"
 #include "kube/kinds.h"
 #include "reactor/base/text.h"
 
@@ -15,7 +16,12 @@ constexpr size_t kListBytesMax = size_t{1} << 30;  // a third of a million claim
 constexpr size_t kPodClaimsMax = 4'096;            // of one node
 constexpr double kPodBytes = 512 << 10;            // of the pods of a node, more or less
 constexpr int64_t kNodesUncounted = 1'000;         // where they may not be counted
-constexpr size_t kClaimBytesMin = 256;
+// What a claim is taken for before all have been listed once, whatever the first one has: who made that one
+// does not set the pace of all nodes.
+constexpr size_t kClaimBytesMin = 256, kClaimBytesMax = 4'096;
+constexpr double kSpreadSecondsMax = 86'400;
+// 1.5 MiB in etcd may be several times that as JSON ("\\u003c" for a '<').
+constexpr size_t kItemBytesMax = 16u << 20;
 constexpr Millis kPagePause{400};
 constexpr Millis kPausesMax{120'000};  // of a whole list: its snapshot is kept for five minutes
 
@@ -39,9 +45,28 @@ void visit_items(const Json* list, const Visit& visit) {
   for (const Json& one : *list->array()) visit(one);
 }
 
+std::string name_of_claim(std::string_view claim) {
+  std::string out;
+  for (const char* key : {"namespace", "name"}) {
+    const auto literal = kube::find_raw(claim, {"metadata", key});
+    const std::string_view text = literal ? *literal : "";
+    out += (out.empty() ? "" : "/") + (text.size() < 2 ? "?" : printable(text.substr(1, text.size() - 2)));
+  }
+  return out;
+}
+
+// Nothing else of the claim is read: who made it chose the rest, and may write there what cannot be decoded.
+Result<Json> results_of(std::string_view claim) {
+  const auto metadata = kube::find_raw(claim, {"metadata"});
+  if (!metadata || metadata->empty()) return Error{Errc::kInvalid, "it has no metadata"};
+  const auto results = kube::find_raw(claim, {"status", "allocation", "devices", "results"});
+  if (!results) return results.error();
+  return results->empty() ? Json() : kube::decode_json(*results);
+}
+
 template <class Visit>
-void visit_results(const Json& claim, const Visit& visit) {
-  visit_items(find_in(claim, {"status", "allocation", "devices", "results"}), [&](const Json& one) {
+void visit_results(const Json& results, const Visit& visit) {
+  visit_items(&results, [&](const Json& one) {
     const Json* admin = one.find("adminAccess");
     visit(Allocated{one.text("driver"), one.text("pool"), one.text("device"), !one.text("shareID").empty(),
                     admin != nullptr && *admin == Json(true)});
@@ -89,7 +114,8 @@ void Evidence::begin(Aim aim) {
   found_.clear();
   pod_claims_.clear();
   problem_.clear();
-  bytes_ = 0;
+  if (items_ > 0) claim_bytes_seen_ = bytes_ / items_;
+  bytes_ = items_ = 0;
   count_nodes();
 }
 
@@ -117,29 +143,31 @@ void Evidence::count_nodes() {
 
 void Evidence::count_claims() {
   claims_ = 0;
-  claim_bytes_ = kClaimBytesMin;
-  call_ =
-      ports_.cluster.list({.scope = {.resource = kube::kResourceClaims}, .limit = 1, .first_page_only = true},
-                          {.on_item =
-                               [this](std::string_view object) {
-                                 ++claims_;
-                                 claim_bytes_ = std::max(claim_bytes_, object.size());
-                               },
-                           .on_done =
-                               [this](const std::string&) {
-                                 call_.reset();
-                                 wait_for_turn();
-                               },
-                           .on_failure = [this](const kube::Failure& failure) { fail(failure); },
-                           .on_remaining = [this](int64_t items) { claims_ += items; }});
+  claim_bytes_ = std::max(claim_bytes_seen_, kClaimBytesMin);
+  call_ = ports_.cluster.list(
+      {.scope = {.resource = kube::kResourceClaims}, .limit = 1, .first_page_only = true},
+      {.on_item =
+           [this](std::string_view object) {
+             ++claims_;
+             claim_bytes_ = std::max(claim_bytes_, std::min(object.size(), kClaimBytesMax));
+           },
+       .on_done =
+           [this](const std::string&) {
+             call_.reset();
+             wait_for_turn();
+           },
+       .on_failure = [this](const kube::Failure& failure) { fail(failure); },
+       .on_remaining = [this](int64_t items) { claims_ += items; }});
 }
 
 void Evidence::wait_for_turn() {
   const auto nodes = static_cast<double>(nodes_), claims = static_cast<double>(claims_);
-  const double list_seconds = nodes * claims * static_cast<double>(claim_bytes_) / kFleetBytesPerSecond;
+  const double list_seconds = std::clamp(
+      nodes * claims * static_cast<double>(claim_bytes_) / kFleetBytesPerSecond, 0.0, kSpreadSecondsMax);
   spread_ = Millis(static_cast<int64_t>(list_seconds * 1000));
   if (aim_ == Aim::kPods)
-    return after(within(nodes * kPodBytes / kFleetBytesPerSecond), [this] { list_pods(); });
+    return after(within(std::min(nodes * kPodBytes / kFleetBytesPerSecond, kSpreadSecondsMax)),
+                 [this] { list_pods(); });
   after(within(list_seconds), [this] {
     begun_ = ports_.scheduler.now();
     list_page("");
@@ -196,18 +224,26 @@ void Evidence::next_pod_claim() {
                                     note_claim(object);
                                     next_pod_claim();
                                   },
-                              .on_failure = [this](const kube::Failure&) { next_pod_claim(); }});
+                              .on_failure =
+                                  [this](const kube::Failure& failure) {
+                                    // One that is gone holds nothing; else the rest would fare no better.
+                                    if (failure.code != Errc::kNotFound) pod_claims_.clear();
+                                    next_pod_claim();
+                                  }});
 }
 
 void Evidence::list_page(std::string continue_token) {
   auto next = std::make_shared<std::string>();
   call_ = ports_.cluster.list({.scope = {.resource = kube::kResourceClaims},
                                .limit = kPageItems,
+                               .bytes_max = kListBytesMax,
+                               .item_bytes_max = kItemBytesMax,
                                .first_page_only = true,
                                .continue_token = std::move(continue_token)},
                               {.on_item =
                                    [this](std::string_view object) {
                                      bytes_ += object.size();
+                                     ++items_;
                                      note_claim(object);
                                    },
                                .on_done = [this, next](const std::string&) { finish_page(std::move(*next)); },
@@ -217,7 +253,7 @@ void Evidence::list_page(std::string continue_token) {
 
 void Evidence::finish_page(std::string continue_token) {
   call_.reset();
-  if (!problem_.empty()) return fail({.what = "a ResourceClaim cannot be understood: " + problem_});
+  if (!problem_.empty()) return fail({.what = "ResourceClaim " + problem_});
   if (bytes_ > kListBytesMax)
     return fail({.code = Errc::kTooLarge, .what = "list resourceclaims: it is larger than 1 GiB"});
   if (continue_token.empty()) return handlers_.on_list(begun_, std::exchange(found_, {}));
@@ -226,12 +262,12 @@ void Evidence::finish_page(std::string continue_token) {
 }
 
 void Evidence::note_claim(std::string_view object) {
-  const auto json = kube::decode_json(object);
-  if (!json) {
-    problem_ = json.error().what;
+  const auto results = results_of(object);
+  if (!results) {
+    problem_ = name_of_claim(object) + " cannot be understood: " + results.error().what;
     return;
   }
-  visit_results(*json, [&](const Allocated& result) {
+  visit_results(*results, [&](const Allocated& result) {
     if (result.is_admin || !is_pool_of(node_, result.pool) || !drivers_.contains(std::string(result.driver)))
       return;
     auto [at, fresh] = found_[PoolKey(result.driver, result.pool)].emplace(result.device, result.is_shared);

@@ -72,11 +72,12 @@ class Evidence {
 
   Aim aim_ = Aim::kList;
   int64_t nodes_ = 0, claims_ = 0;
-  size_t claim_bytes_ = 0;  // of one of them
+  size_t claim_bytes_ = 0;       // of one of them
+  size_t claim_bytes_seen_ = 0;  // in the mean, of the list before
   Millis spread_{0};
   TimePoint begun_;
-  size_t bytes_ = 0;     // of the list
-  std::string problem_;  // a claim that cannot be understood may hold anything
+  size_t bytes_ = 0, items_ = 0;  // of the list
+  std::string problem_;           // a claim that cannot be understood may hold anything
   Allocations found_;
   std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; still to be looked at
   std::string told_pods_;                                     // said once while it lasts

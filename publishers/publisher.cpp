@@ -58,6 +58,13 @@ Result<ResourceSlice> decode_slice_text(std::string_view text) {
   return kube::decode_resource_slice(*json);
 }
 
+// Of the object that a text is about; "" where that cannot be read.
+std::string name_in(std::string_view object) {
+  const auto json = kube::decode_json(object);
+  const kube::Json* meta = json ? json->find("metadata") : nullptr;
+  return meta == nullptr ? "" : std::string(meta->text("name"));
+}
+
 }  // namespace
 
 Publisher::Publisher(Ports ports, std::string driver, Handlers handlers)
@@ -321,9 +328,13 @@ void Publisher::on_failure(Verb verb, const std::string& name, const std::option
   if (failure.code == Errc::kNotFound && verb != Verb::kCreate) return look_whether_gone(name);
   const std::string text = std::string(name_of(verb)) + " " + name + ": " + failure.what;
   if (failure.code == Errc::kInvalid && sent) return quarantine(*sent, failure, text);
+  refuse(text, failure);
+}
+
+void Publisher::refuse(const std::string& problem, const Failure& failure) {
   if (failure.retry_after)
     retry_after_ = ports_.scheduler.now() + std::min(*failure.retry_after, kRetryAfterMax);
-  fail(text);
+  fail(problem);
 }
 
 void Publisher::fail(const std::string& problem) {
@@ -331,6 +342,19 @@ void Publisher::fail(const std::string& problem) {
     ports_.log.warning("write failed; will be tried again", {{"problem", problem}});
   last_failure_ = problem;
   finish(false);
+}
+
+// What stands under a name now. Nothing is gone because a load balancer has no server to ask: only a Status
+// says that.
+void Publisher::look_at(const std::string& name, std::function<void(std::string_view object)> on_found) {
+  call_ =
+      ports_.cluster.get({.resource = kube::kResourceSlices, .name = name},
+                         {.on_done = std::move(on_found), .on_failure = [this, name](const Failure& failure) {
+                            if (failure.code != Errc::kNotFound || failure.reason != "NotFound")
+                              return refuse("get " + name + ": " + failure.what, failure);
+                            cache_.on_deleted(name);
+                            next_step();
+                          }});
 }
 
 // A create met an existing object: the lost answer of our own write, or somebody else's object under our
@@ -342,8 +366,8 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
       {.on_done =
            [this, kept](std::string_view object) {
              auto found = decode_slice_text(object);
-             if (found && found->meta.name != kept->meta.name)
-               return fail("get " + kept->meta.name + ": the answer is about " + found->meta.name);
+             if (const std::string other = name_in(object); other != kept->meta.name)
+               return fail("get " + kept->meta.name + ": the answer is about " + in_quotes(other));
              if (found && is_of(*found, kept->driver, kept->node_name) &&
                  found->pool.name == kept->pool.name) {
                meet(std::move(*found));
@@ -362,72 +386,51 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
              next_step();
            },
        .on_failure = [this, kept](const Failure& failure) {  // gone meanwhile, or not readable
-         fail("create " + kept->meta.name + ": the name is taken; by what: " + failure.what);
+         refuse("create " + kept->meta.name + ": the name is taken; by what: " + failure.what, failure);
        }});
 }
 
 // An update or delete met nothing, and the watch has not said so yet; or what was deleted has a finalizer and
 // may go on terminating.
 void Publisher::look_whether_gone(const std::string& name) {
-  call_ = ports_.cluster.get(
-      {.resource = kube::kResourceSlices, .name = name},
-      {.on_done =
-           [this, name](std::string_view object) {
-             auto found = decode_slice_text(object);
-             if (!found || found->meta.name != name)
-               return fail("get " + name + ": the answer " +
-                           (found ? "is about " + found->meta.name : found.error().what));
-             const bool is_terminating = found->meta.being_deleted;
-             meet(std::move(*found));
-             is_terminating ? next_step()
-                            : fail(name + ": the API server says both that it is gone and there");
-           },
-       .on_failure =
-           [this, name](const Failure& failure) {
-             if (failure.code != Errc::kNotFound) return fail("get " + name + ": " + failure.what);
-             cache_.on_deleted(name);
-             next_step();
-           }});
+  look_at(name, [this, name](std::string_view object) {
+    auto found = decode_slice_text(object);
+    if (!found || found->meta.name != name)
+      return fail("get " + name + ": the answer " +
+                  (found ? "is about " + found->meta.name : found.error().what));
+    const bool is_terminating = found->meta.being_deleted;
+    meet(std::move(*found));
+    is_terminating ? next_step() : fail(name + ": the API server says both that it is gone and there");
+  });
 }
 
 // A slice that the watch showed and that could not be decoded goes when it says at least that it is ours.
 void Publisher::look_at_unread(const std::string& name) {
-  call_ = ports_.cluster.get({.resource = kube::kResourceSlices, .name = name},
-                             {.on_done =
-                                  [this, name](std::string_view object) {
-                                    const auto json = kube::decode_json(object);
-                                    auto meta = json ? kube::decode_object_meta(*json)
-                                                     : Result<kube::ObjectMeta>(json.error());
-                                    if (!meta || meta->name != name)
-                                      return fail("get " + name + ": the answer " +
-                                                  (meta ? "is about " + meta->name : meta.error().what));
-                                    if (auto found = kube::decode_resource_slice(*json)) {
-                                      meet(std::move(*found));
-                                      return next_step();
-                                    }
-                                    ResourceSlice slice{.meta = std::move(*meta)};
-                                    const kube::Json* spec = json->find("spec");
-                                    slice.driver = spec == nullptr ? "" : spec->text("driver");
-                                    slice.node_name = spec == nullptr ? "" : spec->text("nodeName");
-                                    if (is_of(slice, driver_, node_.name))
-                                      return send({.verb = Verb::kDelete,
-                                                   .resource = kube::kResourceSlices,
-                                                   .name = name,
-                                                   .uid = slice.meta.uid,
-                                                   .resource_version = slice.meta.resource_version},
-                                                  std::nullopt, "unreadable");
-                                    if (slice.driver.empty()) slice.driver = "nobody";
-                                    cache_.on_stored(std::move(slice));
-                                    tell_foreign();
-                                    next_step();
-                                  },
-                              .on_failure =
-                                  [this, name](const Failure& failure) {
-                                    if (failure.code != Errc::kNotFound)
-                                      return fail("get " + name + ": " + failure.what);
-                                    cache_.on_deleted(name);
-                                    next_step();
-                                  }});
+  look_at(name, [this, name](std::string_view object) {
+    const auto json = kube::decode_json(object);
+    auto meta = json ? kube::decode_object_meta(*json) : Result<kube::ObjectMeta>(json.error());
+    if (!meta || meta->name != name)
+      return fail("get " + name + ": the answer " + (meta ? "is about " + meta->name : meta.error().what));
+    if (auto found = kube::decode_resource_slice(*json)) {
+      meet(std::move(*found));
+      return next_step();
+    }
+    ResourceSlice slice{.meta = std::move(*meta)};
+    const kube::Json* spec = json->find("spec");
+    slice.driver = spec == nullptr ? "" : spec->text("driver");
+    slice.node_name = spec == nullptr ? "" : spec->text("nodeName");
+    if (is_of(slice, driver_, node_.name))
+      return send({.verb = Verb::kDelete,
+                   .resource = kube::kResourceSlices,
+                   .name = name,
+                   .uid = slice.meta.uid,
+                   .resource_version = slice.meta.resource_version},
+                  std::nullopt, "unreadable");
+    if (slice.driver.empty()) slice.driver = "nobody";
+    cache_.on_stored(std::move(slice));
+    tell_foreign();
+    next_step();
+  });
 }
 
 void Publisher::meet(ResourceSlice found) {

@@ -81,10 +81,12 @@ class Publisher {
   void on_delete_answered(const std::string& name, const std::string& why);
   void on_failure(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent,
                   const kube::Failure& failure);
+  void look_at(const std::string& name, std::function<void(std::string_view object)> on_found);
   void look_at_squatter(const kube::ResourceSlice& sent);
   void look_whether_gone(const std::string& name);
   void look_at_unread(const std::string& name);
   void fail(const std::string& problem);
+  void refuse(const std::string& problem, const kube::Failure& failure);
   void tell_foreign();
   void meet(kube::ResourceSlice found);
   bool may_write() const { return permitted_ && desired_ && !awaits_desired_; }

@@ -1,9 +1,7 @@
 #include "watchers/object_head.h"
 
-#include <algorithm>
-#include <optional>
-
 #include "kube/json.h"
+#include "kube/json_scanner.h"
 #include "reactor/base/text.h"
 
 namespace sliced::watchers {
@@ -11,89 +9,9 @@ namespace {
 
 constexpr size_t kFieldBytesMax = 512;  // names end at 253, uids at 36, versions at 20
 
-/// Walks one JSON text from left to right. Every function leaves the position after what it read.
-class Scanner {
- public:
-  explicit Scanner(std::string_view text) : rest_(text) {}
+using kube::JsonScanner;
 
-  bool take(char wanted) {
-    skip_space();
-    if (rest_.empty() || rest_.front() != wanted) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-
-  bool take_null() {
-    skip_space();
-    if (!rest_.starts_with("null")) return false;
-    rest_.remove_prefix(4);
-    return true;
-  }
-
-  /// A string literal with its quotes; nullopt when there is none.
-  std::optional<std::string_view> literal() {
-    skip_space();
-    if (rest_.empty() || rest_.front() != '"') return std::nullopt;
-    for (size_t at = 1; at < rest_.size(); ++at) {
-      if (rest_[at] == '\\') {
-        ++at;
-      } else if (rest_[at] == '"') {
-        const std::string_view found = rest_.substr(0, at + 1);
-        rest_.remove_prefix(at + 1);
-        return found;
-      }
-    }
-    return std::nullopt;
-  }
-
-  bool skip_value() {
-    size_t depth = 0;
-    do {
-      skip_space();
-      if (rest_.empty()) return false;
-      const char c = rest_.front();
-      if (c == '"') {
-        if (!literal()) return false;
-      } else if (c == '{' || c == '[') {
-        ++depth;
-        rest_.remove_prefix(1);
-      } else if (c == '}' || c == ']') {
-        if (depth == 0) return false;
-        --depth;
-        rest_.remove_prefix(1);
-      } else if (c == ',' || c == ':') {
-        if (depth == 0) return false;
-        rest_.remove_prefix(1);
-      } else {
-        rest_.remove_prefix(std::min(rest_.find_first_of(" \t\r\n,:]}[{\""), rest_.size()));
-      }
-    } while (depth > 0);
-    return true;
-  }
-
-  /// Walks an object: on_member(key) must consume the value. False when the text is no object or on_member
-  /// said so.
-  template <class OnMember>
-  bool object(OnMember on_member) {
-    if (!take('{')) return false;
-    if (take('}')) return true;
-    do {
-      const auto key = literal();
-      if (!key || !take(':') || !on_member(key->substr(1, key->size() - 2))) return false;
-    } while (take(','));
-    return take('}');
-  }
-
- private:
-  void skip_space() {
-    const size_t start = rest_.find_first_not_of(" \t\r\n");
-    rest_.remove_prefix(start == std::string_view::npos ? rest_.size() : start);
-  }
-
-  std::string_view rest_;
-};
-
-bool read_field(Scanner& scanner, std::string& out) {
+bool read_field(JsonScanner& scanner, std::string& out) {
   if (scanner.take_null()) return true;
   const auto literal = scanner.literal();
   if (!literal || literal->size() > kFieldBytesMax) return false;
@@ -107,7 +25,7 @@ bool read_field(Scanner& scanner, std::string& out) {
   return true;
 }
 
-bool read_annotations(Scanner& scanner, ObjectHead& head) {
+bool read_annotations(JsonScanner& scanner, ObjectHead& head) {
   return scanner.object([&](std::string_view key) {
     if (key != "k8s.io/initial-events-end") return scanner.skip_value();
     const auto value = scanner.literal();
@@ -116,14 +34,14 @@ bool read_annotations(Scanner& scanner, ObjectHead& head) {
   });
 }
 
-bool read_metadata(Scanner& scanner, ObjectHead& head) {
+bool read_metadata(JsonScanner& scanner, ObjectHead& head) {
   return scanner.object([&](std::string_view key) {
     if (key == "name") return read_field(scanner, head.name);
     if (key == "namespace") return read_field(scanner, head.namespace_);
     if (key == "uid") return read_field(scanner, head.uid);
     if (key == "resourceVersion") return read_field(scanner, head.resource_version);
     if (key == "annotations") {
-      Scanner ahead = scanner;
+      JsonScanner ahead = scanner;
       if (read_annotations(ahead, head)) {
         scanner = ahead;
         return true;
@@ -135,7 +53,7 @@ bool read_metadata(Scanner& scanner, ObjectHead& head) {
 }
 
 /// The text at "spec.driver"; "" when there is none.
-std::string text_at(Scanner& scanner, std::string_view path) {
+std::string text_at(JsonScanner& scanner, std::string_view path) {
   const size_t dot = path.find('.');
   const std::string_view wanted = path.substr(0, dot);
   std::string out;
@@ -153,7 +71,7 @@ std::string text_at(Scanner& scanner, std::string_view path) {
 }  // namespace
 
 Result<ObjectHead> decode_object_head(std::string_view object) {
-  Scanner scanner(object);
+  JsonScanner scanner(object);
   ObjectHead head;
   bool found = false, good = true;
   scanner.object([&](std::string_view key) {
@@ -173,7 +91,7 @@ bool is_in_scope(const ObjectHead& head, std::string_view object, const kube::Sc
   for (const std::string_view term : split(scope.field_selector, ',')) {
     const size_t equals = term.find('=');
     const std::string_view path = term.substr(0, equals);
-    Scanner scanner(object);
+    JsonScanner scanner(object);
     const std::string found = path == "metadata.name" ? head.name : text_at(scanner, path);
     if (equals == std::string_view::npos || found != term.substr(equals + 1)) return false;
   }

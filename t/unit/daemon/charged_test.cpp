@@ -195,6 +195,42 @@ TEST_F(ChargedTest, AClaimThatCannotBeUnderstoodMayHoldAnything) {
   EXPECT_EQ(recorded(), std::set<std::string>{kWholePf});
 }
 
+// Who may create a claim writes most of it, and what he writes the server keeps as it is. Red when that keeps
+// others' devices from becoming free.
+TEST_F(ChargedTest, WhatIsWrittenIntoClaimsOfOthersHoldsNothing) {
+  take_the_pf_then_offer_vfs();
+  put_claim("a-claim", "other.example.com", "p", "d");
+  const std::string theirs =
+      R"({"a":1,"a":"\ud800","status":{"x":[]},"b":)" + std::string(200, '[') + std::string(200, ']') + "}";
+  cluster.on_deliver = [&](std::string text) {
+    for (const std::string place : {R"("status":{)", R"("devices":{)"})
+      if (const size_t at = text.find(place); at != std::string::npos && text.find("allocation") != text.npos)
+        text.insert(at + place.size(), R"("config":)" + theirs + ",");
+    return text;
+  };
+  run(3min);
+  EXPECT_EQ(recorded(), std::set<std::string>{kWholePf}) << "its own claim is read all the same";
+  remove_claim("mine");
+  run(3min);
+  EXPECT_EQ(recorded(), std::set<std::string>()) << log.all();
+}
+
+// Nodes spread their lists by what they take, and the size of one claim tells little of that. Red when the
+// first one of the cluster sets the pace.
+TEST_F(ChargedTest, LargeClaimsDoNotMakeEverybodyWait) {
+  take_the_pf_then_offer_vfs();
+  for (const char* name : {"a", "b", "c", "d"})
+    put_claim(name, "other.example.com", "p", std::string(2u << 20, 'd'));
+  for (int i = 0; i < 4'000; ++i) {
+    kube::Json node;
+    node.set("metadata", kube::Json(kube::Json::Object{{"name", "other-" + std::to_string(i)}}));
+    cluster.put(kube::kNodes, std::move(node));
+  }
+  remove_claim("mine");
+  run(3min);
+  EXPECT_EQ(recorded(), std::set<std::string>()) << log.all();
+}
+
 TEST_F(ChargedTest, AFunctionThatIsGoneIsFree) {
   offer_two_vfs();
   put_claim("mine", kExposureDriver, kPool, kFirstVf);
@@ -744,7 +780,8 @@ TEST_F(DoubtTest, WhatExcludesNothingDoesNotWait) {
   EXPECT_EQ(allocatable().size(), 5u) << "also without pods";
 }
 
-// Where an exposure policy is for the PF alone, nothing of its pool is a candidate: claims are asked all the same.
+// Where an exposure policy is for the PF alone, nothing of its pool is a candidate: claims are asked all the
+// same.
 TEST_F(DoubtTest, VFsOfAPfThatTheOtherKindWants) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
@@ -803,6 +840,21 @@ TEST_F(DoubtTest, PodsTellFirst) {
     daemon.reset();
     wipe();
   }
+}
+
+// Red when a server that is busy is asked for the next claim, and the next.
+TEST_F(DoubtTest, ABusyServerIsNotAskedForEachClaimOfAPod) {
+  make_pf(2);
+  for (int i = 0; i < 50; ++i) put_pod("pod-" + std::to_string(i), "claim-" + std::to_string(i), false);
+  put_exposure("p", of_type("vf"));
+  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "get" || request.plural != "resourceclaims") return std::nullopt;
+    return kube::Failure{.code = Errc::kBusy, .http_status = 429, .what = "too many requests"};
+  };
+  start();
+  run(30s);
+  EXPECT_EQ(cluster.count("get", "resourceclaims"), 1u);
+  EXPECT_EQ(allocatable().size(), 2u) << "the list of claims tells as well";
 }
 
 // The list is read in pages; a page that has expired, or that is refused, proves nothing.

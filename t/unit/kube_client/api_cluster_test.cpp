@@ -501,7 +501,9 @@ TEST_F(ApiClusterTest, WarningsAreLoggedOnceEach) {
 
 TEST_F(ApiClusterTest, WritesBringTheStoredObject) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
-    to.send(http_response(request.method == "POST" ? 201 : 200, "{\"stored\": 1}"));
+    const bool is_delete = request.method == "DELETE";
+    to.send(http_response(request.method == "POST" ? 201 : 200,
+                          is_delete ? R"({"kind":"Status","status":"Success"})" : "{\"stored\": 1}"));
   });
   EXPECT_EQ(world.write({.verb = Verb::kCreate, .resource = kSlices, .name = "s", .body = "{\"a\":1}"}).words,
             (Words{"done {\"stored\": 1}"}));
@@ -513,6 +515,23 @@ TEST_F(ApiClusterTest, WritesBringTheStoredObject) {
   EXPECT_EQ(world.server.requests[0].header("content-type"), "application/json");
   EXPECT_EQ(world.server.requests[2].body,
             R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u"}})");
+}
+
+// Red when any 200 means that an object is gone.
+TEST_F(ApiClusterTest, ADeleteIsAnsweredByTheApiServerOrNotAtAll) {
+  std::string said;
+  ApiWorld world(*this, [&](const SeenRequest&, Connection& to) { to.send(http_response(200, said)); });
+  for (const char* page : {"", "OK", "<html>maintenance</html>", "{}", R"({"kind":null})"}) {
+    said = page;
+    const Heard heard = world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"});
+    ASSERT_TRUE(heard.failure) << page;
+    EXPECT_EQ(heard.failure->code, Errc::kIo) << page;
+    EXPECT_NE(heard.what().find("delete resourceslices.resource.k8s.io s"), std::string::npos)
+        << heard.what();
+  }
+  said = R"({"kind":"ResourceSlice","metadata":{"name":"s","deletionTimestamp":"2026-01-01T00:00:00Z"}})";
+  EXPECT_EQ(world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"}).words,
+            (Words{"done "}));
 }
 
 TEST_F(ApiClusterTest, ACreateIsNotRepeatedAndAnUpdateIs) {

@@ -259,6 +259,62 @@ TEST_F(PublisherTest, AnUnreadableSliceGoesWhenItIsOursOnly) {
   EXPECT_TRUE(publisher->converged());
 }
 
+// Red when the answer of a load balancer that has no server behind it takes a slice for gone.
+TEST_F(PublisherTest, ALoadBalancersNotFoundDeletesNothing) {
+  publisher->set_desired({pool(devices(0, 129))}, kNode);
+  scheduler.advance(1s);
+  ASSERT_EQ(stored().size(), 2u);
+  cluster.on_request = [](const fake::Request&) {
+    return std::optional(kube::Failure{
+        .code = Errc::kNotFound, .http_status = 404, .what = "the server said 404: default backend"});
+  };
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(5s);
+  EXPECT_FALSE(publisher->converged());
+  cluster.on_request = nullptr;
+  scheduler.advance(1min);
+  EXPECT_EQ(stored().size(), 1u);
+  EXPECT_EQ(devices_stored(), 1u);
+  EXPECT_TRUE(publisher->converged());
+}
+
+// Who is asked what stands under a name may be busy, too.
+TEST_F(PublisherTest, AServerThatSaysHowLongToWaitIsNotAskedBeforeThat) {
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1s);
+  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "update")
+      return kube::Failure{
+          .code = Errc::kNotFound, .http_status = 404, .reason = "NotFound", .what = "not found"};
+    if (request.verb != "get") return std::nullopt;
+    return kube::Failure{
+        .code = Errc::kBusy, .http_status = 429, .what = "too many requests", .retry_after = 20s};
+  };
+  publisher->set_desired({pool(devices(0, 2))}, kNode);
+  scheduler.advance(15s);
+  EXPECT_EQ(cluster.count("get", "resourceslices"), 1u);
+  cluster.on_request = nullptr;
+  scheduler.advance(10s);
+  EXPECT_EQ(devices_stored(), 2u);
+}
+
+// Red when a text that is about nothing takes a name from us.
+TEST_F(PublisherTest, WhatHasOurNameIsReadBeforeAnotherIsTaken) {
+  scheduler.advance(1s);
+  cluster.watch_lag = 1h;
+  put(diff_pools({pool(devices(0, 2))}, {}, kNode, kDriver, {}).creates.at(0));
+  cluster.on_reply = [](const fake::Request& request, kube::Json& object) {
+    if (request.verb == "get") object = kube::Json("try again later");
+  };
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1min);
+  cluster.on_reply = nullptr;
+  scheduler.advance(1min);
+  EXPECT_EQ(log.count("has our name"), 0u) << log.all();
+  EXPECT_EQ(stored().size(), 1u);
+  EXPECT_EQ(devices_stored(), 3u);
+}
+
 TEST_F(PublisherTest, DeletesCarryUidAndResourceVersion) {
   publisher->set_desired({pool(devices(0, 129))}, kNode);
   scheduler.advance(1s);
