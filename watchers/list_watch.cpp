@@ -76,7 +76,9 @@ void ListWatch::park(bool parked) {
 
 void ListWatch::list_again(std::string why) {
   if (again_ || need_list_) return;
-  again_ = ports_.scheduler.after(limits_.list_again_after, [this, why = std::move(why)] {
+  const bool is_soon = lists_for_room_.take(ports_.scheduler.now());
+  const Millis delay = is_soon ? limits_.list_again_after : limits_.list_again_later;
+  again_ = ports_.scheduler.after(delay, [this, why = std::move(why)] {
     again_.reset();
     if (need_list_) return;
     relist(why);
@@ -95,8 +97,7 @@ void ListWatch::attempt() {
   if (!need_list_) return open_watch();
   sink_.abandon();
   again_.reset();
-  list_bytes_ = 0;
-  foreign_ = 0;
+  list_bytes_ = nameless_ = foreign_ = 0;
   opened_ = ports_.scheduler.now();
   if (watch_list_usable()) return open_initial_events();
   open_list();
@@ -192,7 +193,7 @@ void ListWatch::on_event(const kube::WatchEvent& event) {
   Result<ObjectHead> head = decode_object_head(event.object);
   const bool bookmark = event.type == EventType::kBookmark;
   if (!head.ok() || head->resource_version.empty() || (head->name.empty() && !bookmark)) {
-    if (step_ == Step::kInitialEvents && !bookmark) return skip_nameless();
+    if (step_ == Step::kInitialEvents && !bookmark) return void(++nameless_);
     // Something changed and nobody can say what: only a list can tell.
     relist("an event names no object");
     return fail(Errc::kInvalid,
@@ -240,13 +241,9 @@ void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::strin
 void ListWatch::on_list_item(std::string_view object) {
   heard();
   Result<ObjectHead> head = decode_object_head(object);
-  if (!head.ok() || head->name.empty()) return skip_nameless();
+  if (!head.ok() || head->name.empty()) return void(++nameless_);
   if (is_foreign(*head, object)) return;
   collect(*head, object);
-}
-
-void ListWatch::skip_nameless() {
-  ports_.log.warning("list item without a name is skipped", {{"resource", resource_name()}});
 }
 
 bool ListWatch::is_foreign(const ObjectHead& head, std::string_view object) {
@@ -283,6 +280,9 @@ void ListWatch::finish_list() {
   standing_.known = true;
   ports_.log.info(first ? "listed" : "listed again",
                   {{"resource", resource_name()}, {"objects", sink_.collected()}, {"why", why}});
+  if (nameless_ > 0)
+    ports_.log.warning("items of a list without a name are skipped",
+                       {{"resource", resource_name()}, {"items", nameless_}});
   if (foreign_ > 0)
     tell_foreign("");
   else

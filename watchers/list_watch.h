@@ -82,6 +82,7 @@ struct ListWatchLimits {
   size_t objects_max = 50'000;         // more is refused as a whole: the last list stands
   size_t list_bytes_max = 64u << 20;   // of the text of a list, however it comes; likewise
   Millis list_again_after{5'000};      // when what was left out for want of room may fit
+  Millis list_again_later{60'000};     // the same, where that happens again and again
 };
 
 /// Where ListWatch puts what it hears. Objects are valid during the call only. No call may destroy the
@@ -148,7 +149,6 @@ class ListWatch {
   void on_open();
   void on_live_event(kube::EventType type, const ObjectHead& head, std::string_view object);
   void on_list_item(std::string_view object);
-  void skip_nameless();
   bool is_foreign(const ObjectHead& head, std::string_view object);
   void tell_foreign(std::string_view name);
   void collect(const ObjectHead& head, std::string_view object);
@@ -192,10 +192,11 @@ class ListWatch {
   std::string resource_version_;   // the last one heard
   bool version_unusable_ = false;  // the server no longer has it, or does not have it yet
   std::optional<TimePoint> watch_list_off_until_;
-  bool relist_at_once_ = true;                 // one relist without a backoff per stretch of health
-  Allowance fresh_starts_{1, Millis{60'000}};  // of waits, because the server is known to be back
-  Allowance out_of_turn_{12, Millis{10'000}};  // attempts that do not wait for the backoff
-  std::optional<TimePoint> not_before_;        // the server asked for it
+  bool relist_at_once_ = true;                   // one relist without a backoff per stretch of health
+  Allowance fresh_starts_{1, Millis{60'000}};    // of waits, because the server is known to be back
+  Allowance out_of_turn_{12, Millis{10'000}};    // attempts that do not wait for the backoff
+  Allowance lists_for_room_{3, Millis{60'000}};  // by list_again(): who edits objects does not set the pace
+  std::optional<TimePoint> not_before_;          // the server asked for it
   bool parked_ = false;
   bool looking_ = false;  // waiting for the kind to be installed
   bool is_known_absent_ = false;
@@ -208,6 +209,7 @@ class ListWatch {
   reactor::Ticket again_;  // before list_again() does it
   size_t events_ = 0;      // of the watch that is open
   size_t list_bytes_ = 0;  // of the list in the making
+  size_t nameless_ = 0;    // of its items, skipped
   size_t foreign_ = 0;     // objects of others since the last list began
   bool told_foreign_ = false;
   size_t failures_ = 0;  // since the last sign of health
@@ -282,10 +284,22 @@ class WatchedSource final : private ObjectSink {
   const kube::Scope& scope() const { return engine_.scope(); }
 
  private:
+  static constexpr bool kIsWeighed = requires(T& value) {
+    value.weight;
+    value.leave_out();
+  };
+
   Item item(const ObjectHead& head, std::string_view object) {
-    Item made{{head.namespace_, head.name}, head.uid, head.resource_version, decode_(object)};
-    problems_.report(head, made.value.ok() ? nullptr : &made.value.error());
-    return made;
+    return {{head.namespace_, head.name}, head.uid, head.resource_version, decode_(object)};
+  }
+  // Once it is known whether there is room for it.
+  void report(const Item& item) {
+    static const Error kNoRoom{Errc::kTooLarge,
+                               "there is no room for it beside the others; remove some, or make it smaller"};
+    const Error* problem = item.value.ok() ? nullptr : &item.value.error();
+    if constexpr (kIsWeighed)
+      if (problem == nullptr && item.value->is_left_out()) problem = &kNoRoom;
+    problems_.report({item.id.namespace_, item.id.name, "", ""}, problem);
   }
 
   void collect(const ObjectHead& head, std::string_view object) override {
@@ -313,6 +327,7 @@ class WatchedSource final : private ObjectSink {
     whole.all.reserve(collected_.size());
     for (auto& [id, item] : std::exchange(collected_, {})) {
       known_.insert(id);
+      report(item);
       whole.all.push_back(std::move(item));
     }
     problems_.retain([this](const std::string& namespace_, const std::string& name) {
@@ -322,7 +337,7 @@ class WatchedSource final : private ObjectSink {
     return unconfirmed_.size();
   }
   void lose_all(const std::string& why) override {
-    collected_.clear();
+    abandon();  // a list that broke off
     unconfirmed_ = known_;
     commit(why, true);
   }
@@ -333,11 +348,14 @@ class WatchedSource final : private ObjectSink {
     if (!find_room(rooms_, change.now)) leave_out(change.now);
     let_go(rooms_, true, [&](Item& gone) {
       leave_out(gone);
-      if (gone.id == change.now.id)
+      if (gone.id == change.now.id) {
         change.now = std::move(gone);
-      else
+      } else {
+        report(gone);
         on_event_(Changed<Item>{std::move(gone)});
+      }
     });
+    report(change.now);
     problems_.end_round();
     on_event_(std::move(change));
     look_for_room();
@@ -352,10 +370,6 @@ class WatchedSource final : private ObjectSink {
   }
 
   // Room, for values that have a weight. One that finds none stays known, without what it says.
-  static constexpr bool kIsWeighed = requires(T& value) {
-    value.weight;
-    value.leave_out();
-  };
   bool find_room(Rooms& rooms, const Item& item) {
     if constexpr (kIsWeighed)
       return rooms.put({item.id.namespace_, item.id.name}, item.value ? item.value->weight : T::kUnreadable);
@@ -363,9 +377,6 @@ class WatchedSource final : private ObjectSink {
   }
   void leave_out(Item& item) {
     if constexpr (kIsWeighed) {
-      const Error why{Errc::kTooLarge,
-                      "there is no room for it beside the others; remove some, or make it smaller"};
-      problems_.report({item.id.namespace_, item.id.name, "", ""}, &why);
       if (!item.value) item.value = T{.weight = T::kUnreadable};
       item.value->leave_out();
     }

@@ -813,6 +813,20 @@ TEST_F(ListWatchTest, AnEventThatNamesNothingAsksForTheWholeList) {
   EXPECT_EQ(why, "an event names no object");
 }
 
+// Red when each of them is a line of the log.
+TEST_F(ListWatchTest, ManyNamelessItemsAreToldInOneLine) {
+  for (const bool watch_list : {false, true}) {
+    cluster.watch_list = watch_list;
+    for (int i = 0; i < 100; ++i) put("n" + std::to_string(i), 1);
+    cluster.on_deliver = [](const std::string&) { return std::string("{}"); };
+    follow();
+    EXPECT_EQ(news(), (Words{"relisted"})) << watch_list;
+    EXPECT_EQ(log.count("without a name"), 1u);
+    EXPECT_EQ(log.count("items=100"), 1u);
+    log.lines.clear();
+  }
+}
+
 TEST_F(ListWatchTest, ANamelessItemCostsItselfOnly) {
   for (const bool watch_list : {false, true}) {
     cluster.watch_list = watch_list;

@@ -107,6 +107,53 @@ TEST_F(PolicyWatcherTest, WhatThereIsNoRoomForIsKnownAndLeftOut) {
   EXPECT_EQ(log.count("name=a why=there is no room"), 1u);
 }
 
+// Red when it is said again in each list.
+TEST_F(PolicyWatcherTest, WhatIsLeftOutIsSaidOnceWhileItLasts) {
+  put_policy("a", std::string(3'000, 'a'));
+  put_policy("b", "b");
+  put_policy("c", "c");
+  follow_policies({.others_bytes_max = 3'500});
+  EXPECT_EQ(log.count("name=a why=there is no room"), 1u);
+  for (int i = 0; i < 3; ++i) {
+    cluster.expire_watches();
+    scheduler.advance(Millis{60'000});
+  }
+  EXPECT_GE(news().size(), 3u);
+  EXPECT_EQ(log.count("there is no room"), 1u);
+  put_policy("a", std::string(3'001, 'a'));
+  settle();
+  EXPECT_EQ(log.count("there is no room"), 1u);
+}
+
+// What a list that broke off had collected is no part of what follows. Red when the room that it took is
+// looked up in it.
+TEST_F(PolicyWatcherTest, AListThatBreaksOffBecauseItsKindIsGone) {
+  for (char name = 'a'; name < 'k'; ++name) put_policy(std::string(1, name), "x");
+  cluster.event_spacing = Millis{100};
+  follow_policies({.others_bytes_max = 4'500});
+  scheduler.advance(Millis{580});  // five of ten: a little more than there is room for
+  ASSERT_EQ(news(), Words());
+  cluster.unserve(kube::kSriovResourcePolicies);
+  cluster.fail_watches({.code = Errc::kNotFound, .http_status = 404, .what = "not found"});
+  scheduler.advance(Millis{1'000});
+  EXPECT_EQ(news(), Words{"relisted"});
+  EXPECT_EQ(watcher->standing().state, State::kAbsent);
+}
+
+// Red when who edits an object that there is no room for has everybody list at his pace.
+TEST_F(PolicyWatcherTest, WhoEditsWhatIsLeftOutDoesNotSetThePaceOfLists) {
+  put_policy("a", std::string(2'000, 'a'));
+  put_policy("b", "b");
+  follow_policies({.others_bytes_max = 3'500});
+  ASSERT_EQ(news(), Words{"relisted a? b=b"});
+  asked();
+  for (size_t i = 0; i < 600; ++i) {
+    put_policy("a", std::string(2'000 + i % 2, 'a'));
+    scheduler.advance(Millis{1'000});
+  }
+  EXPECT_LE(asked().size(), 30u);
+}
+
 TEST_F(PolicyWatcherTest, WhoWasThereFirstIsNotPushedOut) {
   put_policy("z", "old", "2026-01-01T00:00:00Z");
   for (char name = 'a'; name < 'g'; ++name) put_policy(std::string(1, name), "new", "2026-02-01T00:00:00Z");
