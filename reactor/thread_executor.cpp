@@ -20,7 +20,6 @@
 namespace sliced::reactor {
 namespace {
 
-constexpr size_t kStackBytes = 512 * 1024;
 using JobId = uint64_t;
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 // Blocking work on threads of our own. libuv's pool is not used: four reads that hang would stop it for good,
 // and the process could not end.
+#include <cstddef>
 #include <memory>
 
 #include "reactor/executor.h"
@@ -18,6 +19,8 @@ class Loop;
 ///           a process in which hung() is true must leave by _exit, since exit() would tear down under it.
 class ThreadExecutor final : public Executor {
  public:
+  /// Of a worker's stack: as much as the first thread of a process has. What is not used is no memory.
+  static constexpr size_t kStackBytes = size_t{8} << 20;
   struct Limits {
     size_t workers = 4;  // started when first needed
     size_t lost_max = 32;

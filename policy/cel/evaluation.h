@@ -15,6 +15,11 @@
 
 namespace sliced::cel {
 
+/// How deep expressions are evaluated within each other. The parser lets about 1,250 be written; what
+/// cel.bind() binds is evaluated where it is first read, and each may read another. Beyond it an evaluation
+/// ends: a stack has no more room than that for sure.
+inline constexpr int kNestedMax = 1'500;
+
 /// Upstream's scale: resource/v1 CELSelectorExpressionMaxCost.
 inline constexpr uint64_t kCostMax = 1'000'000;
 inline constexpr size_t kMemoryMax = size_t{1} << 20;

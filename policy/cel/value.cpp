@@ -217,7 +217,8 @@ std::string EvalError::text() const {
     case Failure::kSteps:
       return "it takes more work steps than an evaluation may take";
     case Failure::kDepth:
-      return "it compares or shows a value that is nested more than " + std::to_string(kDepthMax) + " deep";
+      return "it is nested too deep, or compares or shows a value that is nested more than " +
+             std::to_string(kDepthMax) + " deep";
     case Failure::kBreaksOff:
       return "Kubernetes breaks off at " + of;
   }

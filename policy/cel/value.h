@@ -53,7 +53,7 @@ enum class Failure : uint8_t {
   kNoMemory,  // more than an evaluation may make
   kCost,      // more than an evaluation may cost
   kSteps,     // more work than an evaluation may take
-  kDepth,     // a value nested deeper than kDepthMax is compared or shown
+  kDepth,     // a value nested deeper than kDepthMax is compared or shown; expressions deeper than kNestedMax
   kBreaksOff  // Kubernetes' evaluator gives up there
 };
 

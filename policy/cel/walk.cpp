@@ -54,6 +54,15 @@ class Walk {
     }
     if (node.op == Op::kLocal) return read_local(local(node.slot));
     in_.step(1 + node.arg_count / kArgumentsAStep);
+    if (depth_ == kNestedMax) return in_.arena.exceed_depth(), fail(node, Failure::kDepth);
+    ++depth_;
+    const Value out = evaluated(node);
+    --depth_;
+    return out;
+  }
+
+ private:
+  Value evaluated(const Node& node) {
     switch (node.op) {
       case Op::kVariable:
         return variable(node);
@@ -90,7 +99,6 @@ class Walk {
     return fail(node, Failure::kUndeclared, node.name);
   }
 
- private:
   Value fail(const Node& node, Failure failure, std::string_view about = {}) {
     return in_.fail(failure, about, node.offset);
   }
@@ -684,6 +692,7 @@ class Walk {
   }
 
   bool is_chain_optional_ = false;  // of the attribute that was read last
+  int depth_ = 0;
   Evaluation& in_;
   const std::vector<Path>& paths_;
   const Activation& activation_;

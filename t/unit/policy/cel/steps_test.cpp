@@ -1,6 +1,7 @@
 // Work steps: whatever an expression does ends, and takes steps for what it does. Time is judged by the fuzz
 // target `cel` (./dev fuzz cel --time), counts here.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <map>
 #include <set>
@@ -8,6 +9,8 @@
 #include "policy/cel/library.h"
 #include "policy/cel/parser.h"
 #include "policy/cel/program.h"
+#include "policy/cel/published_device.h"
+#include "reactor/thread_executor.h"
 
 namespace sliced::cel {
 namespace {
@@ -26,8 +29,10 @@ Taken taken(const std::string& expression, const Environment& environment = lang
   Mistake mistake;
   const auto program = Program::compile(expression, environment, &mistake);
   if (!program) return {0, 0, mistake.steps, "refused: " + program.error().what};
+  static const kube::Device kNothing;
+  const PublishedDevice device("x", kNothing);
   Evaluator evaluator;
-  evaluator.evaluate(*program, {});
+  evaluator.evaluate(*program, {&device, {}});
   return {evaluator.cost(), evaluator.steps(), program->compile_steps(), evaluator.error_text(*program)};
 }
 
@@ -188,6 +193,66 @@ TEST(CelSteps, DepthIsBounded) {
   const Taken it = taken(types + repeated("x70 == x70", 200, "||") + std::string(71, ')'));
   EXPECT_NE(it.error.find("nested more than"), std::string::npos) << it.error;
   EXPECT_LT(it.error.size(), 200u);
+}
+
+// On a thread like a worker's, with half of its stack.
+Taken taken_by_worker(const std::string& expression) {
+  struct {
+    const std::string& expression;
+    Taken taken;
+  } job{expression, {}};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, reactor::ThreadExecutor::kStackBytes / 2);
+  const auto work = [](void* given) -> void* {
+    auto& it = *static_cast<decltype(job)*>(given);
+    it.taken = taken(it.expression, selector_environment());
+    return nullptr;
+  };
+  pthread_t thread;
+  EXPECT_EQ(pthread_create(&thread, &attributes, work, &job), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  return job.taken;
+}
+
+// Ends the process when a stack is too small for what 300 bytes can ask for.
+TEST(CelSteps, WhatIsNestedFitsTheStackOfAWorker) {
+  const std::string leaf = "device.driver == 'x'";
+  const struct {
+    std::string open, close;
+  } rows[] = {{"(", ")"},
+              {"!(", ")"},
+              {"1==2||true&&!(", ")"},
+              {"[1].exists(x,", ")"},
+              {"[1].sortBy(x,", ")==[1]"},
+              {"{1:1}.transformMap(k,v,", ")=={1:true}"},
+              {"true?(", "):false"},
+              {"size([", "])==1"},
+              {"'%s'.format([", "])==''"}};
+  for (const auto& row : rows)
+    for (const int times : {80, 120, 160, 200, 248, 251}) {
+      const std::string text = repeated(row.open, times) + leaf + repeated(row.close, times);
+      if (text.size() > kExpressionBytesMax) continue;
+      const Taken it = taken_by_worker(text);
+      EXPECT_TRUE(it.error.empty() || it.error.find("nested more than 250 deep") != std::string::npos)
+          << row.open << " " << times << ": " << it.error;
+    }
+  EXPECT_EQ(taken_by_worker(repeated("(", 248) + leaf + repeated(")", 248)).error, "");
+  EXPECT_EQ(taken_by_worker("'a'.matches('" + repeated("(", 250) + "a" + repeated(")", 250) + "')").error,
+            "");
+  // What is bound is evaluated where it is read, which is within another that was bound.
+  for (const auto& row : rows) {
+    std::string text = "cel.bind(a," + leaf + ",";
+    const size_t size = 14 + row.open.size() + row.close.size();
+    const int times = std::min<int>(240, static_cast<int>(9'900 / size));
+    for (int i = 0; i < times; ++i) text += "cel.bind(a," + row.open + "a" + row.close + ",";
+    EXPECT_EQ(taken_by_worker(text + "a" + repeated(")", times + 1)).error, "") << row.open;
+  }
+  std::string chain = "cel.bind(a," + leaf + ",";
+  for (int i = 0; i < 200; ++i) chain += "cel.bind(a," + repeated("!(", 10) + "a" + repeated(")", 10) + ",";
+  const Taken it = taken_by_worker(chain + "a" + repeated(")", 201));
+  EXPECT_NE(it.error.find("nested too deep"), std::string::npos) << it.error;
 }
 
 // Compiling has steps of its own: what is beyond is refused, before it is done.
