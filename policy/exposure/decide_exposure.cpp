@@ -395,13 +395,21 @@ class Weighing {
   void keep_without_conflict(PoolOfCandidates& pool, const std::vector<PersonaClaim>& held) {
     std::set<std::string_view> held_entries;
     for (const PersonaClaim& claim : held) held_entries.insert(claim.entry);
+    PoolClaims allocated(pool.pf);
+    bool is_any_device_allocated = false;
+    for (const PersonaClaim& claim : held)
+      if (claim.device == kAnyDevice)
+        is_any_device_allocated = true;
+      else if (is_here(claim))
+        allocated.add(claim);
     // What is held back meanwhile is not seen to change its group, so it has the former and that of today.
-    std::vector<PersonaClaim> allocated = held;
     for (const Candidate& candidate : pool.candidates)
-      if (held_entries.contains(candidate.claim.entry)) allocated.push_back(candidate.claim);
+      if (held_entries.contains(candidate.claim.entry)) allocated.add(candidate.claim);
     std::vector<const Candidate*> order;
     for (const Candidate& candidate : pool.candidates)
-      if (may_stand_beside(candidate, pool, allocated)) order.push_back(&candidate);
+      if (!is_any_device_allocated && !has_host_used_vf(candidate, pool) &&
+          !allocated.exclude(candidate.claim))
+        order.push_back(&candidate);
     const auto rank = [&](const Candidate* one) {
       return std::tuple(!held_entries.contains(one->claim.entry), -one->policy->priority,
                         one->device->type == DeviceType::kPf, std::string_view(one->entry.name));
@@ -409,23 +417,17 @@ class Weighing {
     std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
     std::vector<PersonaClaim> claims;
     for (const Candidate* one : order) claims.push_back(one->claim);
-    const auto kept = without_conflict(claims, pool.pf);
+    const auto names = without_conflict(claims, pool.pf);
+    const std::set<std::string_view> kept(names.begin(), names.end());
     for (Candidate& candidate : pool.candidates)
-      if (std::find(kept.begin(), kept.end(), candidate.entry.name) == kept.end())
-        candidate.verdict->outcome = Outcome::kNoCounters;
+      if (!kept.contains(candidate.entry.name)) candidate.verdict->outcome = Outcome::kNoCounters;
   }
 
-  bool may_stand_beside(const Candidate& candidate, const PoolOfCandidates& pool,
-                        const std::vector<PersonaClaim>& held) const {
-    const bool is_whole_pf = candidate.claim.device == pool.pf && candidate.claim.is_exclusive;
+  // A PF as a whole.
+  bool has_host_used_vf(const Candidate& candidate, const PoolOfCandidates& pool) const {
+    if (candidate.claim.device != pool.pf || !candidate.claim.is_exclusive) return false;
     const auto& vfs = vfs_of(*candidate.device);
-    if (is_whole_pf &&
-        std::any_of(vfs.begin(), vfs.end(), [](const HostDevice* vf) { return !vf->host_use.empty(); }))
-      return false;
-    return std::none_of(held.begin(), held.end(), [&](const PersonaClaim& other) {
-      return other.device == kAnyDevice || (in_.inventory->find(other.device) != nullptr &&
-                                            exclude_each_other(candidate.claim, other, pool.pf));
-    });
+    return std::any_of(vfs.begin(), vfs.end(), [](const HostDevice* vf) { return !vf->host_use.empty(); });
   }
 
   const Inputs& in_;

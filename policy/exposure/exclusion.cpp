@@ -200,17 +200,29 @@ bool exclude_each_other(const PersonaClaim& a, const PersonaClaim& b, const std:
   return (a.device == pf && a.is_exclusive) || (b.device == pf && b.is_exclusive);
 }
 
+const PoolClaims::Personas& PoolClaims::of(const std::string& device) const {
+  static const Personas kNone;
+  const auto at = by_device_.find(device);
+  return at == by_device_.end() ? kNone : at->second;
+}
+
+bool PoolClaims::exclude(const PersonaClaim& claim) const {
+  const auto excludes_it = [&](const PersonaClaim* one) { return exclude_each_other(claim, *one, pf_); };
+  const Personas& of_it = of(claim.device);
+  if (std::any_of(of_it.begin(), of_it.end(), excludes_it)) return true;
+  if (claim.device == pf_) return claim.is_exclusive && !pf_.empty() && count_ > of_it.size();
+  const Personas& of_pf = of(pf_);
+  return std::any_of(of_pf.begin(), of_pf.end(), excludes_it);
+}
+
 Exclusion exclude(const PoolMembers& members) { return Counting(members).run(); }
 
 std::vector<std::string> without_conflict(const std::vector<PersonaClaim>& in_order, const std::string& pf) {
-  std::vector<const PersonaClaim*> kept;
+  PoolClaims kept(pf);
   std::vector<std::string> out;
   for (const PersonaClaim& persona : in_order) {
-    const bool conflicts = std::any_of(kept.begin(), kept.end(), [&](const PersonaClaim* other) {
-      return exclude_each_other(persona, *other, pf);
-    });
-    if (conflicts) continue;
-    kept.push_back(&persona);
+    if (kept.exclude(persona)) continue;
+    kept.add(persona);
     if (!persona.is_withdrawn) out.push_back(persona.entry);
   }
   return out;

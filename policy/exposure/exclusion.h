@@ -3,6 +3,7 @@
 //
 // A counter is a heap of tokens: an entry takes its tokens once while it is allocated at all, however many
 // shares of it are (KEP-4815 with KEP-5075; kube-scheduler from 1.36.2). Pure; checked by brute force.
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -41,6 +42,25 @@ struct PoolMembers {
 
 /// Whether two entries of a pool must never be allocated at the same time.
 bool exclude_each_other(const PersonaClaim& a, const PersonaClaim& b, const std::string& pf);
+
+/// Entries of one pool, to be asked whether another can stand beside them. An answer costs what there is of
+/// its device, however many others there are.
+class PoolClaims {
+ public:
+  /// pf: as for exclude_each_other(); must outlive this, and so must what is added.
+  explicit PoolClaims(const std::string& pf) : pf_(pf) {}
+  void add(const PersonaClaim& claim) { by_device_[claim.device].push_back(&claim), ++count_; }
+  /// Whether it and one of them exclude each other.
+  bool exclude(const PersonaClaim& claim) const;
+
+ private:
+  using Personas = std::vector<const PersonaClaim*>;
+  const Personas& of(const std::string& device) const;
+
+  const std::string& pf_;
+  std::map<std::string_view, Personas> by_device_;
+  size_t count_ = 0;
+};
 
 struct Exclusion {
   std::vector<kube::CounterSet> counters;  // empty: no two entries exclude each other

@@ -347,6 +347,19 @@ TEST(ExposureDecide, WithoutCountersOneSideIsHeldBack) {
   EXPECT_EQ(outcome_of(decide(in), "br-data"), "no-sharing");
 }
 
+// As many entries as there is room for, all offered already. Takes minutes when each is held against each.
+TEST(ExposureDecide, WithoutCountersAPoolMayBeLarge) {
+  Host host;
+  for (int i = 0; i < 10'000; ++i) host.add({.type = DeviceType::kVlan}, "vlan" + std::to_string(i));
+  const std::string shared = ", exposure: {allowMultipleAllocations: true, deviceNameSuffix: ";
+  auto in = inputs_of(host, policies_of(policy("a", all(shared + "-a}")) + policy("b", all(shared + "-b}"))));
+  in->settings.counters = false;
+  const Decision first = decide(in);
+  EXPECT_EQ(entries_of(first).size(), 20'000u);
+  in->held = first.claims;
+  EXPECT_EQ(entries_of(decide(in)), entries_of(first));
+}
+
 // An entry that comes into a group while it may be allocated excludes the others from now on, also when it is
 // held back itself and nobody is told of its new group.
 TEST(ExposureDecide, WithoutCountersWhatIsHeldHasTodaysGroupToo) {

@@ -106,6 +106,29 @@ TEST(Exclusion, CountersAllowWhatMayBeAndNothingElse) {
   EXPECT_LT(starved * 20, with_withdrawn) << "what is withdrawn keeps others waiting too often";
 }
 
+TEST(Exclusion, ClaimsOfAPoolAnswerAsEachOfThemWould) {
+  std::mt19937 dice(11);
+  int yes = 0, no = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const PoolMembers pool = random_pool(dice);
+    for (size_t count = 0; count <= pool.personas.size(); ++count) {
+      PoolClaims claims(pool.pf);
+      for (size_t i = 0; i < count; ++i) claims.add(pool.personas[i]);
+      for (const PersonaClaim& one : pool.personas) {
+        const auto excludes = [&](const PersonaClaim& other) {
+          return exclude_each_other(one, other, pool.pf);
+        };
+        const auto end = pool.personas.begin() + static_cast<ptrdiff_t>(count);
+        const bool wanted = std::any_of(pool.personas.begin(), end, excludes);
+        ASSERT_EQ(claims.exclude(one), wanted) << shown(pool, {one.entry});
+        ++(wanted ? yes : no);
+      }
+    }
+  }
+  EXPECT_GT(yes, 1000);
+  EXPECT_GT(no, 1000);
+}
+
 TEST(Exclusion, NoCountersWhereNothingExcludes) {
   PoolMembers pool{.pf = kPf, .vfs = {{"v0"}, {"v1"}}};
   pool.personas = {{"v0", "v0", "v0"}, {"v1", "v1", "v1"}};
