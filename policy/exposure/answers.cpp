@@ -57,8 +57,13 @@ class Surveying {
     std::sort(memory_.selectors.begin(), memory_.selectors.end());
     memory_.selectors.erase(std::unique(memory_.selectors.begin(), memory_.selectors.end()),
                             memory_.selectors.end());
-    for (const Question& question : questions)
+    memory_.of_excludes.resize(memory_.selectors.size());
+    is_asked_.resize(memory_.selectors.size());
+    for (const Question& question : questions) {
       columns_.push_back(static_cast<size_t>(index_in(memory_.selectors, question.cel)));
+      is_asked_[columns_.back()] = true;
+      memory_.of_excludes[columns_.back()] = question.is_exclude;
+    }
     if (memory_.selectors.empty()) return;
     memory_.devices.reserve(inventory.devices.size());
     devices_.reserve(inventory.devices.size());
@@ -93,14 +98,24 @@ class Surveying {
   void keep_what_stands() {
     if (before_ == nullptr) return;
     std::vector<int32_t> former;
-    for (const std::string& selector : memory_.selectors) former.push_back(before_->index_of(selector));
+    for (size_t c = 0; c < memory_.selectors.size(); ++c) former.push_back(former_column(c));
     for (size_t d = 0; d < devices_.size(); ++d) {
       if (!is_away(*devices_[d])) continue;
-      const auto standing = before_->of(memory_.devices[d]);
-      for (size_t c = 0; c < former.size() && !standing.empty(); ++c)
-        if (former[c] >= 0 && before_->unknown_fact(memory_.devices[d], memory_.selectors[c]) == nullptr)
-          answer(d, c) = standing[static_cast<size_t>(former[c])];
+      const ptrdiff_t row = before_->row_of(memory_.devices[d]);
+      for (size_t c = 0; c < former.size() && row >= 0; ++c) {
+        const auto place = static_cast<size_t>(row + former[c]);
+        if (former[c] >= 0 && !before_->is_unknown(place)) answer(d, c) = before_->answers[place];
+      }
     }
+  }
+
+  // -1: none whose answers can stand.
+  int32_t former_column(size_t column) {
+    const int32_t at = before_->index_of(memory_.selectors[column]);
+    if (at < 0) return at;
+    const bool was_of_exclude = before_->of_excludes[static_cast<size_t>(at)];
+    if (!is_asked_[column]) memory_.of_excludes[column] = was_of_exclude;
+    return memory_.of_excludes[column] == was_of_exclude ? at : -1;
   }
 
   // Device by device, since what was read of one serves all questions.
@@ -124,7 +139,7 @@ class Surveying {
         devices_[d]->type == hotplug::DeviceType::kVirtual && !question.is_about_virtual;
     if (!is_passed_over) {
       KeptAnswer& kept = answer(d, columns_[q]);
-      const KeptAnswer now = kept.is_known() ? kept : evaluate(question, d);
+      const KeptAnswer now = kept.is_known() ? kept : evaluate(q, d);
       if (spent.steps + now.steps() > cap) return;
       kept = now;
       spent.steps += now.steps();
@@ -133,8 +148,9 @@ class Surveying {
   }
 
   // Beyond its share it counts for nothing, and is begun again when there is more for it.
-  KeptAnswer evaluate(const Question& question, size_t d) {
+  KeptAnswer evaluate(size_t q, size_t d) {
     using Is = cel::Answer::Is;
+    const Question& question = questions_[q];
     const hotplug::HostDevice& device = *devices_[d];
     Asked asked = select(question, HostDeviceView::Unknown::kIsAnError);
     if (question.is_exclude && !is_graver(asked.is, Is::kUnknown)) ask_ports(question, device, asked);
@@ -145,24 +161,30 @@ class Surveying {
       const Asked absent = select(question, HostDeviceView::Unknown::kIsAbsent);
       return {absent.is, asked.steps + absent.steps};
     }
-    memory_.unknown[memory_.devices[d]][question.cel] = asked.fact;
+    note_unknown(d, q, *asked.fact);
     return {Is::kError, asked.steps};
+  }
+
+  void note_unknown(size_t d, size_t q, const KnownAttribute& fact) {
+    memory_.unknown.resize(memory_.answers.size());
+    memory_.unknown[d * memory_.selectors.size() + columns_[q]] =
+        static_cast<uint8_t>(&fact - known_attributes().data() + 1);
   }
 
   struct Asked {
     cel::Answer::Is is;
     uint64_t steps;
-    std::string fact;  // that is not known
+    const KnownAttribute* fact;  // that is not known; nullptr none
   };
 
   // Of the device that the view looks at. An error that comes from what is not known is none of the
   // expression's.
   Asked select(const Question& question, HostDeviceView::Unknown as) {
     view_.read_unknown(as);
-    Asked out{evaluator_.select(*question.program, view_), 0, ""};
+    Asked out{evaluator_.select(*question.program, view_), 0, nullptr};
     out.steps = std::max(evaluator_.cost(), evaluator_.steps());
-    if (view_.unknown_asked() == nullptr) return out;
-    out.fact = view_.unknown_asked()->id;
+    out.fact = view_.unknown_asked();
+    if (out.fact == nullptr) return out;
     if (out.is == cel::Answer::Is::kError || view_.is_doubtful()) out.is = cel::Answer::Is::kUnknown;
     return out;
   }
@@ -187,9 +209,13 @@ class Surveying {
 
   bool was_not_meant(const Question& question, size_t d) const {
     const std::string& id = memory_.devices[d];
-    if (before_ != nullptr && before_->unknown_fact(id, question.cel) == nullptr)
-      if (const KeptAnswer former = before_->of(id, question.cel); former.is_known())
-        return former.is() == cel::Answer::Is::kFalse;
+    const int32_t column = before_ == nullptr ? -1 : before_->index_of(question.cel);
+    const ptrdiff_t row = column < 0 ? -1 : before_->row_of(id);
+    if (row >= 0 && before_->of_excludes[static_cast<size_t>(column)]) {
+      const auto place = static_cast<size_t>(row + column);
+      const KeptAnswer former = before_->answers[place];
+      if (former.is_known() && !before_->is_unknown(place)) return former.is() == cel::Answer::Is::kFalse;
+    }
     const auto stood = published_.stood_under.find(id);
     return stood != published_.stood_under.end() && is_recorded(stood->second, record_, question.cel);
   }
@@ -210,6 +236,7 @@ class Surveying {
   const hotplug::Inventory& inventory_;
   std::vector<const hotplug::HostDevice*> devices_;
   std::vector<size_t> columns_;  // by question
+  std::vector<bool> is_asked_;   // by selector
   std::vector<size_t> next_;     // by question: the device that it is asked about next
   SelectorMemory memory_;
 };
@@ -223,26 +250,22 @@ KeptAnswer::KeptAnswer(cel::Answer::Is is, uint64_t steps) {
   bits_ = static_cast<uint16_t>(steps << 6 | exponent << 2 | (static_cast<unsigned>(is) + 1));
 }
 
-std::span<const KeptAnswer> SelectorMemory::of(const std::string& device) const {
+ptrdiff_t SelectorMemory::row_of(const std::string& device) const {
   const int32_t at = index_in(devices, device);
-  if (at < 0) return {};
-  return std::span(answers).subspan(static_cast<size_t>(at) * selectors.size(), selectors.size());
+  return at < 0 ? -1 : at * static_cast<ptrdiff_t>(selectors.size());
 }
 
 KeptAnswer SelectorMemory::of(const std::string& device, const std::string& selector) const {
-  const auto row = of(device);
-  const int32_t column = index_of(selector);
-  return row.empty() || column < 0 ? KeptAnswer() : row[static_cast<size_t>(column)];
+  const ptrdiff_t row = row_of(device), column = index_of(selector);
+  return row < 0 || column < 0 ? KeptAnswer() : answers[static_cast<size_t>(row + column)];
 }
 
 int32_t SelectorMemory::index_of(const std::string& selector) const { return index_in(selectors, selector); }
 
-const std::string* SelectorMemory::unknown_fact(const std::string& device,
-                                                const std::string& selector) const {
-  const auto of_device = unknown.find(device);
-  if (of_device == unknown.end()) return nullptr;
-  const auto fact = of_device->second.find(selector);
-  return fact == of_device->second.end() ? nullptr : &fact->second;
+std::string_view SelectorMemory::unknown_fact(const std::string& device, const std::string& selector) const {
+  const ptrdiff_t row = unknown.empty() ? -1 : row_of(device), column = index_of(selector);
+  if (row < 0 || column < 0 || !is_unknown(static_cast<size_t>(row + column))) return "";
+  return known_attributes()[unknown[static_cast<size_t>(row + column)] - 1u].id;
 }
 
 bool is_away(const hotplug::HostDevice& device) {

@@ -2,12 +2,11 @@
 // What selectors say of host devices, and what it takes to ask them. Selectors are evaluated here and nowhere
 // else; each is asked about every device, whatever others say, so that what a policy spends is its own
 // affair.
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hotplug/facts.h"
@@ -41,18 +40,22 @@ class KeptAnswer {
 /// it.
 struct SelectorMemory {
   std::vector<std::string> selectors;  // sorted, none twice
-  std::vector<std::string> devices;    // host device ids, sorted
-  std::vector<KeptAnswer> answers;     // for each device one of each selector
-  /// By device and selector: the fact that was asked for and that nobody can tell now. The answer is kError
-  /// then.
-  std::map<std::string, std::map<std::string, std::string>> unknown;
-  /// nullptr: it is known.
-  const std::string* unknown_fact(const std::string& device, const std::string& selector) const;
-  /// By selector; empty when nothing is known of the device.
-  std::span<const KeptAnswer> of(const std::string& device) const;
+  /// By selector: it was asked as an exclude's, about each port and with nothing taken for absent. What the
+  /// others said is no answer of an exclude.
+  std::vector<bool> of_excludes;
+  std::vector<std::string> devices;  // host device ids, sorted
+  std::vector<KeptAnswer> answers;   // for each device one of each selector
+  /// Beside answers: the fact that was asked for and that nobody can tell now, as an index of
+  /// known_attributes() plus 1; 0 none. The answer is kError then. Empty: all is known.
+  std::vector<uint8_t> unknown;
+  /// "": it is known.
+  std::string_view unknown_fact(const std::string& device, const std::string& selector) const;
   KeptAnswer of(const std::string& device, const std::string& selector) const;
   /// Index in selectors; -1 none.
   int32_t index_of(const std::string& selector) const;
+  /// Where what is kept of a device begins in answers and unknown; -1 nothing is.
+  ptrdiff_t row_of(const std::string& device) const;
+  bool is_unknown(size_t place) const { return !unknown.empty() && unknown[place] != 0; }
 };
 
 /// A selector that is asked.

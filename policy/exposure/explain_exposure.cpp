@@ -43,8 +43,8 @@ SelectorAnswer answer_of(const Decision& decision, int32_t policy, const hotplug
   const std::string& cel = known.asked[static_cast<size_t>(policy)];
   const KeptAnswer kept = known.memory.of(device.id.text, cel);
   if (!kept.is_known()) return {};
-  if (const std::string* fact = known.memory.unknown_fact(device.id.text, cel))
-    return {.is = cel::Answer::Is::kUnknown, .unknown = *fact};
+  if (const std::string_view fact = known.memory.unknown_fact(device.id.text, cel); !fact.empty())
+    return {.is = cel::Answer::Is::kUnknown, .unknown = std::string(fact)};
   SelectorAnswer out{.is = kept.is()};
   const auto& before = decision.inputs->selectors;
   out.is_remembered =

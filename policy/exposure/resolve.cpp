@@ -128,11 +128,18 @@ class Asking {
         questions_[at->second].is_about_virtual |= is_about_virtual;
         questions_[at->second].is_exclude |= list == &out_.node.excludes;
       }
+  }
+
+  // Who has not been asked about all devices has not said of them that it does not mean them.
+  std::string record_of(const std::vector<bool>& is_answered) const {
     std::vector<std::string> recorded;
-    for (const Question& question : questions_)
-      if (question.is_exclude && asks_for_interface(*question.program, question.program->root()))
+    for (size_t i = 0; i < questions_.size(); ++i) {
+      const Question& question = questions_[i];
+      if (question.is_exclude && is_answered[i] &&
+          asks_for_interface(*question.program, question.program->root()))
         recorded.push_back(question.cel);
-    out_.exclude_record = exclude_record(std::move(recorded));
+    }
+    return exclude_record(std::move(recorded));
   }
 
   void ask(const hotplug::Inventory& inventory) {
@@ -140,9 +147,11 @@ class Asking {
     if (before_ != nullptr)
       for (const ExposurePolicy& policy : exposures_)
         if (before_->memory.index_of(policy.selector.cel) >= 0) kept.push_back(policy.selector.cel);
+    const std::string now = record_of(std::vector<bool>(questions_.size(), true));
     Survey found = survey(inventory, questions_, driver_, before_ == nullptr ? nullptr : &before_->memory,
-                          kept, budgets_.selectors, stop_, published_, out_.exclude_record);
+                          kept, budgets_.selectors, stop_, published_, now);
     out_.memory = std::move(found.memory);
+    out_.exclude_record = record_of(found.is_answered);
     const auto is_left = [&](int32_t policy) {
       return !found.is_answered[question_of_.at(asked_[static_cast<size_t>(policy)]->selector.cel)];
     };
@@ -268,7 +277,7 @@ class Resolving {
       if (is == cel::Answer::Is::kFalse) continue;
       const bool is_error = is == cel::Answer::Is::kError;
       const std::string& asked = answers_.asked[static_cast<size_t>(exclude.policy)];
-      const bool is_unknown = is_error && answers_.memory.unknown_fact(id, asked) != nullptr;
+      const bool is_unknown = is_error && !answers_.memory.unknown_fact(id, asked).empty();
       if (is_unknown && one.is_unknown) continue;
       one.excluded_by = exclude.policy;
       one.is_excluded_by_error = is_error && !is_unknown;

@@ -36,9 +36,6 @@ struct SelectorAnswers {
   SelectorMemory memory;
   std::string exclude_record;  // of the excludes that ask for facts of interfaces, for DesiredPool::excludes
   SelectorProgramsPtr programs;
-  KeptAnswer of(int32_t policy, const std::string& device) const {
-    return memory.of(device, asked[static_cast<size_t>(policy)]);
-  }
   /// Whether a selector has been compiled.
   bool understands(const std::string& cel) const;
 };

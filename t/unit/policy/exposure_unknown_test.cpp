@@ -36,6 +36,7 @@ struct Away : testing::Test {
   hotplug::Inventory host;
   Published published;
   SelectorAnswersPtr memory;
+  WorkBudgets budgets;
   Decision last;
 
   Away() {
@@ -65,6 +66,7 @@ struct Away : testing::Test {
     in->node.name = "n1";
     in->published = published;
     in->selectors = memory;
+    in->settings.budgets = budgets;
     last = decide(in);
     return explain(last, kVf).outcome;
   }
@@ -200,6 +202,54 @@ TEST_F(Away, TheDecisionBeforeTellsToo) {
   memory = last.selectors;
   EXPECT_EQ(decide_with({name}), "offered") << "and goes on";
   EXPECT_EQ(decide_with({name + " || false"}), "exclude-unknown") << "an edited one";
+}
+
+// Red when a policy that exposed, and read as absent what nobody can tell, has excluded nothing since.
+TEST_F(Away, WhatWasSaidToAnExposeIsNoAnswerOfAnExclude) {
+  const std::string name = attribute("ifName") + " == \"x\"";
+  published.exposure = {kVfEntry};
+  ASSERT_EQ(decide_with({}, name), "no-policy") << "read as absent";
+  memory = last.selectors;
+  EXPECT_EQ(decide_with({name}), "exclude-unknown");
+  // Nor of one port for the others.
+  memory = nullptr;
+  vf().netdev = hotplug::Netdev{.name = "one0", .dev_port = 0};
+  vf().netdev->stale = true;
+  vf().other_netdevs = {hotplug::Netdev{.name = "x", .dev_port = 1}};
+  ASSERT_EQ(decide_with({}, name), "no-policy") << "exposes see the first";
+  memory = last.selectors;
+  EXPECT_EQ(decide_with({name}), "excluded");
+  memory = last.selectors;
+  vf().other_netdevs.clear();
+  EXPECT_EQ(decide_with({name}), "excluded") << "its own answer stands";
+}
+
+// Red when an exclude that took too much, and so said nothing, is recorded as one that did not mean it.
+TEST_F(Away, WhatAnExcludeHasNotBeenAskedIsNotRecorded) {
+  const std::string cheap = attribute("mtu") + " == 9000",
+                    dear = "lists.range(100).all(x, x >= 0) && " + attribute("ifName") + " == \"x\"";
+  published.exposure = {kVfEntry};
+  published.stood_under[kVf] = exclude_record({cheap});
+  budgets.selectors = {200, 100};
+  ASSERT_EQ(decide_with({cheap, dear}), "offered") << "what is published stays";
+  EXPECT_EQ(last.pools.at(1).excludes, exclude_record({cheap}));
+  published.stood_under[kVf] = last.pools.at(1).excludes;
+  budgets = {};
+  EXPECT_EQ(decide_with({cheap, dear}), "exclude-unknown");
+}
+
+// Red when what is not known takes more memory than what is: it may be all, of each device and selector.
+TEST_F(Away, WhatIsNotKnownTakesAByteOfEachDeviceAndSelector) {
+  ASSERT_EQ(decide_with({attribute("ifName") + " == \"x\"", attribute("mtu") + " == 9000"}),
+            "exclude-unknown");
+  const SelectorMemory& kept = last.selectors->memory;
+  EXPECT_EQ(kept.unknown.size(), kept.answers.size());
+  EXPECT_EQ(kept.unknown_fact(kVf, attribute("mtu") + " == 9000"), "mtu");
+  EXPECT_EQ(kept.unknown_fact("0000:03:00.0", attribute("mtu") + " == 9000"), "");
+  EXPECT_EQ(kept.unknown_fact(kVf, "true"), "");
+  EXPECT_EQ(kept.unknown_fact("br0", attribute("mtu") + " == 9000"), "");
+  ASSERT_EQ(decide_with({}), "offered");
+  EXPECT_TRUE(last.selectors->memory.unknown.empty()) << "nothing where all is known";
 }
 
 // What an expose asks for in vain offers nothing new; what is published it goes on reading as absent.
