@@ -70,7 +70,7 @@ TEST_F(OrphansTest, AreReapedAndChildrenKeepTheirStatus) {
       children.push_back(*std::move(child));
       orphans.push_back(leave_orphan(-1));
     }
-    EXPECT_TRUE(run_until(
+    ASSERT_TRUE(run_until(
         [&] { return statuses.size() == 4 && std::none_of(orphans.begin(), orphans.end(), exists); }));
     EXPECT_EQ(statuses, std::vector<int>(4, 3));
   }

@@ -16,6 +16,7 @@ var (
 	flagWorkers = flag.Int("workers", 1, "programs at the same time")
 	flagProgram = flag.String("program", "../../../build/t/worlds", "the daemon in a world that is played with")
 	flagKeep    = flag.Int("failures", 1, "go on until there are this many")
+	flagShorten = flag.Bool("shorten", true, "leave out of a history whatever its failure does not need")
 )
 
 // play runs one world. Its own dice make everything that happens.
@@ -40,6 +41,9 @@ func shorten(p *program, a *allocator, seed uint64, steps []step, kind string, o
 }
 
 func report(p *program, a *allocator, seed uint64, steps []step, found *violation, o options) string {
+	if !*flagShorten {
+		return fmt.Sprintf("world %d: %s: %s", seed, found.kind, found.what)
+	}
 	short := shorten(p, a, seed, steps, found.kind, o)
 	w, again := play(p, a, seed, short, o)
 	if again == nil {
