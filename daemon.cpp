@@ -219,15 +219,19 @@ void Daemon::start() {
   arm_sync();
 }
 
-// What most of the offer stands on is not let go by one list: a server that is ill, or a replica that lost
-// its data, may lack anything. A directory shows what is there.
+// What most of the offer stands on is not let go by one list, nor is an exclude that there is no room for: a
+// server that is ill, or a replica that lost its data, may lack anything. A directory shows what is there.
 template <class Policy>
-watchers::PolicyWatcher::KeepMissing Daemon::keeper_of() const {
+watchers::PolicyWatcher::KeepMissing Daemon::keeper_of(const watchers::LeftOut& left_out) const {
   if (std::holds_alternative<config::ClusterDirectory>(options_.cluster)) return {};
-  return [this](const std::vector<watchers::PolicyWatcher::Id>& missing) {
+  return [this, &left_out](const std::vector<watchers::PolicyWatcher::Id>& missing) {
     std::set<typename Policy::Id> ids;
-    for (const auto& id : missing) ids.insert(id_of<typename Policy::Id>(id));
-    return decision_ && policy::relies_on(*decision_, ids);
+    bool is_any_guard = false;
+    for (const auto& id : missing) {
+      ids.insert(id_of<typename Policy::Id>(id));
+      is_any_guard |= left_out.is_guard({id.namespace_, id.name});
+    }
+    return decision_ && (is_any_guard || policy::relies_on(*decision_, ids));
   };
 }
 
@@ -245,12 +249,14 @@ void Daemon::start_watchers() {
   if (!options_.kinds_off.contains(kube::kDeviceExposurePolicies.kind)) {
     exposure_watcher_ = watchers::make_policy_watcher(
         watcher_ports(), kube::kDeviceExposurePolicies, "", exposure_kind(options_.exposure_driver_name),
-        [this](auto event) { on_exposures(event); }, standing, keeper_of<policy::ExposurePolicy>());
+        [this](auto event) { on_exposures(event); }, standing,
+        keeper_of<policy::ExposurePolicy>(exposures_left_out_));
   }
   if (!options_.kinds_off.contains(kube::kSriovResourcePolicies.kind)) {
     sriov_watcher_ = watchers::make_policy_watcher(
         watcher_ports(), kube::kSriovResourcePolicies, options_.namespace_, sriov_kind(),
-        [this](auto event) { on_policies(event); }, standing, keeper_of<policy::SriovPolicy>());
+        [this](auto event) { on_policies(event); }, standing,
+        keeper_of<policy::SriovPolicy>(sriov_left_out_));
     if (!options_.kinds_off.contains(kube::kDeviceAttributes.kind))
       attributes_watcher_ = watchers::make_policy_watcher(
           watcher_ports(), kube::kDeviceAttributes, options_.namespace_,

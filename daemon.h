@@ -86,7 +86,7 @@ class Daemon {
   watchers::Ports watcher_ports();
   void start_watchers();
   template <class Policy>
-  watchers::PolicyWatcher::KeepMissing keeper_of() const;
+  watchers::PolicyWatcher::KeepMissing keeper_of(const watchers::LeftOut& left_out) const;
   void on_inventory(const hotplug::InventoryUpdate& update);
   void on_node(const SourceEvent<watchers::NodeWatcher::Item>& event);
   void on_policies(const SourceEvent<watchers::PolicyWatcher::Item>& event);

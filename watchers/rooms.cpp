@@ -111,6 +111,8 @@ void LeftOut::keep_only(const std::vector<Rooms::Name>& names) {
       put(name, guards);
 }
 
+bool LeftOut::is_guard(const Rooms::Name& name) const { return guards_.contains(hash_of(name)); }
+
 std::string LeftOut::describe() const {
   const size_t count = guards_.size() + others_.size();
   if (count == 0) return "";

@@ -79,6 +79,7 @@ class LeftOut {
   /// Only these stay, as far as they are there.
   void keep_only(const std::vector<Rooms::Name>& names);
   size_t guards() const { return guards_.size(); }
+  bool is_guard(const Rooms::Name& name) const;
   /// "7 objects are left out, ... : ns/a, ns/b and 5 more"; "" for none.
   std::string describe() const;
 

@@ -258,6 +258,38 @@ TEST_F(MassTest, AnExcludeThatIsMissingGoesOnExcluding) {
   EXPECT_LE(added, 10s);
 }
 
+// So would one that says nothing which can be understood, or that there is no room for.
+TEST_F(MassTest, AnExcludeThatMayMeanAnythingGoesOnHoldingBack) {
+  const auto is_added_late = [&](const std::vector<std::string>& excludes) {
+    lose([&] {
+      for (const std::string& name : excludes) remove_exposure(name);
+    });
+    const Millis added = time_until([&] { return !offered().empty(); });
+    EXPECT_GE(added, 5s);
+    EXPECT_LE(added, 10s);
+  };
+  make_pf(2);
+  put_exposure("vfs", of_type("vf"));
+  put_exposure("broken", exclude("nope"));
+  start();
+  run(40s);
+  ASSERT_TRUE(offered().empty());
+  is_added_late({"broken"});
+  remove_exposure("vfs");
+  run(40s);
+  ASSERT_TRUE(offered().empty());
+  std::vector<std::string> large;
+  for (int i = 0; i < 8; ++i) {
+    large.push_back("e" + std::to_string(i));
+    put_exposure(large.back(), exclude("\"" + std::string(10'000, 'x') + "\" == \"y\""));
+  }
+  run(1s);
+  put_exposure("vfs", of_type("vf"));
+  run(40s);
+  ASSERT_TRUE(offered().empty());
+  is_added_late(large);
+}
+
 TEST_F(MassTest, OfExposurePoliciesToo) {
   make_pf(16);
   put_exposure("vfs", of_type("vf"));

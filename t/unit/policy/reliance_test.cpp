@@ -1,0 +1,100 @@
+#include "policy/reliance.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::PciAddress;
+
+// VFs of one PF, offered by the one kind or the other.
+struct Reliance : testing::Test {
+  hotplug::Inventory host;
+  std::vector<SriovPolicy> sriov;
+  std::vector<ExposurePolicy> exposures;
+
+  void make_vfs(int count) {
+    for (int i = 0; i < count; ++i) {
+      const PciAddress address{0, 3, static_cast<uint8_t>(2 + i), 0};
+      host.devices[address.text()] = {.id = {address.text()},
+                                      .type = DeviceType::kVf,
+                                      .pci = address,
+                                      .vendor = i % 2 == 0 ? "8086" : "15b3",
+                                      .driver = "iavf",
+                                      .pf = PciAddress{0, 3, 0, 0},
+                                      .vf_index = i,
+                                      .netdev = hotplug::Netdev{.name = "v" + std::to_string(i)}};
+    }
+  }
+  void offer(const std::string& name, const std::string& vendor) {
+    const std::string filter = "[{vendors: [\"" + vendor + "\"]}]";
+    sriov.push_back(decode_sriov_policy(
+        kube::decode_yaml("metadata: {name: " + name +
+                          ", namespace: ns}\nspec: {configs: [{resourceFilters: " + filter + "}]}")
+            .documents.at(0)));
+  }
+  void put(const std::string& name, const std::string& cel, const std::string& rest = "") {
+    exposures.push_back(
+        decode_exposure_policy(kube::decode_yaml("metadata: {name: " + name + "}\nspec: {selector: {cel: '" +
+                                                 cel + "'}" + rest + "}")
+                                   .documents.at(0)));
+  }
+  void exclude(const std::string& name, const std::string& cel) { put(name, cel, ", action: exclude"); }
+  Decision decision() const {
+    auto in = std::make_shared<Inputs>();
+    in->inventory = std::make_shared<const hotplug::Inventory>(host);
+    in->policies = std::make_shared<const PolicySet>(make_policy_set(share(sriov), {}, share(exposures)));
+    in->node.name = "n1";
+    return decide(in);
+  }
+  bool relies_on_exposure(const std::string& name) const {
+    return relies_on(decision(), std::set{ExposurePolicy::Id{name}});
+  }
+};
+
+TEST_F(Reliance, IsOnWhatMostOfTheKindsOfferStandsOn) {
+  make_vfs(18);
+  offer("p", "8086");
+  const std::set<SriovPolicy::Id> p{{"ns", "p"}}, q{{"ns", "q"}};
+  EXPECT_TRUE(relies_on(decision(), p)) << "nine, and all of it";
+  EXPECT_FALSE(relies_on(decision(), q)) << "there is no such policy";
+  offer("q", "15b3");
+  EXPECT_FALSE(relies_on(decision(), p)) << "half is not more than half";
+  EXPECT_TRUE(relies_on(decision(), std::set<SriovPolicy::Id>{{"ns", "p"}, {"ns", "q"}})) << "together";
+  EXPECT_FALSE(relies_on(decision(), std::set<ExposurePolicy::Id>{{"p"}})) << "of another kind";
+}
+
+TEST_F(Reliance, IsNotOnAFewEntries) {
+  make_vfs(8);
+  put("p", "true");
+  EXPECT_FALSE(relies_on_exposure("p"));
+  put("shared", "true", ", exposure: {deviceNameSuffix: -s, allowMultipleAllocations: true}");
+  EXPECT_FALSE(relies_on_exposure("p")) << "half";
+  EXPECT_TRUE(relies_on(decision(), std::set<ExposurePolicy::Id>{{"p"}, {"shared"}}));
+}
+
+// Red when the loss of an exclude adds at once what it has held back.
+TEST_F(Reliance, IsOnEachExcludeThatHoldsSomethingBack) {
+  make_vfs(2);
+  put("p", "true");
+  const std::string name = "device.attributes[\"dra.networking\"].ifName == \"v1\"";
+  exclude("x", name);
+  exclude("idle", "false");
+  EXPECT_TRUE(relies_on_exposure("x"));
+  EXPECT_FALSE(relies_on_exposure("idle"));
+  host.devices.at("0000:03:02.0").netdev.reset();
+  host.devices.at("0000:03:03.0").netdev.reset();
+  EXPECT_TRUE(relies_on_exposure("x")) << "it may mean both of them";
+  EXPECT_FALSE(relies_on_exposure("idle"));
+  exposures.pop_back();
+  exposures.pop_back();
+  exclude("broken", "nope");
+  EXPECT_TRUE(relies_on_exposure("broken")) << "it may mean any device";
+  EXPECT_FALSE(relies_on_exposure("p"));
+}
+
+}  // namespace
+}  // namespace sliced::policy
