@@ -143,10 +143,12 @@ std::vector<hotplug::RecoveredNetdev> recall_netdevs(const OwnSlices& slices,
               auto told = policy::read_function(entry.attributes, slices.exposure_driver);
               const hotplug::HostDevice* device = inventory.find(told.address);
               const hotplug::HostDevice* pf = inventory.find(told.pf_address);
-              if (pf && pf->pci && hotplug::is_netdev_elsewhere(*pf) && !told.pf_name.empty())
-                found.emplace(*pf->pci,
-                              hotplug::RecoveredNetdev{
-                                  *pf->pci, hotplug::Netdev{.name = told.pf_name, .is_partial = true}, ""});
+              // A VF's link type is its PF's.
+              if (pf && pf->pci && hotplug::is_netdev_elsewhere(*pf) && !told.pf_name.empty()) {
+                hotplug::Netdev netdev{
+                    .name = told.pf_name, .link_type = told.netdev.link_type, .is_partial = true};
+                found.emplace(*pf->pci, hotplug::RecoveredNetdev{*pf->pci, std::move(netdev), ""});
+              }
               // Bound to another driver it has no interface that could be away.
               if (device == nullptr || !device->pci || device->netdev || told.netdev.name.empty() ||
                   device->driver != told.driver)

@@ -11,8 +11,9 @@ using kube::Json;
 
 constexpr Millis kMargin{
     3'000};  // what was true this long before a rest may still be on its way to the daemon
-constexpr size_t kOpenCallsMax = 10;  // four watches, a write or its look-up, schema, version, probe
-constexpr size_t kTasksMax = 32;      // timers of the daemon at rest
+constexpr size_t kOpenCallsMax =
+    16;  // six watches, two writes or their look-ups, schemas, version, probe, claims
+constexpr size_t kTasksMax = 32;  // timers of the daemon at rest
 
 std::string shown(const Entry& entry) {
   std::string text;
@@ -51,14 +52,13 @@ std::set<std::string> World::names_stored() const {
 
 std::map<std::string, PoolView> World::pools() const { return pools_of(stored()); }
 
-template <class T>
-void World::prune(Past<T>& past, TimePoint before) {
-  while (past.size() > 1 && past[1].first <= before) past.pop_front();
-}
-
 // Was there a recent state of host, policies and node, each on its own, that offers (or does not offer) this
 // VF?
 bool World::could_be(const std::string& address, bool offered) const {
+  return (!offered && exposed.may_hold_back(address)) || could_be_taken(address, offered);
+}
+
+bool World::could_be_taken(const std::string& address, bool offered) const {
   static const PfFacts kNoPf;
   const auto vf_past = vf_past_.find(address);
   if (vf_past == vf_past_.end()) return !offered;
@@ -98,6 +98,10 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
   writes_arrived_ = sim_cluster.writes_begun();
   const bool is_old = std::exchange(has_old_write_, false);
   const StoredSlice slice = stored_slice(object);
+  if (slice.driver == kExposureDriver && exposed.is_used()) {
+    ours_.insert(slice.name);
+    return exposed.judge_sent(request, object, is_old);
+  }
   if (slice.driver != kDriver || slice.node != kNode || slice.pool != kNode)
     return fail("I1", "writes a slice of " + slice.driver + ", node " + slice.node + ", pool " + slice.pool);
   ours_.insert(slice.name);
@@ -134,6 +138,7 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
 void World::judge_stored(const fake::Request& request) {
   if (request.plural != "resourceslices") return;
   trace(request.verb + " stored " + request.name);
+  exposed.judge_stored();
   const auto slices = stored();
   const auto views = pools_of(slices);
   const auto at = views.find(std::string(kDriver) + "/" + kNode);
@@ -175,6 +180,7 @@ void World::judge() {
   cluster.stale_floor = cluster.resource_version();  // a list of any state shows nothing older
   prune(policies_past_, before);
   prune(labels_past_, before);
+  exposed.rested(before);
 }
 
 void World::judge_rest() {
@@ -194,6 +200,7 @@ void World::judge_rest() {
     if (slice.devices.size() > 128) return fail("I4", slice.name + " holds more than a slice may");
   }
   judge_entries(pool);
+  exposed.judge_rest();
   if (violation_) return;
   if (!daemon->converged())
     return fail("I2",
@@ -212,19 +219,20 @@ void World::judge_entries(const PoolView& pool) {
 }
 
 void World::judge_pf(const std::string& pf, const PoolView& pool, std::set<std::string>& explained) {
-  std::string first;
+  std::string problems;
   const auto vfs = machine.vfs_of(pf);
   for (const std::string& vf : vfs) explained.insert(name_of_entry(vf));
   for (const std::string& name : machine.pf_facts(pf).names) {
     const auto problem = mismatch_with(pf, name, pool);
     if (!problem) return;
-    if (first.empty()) first = *problem;
+    problems += (problems.empty() ? "with its name " : "; with its name ") +
+                (name.empty() ? "unknown" : name) + " " + *problem;
   }
   if (vfs.empty()) return;
   for (const std::string& vf : vfs)  // what the daemon makes of it, for whoever reads this
-    if (daemon->decision() != nullptr && first.find(name_of_entry(vf)) != std::string::npos)
-      first += "; the daemon says: " + policy::explain(*daemon->decision(), vf).summary;
-  fail("I2", first);
+    if (daemon->decision() != nullptr && problems.find(name_of_entry(vf)) != std::string::npos)
+      problems += "; the daemon says: " + policy::explain(*daemon->decision(), vf).summary;
+  fail("I2", problems);
 }
 
 std::optional<std::string> World::mismatch_with(const std::string& pf, const std::string& pf_name,
@@ -235,6 +243,7 @@ std::optional<std::string> World::mismatch_with(const std::string& pf, const std
     const std::string name = name_of_entry(vf);
     const Taken taken = taken_by(facts, pf_facts, vf, pf_name, policies, labels);
     const auto at = pool.devices.find(name);
+    if (at == pool.devices.end() && exposed.may_lack(vf)) continue;
     if ((taken.config != nullptr) != (at != pool.devices.end()))
       return taken.config != nullptr
                  ? "does not offer " + name + ", which policy " + taken.policy->name + " allows"
@@ -258,7 +267,7 @@ void World::judge_explanations() {
     const policy::Explanation said = policy::explain(decision, address);
     if (said.summary.empty() || said.outcome == "unknown") return fail("I9", "nothing explains " + address);
     const PfFacts pf = machine.pf_facts(function.pf);
-    if (pf.names.size() != 1) continue;
+    if (pf.names.size() != 1 || exposed.may_hold_back(address)) continue;
     const Taken taken = taken_by(machine.vf_facts(address), pf, address, *pf.names.begin(), policies, labels);
     const std::string wanted = taken.config != nullptr ? "offered" : taken.why_not;
     if (said.outcome != wanted)

@@ -274,12 +274,12 @@ void Machine::come_back(int ifindex, const std::string& name) {
   changed_all();
 }
 
-void Machine::add_bridge(const std::string& name) {
+void Machine::add_link(const std::string& name, const std::string& kind) {
   if (is_name_taken(name)) return;
-  const Interface bridge{.ifindex = next_ifindex_++, .name = name, .kind = "bridge"};
-  interfaces_[bridge.ifindex] = bridge;
-  say_net("add", bridge);
-  say_link(bridge);
+  const Interface link{.ifindex = next_ifindex_++, .name = name, .kind = kind};
+  interfaces_[link.ifindex] = link;
+  say_net("add", link);
+  say_link(link);
 }
 
 void Machine::add_vlan(int parent, int id) {
@@ -611,7 +611,8 @@ class MachineView final : public hotplug::HostView {
     if (file == "operstate") return std::string("up");
     if (file == "speed") return std::string("25000");
     if (file == "phys_switch_id" || file == "phys_port_name") return no_value(path);
-    if (file == "uevent") return netdev->kind == "pci" ? std::string() : "DEVTYPE=" + netdev->kind;
+    const bool has_type = netdev->kind != "pci" && netdev->kind != "virtual";
+    if (file == "uevent") return has_type ? "DEVTYPE=" + netdev->kind : std::string();
     if (file == "bridge/vlan_filtering" && netdev->kind == "bridge") return std::string("0");
     return absent(path);
   }

@@ -44,7 +44,7 @@ class Machine {
     int ifindex = 0;
     std::string name;
     std::string function;  // "" for a bridge or VLAN
-    std::string kind;      // "pci", "bridge", "vlan"
+    std::string kind;      // "pci", "bridge", "vlan", "virtual"
     bool is_here = true;   // false: in a pod's namespace
     int master = 0, parent = 0, vlan_id = 0;
     bool has_default_route = false;
@@ -97,7 +97,8 @@ class Machine {
   /// The RDMA device follows its interface, in a step of its own as CNI plugins do it.
   void move_rdma_away(const std::string& function);
   void come_back(int ifindex, const std::string& name);  // "" as it left
-  void add_bridge(const std::string& name);
+  void add_bridge(const std::string& name) { add_link(name, "bridge"); }
+  void add_virtual(const std::string& name) { add_link(name, "virtual"); }
   void add_vlan(int parent, int id);
   void remove_link(int ifindex);
   void enslave(int ifindex, int master);  // 0 frees
@@ -136,6 +137,7 @@ class Machine {
   void say_net(const std::string& action, const Interface& netdev, const std::string& old_name = "");
   void say_link(const Interface& netdev, bool deleted = false, bool moved = false);
   std::string devpath(const Interface& netdev) const;
+  void add_link(const std::string& name, const std::string& kind);
   void drop_interface(int ifindex);
   void note_departure(const std::string& function);
 

@@ -116,7 +116,24 @@ constexpr Demand kDemands[] = {{"policy edit during a hotplug", 1.0 / 3},
                                {"node gone", 0},
                                {"new generation", 0},
                                {"several slices", 0},
-                               {"pool incomplete for a moment", 0}};
+                               {"pool incomplete for a moment", 0},
+                               {"claim allocated", 0.25},
+                               {"the shape of an exclusive holding changes", 0.15},
+                               {"slices are wiped while claims exist", 0.1},
+                               {"restart while claims exist", 0.2},
+                               {"restart with claims and without their slices", 0.1},
+                               {"a late claim of what was withdrawn", 0.05},
+                               {"shown free by the claims", 0.1},
+                               {"offered again after the release", 0.05},
+                               {"rest of all that claims can show", 0.2},
+                               {"pool in doubt", 0.1},
+                               {"charged by the claims alone", 0},
+                               {"claims cannot be listed", 0},
+                               {"held by the other driver", 0},
+                               {"left to the other driver", 0},
+                               {"withdrawn before it is offered in another way", 0},
+                               {"claim of a SriovResourcePolicy's VF", 0},
+                               {"a pod has the interface of its claim", 0}};
 
 size_t unmet_demands(const std::map<std::string, size_t>& histories, size_t all) {
   size_t unmet = 0;

@@ -1,4 +1,6 @@
 // The steps of a history.
+#include "t/sim/steps.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -440,13 +442,7 @@ void reload(World& world) { world.reload(); }
 void reboot(World& world) { world.reboot(); }
 void rest(World& world) { world.come_to_rest(); }
 
-struct Kind {
-  const char* name;
-  double Knobs::* lively;  // nullptr: by itself
-  double weight;
-  void (*run)(World&);
-};
-constexpr Kind kKinds[] = {
+constexpr StepKind kOthers[] = {
     {"rest", &Knobs::quiet, 0, rest},
     {"change number of VFs", &Knobs::host, 8, change_vfs},
     {"plug PF", &Knobs::host, 3, plug},
@@ -511,13 +507,22 @@ constexpr Kind kKinds[] = {
     {"reboot", &Knobs::restarts, 0.3, reboot},
 };
 
+const std::vector<StepKind>& all_steps() {
+  static const std::vector<StepKind> kAll = [] {
+    std::vector<StepKind> all(std::begin(kOthers), std::end(kOthers));
+    all.insert(all.end(), claim_steps().begin(), claim_steps().end());
+    return all;
+  }();
+  return kAll;
+}
+
 int pick_kind(Dice& dice, const Knobs& knobs) {
   if (dice.chance(knobs.quiet)) return 0;
   double all = 0;
-  for (const Kind& kind : kKinds) all += kind.weight * (knobs.*kind.lively);
+  for (const StepKind& kind : all_steps()) all += kind.weight * (knobs.*kind.lively);
   double at = dice.real() * all;
-  for (size_t i = 1; i < std::size(kKinds); ++i) {
-    at -= kKinds[i].weight * (knobs.*kKinds[i].lively);
+  for (size_t i = 1; i < all_steps().size(); ++i) {
+    at -= all_steps()[i].weight * (knobs.*all_steps()[i].lively);
     if (at < 0) return static_cast<int>(i);
   }
   return 0;
@@ -547,8 +552,8 @@ Millis pick_wait(Dice& dice) {
 }  // namespace
 
 std::string describe(const Step& step) {
-  return std::string(kKinds[step.kind].name) + ", luck " + std::to_string(step.luck) + ", then " +
-         std::to_string(step.wait.count()) + " ms";
+  return std::string(all_steps()[static_cast<size_t>(step.kind)].name) + ", luck " +
+         std::to_string(step.luck) + ", then " + std::to_string(step.wait.count()) + " ms";
 }
 
 Knobs knobs_for(uint64_t seed) {
@@ -564,6 +569,7 @@ Knobs knobs_for(uint64_t seed) {
   if (dice.chance(0.3)) knobs.restarts = 0.2;
   if (dice.chance(0.2)) knobs.udev_delay_max = Millis{1'500};
   if (dice.chance(0.3)) knobs.duplicates = 0;
+  if (dice.chance(0.4) && knobs.total_vfs < 90) knobs.claims = 1;
   return knobs;
 }
 
@@ -589,8 +595,8 @@ Outcome run_history(const History& history, bool loud) {
     const Step& step = history.steps[outcome.step];
     if (loud) std::fprintf(stderr, "---- step %zu: %s\n", outcome.step, describe(step).c_str());
     world.reseed(step.luck);
-    world.trace(kKinds[step.kind].name);
-    kKinds[step.kind].run(world);
+    world.trace(all_steps()[static_cast<size_t>(step.kind)].name);
+    all_steps()[static_cast<size_t>(step.kind)].run(world);
     world.advance(step.wait);
     world.judge();
   }
@@ -604,6 +610,11 @@ Outcome run_history(const History& history, bool loud) {
     if (message == "kind is not installed; waiting for it") world.seen["kind not installed"] = count;
     if (message == "watch is silent; watching anew") world.seen["silent watch"] = count;
     if (message == "listed again") world.seen["relisted"] = count;
+    if (message == "withdrawn devices are free") world.seen["shown free by the claims"] = count;
+    if (message == "devices are allocated that no record tells of; they are charged")
+      world.seen["charged by the claims alone"] = count;
+    if (message.starts_with("the ResourceClaims cannot be listed"))
+      world.seen["claims cannot be listed"] = count;
     if (message == "facts of interfaces that are away were recovered from our own slices")
       world.seen["facts recovered"] = count;
   }

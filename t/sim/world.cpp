@@ -17,6 +17,7 @@ constexpr Millis kClusterBound{1'500};  // a watch event, a decision, a write
 constexpr Millis kTamperBound{3'000};
 constexpr Millis kFightBound{125'000};  // restoring slows down against somebody who does not stop
 constexpr Millis kStartBound{9'000};
+constexpr Millis kPoolsBound{1'000};  // where there are several of them, with a decision on a worker
 constexpr size_t kTailLines = 40;
 
 }  // namespace
@@ -42,6 +43,7 @@ World::World(uint64_t seed, Knobs k) : knobs(k), dice_(seed), daemon_dice_(seed 
   cluster.install(kube::kDeviceAttributes);
   cluster.install(kube::kDeviceExposurePolicies);
   cluster.install(kube::kResourceClaims);
+  cluster.install(kube::kPods);
   wire_ports();
   labels = {{"zone", "a"}, {"kubernetes.io/hostname", kNode}};
   remember_inputs();
@@ -59,7 +61,10 @@ void World::wire_ports() {
   machine.on_event = [this](hotplug::HostEvent event, const std::string& key) {
     deliver(std::move(event), key);
   };
-  machine.on_change = [this](const std::string& address) { remember_function(address); };
+  machine.on_change = [this](const std::string& address) {
+    remember_function(address);
+    exposed.machine_changed(address);
+  };
   machine.on_access = [this](const char* operation, std::string_view path) {
     return border.leave([&]() -> std::optional<Error> {
       if (is_racing && !ops_.empty() && dice_.chance(0.05)) run_op();
@@ -78,7 +83,7 @@ void World::wire_ports() {
   };
   cluster.on_admit = [this](const fake::Request& request, Json& object) -> std::optional<kube::Failure> {
     if (!request.dry_run) judge_sent(request, object);
-    return on_admit ? on_admit(request, object) : std::nullopt;
+    return on_admit && !request.dry_run ? on_admit(request, object) : std::nullopt;
   };
   cluster.on_answer = [this](const fake::Request& request) -> std::optional<kube::Failure> {
     if (!request.dry_run) judge_stored(request);
@@ -159,6 +164,8 @@ void World::bury() {
 }
 
 void World::disturb(Millis recovery) {
+  if (exposed.has_policies()) recovery += kPoolsBound + cluster.latency * 12;
+  if (exposed.is_used()) exposed.disturb(recovery);
   due_ = std::max(due_, scheduler.now() + recovery);
   is_verified_ = false;
 }
@@ -193,10 +200,12 @@ void World::come_to_rest() {
   kill_at_write_ = false;
   is_racing = false;
   heal_all();
-  for (int rounds = 0; rounds < 20'000 && !violation_ && !(is_quiet() && scheduler.now() >= due_); ++rounds) {
+  const auto due = [this] { return exposed.is_used() ? std::max(due_, exposed.calm_due()) : due_; };
+  for (int rounds = 0; rounds < 20'000 && !violation_ && !(is_quiet() && scheduler.now() >= due());
+       ++rounds) {
     const bool waits = pending_ > 0 || daemon == nullptr || !faults_.empty();
     if (!faults_.empty()) heal_all();
-    advance(waits ? Millis{50} : std::max(Millis{1}, std::min(Millis{5'000}, due_ - scheduler.now())));
+    advance(waits ? Millis{50} : std::max(Millis{1}, std::min(Millis{5'000}, due() - scheduler.now())));
   }
   if (!is_quiet()) return fail("harness", "the world does not come to rest");
   is_verified_ = false;
@@ -213,6 +222,7 @@ void World::come_to_rest() {
 void World::deliver(hotplug::HostEvent event, const std::string& key) {
   const bool udev = std::holds_alternative<hotplug::Uevent>(event);
   disturb(kHostBound + knobs.udev_delay_max);
+  if (!udev) exposed.links_changed();
   if (udev ? udev_is_lost_ : netlink_is_lost_) return;
   const int copies = dice_.chance(knobs.duplicates) ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
@@ -359,8 +369,10 @@ void World::unplug(const std::string& pf) {
 void World::remember_inputs() {
   policies_past_.emplace_back(scheduler.now(), crd_is_there ? policies : Policies{});
   labels_past_.emplace_back(scheduler.now(), labels);
-  disturb(kClusterBound + cluster.latency * 3 + cluster.watch_lag);
+  disturb_inputs();
 }
+
+void World::disturb_inputs() { disturb(kClusterBound + cluster.latency * 3 + cluster.watch_lag); }
 
 void World::put(const Policy& policy) {
   if (!crd_is_there) return;
@@ -391,6 +403,7 @@ void World::remove_attributes(const std::string& name) {
 void World::relabel(const Labels& now) {
   labels = now;
   remember_inputs();
+  exposed.labels_changed();
   if (!node_is_there) return;
   Json::Object map;
   for (const auto& [key, value] : labels) map.emplace_back(key, value);
@@ -420,9 +433,11 @@ void World::recreate_node(Millis gone_for) {
 // What belongs to a Node that is no more goes.
 void World::collect_garbage() {
   tamper([this] {
-    for (const StoredSlice& slice : stored())
+    for (const Json& object : cluster.objects(kube::kResourceSlices)) {
+      const StoredSlice slice = stored_slice(object);
       if (!slice.owner_uid.empty() && slice.owner_uid != node_uid_)
         cluster.remove(kube::kResourceSlices, slice.name);
+    }
   });
 }
 
@@ -453,7 +468,10 @@ void World::tamper(const std::function<void()>& change) {
   for (const std::string& name : ours_) before[name] = cluster.object(kube::kResourceSlices, name);
   change();
   for (const auto& [name, object] : before)
-    if (cluster.object(kube::kResourceSlices, name) != object) tampered_with_.insert(name);
+    if (cluster.object(kube::kResourceSlices, name) != object) {
+      tampered_with_.insert(name);
+      exposed.tampered(name);
+    }
   in_place_.clear();
   const auto views = pools();
   const auto at = views.find(std::string(kDriver) + "/" + kNode);
@@ -466,6 +484,7 @@ void World::tamper(const std::function<void()>& change) {
   tampered_at_.push_back(scheduler.now());
   while (scheduler.now() - tampered_at_.front() > Millis{180'000}) tampered_at_.pop_front();
   is_wiped_ = at == views.end();
+  exposed.others_wrote();
   disturb((tampered_at_.size() > 3 ? kFightBound : kTamperBound) + cluster.latency * 16 + cluster.watch_lag);
 }
 
@@ -538,6 +557,7 @@ void World::start_daemon() {
   ++netlink_epoch_;
   netlink_is_lost_ = false;
   machine.daemon_starts();
+  exposed.daemon_starts();
   in_place_.clear();
   pci_heard_at_.reset();
   disturb(kStartBound + cluster.latency * 16);
@@ -582,7 +602,9 @@ void World::reboot() {
   ++udev_epoch_;
   udev_is_lost_ = false;
   const auto pfs = machine.pfs();
+  exposed.boots(true);
   for (const std::string& pf : pfs) unplug(pf);
+  exposed.boots(false);
   machine.boot_id = "boot-" + std::to_string(++boots_);
   for (int slot = 0; slot < knobs.pfs; ++slot)
     if (std::find(pfs.begin(), pfs.end(), Machine::pf_address(slot)) != pfs.end()) plug(slot);
@@ -599,6 +621,7 @@ void World::reload() {
 void World::on_decided(const policy::Decision& decision) {
   ++decisions_;
   in_place_.clear();
+  exposed.decided(decision);
   has_old_write_ = sim_cluster.writes_under_way() > 0 && writes_arrived_ < sim_cluster.writes_begun();
   if (lives_ > 1) ++seen["restart"];
   if (std::exchange(was_killed_in_write_, false)) ++seen["restart during a write"];

@@ -25,8 +25,10 @@
 #include "t/fake/fake_executor.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/sim/dice.h"
+#include "t/sim/exposure_world.h"
 #include "t/sim/machine.h"
 #include "t/sim/oracle.h"
+#include "t/sim/past.h"
 #include "t/sim/ports.h"
 
 namespace sliced::sim {
@@ -35,6 +37,7 @@ namespace sliced::sim {
 struct Knobs {
   int pfs = 2, vfs_max = 6, total_vfs = 8;
   double host = 1, policies = 1, cluster_faults = 1, host_faults = 1, tampering = 1, restarts = 1;  // weights
+  double claims = 0;             // 0: neither DeviceExposurePolicies nor claims
   double quiet = 0.04;           // share of steps that heal everything and wait for rest
   Millis udev_delay_max{40};     // from the kernel's event to its being heard through udev
   Millis netlink_delay_max{10};  // the same through netlink
@@ -104,6 +107,8 @@ class World {
   void fault(const std::string& name, Millis time, Millis recovery, std::function<void()> on,
              std::function<void()> off);
   void disturb(Millis recovery);
+  /// What the cluster says has changed.
+  void disturb_inputs();
   /// Somebody else writes slices.
   void tamper(const std::function<void()>& change);
 
@@ -125,6 +130,7 @@ class World {
   SimLog log;
   std::unique_ptr<Daemon> daemon;
   Knobs knobs;
+  ExposureWorld exposed{*this};
 
   Policies policies;
   AttributeObjects attributes;
@@ -141,8 +147,7 @@ class World {
   std::vector<StoredSlice> stored() const;
 
  private:
-  template <class T>
-  using Past = std::deque<std::pair<TimePoint, T>>;  // newest last; the first is what held before the second
+  friend class ExposureWorld;
 
   void wire_ports();
   void queue_op(Millis delay, std::function<void()> op);
@@ -155,8 +160,6 @@ class World {
   void say(const hotplug::HostEvent& event);
   void remember_inputs();
   void remember_function(const std::string& address);
-  template <class T>
-  static void prune(Past<T>& past, TimePoint before);
   void fail(const std::string& invariant, const std::string& what);
 
   void on_decided(const policy::Decision& decision);
@@ -164,6 +167,7 @@ class World {
   void judge_sent(const fake::Request& request, const kube::Json& object);
   void judge_stored(const fake::Request& request);
   bool could_be(const std::string& vf_address, bool offered) const;
+  bool could_be_taken(const std::string& vf_address, bool offered) const;
   void judge_rest();
   void judge_entries(const PoolView& pool);
   void judge_pf(const std::string& pf, const PoolView& pool, std::set<std::string>& explained);

@@ -157,5 +157,20 @@ TEST_F(AwayTest, ThePfsNameIsKnownFromItsVfs) {
   EXPECT_EQ(offered(), std::set<std::string>());
 }
 
+// Red when the PF's name alone is recovered: its VFs go to the other driver, whose filters ask for the type.
+TEST_F(AwayTest, ThePfsLinkTypeIsKnownFromItsVfs) {
+  make_pf(2);
+  put_exposure("p", of_type("vf"));
+  start();
+  run(5min);
+  ASSERT_EQ(offered(), (std::set<std::string>{kFirstVf, kSecondVf}));
+  tree.remove_netdev("ens1f0");
+  restart();
+  cluster.remove(kube::kDeviceExposurePolicies, "p");
+  put_policy("p", "{configs: [{resourceFilters: [{linkType: ethernet}]}]}");
+  run(5min);
+  EXPECT_EQ(offered(), (std::set<std::string>{kFirstVf, kSecondVf}));
+}
+
 }  // namespace
 }  // namespace sliced

@@ -1,0 +1,182 @@
+#pragma once
+// What of a World is about DeviceExposurePolicies and ResourceClaims: the policies, a scheduler that gives
+// away what is published, with its own record of that, pods, and what is judged of it.
+//
+// Judged: E1 an entry is added that no recent state of device, policies and node offers · E2 at rest
+// offered = allowed ∩ present, minus excluded, minus held back · E4 pools whole at rest, changed in place one
+// slice at a time · E5 nothing is offered beside what excludes it: whatever the scheduler would give away
+// after a write excludes nothing that it has given away, and of two that exclude each other it would not give
+// both · E6 what is free is given away again once the claims have had time to show it · E7 nothing is given
+// away twice.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policy/decide.h"
+#include "t/fake/fake_cluster.h"
+#include "t/sim/allocator.h"
+#include "t/sim/exposure.h"
+#include "t/sim/past.h"
+
+namespace sliced::sim {
+
+class World;
+
+/// An entry that a claim has, until the claim is released.
+struct Grant {
+  uint64_t claim = 0;
+  Offer offer;  // as its policy was when it was given away
+  /// Groups that policies have given the entry since the last rest; the newest last.
+  std::vector<std::string> groups;
+  bool is_alive = true;       // the device that was given away is there
+  bool awaits_boot = false;   // it went with the machine, and is the pod's again once it is back
+  bool is_returning = false;  // it is back since, and the daemon may not have seen it
+  bool is_lost = false;       // somebody took entry and record out of slices that look whole; nobody can know
+  bool is_wiped = false;      // its slices were gone when the daemon started
+  int moved = 0;              // the interface that the pod has
+};
+
+class ExposureWorld {
+ public:
+  explicit ExposureWorld(World& world) : world_(world) {}
+
+  /// False: none of this happens in this history.
+  bool is_used() const;
+  bool has_policies() const { return !policies_.empty(); }
+
+  // Policies.
+  void put(Exposure exposure);
+  void remove(const std::string& name);
+  Exposure random_policy(const std::string& name);
+  /// Another shape for the PF or VF that somebody has: the whole for its VFs, shared for exclusive, the other
+  /// driver.
+  void change_shape();
+  const Exposures& policies() const { return policies_; }
+  void forget_policies();  // their kind is uninstalled
+
+  // The scheduler and the pods.
+  void allocate();
+  void release();
+  void release_all();
+  /// For so long it sees the slices as they are now.
+  void lag(Millis time);
+  size_t claims() const { return grants_.size(); }
+
+  // What happens around it.
+  void machine_changed(const std::string& function);
+  void links_changed();
+  void disturb(Millis recovery);
+  void labels_changed();
+  void tampered(const std::string& slice) { tampered_.insert(slice); }
+  void others_wrote();
+  void daemon_starts();
+  void decided(const policy::Decision& decision);
+  void boots(bool begins);
+
+  // Judging.
+  void judge_sent(const fake::Request& request, const kube::Json& object, bool is_old);
+  void judge_stored();
+  void judge_rest();
+  void rested(TimePoint before);
+  /// Everything that claims could show has been shown.
+  bool is_calm() const;
+  TimePoint calm_due() const { return calm_due_; }
+  /// Whether a VF that a SriovResourcePolicy offers may be held back for what is allocated.
+  bool may_hold_back(const std::string& vf) const;
+  /// The same at rest.
+  bool may_lack(const std::string& vf) const;
+
+ private:
+  struct Expected {
+    Offer offer;
+    ExposurePtr policy;
+    bool is_sure = true;
+  };
+  struct Later {  // what a scheduler sees that lags
+    SlicedPools pools;
+    std::map<std::string, uint64_t> births;
+  };
+
+  // facts
+  DeviceFacts facts_of(const std::string& id) const;
+  DeviceFacts link_facts(int ifindex) const;
+  void remember_device(const std::string& id, DeviceFacts now);
+  bool is_name_open(const DeviceFacts& before, const DeviceFacts& now) const;
+  void appeared(const std::string& id);
+  void disappeared(const std::string& id);
+  uint64_t birth_of(const std::string& id) const;
+  std::set<std::string> pf_names(const DeviceFacts& device) const;
+  template <class Visit>
+  bool any_recent(const std::string& id, const Visit& visit) const;
+  void regroup();
+
+  // slices
+  const SlicedPools& pools();
+  bool is_tampered(const SlicedPool& pool) const;
+  std::optional<Offer> offer_of(const SlicedPool& pool, const SlicedEntry& entry) const;
+  bool is_known_to_be_of(const std::string& id, const Offer& offer) const;
+  Offer offer_of(const DeviceFacts& device, const Exposure& policy) const;
+
+  // scheduler
+  void give(const Offer& offer, bool is_late);
+  void put_claim(const Grant& grant, bool is_late);
+  void release(size_t index);
+  Grant* find(uint64_t claim);
+  void let_pod_have_interface(uint64_t claim);
+  std::string held_against(const Offer& offer, const Grant& grant) const;
+  std::string held_against_any(const Offer& offer) const;
+
+  // judging
+  bool could_be_added(const Offer& offer, const Exposure& policy) const;
+  bool is_left_by_sriov(const Offer& offer) const;
+  void judge_added(const SliceContent& slice);
+  void judge_in_place(const SliceContent& slice, const kube::Json& object, bool is_restored, bool is_old);
+  void judge_exclusion();
+  void judge_pairs();
+  void judge_slices();
+  using Everything = std::map<std::string, Expected>;  // by key_of()
+  static std::string key_of(const Offer& offer) { return offer.device + " " + offer.suffix; }
+  Everything expected() const;
+  void note_expected(const DeviceFacts& device, Everything& out) const;
+  Answer taken_by_sriov(const DeviceFacts& vf) const;
+  void judge_published(const Everything& all);
+  void judge_missing(const Everything& all);
+  void judge_free(const SlicedPool& pool, const SlicedEntry& entry, const Expected& wanted);
+  bool is_overdrawn(const SlicedPool& pool) const;
+  bool is_obstructed(const Offer& offer) const;
+  bool is_held_by_exposures(const std::string& vf) const;
+  bool has_vf_of_host(const Offer& offer) const;
+  std::string attribute_problem(const Offer& offer, const SlicedEntry& entry) const;
+
+  World& world_;
+  Exposures policies_;
+  std::map<int64_t, ExposurePtr> revs_;
+  int64_t next_rev_ = 0;
+  Past<Exposures> policies_past_;
+  bool may_hold_ = false;  // there were policies since the claims had last shown what is free
+  std::map<std::string, Past<DeviceFacts>> devices_;
+  std::map<std::string, uint64_t> births_;  // of what is there
+  std::map<std::string, TimePoint> born_at_, named_at_;
+  uint64_t next_birth_ = 0;
+  bool is_booting_ = false;
+
+  std::vector<Grant> grants_;
+  Allocated allocated_;
+  uint64_t next_claim_ = 0;
+  std::optional<Later> lagging_;
+  uint64_t lags_ = 0;
+
+  int64_t seen_version_ = -1;
+  std::map<std::string, std::pair<std::string, SlicePtr>> slices_;  // by name, with their version
+  SlicedPools pools_;
+  std::map<std::string, TimePoint> stands_since_;          // entries by id
+  std::set<std::string> tampered_;                         // slices that others edited, and nobody has mended
+  std::map<std::string, std::set<std::string>> in_place_;  // by pool
+  TimePoint rested_at_{}, calm_due_{}, started_at_{};
+  std::set<std::string> was_blocked_;  // entries, by what was allocated, at a rest
+};
+
+}  // namespace sliced::sim

@@ -1,0 +1,316 @@
+// What ExposureWorld judges: writes on their way in, what the scheduler makes of them, and rest.
+#include <algorithm>
+
+#include "kube/kinds.h"
+#include "t/sim/exposure_world.h"
+#include "t/sim/world.h"
+
+namespace sliced::sim {
+namespace {
+
+using kube::Json;
+
+constexpr size_t kEntriesMax = 128;  // of a slice
+
+bool is_same(const Json& a, const Json& b, std::string_view key) {
+  const Json *x = a.find(key), *y = b.find(key);
+  return (x == nullptr) == (y == nullptr) && (x == nullptr || *x == *y);
+}
+
+}  // namespace
+
+// ---- on the way in
+
+void ExposureWorld::judge_sent(const fake::Request& request, const Json& object, bool is_old) {
+  const SliceContent slice = slice_content(object);
+  const bool is_restored = tampered_.erase(slice.name) > 0;
+  if (slice.node != World::kNode || !slice.pool.starts_with(std::string(World::kNode) + "/"))
+    return world_.fail("E1", "writes a slice of node " + slice.node + ", pool " + slice.pool);
+  if (slice.entries.size() > kEntriesMax) world_.fail("E4", slice.name + " holds more than a slice may");
+  judge_added(slice);
+  if (request.verb == "update") judge_in_place(slice, object, is_restored, is_old);
+}
+
+void ExposureWorld::judge_added(const SliceContent& slice) {
+  pools();
+  SlicedPool as;
+  as.driver = slice.driver;
+  as.name = slice.pool;
+  for (const SlicedEntry& entry : slice.entries) {
+    if (stands_since_.contains(slice.driver + "/" + slice.pool + "/" + entry.name)) continue;
+    const auto offer = offer_of(as, entry);
+    const auto rev =
+        offer ? entry.attributes.find(std::string(kExposureDriver) + "/rev") : entry.attributes.end();
+    // Of a device that is gone meanwhile nothing is said.
+    if (rev == entry.attributes.end()) continue;
+    const ExposurePtr policy = revs_.at(std::atoll(rev->second.c_str() + 4));
+    if (policy->is_shared == offer->is_exclusive)
+      world_.fail("E1", "offers " + offer->id() + " as the opposite of what its policy says");
+    if (!could_be_added(*offer, *policy) || !is_left_by_sriov(*offer))
+      world_.fail("E1",
+                  "offers " + offer->id() + " of policy " + policy->name + ", which nothing allowed lately");
+  }
+}
+
+// Was there a recent state in which no SriovResourcePolicy takes it? What the server refuses is not taken.
+bool ExposureWorld::is_left_by_sriov(const Offer& offer) const {
+  if (world_.may_hide_devices) return true;
+  if (offer.type == "vf") return world_.could_be_taken(offer.device, false);
+  if (offer.type != "pf" || !offer.is_exclusive) return true;
+  const auto vfs = world_.machine.vfs_of(offer.device);
+  return std::all_of(vfs.begin(), vfs.end(),
+                     [&](const std::string& vf) { return world_.could_be_taken(vf, false); });
+}
+
+void ExposureWorld::judge_in_place(const SliceContent& slice, const Json& object, bool is_restored,
+                                   bool is_old) {
+  const auto before = world_.cluster.object(kube::kResourceSlices, slice.name);
+  if (!before) return;
+  if (is_same(*before, object, "spec") &&
+      is_same(*before->find("metadata"), *object.find("metadata"), "annotations") &&
+      is_same(*before->find("metadata"), *object.find("metadata"), "ownerReferences"))
+    world_.fail("I3", "updates " + slice.name + " with what it holds");
+  const bool is_in_place = slice_content(*before).generation == slice.generation;
+  if (!is_in_place || is_restored || is_old || is_same(*before, object, "spec")) return;
+  auto& changed = in_place_[slice.pool];
+  changed.insert(slice.name);
+  if (changed.size() > 1) world_.fail("E4", "changes several slices of one generation: now " + slice.name);
+}
+
+// ---- what the scheduler makes of it
+
+void ExposureWorld::judge_stored() {
+  if (is_used()) judge_exclusion();
+}
+
+void ExposureWorld::judge_exclusion() {
+  if (grants_.empty()) return;
+  for (const auto& [id, pool] : pools()) {
+    if (!pool.is_whole || is_tampered(pool)) continue;
+    for (const auto& [name, entry] : pool.entries) {
+      const auto offer = offer_of(pool, *entry);
+      if (!offer) continue;
+      const std::string why = held_against_any(*offer);
+      if (!why.empty() && why_not_given(pool, *entry, allocated_).empty())
+        return world_.fail("E5", "offers " + offer->id() + " " + why);
+    }
+  }
+}
+
+// Nothing that excludes the other may still be given away when the one has been.
+void ExposureWorld::judge_pairs() {
+  struct Free {
+    const SlicedPool* pool;
+    const SlicedEntry* entry;
+    Offer offer;
+  };
+  std::vector<Free> free;
+  for (const auto& [id, pool] : pools())
+    for (const auto& [name, entry] : pool.entries)
+      if (!is_overdrawn(pool))
+        if (const auto offer = offer_of(pool, *entry);
+            offer && why_not_given(pool, *entry, allocated_).empty())
+          free.push_back({&pool, entry, *offer});
+  for (const Free& one : free) {
+    Allocated then = allocated_;
+    auto& share = then.entries[one.offer.id()];
+    one.offer.is_exclusive ? share.is_exclusive = true : ++share.shares;
+    for (const Free& other : free) {
+      if (one.entry == other.entry) continue;
+      const std::string why = why_not_both(one.offer, other.offer);
+      const bool is_given = why_not_given(*other.pool, *other.entry, then).empty();
+      if (is_given && !why.empty())
+        return world_.fail("E5", "offers " + one.offer.id() + " and " + other.offer.id() + ": " + why);
+      if (!is_given && why.empty() && is_calm())
+        return world_.fail("E6", one.offer.id() + " keeps " + other.offer.id() + " from being given away");
+    }
+  }
+}
+
+// ---- at rest
+
+void ExposureWorld::judge_rest() {
+  if (!is_used()) return;
+  judge_slices();
+  const Everything all = expected();
+  judge_published(all);
+  judge_exclusion();
+  judge_pairs();
+  if (is_calm()) judge_missing(all);
+  if (is_calm()) ++world_.seen["rest of all that claims can show"];
+}
+
+void ExposureWorld::judge_slices() {
+  size_t of_newest = 0, all = 0;
+  for (const auto& [id, pool] : pools()) {
+    if (pool.driver != kExposureDriver) continue;
+    if (!pool.is_whole) return world_.fail("E4", "the pool " + pool.name + " is not whole");
+    of_newest += pool.slices.size();
+  }
+  world_.cluster.for_each(kube::kResourceSlices, [&](const Json& object) {
+    const StoredSlice slice = stored_slice(object);
+    if (slice.driver != kExposureDriver || slice.node != World::kNode) return;
+    ++all;
+    if (slice.owner_uid != world_.node_uid_) world_.fail("E2", slice.name + " belongs to " + slice.owner_uid);
+    if (slice.boot_id != world_.machine.boot_id) world_.fail("E2", slice.name + " is of " + slice.boot_id);
+  });
+  if (all != of_newest) world_.fail("E4", "slices of other generations are left");
+  if (world_.daemon->exposure_publisher().observed().size() != all)
+    world_.fail("I8", "the publisher remembers other slices than there are");
+}
+
+Answer ExposureWorld::taken_by_sriov(const DeviceFacts& vf) const {
+  bool is_any = false, are_all = true;
+  const PfFacts pf = world_.machine.pf_facts(vf.pf);
+  for (const std::string& name : pf.names) {
+    const bool is =
+        taken_by(world_.machine.vf_facts(vf.id), pf, vf.id, name, world_.policies, world_.labels).config !=
+        nullptr;
+    is_any = is_any || is;
+    are_all = are_all && is;
+  }
+  return is_any && are_all ? Answer::kYes : is_any ? Answer::kOpen : Answer::kNo;
+}
+
+ExposureWorld::Everything ExposureWorld::expected() const {
+  Everything out;
+  for (const auto& [id, past] : devices_)
+    if (births_.contains(id)) note_expected(past.back().second, out);
+  return out;
+}
+
+void ExposureWorld::note_expected(const DeviceFacts& device, Everything& out) const {
+  const auto personas = personas_of(device, pf_names(device), policies_, world_.labels);
+  if (personas.empty()) return;
+  Answer taken = Answer::kNo;  // what is offered exclusively, by the other driver
+  if (device.type == "vf") taken = taken_by_sriov(device);
+  Answer vf_taken = Answer::kNo;
+  if (device.type == "pf")
+    for (const std::string& vf : world_.machine.vfs_of(device.id))
+      if (const Answer one = taken_by_sriov(devices_.at(vf).back().second); vf_taken != Answer::kYes)
+        vf_taken = one == Answer::kNo ? vf_taken : one;
+  for (const Persona& persona : personas) {
+    const Exposure& policy = *persona.policy;
+    const bool is_exclusive = !policy.is_shared;
+    if (is_exclusive && device.host_use && !policy.allow_host_use) continue;
+    const Answer conflict = is_exclusive && device.type == "pf" ? vf_taken : taken;
+    if (conflict == Answer::kYes) continue;
+    Expected one{offer_of(device, policy), persona.policy, persona.is_sure && conflict == Answer::kNo};
+    const auto [at, fresh] = out.emplace(key_of(one.offer), one);
+    if (!fresh) at->second.is_sure = false;
+  }
+}
+
+void ExposureWorld::judge_published(const Everything& all) {
+  for (const auto& [id, pool] : pools()) {
+    if (pool.driver != kExposureDriver) continue;
+    for (const auto& [name, entry] : pool.entries) {
+      const auto offer = offer_of(pool, *entry);
+      const auto at = offer ? all.find(key_of(*offer)) : all.end();
+      if (at == all.end()) return world_.fail("E2", "offers " + id + "/" + name + ", which no policy offers");
+      const Expected& wanted = at->second;
+      if (!wanted.is_sure) continue;
+      const std::string rev = "int " + std::to_string(wanted.policy->rev);
+      if (entry->attributes.at(std::string(kExposureDriver) + "/rev") != rev)
+        return world_.fail("E2",
+                           "offers " + id + "/" + name + " not as policy " + wanted.policy->name + " says");
+      if (offer->pool != wanted.offer.pool || offer->is_exclusive != wanted.offer.is_exclusive)
+        return world_.fail("E2", "offers " + id + "/" + name + " in another way than its policy says");
+      if (const std::string problem = attribute_problem(*offer, *entry); !problem.empty())
+        return world_.fail("E2", id + "/" + name + " " + problem);
+    }
+  }
+}
+
+std::string ExposureWorld::attribute_problem(const Offer& offer, const SlicedEntry& entry) const {
+  const DeviceFacts& device = devices_.at(offer.device).back().second;
+  std::map<std::string, std::string> wanted = {{"type", "string " + device.type}};
+  const auto text = [&](const char* key, const std::string& value) {
+    if (!value.empty()) wanted[key] = "string " + value;
+  };
+  if (device.is_function()) {
+    text("pciAddress", device.id);
+    text("vendor", device.vendor);
+    text("driver", device.driver);
+    text("pfPciAddress", device.pf);
+    if (device.type == "vf") wanted["vfIndex"] = "int " + std::to_string(device.index);
+    if (device.type == "pf")
+      wanted["numVFs"] = "int " + std::to_string(world_.machine.functions().at(device.id).num_vfs);
+  }
+  if (!device.is_away && !device.is_name_open) text("ifName", device.name);
+  for (const auto& [key, value] : wanted) {
+    const auto at = entry.attributes.find(std::string(kExposureDriver) + "/" + key);
+    if (at == entry.attributes.end()) return "lacks " + key + "=" + value;
+    if (at->second != value) return key + " is " + at->second + ", wants " + value;
+  }
+  return "";
+}
+
+// Whether anything is or was allocated that may keep it from being offered or given away.
+bool ExposureWorld::is_obstructed(const Offer& offer) const {
+  return std::any_of(grants_.begin(), grants_.end(), [&](const Grant& grant) {
+    const Offer& held = grant.offer;
+    const bool is_whole = (held.type == "pf" && held.is_exclusive && held.device == offer.pf) ||
+                          (offer.type == "pf" && offer.is_exclusive && held.pf == offer.device);
+    return is_whole || held.device == offer.device || held.id() == offer.id();
+  });
+}
+
+bool ExposureWorld::has_vf_of_host(const Offer& offer) const {
+  if (offer.type != "pf" || !offer.is_exclusive) return false;
+  const auto vfs = world_.machine.vfs_of(offer.device);
+  return std::any_of(vfs.begin(), vfs.end(),
+                     [&](const std::string& vf) { return world_.machine.vf_facts(vf).host_use; });
+}
+
+void ExposureWorld::judge_missing(const Everything& all) {
+  for (const auto& [key, wanted] : all) {
+    if (!wanted.is_sure) continue;
+    if (is_obstructed(wanted.offer)) {
+      if (!held_against_any(wanted.offer).empty()) was_blocked_.insert(key);
+      continue;
+    }
+    const auto pool = pools().find(wanted.offer.driver + "/" + wanted.offer.pool);
+    const SlicedEntry* found = nullptr;
+    if (pool != pools().end())
+      for (const auto& [name, entry] : pool->second.entries)
+        if (const auto offer = offer_of(pool->second, *entry); offer && key_of(*offer) == key) found = entry;
+    if (found == nullptr)
+      return world_.fail(
+          "E2", "does not offer " + wanted.offer.id() + ", which policy " + wanted.policy->name + " allows");
+    judge_free(pool->second, *found, wanted);
+  }
+}
+
+// An edit made two exclude each other that are both allocated, and the scheduler gives away nothing of a pool
+// one of whose counters is overdrawn.
+bool ExposureWorld::is_overdrawn(const SlicedPool& pool) const {
+  const auto left = tokens_left(pool, allocated_);
+  const bool is = std::any_of(left.begin(), left.end(), [](const auto& set) {
+    return std::any_of(set.second.begin(), set.second.end(), [](const auto& one) { return one.second < 0; });
+  });
+  return is && std::any_of(grants_.begin(), grants_.end(), [&](const Grant& grant) {
+           Offer now = grant.offer;
+           now.group = grant.groups.back();
+           return grant.offer.pool == pool.name &&
+                  std::any_of(grants_.begin(), grants_.end(), [&](const Grant& other) {
+                    Offer then = other.offer;
+                    then.group = other.groups.back();
+                    return then.id() != now.id() && !why_not_both(now, then).empty();
+                  });
+         });
+}
+
+void ExposureWorld::judge_free(const SlicedPool& pool, const SlicedEntry& entry, const Expected& wanted) {
+  const std::string why = why_not_given(pool, entry, allocated_);
+  if (has_vf_of_host(wanted.offer)) {
+    if (why.empty()) world_.fail("E5", "offers " + wanted.offer.id() + ", and the host uses a VF of it");
+    return;
+  }
+  if (!why.empty() && is_overdrawn(pool)) return;
+  if (!why.empty())
+    return world_.fail("E6", wanted.offer.id() + " is free, and the scheduler does not give it away: " + why);
+  if (was_blocked_.erase(key_of(wanted.offer)) > 0) ++world_.seen["offered again after the release"];
+}
+
+}  // namespace sliced::sim
