@@ -367,7 +367,10 @@ CallPtr ApiCluster::server_info(std::function<void(ServerInfo)> on_done,
   const std::string action = request.action;
   auto on_body = [action, on_done = std::move(on_done), on_failure](std::string_view body) {
     const auto json = decode_json(body);
-    json ? on_done({std::string(json->text("gitVersion"))}) : on_failure(not_json(action, json.error()));
+    if (!json) return on_failure(not_json(action, json.error()));
+    const std::string_view version = json->text("gitVersion");
+    if (version.empty()) return on_failure(not_json(action, {Errc::kInvalid, "it has no gitVersion"}));
+    on_done({std::string(version)});
   };
   return start<ReadOperation>(core_, std::move(request), kObjectBytesMax, std::move(on_body),
                               std::move(on_failure));

@@ -169,14 +169,17 @@ void Abilities::probe(Ability ability, size_t step) {
              const auto json = kube::decode_json(object);
              const auto stored =
                  json ? kube::decode_resource_slice(*json) : Result<kube::ResourceSlice>(json.error());
+             if (!stored || stored->meta.name != sent.meta.name)
+               return retry({.what = "the answer to a dry run is not about it"});
              const bool is_same =
-                 stored && stored->devices == sent.devices && stored->shared_counters == sent.shared_counters;
+                 stored->devices == sent.devices && stored->shared_counters == sent.shared_counters;
              if (!is_same || is_last) return conclude(ability, is_same);
              probe(ability, step + 1);
            },
        .on_failure =
            [this, ability](const kube::Failure& failure) {
-             if (failure.code == Errc::kInvalid) return conclude(ability, false);
+             // Without a Status it is somebody else's word.
+             if (failure.code == Errc::kInvalid && !failure.reason.empty()) return conclude(ability, false);
              retry(failure);
            }});
 }

@@ -590,6 +590,18 @@ TEST_F(ApiClusterTest, DiscoverySchemaAndVersion) {
   EXPECT_EQ(failed.failure->code, Errc::kNotFound);
 }
 
+// Red when whatever answers is a server of no version, which can do next to nothing.
+TEST_F(ApiClusterTest, AnAnswerWithoutAVersionIsAFailure) {
+  ApiWorld world(
+      *this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, R"({"status":"ok"})")); });
+  Heard failed;
+  bool is_told = false;
+  const CallPtr call =
+      world.cluster->server_info([&](const ServerInfo&) { is_told = true; }, failed.on_failure());
+  EXPECT_TRUE(world.run_until([&] { return is_told || failed.failure; }));
+  EXPECT_FALSE(is_told);
+}
+
 // Only discovery's own words say that something is not served. Red when any 404, or any 200, counts as such.
 TEST_F(ApiClusterTest, DiscoverySaysNoneInItsOwnWordsOnly) {
   const std::string kGroups =

@@ -115,6 +115,32 @@ TEST_F(AbilitiesTest, AnotherServerIsAskedAnew) {
   EXPECT_EQ(changes, 3);
 }
 
+// Red when who answers in the server's place takes an ability away.
+TEST_F(AbilitiesTest, AnAnswerThatIsNotTheServersSaysNothing) {
+  abilities->want(Ability::kSharedDevices);
+  scheduler.advance(1s);
+  ASSERT_TRUE(abilities->has(Ability::kSharedDevices));
+  const auto refuse = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "create") return std::nullopt;
+    return kube::Failure{
+        .code = Errc::kInvalid, .http_status = 405, .what = "the server said 405: no POST here"};
+  };
+  const auto babble = [](const fake::Request&, kube::Json& object) { object = kube::Json("welcome"); };
+  for (const bool is_refused : {true, false}) {
+    if (is_refused) cluster.on_request = refuse;
+    if (!is_refused) cluster.on_reply = babble;
+    cluster.git_version += "1";
+    abilities->server_may_have_changed();
+    scheduler.advance(1min);
+    EXPECT_TRUE(abilities->has(Ability::kSharedDevices)) << is_refused;
+    cluster.on_request = nullptr;
+    cluster.on_reply = nullptr;
+    scheduler.advance(5min);
+    EXPECT_TRUE(abilities->has(Ability::kSharedDevices)) << is_refused;
+  }
+  EXPECT_EQ(changes, 1);
+}
+
 TEST_F(AbilitiesTest, AServerThatDoesNotAnswerCannot) {
   cluster.set_network(fake::FakeCluster::Network::kBlackHole);
   abilities->want(Ability::kSharedDevices);
