@@ -10,6 +10,7 @@
 #include "hotplug/uevent_socket.h"
 #include "kube/api_cluster.h"
 #include "kube/directory_cluster.h"
+#include "reactor/backoff.h"
 #include "reactor/base/text.h"
 #include "reactor/net/tcp_stream.h"
 
@@ -71,7 +72,7 @@ Result<Unit> Process::open_cluster() {
       [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected done) {
         return reactor::net::connect_tcp(loop, *executor, std::move(endpoint), deadline, std::move(done));
       },
-      "sliced/" SLICED_VERSION});
+      reactor::system_random(), "sliced/" SLICED_VERSION});
   return Unit{};
 }
 

@@ -48,7 +48,7 @@ class ListOperation final : public ApiOperation {
                   handlers_.on_item(raw);
                   return !ended();
                 }});
-    HttpOptions options;
+    http::Options options;
     options.limits.body_bytes_max = list_.bytes_max;
     send(encode_list(list_, continue_token), options);
   }
@@ -125,7 +125,7 @@ class WatchOperation final : public ApiOperation {
         handlers_(std::move(handlers)),
         lines_(kEventBytesMax) {}
   void start() {
-    HttpOptions options;
+    http::Options options;
     options.limits.body_bytes_max = 0;
     options.silence_max = kWatchSilenceMax;
     send(encode_watch(watch_), options);
@@ -161,6 +161,13 @@ class WatchOperation final : public ApiOperation {
 
   void on_failed(const Failure& failure) override { handlers_.on_failure(failure); }
 
+  bool is_lasting() const override { return true; }
+  // What was half an event comes again with the next watch, which goes on from the last whole one.
+  void on_moved() override {
+    end();
+    handlers_.on_end();
+  }
+
   const WatchRequest watch_;
   const WatchHandlers handlers_;
   LineAssembler lines_;
@@ -180,7 +187,7 @@ class ReadOperation final : public ApiOperation {
         on_body_(std::move(on_body)),
         on_failure_(std::move(on_failure)) {}
   void start() {
-    HttpOptions options;
+    http::Options options;
     options.limits.body_bytes_max = bytes_max_;
     send(std::move(first_), options);
   }
@@ -377,7 +384,7 @@ CallPtr ApiCluster::server_info(std::function<void(ServerInfo)> on_done,
 }
 
 std::string ApiCluster::describe() const {
-  return core_->server ? encode_url(core_->server->url) : core_->credentials->describe();
+  return core_->server ? http::encode_url(core_->server->url) : core_->credentials->describe();
 }
 
 const RequestCounts& ApiCluster::request_counts() const { return core_->counts; }

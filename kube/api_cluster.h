@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "http/client.h"
 #include "kube/cluster.h"
 #include "kube/credentials.h"
-#include "kube/http_client.h"
 #include "reactor/base/log.h"
 #include "reactor/scheduler.h"
 
@@ -35,8 +35,12 @@ class ApiCore;
 ///           Items reach on_item as they arrive, so some may have come before on_failure.
 /// Watches:  an event is at most 8 MiB; silence of 330 s (bookmarks come every two minutes) is kTimeout.
 /// Broken framing
-///           is kIo. "Too large resource version" is kGone.
-/// Writes:   a kept connection that proves dead is replaced and the request repeated, unless it is a create.
+///           is kIo. "Too large resource version" is kGone. One whose connection is to be left (GOAWAY,
+///           changed
+/// certificates) ends cleanly, within 30 s.
+/// Writes:   a kept connection that proves dead is replaced and the request repeated, unless it is a create;
+/// what the server says that it has not acted on is sent again.
+/// Connections: one, where the server speaks HTTP/2; else one for each request under way.
 /// 401:      credentials are loaded again and the request repeated once; then kDenied.
 /// Failures: without an answer only kIo, kTimeout, kTooLarge and kBusy occur, never the codes of the server's
 /// words. Warnings: of the server are logged, each text once.
@@ -46,7 +50,8 @@ class ApiCluster final : public Cluster {
     reactor::Scheduler& scheduler;
     Log& log;
     std::unique_ptr<CredentialSource> credentials;
-    Dial dial;
+    http::Dial dial;
+    reactor::Random random;
     std::string user_agent;  // "sliced/0.1.0"
   };
   explicit ApiCluster(Needs needs);

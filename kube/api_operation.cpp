@@ -11,13 +11,13 @@ namespace {
 constexpr size_t kRefusalBytesMax = 64u << 10;
 constexpr size_t kWarningsMax = 256;
 
-bool is_success(const HttpHead& head) { return head.status >= 200 && head.status < 300; }
+bool is_success(const http::Head& head) { return head.status >= 200 && head.status < 300; }
 
 }  // namespace
 
-Result<HttpServerPtr> ApiCore::server_for(const Access& access) {
+Result<http::TargetPtr> ApiCore::server_for(const Access& access) {
   if (server && access_ == access) return server;
-  auto made = std::make_shared<HttpServer>();
+  auto made = std::make_shared<http::Target>();
   made->url = access.server;
   made->tls_server_name = access.tls_server_name;
   made->proxy = access.proxy;
@@ -28,7 +28,7 @@ Result<HttpServerPtr> ApiCore::server_for(const Access& access) {
          .client_cert_pem = access.client_certificate_pem,
          .client_key_pem = access.client_key_pem,
          .insecure_skip_verify = access.insecure_skip_tls_verify,
-         .alpn = {"http/1.1"}});
+         .alpn = {"h2", "http/1.1"}});
     if (!tls) return std::move(tls.error()).in("certificates from " + credentials->describe());
     made->tls = *std::move(tls);
   }
@@ -37,16 +37,16 @@ Result<HttpServerPtr> ApiCore::server_for(const Access& access) {
   return server;
 }
 
-void ApiCore::log_warnings(const ApiRequest& request, const HttpHead& head) {
-  for (std::string& text : decode_warnings(head)) {
+void ApiCore::log_warnings(const ApiRequest& request, const http::Head& head) {
+  for (std::string& text : http::decode_warnings(head)) {
     if (warned_.size() >= kWarningsMax || !warned_.insert(escaped(text, 1024)).second) continue;
     log.warning("the API server warns", {{"request", request.action}, {"warning", text}});
   }
 }
 
-void ApiOperation::send(ApiRequest request, HttpOptions options) {
+void ApiOperation::send(ApiRequest request, http::Options options) {
   request_ = std::move(request);
-  request_.http.headers.push_back({"User-Agent", core_->user_agent});
+  request_.message.headers.push_back({"User-Agent", core_->user_agent});
   options_ = options;
   options_.repeatable = request_.repeatable;
   reloaded_ = false;
@@ -58,7 +58,7 @@ void ApiOperation::cancel() { end(); }
 void ApiOperation::end() {
   ended_ = true;
   asking_.reset();
-  http_.reset();
+  exchange_.reset();
 }
 
 void ApiOperation::fail(const Failure& failure) {
@@ -74,7 +74,7 @@ void ApiOperation::fail_content(const Error& error) {
 void ApiOperation::ask_for_credentials() {
   head_ = {};
   refusal_.clear();
-  http_.reset();
+  exchange_.reset();
   asking_ = core_->credentials->get(
       [this](Result<Credentials> credentials) { on_credentials(std::move(credentials)); });
 }
@@ -86,17 +86,18 @@ void ApiOperation::on_credentials(Result<Credentials> credentials) {
   auto server = core_->server_for(credentials->access);
   if (!server) return fail(no_answer(request_.action, server.error()));
   used_ = *std::move(credentials);
-  HttpRequest http = request_.http;
-  if (!used_.token.empty()) http.headers.push_back({"Authorization", "Bearer " + used_.token});
+  http::Request message = request_.message;
+  if (!used_.token.empty()) message.headers.push_back({"Authorization", "Bearer " + used_.token});
   ++core_->counts[{request_.verb, request_.resource}].sent;
-  http_ = core_->http.start(*std::move(server), std::move(http), options_,
-                            {.on_head = [this](const HttpHead& head) { on_head(head); },
-                             .on_body = [this](std::string_view bytes) { on_body(bytes); },
-                             .on_done = [this] { on_http_done(); },
-                             .on_failure = [this](const Error& error) { on_http_failure(error); }});
+  http::Handlers handlers{.on_head = [this](const http::Head& head) { on_head(head); },
+                          .on_body = [this](std::string_view bytes) { on_body(bytes); },
+                          .on_done = [this] { on_http_done(); },
+                          .on_failure = [this](const Error& error) { on_http_failure(error); }};
+  if (is_lasting()) handlers.on_moved = [this] { on_http_moved(); };
+  exchange_ = core_->client.start(*std::move(server), std::move(message), options_, std::move(handlers));
 }
 
-void ApiOperation::on_head(const HttpHead& head) {
+void ApiOperation::on_head(const http::Head& head) {
   const auto self = shared_from_this();
   head_ = head;
   core_->log_warnings(request_, head);
@@ -132,6 +133,11 @@ void ApiOperation::on_http_failure(const Error& error) {
   const auto self = shared_from_this();
   if (head_.status != 0 && !is_success(head_)) return refuse();  // half of a refusal is a refusal
   fail(no_answer(request_.action, error));
+}
+
+void ApiOperation::on_http_moved() {
+  const auto self = shared_from_this();
+  on_moved();
 }
 
 void ApiOperation::refuse() {

@@ -19,19 +19,19 @@ class ApiCore {
         log(needs.log),
         credentials(std::move(needs.credentials)),
         user_agent(std::move(needs.user_agent)),
-        http(needs.scheduler, std::move(needs.dial)) {}
+        client(needs.scheduler, std::move(needs.dial), std::move(needs.random)) {}
 
   /// The same pointer as long as the access stays the same.
-  Result<HttpServerPtr> server_for(const Access& access);
-  void log_warnings(const ApiRequest& request, const HttpHead& head);
+  Result<http::TargetPtr> server_for(const Access& access);
+  void log_warnings(const ApiRequest& request, const http::Head& head);
 
   reactor::Scheduler& scheduler;
   Log& log;
   const std::unique_ptr<CredentialSource> credentials;
   const std::string user_agent;
-  HttpClient http;
+  http::Client client;
   RequestCounts counts;
-  HttpServerPtr server;
+  http::TargetPtr server;
 
  private:
   std::optional<Access> access_;
@@ -45,7 +45,7 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   explicit ApiOperation(std::shared_ptr<ApiCore> core) : core_(std::move(core)) {}
   virtual ~ApiOperation() = default;
   /// Asks for credentials, then sends. Also from within on_complete, for the next page.
-  void send(ApiRequest request, HttpOptions options);
+  void send(ApiRequest request, http::Options options);
   void cancel();
 
  protected:
@@ -55,6 +55,9 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   /// The head of a 2xx response has arrived.
   virtual void on_accepted() {}
   virtual void on_failed(const Failure& failure) = 0;
+  /// It goes on for long, and asks again where its connection is to be left (http::Handlers::on_moved).
+  virtual bool is_lasting() const { return false; }
+  virtual void on_moved() {}
 
   /// Ends the operation; the subclass then calls the last handler.
   void end();
@@ -68,19 +71,21 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
  private:
   void ask_for_credentials();
   void on_credentials(Result<Credentials> credentials);
-  void on_head(const HttpHead& head);
+  void on_head(const http::Head& head);
   void on_body(std::string_view bytes);
   void on_http_done();
   void on_http_failure(const Error& error);
+  void on_http_moved();
   bool reload_credentials(int status);
   void refuse();
 
   const std::shared_ptr<ApiCore> core_;
   ApiRequest request_;
-  HttpOptions options_;
+  http::Options options_;
   Credentials used_;
-  CallPtr asking_, http_;
-  HttpHead head_;
+  CallPtr asking_;
+  http::ExchangePtr exchange_;
+  http::Head head_;
   std::string refusal_;  // body of an error response
   bool ended_ = false, reloaded_ = false;
 };

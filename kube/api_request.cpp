@@ -6,18 +6,18 @@ namespace sliced::kube {
 namespace {
 
 std::string group_path(const std::string& group, const std::string& version) {
-  return group.empty() ? "/api/" + percent_encode(version)
-                       : "/apis/" + percent_encode(group) + '/' + percent_encode(version);
+  return group.empty() ? "/api/" + http::percent_encode(version)
+                       : "/apis/" + http::percent_encode(group) + '/' + http::percent_encode(version);
 }
 
 std::string collection_path(const Resource& resource, const std::string& namespace_) {
   std::string path = group_path(resource.group, resource.version);
-  if (resource.namespaced && !namespace_.empty()) path += "/namespaces/" + percent_encode(namespace_);
-  return path + '/' + percent_encode(resource.plural);
+  if (resource.namespaced && !namespace_.empty()) path += "/namespaces/" + http::percent_encode(namespace_);
+  return path + '/' + http::percent_encode(resource.plural);
 }
 
 std::string object_path(const Resource& resource, const std::string& namespace_, const std::string& name) {
-  return collection_path(resource, namespace_) + '/' + percent_encode(name);
+  return collection_path(resource, namespace_) + '/' + http::percent_encode(name);
 }
 
 std::string full_name(const Resource& resource) {
@@ -29,7 +29,7 @@ ApiRequest make(const char* method, const char* verb, const Resource& resource, 
   return {.verb = verb,
           .resource = name,
           .action = std::string(verb) + ' ' + name,
-          .http = {.method = method, .path = std::move(path), .query = {}, .headers = {}, .body = ""}};
+          .message = {.method = method, .path = std::move(path), .query = {}, .headers = {}, .body = ""}};
 }
 
 void name_object(ApiRequest& request, const std::string& namespace_, const std::string& name) {
@@ -42,24 +42,24 @@ void name_scope(ApiRequest& request, const Scope& scope) {
 }
 
 void accept(ApiRequest& request, const Scope& scope, const char* as) {
-  request.http.headers.push_back(
+  request.message.headers.push_back(
       {"Accept", !scope.metadata_only
                      ? "application/json"
                      : "application/json;as=" + std::string(as) + ";g=meta.k8s.io;v=v1,application/json"});
 }
 
 void send_json(ApiRequest& request, std::string body) {
-  request.http.headers.push_back({"Accept", "application/json"});
-  request.http.headers.push_back({"Content-Type", "application/json"});
-  request.http.body = std::move(body);
+  request.message.headers.push_back({"Accept", "application/json"});
+  request.message.headers.push_back({"Content-Type", "application/json"});
+  request.message.body = std::move(body);
 }
 
 ApiRequest plain_get(std::string verb, std::string path) {
   ApiRequest request{
-      .verb = std::move(verb), .resource = "", .action = "get " + path, .http = {}, .repeatable = true};
-  request.http.method = "GET";
-  request.http.path = std::move(path);
-  request.http.headers.push_back({"Accept", "application/json"});
+      .verb = std::move(verb), .resource = "", .action = "get " + path, .message = {}, .repeatable = true};
+  request.message.method = "GET";
+  request.message.path = std::move(path);
+  request.message.headers.push_back({"Accept", "application/json"});
   return request;
 }
 
@@ -92,7 +92,7 @@ ApiRequest encode_list(const ListRequest& request, const std::string& continue_t
   out.repeatable = true;
   name_scope(out, scope);
   accept(out, scope, "PartialObjectMetadataList");
-  QueryItems& query = out.http.query;
+  http::QueryItems& query = out.message.query;
   if (!scope.field_selector.empty()) query.emplace_back("fieldSelector", scope.field_selector);
   // The server answers "any version" from its cache, in one piece; paging would send it to etcd.
   const int64_t limit = request.limit != 0                 ? request.limit
@@ -113,7 +113,7 @@ ApiRequest encode_watch(const WatchRequest& request) {
   out.repeatable = true;
   name_scope(out, scope);
   accept(out, scope, "PartialObjectMetadata");
-  QueryItems& query = out.http.query;
+  http::QueryItems& query = out.message.query;
   query.emplace_back("watch", "1");
   query.emplace_back("allowWatchBookmarks", "true");
   if (!scope.field_selector.empty()) query.emplace_back("fieldSelector", scope.field_selector);
@@ -138,8 +138,8 @@ ApiRequest encode_write(const WriteRequest& request) {
                       : collection_path(request.resource, request.namespace_));
     // A PUT carries its resourceVersion: the second of two is a conflict, and not a second change.
     out.repeatable = update || request.dry_run;
-    if (request.dry_run) out.http.query.emplace_back("dryRun", "All");
-    if (request.strict) out.http.query.emplace_back("fieldValidation", "Strict");
+    if (request.dry_run) out.message.query.emplace_back("dryRun", "All");
+    if (request.strict) out.message.query.emplace_back("fieldValidation", "Strict");
     send_json(out, request.body);
   }
   name_object(out, request.namespace_, request.name);
@@ -151,7 +151,7 @@ ApiRequest encode_get(const GetRequest& request) {
   ApiRequest out =
       make("GET", "get", request.resource, object_path(request.resource, request.namespace_, request.name));
   out.repeatable = true;
-  out.http.headers.push_back({"Accept", "application/json"});
+  out.message.headers.push_back({"Accept", "application/json"});
   name_object(out, request.namespace_, request.name);
   return out;
 }

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "http/message.h"
 #include "kube/cluster.h"
-#include "kube/http_message.h"
 
 namespace sliced::kube {
 
@@ -13,8 +13,8 @@ struct ApiRequest {
   std::string verb;      // RBAC's: "list", "watch", "get", "create", "update", "delete"
   std::string resource;  // "resourceslices.resource.k8s.io"; "" for paths without one
   std::string action;    // "update resourceslices.resource.k8s.io sliced-0"
-  HttpRequest http;
-  bool repeatable = false;  // may be sent twice (see HttpOptions)
+  http::Request message;
+  bool repeatable = false;  // may be sent twice (see http::Options)
 };
 
 constexpr int64_t kPageItems = 500;

@@ -103,9 +103,9 @@ Errc errc_of_status(int http_status) {
   return http_status >= 400 ? Errc::kInvalid : Errc::kIo;
 }
 
-Failure decode_refusal(std::string_view action, const HttpHead& head, std::string_view body) {
+Failure decode_refusal(std::string_view action, const http::Head& head, std::string_view body) {
   Failure failure = failure_of(action, head.status, decode_status(body), body);
-  if (const auto after = decode_retry_after(head)) failure.retry_after = after;
+  if (const auto after = http::decode_retry_after(head)) failure.retry_after = after;
   if (head.status >= 300 && head.status < 400) {
     const std::string* location = head.header("location");
     failure.what += " (a redirect" + (location == nullptr ? "" : " to " + in_quotes(*location)) +

@@ -4,14 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "http/message.h"
 #include "kube/cluster.h"
-#include "kube/http_message.h"
 
 namespace sliced::kube {
 
 /// The failure a response with an error status means. `action` is "list resourceslices.resource.k8s.io". The
 /// body is read as a Status where it is one, else quoted (shortened).
-Failure decode_refusal(std::string_view action, const HttpHead& head, std::string_view body);
+Failure decode_refusal(std::string_view action, const http::Head& head, std::string_view body);
 /// The failure an ERROR event's object means; the Status carries the code.
 Failure decode_error_event(std::string_view action, std::string_view object);
 /// A failure without an answer: kTimeout, kTooLarge and kBusy stay, all else is kIo.

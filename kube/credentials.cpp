@@ -249,7 +249,7 @@ void LoadingCredentials::State::warn_insecure(const Access& access) {
   needs_.log.warning(
       "the API server's certificate is not verified (insecure-skip-tls-verify): whoever is on the way can "
       "read and change everything",
-      {{"server", encode_url(access.server)}, {"source", description_}});
+      {{"server", http::encode_url(access.server)}, {"source", description_}});
 }
 
 LoadingCredentials::LoadingCredentials(Needs needs, std::string description, Load load, CredentialTimes times)

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "http/proxy.h"
+#include "http/url.h"
 #include "kube/cluster.h"
 #include "kube/kubeconfig.h"
-#include "kube/proxy.h"
-#include "kube/url.h"
 #include "reactor/base/log.h"
 #include "reactor/executor.h"
 #include "reactor/loop.h"
@@ -19,12 +19,12 @@ namespace sliced::kube {
 
 /// What makes a connection what it is: when any of it changes, connections are made anew.
 struct Access {
-  Url server;
+  http::Url server;
   std::string ca_pem;  // "" trusts the system's store
   std::string tls_server_name;
   bool insecure_skip_tls_verify = false;
   std::string client_certificate_pem, client_key_pem;
-  std::optional<HttpProxy> proxy = {};
+  std::optional<http::Proxy> proxy = {};
   std::string system_ca_stamp = {};  // of the system's store, where that is trusted
   bool operator==(const Access&) const = default;
 };
@@ -64,17 +64,17 @@ struct InClusterPaths {
 Result<InClusterPaths> find_in_cluster();
 
 /// Both block: files are read. Each file is at most 1 MiB.
-Result<LoadedCredentials> load_in_cluster(const InClusterPaths& paths,
-                                          const ProxyEnvironment& proxies = process_proxy_environment());
-Result<LoadedCredentials> load_kubeconfig(const std::string& path,
-                                          const ProxyEnvironment& proxies = process_proxy_environment());
+Result<LoadedCredentials> load_in_cluster(
+    const InClusterPaths& paths, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
+Result<LoadedCredentials> load_kubeconfig(
+    const std::string& path, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 
 /// Before the start: a proxy that stands between us and the server and cannot be used. What else is wrong
 /// with the files is said by loading them. Both block.
-Result<Unit> check_in_cluster_proxy(const InClusterPaths& paths,
-                                    const ProxyEnvironment& proxies = process_proxy_environment());
-Result<Unit> check_kubeconfig_proxy(const std::string& path,
-                                    const ProxyEnvironment& proxies = process_proxy_environment());
+Result<Unit> check_in_cluster_proxy(
+    const InClusterPaths& paths, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
+Result<Unit> check_kubeconfig_proxy(
+    const std::string& path, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 
 /// What a plugin printed (k8s.io/client-go/pkg/apis/clientauthentication ExecCredential.status).
 struct ExecCredential {

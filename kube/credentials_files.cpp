@@ -85,20 +85,21 @@ Result<InClusterPaths> find_in_cluster() {
 
 namespace {
 
-Result<Url> in_cluster_url(const InClusterPaths& paths) {
+Result<http::Url> in_cluster_url(const InClusterPaths& paths) {
   const std::string host = paths.host.find(':') == std::string::npos ? paths.host : '[' + paths.host + ']';
-  auto url = decode_url("https://" + host + ':' + paths.port);
+  auto url = http::decode_url("https://" + host + ':' + paths.port);
   if (!url) return std::move(url.error()).in("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT");
   return url;
 }
 
 }  // namespace
 
-Result<LoadedCredentials> load_in_cluster(const InClusterPaths& paths, const ProxyEnvironment& proxies) {
+Result<LoadedCredentials> load_in_cluster(const InClusterPaths& paths,
+                                          const http::ProxyEnvironment& proxies) {
   LoadedCredentials loaded;
   auto url = in_cluster_url(paths);
   if (!url) return url.error();
-  auto proxy = proxy_for(*url, "", proxies);
+  auto proxy = http::proxy_for(*url, "", proxies);
   if (!proxy) return proxy.error();
   loaded.credentials.access.proxy = *std::move(proxy);
   auto token = read_token(paths.directory + "/token");
@@ -142,28 +143,28 @@ Result<Kubeconfig> read_kubeconfig(const std::string& path) {
 
 }  // namespace
 
-Result<Unit> check_in_cluster_proxy(const InClusterPaths& paths, const ProxyEnvironment& proxies) {
+Result<Unit> check_in_cluster_proxy(const InClusterPaths& paths, const http::ProxyEnvironment& proxies) {
   const auto url = in_cluster_url(paths);
   if (!url) return url.error();
-  const auto proxy = proxy_for(*url, "", proxies);
+  const auto proxy = http::proxy_for(*url, "", proxies);
   if (!proxy) return proxy.error();
   return Unit{};
 }
 
-Result<Unit> check_kubeconfig_proxy(const std::string& path, const ProxyEnvironment& proxies) {
+Result<Unit> check_kubeconfig_proxy(const std::string& path, const http::ProxyEnvironment& proxies) {
   const auto config = read_kubeconfig(path);
   if (!config) return Unit{};
-  const auto proxy = proxy_for(config->server, config->proxy_url, proxies);
+  const auto proxy = http::proxy_for(config->server, config->proxy_url, proxies);
   if (!proxy) return proxy.error();
   return Unit{};
 }
 
-Result<LoadedCredentials> load_kubeconfig(const std::string& path, const ProxyEnvironment& proxies) {
+Result<LoadedCredentials> load_kubeconfig(const std::string& path, const http::ProxyEnvironment& proxies) {
   const auto config = read_kubeconfig(path);
   if (!config) return config.error();
   LoadedCredentials loaded;
   Access& access = loaded.credentials.access;
-  auto proxy = proxy_for(config->server, config->proxy_url, proxies);
+  auto proxy = http::proxy_for(config->server, config->proxy_url, proxies);
   if (!proxy) return std::move(proxy.error()).in(in_quotes(path));
   access.proxy = *std::move(proxy);
   access.server = config->server;

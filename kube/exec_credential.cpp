@@ -1,7 +1,7 @@
 // The exchange with a credential plugin: KUBERNETES_EXEC_INFO in, ExecCredential out.
 #include <chrono>
 
-#include "kube/base64.h"
+#include "reactor/base/base64.h"
 #include "kube/credentials.h"
 #include "reactor/base/text.h"
 
@@ -74,7 +74,7 @@ std::string encode_exec_info(const ExecPlugin& plugin, const Access& access) {
   spec.set("interactive", false);
   if (plugin.provide_cluster_info) {
     Json cluster;
-    cluster.set("server", encode_url(access.server));
+    cluster.set("server", http::encode_url(access.server));
     if (!access.tls_server_name.empty()) cluster.set("tls-server-name", access.tls_server_name);
     if (access.insecure_skip_tls_verify) cluster.set("insecure-skip-tls-verify", true);
     if (!access.ca_pem.empty()) cluster.set("certificate-authority-data", encode_base64(access.ca_pem));

@@ -1,6 +1,6 @@
 #include "kube/kubeconfig.h"
 
-#include "kube/base64.h"
+#include "reactor/base/base64.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kube {
@@ -86,7 +86,7 @@ Result<Unit> read_cluster(const Json& map, const std::string& directory, Kubecon
     cluster.fail("insecure-skip-tls-verify", "contradicts certificate-authority: remove one of them");
   config.proxy_url = cluster.text("proxy-url");
   if (cluster.error()) return *cluster.error();
-  auto url = decode_url(server);
+  auto url = http::decode_url(server);
   if (!url) return std::move(url.error()).in(cluster.where() + ".server");
   config.server = *std::move(url);
   return Unit{};

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kube/json.h"
-#include "kube/url.h"
+#include "http/url.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kube {
@@ -34,7 +34,7 @@ struct ExecPlugin {
 struct Kubeconfig {
   std::string context, cluster, user;  // names, for error texts
   std::string namespace_;              // of the context; "" when it names none
-  Url server;
+  http::Url server;
   PemSource certificate_authority;
   std::string tls_server_name;
   std::string proxy_url;  // as it stands there; kube/proxy.h reads it

@@ -30,6 +30,8 @@ class ByteStream {
   /// Queues; never blocks, never fails here. Callers with much to say watch unsent_bytes().
   virtual void write(std::string bytes) = 0;
   virtual size_t unsent_bytes() const = 0;
+  /// What TLS has agreed to speak (ALPN, RFC 7301): "h2"; "" where nobody was asked.
+  virtual std::string protocol() const { return ""; }
   /// Says the end to the peer once everything is sent; later writes are ignored. Reading goes on until
   /// on_end.
   virtual void close() = 0;

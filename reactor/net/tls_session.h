@@ -21,7 +21,7 @@ struct TlsConfig {
   std::string client_cert_pem;  // chain, leaf first; needs client_key_pem
   std::string client_key_pem;   // unencrypted
   bool insecure_skip_verify = false;
-  std::vector<std::string> alpn;  // "http/1.1"; empty offers none
+  std::vector<std::string> alpn;  // {"h2", "http/1.1"}, the dearest first; empty offers none
 };
 
 /// Changes when the system's store does (the files that OpenSSL reads by default, or those of SSL_CERT_FILE

@@ -32,6 +32,7 @@ class TlsStream final : public ByteStream {
   }
 
   size_t unsent_bytes() const override { return inner_->unsent_bytes(); }
+  std::string protocol() const override { return session_->alpn(); }
 
   void close() override {
     if (std::exchange(closed_, true) || dead_) return;

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <string>
 
-#include "kube/base64.h"
+#include "reactor/base/base64.h"
 #include "kube/json.h"
 #include "kube/resource_slice.h"
 #include "policy/cel/library.h"
@@ -49,7 +49,7 @@ Value typed(const Json& value, Evaluation& in) {
   if (kind == "uint") return Value::of(static_cast<uint64_t>(std::strtoull(text.c_str(), nullptr, 10)));
   if (kind == "double") return Value::of(std::strtod(text.c_str(), nullptr));
   if (kind == "string") return in.text(text);
-  if (kind == "bytes") return in.text(kube::decode_base64(text).value(), Kind::kBytes);
+  if (kind == "bytes") return in.text(decode_base64(text).value(), Kind::kBytes);
   if (kind == "type") return in.text(text, Kind::kType);
   if (kind == "timestamp") return Value::timestamp(time_of(content));
   if (kind == "duration") return Value::duration(time_of(content));

@@ -1,6 +1,6 @@
 // A response's bytes, whole and cut into pieces: the cuts must not show.
+#include "http/http1_codec.h"
 #include "kube/api_status.h"
-#include "kube/http_message.h"
 #include "t/fuzz/fuzz.h"
 
 using namespace sliced;
@@ -8,7 +8,7 @@ using namespace sliced;
 namespace {
 
 struct Seen {
-  std::vector<kube::HttpHead> heads;
+  std::vector<http::Head> heads;
   std::string body;
   bool is_good = true, is_complete = false, keep_alive = false;
   bool operator==(const Seen&) const = default;
@@ -16,16 +16,16 @@ struct Seen {
 
 Seen decode(std::string_view bytes, size_t piece) {
   Seen seen;
-  kube::HttpResponseDecoder decoder({.head_bytes_max = 4096, .body_bytes_max = 4096},
-                                    {[&](const kube::HttpHead& head) {
-                                       seen.heads.push_back(head);
-                                       return true;
-                                     },
-                                     [&](std::string_view body) {
-                                       fuzz::must(!body.empty(), "a piece of a body is never empty");
-                                       seen.body += body;
-                                       return true;
-                                     }});
+  http::ResponseDecoder decoder({.head_bytes_max = 4096, .body_bytes_max = 4096},
+                                {[&](const http::Head& head) {
+                                   seen.heads.push_back(head);
+                                   return true;
+                                 },
+                                 [&](std::string_view body) {
+                                   fuzz::must(!body.empty(), "a piece of a body is never empty");
+                                   seen.body += body;
+                                   return true;
+                                 }});
   while (seen.is_good && !decoder.complete() && !bytes.empty()) {
     const auto fed = decoder.feed(bytes.substr(0, piece));
     bytes.remove_prefix(std::min(piece, bytes.size()));
@@ -48,10 +48,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::must(whole.is_good == cut.is_good && whole.is_complete == cut.is_complete, "cuts decide nothing");
   if (whole.is_good) fuzz::must(whole == cut, "cuts change nothing");
   fuzz::must(whole.body.size() <= 4096, "a body is bounded");
-  for (const kube::HttpHead& head : whole.heads) {
-    if (const auto wait = kube::decode_retry_after(head, Millis{60'000}))
+  for (const http::Head& head : whole.heads) {
+    if (const auto wait = http::decode_retry_after(head, Millis{60'000}))
       fuzz::must(*wait >= Millis{0} && *wait <= Millis{60'000}, "Retry-After is bounded");
-    for (const std::string& warning : kube::decode_warnings(head)) fuzz::check_text(escaped(warning, 512));
+    for (const std::string& warning : http::decode_warnings(head)) fuzz::check_text(escaped(warning, 512));
     fuzz::check_text(kube::decode_refusal("list things", head, whole.body).what);
   }
   return 0;

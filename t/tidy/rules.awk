@@ -3,7 +3,8 @@
 BEGIN {
   # Who may include whom, beside itself. cli, main.cpp and the tests see everything.
   may["reactor"] = "reactor/base"
-  may["kube"] = "reactor/base reactor"
+  may["http"] = "reactor/base reactor"
+  may["kube"] = "reactor/base reactor http"
   may["watchers"] = "reactor/base reactor kube"
   may["hotplug"] = "reactor/base reactor"
   may["policy"] = "reactor/base kube hotplug"

@@ -1,10 +1,12 @@
 #include "kube/api_cluster.h"
 
 #include "t/fake/memory_log.h"
-#include "t/unit/kube_client/client_fixture.h"
+#include "t/unit/http/client_fixture.h"
 
 namespace sliced::kube {
 namespace {
+
+using namespace std::chrono_literals;
 
 using fake::chunk;
 using fake::http_response;
@@ -86,19 +88,21 @@ struct Heard {
 
 using Words = std::vector<std::string>;
 
-struct ApiWorld : ClientWorld {
-  ApiWorld(fixture::LoopTest& test_in, fake::RudeServer::OnRequest on_request, Wire wire = Wire::kPlain)
+struct ApiWorld : http::ClientWorld {
+  ApiWorld(fixture::LoopTest& test_in, fake::RudeServer::OnRequest on_request,
+           http::Wire wire = http::Wire::kPlain)
       : ClientWorld(test_in, wire, std::move(on_request)) {
     auto made = std::make_unique<ScriptedCredentials>(time);
     credentials = made.get();
-    credentials->next = Credentials{{.server = target->url, .ca_pem = authority().cert_pem()}, "secret"};
+    credentials->next =
+        Credentials{{.server = target->url, .ca_pem = http::authority().cert_pem()}, "secret"};
     cluster = std::make_unique<ApiCluster>(ApiCluster::Needs{
         time, log, std::move(made),
         [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected on_connected) {
           return reactor::net::connect_tcp(test.loop, executor, std::move(endpoint), deadline,
                                            std::move(on_connected));
         },
-        "sliced/1.2.3"});
+        [] { return 0.5; }, "sliced/1.2.3"});
   }
   Heard list(ListRequest request = {{kNodes}}) {
     Heard heard;
@@ -146,7 +150,7 @@ TEST_F(ApiClusterTest, AListIsAskedForInPages) {
   EXPECT_EQ(world.server.requests[1].target, "/api/v1/nodes?limit=500&continue=tok%2F1");
   EXPECT_EQ(world.server.connections(), 1u);
   EXPECT_EQ(world.cluster->request_counts(), (RequestCounts{{{"list", "nodes"}, {2, 0}}}));
-  EXPECT_EQ(world.cluster->describe(), encode_url(world.target->url));
+  EXPECT_EQ(world.cluster->describe(), http::encode_url(world.target->url));
 }
 
 TEST_F(ApiClusterTest, AnExpiredPageIsGone) {
@@ -463,7 +467,7 @@ TEST_F(ApiClusterTest, WithoutCredentialsThereIsNoRequest) {
   EXPECT_EQ(heard.failure->code, Errc::kIo) << "a missing file is not a 404";
   EXPECT_EQ(heard.what(), "list nodes: credentials: \"/x/token\": cannot be read");
   world.credentials->next =
-      Credentials{{.server = *decode_url("https://127.0.0.1"), .ca_pem = "no certificate"}, ""};
+      Credentials{{.server = *http::decode_url("https://127.0.0.1"), .ca_pem = "no certificate"}, ""};
   heard = world.list();
   ASSERT_TRUE(heard.failure);
   EXPECT_NE(heard.what().find("certificates from a test"), std::string::npos) << heard.what();
@@ -473,7 +477,7 @@ TEST_F(ApiClusterTest, WithoutCredentialsThereIsNoRequest) {
 TEST_F(ApiClusterTest, ChangedCertificatesMeanNewConnections) {
   ApiWorld world(
       *this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, page("", ""))); },
-      Wire::kTls);
+      http::Wire::kTls);
   EXPECT_EQ(world.list().words, (Words{"done 7"}));
   EXPECT_EQ(world.list().words, (Words{"done 7"}));
   EXPECT_EQ(world.server.connections(), 1u);
@@ -482,7 +486,7 @@ TEST_F(ApiClusterTest, ChangedCertificatesMeanNewConnections) {
   world.credentials->next = next;
   EXPECT_EQ(world.list().words, (Words{"done 7"}));
   EXPECT_EQ(world.server.connections(), 1u) << "a token is no part of a connection";
-  next.access.ca_pem += authority().cert_pem();
+  next.access.ca_pem += http::authority().cert_pem();
   world.credentials->next = next;
   EXPECT_EQ(world.list().words, (Words{"done 7"}));
   EXPECT_EQ(world.server.connections(), 2u);

@@ -11,15 +11,15 @@ const Resource kPolicies{"example.io", "v1alpha1", "policies", "Policy", true};
 
 // "GET /path?query accept" and the rest in short.
 std::string line(const ApiRequest& request) {
-  std::string text = request.http.method + ' ' + request.http.path;
-  for (const auto& [key, value] : request.http.query)
-    text += (key == request.http.query[0].first ? '?' : '&') + key + '=' + value;
-  if (!request.http.body.empty()) text += ' ' + request.http.body;
+  std::string text = request.message.method + ' ' + request.message.path;
+  for (const auto& [key, value] : request.message.query)
+    text += (key == request.message.query[0].first ? '?' : '&') + key + '=' + value;
+  if (!request.message.body.empty()) text += ' ' + request.message.body;
   return text;
 }
 
 std::string accept(const ApiRequest& request) {
-  for (const HttpHeader& header : request.http.headers)
+  for (const http::Header& header : request.message.headers)
     if (header.name == "Accept") return header.value;
   return "";
 }

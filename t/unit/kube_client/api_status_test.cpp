@@ -7,7 +7,7 @@ namespace {
 
 TEST(DecodeRefusal, Table) {
   const struct {
-    HttpHead head;
+    http::Head head;
     const char* body;
     Failure want;
   } rows[] = {

@@ -84,11 +84,12 @@ TEST_F(CredentialsTest, InClusterReadsTheServiceAccount) {
   write("namespace", "mine");
   const auto got = load_in_cluster({.host = "fd00::1", .port = "443", .directory = directory});
   ASSERT_TRUE(got) << got.error().what;
-  EXPECT_EQ(*got,
-            (LoadedCredentials{
-                .credentials = {{.server = *decode_url("https://[fd00::1]:443"), .ca_pem = kPem}, "abc"},
-                .exec = {},
-                .namespace_ = "mine"}));
+  EXPECT_EQ(
+      *got,
+      (LoadedCredentials{
+          .credentials = {{.server = *http::decode_url("https://[fd00::1]:443"), .ca_pem = kPem}, "abc"},
+          .exec = {},
+          .namespace_ = "mine"}));
 }
 
 TEST_F(CredentialsTest, TroubleWithFilesNamesThem) {
@@ -124,7 +125,7 @@ TEST_F(CredentialsTest, KubeconfigFilesAreRelativeToIt) {
   const auto got = load_kubeconfig(path("kubeconfig"));
   ASSERT_TRUE(got) << got.error().what;
   EXPECT_EQ(got->credentials.token, "from file");
-  EXPECT_EQ(got->credentials.access, (Access{.server = *decode_url("https://k:6443"),
+  EXPECT_EQ(got->credentials.access, (Access{.server = *http::decode_url("https://k:6443"),
                                              .ca_pem = kPem,
                                              .client_certificate_pem = kPem,
                                              .client_key_pem = kPem}));
@@ -185,7 +186,7 @@ TEST_F(CredentialsTest, CertificatesThatChangeAreReadAgain) {
 TEST_F(CredentialsTest, AProxyIsPartOfTheAccess) {
   write("ca.crt", kPem);
   write_kubeconfig("token: t");
-  const ProxyEnvironment env{.https_proxy = "http://p:3128", .http_proxy = "", .no_proxy = ""};
+  const http::ProxyEnvironment env{.https_proxy = "http://p:3128", .http_proxy = "", .no_proxy = ""};
   EXPECT_EQ(load_kubeconfig(path("kubeconfig"), {})->credentials.access.proxy, std::nullopt);
   EXPECT_EQ(load_kubeconfig(path("kubeconfig"), env)->credentials.access.proxy->host, "p");
   EXPECT_TRUE(check_kubeconfig_proxy(path("kubeconfig"), env));

@@ -58,7 +58,7 @@ TEST(DecodeExecCredential, Refuses) {
 
 TEST(EncodeExecInfo, TellsTheClusterOnlyWhenAsked) {
   ExecPlugin plugin{.command = "p", .api_version = kV1};
-  Access access{.server = *decode_url("https://k:1"), .ca_pem = "foob", .tls_server_name = "n"};
+  Access access{.server = *http::decode_url("https://k:1"), .ca_pem = "foob", .tls_server_name = "n"};
   EXPECT_EQ(encode_exec_info(plugin, access),
             R"({"kind":"ExecCredential","apiVersion":")" + kV1 + R"(","spec":{"interactive":false}})");
   plugin.provide_cluster_info = true;

@@ -30,7 +30,7 @@ Kubeconfig base() {
           .cluster = "c",
           .user = "u",
           .namespace_ = "ns",
-          .server = *decode_url("https://k:6443")};
+          .server = *http::decode_url("https://k:6443")};
 }
 
 constexpr const char* kServer = "server: 'https://k:6443'";

@@ -1,0 +1,66 @@
+#pragma once
+// Requests and responses as values (RFC 9110), the same in every version of HTTP.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/url.h"
+#include "reactor/base/result.h"
+#include "reactor/base/time.h"
+
+namespace sliced::http {
+
+struct Header {
+  std::string name, value;
+  bool operator==(const Header&) const = default;
+};
+using Headers = std::vector<Header>;
+
+struct Request {
+  std::string method;  // "GET"
+  std::string path;    // "/api/v1/nodes", already encoded, below the address' base path
+  QueryItems query;
+  Headers headers;  // Host, Content-Length and Connection are the encoders'
+  std::string body;
+};
+
+struct Head {
+  int status = 0;
+  Headers headers;
+  /// The first header of that name, any case; nullptr when there is none.
+  const std::string* header(std::string_view name) const;
+  bool operator==(const Head&) const = default;
+};
+
+/// A request to one server, checked: no header ends a line, no byte of the path must be encoded.
+struct OutgoingRequest {
+  bool tls = true;
+  std::string authority;  // "kube:6443": the Host header
+  std::string target;     // "/base/api/v1/nodes?watch=1"
+  Request request;
+  bool has_body() const;  // also an empty one: its length is said
+};
+using OutgoingRequestPtr = std::shared_ptr<const OutgoingRequest>;
+/// Errors: kInvalid, naming the path or the header.
+Result<OutgoingRequestPtr> prepare_request(const Url& server, Request request);
+
+constexpr size_t kHeadersMax = 256;  // of a response, its trailers included
+
+struct Limits {
+  size_t head_bytes_max = 64u << 10;  // status line, headers and trailers together
+  size_t body_bytes_max = 64u << 20;  // 0: unbounded (a watch, whose lines are bounded elsewhere)
+};
+
+/// Retry-After (RFC 9110 10.2.3), seconds or a date, at most `cap`; nullopt when there is none or it makes no
+/// sense. A date is measured against the response's own Date header, so that this machine's clock plays no
+/// part.
+std::optional<Millis> decode_retry_after(const Head& head, Millis cap = std::chrono::seconds{60});
+/// Seconds since 1970 of an IMF-fixdate ("Sun, 06 Nov 1994 08:49:37 GMT").
+std::optional<int64_t> decode_http_date(std::string_view text);
+/// The texts of the Warning headers (RFC 7234 5.5: 299 - "text"), escapes removed.
+std::vector<std::string> decode_warnings(const Head& head);
+
+}  // namespace sliced::http
