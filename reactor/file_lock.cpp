@@ -141,7 +141,7 @@ struct FileLock::State {
 
   void acquire() {
     acquired = true;
-    if (said_at) log.info("the lock is taken; the other instance has ended", {{"path", path}});
+    if (said_at) log.info("the lock is taken", {{"path", path}});
     const auto call = std::exchange(on_acquired, nullptr);
     if (call) call();  // last statement: the FileLock may be gone
   }
