@@ -35,7 +35,6 @@ class NodeLocks {
   /// on_acquired: all of them are ours; called once.
   NodeLocks(Process& process, const config::Options& options, const std::string& directory,
             std::function<void()> on_acquired);
-  bool held() const { return second_ && second_->acquired(); }
 
  private:
   std::optional<reactor::FileLock> second_;  // taken once the first is

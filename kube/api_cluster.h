@@ -29,15 +29,13 @@ class ApiCore;
 /// apiVersion
 ///           of their own, those of custom resources and PartialObjectMetadata have. Watch events have them
 ///           always.
-/// Lists:    from the most recent version in pages of 500, 64 MiB in all, 8 MiB an item; an expired continue
-/// is kGone. Pages that are all but empty end it with kIo.
+/// Lists:    from the most recent version in pages of 500, 64 MiB in all; an expired continue is kGone. An
+///           item above item_bytes_max lacks its end. Pages that are all but empty end it with kIo.
 /// Requests: a call makes one or two of each page and step, whatever is answered.
 ///           Items reach on_item as they arrive, so some may have come before on_failure.
-/// Watches:  an event is at most 8 MiB; silence of 330 s (bookmarks come every two minutes) is kTimeout.
-/// Broken framing
-///           is kIo. "Too large resource version" is kGone. One whose connection is to be left (GOAWAY,
-///           changed
-/// certificates) ends cleanly, within 30 s.
+/// Watches:  an event above 2 MiB lacks its end; silence of 330 s (bookmarks come every two minutes) is
+///           kTimeout. Broken framing is kIo. "Too large resource version" is kGone. One whose connection is
+///           to be left (GOAWAY, changed certificates) ends cleanly, within 30 s.
 /// Writes:   a kept connection that proves dead is replaced and the request repeated, unless it is a create;
 /// what the server says that it has not acted on is sent again.
 /// Connections: one, where the server speaks HTTP/2; else one for each request under way.
