@@ -70,6 +70,11 @@ Result<std::set<int>> ask_default_route_links() {
     asked = dump(encode_rule_dump(family, 1),
                  [&](std::string_view datagram) { return decode_rule_tables(datagram, tables); });
     if (!asked) return asked.error();
+    if (tables.erase(kTablesOfVrfs) > 0) {
+      asked = dump(encode_vrf_dump(1),
+                   [&](std::string_view datagram) { return decode_vrf_tables(datagram, tables); });
+      if (!asked) return asked.error();
+    }
     for (const uint32_t table : tables.size() > kTablesMax ? std::set<uint32_t>{0} : tables) {
       asked = dump(encode_route_dump(family, table, 1), [&](std::string_view datagram) {
         return decode_default_route_links(datagram, tables, nexthops, ifindexes);

@@ -68,6 +68,20 @@ bool each_attribute(std::string_view bytes, OnAttribute on_attribute) {
   return true;
 }
 
+// Of IFLA_LINKINFO (linux/if_link.h); nullopt for what is no VRF.
+std::optional<uint32_t> table_of_vrf(std::string_view info) {
+  bool is_vrf = false;
+  uint32_t table = 0;
+  each_attribute(info, [&](uint16_t type, std::string_view value) {
+    if (type == IFLA_INFO_KIND) is_vrf = value.substr(0, value.find('\0')) == "vrf";
+    if (type != IFLA_INFO_DATA || !is_vrf) return;  // the kind comes first
+    each_attribute(value, [&](uint16_t inner, std::string_view number) {
+      if (inner == IFLA_VRF_TABLE) table = peek<uint32_t>(number).value_or(0);
+    });
+  });
+  return is_vrf ? std::optional(table) : std::nullopt;
+}
+
 bool decode_link(const nlmsghdr& header, std::string_view payload, std::vector<HostEvent>& events) {
   const auto info = peek<ifinfomsg>(payload);
   if (!info) return false;
@@ -75,15 +89,17 @@ bool decode_link(const nlmsghdr& header, std::string_view payload, std::vector<H
   change.ifindex = info->ifi_index;
   // A port that leaves a bridge is told as RTM_DELLINK of the bridge family: the link itself stays.
   change.is_deleted = header.nlmsg_type == RTM_DELLINK && info->ifi_family == AF_UNSPEC;
-  bool is_moved = false;
+  bool is_moved = false, is_vrf = false;
   const bool ok =
       each_attribute(payload.substr(aligned(sizeof *info)), [&](uint16_t type, std::string_view value) {
+        if (type == IFLA_LINKINFO) is_vrf = table_of_vrf(value).has_value();
         if (type == IFLA_IFNAME) change.name = std::string(value.substr(0, value.find('\0')));
         if (type == IFLA_NEW_NETNSID || type == IFLA_NEW_IFINDEX) is_moved = true;
       });
   change.is_moved = change.is_deleted && is_moved;
   if (ok && !change.name.empty() && change.name.find('/') == std::string::npos)
     events.push_back(std::move(change));
+  if (is_vrf) events.push_back(RouteChange{});  // its table is one of the host's, or no longer
   return ok;
 }
 
@@ -104,8 +120,10 @@ std::optional<RuleFacts> decode_rule_facts(std::string_view payload) {
   if (!rule) return std::nullopt;
   RuleFacts out{.table = rule->table};
   uint32_t mark = 0, suppressed = UINT32_MAX;
+  bool is_of_vrfs = false;
   const bool ok =
       each_attribute(payload.substr(aligned(sizeof *rule)), [&](uint16_t type, std::string_view value) {
+        if (type == FRA_L3MDEV) is_of_vrfs = peek<uint8_t>(value).value_or(0) != 0;
         const auto number = peek<uint32_t>(value);
         if (type == FRA_TABLE) out.table = number.value_or(out.table);
         if (type == FRA_FWMARK) mark = number.value_or(mark);
@@ -114,8 +132,7 @@ std::optional<RuleFacts> decode_rule_facts(std::string_view payload) {
   if (!ok) return std::nullopt;
   const bool is_turned = (rule->flags & FIB_RULE_INVERT) != 0;
   const bool is_chosen = rule->src_len != 0 || mark != 0;
-  out.is_for_host_traffic = rule->action == FR_ACT_TO_TBL &&
-                            out.table != RT_TABLE_UNSPEC &&  // l3mdev: each VRF's own
+  out.is_for_host_traffic = rule->action == FR_ACT_TO_TBL && (out.table != RT_TABLE_UNSPEC || is_of_vrfs) &&
                             (is_turned || !is_chosen) && suppressed == UINT32_MAX;
   return out;
 }
@@ -318,6 +335,17 @@ Result<bool> decode_rule_tables(std::string_view datagram, std::set<uint32_t>& t
   });
 }
 
+Result<bool> decode_vrf_tables(std::string_view datagram, std::set<uint32_t>& tables) {
+  return each_answer(datagram, RTM_NEWLINK, "RTM_GETLINK", [&](std::string_view payload) {
+    if (payload.size() < sizeof(ifinfomsg)) return false;
+    return each_attribute(
+        payload.substr(aligned(sizeof(ifinfomsg))), [&](uint16_t type, std::string_view value) {
+          const auto table = type == IFLA_LINKINFO ? table_of_vrf(value) : std::optional<uint32_t>();
+          if (table && *table != 0) tables.insert(*table);
+        });
+  });
+}
+
 Result<bool> decode_nexthops(std::string_view datagram, Nexthops& nexthops) {
   return each_answer(datagram, RTM_NEWNEXTHOP, "RTM_GETNEXTHOP",
                      [&](std::string_view payload) { return decode_nexthop(payload, nexthops); });
@@ -336,6 +364,19 @@ std::string encode_rule_dump(uint8_t family, uint32_t sequence) {
 
 std::string encode_nexthop_dump(uint32_t sequence) {
   return encode_dump(RTM_GETNEXTHOP, sequence, nhmsg{.nh_family = AF_UNSPEC});
+}
+
+std::string encode_vrf_dump(uint32_t sequence) {
+  struct {
+    ifinfomsg info;
+    nlattr link_info, kind;
+    char name[4];
+  } body{.name = {'v', 'r', 'f', '\0'}};
+  body.kind.nla_len = sizeof body.kind + sizeof body.name;
+  body.kind.nla_type = IFLA_INFO_KIND;
+  body.link_info.nla_len = sizeof body.link_info + body.kind.nla_len;
+  body.link_info.nla_type = IFLA_LINKINFO | NLA_F_NESTED;
+  return encode_dump(RTM_GETLINK, sequence, body);
 }
 
 std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence) {

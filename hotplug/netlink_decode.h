@@ -35,8 +35,12 @@ struct Nexthops {
 
 /// Tables in which traffic of the host is looked up: those of rules that choose by neither source address nor
 /// mark. A rule that is turned around ("not from ..."), or asks for mark 0, takes in what has neither; one
-/// that suppresses default routes (suppress_prefixlength) leads to none.
+/// that suppresses default routes (suppress_prefixlength) leads to none; one that leads to the table of
+/// whichever VRF it is about (l3mdev) to kTablesOfVrfs.
 Result<bool> decode_rule_tables(std::string_view datagram, std::set<uint32_t>& tables);
+inline constexpr uint32_t kTablesOfVrfs = 0;  // RT_TABLE_UNSPEC
+/// Tables of the VRFs among the links.
+Result<bool> decode_vrf_tables(std::string_view datagram, std::set<uint32_t>& tables);
 Result<bool> decode_nexthops(std::string_view datagram, Nexthops& nexthops);
 /// Links of default routes of these tables, all next hops.
 Result<bool> decode_default_route_links(std::string_view datagram, const std::set<uint32_t>& tables,
@@ -45,6 +49,8 @@ Result<bool> decode_default_route_links(std::string_view datagram, const std::se
 // family: AF_INET or AF_INET6. All want NETLINK_GET_STRICT_CHK.
 std::string encode_rule_dump(uint8_t family, uint32_t sequence);
 std::string encode_nexthop_dump(uint32_t sequence);
+/// Of VRFs alone; a kernel that knows of none answers with all links.
+std::string encode_vrf_dump(uint32_t sequence);
 /// table 0: all of them.
 std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence);
 

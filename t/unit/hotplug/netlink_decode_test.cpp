@@ -272,7 +272,10 @@ TEST(DecodeRuleTables, Messages) {
        true},
       {"unreachable", {.action = FR_ACT_UNREACHABLE}, false},
       {"goto", {.action = FR_ACT_GOTO}, false},
-      {"l3mdev", {.table = RT_TABLE_UNSPEC}, false},
+      {"no table", {.table = RT_TABLE_UNSPEC}, false},
+      {"l3mdev, from 10.0.0.1",
+       {.src_len = 32, .attributes = attribute(FRA_L3MDEV, "\1"), .table = RT_TABLE_UNSPEC},
+       false},
   };
   for (const auto& row : rows) {
     std::set<uint32_t> tables;
@@ -287,6 +290,35 @@ TEST(DecodeRuleTables, Messages) {
       rule({.attributes = number(FRA_TABLE, 5000)}) + message(NLMSG_DONE, bytes_of(0)), tables));
   EXPECT_EQ(tables, std::set<uint32_t>{5000});
   EXPECT_EQ(decode_rule_tables(message(RTM_NEWRULE, "cut"), tables).error().code, Errc::kInvalid);
+}
+
+std::string vrf(uint32_t table, const std::string& kind = "vrf") {
+  return attribute(IFLA_LINKINFO, attribute(IFLA_INFO_KIND, kind + '\0') +
+                                      attribute(IFLA_INFO_DATA, attribute(IFLA_VRF_TABLE, bytes_of(table))));
+}
+
+// The rule of all VRFs leads to each one's table; what VRFs there are the links tell.
+TEST(DecodeVrfTables, Messages) {
+  const std::string lookup = rule({.attributes = attribute(FRA_L3MDEV, "\1"), .table = RT_TABLE_UNSPEC});
+  std::set<uint32_t> tables;
+  EXPECT_TRUE(decode_rule_tables(lookup, tables));
+  EXPECT_EQ(tables, std::set<uint32_t>{kTablesOfVrfs});
+  EXPECT_EQ(decode_link_events(lookup)->size(), 1u);
+  tables.clear();
+  const std::string links =
+      link(RTM_NEWLINK, 5, name("blue") + vrf(10)) + link(RTM_NEWLINK, 6, name("vlan7") + vrf(7, "vlan")) +
+      link(RTM_NEWLINK, 7, name("eth0")) + link(RTM_NEWLINK, 8, name("red") + vrf(5000));
+  EXPECT_TRUE(*decode_vrf_tables(links + message(NLMSG_DONE, bytes_of(0)), tables));
+  EXPECT_EQ(tables, (std::set<uint32_t>{10, 5000}));
+  EXPECT_EQ(decode_vrf_tables(message(RTM_NEWLINK, "cut"), tables).error().code, Errc::kInvalid);
+}
+
+// Red when a VRF that comes to a table with a default route is no news of routes.
+TEST(DecodeLinkEvents, AVrfIsNewsOfRoutes) {
+  for (const uint16_t type : {RTM_NEWLINK, RTM_DELLINK}) {
+    EXPECT_EQ(decode_link_events(link(type, 5, name("blue") + vrf(10)))->size(), 2u);
+    EXPECT_EQ(decode_link_events(link(type, 6, name("vlan7") + vrf(7, "vlan")))->size(), 1u);
+  }
 }
 
 std::string nexthop(const std::string& attributes, uint16_t type = RTM_NEWNEXTHOP) {

@@ -327,6 +327,12 @@ TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
       {"-6 route add default via 2001:db8::2 dev two0 table 4711", "", ""},
       {"-6 rule add table 4711", "", kRoute},
       {"-6 rule del table 4711", "", ""},
+      // Makes it ask for VRFs, of which there are none here.
+      {"route add default via 192.0.2.2 dev one0 table 300", "", ""},
+      {"rule add l3mdev pref 1000", "", ""},
+      {"rule add table 300 pref 1001", kRoute, ""},
+      {"rule del table 300 pref 1001", "", ""},
+      {"rule del l3mdev pref 1000", "", ""},
       {"route add blackhole default", "", ""},
       {"route del blackhole default", "", ""},
       {"rule del table main", "", ""},
