@@ -78,6 +78,9 @@ std::string encode_exec_info(const ExecPlugin& plugin, const Access& access) {
     if (!access.tls_server_name.empty()) cluster.set("tls-server-name", access.tls_server_name);
     if (access.insecure_skip_tls_verify) cluster.set("insecure-skip-tls-verify", true);
     if (!access.ca_pem.empty()) cluster.set("certificate-authority-data", encode_base64(access.ca_pem));
+    if (!plugin.proxy_url.empty()) cluster.set("proxy-url", plugin.proxy_url);
+    if (plugin.disable_compression) cluster.set("disable-compression", true);
+    if (!plugin.config.is_null()) cluster.set("config", plugin.config);
     spec.set("cluster", std::move(cluster));
   }
   Json info;

@@ -168,6 +168,21 @@ Result<Unit> read_user(const Json& map, const std::string& directory, Kubeconfig
   return Unit{};
 }
 
+// What a plugin is told of its cluster beside what we use ourselves (client-go rest.ConfigToExecCluster).
+Result<Unit> read_cluster_info(const Json& map, Kubeconfig& config) {
+  Reader cluster(map, "clusters[" + in_quotes(config.cluster) + "].cluster");
+  config.exec->proxy_url = config.proxy_url;
+  config.exec->disable_compression = cluster.flag("disable-compression");
+  if (const Json* extensions = map.find("extensions");
+      extensions != nullptr && extensions->array() != nullptr)
+    for (const Json& one : *extensions->array())
+      if (const Json* value = one.find("extension");
+          one.text("name") == "client.authentication.k8s.io/exec" && value != nullptr)
+        config.exec->config = *value;
+  if (cluster.error()) return *cluster.error();
+  return Unit{};
+}
+
 }  // namespace
 
 Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory) {
@@ -189,6 +204,8 @@ Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& di
   const auto user = find_named(document, "users", "user", config.user);
   if (!user) return user.error();
   if (auto read = read_user(**user, directory, config); !read) return read.error();
+  if (config.exec && config.exec->provide_cluster_info)
+    if (auto read = read_cluster_info(**cluster, config); !read) return read.error();
   return config;
 }
 

@@ -28,6 +28,10 @@ struct ExecPlugin {
   std::string api_version;                               // client.authentication.k8s.io/v1 or /v1beta1
   std::string install_hint;
   bool provide_cluster_info = false;
+  // Of the cluster, for who is told of it: as they stand there.
+  std::string proxy_url;  // never one of the environment, which the plugin has itself
+  bool disable_compression = false;
+  Json config;  // its extension client.authentication.k8s.io/exec; null when there is none
   bool operator==(const ExecPlugin&) const = default;
 };
 

@@ -68,5 +68,22 @@ TEST(EncodeExecInfo, TellsTheClusterOnlyWhenAsked) {
           R"(","spec":{"interactive":false,"cluster":{"server":"https://k:1","tls-server-name":"n","certificate-authority-data":"Zm9vYg=="}}})");
 }
 
+// As client-go's rest.ConfigToExecCluster: the kubeconfig's proxy, not the environment's, which a plugin has
+// itself.
+TEST(EncodeExecInfo, TellsHowTheClusterIsReached) {
+  ExecPlugin plugin{.command = "p",
+                    .api_version = kV1,
+                    .provide_cluster_info = true,
+                    .proxy_url = "http://u:p@proxy:3128",
+                    .disable_compression = true,
+                    .config = Json::Object{{"audience", "a"}}};
+  Access access{.server = *decode_url("https://k:1")};
+  access.proxy = HttpProxy{.host = "of-the-environment", .port = 1};
+  EXPECT_EQ(
+      encode_exec_info(plugin, access),
+      R"({"kind":"ExecCredential","apiVersion":")" + kV1 +
+          R"(","spec":{"interactive":false,"cluster":{"server":"https://k:1","proxy-url":"http://u:p@proxy:3128","disable-compression":true,"config":{"audience":"a"}}}})");
+}
+
 }  // namespace
 }  // namespace sliced::kube

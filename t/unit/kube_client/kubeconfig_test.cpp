@@ -83,6 +83,15 @@ TEST(DecodeKubeconfig, ExecPlugin) {
       decode(kubeconfig(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: get}"));
   ASSERT_TRUE(beta) << beta.error().what;
   EXPECT_EQ(beta->exec->command, "get") << "a bare name is looked up in PATH";
+  const auto told = decode(kubeconfig(
+      std::string(kServer) + ", proxy-url: 'http://proxy:1', disable-compression: true, extensions: [{name: "
+                             "other, extension: 1}, "
+                             "{name: client.authentication.k8s.io/exec, extension: {audience: a}}]",
+      "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: get, provideClusterInfo: true}"));
+  ASSERT_TRUE(told) << told.error().what;
+  EXPECT_EQ(told->exec->proxy_url, "http://proxy:1");
+  EXPECT_TRUE(told->exec->disable_compression);
+  EXPECT_EQ(told->exec->config, Json(Json::Object{{"audience", "a"}}));
   const auto both = decode(kubeconfig(kServer, "token: t, exec: {command: get}"));
   ASSERT_TRUE(both) << both.error().what;
   EXPECT_FALSE(both->exec) << "a static token goes first";
