@@ -1,11 +1,9 @@
 #include "reactor/thread_executor.h"
 
-#include <pthread.h>
 #include <uv.h>
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <list>
 #include <map>
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "reactor/base/detached_thread.h"
 #include "reactor/handle.h"
 #include "reactor/loop.h"
 #include "reactor/turn_watch.h"
@@ -263,20 +262,8 @@ void ThreadExecutor::Loopside::refuse(std::deque<Shared::Waiting> jobs) {
 }
 
 bool ThreadExecutor::Loopside::start_worker() {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // Signals are the loop's: a worker starts with all of them blocked.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   auto reference = std::make_unique<std::shared_ptr<Shared>>(shared_);
-  pthread_t thread;
-  const bool started = pthread_create(&thread, &attributes, &Shared::work_on, reference.get()) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (!started) return false;
+  if (!start_detached_thread(kStackBytes, &Shared::work_on, reference.get())) return false;
   reference.release();
   ++shared_->workers;
   return true;

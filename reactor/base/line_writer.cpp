@@ -1,16 +1,16 @@
 #include "reactor/base/line_writer.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <utility>
+
+#include "reactor/base/detached_thread.h"
 
 namespace sliced {
 namespace {
@@ -92,33 +92,13 @@ LineWriter::~LineWriter() {
   shared_->work_came.notify_all();
 }
 
-namespace {
-
-// Detached, with all signals blocked: those are the loop's.
-bool start_thread(void* (*run)(void*), void* argument) {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  const bool started = pthread_create(&thread, &attributes, run, argument) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  return started;
-}
-
-}  // namespace
-
 void LineWriter::put(std::string line) {
   if (line.empty()) return;
   Shared& shared = *shared_;
   const std::lock_guard lock(shared.mutex);
   if (!shared.has_thread) {
     auto reference = std::make_unique<std::shared_ptr<Shared>>(shared_);
-    shared.has_thread = start_thread(&Shared::write_on, reference.get());
+    shared.has_thread = start_detached_thread(kStackBytes, &Shared::write_on, reference.get());
     if (shared.has_thread) (void)reference.release();
   }
   Shared::Line next{std::move(line), shared.lost};
