@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "policy/exposure/exclude_record.h"
 #include "policy/exposure/withdrawn.h"
@@ -18,6 +19,9 @@ using kube::ResourceSlice;
 constexpr size_t kObjectNameMax = 253;
 constexpr size_t kCounterSetsPerSliceMax = 8;
 constexpr size_t kIndexDigits = 5;
+// Keys and values of all of them (k8s.io/apimachinery/pkg/api/validation ValidateAnnotations).
+constexpr size_t kAnnotationBytesMax = size_t{256} << 10;
+constexpr std::string_view kFull = "others' metadata leaves no room for ours";
 constexpr std::string_view kOwnAnnotations[] = {kBootIdAnnotation, policy::kWithdrawnAnnotation,
                                                 policy::kExcludesAnnotation};
 
@@ -272,11 +276,47 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
                                           policy::encode_record(std::move(record), pool.name));
 }
 
+size_t size_of(const std::map<std::string, std::string>& annotations) {
+  size_t bytes = 0;
+  for (const auto& [key, value] : annotations) bytes += key.size() + value.size();
+  return bytes;
+}
+
+size_t bytes_of_others(const ResourceSlice& slice) {
+  auto others = slice.meta.annotations;
+  for (const std::string_view key : kOwnAnnotations) others.erase(std::string(key));
+  return size_of(others);
+}
+
+// Makes records short that have no room beside others' annotations. Returns the first of the slices that have
+// no room then either.
+std::optional<size_t> fit_records(const policy::DesiredPool& pool,
+                                  const std::map<size_t, const ResourceSlice*>& held,
+                                  std::map<size_t, ResourceSlice>& wanted) {
+  for (auto& [index, slice] : wanted) {
+    const auto at = held.find(index);
+    if (at == held.end()) continue;
+    const size_t others = bytes_of_others(*at->second);
+    auto& ours = slice.meta.annotations;
+    if (others + size_of(ours) <= kAnnotationBytesMax) continue;
+    std::string whole = policy::encode_withdrawn({policy::claim_of_unreadable(pool.name)});
+    const auto record = ours.find(std::string(policy::kWithdrawnAnnotation));
+    if (record != ours.end() && whole.size() < record->second.size()) record->second = std::move(whole);
+    if (others + size_of(ours) > kAnnotationBytesMax) return index;
+  }
+  return std::nullopt;
+}
+
 void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,
               const std::map<size_t, const ResourceSlice*>& held, const NodeIdentity& node,
-              const Memory& memory, Plan& plan) {
+              const Memory& memory, Plan& plan, std::vector<const ResourceSlice*>& left) {
   auto wanted = wanted_slices(pool, observed, held, node, memory.salts);
   keep_recorded(pool, observed, held, wanted);
+  if (const auto full = fit_records(pool, held, wanted)) {
+    auto rest = held;
+    left.push_back(rest.extract(*full).mapped());
+    return diff_one(pool, observed, rest, node, memory, plan, left);
+  }
 
   const auto of_pool = [&](const std::map<std::string, int64_t>& generations) {
     const auto at = generations.find(pool.name);
@@ -296,6 +336,12 @@ void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,
   }
 }
 
+bool writes_to(const Plan& plan, const std::string& pool) {
+  const auto is_of_pool = [&](const ResourceSlice& slice) { return slice.pool.name == pool; };
+  return std::any_of(plan.updates.begin(), plan.updates.end(), is_of_pool) ||
+         std::any_of(plan.creates.begin(), plan.creates.end(), is_of_pool);
+}
+
 }  // namespace
 
 std::string slice_name(size_t index, const std::string& driver, const std::string& node,
@@ -313,6 +359,10 @@ std::string slice_name(size_t index, const std::string& driver, const std::strin
 
 bool is_of(const ResourceSlice& slice, std::string_view driver, std::string_view node) {
   return slice.driver == driver && slice.node_name == node;
+}
+
+bool has_metadata_of_others(const ResourceSlice& slice) {
+  return !slice.meta.labels.empty() || !slice.meta.finalizers.empty() || bytes_of_others(slice) > 0;
 }
 
 ResourceSlice unread_slice(std::string name, std::string uid, std::string resource_version) {
@@ -345,6 +395,7 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
   }
   Plan plan;
   std::map<std::string, std::map<size_t, const ResourceSlice*>> held;  // by pool
+  std::vector<const ResourceSlice*> left;                              // have no room for what is ours
   for (const auto& [name, slice] : observed) {
     if (is_unread(slice)) {
       plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "unreadable", true});
@@ -359,11 +410,19 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
       remove(slice, "obsolete pool", plan);
     else if (slice.meta.being_deleted)
       remove(slice, "terminating", plan);
-    else if (!held[slice.pool.name].emplace(*index, &slice).second)
-      remove(slice, "twin", plan);
+    else if (memory.full.contains(name))
+      left.push_back(&slice);
+    else if (const auto [at, fresh] = held[slice.pool.name].emplace(*index, &slice); !fresh) {
+      // What others have filled is being made anew as the other.
+      const bool is_better = bytes_of_others(slice) < bytes_of_others(*at->second);
+      remove(is_better ? *std::exchange(at->second, &slice) : slice, "twin", plan);
+    }
   }
   for (const policy::DesiredPool& pool : desired)
-    diff_one(pool, observed, held[pool.name], node, memory, plan);
+    diff_one(pool, observed, held[pool.name], node, memory, plan, left);
+  // Once all stands in other slices: those may be refused too.
+  for (const ResourceSlice* slice : left)
+    if (!writes_to(plan, slice->pool.name)) remove(*slice, std::string(kFull), plan);
   const auto by_name = [](const auto& a, const auto& b) { return a.meta.name < b.meta.name; };
   std::sort(plan.deletes.begin(), plan.deletes.end(),
             [](const Removal& a, const Removal& b) { return a.name < b.name; });

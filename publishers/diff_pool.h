@@ -40,6 +40,7 @@ struct Memory {
       generations;  // by pool: the last one that the server holds, written or adopted
   std::map<std::string, int64_t> attempted;  // by pool: the highest one sent, whether or not it was answered
   std::map<std::string, int> salts;  // by slice name with salt 0: how often somebody else had the name
+  std::set<std::string> full;        // slices of which others' metadata keeps the server from taking ours
 };
 
 struct Removal {
@@ -67,6 +68,8 @@ const kube::ResourceSlice* first_write(const Plan& plan, const ObservedSlices& o
 /// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes. What is of
 /// another driver or node stays, whoever showed it to us. A slice that must go and that somebody's finalizer
 /// holds is emptied first (an update, see kEmptiedGeneration); a terminating one only keeps its name taken.
+/// Where others' annotations leave no room for a record, it becomes one of the pool as a whole; where they
+/// leave none for that either, the slice is made anew under another name, and goes after that.
 Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
                 const NodeIdentity& node, const std::string& driver, const Memory& memory);
 
@@ -81,6 +84,9 @@ inline constexpr int64_t kEmptiedGeneration = 0;
 
 /// True when the slice says that it is of this driver and node: nothing else is ever written or deleted.
 bool is_of(const kube::ResourceSlice& slice, std::string_view driver, std::string_view node);
+
+/// True when somebody else has written labels, annotations or finalizers there.
+bool has_metadata_of_others(const kube::ResourceSlice& slice);
 
 /// A slice that could not be decoded: nothing is known of it but this.
 kube::ResourceSlice unread_slice(std::string name, std::string uid, std::string resource_version);

@@ -38,6 +38,14 @@ std::optional<size_t> device_index(std::string_view field) {
   return index && *index >= 0 ? std::optional(static_cast<size_t>(*index)) : std::nullopt;
 }
 
+// 413 is for the object as a whole.
+bool is_refused_for_metadata(const Failure& failure) {
+  return failure.http_status == 413 ||
+         (failure.code == Errc::kInvalid &&
+          std::any_of(failure.fields.begin(), failure.fields.end(),
+                      [](const std::string& field) { return field.starts_with("metadata."); }));
+}
+
 // "" when the server's answer is about the object that was sent.
 std::string difference_of_identity(const ResourceSlice& sent, const ResourceSlice& stored) {
   const auto differs = [](std::string_view field, const std::string& wanted, const std::string& found) {
@@ -274,6 +282,7 @@ void Publisher::on_delete_answered(const std::string& name, const std::string& w
   const auto at = cache_.slices().find(name);
   const bool is_held_back = at != cache_.slices().end() && !at->second.meta.finalizers.empty();
   if (!is_held_back) cache_.on_deleted(name);
+  memory_.full.erase(name);
   if (handlers_.on_deleted) handlers_.on_deleted(name);
   is_held_back ? look_whether_gone(name) : next_step();
 }
@@ -327,6 +336,9 @@ void Publisher::on_failure(Verb verb, const std::string& name, const std::option
   if (failure.code == Errc::kConflict && verb == Verb::kCreate) return look_at_squatter(*sent);
   if (failure.code == Errc::kNotFound && verb != Verb::kCreate) return look_whether_gone(name);
   const std::string text = std::string(name_of(verb)) + " " + name + ": " + failure.what;
+  // It is made anew under another name: a withdrawal must not wait for what others have written there.
+  if (verb == Verb::kUpdate && sent && is_refused_for_metadata(failure) && has_metadata_of_others(*sent))
+    memory_.full.insert(name);
   if (failure.code == Errc::kInvalid && sent) return quarantine(*sent, failure, text);
   refuse(text, failure);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "policy/exposure/withdrawn.h"
 #include "publishers/pack_slices.h"
@@ -598,6 +599,53 @@ TEST(DiffPool, AnySequenceOfPoolsConverges) {
     EXPECT_TRUE(diff(desired, held).empty());
   }
   EXPECT_GT(moves, 50u) << "entries hardly ever moved";
+}
+
+size_t annotation_bytes(const kube::ResourceSlice& slice) {
+  size_t bytes = 0;
+  for (const auto& [key, value] : slice.meta.annotations) bytes += key.size() + value.size();
+  return bytes;
+}
+
+// Red when what others write beside ours keeps a record, and with it a withdrawal, from being written.
+TEST(DiffPool, ARecordBesideOthersAnnotations) {
+  constexpr size_t kMax = size_t{256} << 10;
+  ObservedSlices held = published(pool(devices(0, 3)));
+  kube::ResourceSlice& slice = held.begin()->second;
+  policy::DesiredPool fewer = pool(devices(0, 1));
+  std::vector<policy::PersonaClaim> withdrawn;
+  for (int i = 1; i < 50; ++i) withdrawn.push_back(policy::claim_of_function(device_name(i)));
+  const std::string names = policy::encode_withdrawn(withdrawn);
+  const std::string whole = policy::encode_withdrawn({policy::claim_of_unreadable(fewer.name)});
+  fewer.annotations["dra.networking/withdrawn"] = names;
+  const std::string key = "dra.networking/withdrawn", theirs = "example.com/theirs";
+  const size_t free = kMax - annotation_bytes(slice) - theirs.size() - key.size();
+  for (const auto& [room, record, is_new] :
+       {std::tuple{names.size(), names, false}, std::tuple{names.size() - 1, whole, false},
+        std::tuple{whole.size(), whole, false}, std::tuple{whole.size() - 1, names, true}}) {
+    SCOPED_TRACE(room);
+    slice.meta.annotations[theirs] = std::string(free - room, 'x');
+    const Plan plan = diff(fewer, held);
+    const kube::ResourceSlice* first = first_write(plan, held);
+    ASSERT_NE(first, nullptr);
+    if (!is_new) {
+      EXPECT_EQ(first->meta.annotations.at(key), record);
+    }
+    EXPECT_LE(annotation_bytes(*first), kMax);
+    EXPECT_EQ(first->meta.name != slice.meta.name, is_new);
+    EXPECT_EQ(plan.deletes.size(), 0u) << "not before another stands in its place";
+    ObservedSlices now = held;
+    size_t writes = 0;
+    for (Plan next = plan; !next.empty() && writes < 10; next = diff(fewer, now)) {
+      now = after_one_write(now, next, 1'000 + static_cast<int64_t>(++writes));
+      const std::set<std::string> told = told_by(now);
+      for (int i = 0; i < 50 && record == names; ++i) EXPECT_TRUE(told.contains(device_name(i))) << i;
+    }
+    EXPECT_LE(writes, is_new ? 3u : 1u);
+    ASSERT_EQ(now.size(), 1u);
+    EXPECT_EQ(now.begin()->second.meta.annotations.at(key), record);
+    EXPECT_EQ(consumer_view(now), names_of(fewer));
+  }
 }
 
 TEST(PackDevices, ASparsePoolIsPackedAnew) {

@@ -389,6 +389,55 @@ TEST_F(PublisherTest, APoolThatAFinalizerHoldsGoesEmptyAndTerminating) {
   EXPECT_TRUE(publisher->converged());
 }
 
+// Labels have no limit of their own, but an object has one. Red when a withdrawal waits for who wrote them.
+TEST_F(PublisherTest, WhatOthersHaveFilledIsMadeAnew) {
+  for (const int status : {413, 422}) {
+    SCOPED_TRACE(status);
+    publisher->set_desired({pool(devices(0, 3))}, kNode);
+    scheduler.advance(1min);
+    kube::ResourceSlice filled = stored()[0];
+    filled.meta.labels["example.com/long"] = "x";
+    put(filled);
+    scheduler.advance(1s);
+    cluster.on_admit = [&](const fake::Request& request, kube::Json& object) -> std::optional<kube::Failure> {
+      if (request.verb != "update" || object.find({"metadata", "labels"}) == nullptr) return std::nullopt;
+      kube::Failure failure{.code = Errc::kInvalid, .http_status = status, .what = "too large"};
+      if (status == 422) failure.fields = {"metadata.labels"};
+      if (status == 413) failure.code = Errc::kIo;
+      return failure;
+    };
+    publisher->set_desired({pool(devices(0, 2))}, kNode);
+    scheduler.advance(5s);
+    ASSERT_EQ(stored().size(), 1u);
+    EXPECT_EQ(devices_stored(), 2u);
+    EXPECT_TRUE(stored()[0].meta.labels.empty());
+    EXPECT_TRUE(publisher->converged());
+    cluster.on_admit = {};
+  }
+}
+
+// A proxy that takes no body of that size: what stands there stays.
+TEST_F(PublisherTest, WhatCannotBeMadeAnewStays) {
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1min);
+  kube::ResourceSlice labelled = stored()[0];
+  labelled.meta.labels["team"] = "net";
+  put(labelled);
+  scheduler.advance(1s);
+  cluster.on_admit = [&](const fake::Request&, kube::Json&) {
+    return kube::Failure{.code = Errc::kIo, .http_status = 413, .what = "too large"};
+  };
+  publisher->set_desired({pool(devices(0, 4))}, kNode);
+  scheduler.advance(10min);
+  ASSERT_EQ(stored().size(), 1u);
+  EXPECT_EQ(devices_stored(), 3u);
+  cluster.on_admit = {};
+  scheduler.advance(1min);
+  ASSERT_EQ(stored().size(), 1u);
+  EXPECT_EQ(devices_stored(), 4u);
+  EXPECT_TRUE(publisher->converged());
+}
+
 // The name is taken, and who asks what has it is told of another object, each time. Red when create and get
 // follow each other without a wait.
 TEST_F(PublisherTest, AConflictThatIsAboutAnotherObjectIsNotALoop) {
