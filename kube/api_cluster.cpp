@@ -19,6 +19,7 @@ constexpr size_t kObjectBytesMax = 8u << 20;
 constexpr size_t kEventBytesMax = 2u << 20;  // etcd takes 1.5 MiB
 constexpr size_t kSchemaBytesMax = 32u << 20;
 constexpr Millis kWatchSilenceMax{330'000};
+constexpr Millis kPageMax{300'000}, kAnswerMax{60'000};  // from head to end
 
 std::string text_of(std::string_view raw) {
   const auto json = decode_json(raw);
@@ -53,6 +54,7 @@ class ListOperation final : public ApiOperation {
     send(encode_list(list_, continue_token), options);
   }
 
+  Millis response_max() const override { return kPageMax; }
   bool on_member(std::string_view key, std::string_view raw) {
     if (key == "kind") kind_ = text_of(raw);
     if (key != "metadata") return true;
@@ -193,6 +195,7 @@ class ReadOperation final : public ApiOperation {
   }
 
  private:
+  Millis response_max() const override { return kAnswerMax; }
   void on_content(std::string_view bytes) override { body_ += bytes; }
   void on_complete() override {
     end();

@@ -59,6 +59,7 @@ void ApiOperation::end() {
   ended_ = true;
   asking_.reset();
   exchange_.reset();
+  response_late_.reset();
 }
 
 void ApiOperation::fail(const Failure& failure) {
@@ -75,6 +76,7 @@ void ApiOperation::ask_for_credentials() {
   head_ = {};
   refusal_.clear();
   exchange_.reset();
+  response_late_.reset();
   asking_ = core_->credentials->get(
       [this](Result<Credentials> credentials) { on_credentials(std::move(credentials)); });
 }
@@ -100,6 +102,12 @@ void ApiOperation::on_credentials(Result<Credentials> credentials) {
 void ApiOperation::on_head(const http::Head& head) {
   const auto self = shared_from_this();
   head_ = head;
+  if (const Millis most = response_max(); most > Millis{0})
+    response_late_ = core_->scheduler.after(most, [this, most] {
+      const auto self = shared_from_this();
+      on_http_failure(
+          {Errc::kTimeout, "no end of the response within " + std::to_string(most.count() / 1'000) + " s"});
+    });
   core_->log_warnings(request_, head);
   if (reload_credentials(head.status)) return;
   const std::string* coding = head.header("content-encoding");

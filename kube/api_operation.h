@@ -58,6 +58,8 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   /// It goes on for long, and asks again where its connection is to be left (http::Handlers::on_moved).
   virtual bool is_lasting() const { return false; }
   virtual void on_moved() {}
+  /// For a response from its head to its end, however steadily it drips; 0: it may go on for ever.
+  virtual Millis response_max() const { return Millis{0}; }
 
   /// Ends the operation; the subclass then calls the last handler.
   void end();
@@ -87,6 +89,7 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   http::ExchangePtr exchange_;
   http::Head head_;
   std::string refusal_;  // body of an error response
+  reactor::Ticket response_late_;
   bool ended_ = false, reloaded_ = false;
 };
 

@@ -366,6 +366,30 @@ TEST_F(ApiClusterTest, HowAWatchFails) {
   }
 }
 
+// Red when a server, or who stands before it, holds a write for ever with a byte now and then.
+TEST_F(ApiClusterTest, AnAnswerThatDripsIsGivenUp) {
+  for (const bool is_list : {false, true}) {
+    SCOPED_TRACE(is_list);
+    ApiWorld world(*this,
+                   [](const SeenRequest&, Connection& to) { to.send(fake::chunked_head() + chunk("{")); });
+    Heard heard;
+    const CallPtr call = is_list ? world.cluster->list({{kNodes}}, heard.list())
+                                 : world.cluster->get({.resource = kSlices, .name = "a"}, heard.write());
+    ASSERT_TRUE(world.run_until([&] { return world.server.requests.size() == 1; }));
+    world.settle();
+    for (int second = 0; second < (is_list ? 280 : 40); second += 20) {
+      world.time.advance(20s);
+      world.server.tcp().connection(0).send(chunk(" "));
+      world.settle();
+    }
+    EXPECT_FALSE(heard.over) << heard.what();
+    world.time.advance(20s);
+    ASSERT_TRUE(heard.over);
+    EXPECT_EQ(heard.failure->code, Errc::kTimeout) << heard.what();
+    EXPECT_NE(heard.what().find("no end of the response within"), std::string::npos) << heard.what();
+  }
+}
+
 TEST_F(ApiClusterTest, ASilentWatchIsGivenUp) {
   ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
     to.send(fake::chunked_head() + chunk("{\"type\":\"ADDED\",\"object\":{}}\n"));
