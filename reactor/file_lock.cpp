@@ -24,6 +24,7 @@ constexpr Millis kSayAgain{600'000};
 constexpr size_t kHolderBytesMax = 256;
 constexpr mode_t kOthersWrite = 022;
 constexpr mode_t kOthersOpen = 007;
+constexpr mode_t kNotOurs = 077;
 
 Error system_error(const std::string& what) {
   const bool is_denied = errno == EACCES || errno == EPERM || errno == EROFS;
@@ -111,6 +112,11 @@ struct FileLock::State {
     struct stat locked{}, there{};
     if (::fstat(opened.get(), &locked) != 0) return system_error("stat " + path);
     if (!S_ISREG(locked.st_mode)) return Error{Errc::kDenied, path + " is no regular file: remove it"};
+    // Whoever can open it can lock it, also for reading: those of the directory's group could.
+    if (locked.st_uid != ::geteuid())
+      return Error{Errc::kDenied, path + " belongs to uid " + std::to_string(locked.st_uid) + ": remove it"};
+    if ((locked.st_mode & kNotOurs) != 0 && ::fchmod(opened.get(), 0600) != 0)
+      return system_error("close " + path + " to others");
     while (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
       if (errno != EWOULDBLOCK) return system_error("lock " + path);

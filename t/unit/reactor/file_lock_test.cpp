@@ -203,6 +203,26 @@ TEST_F(FileLockTest, ADirectoryThatOthersCanOpenIsRefused) {
   }
 }
 
+// Red when the directory's group can open a file that was there before, and so lock it.
+TEST_F(FileLockTest, AFileThatOthersCouldLockIsClosedToThem) {
+  ASSERT_TRUE(prepare_private_directory(directory));
+  std::ofstream(path()) << "of an older version";
+  ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
+  bool has = false;
+  auto first = lock(has);
+  scheduler.advance(0ms);
+  EXPECT_TRUE(has);
+  EXPECT_EQ(mode(path()), 0600u);
+  first.reset();
+  if (::geteuid() != 0) return;  // nobody else can give it away
+  ASSERT_EQ(::chown(path().c_str(), 65534, 65534), 0);
+  has = false;
+  first = lock(has);
+  scheduler.advance(10s);
+  EXPECT_FALSE(has);
+  EXPECT_EQ(log.count(path() + " belongs to uid 65534: remove it"), 1u) << log.all();
+}
+
 // As a kubelet makes a hostPath (DirectoryOrCreate).
 TEST_F(FileLockTest, AnEmptyDirectoryOfOursIsClosedToOthers) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
