@@ -682,6 +682,11 @@ void Daemon::decide_before_writing(std::string why) {
   mark(std::move(why));
 }
 
+// Without the kind no DeviceExposurePolicy can have offered anything.
+bool Daemon::may_have_exposed() const {
+  return !exposure_watcher_ || exposure_watcher_->standing().state != Standing::State::kAbsent;
+}
+
 std::set<std::string> Daemon::settling_personas(const policy::Decision& decision) const {
   std::set<std::string> out;
   for (const std::string& id : decision.inputs->settling)
@@ -704,9 +709,11 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->quarantine = quarantine_;
   inputs->held = charges_.held();
   inputs->doubt = charges_.doubt();
+  inputs->awaits_pods = charges_.awaits_pods(!policy_set_->exposures.empty());
   if (decision_) inputs->selectors = decision_->selectors;
-  if (policy_set_->exposures.empty() && inputs->held.empty()) return inputs;
-  inputs->sriov_held = charges_.sriov_held();
+  const bool has_exposures = !policy_set_->exposures.empty() || !inputs->held.empty();
+  if (has_exposures || inputs->awaits_pods) inputs->sriov_held = charges_.sriov_held();
+  if (!has_exposures) return inputs;
   inputs->is_sriov_doubted = charges_.is_sriov_doubted();
   inputs->published = publishers::published(own_slices(), *host_.inventory(), inputs->held);
   for (const auto& [id, device] : host_.inventory()->devices)
@@ -739,7 +746,7 @@ void Daemon::decide() {
     learn_charges(exposure_publisher_);
     // A directory has no scheduler that could have given anything away.
     if (!std::holds_alternative<config::ClusterDirectory>(options_.cluster))
-      charges_.begin(publishers::find_doubt(own_slices()));
+      charges_.begin(publishers::find_doubt(own_slices()), may_have_exposed());
   }
   charges_.look_for_awaited(*host_.inventory());
   const auto inputs = decision_inputs();
@@ -831,6 +838,9 @@ void Daemon::conclude(policy::Decision decision, const std::string& why) {
   decision.pools.clear();
   const auto& before = publisher_.desired().empty() ? before_gap_ : publisher_.desired();
   sriov = publishers::hold_back_news(std::move(sriov), before, settling);
+  // What waits for a look at the pods comes in a moment, with the pool.
+  if (decision.awaits_pods && publisher_.observed().empty())
+    std::erase_if(sriov, [](const policy::DesiredPool& pool) { return pool.devices.empty(); });
   // With the pools as they will be published: what is held back is withdrawn still.
   charges_.decided(decision, sriov);
   publishers::hold_back_attributes(exposures, exposure_publisher_.desired(), settling_personas(decision));

@@ -70,8 +70,8 @@ class Daemon {
   const publishers::Publisher& publisher() const { return publisher_; }
   const publishers::Publisher& exposure_publisher() const { return exposure_publisher_; }
   bool converged() const {
-    return decision_ && !decide_ticket_ && !is_deciding_ && publisher_.converged() &&
-           exposure_publisher_.converged();
+    return decision_ && !decision_->awaits_pods && !decide_ticket_ && !is_deciding_ &&
+           publisher_.converged() && exposure_publisher_.converged();
   }
   /// No write is on its way.
   bool idle() const { return publisher_.idle() && exposure_publisher_.idle(); }
@@ -102,6 +102,7 @@ class Daemon {
   void learn_charges(const publishers::Publisher& publisher);
   void meet(const kube::ResourceSlice& slice);
   void decide_before_writing(std::string why);
+  bool may_have_exposed() const;
   std::set<std::string> settling_personas(const policy::Decision& decision) const;
   void on_standing();
   void note_standings();

@@ -256,6 +256,10 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
       verdict.outcome = Outcome::kHeldByOther;
       taken.insert(id);
       out.wanted.insert(exposure_pool_name(inputs->node.name, device));
+    } else if (verdict.outcome == Outcome::kOffered && exposures.awaits_pods(device)) {
+      verdict.outcome = Outcome::kHeldByOther;
+      taken.insert(id);
+      out.awaits_pods = true;
     }
     if (verdict.outcome == Outcome::kOffered) {
       const SriovPolicy& policy = inputs->policies->sriov[verdict.policy];

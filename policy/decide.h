@@ -70,6 +70,7 @@ struct Inputs {
   std::set<std::string> sriov_held;
   bool is_sriov_doubted = false;  // any VF may be allocated through the other driver
   Doubt doubt;                    // beside `held`
+  bool awaits_pods = false;       // what pods of this node have of pools in doubt has not been looked at
   SelectorAnswersPtr selectors;   // of the decision before; nullptr none
 };
 
@@ -135,6 +136,7 @@ struct Decision {
   std::set<std::string> doubted;  // pools of the exposure driver that are charged as a whole for doubt
   /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
   std::set<std::string> wanted;
+  bool awaits_pods = false;      // something waits until the pods of this node have been looked at
   SelectorAnswersPtr selectors;  // for the next decision
   // By policy: why it is not used although it was understood, and its selector has been asked.
   std::map<int32_t, Problem> sriov_problems, exposure_problems;

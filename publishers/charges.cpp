@@ -12,6 +12,8 @@ using policy::PersonaClaim;
 
 constexpr reactor::BackoffPolicy kListBackoff{
     .initial = Charges::kInterval, .factor = 2.0, .cap = Charges::kRetryMax, .jitter = 0.5};
+constexpr reactor::BackoffPolicy kLookBackoff{
+    .initial = Millis{1'000}, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
 
 bool is_unknown(const PersonaClaim& claim) { return claim.entry == policy::kUnknownEntry; }
 
@@ -30,17 +32,20 @@ Charges::Charges(Ports ports, Names names, std::function<void()> on_changed)
     : ports_(std::move(ports)),
       names_(std::move(names)),
       on_changed_(std::move(on_changed)),
+      look_backoff_(ports_.random, kLookBackoff),
       evidence_(
           ports_, {names_.sriov_driver, names_.exposure_driver}, names_.node,
-          {.on_pods = [this](const Allocations& allocated) { see_pods(allocated); },
+          {.on_pods = [this](const Allocations& allocated,
+                             Evidence::Look look) { see_pods(allocated, look); },
            .on_list = [this](TimePoint begun, const Allocations& allocated) { see_list(begun, allocated); },
            .on_failure = [this](const kube::Failure& failure) { fail(failure); }}),
       backoff_(ports_.random, kListBackoff) {}
 
-void Charges::begin(RecordDoubt doubt) {
+void Charges::begin(RecordDoubt doubt, bool was_possible) {
   if (begun_) return;
   begun_ = ports_.scheduler.now();
   doubt_ = std::move(doubt);
+  is_look_open_ = doubt_.exposure.is_any && was_possible;
 }
 
 bool Charges::learn(const kube::ResourceSlice& slice) {
@@ -67,6 +72,8 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
     }
     for (PersonaClaim& claim : *claims) {
       if (pool.released.contains(claim.entry)) continue;
+      // What we have abridged ourselves we know by name.
+      if (is_unknown(claim) && problem.empty() && is_permitted_ && inventory_ != nullptr) continue;
       const std::string name = claim.entry;
       is_news |= pool.entries.try_emplace(name, Entry{std::move(claim), {}}).second;
     }
@@ -104,8 +111,12 @@ std::set<std::string> Charges::sriov_held() const {
   std::set<std::string> out;
   for (const auto& [key, pool] : pools_)
     if (key.first == names_.sriov_driver)
-      for (const auto& [name, entry] : pool.entries) out.insert(name);
+      for (const auto& [name, entry] : pool.entries) out.insert(out.end(), name);
   return out;
+}
+
+bool Charges::awaits_pods(bool has_exposures) const {
+  return is_look_open_ && (has_exposures || !look_since_ || ports_.scheduler.now() < *look_since_ + kLookMax);
 }
 
 bool Charges::is_sriov_doubted() const {
@@ -134,6 +145,7 @@ void Charges::decided(const policy::Decision& decision, std::vector<policy::Desi
   materialise_doubt(decision.doubted);
   for (auto& [key, pool] : pools_) pool.is_wanted = decision.wanted.contains(key.second);
   inventory_ = decision.inputs->inventory;
+  if (decision.awaits_pods && !std::exchange(is_look_wanted_, true) && is_permitted_) begin_look();
   forget_gone(*inventory_);
   for (policy::DesiredPool& desired : sriov_pools) note_record(desired);
   arm();
@@ -191,10 +203,16 @@ void Charges::acknowledged(const std::string& driver) {
 }
 
 void Charges::permit(bool lists) {
+  const bool is_news = lists && !is_permitted_;
   // Who waited for another daemon to end takes its records as they are.
-  if (lists && !is_permitted_)
+  if (is_news)
     for (auto& [key, pool] : pools_) pool.released.clear();
   is_permitted_ = lists;
+  if (is_news && is_look_open_ &&
+      is_look_wanted_) {  // what was decided for want of a look waits for it again
+    begin_look();
+    on_changed_();
+  }
   if (lists) return arm();
   due_.reset();
   evidence_.stop();
@@ -237,9 +255,10 @@ std::optional<TimePoint> Charges::next_list() const {
 
 void Charges::arm() {
   if (!is_permitted_ || evidence_.is_busy()) return;
-  if (!has_seen_pods_ && is_unknown_wanted()) {
+  if ((!has_seen_pods_ && is_unknown_wanted()) || is_look_due()) {
     due_.reset();
-    return evidence_.look_at_pods();
+    // A fleet of SriovResourcePolicies alone reads no more at once than its kubelets do.
+    return evidence_.look_at_pods(!has_exposures_);
   }
   if (due_) return;
   if (const auto at = next_list()) list_after(*at - ports_.scheduler.now());
@@ -252,29 +271,59 @@ void Charges::list_after(Millis delay) {
   });
 }
 
+void Charges::begin_look() {
+  look_since_ = ports_.scheduler.now();
+  look_late_ = ports_.scheduler.after(kLookMax, [this] {
+    if (is_look_open_ && !has_exposures_) on_changed_();
+  });
+}
+
+bool Charges::is_look_due() const {
+  return is_look_open_ && is_look_wanted_ &&
+         (!look_not_before_ || *look_not_before_ <= ports_.scheduler.now());
+}
+
+void Charges::end_look(Evidence::Look look) {
+  if (look != Evidence::Look::kFailed || ++failed_looks_ == kLooksMax) {
+    is_look_open_ = false;
+    return;
+  }
+  const Millis wait = look_backoff_.next(ports_.scheduler.now());
+  look_not_before_ = ports_.scheduler.now() + wait;
+  look_due_ = ports_.scheduler.after(wait, [this] { arm(); });
+}
+
 // Enough to charge, and not to free: a claim may be allocated before there is a pod.
-void Charges::see_pods(const Allocations& allocated) {
+void Charges::see_pods(const Allocations& allocated, Evidence::Look look) {
   has_seen_pods_ = true;
   size_t found_out = 0;
   for (const auto& [key, shared_by_name] : allocated) {
+    const bool is_doubted = key.first == names_.exposure_driver && doubt_.exposure.is_of(key.second);
     const auto pool = pools_.find(key);
-    if (pool != pools_.end() && has_unknown(pool->second.entries))
-      found_out += learn_allocated(key, pool->second, shared_by_name, true);
+    if (!is_doubted && (pool == pools_.end() || !has_unknown(pool->second.entries))) continue;
+    found_out += learn_allocated(key, pools_[key], shared_by_name, true);
+    await_functions(key, shared_by_name);
   }
+  const bool was_awaited = is_look_open_ && is_look_wanted_;
+  if (is_look_open_) end_look(look);
   arm();
-  tell(0, found_out);
+  tell(0, found_out, was_awaited && !is_look_open_);
 }
 
 void Charges::see_list(TimePoint begun, const Allocations& allocated) {
   listed_at_ = ports_.scheduler.now();
   backoff_.reset();
   told_.clear();
+  const bool was_awaited = is_look_open_ && is_look_wanted_;
   const bool ends_doubt =
       begun_ && *begun_ + kGrace <= begun && (doubt_.exposure.is_any || doubt_.is_of_sriov);
   if (ends_doubt) {
-    await_functions(allocated);
-    for (const auto& [key, names] : allocated) pools_[key];
+    for (const auto& [key, shared_by_name] : allocated) {
+      await_functions(key, shared_by_name);
+      pools_[key];
+    }
     doubt_ = {};
+    is_look_open_ = false;
   }
   size_t released = 0, found_out = 0;
   for (auto& [key, pool] : pools_) {
@@ -294,17 +343,16 @@ void Charges::see_list(TimePoint begun, const Allocations& allocated) {
     if (found != allocated.end()) found_out += learn_allocated(key, pool, found->second, is_lost);
   }
   arm();
-  tell(released, found_out);
+  tell(released, found_out, was_awaited && !is_look_open_);
 }
 
 // What is allocated of functions that are not there yet, as after another boot.
-void Charges::await_functions(const Allocations& allocated) {
-  for (const auto& [key, shared_by_name] : allocated)
-    for (const auto& [name, is_shared] : shared_by_name) {
-      const PersonaClaim claim = policy::claim_of_unknown(name);
-      if (!claim.device.empty() && inventory_ != nullptr && inventory_->find(claim.device) == nullptr)
-        awaited_[key].emplace(name, is_shared);
-    }
+void Charges::await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name) {
+  for (const auto& [name, is_shared] : shared_by_name) {
+    const PersonaClaim claim = policy::claim_of_unknown(name);
+    if (!claim.device.empty() && inventory_ != nullptr && inventory_->find(claim.device) == nullptr)
+      awaited_[key].emplace(name, is_shared);
+  }
 }
 
 // A record may have been lost with its slice. A link's name begins like that of another link, which may be
@@ -331,12 +379,12 @@ size_t Charges::learn_allocated(const PoolKey& key, Pool& pool,
   return news;
 }
 
-void Charges::tell(size_t released, size_t found_out) {
+void Charges::tell(size_t released, size_t found_out, bool is_looked) {
   if (released > 0) ports_.log.info("withdrawn devices are free", {{"devices", released}});
   if (found_out > 0)
     ports_.log.warning("devices are allocated that no record tells of; they are charged",
                        {{"devices", found_out}});
-  if (released + found_out > 0) on_changed_();
+  if (released + found_out > 0 || is_looked) on_changed_();
 }
 
 void Charges::fail(const kube::Failure& failure) {
@@ -354,6 +402,7 @@ void Charges::fail(const kube::Failure& failure) {
   // wants to see devices come back.
   const Millis soon(static_cast<int64_t>((0.5 + ports_.random()) * static_cast<double>(kInterval.count())));
   if (next_list()) list_after(is_denied ? soon : backoff_.next(ports_.scheduler.now()));
+  if (is_look_due()) arm();
 }
 
 }  // namespace sliced::publishers

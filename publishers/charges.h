@@ -34,6 +34,9 @@ class Charges {
   static constexpr Millis kJitter{30'000};    // before claims are asked about what was withdrawn
   static constexpr Millis kInterval{60'000};  // between two lists, at least
   static constexpr Millis kRetryMax{300'000};
+  /// Where there is no DeviceExposurePolicy at all, so long at most the other driver's VFs wait for the look.
+  static constexpr Millis kLookMax{5'000};
+  static constexpr int kLooksMax = 5;  // that fail, before the list of claims alone has to tell
 
   struct Names {
     std::string sriov_driver, exposure_driver, node;
@@ -44,7 +47,9 @@ class Charges {
   Charges(Ports ports, Names names, std::function<void()> on_changed);
 
   /// Once, before the first decision: where the record is not whole. Called again it changes nothing.
-  void begin(RecordDoubt doubt);
+  /// was_possible: entries of the exposure driver may have been given away here; without, the pods are not
+  /// looked at for the other driver's sake.
+  void begin(RecordDoubt doubt, bool was_possible);
 
   /// An own slice as it is observed, of whichever boot, before it is overwritten: entries and records that
   /// are not known yet. True when there were some. An entry that stands there again after its withdrawal was
@@ -58,6 +63,8 @@ class Charges {
   std::set<std::string> sriov_held() const;
   bool is_sriov_doubted() const;  // any VF may be
   const policy::Doubt& doubt() const { return doubt_.exposure; }
+  /// For policy::Inputs: nobody has looked yet at what the pods of this node have of pools in doubt.
+  bool awaits_pods(bool has_exposures) const;
 
   /// What a decision makes of that; its pools have been taken out. sriov_pools: exactly as they will be
   /// published, in the same turn. Adds the record to them; the exposure driver's pools have theirs.
@@ -89,12 +96,15 @@ class Charges {
   bool is_unknown_wanted() const;
   void arm();
   void list_after(Millis delay);
-  void see_pods(const Allocations& allocated);
+  void begin_look();
+  void end_look(Evidence::Look look);
+  bool is_look_due() const;
+  void see_pods(const Allocations& allocated, Evidence::Look look);
   void see_list(TimePoint begun, const Allocations& allocated);
-  void await_functions(const Allocations& allocated);
+  void await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
   size_t learn_allocated(const PoolKey& key, Pool& pool, const std::map<std::string, bool>& shared_by_name,
                          bool is_lost);
-  void tell(size_t released, size_t found_out);
+  void tell(size_t released, size_t found_out, bool is_looked);
   void fail(const kube::Failure& failure);
 
   Ports ports_;
@@ -109,6 +119,14 @@ class Charges {
   RecordDoubt doubt_;    // of pools that no decision has charged for it yet
   Allocations awaited_;  // claims of before: their functions have not been seen
   bool has_seen_pods_ = false;
+
+  // The look at the pods for the sake of the other driver's VFs, of which no list of claims is made.
+  bool is_look_open_ = false;    // it has not been made, and could show something
+  bool is_look_wanted_ = false;  // something waits for it
+  std::optional<TimePoint> look_since_, look_not_before_;
+  int failed_looks_ = 0;
+  reactor::Ticket look_due_, look_late_;
+  reactor::Backoff look_backoff_;
 
   Evidence evidence_;
   reactor::Ticket due_;

@@ -14,6 +14,7 @@ using kube::Json;
 
 constexpr size_t kListBytesMax = size_t{1} << 30;  // a third of a million claims; looked at one by one
 constexpr size_t kPodClaimsMax = 4'096;            // of one node
+constexpr int64_t kPagesMore = 100;                // than were counted: claims come meanwhile
 constexpr double kPodBytes = 512 << 10;            // of the pods of a node, more or less
 constexpr int64_t kNodesUncounted = 1'000;         // where they may not be counted
 // What a claim is taken for before all have been listed once, whatever the first one has: who made that one
@@ -22,6 +23,7 @@ constexpr size_t kClaimBytesMin = 256, kClaimBytesMax = 4'096;
 constexpr double kSpreadSecondsMax = 86'400;
 // 1.5 MiB in etcd may be several times that as JSON ("\\u003c" for a '<').
 constexpr size_t kItemBytesMax = 16u << 20;
+constexpr int64_t kCountMax = 10'000'000;  // more nodes or claims are not believed
 constexpr Millis kPagePause{400};
 constexpr Millis kPausesMax{120'000};  // of a whole list: its snapshot is kept for five minutes
 
@@ -38,6 +40,8 @@ const Json* find_in(const Json& object, std::initializer_list<const char*> path)
     if (at != nullptr) at = at->find(key);
   return at;
 }
+
+int64_t believed(int64_t items) { return std::clamp<int64_t>(items, 0, kCountMax); }
 
 template <class Visit>
 void visit_items(const Json* list, const Visit& visit) {
@@ -101,8 +105,14 @@ Evidence::Evidence(Ports ports, std::set<std::string> drivers, std::string node,
       node_(std::move(node)),
       handlers_(std::move(handlers)) {}
 
-void Evidence::look_at_pods() { begin(Aim::kPods); }
-void Evidence::list_claims() { begin(Aim::kList); }
+void Evidence::look_at_pods(bool at_once) {
+  begin(Aim::kPods);
+  at_once ? list_pods() : count_nodes();
+}
+void Evidence::list_claims() {
+  begin(Aim::kList);
+  count_nodes();
+}
 
 void Evidence::stop() {
   due_.reset();
@@ -113,10 +123,10 @@ void Evidence::begin(Aim aim) {
   aim_ = aim;
   found_.clear();
   pod_claims_.clear();
+  look_ = Look::kWhole;
   problem_.clear();
   if (items_ > 0) claim_bytes_seen_ = bytes_ / items_;
   bytes_ = items_ = 0;
-  count_nodes();
 }
 
 void Evidence::after(Millis delay, std::function<void()> next) {
@@ -131,14 +141,16 @@ void Evidence::count_nodes() {
   const auto done = [this, count](bool is_counted) {
     call_.reset();
     nodes_ = is_counted ? std::max<int64_t>(1, *count) : kNodesUncounted;
-    count_claims();
+    if (aim_ == Aim::kList) return count_claims();
+    after(within(std::min(static_cast<double>(nodes_) * kPodBytes / kFleetBytesPerSecond, kSpreadSecondsMax)),
+          [this] { list_pods(); });
   };
   call_ = ports_.cluster.list(
       {.scope = {.resource = kube::kNodes, .metadata_only = true}, .limit = 1, .first_page_only = true},
       {.on_item = [count](std::string_view) { ++*count; },
        .on_done = [done](const std::string&) { done(true); },
        .on_failure = [done](const kube::Failure&) { done(false); },
-       .on_remaining = [count](int64_t items) { *count += items; }});
+       .on_remaining = [count](int64_t items) { *count += believed(items); }});
 }
 
 void Evidence::count_claims() {
@@ -157,19 +169,17 @@ void Evidence::count_claims() {
              wait_for_turn();
            },
        .on_failure = [this](const kube::Failure& failure) { fail(failure); },
-       .on_remaining = [this](int64_t items) { claims_ += items; }});
+       .on_remaining = [this](int64_t items) { claims_ += believed(items); }});
 }
 
 void Evidence::wait_for_turn() {
   const auto nodes = static_cast<double>(nodes_), claims = static_cast<double>(claims_);
-  const double list_seconds = std::clamp(
-      nodes * claims * static_cast<double>(claim_bytes_) / kFleetBytesPerSecond, 0.0, kSpreadSecondsMax);
+  const double list_seconds =
+      std::min(nodes * claims * static_cast<double>(claim_bytes_) / kFleetBytesPerSecond, kSpreadSecondsMax);
   spread_ = Millis(static_cast<int64_t>(list_seconds * 1000));
-  if (aim_ == Aim::kPods)
-    return after(within(std::min(nodes * kPodBytes / kFleetBytesPerSecond, kSpreadSecondsMax)),
-                 [this] { list_pods(); });
   after(within(list_seconds), [this] {
     begun_ = ports_.scheduler.now();
+    pages_ = 0;
     list_page("");
   });
 }
@@ -182,39 +192,38 @@ Millis Evidence::within(double seconds) const {
 void Evidence::list_pods() {
   const std::string selector = "spec.nodeName=" + node_;
   call_ = ports_.cluster.list(
-      {.scope = {.resource = kube::kPods, .field_selector = selector}},
+      {.scope = {.resource = kube::kPods, .field_selector = selector}, .item_bytes_max = kItemBytesMax},
       {.on_item = [this](std::string_view object) { note_pod(object); },
-       .on_done =
-           [this](const std::string&) {
-             told_pods_.clear();
-             next_pod_claim();
-           },
+       .on_done = [this](const std::string&) { next_pod_claim(); },
        .on_failure =
            [this](const kube::Failure& failure) {
-             call_.reset();
-             if (std::exchange(told_pods_, failure.what) != failure.what)
-               ports_.log.warning(
-                   "the pods of this node cannot be listed, so the ResourceClaims alone tell what is "
-                   "allocated",
-                   {{"problem", failure.what}, {"remedy", "grant list on pods (config/deploy/rbac.yaml)"}});
              pod_claims_.clear();
-             handlers_.on_pods({});
+             miss(failure, "list on pods");
+             next_pod_claim();
            }});
 }
 
 void Evidence::note_pod(std::string_view object) {
   const auto pod = kube::decode_json(object);
-  if (!pod) return;  // the list of claims tells what it has
+  if (!pod) return miss({.what = "a pod cannot be understood: " + pod.error().what}, "");
   const Json* spec = pod->find("spec");
   const Json* meta = pod->find("metadata");
   if (spec == nullptr || meta == nullptr || spec->text("nodeName") != node_) return;
-  for (const std::string& name : claims_of_pod(*pod))
-    if (pod_claims_.size() < kPodClaimsMax) pod_claims_.emplace(meta->text("namespace"), name);
+  for (const std::string& name : claims_of_pod(*pod)) {
+    if (pod_claims_.size() == kPodClaimsMax)
+      return miss(
+          {.what = "the pods of this node name more than " + std::to_string(kPodClaimsMax) + " claims"}, "");
+    pod_claims_.emplace(meta->text("namespace"), name);
+  }
 }
 
 void Evidence::next_pod_claim() {
   call_.reset();
-  if (pod_claims_.empty()) return handlers_.on_pods(std::exchange(found_, {}));
+  if (pod_claims_.empty()) {
+    if (!problem_.empty()) miss({.what = "ResourceClaim " + problem_}, "");
+    if (look_ == Look::kWhole) told_pods_.clear();
+    return handlers_.on_pods(std::exchange(found_, {}), look_);
+  }
   auto claim = pod_claims_.extract(pod_claims_.begin()).value();
   call_ = ports_.cluster.get({.resource = kube::kResourceClaims,
                               .namespace_ = std::move(claim.first),
@@ -226,10 +235,26 @@ void Evidence::next_pod_claim() {
                                   },
                               .on_failure =
                                   [this](const kube::Failure& failure) {
-                                    // One that is gone holds nothing; else the rest would fare no better.
-                                    if (failure.code != Errc::kNotFound) pod_claims_.clear();
+                                    if (failure.code != Errc::kNotFound) {  // the others would fare no better
+                                      pod_claims_.clear();
+                                      miss(failure, "get on resourceclaims");
+                                    }
                                     next_pod_claim();
                                   }});
+}
+
+// permission: which one it takes, "" when that is not the matter.
+void Evidence::miss(const kube::Failure& failure, std::string_view permission) {
+  const bool is_first = look_ == Look::kWhole;
+  if (is_first || failure.code != Errc::kDenied)
+    look_ = failure.code == Errc::kDenied ? Look::kDenied : Look::kFailed;
+  if (!is_first || std::exchange(told_pods_, failure.what) == failure.what) return;
+  ports_.log.warning(
+      "the pods of this node cannot be looked at; a list of ResourceClaims alone can tell what is allocated",
+      {{"problem", failure.what},
+       {"remedy", failure.code == Errc::kDenied
+                      ? "grant " + std::string(permission) + " (config/deploy/rbac.yaml)"
+                      : "none; it is tried again where something waits for it"}});
 }
 
 void Evidence::list_page(std::string continue_token) {
@@ -256,6 +281,10 @@ void Evidence::finish_page(std::string continue_token) {
   if (!problem_.empty()) return fail({.what = "ResourceClaim " + problem_});
   if (bytes_ > kListBytesMax)
     return fail({.code = Errc::kTooLarge, .what = "list resourceclaims: it is larger than 1 GiB"});
+  if (++pages_ > 2 * claims_ / kPageItems + kPagesMore)
+    return fail(
+        {.code = Errc::kTooLarge,
+         .what = "list resourceclaims: it has more pages than " + std::to_string(claims_) + " claims fill"});
   if (continue_token.empty()) return handlers_.on_list(begun_, std::exchange(found_, {}));
   const Millis pause = std::min(kPagePause, kPausesMax / std::max<int64_t>(1, claims_ / kPageItems));
   after(pause, [this, token = std::move(continue_token)] { list_page(token); });

@@ -30,9 +30,15 @@ class Evidence {
   static constexpr double kFleetBytesPerSecond = 25e6;  // the mean; no second of it sees twice as much
   static constexpr int64_t kPageItems = 500;
 
+  /// Of a look at the pods: what it has not shown.
+  enum class Look {
+    kWhole,   // nothing
+    kDenied,  // what it takes a permission for that is not granted
+    kFailed,  // some of it: a request failed, or an object cannot be understood
+  };
   struct Handlers {
-    /// What the pods of this node have; nothing when they cannot be listed.
-    std::function<void(const Allocations&)> on_pods;
+    /// What the pods of this node have, as far as it could be seen.
+    std::function<void(const Allocations&, Look)> on_pods;
     /// What any claim has. begun: no claim was looked at before.
     std::function<void(TimePoint begun, const Allocations&)> on_list;
     std::function<void(const kube::Failure&)> on_failure;  // of the list
@@ -41,8 +47,10 @@ class Evidence {
   /// drivers: of which allocations are told, in pools of that node. Handlers may call any of the methods.
   Evidence(Ports ports, std::set<std::string> drivers, std::string node, Handlers handlers);
 
-  /// One at a time; each ends with one of the handlers.
-  void look_at_pods();
+  /// One at a time; each ends with one of the handlers. The pods are looked at without any list of claims:
+  /// those of this node are listed, and each claim that they name is read. at_once: without counting the
+  /// nodes and waiting for a turn.
+  void look_at_pods(bool at_once);
   void list_claims();
   void stop();
   bool is_busy() const { return call_ != nullptr || due_ != nullptr; }
@@ -58,6 +66,7 @@ class Evidence {
   void list_pods();
   void note_pod(std::string_view object);
   void next_pod_claim();
+  void miss(const kube::Failure& failure, std::string_view permission);
   void list_page(std::string continue_token);
   void note_claim(std::string_view object);
   void finish_page(std::string continue_token);
@@ -77,10 +86,12 @@ class Evidence {
   Millis spread_{0};
   TimePoint begun_;
   size_t bytes_ = 0, items_ = 0;  // of the list
+  int64_t pages_ = 0;             // likewise
   std::string problem_;           // a claim that cannot be understood may hold anything
   Allocations found_;
   std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; still to be looked at
-  std::string told_pods_;                                     // said once while it lasts
+  Look look_ = Look::kWhole;
+  std::string told_pods_;  // said once while it lasts
   kube::CallPtr call_;
   reactor::Ticket due_;
 };

@@ -504,6 +504,12 @@ bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
   return pf != held_devices_.end() && pf->second;
 }
 
+// What this driver has given away, in whichever boot, it gave away beside all that stood.
+bool ExposureDecision::awaits_pods(const HostDevice& vf) const {
+  return inputs_.awaits_pods && !(vf.pci && inputs_.sriov_held.contains(vf.pci->dashed())) &&
+         inputs_.doubt.is_of(exposure_pool_name(inputs_.node.name, vf));
+}
+
 void ExposureDecision::decide(const std::set<std::string>& sriov_taken, Decision& out) const {
   out.exposure_problems = problems_;
   out.notes.insert(out.notes.end(), notes_.begin(), notes_.end());

@@ -30,6 +30,8 @@ class ExposureDecision {
 
   /// An entry of this driver that excludes the VF as the other driver's may be allocated.
   bool may_be_allocated(const hotplug::HostDevice& vf) const;
+  /// Such an entry may have been given away by a policy that is no more, and nobody has looked.
+  bool awaits_pods(const hotplug::HostDevice& vf) const;
 
   /// Adds personas, pools, problems and notes. sriov_taken: host devices that the other kind offers, or will
   /// when they are shown free.

@@ -205,6 +205,25 @@ bool Node::settle(Millis time_max) {
   return true;
 }
 
+namespace {
+
+// The pod that has the claim, and its name.
+Json pod_of(const Json& claim, const std::string& node) {
+  const std::string name(claim.find("metadata")->text("name"));
+  Json meta, named, spec, pod;
+  meta.set("name", name);
+  meta.set("namespace", "default");
+  named.set("name", "c");
+  named.set("resourceClaimName", name);
+  spec.set("nodeName", node);
+  spec.set("resourceClaims", Json::Array{std::move(named)});
+  pod.set("metadata", std::move(meta));
+  pod.set("spec", std::move(spec));
+  return pod;
+}
+
+}  // namespace
+
 void Node::set_claims(const std::vector<Json>& claims) {
   std::vector<std::string> gone;
   cluster.for_each(kClaims, [&](const Json& object) {
@@ -214,8 +233,14 @@ void Node::set_claims(const std::vector<Json>& claims) {
     });
     if (!stays) gone.push_back(name);
   });
-  for (const std::string& name : gone) cluster.remove(kClaims, name, "default");
-  for (const Json& claim : claims) cluster.put(kClaims, claim);
+  for (const std::string& name : gone) {
+    cluster.remove(kClaims, name, "default");
+    cluster.remove(kube::kPods, name, "default");
+  }
+  for (const Json& claim : claims) {
+    cluster.put(kube::kPods, pod_of(claim, kName));
+    cluster.put(kClaims, claim);
+  }
 }
 
 void Node::label(const std::map<std::string, std::string>& labels) {

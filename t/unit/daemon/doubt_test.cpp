@@ -35,7 +35,9 @@ std::vector<Flip> flips() {
            {"0000-3b-00-0-m"}},
           {"exclusive to shared", spec("pf"), spec("pf", macvlan), "0000-3b-00-0", {"0000-3b-00-0-m"}},
           {"the other driver's VFs to a PF", "", spec("pf"), "0000-3b-02-0", {"0000-3b-00-0"}},
-          {"the other driver's VFs", "", spec("vf"), "0000-3b-02-0", vfs, {"0000-3b-02-1"}}};
+          {"the other driver's VFs", "", spec("vf"), "0000-3b-02-0", vfs, {"0000-3b-02-1"}},
+          {"a PF to the other driver's VFs", spec("pf"), "", "0000-3b-00-0", vfs},
+          {"VFs to the other driver's", spec("vf"), "", "0000-3b-02-0", vfs, {"0000-3b-02-1"}}};
 }
 
 struct DoubtTest : fixture::ChargedWorld {
@@ -43,6 +45,28 @@ struct DoubtTest : fixture::ChargedWorld {
     remove_exposure("p");
     remove_policy("s");
     spec.empty() ? put_policy("s", "{configs: [{}]}") : put_exposure("p", spec);
+  }
+  // Where no DeviceExposurePolicy is left its pod tells; else the list of claims does.
+  void give(const Flip& flip) {
+    const bool is_share = flip.before.find("allowMultiple") != std::string::npos;
+    if (flip.before.empty())
+      put_claim("mine", kDriver, "node-a", flip.held);
+    else
+      put_claim("mine", kExposureDriver, kPool, flip.held, is_share ? "a-share" : "");
+    if (flip.after.empty()) put_pod("pod", "mine", true);
+  }
+  // The other driver's VFs of ens1f0; the PF was given away by a policy that is no more, and that is
+  // forgotten.
+  void lose_what_a_pod_has() {
+    make_pf(2);
+    put_exposure("p", of_type("pf"));
+    start();
+    run(kKnown);
+    put_claim("mine", kExposureDriver, kPool, kWholePf);
+    put_pod("pod", "mine", false);
+    daemon.reset();
+    wipe();
+    put("");
   }
   // What the flip's entry excludes is not to be had before its claim is gone, and then it is.
   void judge(const Flip& flip) {
@@ -68,9 +92,7 @@ TEST_F(DoubtTest, SlicesAreWipedWhileAPolicyChanges) {
       put(flip.before);
       start();
       run(has_known ? kKnown : Millis{2'000});
-      put_claim("mine", flip.before.empty() ? kDriver : kExposureDriver,
-                flip.before.empty() ? "node-a" : kPool, flip.held,
-                flip.before.find("allowMultiple") == std::string::npos ? "" : "a-share");
+      give(flip);
       daemon.reset();
       wipe();
       put(flip.after);
@@ -90,8 +112,7 @@ TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChange) {
     put(flip.before);
     start();
     run(kKnown);
-    put_claim("mine", flip.before.empty() ? kDriver : kExposureDriver, flip.before.empty() ? "node-a" : kPool,
-              flip.held, flip.before.find("allowMultiple") == std::string::npos ? "" : "a-share");
+    give(flip);
     daemon.reset();
     wipe();
     put(of_type("bridge"));
@@ -135,19 +156,148 @@ TEST_F(DoubtTest, AWipeBeneathARunningDaemon) {
   EXPECT_EQ(cluster.count("list", "pods"), lists);
 }
 
-TEST_F(DoubtTest, SriovResourcePoliciesAloneAskNobody) {
+// Once slices were lost, the pods are looked at before VFs are offered that are not yet; claims are never
+// listed.
+TEST_F(DoubtTest, SriovResourcePoliciesAloneNeverListClaims) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
-  for (int i = 0; i < 2; ++i) {
+  put_pod("pod", "of-another-driver", false);
+  put_claim("of-another-driver", "gpu.example.com", "node-a", "gpu-0");
+  for (size_t looks = 1; looks <= 2; ++looks) {
     start();
     run(1s);
     EXPECT_EQ(offered_by(kDriver).size(), 2u);
     EXPECT_EQ(recorded(kDriver), Set());
     run(1h);
-    EXPECT_EQ(cluster.count("list", "resourceclaims") + cluster.count("list", "pods"), 0u);
+    start();
+    run(1h);
+    EXPECT_EQ(cluster.count("list", "pods"), looks);
+    EXPECT_EQ(cluster.count("list", "resourceclaims"), 0u);
     daemon.reset();
     wipe();
   }
+}
+
+// Without the kind nothing can have been exposed.
+TEST_F(DoubtTest, WhereTheOtherKindIsNotInstalledNobodyLooks) {
+  make_pf(2);
+  cluster.uninstall(kube::kDeviceExposurePolicies);
+  put_policy("s", "{configs: [{}]}");
+  start();
+  run(2s);
+  EXPECT_EQ(offered_by(kDriver).size(), 2u);
+  EXPECT_EQ(cluster.count("list", "pods"), 0u);
+}
+
+// What stands in slices stood beside whatever was given away; so it did in another boot.
+TEST_F(DoubtTest, WhatStandsInSlicesWaitsForNobody) {
+  make_pf(2);
+  put_policy("s", "{configs: [{}]}");
+  start();
+  run(2s);
+  const size_t before = writes();
+  for (const char* boot : {"boot-1", "boot-2"}) {
+    tree.boot_id(boot);
+    start();
+    for (int i = 0; i < 200; ++i) {
+      run(5ms);
+      ASSERT_EQ(offered_by(kDriver).size(), 2u) << boot;
+    }
+    run(1min);
+  }
+  EXPECT_EQ(cluster.count("list", "pods"), 1u);
+  EXPECT_EQ(writes(), before + 1) << "the boot";
+}
+
+// Red when pods are looked at only where an exposure policy wants the PF.
+TEST_F(DoubtTest, APfThatNoPolicyIsForAnyMore) {
+  for (const bool is_last : {true, false}) {
+    SCOPED_TRACE(is_last);
+    lose_what_a_pod_has();
+    is_last ? remove_exposure("other") : put_exposure("other", of_type("bridge"));
+    start();
+    judge({.later = {"0000-3b-02-0", "0000-3b-02-1"}});
+    daemon.reset();
+    wipe();
+  }
+}
+
+// A look that fails is made again. As long as there is any exposure policy VFs wait for it, else for a
+// moment.
+TEST_F(DoubtTest, ALookAtThePodsThatFails) {
+  for (const char* refused : {"pods", "resourceclaims"})
+    for (const bool is_last : {true, false}) {
+      SCOPED_TRACE(std::string(refused) + (is_last ? ", the last one" : ""));
+      lose_what_a_pod_has();
+      is_last ? remove_exposure("other") : put_exposure("other", of_type("bridge"));
+      const TimePoint until = scheduler.now() + 10s;
+      cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+        if (request.plural != refused || scheduler.now() >= until) return std::nullopt;
+        return kube::Failure{.code = Errc::kBusy, .http_status = 503, .what = "down"};
+      };
+      const size_t asked = cluster.count("list", "pods");
+      start();
+      run(4s);
+      EXPECT_EQ(allocatable(), Set());
+      run(4s);
+      EXPECT_EQ(offered_by(kDriver).size(), is_last ? 2u : 0u);
+      run(15s);
+      EXPECT_EQ(allocatable(), Set()) << "it has been seen";
+      EXPECT_LE(cluster.count("list", "pods"), asked + 6) << "with growing waits";
+      daemon.reset();
+      wipe();
+      remove_claim("mine");
+    }
+}
+
+// What cannot be looked at for want of a permission, or time after time, keeps nobody waiting for ever.
+TEST_F(DoubtTest, ALookThatIsNotToBeHad) {
+  for (const bool is_denied : {true, false}) {
+    SCOPED_TRACE(is_denied);
+    make_pf(2);
+    put("");
+    put_exposure("other", of_type("bridge"));
+    cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+      if (request.plural != "pods") return std::nullopt;
+      if (is_denied) return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "forbidden"};
+      return kube::Failure{.code = Errc::kNotFound, .http_status = 404, .what = "default backend"};
+    };
+    start();
+    run(is_denied ? 1s : 3min);
+    EXPECT_EQ(offered_by(kDriver).size(), 2u);
+    EXPECT_EQ(log.count("cannot be looked at"), is_denied ? 1u : 2u) << log.all();
+    daemon.reset();
+    wipe();
+  }
+}
+
+// After a boot functions come one by one.
+TEST_F(DoubtTest, APfThatComesAfterTheLook) {
+  make_pf(2);
+  put("");
+  put_claim("mine", kExposureDriver, "node-a/0000-5e-00-0", "0000-5e-00-0");
+  put_pod("pod", "mine", true);
+  start();
+  run(1min);
+  ASSERT_EQ(offered_by(kDriver).size(), 2u);
+  make_pf(2, "ens2f0", "0000:5e:00.0");
+  run(11min);  // the host is looked at anew
+  EXPECT_EQ(offered_by(kDriver).size(), 2u);
+  remove_claim("mine");
+  run(3min);
+  EXPECT_EQ(offered_by(kDriver).size(), 4u);
+}
+
+// While another daemon writes, time passes and nothing can be looked at.
+TEST_F(DoubtTest, WhoWaitsForAnotherDaemonLooksWhenItIsItsTurn) {
+  lose_what_a_pod_has();
+  const size_t looks = cluster.count("list", "pods");
+  start();
+  daemon->permit_writes(false);
+  run(1min);
+  EXPECT_EQ(cluster.count("list", "pods"), looks);
+  daemon->permit_writes(true);
+  judge({.later = {"0000-3b-02-0", "0000-3b-02-1"}});
 }
 
 // Of a PF that no exposure policy is for, the other driver's VFs are offered at once; of one that both are
@@ -343,6 +493,58 @@ TEST_F(DoubtTest, ARecordThatWouldBeTooLong) {
   remove_claim("mine");
   run(3min);
   EXPECT_EQ(allocatable().size(), 256u);
+}
+
+// An object's annotations have room for 256 KiB, whoever writes them.
+TEST_F(DoubtTest, AWithdrawalDoesNotWaitForOthersAnnotations) {
+  refuse_long_annotations();
+  for (const size_t left : {size_t{10'000}, size_t{0}}) {
+    SCOPED_TRACE(left);
+    make_pf(2);
+    put_exposure("p", of_type("pf"));
+    start();
+    run(kKnown);
+    put_claim("mine", kExposureDriver, kPool, kWholePf);
+    fill_annotations(left);
+    run(2s);
+    put_exposure("p", of_type("vf"));
+    run(2s);
+    EXPECT_EQ(offered_by(kExposureDriver), (Set{"0000-3b-02-0", "0000-3b-02-1"})) << log.all();
+    EXPECT_EQ(allocatable(), Set());
+    EXPECT_EQ(recorded(), Set{kWholePf});
+    start();
+    run(5min);
+    EXPECT_EQ(allocatable(), Set());
+    remove_claim("mine");
+    run(3min);
+    EXPECT_EQ(allocatable().size(), 2u);
+    daemon.reset();
+    wipe();
+  }
+}
+
+// A record that has no room for names says "the PF as a whole": to who starts, and not to the daemon that
+// wrote it.
+TEST_F(DoubtTest, WhatWasAbridgedIsKnownByName) {
+  make_pf(2);
+  put_exposure("p", of_type("vf", persona("-p", true)));
+  put_exposure("q", of_type("vf", persona("-q", true)));
+  start();
+  run(kKnown);
+  refuse_long_annotations();
+  fill_annotations(150);
+  run(2s);
+  remove_exposure("p");
+  run(2s);
+  const Set stays{"0000-3b-02-0-q", "0000-3b-02-1-q"};
+  EXPECT_EQ(offered_by(kExposureDriver), stays);
+  EXPECT_EQ(recorded(), Set{"unreadable record"}) << log.all();
+  EXPECT_EQ(allocatable(), stays);
+  start();
+  run(2s);
+  EXPECT_EQ(allocatable(), Set());
+  run(3min);
+  EXPECT_EQ(allocatable(), stays);
 }
 
 // What somebody calls our record is none.

@@ -187,6 +187,7 @@ type grant struct {
 	groups []string
 	// Its entry was withdrawn while there was no daemon, and the next one cannot know of which group it was.
 	hasAnyGroup bool
+	isLate      bool // given away after the slices were deleted, by what was before
 }
 
 func (g *grant) String() string { return fmt.Sprintf("%s, held by %s", g.entry, g.claim) }

@@ -75,6 +75,7 @@ type world struct {
 	history  []string
 	readable bool // claims can be listed
 	wiped    bool // the slices were deleted once while there was no daemon
+	blind    bool // and claims could not be read since
 	settled  bool // nothing is under way
 	calm     bool // settled, and long enough after the last edit
 	dice     dice
@@ -296,11 +297,11 @@ func (w *world) publishedDevice(driver, pool, name string) *resourceapi.Device {
 
 // try asks the allocator and judges its answer; what it gives is kept only if so wished.
 func (w *world) try(c *claim, keep bool) {
-	w.tryWith(w.p.slices, c, keep)
+	w.tryWith(w.p.slices, c, keep, false)
 }
 
-// tryWith is for a scheduler that sees these slices.
-func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep bool) {
+// tryWith is for a scheduler that sees these slices, which may be what was before a wipe.
+func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep, isLate bool) {
 	w.view = slices
 	object, err := w.a.allocate(slices, w.claims, w.able, c)
 	if err != nil {
@@ -320,7 +321,7 @@ func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep bool
 	for _, g := range got {
 		sure = sure && !isShared(w.grants, g.entry) // see judgeGrants
 		for _, other := range w.grants {
-			sure = sure && !w.isBeyondDoubt(g.entry, other.entry)
+			sure = sure && !w.isBeyondDoubt(g.entry, other)
 		}
 	}
 	if sure && model.possible && object == nil {
@@ -340,6 +341,7 @@ func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep bool
 	w.grants = append(w.grants, got...)
 	w.tellClaims()
 	for _, g := range got {
+		g.isLate = w.wiped && isLate
 		// One in a bridge would leave it, and what selectors have said of that stands.
 		d := g.entry.device
 		canGo := d.kind == "vf" && g.entry.exclusive && d.ifName != "" && d.master == "" && !d.away && d.born > 0
@@ -391,7 +393,7 @@ func (w *world) judgeGrants(c *claim, got []*grant, entries map[string]*entry) {
 			if isShared(w.grants, g.entry) {
 				break // one more of what is held beside the other already: an edit made them exclude each other
 			}
-			if why := other.excludes(g.entry); why != "" && !w.isBeyondDoubt(g.entry, other.entry) {
+			if why := other.excludes(g.entry); why != "" && !w.isBeyondDoubt(g.entry, other) {
 				w.fail("double", "%s is given %s beside %s: %s", c.name, g.entry, other, why)
 			}
 		}
@@ -411,10 +413,11 @@ func (w *world) judgeGrants(c *claim, got []*grant, entries map[string]*entry) {
 	}
 }
 
-// isBeyondDoubt: where slices are lost, VFs of a SriovResourcePolicy wait only if a DeviceExposurePolicy is for their PF too
+// isBeyondDoubt: where slices are lost, and no DeviceExposurePolicy is for the PF any more, the pods are looked at once: that
+// does not show what a scheduler gives away later by what it still sees, nor anything where claims cannot be read
 // (docs/design/charged.md).
-func (w *world) isBeyondDoubt(given, held *entry) bool {
-	if !w.wiped || given.driver != sriovDriver || held.driver != exposureDriver {
+func (w *world) isBeyondDoubt(given *entry, held *grant) bool {
+	if !w.wiped || !(w.blind || held.isLate) || given.driver != sriovDriver || held.entry.driver != exposureDriver {
 		return false
 	}
 	for _, e := range w.offered() {
@@ -694,7 +697,7 @@ func (w *world) claimLate(slices []*resourceapi.ResourceSlice, before map[string
 		return // README.md, What is not judged
 	}
 	w.tryWith(slices, &claim{name: fmt.Sprintf("claim-%d", w.number), requests: []request{exactly(e)},
-		words: "asks for " + e.String()}, true)
+		words: "asks for " + e.String()}, true, true)
 }
 
 // stepTwoEdits: what is withdrawn last may be allocated after the claims have been listed because of the first.
@@ -776,6 +779,7 @@ func (w *world) stepKill() {
 func (w *world) wipe() {
 	w.tally.seen["wipe"]++
 	w.wiped = true
+	w.blind = w.blind || !w.readable
 	w.say("the kubelet deletes all slices of the node")
 	w.p.do("wipe", nil)
 	w.forgetGroups()
@@ -803,6 +807,7 @@ func (w *world) stepDeny() {
 	}
 	w.p.do("deny", fields{"plural": "resourceclaims"})
 	w.calm = false
+	w.blind = w.blind || w.wiped
 }
 
 // stepVersion: the scheduler is another one, which counts or does not.
