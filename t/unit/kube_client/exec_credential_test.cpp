@@ -77,8 +77,8 @@ TEST(EncodeExecInfo, TellsHowTheClusterIsReached) {
                     .proxy_url = "http://u:p@proxy:3128",
                     .disable_compression = true,
                     .config = Json::Object{{"audience", "a"}}};
-  Access access{.server = *decode_url("https://k:1")};
-  access.proxy = HttpProxy{.host = "of-the-environment", .port = 1};
+  Access access{.server = *http::decode_url("https://k:1")};
+  access.proxy = http::Proxy{.host = "of-the-environment", .port = 1};
   EXPECT_EQ(
       encode_exec_info(plugin, access),
       R"({"kind":"ExecCredential","apiVersion":")" + kV1 +
