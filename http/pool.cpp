@@ -68,10 +68,11 @@ ConnectionPtr Pool::find(const TargetPtr& target, bool for_long) {
   leave_others(target);
   const auto first = std::find_if(entries_.begin(), entries_.end(),
                                   [](const Entry& entry) { return !entry.connection->is_draining(); });
+  const Connection* const shared = first == entries_.end() ? nullptr : first->connection.get();
   // The newest first: of idle connections it is the least likely to have been closed meanwhile.
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
     const Connection& connection = *entry->connection;
-    const bool is_reserved = for_long && connection.is_multiplexed() && &*entry == &*first;
+    const bool is_reserved = for_long && connection.is_multiplexed() && &connection == shared;
     if (connection.streams() + (is_reserved ? 1 : 0) < connection.streams_max()) return entry->connection;
   }
   return nullptr;

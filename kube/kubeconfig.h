@@ -41,7 +41,7 @@ struct Kubeconfig {
   http::Url server;
   PemSource certificate_authority;
   std::string tls_server_name;
-  std::string proxy_url;  // as it stands there; kube/proxy.h reads it
+  std::string proxy_url;  // as it stands there; http/proxy.h reads it
   bool insecure_skip_tls_verify = false;
   PemSource client_certificate, client_key;
   std::string token, token_file;  // the file wins where both are given
