@@ -36,8 +36,8 @@ std::string find_runtime_directory(const std::string& option, const RuntimePlace
   };
   if (const std::string given = absolute("RUNTIME_DIRECTORY"); !given.empty()) return given;
   if (places.user == 0) return kSystemDirectory;
-  if (const std::string own = absolute("XDG_RUNTIME_DIR"); !own.empty()) return own + "/sliced";
   if (places.is_own_directory(kSystemDirectory)) return kSystemDirectory;
+  if (const std::string own = absolute("XDG_RUNTIME_DIR"); !own.empty()) return own + "/sliced";
   return "/tmp/sliced-" + std::to_string(places.user);
 }
 

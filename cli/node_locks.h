@@ -18,8 +18,8 @@ struct RuntimePlaces {
   std::function<bool(const std::string& path)> is_own_directory;
   uid_t user;
 };
-/// --runtime-directory, else the first of systemd's $RUNTIME_DIRECTORY, /run/sliced for root,
-/// $XDG_RUNTIME_DIR/sliced, /run/sliced where it is this user's, /tmp/sliced-UID.
+/// --runtime-directory, else the first of systemd's $RUNTIME_DIRECTORY, /run/sliced for root or
+/// where it is this user's, $XDG_RUNTIME_DIR/sliced, /tmp/sliced-UID.
 std::string find_runtime_directory(const std::string& option, const RuntimePlaces& places);
 
 /// "<driver>_<node>.lock", shortened by hash at 200 bytes.
