@@ -208,9 +208,8 @@ void Charges::permit(bool lists) {
   if (is_news)
     for (auto& [key, pool] : pools_) pool.released.clear();
   is_permitted_ = lists;
-  if (is_news && is_look_open_ &&
-      is_look_wanted_) {  // what was decided for want of a look waits for it again
-    begin_look();
+  if (is_news && is_look_open_ && is_look_wanted_) {
+    begin_look();  // and what was decided for want of one waits again
     on_changed_();
   }
   if (lists) return arm();

@@ -283,9 +283,11 @@ size_t size_of(const std::map<std::string, std::string>& annotations) {
 }
 
 size_t bytes_of_others(const ResourceSlice& slice) {
-  auto others = slice.meta.annotations;
-  for (const std::string_view key : kOwnAnnotations) others.erase(std::string(key));
-  return size_of(others);
+  size_t bytes = size_of(slice.meta.annotations);
+  for (const std::string_view key : kOwnAnnotations)
+    if (const auto ours = slice.meta.annotations.find(std::string(key)); ours != slice.meta.annotations.end())
+      bytes -= key.size() + ours->second.size();
+  return bytes;
 }
 
 // Makes records short that have no room beside others' annotations. Returns the first of the slices that have

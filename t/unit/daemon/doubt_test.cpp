@@ -164,10 +164,15 @@ TEST_F(DoubtTest, SriovResourcePoliciesAloneNeverListClaims) {
   put_pod("pod", "of-another-driver", false);
   put_claim("of-another-driver", "gpu.example.com", "node-a", "gpu-0");
   for (size_t looks = 1; looks <= 2; ++looks) {
+    const size_t before = cluster.log.size();
     start();
     run(1s);
     EXPECT_EQ(offered_by(kDriver).size(), 2u);
     EXPECT_EQ(recorded(kDriver), Set());
+    const size_t asked = cluster.log.size();
+    EXPECT_LE(asked - before, 12u);
+    run(100ms);
+    EXPECT_EQ(cluster.log.size(), asked);
     run(1h);
     start();
     run(1h);
