@@ -51,8 +51,14 @@ void Charges::begin(RecordDoubt doubt, bool was_possible) {
 bool Charges::learn(const kube::ResourceSlice& slice) {
   if (slice.driver != names_.sriov_driver && slice.driver != names_.exposure_driver) return false;
   bool is_news = false;
-  Pool& pool = pools_[{slice.driver, slice.pool.name}];
+  const PoolKey key{slice.driver, slice.pool.name};
+  if (pools_.size() >= kPoolsMax && !pools_.contains(key)) return false;
+  Pool& pool = pools_[key];
   for (const kube::Device& device : slice.devices) {
+    if (pool.entries.size() >= kNamesMax && !pool.entries.contains(device.name)) {
+      is_news |= charge_whole(slice.pool.name, pool);
+      break;
+    }
     const auto [at, fresh] = pool.entries.try_emplace(device.name);
     at->second.gone_since.reset();
     if (!fresh) continue;
@@ -62,7 +68,6 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
     is_news = true;
   }
   std::string problem;
-  if (is_unreadable(slice)) problem = slice.unknown_fields.back();
   const auto record = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
   if (record != slice.meta.annotations.end()) {
     auto claims = policy::decode_withdrawn(record->second);
@@ -74,15 +79,38 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
       if (pool.released.contains(claim.entry)) continue;
       // What we have abridged ourselves we know by name.
       if (is_unknown(claim) && problem.empty() && is_permitted_ && inventory_ != nullptr) continue;
+      if (pool.entries.size() >= kNamesMax && !pool.entries.contains(claim.entry)) {
+        is_news |= charge_whole(slice.pool.name, pool);
+        break;
+      }
       const std::string name = claim.entry;
       is_news |= pool.entries.try_emplace(name, Entry{std::move(claim), {}}).second;
     }
   }
   if (!problem.empty() && std::exchange(told_record_, slice.meta.name + ": " + problem) != told_record_)
     ports_.log.error(
-        "a slice of ours, or its record of withdrawn devices, cannot be understood; whatever it may have "
-        "named is charged until the ResourceClaims tell",
+        "the record of withdrawn devices in a slice of ours cannot be understood; whatever it may have named "
+        "is charged until the ResourceClaims tell",
         {{"problem", told_record_}});
+  if (is_unreadable(slice) &&
+      std::exchange(told_slice_, slice.meta.name + ": " + slice.unknown_fields.back()) != told_slice_)
+    ports_.log.error(
+        "a slice of ours cannot be understood; what can be read of it is charged, and it is replaced",
+        {{"problem", told_slice_}});
+  return is_news;
+}
+
+// Whoever may write our slices could name devices without end.
+bool Charges::charge_whole(const std::string& name, Pool& pool) {
+  PersonaClaim whole = policy::claim_of_unreadable(name);
+  const std::string entry = whole.entry;
+  const bool is_news = pool.entries.try_emplace(entry, Entry{std::move(whole), {}}).second;
+  if (is_news)
+    ports_.log.error(
+        "slices of ours have named more devices than a node can have; the pool is charged as a whole until "
+        "the "
+        "ResourceClaims tell",
+        {{"pool", name}, {"remedy", "find out who else writes the ResourceSlices of this node"}});
   return is_news;
 }
 

@@ -38,6 +38,9 @@ class Charges {
   static constexpr Millis kLookMax{5'000};
   static constexpr int kLooksMax = 5;  // that fail, before the list of claims alone has to tell
 
+  /// Twice and more what a node of 4,096 VFs in several shapes has; a name takes some 300 bytes.
+  static constexpr size_t kNamesMax = 16'384, kPoolsMax = 1'024;
+
   struct Names {
     std::string sriov_driver, exposure_driver, node;
   };
@@ -53,7 +56,8 @@ class Charges {
 
   /// An own slice as it is observed, of whichever boot, before it is overwritten: entries and records that
   /// are not known yet. True when there were some. An entry that stands there again after its withdrawal was
-  /// acknowledged is withdrawn anew.
+  /// acknowledged is withdrawn anew. Of more than kNamesMax names in a pool the pool is charged as a whole;
+  /// more than kPoolsMax pools are none of ours.
   bool learn(const kube::ResourceSlice& slice);
 
   /// Before a decision on that inventory: functions have come that a claim of before is of.
@@ -88,6 +92,7 @@ class Charges {
     bool is_wanted = false;                // somebody waits for what may be allocated
   };
 
+  bool charge_whole(const std::string& name, Pool& pool);
   void materialise_doubt(const std::set<std::string>& pools);
   void forget_gone(const hotplug::Inventory& inventory);
   void note_record(policy::DesiredPool& desired) const;
@@ -132,7 +137,7 @@ class Charges {
   reactor::Ticket due_;
   std::optional<TimePoint> listed_at_;
   reactor::Backoff backoff_;
-  std::string told_, told_record_;  // said once while it lasts
+  std::string told_, told_record_, told_slice_;  // said once while it lasts
 };
 
 }  // namespace sliced::publishers

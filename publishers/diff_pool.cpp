@@ -166,14 +166,19 @@ ResourceSlice emptied(ResourceSlice slice) {
   return slice;
 }
 
-void remove(const ResourceSlice& slice, std::string why, Plan& plan) {
-  const bool stays = slice.meta.being_deleted || !slice.meta.finalizers.empty();
+void remove(const ResourceSlice& slice, std::string why, const Memory& memory, Plan& plan) {
+  const bool was_refused = memory.undeletable.contains(slice.meta.name);
+  const bool stays = slice.meta.being_deleted || !slice.meta.finalizers.empty() || was_refused;
   const bool is_empty =
       slice.pool.generation == kEmptiedGeneration && slice.devices.empty() && slice.shared_counters.empty();
   if (stays && !is_empty)
     plan.updates.push_back(emptied(slice));
   else if (!slice.meta.being_deleted)
-    plan.deletes.push_back({slice.meta.name, slice.meta.uid, slice.meta.resource_version, std::move(why)});
+    plan.deletes.push_back({.name = slice.meta.name,
+                            .uid = slice.meta.uid,
+                            .resource_version = slice.meta.resource_version,
+                            .why = std::move(why),
+                            .was_refused = was_refused});
 }
 
 bool is_unread(const ResourceSlice& slice) { return slice.driver.empty() && slice.node_name.empty(); }
@@ -327,7 +332,7 @@ void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,
   const int64_t generation =
       generation_for(wanted, held, of_pool(memory.generations), of_pool(memory.attempted));
   for (const auto& [index, slice] : held)
-    if (!wanted.contains(index)) remove(*slice, "no longer needed", plan);
+    if (!wanted.contains(index)) remove(*slice, "no longer needed", memory, plan);
   for (auto& [index, slice] : wanted) {
     slice.pool.generation = generation;
     const auto at = held.find(index);
@@ -400,34 +405,36 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
   std::vector<const ResourceSlice*> left;                              // have no room for what is ours
   for (const auto& [name, slice] : observed) {
     if (is_unread(slice)) {
-      plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "unreadable", true});
+      plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "unreadable", true,
+                              memory.undeletable.contains(name)});
       continue;
     }
     const auto index = own_index(slice, driver, node.name);
     const bool wanted_pool = std::any_of(desired.begin(), desired.end(),
                                          [&](const auto& pool) { return pool.name == slice.pool.name; });
     if (!index)
-      remove(slice, "not ours", plan);
+      remove(slice, "not ours", memory, plan);
     else if (!wanted_pool)
-      remove(slice, "obsolete pool", plan);
+      remove(slice, "obsolete pool", memory, plan);
     else if (slice.meta.being_deleted)
-      remove(slice, "terminating", plan);
+      remove(slice, "terminating", memory, plan);
     else if (memory.full.contains(name))
       left.push_back(&slice);
     else if (const auto [at, fresh] = held[slice.pool.name].emplace(*index, &slice); !fresh) {
       // What others have filled is being made anew as the other.
       const bool is_better = bytes_of_others(slice) < bytes_of_others(*at->second);
-      remove(is_better ? *std::exchange(at->second, &slice) : slice, "twin", plan);
+      remove(is_better ? *std::exchange(at->second, &slice) : slice, "twin", memory, plan);
     }
   }
   for (const policy::DesiredPool& pool : desired)
     diff_one(pool, observed, held[pool.name], node, memory, plan, left);
   // Once all stands in other slices: those may be refused too.
   for (const ResourceSlice* slice : left)
-    if (!writes_to(plan, slice->pool.name)) remove(*slice, std::string(kFull), plan);
+    if (!writes_to(plan, slice->pool.name)) remove(*slice, std::string(kFull), memory, plan);
   const auto by_name = [](const auto& a, const auto& b) { return a.meta.name < b.meta.name; };
-  std::sort(plan.deletes.begin(), plan.deletes.end(),
-            [](const Removal& a, const Removal& b) { return a.name < b.name; });
+  std::sort(plan.deletes.begin(), plan.deletes.end(), [](const Removal& a, const Removal& b) {
+    return std::tie(a.was_refused, a.name) < std::tie(b.was_refused, b.name);
+  });
   std::sort(plan.updates.begin(), plan.updates.end(), by_name);
   std::sort(plan.creates.begin(), plan.creates.end(), by_name);
   return plan;
@@ -445,7 +452,7 @@ const ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observe
   for (const auto* slices : {&plan.updates, &plan.creates})
     for (const ResourceSlice& slice : *slices)
       if (is_news(slice)) return &slice;
-  if (!plan.deletes.empty()) return nullptr;
+  if (!plan.deletes.empty() && !plan.deletes.front().was_refused) return nullptr;
   for (const ResourceSlice& slice : plan.updates)
     if (slice.pool.generation == kEmptiedGeneration) return &slice;
   if (plan.updates.empty()) return plan.creates.empty() ? nullptr : &plan.creates.front();

@@ -39,18 +39,21 @@ struct Memory {
   std::map<std::string, int64_t>
       generations;  // by pool: the last one that the server holds, written or adopted
   std::map<std::string, int64_t> attempted;  // by pool: the highest one sent, whether or not it was answered
-  std::map<std::string, int> salts;  // by slice name with salt 0: how often somebody else had the name
-  std::set<std::string> full;        // slices of which others' metadata keeps the server from taking ours
+  std::map<std::string, int> salts;   // by slice name with salt 0: how often somebody else had the name
+  std::set<std::string> full;         // slices of which others' metadata keeps the server from taking ours
+  std::set<std::string> undeletable;  // slices of which the server has refused the deletion
 };
 
 struct Removal {
   std::string name, uid, resource_version;  // preconditions
   std::string why;                          // "not ours", "obsolete pool", "no longer needed"
-  bool is_unread = false;  // whose it is could not be read: to be looked at before anything is done to it
+  bool is_unread = false;    // whose it is could not be read: to be looked at before anything is done to it
+  bool was_refused = false;  // by the server, before: nothing else waits for it
   bool operator==(const Removal&) const = default;
 };
 
-/// Deletes, then updates, then creates; each list in name order. first_write() says where that differs.
+/// Deletes, then updates, then creates; each list in name order, deletes that were refused last.
+/// first_write() says where that differs.
 struct Plan {
   std::vector<Removal> deletes;
   std::vector<kube::ResourceSlice> updates;  // with the resourceVersion they replace
@@ -67,7 +70,8 @@ const kube::ResourceSlice* first_write(const Plan& plan, const ObservedSlices& o
 
 /// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes. What is of
 /// another driver or node stays, whoever showed it to us. A slice that must go and that somebody's finalizer
-/// holds is emptied first (an update, see kEmptiedGeneration); a terminating one only keeps its name taken.
+/// holds, or that the server does not let us delete, is emptied first (an update, see kEmptiedGeneration); a
+/// terminating one only keeps its name taken.
 /// Where others' annotations leave no room for a record, it becomes one of the pool as a whole; where they
 /// leave none for that either, the slice is made anew under another name, and goes after that.
 Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,

@@ -46,6 +46,11 @@ bool is_refused_for_metadata(const Failure& failure) {
                       [](const std::string& field) { return field.starts_with("metadata."); }));
 }
 
+// The server, or who stands before it, does not do this one thing; it is neither busy nor of another state.
+bool is_refusal(const Failure& failure) {
+  return failure.http_status != 0 && failure.code != Errc::kConflict && !failure.retry_after;
+}
+
 // "" when the server's answer is about the object that was sent.
 std::string difference_of_identity(const ResourceSlice& sent, const ResourceSlice& stored) {
   const auto differs = [](std::string_view field, const std::string& wanted, const std::string& found) {
@@ -231,6 +236,7 @@ void Publisher::next_step() {
                                     {"writes", static_cast<int64_t>(run_writes_)},
                                     {"slices", cache_.slices().size()}});
     restoring_ = true;
+    memory_.undeletable.clear();
     failed_runs_ = 0;
     failure_backoff_.reset();
     finish(true);
@@ -283,6 +289,7 @@ void Publisher::on_delete_answered(const std::string& name, const std::string& w
   const bool is_held_back = at != cache_.slices().end() && !at->second.meta.finalizers.empty();
   if (!is_held_back) cache_.on_deleted(name);
   memory_.full.erase(name);
+  memory_.undeletable.erase(name);
   if (handlers_.on_deleted) handlers_.on_deleted(name);
   is_held_back ? look_whether_gone(name) : next_step();
 }
@@ -339,6 +346,8 @@ void Publisher::on_failure(Verb verb, const std::string& name, const std::option
   // It is made anew under another name: a withdrawal must not wait for what others have written there.
   if (verb == Verb::kUpdate && sent && is_refused_for_metadata(failure) && has_metadata_of_others(*sent))
     memory_.full.insert(name);
+  // A withdrawal does not wait for what may not be deleted: that is emptied, and comes last.
+  if (verb == Verb::kDelete && is_refusal(failure)) memory_.undeletable.insert(name);
   if (failure.code == Errc::kInvalid && sent) return quarantine(*sent, failure, text);
   refuse(text, failure);
 }

@@ -389,6 +389,36 @@ TEST_F(PublisherTest, APoolThatAFinalizerHoldsGoesEmptyAndTerminating) {
   EXPECT_TRUE(publisher->converged());
 }
 
+// RBAC without the verb, or a webhook that always fails. Red when what may not be deleted keeps the rest from
+// being withdrawn, or when it goes on offering devices itself.
+TEST_F(PublisherTest, AWithdrawalDoesNotWaitForADeleteThatIsRefused) {
+  for (const int status : {403, 500}) {
+    SCOPED_TRACE(status);
+    publisher->set_desired({pool(devices(0, 300))}, kNode);
+    scheduler.advance(1min);
+    cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+      if (request.verb != "delete") return std::nullopt;
+      return kube::Failure{
+          .code = status == 403 ? Errc::kDenied : Errc::kIo, .http_status = status, .what = "not you"};
+    };
+    publisher->set_desired({pool(devices(0, 20))}, kNode);
+    scheduler.advance(3s);
+    EXPECT_EQ(devices_stored(), 20u);
+    EXPECT_FALSE(publisher->converged()) << "it is tried again";
+    publisher->set_desired({pool(devices(0, 10))}, kNode);
+    scheduler.advance(3s);
+    EXPECT_EQ(devices_stored(), 10u);
+    const size_t writes = cluster.writes().size();
+    advance_ten_minutes();
+    EXPECT_LT(cluster.writes().size(), writes + 60);
+    cluster.on_request = {};
+    scheduler.advance(1min);
+    EXPECT_EQ(stored().size(), 1u);
+    EXPECT_EQ(devices_stored(), 10u);
+    EXPECT_TRUE(publisher->converged());
+  }
+}
+
 // Labels have no limit of their own, but an object has one. Red when a withdrawal waits for who wrote them.
 TEST_F(PublisherTest, WhatOthersHaveFilledIsMadeAnew) {
   for (const int status : {413, 422}) {
