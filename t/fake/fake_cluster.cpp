@@ -117,6 +117,21 @@ Failure failure(Errc code, int status, std::string reason, const Request& reques
   return Failure{code, status, std::move(reason), text + ": " + std::string(what), std::nullopt};
 }
 
+// As k8s.io/apimachinery api/validation ValidateAnnotationsSize.
+std::optional<Failure> too_many_annotations(const Request& request, const Json& object, size_t bytes_max) {
+  const Json* all = object.find({"metadata", "annotations"});
+  if (all == nullptr || all->object() == nullptr) return std::nullopt;
+  size_t bytes = 0;
+  for (const auto& [key, value] : *all->object())
+    bytes += key.size() + (value.string() == nullptr ? 0 : value.string()->size());
+  if (bytes <= bytes_max) return std::nullopt;
+  Failure why =
+      failure(Errc::kInvalid, 422, "Invalid", request,
+              "metadata.annotations: Too long: may not be more than " + std::to_string(bytes_max) + " bytes");
+  why.fields = {"metadata.annotations"};
+  return why;
+}
+
 Json decoded_or_abort(std::string_view text) {
   Result<Json> value = kube::decode_json(text);
   if (value.ok()) return std::move(value).value();
@@ -214,6 +229,15 @@ bool FakeCluster::remove(const Resource& resource, std::string_view name, std::s
   return true;
 }
 
+std::optional<Json> FakeCluster::lose(const Resource& resource, std::string_view name,
+                                      std::string_view namespace_) {
+  const auto old =
+      objects_.extract(Key{resource.group, resource.plural, std::string(namespace_), std::string(name)});
+  if (old.empty()) return std::nullopt;
+  compact();
+  return std::move(old.mapped());
+}
+
 void FakeCluster::remove_or_terminate(const Resource& resource, Json object) {
   if (!has_finalizers(object)) {
     remove(resource, meta_text(object, "name"), meta_text(object, "namespace"));
@@ -304,8 +328,7 @@ void FakeCluster::arrive(const CallRef& call, const Fail& on_failure, const Serv
     return refuse(call, on_failure, failure(Errc::kDenied, 403, "Forbidden", request, "forbidden"));
   if (!request.plural.empty() && !served(request.group, request.version, request.plural))
     return refuse(call, on_failure,
-                  failure(Errc::kNotFound, 404, "NotFound", request,
-                          "the server could not find the requested resource"));
+                  failure(Errc::kNotFound, 404, "", request, "404 page not found"));
   serve(call);
 }
 
@@ -417,8 +440,9 @@ void FakeCluster::serve_list(const CallRef& call, const kube::ListRequest& what,
     --left;
     items.push_back(delivered(object, what.scope.metadata_only, true));
   };
-  if (stale_by > 0 && what.resource_version == "0") {
-    version = std::max({compacted_, stale_floor, version_ - stale_by});
+  if (stale_by > 0 && what.continue_token.empty() && (!what.resource_version.empty() || breaks_promises)) {
+    const int64_t not_before = parse_int(what.resource_version).value_or(0);
+    version = std::max({compacted_, stale_floor, not_before, version_ - stale_by});
     for (const auto& [key, object] : objects_at(what.scope.resource, version)) take(object);
   } else if (version != version_) {
     for (const auto& [key, object] : objects_at(what.scope.resource, version)) take(object);
@@ -674,6 +698,7 @@ std::optional<Failure> FakeCluster::apply_write(const Request& request, const ku
       return conflict("the UID in the precondition differs");
     if (!version.empty() && version != meta_text(*current, "resourceVersion"))
       return conflict("the object has been modified");
+    if (on_replace && !what.dry_run) on_replace(request, *current);
     if (deletes) {
       if (!what.dry_run) remove_or_terminate(resource, *current);
       return std::nullopt;
@@ -683,6 +708,7 @@ std::optional<Failure> FakeCluster::apply_write(const Request& request, const ku
   if (!what.namespace_.empty()) set_meta(next, "namespace", what.namespace_);
   if (on_admit)
     if (auto refused = on_admit(request, next)) return refused;
+  if (auto refused = too_many_annotations(request, next, annotations_max)) return refused;
   // A deletion is not taken back, and the last finalizer that goes ends it.
   if (current && !meta_text(*current, "deletionTimestamp").empty() && !what.dry_run) {
     set_meta(next, "deletionTimestamp", meta_text(*current, "deletionTimestamp"));

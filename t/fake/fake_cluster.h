@@ -66,6 +66,10 @@ class FakeCluster final : public kube::Cluster {
   kube::Json put_text(const kube::Resource& resource,
                       std::string_view json);  // aborts on text that is not JSON
   bool remove(const kube::Resource& resource, std::string_view name, std::string_view namespace_ = "");
+  /// As by a server that was restored from a backup: the object is gone, and neither an event nor history
+  /// tells.
+  std::optional<kube::Json> lose(const kube::Resource& resource, std::string_view name,
+                                 std::string_view namespace_ = "");
   /// As a DELETE does: what has finalizers stays, with a deletionTimestamp.
   void remove_or_terminate(const kube::Resource& resource, kube::Json object);
   /// As the kubelet does at its start: everything of the kind that has this value at the field path.
@@ -79,9 +83,10 @@ class FakeCluster final : public kube::Cluster {
   // Faults.
   // -------------------------------------------------------------------------------------------------------
   Millis latency{2};
-  Millis event_spacing{0};        // between two events on one watch
-  Millis watch_lag{0};            // of the watch cache: added to the way of every change to a watch
-  int64_t stale_by = 0;           // versions that a list of resourceVersion "0" (any state) is behind
+  Millis event_spacing{0};  // between two events on one watch
+  Millis watch_lag{0};      // of the watch cache: added to the way of every change to a watch
+  int64_t stale_by = 0;     // versions that a list is behind that asks for any state, or for one not older
+  bool breaks_promises = false;   // ... and one that asks for the newest: a replica that was cut off
   int64_t stale_floor = 0;        // but never behind this version
   size_t history_max = 0;         // changes that are kept; older ones are compacted away. 0: all
   bool keeps_log = true;          // off: `log` stays empty, for long runs
@@ -89,6 +94,7 @@ class FakeCluster final : public kube::Cluster {
   std::function<Millis(const Request&)> delay_of;  // more on a request's way there
   bool watch_list = true;                          // off: sendInitialEvents is 422, as on 1.33
   bool ignores_scopes = false;                     // neither selectors nor namespaces select
+  size_t annotations_max = 256u << 10;             // bytes of an object's annotations; more is 422
   std::string git_version = "v1.36.3";
   std::map<std::string, std::string> schemas;  // "group/version" -> OpenAPI v3 text
 
@@ -106,6 +112,9 @@ class FakeCluster final : public kube::Cluster {
   /// Admission of creates and updates: may refuse, or change what will be stored (a dropped field, a
   /// default).
   std::function<std::optional<kube::Failure>(const Request&, kube::Json& object)> on_admit;
+  /// An update or a delete, not a dry run, whose preconditions hold: what it is about to replace or to
+  /// delete.
+  std::function<void(const Request&, const kube::Json& before)> on_replace;
   /// Asked after a write has happened: a Failure is what the client sees instead of the answer (a lost
   /// reply).
   std::function<std::optional<kube::Failure>(const Request&)> on_answer;

@@ -9,6 +9,8 @@
 #include <cstdio>
 
 #include "kube/kinds.h"
+#include "t/sim/server_faults.h"
+#include "t/sim/steps.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {
@@ -145,6 +147,47 @@ void crds(World& world) {
   world.advance(Millis{1'000});
 }
 
+void kubelet_starts_too(World& world) {
+  world.stop_daemon(true, Millis{500});
+  wipe_slices(world);
+  world.remove_policy("all");
+  world.advance(Millis{1'500});
+  wipe_slices(world);
+  offer_all(world);
+  world.advance(Millis{1'000});
+}
+void exclude(World& world, Exclude::Asks asks, const std::string& value) {
+  world.put(Exclude{.name = "x", .asks = asks, .value = value});
+  world.advance(Millis{1'000});
+}
+void ill_servers(World& world) {
+  exclude(world, Exclude::Asks::kVfIndex, "1");
+  std::set<std::string> all = {watched_plurals().begin(), watched_plurals().end()};
+  all.insert("discovery");
+  answer_not_found(world, all, 1, Millis{4'000});
+  world.advance(Millis{9'000});
+  forget_kinds(world, {kube::kSriovResourcePolicies, kube::kDeviceExposurePolicies}, Millis{3'000});
+  world.advance(Millis{9'000});
+  put_others_objects(world);
+  ignore_selectors(world, Millis{2'000});
+  world.advance(Millis{5'000});
+}
+void interfaces_away(World& world) {
+  const auto* netdev = world.machine.interface_of(vf(0));
+  exclude(world, Exclude::Asks::kIfName, netdev == nullptr ? "" : netdev->name);
+  world.machine.move_away(interface_of(world, vf(0)));
+  world.advance(Millis{300});
+  world.stop_daemon(false, Millis{300});
+  world.advance(Millis{3'000});
+}
+void full_annotations(World& world) {
+  fill_annotations(world);
+  world.advance(Millis{300});
+  exclude(world, Exclude::Asks::kIfName, "nobody0");
+  world.set_vfs(kFirst, 1);
+  world.advance(Millis{1'500});
+}
+
 struct Scenario {
   const char* name;
   void (*run)(World&);
@@ -162,6 +205,10 @@ constexpr Scenario kScenarios[] = {
     {"policies", policies},
     {"others-write", others_write},
     {"crds", crds},
+    {"kubelet-starts", kubelet_starts_too},
+    {"ill-servers", ill_servers},
+    {"interfaces-away", interfaces_away},
+    {"full-annotations", full_annotations},
 };
 constexpr const char* kOperations[] = {"list",  "watch", "write",   "get",      "discover", "schema",
                                        "event", "read",  "readdir", "readlink", "timer"};

@@ -38,7 +38,8 @@ std::vector<StoredSlice> World::stored() const {
   std::vector<StoredSlice> out;
   cluster.for_each(kube::kResourceSlices, [&](const Json& object) {
     StoredSlice slice = stored_slice(object);
-    if (slice.driver == kDriver && slice.node == kNode) out.push_back(std::move(slice));
+    if (slice.driver == kDriver && slice.node == kNode && !slice.is_given_up())
+      out.push_back(std::move(slice));
   });
   return out;
 }
@@ -52,10 +53,15 @@ std::set<std::string> World::names_stored() const {
 
 std::map<std::string, PoolView> World::pools() const { return pools_of(stored()); }
 
-// Was there a recent state of host, policies and node, each on its own, that offers (or does not offer) this
-// VF?
+// Was there a recent state of host, policies, node and excludes, each on its own, that offers (or does not
+// offer) this VF? What nobody can tell of it does not offer it anew, and takes nothing away.
 bool World::could_be(const std::string& address, bool offered) const {
-  return (!offered && exposed.may_hold_back(address)) || could_be_taken(address, offered);
+  if (!offered && exposed.may_hold_back(address)) return true;
+  if (could_be_taken(address, offered) != offered) return !offered;
+  const std::set<Said> said = said_lately(address, offered);
+  if (!offered) return said.contains(Said::kYes) || (said.contains(Said::kUnknown) && !must_keep(address));
+  return said.contains(Said::kNo) ||
+         (said.contains(Said::kUnknown) && stored_lately_.contains(name_of_entry(address)));
 }
 
 bool World::could_be_taken(const std::string& address, bool offered) const {
@@ -83,9 +89,10 @@ bool World::could_be_taken(const std::string& address, bool offered) const {
     for (auto pf = pf_past->second.rbegin(); pf != pf_past->second.rend(); ++pf) {
       if (!offered && pf->second.names.empty()) return true;
       for (const std::string& name : pf->second.names)
-        for (auto policies = policies_past_.rbegin(); policies != policies_past_.rend(); ++policies)
-          for (auto node = labels_past_.rbegin(); node != labels_past_.rend(); ++node) {
-            const Taken taken = taken_by(*vf, pf->second, address, name, policies->second, node->second);
+        for (size_t p = policies_past_.size(); p-- > 0 && !(offered && is_over(policies_past_, p));)
+          for (size_t n = labels_past_.size(); n-- > 0 && !(offered && is_over(labels_past_, n));) {
+            const Taken taken =
+                taken_by(*vf, pf->second, address, name, policies_past_[p].second, labels_past_[n].second);
             if ((taken.config != nullptr) == offered) return true;
           }
     }
@@ -102,10 +109,15 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
     ours_.insert(slice.name);
     return exposed.judge_sent(request, object, is_old);
   }
-  if (slice.driver != kDriver || slice.node != kNode || slice.pool != kNode)
+  if (slice.driver == kExposureDriver && slice.node == kNode && slice.pool == std::string(kNode) + "/net" &&
+      slice.devices.empty())
+    return;  // announced where there is any policy of its kind
+  const bool is_own_pool = slice.pool == kNode || slice.is_given_up();
+  if (slice.driver != kDriver || slice.node != kNode || !is_own_pool)
     return fail("I1", "writes a slice of " + slice.driver + ", node " + slice.node + ", pool " + slice.pool);
   ours_.insert(slice.name);
   const auto known = names_stored();
+  stored_lately_.insert(known.begin(), known.end());
   for (const auto& [name, entry] : slice.devices) {
     const auto at = address_of_.find(name);
     if (at == address_of_.end()) return fail("I1", "offers " + name + ", which never was");
@@ -174,6 +186,8 @@ void World::judge() {
   is_verified_ = true;
   may_hide_devices = machine.is_blind = false;
   tampered_out_.clear();
+  stored_lately_ = rested_with_ = names_stored();
+  is_touched_ = false;
   const TimePoint before = scheduler.now() - kMargin;
   for (auto& [address, past] : vf_past_) prune(past, before);
   for (auto& [address, past] : pf_past_) prune(past, before);
@@ -181,6 +195,7 @@ void World::judge() {
   prune(policies_past_, before);
   prune(labels_past_, before);
   exposed.rested(before);
+  prune(excludes_past_, before);
 }
 
 void World::judge_rest() {
@@ -190,8 +205,13 @@ void World::judge_rest() {
   if (at == views.end()) return fail("I2", "there is no pool");
   const PoolView& pool = at->second;
   if (views.size() != 1) return fail("I4", "there are " + std::to_string(views.size()) + " pools");
-  if (!pool.is_complete || pool.slices != slices.size())
-    return fail("I4", "the pool is not whole, or slices of other generations are left");
+  if (!pool.is_complete || pool.slices != slices.size()) {
+    std::string all;
+    for (const StoredSlice& slice : slices)
+      all += " " + slice.name + " of pool " + slice.pool + ", generation " +
+             std::to_string(slice.generation) + " of " + std::to_string(slice.slice_count) + ";";
+    return fail("I4", "the pool is not whole, or slices of other generations are left:" + all);
+  }
   if (!pool.flaws.empty()) return fail("I4", pool.flaws.front());
   if (const auto flaws = exclusion_flaws(views); !flaws.empty()) return fail("I5", flaws.front());
   for (const StoredSlice& slice : slices) {
@@ -240,24 +260,37 @@ std::optional<std::string> World::mismatch_with(const std::string& pf, const std
   const PfFacts pf_facts = machine.pf_facts(pf);
   for (const std::string& vf : machine.vfs_of(pf)) {
     const VfFacts facts = machine.vf_facts(vf);
-    const std::string name = name_of_entry(vf);
-    const Taken taken = taken_by(facts, pf_facts, vf, pf_name, policies, labels);
-    const auto at = pool.devices.find(name);
-    if (at == pool.devices.end() && exposed.may_lack(vf)) continue;
-    if ((taken.config != nullptr) != (at != pool.devices.end()))
-      return taken.config != nullptr
-                 ? "does not offer " + name + ", which policy " + taken.policy->name + " allows"
-                 : "offers " + name + ": " + taken.why_not;
-    if (taken.config == nullptr) continue;
+    if (!pool.devices.contains(name_of_entry(vf)) && exposed.may_lack(vf)) continue;
     std::string problem;
-    for (const bool rdma : facts.rdma) {
-      problem =
-          difference(at->second, entry_of(facts, pf_facts, vf, pf_name, rdma, *taken.config, attributes));
+    for (const std::string& if_name : facts.names.empty() ? std::set<std::string>{""} : facts.names) {
+      problem = problem_of(facts, pf_facts, vf, pf_name, if_name, pool);
       if (problem.empty()) break;
     }
-    if (!problem.empty()) return name + " " + problem;
+    if (!problem.empty()) return problem;
   }
   return std::nullopt;
+}
+
+std::string World::problem_of(const VfFacts& facts, const PfFacts& pf_facts, const std::string& vf,
+                              const std::string& pf_name, const std::string& if_name,
+                              const PoolView& pool) const {
+  const std::string name = name_of_entry(vf);
+  const Said said = said_by(excludes, facts, vf, pf_name, if_name, labels);
+  const Taken taken = taken_by(facts, pf_facts, vf, pf_name, policies, labels);
+  const auto at = pool.devices.find(name);
+  const bool is_offered = at != pool.devices.end();
+  if (!is_offered && said == Said::kUnknown) return "";  // held back; what stood in a slice may stay
+  if (is_offered && said == Said::kYes) return "offers " + name + ", which is excluded";
+  const bool is_wanted = taken.config != nullptr && said != Said::kYes;
+  if (is_wanted && !is_offered)
+    return "does not offer " + name + ", which policy " + taken.policy->name + " allows";
+  if (!is_wanted) return is_offered ? "offers " + name + ": " + taken.why_not : "";
+  std::string problem;
+  for (const bool rdma : facts.rdma) {
+    problem = difference(at->second, entry_of(facts, pf_facts, vf, pf_name, rdma, *taken.config, attributes));
+    if (problem.empty()) return "";
+  }
+  return name + " " + problem;
 }
 
 void World::judge_explanations() {
@@ -268,8 +301,14 @@ void World::judge_explanations() {
     if (said.summary.empty() || said.outcome == "unknown") return fail("I9", "nothing explains " + address);
     const PfFacts pf = machine.pf_facts(function.pf);
     if (pf.names.size() != 1 || exposed.may_hold_back(address)) continue;
-    const Taken taken = taken_by(machine.vf_facts(address), pf, address, *pf.names.begin(), policies, labels);
-    const std::string wanted = taken.config != nullptr ? "offered" : taken.why_not;
+    const VfFacts vf = machine.vf_facts(address);
+    if (vf.names.size() != 1) continue;
+    const Said excluded = said_by(excludes, vf, address, *pf.names.begin(), *vf.names.begin(), labels);
+    if (excluded == Said::kUnknown) continue;  // or it stood in a slice before
+    const Taken taken = taken_by(vf, pf, address, *pf.names.begin(), policies, labels);
+    const std::string wanted = excluded == Said::kYes    ? "excluded"
+                               : taken.config != nullptr ? "offered"
+                                                         : taken.why_not;
     if (said.outcome != wanted)
       return fail("I9", address + " is explained as " + said.outcome + ", and is " + wanted);
     if (wanted == "no-match" && said.rules.empty()) return fail("I9", "no rule is named for " + address);

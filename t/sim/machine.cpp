@@ -111,7 +111,8 @@ void Machine::add_vf(const std::string& pf, int index) {
               .vendor = parent->vendor,
               .device = parent->vendor == "15b3" ? "101e" : "1889",
               .numa = parent->numa,
-              .has_rdma = parent->vendor == "15b3"};
+              .has_rdma = parent->vendor == "15b3",
+              .names = {""}};
   functions_[address] = vf;
   say_pci("add", vf);
   changed(address);
@@ -132,27 +133,47 @@ void Machine::unlink_vf(const std::string& pf, int index) {
   changed(vf->address);
 }
 
-void Machine::bind(const std::string& address, const std::string& driver) {
-  Function* function = find(address);
-  if (function == nullptr || !function->driver.empty()) return;
+// False when there is nothing to bind.
+bool Machine::attach(Function* function, const std::string& driver) {
+  if (function == nullptr || !function->driver.empty()) return false;
   function->driver = driver.empty() ? (function->vendor == "15b3" ? "mlx5_core" : kVfDriver) : driver;
   function->is_rdma_here = true;
   function->is_rdma_open = false;
-  if (function->driver != "vfio-pci") {
-    Interface netdev{.ifindex = next_ifindex_++, .function = address, .kind = "pci"};
-    netdev.name = free_name("eth" + std::to_string(netdev.ifindex));
-    interfaces_[netdev.ifindex] = netdev;
-    if (function->pf.empty()) {
-      function->names = {netdev.name};
-      function->names_so_far.insert(netdev.name);
-      names_ever_[address].insert(netdev.name);
-    }
-    function->named_at = now();
-    say_net("add", netdev);
-    say_link(netdev);
-  }
+  return true;
+}
+
+void Machine::bind(const std::string& address, const std::string& driver) {
+  Function* function = find(address);
+  if (!attach(function, driver)) return;
+  make_interface(address);
   say_rdma("add", *function);
   say_pci("bind", *function);
+  changed(address);
+}
+
+void Machine::bind_without_interface(const std::string& address) {
+  Function* function = find(address);
+  if (!attach(function, "")) return;
+  function->names = {""};
+  say_rdma("add", *function);
+  say_pci("bind", *function);
+  changed(address);
+}
+
+void Machine::make_interface(const std::string& address) {
+  Function* function = find(address);
+  if (function == nullptr || function->driver.empty() || function->driver == "vfio-pci" ||
+      interface_of(address) != nullptr)
+    return;
+  Interface netdev{.ifindex = next_ifindex_++, .function = address, .kind = "pci"};
+  netdev.name = free_name("eth" + std::to_string(netdev.ifindex));
+  interfaces_[netdev.ifindex] = netdev;
+  function->names = {netdev.name};
+  function->names_so_far.insert(netdev.name);
+  names_ever_[address].insert(netdev.name);
+  function->named_at = now();
+  say_net("add", netdev);
+  say_link(netdev);
   changed(address);
 }
 
@@ -167,7 +188,7 @@ void Machine::unbind(const std::string& address) {
   function->driver.clear();
   function->is_rdma_here = true;
   function->is_rdma_open = false;
-  if (function->pf.empty()) function->names = {""};
+  function->names = {""};
   say_pci("unbind", *function);
   changed(address);
 }
@@ -197,7 +218,7 @@ void Machine::rename(int ifindex, const std::string& name) {
   const std::string old = netdev->name;
   netdev->name = name;
   given_at_[name] = now();
-  if (Function* function = find(netdev->function); function != nullptr && function->pf.empty()) {
+  if (Function* function = find(netdev->function)) {
     function->names = {name};
     function->names_so_far.insert(name);
     names_ever_[netdev->function].insert(name);
@@ -233,7 +254,6 @@ void Machine::note_departure(const std::string& address) {
   // It may go before it was read.
   if (!is_blind && now() - std::max(function->named_at, daemon_started_) >= kReadBound) return;
   function->is_rdma_open = function->has_rdma;
-  if (!function->pf.empty()) return;
   function->names.insert(names_ever_[address].begin(), names_ever_[address].end());
   function->names.insert("");
 }
@@ -255,18 +275,16 @@ void Machine::come_back(int ifindex, const std::string& name) {
     if (!function->is_rdma_here) say_rdma("add", *function);
     function->is_rdma_here = true;
     function->is_rdma_open = false;
-    if (function->pf.empty()) {
-      // A late word of somebody else's renaming to this name is taken for its own.
-      const auto given = given_at_.find(netdev->name);
-      const bool is_taken_for_renamed = given != given_at_.end() && now() - given->second < 2 * kReadBound;
-      // So is what the readings after a loss find, while the word of its leaving is still on its way.
-      const bool is_found_by_rereading = forgot_at_ && now() - *forgot_at_ < 2 * kReadBound;
-      if (is_taken_for_renamed || is_found_by_rereading) function->names.insert(netdev->name);
-      // Unknown so far: the name that it has now is the first.
-      if (function->names.erase("") > 0) function->names.insert(netdev->name);
-      function->names_so_far.insert(netdev->name);
-      names_ever_[netdev->function].insert(netdev->name);
-    }
+    // A late word of somebody else's renaming to this name is taken for its own.
+    const auto given = given_at_.find(netdev->name);
+    const bool is_taken_for_renamed = given != given_at_.end() && now() - given->second < 2 * kReadBound;
+    // So is what the readings after a loss find, while the word of its leaving is still on its way.
+    const bool is_found_by_rereading = forgot_at_ && now() - *forgot_at_ < 2 * kReadBound;
+    if (is_taken_for_renamed || is_found_by_rereading) function->names.insert(netdev->name);
+    // Unknown so far: the name that it has now is the first.
+    if (function->names.erase("") > 0) function->names.insert(netdev->name);
+    function->names_so_far.insert(netdev->name);
+    names_ever_[netdev->function].insert(netdev->name);
     function->named_at = now();
   }
   say_net("add", *netdev);
@@ -337,7 +355,7 @@ void Machine::poke_function(const std::string& address) {
 void Machine::forget_what_events_told() {
   forgot_at_ = now();
   for (auto& [address, function] : functions_)
-    if (function.pf.empty() && were_away_.contains(address)) {
+    if (were_away_.contains(address)) {
       function.names.insert(names_ever_[address].begin(), names_ever_[address].end());
       changed(address);
     }
@@ -351,12 +369,13 @@ void Machine::daemon_starts() {
     function.was_away = netdev != nullptr && !netdev->is_here;
     if (function.was_away) were_away_.insert(address);
     if (function.was_away && function.has_rdma) function.is_rdma_open = true;
-    if (function.pf.empty() && netdev != nullptr) {
-      if (netdev->is_here)
-        function.names = function.names_so_far = {netdev->name};
-      else
-        function.names.insert(""),
-            function.names.insert(names_ever_[address].begin(), names_ever_[address].end());
+    if (netdev != nullptr && netdev->is_here) {
+      function.names = function.names_so_far = {netdev->name};
+    } else if (netdev != nullptr && function.pf.empty()) {
+      function.names.insert("");  // or what slices tell of its VFs
+      function.names.insert(names_ever_[address].begin(), names_ever_[address].end());
+    } else {
+      function.names = {""};
     }
     changed(address);
   }
@@ -378,6 +397,7 @@ VfFacts Machine::vf_facts(const std::string& address) const {
   facts.host_use = is_used_by_host(address);
   facts.rdma = {vf.has_rdma && !vf.driver.empty() && vf.driver != "vfio-pci"};
   if (vf.is_rdma_open) facts.rdma = {false, true};
+  facts.names = vf.names;
   return facts;
 }
 

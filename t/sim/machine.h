@@ -34,7 +34,8 @@ struct VfFacts {
   std::string pf, vendor, device, driver;
   int index = 0, numa = -1;
   bool host_use = false;
-  std::set<bool> rdma;  // both where the design leaves it open
+  std::set<bool> rdma;          // both where the design leaves it open
+  std::set<std::string> names;  // of its interface: as of a PF's; "" also where it is known to have none
   bool operator==(const VfFacts&) const = default;
 };
 
@@ -58,7 +59,7 @@ class Machine {
     bool has_rdma = false;   // its driver makes an RDMA device
     bool is_rdma_here = true;
     bool is_rdma_open = false;           // whether the daemon knows of it is left open
-    std::set<std::string> names;         // PF: as in PfFacts
+    std::set<std::string> names;         // as in PfFacts and VfFacts
     std::set<std::string> names_so_far;  // since the daemon started
     bool was_away = false;               // since the daemon started
     TimePoint named_at{};                // the last time that it got an interface, or that a new name
@@ -89,6 +90,9 @@ class Machine {
   void link_vf(const std::string& pf, int index);  // physfn and virtfn
   void unlink_vf(const std::string& pf, int index);
   void bind(const std::string& function, const std::string& driver);  // with its interface and RDMA device
+  /// A driver that takes its time: the interface comes with make_interface().
+  void bind_without_interface(const std::string& function);
+  void make_interface(const std::string& function);
   void unbind(const std::string& function);
 
   // Interfaces.
@@ -129,6 +133,7 @@ class Machine {
   friend class MachineView;
   Function* find(const std::string& address);
   Interface* find(int ifindex);
+  bool attach(Function* function, const std::string& driver);
   bool is_used_by_host(const std::string& function) const;
   void changed(const std::string& function);
   void changed_all();
@@ -143,7 +148,7 @@ class Machine {
 
   std::map<std::string, Function> functions_;
   std::map<int, Interface> interfaces_;
-  /// Of PFs by address, whichever card was there: what was published may be of an earlier one.
+  /// Of functions by address, whichever card was there: what was published of a PF may be of an earlier one.
   std::map<std::string, std::set<std::string>> names_ever_;
   std::set<std::string> were_away_;  // functions by address, since the daemon started, replugged or not
   std::map<std::string, TimePoint> given_at_;  // names by renaming

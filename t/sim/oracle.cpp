@@ -188,6 +188,7 @@ StoredSlice stored_slice(const Json& object) {
   StoredSlice out;
   out.name = text(object.find({"metadata", "name"}));
   out.resource_version = text(object.find({"metadata", "resourceVersion"}));
+  out.is_terminating = object.find({"metadata", "deletionTimestamp"}) != nullptr;
   out.driver = text(object.find({"spec", "driver"}));
   out.node = text(object.find({"spec", "nodeName"}));
   out.pool = text(object.find({"spec", "pool", "name"}));

@@ -80,7 +80,10 @@ struct PoolView {
 struct StoredSlice {
   std::string name, driver, node, pool, owner_uid, boot_id, resource_version;
   int64_t generation = 0, slice_count = 0;
+  bool is_terminating = false;
   std::vector<std::pair<std::string, Entry>> devices;
+  /// What a finalizer holds after its driver has given it up; it counts for no pool.
+  bool is_given_up() const { return generation == 0 && devices.empty(); }
 };
 StoredSlice stored_slice(const kube::Json& object);
 /// By "driver/pool".

@@ -15,6 +15,21 @@ struct StepKind {
   void (*run)(World&);
 };
 
+std::span<const StepKind> host_steps();
+std::span<const StepKind> policy_steps();
+std::span<const StepKind> server_steps();
+std::span<const StepKind> writer_steps();
 std::span<const StepKind> claim_steps();
+
+// What more than one group does.
+std::string some_pf(World& world);
+std::string some_vf(World& world);
+void change_vfs(World& world);
+void put_policy(World& world);
+void change_policies(World& world);
+/// As the kubelet does at its start: of all drivers of the node.
+void wipe_slices(World& world);
+/// Somebody writes into a slice of ours up to the last bytes that an object's annotations may have.
+void fill_annotations(World& world);
 
 }  // namespace sliced::sim

@@ -18,6 +18,9 @@ constexpr Millis kTamperBound{3'000};
 constexpr Millis kFightBound{125'000};  // restoring slows down against somebody who does not stop
 constexpr Millis kStartBound{9'000};
 constexpr Millis kPoolsBound{1'000};  // where there are several of them, with a decision on a worker
+constexpr Millis kDoubtBound{
+    150'000};                     // until the claims have told what may be allocated of the other driver
+constexpr Millis kWayMax{1'000};  // of a write to the server
 constexpr size_t kTailLines = 40;
 
 }  // namespace
@@ -78,8 +81,13 @@ void World::wire_ports() {
     const bool reads = request.verb == "list" || request.verb == "watch";
     return reads && dice_.chance(knobs.late_reads) ? dice_.millis(0, 600) : Millis{0};
   };
-  cluster.on_request = [this](const fake::Request& request) {
-    return on_request ? on_request(request) : std::nullopt;
+  cluster.on_request = [this](const fake::Request& request) -> std::optional<kube::Failure> {
+    for (const auto& [name, refuses] : refusals)
+      if (auto why = refuses(request)) return why;
+    return std::nullopt;
+  };
+  cluster.on_replace = [this](const fake::Request& request, const Json& before) {
+    judge_touch(request, before);
   };
   cluster.on_admit = [this](const fake::Request& request, Json& object) -> std::optional<kube::Failure> {
     if (!request.dry_run) judge_sent(request, object);
@@ -99,6 +107,8 @@ void World::wire_ports() {
     if (why.code == Errc::kIo) ++seen["broken connection"];
     if (why.code == Errc::kInvalid && verb == "write") ++seen["write refused"];
     if (why.what.find("reply lost") != std::string::npos) ++seen["lost reply"];
+    if (why.code == Errc::kNotFound && why.reason.empty()) ++seen["404 of nobody"];
+    if (why.fields == std::vector<std::string>{"metadata.annotations"}) ++seen["annotations too long"];
   };
   sim_cluster.observer.on_event = [this](const std::string& plural, kube::EventType type,
                                          std::string_view object) {
@@ -113,6 +123,9 @@ void World::wire_ports() {
     trace(request.body);
     if (request.dry_run) return;
     ++writes;
+    last_write_at_ = scheduler.now();
+    if (!exposed.is_used() && request.body.find("dra.networking/withdrawn") != std::string::npos)
+      disturb(kDoubtBound);
     if (!std::exchange(kill_at_write_, false)) return;
     later(dice_.millis(0, cluster.latency.count()), [this] { stop_daemon(false, dice_.millis(0, 2'000)); });
   };
@@ -331,13 +344,17 @@ void World::set_vfs(const std::string& pf, int count) {
     op([this, pf, i] { machine.unplug(Machine::vf_address(pf, i)); });
   }
   if (before > 0) op([this, pf] { machine.announce_num_vfs(pf, 0); });
-  const bool vfio = dice_.chance(0.2);
+  const bool vfio = dice_.chance(0.2), is_late = !vfio && knobs.troubles > 0 && dice_.chance(0.15);
   for (int i = 0; i < count; ++i) {
     op([this, pf, i] { machine.add_vf(pf, i); });
     op([this, pf, i] { machine.link_vf(pf, i); });
-    op([this, pf, i, vfio] {
+    op([this, pf, i, vfio, is_late] {
       const std::string vf = Machine::vf_address(pf, i);
-      machine.bind(vf, vfio ? "vfio-pci" : "");
+      if (is_late)
+        machine.bind_without_interface(vf);
+      else
+        machine.bind(vf, vfio ? "vfio-pci" : "");
+      if (is_late) later(dice_.millis(0, 3'000), [this, vf] { machine.make_interface(vf); });
       const auto* netdev = machine.interface_of(vf);
       const auto* above = machine.interface_of(pf);
       if (netdev != nullptr && above != nullptr)
@@ -369,6 +386,7 @@ void World::unplug(const std::string& pf) {
 void World::remember_inputs() {
   policies_past_.emplace_back(scheduler.now(), crd_is_there ? policies : Policies{});
   labels_past_.emplace_back(scheduler.now(), labels);
+  excludes_past_.emplace_back(scheduler.now(), exclude_crd_is_there ? excludes : Excludes{});
   disturb_inputs();
 }
 
@@ -442,15 +460,18 @@ void World::collect_garbage() {
 }
 
 void World::uninstall(const kube::Resource& kind, Millis time) {
-  const bool is_policies = kind == kube::kSriovResourcePolicies;
-  bool& is_there = is_policies ? crd_is_there : attributes_crd_is_there;
+  const bool is_policies = kind == kube::kSriovResourcePolicies,
+             is_excludes = kind == kube::kDeviceExposurePolicies;
+  bool& is_there = is_policies ? crd_is_there : is_excludes ? exclude_crd_is_there : attributes_crd_is_there;
   if (!is_there) return;
   fault(
       "uninstalled " + kind.plural, time, Millis{125'000},
-      [this, kind, is_policies, &is_there] {
+      [this, kind, is_policies, is_excludes, &is_there] {
         is_there = false;
         if (is_policies)
           policies.clear();
+        else if (is_excludes)
+          excludes.clear();
         else
           attributes.clear();
         cluster.uninstall(kind);
@@ -464,6 +485,7 @@ void World::uninstall(const kube::Resource& kind, Millis time) {
 }
 
 void World::tamper(const std::function<void()>& change) {
+  is_touched_ = true;
   std::map<std::string, std::optional<Json>> before;
   for (const std::string& name : ours_) before[name] = cluster.object(kube::kResourceSlices, name);
   change();
@@ -476,6 +498,9 @@ void World::tamper(const std::function<void()>& change) {
   const auto views = pools();
   const auto at = views.find(std::string(kDriver) + "/" + kNode);
   last_view_.reset();
+  for (const StoredSlice& slice : stored())
+    if (slice.is_terminating)
+      for (const auto& [name, entry] : slice.devices) tampered_out_.insert(name);
   if (at != views.end()) {
     for (const auto& [name, address] : address_of_)
       if (!at->second.devices.contains(name)) tampered_out_.insert(name);
@@ -558,9 +583,16 @@ void World::start_daemon() {
   netlink_is_lost_ = false;
   machine.daemon_starts();
   exposed.daemon_starts();
+  // A write of the one before may be on its way.
+  if (scheduler.now() - last_write_at_ > kWayMax) {
+    told_since_ = scheduler.now();
+    stored_lately_ = names_stored();
+  }
+  for (const std::string& plural : missing_) note_absence(plural);
   in_place_.clear();
   pci_heard_at_.reset();
   disturb(kStartBound + cluster.latency * 16);
+  if (!excludes.empty()) disturb(kDoubtBound);
   config::Options options;
   options.node_name = kNode;
   border.enter([&] {
@@ -606,6 +638,7 @@ void World::reboot() {
   for (const std::string& pf : pfs) unplug(pf);
   exposed.boots(false);
   machine.boot_id = "boot-" + std::to_string(++boots_);
+  is_touched_ = true;
   for (int slot = 0; slot < knobs.pfs; ++slot)
     if (std::find(pfs.begin(), pfs.end(), Machine::pf_address(slot)) != pfs.end()) plug(slot);
   ++seen["reboot"];
@@ -624,12 +657,16 @@ void World::on_decided(const policy::Decision& decision) {
   exposed.decided(decision);
   has_old_write_ = sim_cluster.writes_under_way() > 0 && writes_arrived_ < sim_cluster.writes_begun();
   if (lives_ > 1) ++seen["restart"];
+  if (std::exchange(told_life_, lives_) != lives_ && lives_ > 1 && daemon->publisher().observed().empty())
+    ++seen["start without slices"];
   if (std::exchange(was_killed_in_write_, false)) ++seen["restart during a write"];
   if (!decision.refusals.empty()) ++seen["entry refused"];
   for (const auto& [id, verdict] : decision.verdicts) {
     if (verdict.outcome == policy::Outcome::kHostUse) ++seen["in use by the host"];
     if (verdict.outcome == policy::Outcome::kBroken) ++seen["half there"];
     if (verdict.outcome == policy::Outcome::kOffered) ++seen["offered"];
+    if (verdict.outcome == policy::Outcome::kExcluded) ++seen["excluded"];
+    if (verdict.outcome == policy::Outcome::kExcludeUnknown) ++seen["exclude unknown"];
   }
   for (const auto& [id, device] : decision.inputs->inventory->devices)
     if (device.netdev && device.netdev->stale) ++seen["interface away"];

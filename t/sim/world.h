@@ -25,6 +25,7 @@
 #include "t/fake/fake_executor.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/sim/dice.h"
+#include "t/sim/excludes.h"
 #include "t/sim/exposure_world.h"
 #include "t/sim/machine.h"
 #include "t/sim/oracle.h"
@@ -36,7 +37,9 @@ namespace sliced::sim {
 /// How lively a history is. README.md says what each is for.
 struct Knobs {
   int pfs = 2, vfs_max = 6, total_vfs = 8;
-  double host = 1, policies = 1, cluster_faults = 1, host_faults = 1, tampering = 1, restarts = 1;  // weights
+  double host = 1, policies = 1, excludes = 1, cluster_faults = 1, host_faults = 1, tampering = 1,
+         restarts = 1;           // weights
+  double troubles = 1;           // ill servers, kubelets that start, what others do to slices beyond edits
   double claims = 0;             // 0: neither DeviceExposurePolicies nor claims
   double quiet = 0.04;           // share of steps that heal everything and wait for rest
   Millis udev_delay_max{40};     // from the kernel's event to its being heard through udev
@@ -66,6 +69,7 @@ class World {
   static constexpr const char* kNode = "node-a";
   static constexpr const char* kNamespace = "dra-driver-sriov";
   static constexpr const char* kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
+  static constexpr const char* kExposureDriver = "dra.networking";
 
   World(uint64_t seed, Knobs knobs);
   ~World();
@@ -78,6 +82,8 @@ class World {
   /// The first violation ends a history.
   const std::optional<Violation>& violation() const { return violation_; }
   void judge();
+  /// That nothing was written since there were so many.
+  void expect_writes(size_t before);
 
   // What the steps do; those without an effect here and now have none.
   void reseed(uint64_t seed) { dice_ = Dice(seed); }
@@ -102,6 +108,16 @@ class World {
   void recreate_node(Millis gone_for);
   void uninstall(const kube::Resource& kind, Millis time);
   Policy random_policy(const std::string& name);
+  void put(const Exclude& exclude);
+  void remove_exclude(const std::string& name);
+  Exclude random_exclude(const std::string& name);
+  /// From now on a daemon that starts may take it that there are none of a kind; one that runs may not.
+  void miss(const kube::Resource& kind);
+  void find(const kube::Resource& kind) { missing_.erase(kind.plural); }
+  /// So may one that runs.
+  void note_absence(const std::string& plural);
+  /// A server that breaks its promises may show what was before the daemon's start.
+  void hear_of_the_past() { told_since_ = {}; }
 
   // Faults of the cluster. A fault is on until its time has passed or the world comes to rest.
   void fault(const std::string& name, Millis time, Millis recovery, std::function<void()> on,
@@ -135,10 +151,13 @@ class World {
   Policies policies;
   AttributeObjects attributes;
   Labels labels;
-  bool crd_is_there = true, attributes_crd_is_there = true, node_is_there = true;
+  Excludes excludes;
+  bool crd_is_there = true, attributes_crd_is_there = true, exclude_crd_is_there = true, node_is_there = true;
   bool is_racing = false;         // reads and changes of the machine interleave
   bool may_hide_devices = false;  // since the last rest, admission or reading may have cost an entry
-  std::function<std::optional<kube::Failure>(const fake::Request&)> on_request, on_answer;
+  /// By the fault's name. The first that refuses decides.
+  std::map<std::string, std::function<std::optional<kube::Failure>(const fake::Request&)>> refusals;
+  std::function<std::optional<kube::Failure>(const fake::Request&)> on_answer;
   std::function<std::optional<kube::Failure>(const fake::Request&, kube::Json&)> on_admit;
   std::function<std::optional<Error>(const char*, std::string_view)> on_read;
   std::map<std::string, size_t>
@@ -160,6 +179,11 @@ class World {
   void say(const hotplug::HostEvent& event);
   void remember_inputs();
   void remember_function(const std::string& address);
+  /// Whether it was over before the daemon could hear of it.
+  template <class T>
+  bool is_over(const Past<T>& past, size_t index) const {
+    return index + 1 < past.size() && past[index + 1].first < told_since_;
+  }
   void fail(const std::string& invariant, const std::string& what);
 
   void on_decided(const policy::Decision& decision);
@@ -168,11 +192,16 @@ class World {
   void judge_stored(const fake::Request& request);
   bool could_be(const std::string& vf_address, bool offered) const;
   bool could_be_taken(const std::string& vf_address, bool offered) const;
+  std::set<Said> said_lately(const std::string& vf_address, bool offered) const;
+  bool must_keep(const std::string& vf_address) const;
+  void judge_touch(const fake::Request& request, const kube::Json& before);
   void judge_rest();
   void judge_entries(const PoolView& pool);
   void judge_pf(const std::string& pf, const PoolView& pool, std::set<std::string>& explained);
   std::optional<std::string> mismatch_with(const std::string& pf, const std::string& pf_name,
                                            const PoolView& pool) const;
+  std::string problem_of(const VfFacts& facts, const PfFacts& pf_facts, const std::string& vf,
+                         const std::string& pf_name, const std::string& if_name, const PoolView& pool) const;
   void judge_explanations();
   void judge_memory();
   void collect_garbage();
@@ -209,7 +238,7 @@ class World {
   std::set<std::string> tampered_out_;  // entries that others took away
   bool kill_at_write_ = false, was_killed_in_write_ = false;
   std::map<std::string, std::string> address_of_;  // entry name -> VF
-  size_t lives_ = 0;
+  size_t lives_ = 0, told_life_ = 0;
   uint64_t node_uids_ = 0, boots_ = 1;
   std::string node_uid_;
 
@@ -217,6 +246,13 @@ class World {
   std::map<std::string, Past<PfFacts>> pf_past_;
   Past<Policies> policies_past_;
   Past<Labels> labels_past_;
+  Past<Excludes> excludes_past_;
+  std::set<std::string> missing_;  // plurals: see miss()
+  TimePoint told_since_{};         // what the cluster said before then, the daemon cannot have heard
+  TimePoint last_write_at_{};
+  std::set<std::string> stored_lately_;  // entries, since the last rest or the daemon's start
+  std::set<std::string> rested_with_;    // entries that stood in slices at the last rest
+  bool is_touched_ = false;              // slices by others, or the boot, since the last rest
 
   std::optional<PoolView> last_view_;
   std::set<std::string> ours_;           // names of slices that the daemon has written
