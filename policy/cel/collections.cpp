@@ -12,7 +12,6 @@ namespace {
 constexpr size_t kIncludesMax = 48;  // resource/v1: ResourceSliceMaxAttributeValuesPerDevice
 
 Value size_of_text(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!in.step_for(args[0].s.size)) return in.fail(Failure::kSteps);
   return Value::of(code_points(args[0].text()));
 }
@@ -31,7 +30,6 @@ Value size_of_map(Evaluation& in, const Value* args) {
 
 // Where it stands, -1 nowhere.
 int64_t find(Evaluation& in, const List& list, const Value& wanted) {
-  if (!in.charge(list.size)) return -1;
   for (size_t i = 0; i < list.size && !in.is_beyond(); ++i)
     if (equal(list.items[i], wanted, in.arena).value_or(false)) return static_cast<int64_t>(i);
   return -1;
@@ -40,7 +38,6 @@ int64_t find(Evaluation& in, const List& list, const Value& wanted) {
 Value index_of_item(Evaluation& in, const Value* args) { return Value::of(find(in, *args[0].list, args[1])); }
 Value last_index_of_item(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
-  in.charge(list.size);
   for (size_t i = list.size; i-- > 0 && !in.is_beyond();)
     if (equal(list.items[i], args[1], in.arena).value_or(false)) return Value::of(static_cast<int64_t>(i));
   return Value::of(int64_t{-1});
@@ -48,7 +45,6 @@ Value last_index_of_item(Evaluation& in, const Value* args) {
 
 Value is_sorted(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
-  in.charge(list.size);
   for (size_t i = 1; i < list.size && !in.is_beyond(); ++i) {
     const int order = compare(list.items[i - 1], list.items[i], in.arena);
     if (order == kMismatch) return in.no_overload("isSorted");
@@ -60,7 +56,6 @@ Value is_sorted(Evaluation& in, const Value* args) {
 template <int Wanted>
 Value extreme(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
-  in.charge(list.size);
   if (list.size == 0) return in.invalid("min and max want a list that is not empty");
   Value best = list.items[0];
   for (size_t i = 0; i < list.size && !in.is_beyond(); ++i) {
@@ -75,7 +70,6 @@ Value extreme(Evaluation& in, const Value* args) {
 template <class Zero>
 Value sum(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
-  in.charge(list.size);
   if (!in.step(list.size)) return in.fail(Failure::kSteps);
   if (list.size == 0) return Value::of(Zero{0});
   Value total = list.items[0];
@@ -107,7 +101,7 @@ bool flatten_into(Evaluation& in, const List& list, int64_t depth, int level, st
     if (!in.step()) return false;  // empty lists take time too
     if (item.kind == Kind::kList && depth > 0) {
       if (!flatten_into(in, *item.list, depth - 1, level + 1, out)) return false;
-    } else if (!in.arena.charge(sizeof(Value)) || !in.charge(1)) {
+    } else if (!in.arena.charge(sizeof(Value))) {
       return false;
     } else {
       out.push_back(item);
@@ -126,7 +120,6 @@ Value flatten_depth(Evaluation& in, const Value* args) { return flatten_by(in, a
 
 Value sort(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
-  in.charge(list.size);
   if (!in.step(list.size)) return in.fail(Failure::kSteps);
   std::vector<Value> out(list.begin(), list.end());
   for (const Value& item : out)
@@ -141,7 +134,6 @@ Value sort(Evaluation& in, const Value* args) {
 Value distinct(Evaluation& in, const Value* args) {
   std::vector<Value> out;
   for (const Value& item : *args[0].list) {
-    if (!in.charge(out.size() + 1)) return in.fail(Failure::kCost);
     if (!in.step()) return in.fail(Failure::kSteps);
     const bool is_known = std::any_of(out.begin(), out.end(), [&](const Value& seen) {
       return in.is_beyond() || equal(seen, item, in.arena).value_or(false);
@@ -153,7 +145,6 @@ Value distinct(Evaluation& in, const Value* args) {
 
 Value reverse_list(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
-  in.charge(list.size);
   if (!in.step(list.size)) return in.fail(Failure::kSteps);
   std::vector<Value> out(list.begin(), list.end());
   std::reverse(out.begin(), out.end());
@@ -163,7 +154,8 @@ Value reverse_list(Evaluation& in, const Value* args) {
 Value range(Evaluation& in, const Value* args) {
   if (args[0].i < 0) return in.invalid("lists.range wants a number that is not negative");
   const auto size = static_cast<uint64_t>(args[0].i);
-  if (!in.charge(size)) return in.fail(Failure::kCost);  // before anything is made
+  if (size > kCostMax) return in.fail(Failure::kCost);  // its price, which is of what would be made
+  if (size > in.arena.room() / sizeof(Value)) return in.fail(Failure::kNoMemory);
   if (!in.step_for(size, 4)) return in.fail(Failure::kSteps);
   Value* items = in.arena.array<Value>(std::max<uint64_t>(size, 1));
   for (uint64_t i = 0; items != nullptr && i < size; ++i) items[i] = Value::of(static_cast<int64_t>(i));

@@ -45,14 +45,10 @@ Value text_of_bool(Evaluation&, const Value* args) {
   return Value::of(std::string_view(args[0].b ? "true" : "false"));
 }
 Value text_of_bytes(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!in.step_for(args[0].s.size)) return in.fail(Failure::kSteps);
   return is_utf8(args[0].text()) ? Value::of(args[0].text()) : in.invalid("the bytes are not UTF-8");
 }
-Value bytes_of_text(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
-  return Value::of(args[0].text(), Kind::kBytes);
-}
+Value bytes_of_text(Evaluation&, const Value* args) { return Value::of(args[0].text(), Kind::kBytes); }
 
 constexpr Declaration kConversions[] = {
     {"dyn(A): dyn", same},

@@ -42,18 +42,13 @@ class Evaluation {
 
   Arena arena;
 
-  /// Adds to the cost. false once it is above the limit; the evaluation then ends, whatever a function
-  /// answers.
-  bool charge(uint64_t cost) {
-    cost_ += cost;
-    return cost_ <= cost_max_;
-  }
-  /// A tenth of a unit for each byte or element walked over: cel-go's price of strings.
-  bool charge_for(size_t length) { return charge((length + 9) / 10); }
+  /// Adds to the cost; above the limit the evaluation ends, whatever a function answers. What calls cost is
+  /// charged by who makes them (price.h): functions count their steps and nothing else.
+  void charge(uint64_t cost) { cost_ += cost; }
   uint64_t cost() const { return cost_; }
   /// Goes back to what was charged for before, as cel-go does where an expression is part of another.
   void recharge(uint64_t cost) { cost_ = cost; }
-  /// Adds work steps. false once they are above the limit; as with charge().
+  /// Adds work steps. false once they are above the limit; the evaluation then ends.
   bool step(uint64_t n = 1) { return arena.step(n); }
   /// The steps of work on so many bytes.
   bool step_for(size_t bytes, size_t bytes_a_step = kReadBytes) {

@@ -37,7 +37,7 @@ Result<std::string> list_text(Evaluation& in, const List& list, int depth) {
   for (const Value& item : list) {
     auto text = element_text(in, item, depth);
     if (!text) return text.error();
-    if (!in.charge_for(text->size()) || !in.arena.charge(text->size())) return too_long();
+    if (!in.arena.charge(text->size())) return too_long();
     elements.push_back(std::move(*text));
   }
   return render_list(elements);
@@ -54,7 +54,7 @@ Result<std::string> map_text(Evaluation& in, const Map& map, int depth) {
     auto value_text = element_text(in, value, depth);
     if (!value_text) return value_text.error();
     const size_t size = key_text->size() + value_text->size();
-    if (!in.charge_for(size) || !in.arena.charge(size)) return too_long();
+    if (!in.arena.charge(size)) return too_long();
     entries.emplace_back(std::move(*key_text), std::move(*value_text));
   }
   return render_map(std::move(entries), kStyle);
@@ -96,7 +96,6 @@ Result<FormatArgument> argument_of(Evaluation& in, const Value& value, int depth
 }
 
 Value format(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!in.step(1 + args[0].s.size)) return in.fail(Failure::kSteps);
   const auto clauses = std::count(args[0].text().begin(), args[0].text().end(), '%');
   if (static_cast<size_t>(clauses) > in.arena.room() / sizeof(FormatPiece))
@@ -116,7 +115,7 @@ Value format(Evaluation& in, const Value* args) {
     const auto text = render_clause(piece, *argument, kStyle);
     if (!text) return in.answer(Result<int64_t>(text.error()));
     out += *text;
-    if (!in.charge_for(text->size()) || out.size() > kMemoryMax) return in.fail(Failure::kNoMemory);
+    if (out.size() > kMemoryMax) return in.fail(Failure::kNoMemory);
   }
   return in.text(out);
 }

@@ -70,12 +70,10 @@ Value compare_to(Evaluation& in, const Value* args) {
 // Quantities.
 
 Value quantity(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!step_to_read(in, args[0], 2)) return in.fail(Failure::kSteps);
   return made(in, Kind::kQuantity, CelQuantity::decode(args[0].text()));
 }
 Value is_quantity(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!step_to_read(in, args[0], 2)) return in.fail(Failure::kSteps);
   return Value::of(is_read(in, CelQuantity::decode(args[0].text())));
 }
@@ -116,20 +114,12 @@ Result<Semver> decode(Evaluation& in, const Value* args, bool is_loose) {
   if (!step_to_read(in, args[0], 2)) return Error{Errc::kTooLarge, ""};
   return is_loose ? decode_loose_semver(args[0].text()) : decode_semver(args[0].text());
 }
-Value semver(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
-  return made(in, Kind::kSemver, decode(in, args, false));
-}
+Value semver(Evaluation& in, const Value* args) { return made(in, Kind::kSemver, decode(in, args, false)); }
 Value semver_normalized(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   return made(in, Kind::kSemver, decode(in, args, args[1].b));
 }
-Value is_semver(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
-  return Value::of(is_read(in, decode(in, args, false)));
-}
+Value is_semver(Evaluation& in, const Value* args) { return Value::of(is_read(in, decode(in, args, false))); }
 Value is_semver_normalized(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   return Value::of(is_read(in, decode(in, args, args[1].b)));
 }
 // Upstream reads the 64 bits as a signed number.
@@ -153,14 +143,8 @@ Result<Cidr> read_cidr(Evaluation& in, const Value& text) {
   return network;
 }
 
-Value ip(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
-  return made(in, Kind::kIp, read_ip(in, args[0]));
-}
-Value is_ip(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
-  return Value::of(read_ip(in, args[0]).ok());
-}
+Value ip(Evaluation& in, const Value* args) { return made(in, Kind::kIp, read_ip(in, args[0])); }
+Value is_ip(Evaluation& in, const Value* args) { return Value::of(read_ip(in, args[0]).ok()); }
 Value is_canonical(Evaluation& in, const Value* args) {
   in.step(kWriteSteps);
   const auto address = read_ip(in, args[0]);
@@ -176,14 +160,8 @@ Value text_of_ip(Evaluation& in, const Value* args) {
   return in.text(encode_ip(as<IpAddress>(args[0])));
 }
 
-Value cidr(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
-  return made(in, Kind::kCidr, read_cidr(in, args[0]));
-}
-Value is_cidr(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
-  return Value::of(read_cidr(in, args[0]).ok());
-}
+Value cidr(Evaluation& in, const Value* args) { return made(in, Kind::kCidr, read_cidr(in, args[0])); }
+Value is_cidr(Evaluation& in, const Value* args) { return Value::of(read_cidr(in, args[0]).ok()); }
 Value contains_ip(Evaluation&, const Value* args) {
   return Value::of(as<Cidr>(args[0]).contains(as<IpAddress>(args[1])));
 }
@@ -211,12 +189,10 @@ Value text_of_cidr(Evaluation& in, const Value* args) {
 // URLs.
 
 Value url(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!step_to_read(in, args[0], 1)) return in.fail(Failure::kSteps);
   return made(in, Kind::kUrl, decode_url_text(args[0].text()));
 }
 Value is_url_text(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!step_to_read(in, args[0], 1)) return in.fail(Failure::kSteps);
   return Value::of(is_url(args[0].text()));
 }
@@ -260,7 +236,6 @@ Value format_called(Evaluation& in, const Value*) {
   return found == nullptr ? in.no_overload(name) : Value::opaque_of(Kind::kFormat, found);
 }
 Value validate(Evaluation& in, const Value* args) {
-  in.charge_for(args[1].s.size);
   if (!in.step(kRefusedSteps + args[1].s.size)) return in.fail(Failure::kSteps);
   const auto problems = as<NamedFormat>(args[0]).validate(args[1].text());
   if (problems.empty()) return in.none();
@@ -273,8 +248,6 @@ Value validate(Evaluation& in, const Value* args) {
 
 template <class Use>
 Value with_regex(Evaluation& in, const Value* args, Use use) {
-  const size_t text = args[0].s.size, pattern = args[1].s.size;
-  if (!in.charge((1 + text + 9) / 10 * ((pattern + 3) / 4))) return in.fail(Failure::kCost);
   if (in.call->regex != nullptr) return use(*in.call->regex);
   const PatternBound bound = bound_of(args[1].text());
   if (!in.step(bound.compile_steps)) return in.fail(Failure::kSteps);

@@ -26,7 +26,6 @@ Value negate_bool(Evaluation&, const Value* args) { return Value::of(!args[0].b)
 
 Value concatenate(Evaluation& in, const Value* args) {
   const std::string_view a = args[0].text(), b = args[1].text();
-  if (!in.charge_for(a.size() + b.size())) return in.fail(Failure::kCost);
   auto* made = in.arena.array<char>(a.size() + b.size());
   if (made == nullptr) return in.fail(Failure::kNoMemory);
   a.copy(made, a.size());
@@ -46,8 +45,6 @@ Value join_lists(Evaluation& in, const Value* args) {
 
 template <class Holds>
 Value ordered(Evaluation& in, const Value* args, Holds holds) {
-  if (args[0].kind == Kind::kString || args[0].kind == Kind::kBytes)
-    in.charge_for(std::min(args[0].s.size, args[1].s.size));
   const int order = compare(args[0], args[1], in.arena);
   if (order == kMismatch) return in.no_overload();
   if (order == kUnordered) return in.invalid("NaN values cannot be ordered");
@@ -67,7 +64,6 @@ Value greater_or_equal(Evaluation& in, const Value* args) {
 }
 
 Value is_in_list(Evaluation& in, const Value* args) {
-  if (!in.charge(args[1].list->size)) return in.fail(Failure::kCost);
   for (const Value& item : *args[1].list) {
     if (equal(args[0], item, in.arena).value_or(false)) return Value::of(true);
     if (in.is_beyond()) break;

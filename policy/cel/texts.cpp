@@ -7,8 +7,6 @@
 namespace sliced::cel {
 namespace {
 
-bool charge_product(Evaluation& in, size_t a, size_t b) { return in.charge(((a + 9) / 10) * ((b + 9) / 10)); }
-
 // Whether there are steps for searching in a text of so many bytes: at each place the part may be the same
 // but for its last byte.
 bool step_for_search(Evaluation& in, size_t text, size_t part) {
@@ -18,17 +16,14 @@ bool step_for_search(Evaluation& in, size_t text, size_t part) {
 bool step_for_text(Evaluation& in, const Value& text) { return in.step_for(text.s.size, kReadBytes / 2); }
 
 Value starts_with(Evaluation& in, const Value* args) {
-  in.charge_for(args[1].s.size);
   in.step_for(args[1].s.size, kBlockBytes);
   return Value::of(args[0].text().starts_with(args[1].text()));
 }
 Value ends_with(Evaluation& in, const Value* args) {
-  in.charge_for(args[1].s.size);
   in.step_for(args[1].s.size, kBlockBytes);
   return Value::of(args[0].text().ends_with(args[1].text()));
 }
 Value contains(Evaluation& in, const Value* args) {
-  if (!charge_product(in, args[0].s.size, args[1].s.size)) return in.fail(Failure::kCost);
   if (!step_for_search(in, args[0].s.size, args[1].s.size)) return in.fail(Failure::kSteps);
   return Value::of(args[0].text().find(args[1].text()) != std::string_view::npos);
 }
@@ -40,14 +35,12 @@ Value char_at_index(Evaluation& in, const Value* args) {
 
 template <bool HasFrom>
 Value index_of_text(Evaluation& in, const Value* args) {
-  if (!charge_product(in, args[0].s.size, args[1].s.size)) return in.fail(Failure::kCost);
   if (!step_for_text(in, args[0]) || !step_for_search(in, args[0].s.size, args[1].s.size))
     return in.fail(Failure::kSteps);
   return in.answer(index_of(args[0].text(), args[1].text(), HasFrom ? args[2].i : 0));
 }
 template <bool HasFrom>
 Value last_index_of_text(Evaluation& in, const Value* args) {
-  if (!charge_product(in, args[0].s.size, args[1].s.size)) return in.fail(Failure::kCost);
   if (!step_for_text(in, args[0]) || !step_for_search(in, args[0].s.size, args[1].s.size))
     return in.fail(Failure::kSteps);
   return in.answer(
@@ -55,17 +48,14 @@ Value last_index_of_text(Evaluation& in, const Value* args) {
 }
 
 Value in_lower_case(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!step_for_text(in, args[0])) return in.fail(Failure::kSteps);
   return in.text(lower_ascii(args[0].text()));
 }
 Value in_upper_case(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!step_for_text(in, args[0])) return in.fail(Failure::kSteps);
   return in.text(upper_ascii(args[0].text()));
 }
 Value trimmed(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!in.step(1 + args[0].s.size))
     return in.fail(Failure::kSteps);  // each character may be one of many spaces
   return in.text(trim_text(args[0].text()));
@@ -73,7 +63,6 @@ Value trimmed(Evaluation& in, const Value* args) {
 
 template <bool HasLimit>
 Value replace(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   const size_t size = args[0].s.size;
   if (!in.step(1 + size / 2) || !step_for_search(in, size, args[1].s.size)) return in.fail(Failure::kSteps);
   const auto replaced =
@@ -84,8 +73,6 @@ Value replace(Evaluation& in, const Value* args) {
 
 template <bool HasLimit>
 Value split(Evaluation& in, const Value* args) {
-  // One part for each character at most: refused before they are made.
-  if (!in.charge(1 + args[0].s.size / 10)) return in.fail(Failure::kCost);
   if (!in.step(1 + args[0].s.size / 2) || !step_for_search(in, args[0].s.size, args[1].s.size))
     return in.fail(Failure::kSteps);
   const auto room = static_cast<int64_t>(in.arena.room() / sizeof(Value));  // for so many parts
@@ -98,12 +85,10 @@ Value split(Evaluation& in, const Value* args) {
 }
 
 Value part_from(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!step_for_text(in, args[0])) return in.fail(Failure::kSteps);
   return in.answer(substring(args[0].text(), args[1].i));
 }
 Value part_between(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!step_for_text(in, args[0])) return in.fail(Failure::kSteps);
   return in.answer(substring(args[0].text(), args[1].i, args[2].i));
 }
@@ -113,7 +98,6 @@ Value join(Evaluation& in, const List& list, std::string_view separator) {
   for (const Value& item : list) {
     if (item.kind != Kind::kString) return in.no_overload("join");
     parts.push_back(item.text());
-    in.charge_for(item.s.size + separator.size());
     if (!in.step_for(item.s.size + separator.size(), kBlockBytes)) return in.fail(Failure::kSteps);
   }
   return in.answer(join_texts(parts, separator));
@@ -122,7 +106,6 @@ Value join_all(Evaluation& in, const Value* args) { return join(in, *args[0].lis
 Value join_with(Evaluation& in, const Value* args) { return join(in, *args[0].list, args[1].text()); }
 
 Value quote(Evaluation& in, const Value* args) {
-  in.charge_for(args[0].s.size);
   if (!in.step(1 + args[0].s.size / 4)) return in.fail(Failure::kSteps);
   return in.text(quote_text(args[0].text()));
 }

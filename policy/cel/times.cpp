@@ -58,7 +58,6 @@ Value subtract_durations(Evaluation& in, const Value* args) {
 }
 Value sum_of_durations(Evaluation& in, const Value* args) {
   Duration total;
-  in.charge(args[0].list->size);
   if (!in.step(args[0].list->size)) return in.fail(Failure::kSteps);
   for (const Value& item : *args[0].list) {
     if (item.kind != Kind::kDuration) return in.no_overload("sum");

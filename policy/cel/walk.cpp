@@ -354,10 +354,8 @@ class Walk {
     if (overload == nullptr)
       return charge_for(node, nullptr, args, fail(node, Failure::kNoSuchOverload, node.name));
     in_.call = &node;
-    const uint64_t before = in_.cost();
     const Value out = overload->run(in_, args);
     if (ends_everything(out)) return out;
-    in_.recharge(before);
     return node.is_lookup ? out : charge_for(node, overload, args, out);
   }
 
