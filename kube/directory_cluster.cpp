@@ -199,8 +199,9 @@ CallPtr DirectoryCluster::list(ListRequest request, ListHandlers handlers) {
           {Errc::kInvalid, 400, "BadRequest", action + ": " + ready.error().what, std::nullopt});
     }
     const uint64_t version = store_.version();
-    for (const auto& [key, object] : store_.select(*ready)) {
-      handlers.on_item(ready->present(key, *object));
+    for (const auto& [key, kept] : store_.concerned(*ready)) {
+      const Json object = kept->served();
+      if (ready->selects(key, object)) handlers.on_item(ready->present(key, object));
       if (dropped) return;
     }
     handlers.on_done(std::to_string(version));
@@ -227,15 +228,15 @@ CallPtr DirectoryCluster::get(GetRequest request, WriteHandlers handlers) {
 CallPtr DirectoryCluster::discover(std::string group, std::string version,
                                    std::function<void(std::vector<std::string>)> on_done,
                                    std::function<void(const Failure&)>) {
-  return once([group = std::move(group), version = std::move(version),
-               on_done = std::move(on_done)](const bool&) {
-    std::vector<std::string> plurals;
-    for (const Resource* known : {&kNodes, &kResourceSlices, &kResourceClaims, &kSriovResourcePolicies,
-                                  &kDeviceAttributes, &kDeviceExposurePolicies}) {
-      if (known->group == group && known->version == version) plurals.push_back(known->plural);
-    }
-    on_done(std::move(plurals));
-  });
+  return once(
+      [group = std::move(group), version = std::move(version), on_done = std::move(on_done)](const bool&) {
+        std::vector<std::string> plurals;
+        for (const Resource* known : {&kNodes, &kResourceSlices, &kResourceClaims, &kSriovResourcePolicies,
+                                      &kDeviceAttributes, &kDeviceExposurePolicies}) {
+          if (known->group == group && known->version == version) plurals.push_back(known->plural);
+        }
+        on_done(std::move(plurals));
+      });
 }
 
 CallPtr DirectoryCluster::schema(std::string, std::string, std::function<void(std::string_view)> on_done,
@@ -313,8 +314,10 @@ void DirectoryCluster::send_initial(const std::shared_ptr<Watch>& watch) {
   watch->initial = false;
   watch->cursor = store_.version();
   const uint64_t version = watch->cursor;
-  for (const auto& [key, object] : store_.select(watch->filter)) {
-    watch->tell(EventType::kAdded, watch->filter.present(key, *object), version);
+  for (const auto& [key, kept] : store_.concerned(watch->filter)) {
+    const Json object = kept->served();
+    if (watch->filter.selects(key, object))
+      watch->tell(EventType::kAdded, watch->filter.present(key, object), version);
     if (watch->ended) return;
   }
   if (watch->initial_bookmark) {
@@ -341,13 +344,16 @@ void DirectoryCluster::pump(const std::shared_ptr<Watch>& watch) {
     if (next == nullptr) break;
     const ObjectChange change = *next;
     watch->cursor = change.version;
-    const bool was = change.before && watch->filter.selects(change.key, *change.before);
-    const bool is = change.after && watch->filter.selects(change.key, *change.after);
+    if (!watch->filter.concerns(change.key)) continue;
+    const Json before = change.before ? change.before->served() : Json();
+    const Json after = change.after ? change.after->served() : Json();
+    const bool was = change.before && watch->filter.selects(change.key, before);
+    const bool is = change.after && watch->filter.selects(change.key, after);
     if (is) {
-      watch->tell(was ? EventType::kModified : EventType::kAdded,
-                  watch->filter.present(change.key, *change.after), change.version);
+      watch->tell(was ? EventType::kModified : EventType::kAdded, watch->filter.present(change.key, after),
+                  change.version);
     } else if (was) {
-      const Json last = with_version(*change.before, change.version);
+      const Json last = with_version(before, change.version);
       watch->tell(EventType::kDeleted, watch->filter.present(change.key, last), change.version);
     }
   }

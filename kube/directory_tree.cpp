@@ -62,6 +62,27 @@ Result<Unit> write_durably(const std::string& path, const std::string& text) {
   return io_error("write", path, code);
 }
 
+// Of its name, wherever it is kept.
+constexpr size_t kObjectBytes = 1'024;
+
+/// What it is known by, and the labels, by which nodes are selected; its spec says that it is not kept.
+ContentPtr name_alone(const std::string& content) {
+  constexpr size_t kLabelsBytesMax = 4'096;
+  const auto object = decode_json(content, {.size_max = SIZE_MAX, .nodes_max = SIZE_MAX});
+  if (!object) return std::make_shared<const std::string>("{}");
+  Json metadata = Json::Object{};
+  for (const char* key : {"name", "namespace", "creationTimestamp"})
+    if (const auto text = object->find({"metadata", key}); text != nullptr && text->string() != nullptr)
+      metadata.set(key, *text);
+  const Json* labels = object->find({"metadata", "labels"});
+  if (labels != nullptr && encode_json(*labels).size() <= kLabelsBytesMax) metadata.set("labels", *labels);
+  return std::make_shared<const std::string>(
+      encode_json(Json::Object{{"apiVersion", std::string(object->text("apiVersion"))},
+                               {"kind", std::string(object->text("kind"))},
+                               {"metadata", std::move(metadata)},
+                               {"spec", "(not kept: the objects of the directory are too large together)"}}));
+}
+
 }  // namespace
 
 DirectoryTree::DirectoryTree(reactor::Loop& loop, Log& log, std::string directory,
@@ -76,6 +97,7 @@ DirectoryTree::DirectoryTree(reactor::Loop& loop, Log& log, std::string director
       on_event_(std::move(on_event)),
       limits_(limits) {
   start();
+  refuse_what_is_unnamed();
   settle();
   schedule();
   started_ = true;
@@ -133,6 +155,7 @@ void DirectoryTree::turn() {
   const uint64_t before = store_.version();
   if (overflow || std::exchange(rescan_, false) || had_trouble || unwatched_) look_at_everything(overflow);
   if (!trouble_) look_at_marked();
+  refuse_what_is_unnamed();
   settle();
   schedule();
   if (trouble_) {
@@ -154,7 +177,8 @@ void DirectoryTree::look_at_marked() {
     const auto waited = [&](const auto& since, Millis time) {
       return since && scheduler_.now() - *since >= time;
     };
-    if (waited(file.missing_since, limits_.missing_for) || waited(file.broken_since, limits_.broken_for))
+    if (waited(file.missing_since, limits_.missing_for) || waited(file.broken_since, limits_.broken_for) ||
+        (file.wanted && has_room_for(file)))
       due.push_back(name);
   }
   for (const auto& name : due) look_at(name);
@@ -272,7 +296,7 @@ void DirectoryTree::look_at(const std::string& name) {
   for (const auto& remark : manifest.remarks) tell(Level::kWarning, file, name, "object is left out", remark);
   if (const size_t more = manifest.remarks.more(); more > 0)
     tell(Level::kWarning, file, name, "objects are left out", {0, and_more(more, "object")});
-  take(name, file, std::move(manifest.objects));
+  take(name, file, make_room(name, file, std::move(manifest.objects)));
 }
 
 /// A file that was never read leaves no trace here.
@@ -290,6 +314,8 @@ void DirectoryTree::broken(const std::string& name, File& file, const YamlProble
   file.broken_since.reset();
   if (!std::exchange(file.unreadable, true)) file.told.clear();
   tell(Level::kError, file, name, "file cannot be read; none of its objects counts", problem);
+  file.wanted.reset();
+  file.unnamed = 0;
   take(name, file, {});
 }
 
@@ -312,7 +338,62 @@ void DirectoryTree::tell(Level level, File& file, const std::string& name, std::
 // From files to objects.
 // -------------------------------------------------------------------------------------------
 
-void DirectoryTree::take(const std::string& name, File& file, std::vector<Manifest::Object> objects) {
+DirectoryTree::Bytes DirectoryTree::bytes_of(const std::vector<Object>& objects) {
+  Bytes bytes;
+  for (const Object& object : objects) bytes.of(object.key) += kObjectBytes + object.content->size();
+  return bytes;
+}
+
+DirectoryTree::Bytes DirectoryTree::bytes_without(const File& file) const {
+  const Bytes its = bytes_of(file.objects);
+  return {bytes_.slices - its.slices, bytes_.others - its.others};
+}
+
+/// As text. What there is no room for is there, and cannot be understood: an exclude then holds back.
+std::vector<DirectoryTree::Object> DirectoryTree::make_room(const std::string& name, File& file,
+                                                            std::vector<Manifest::Object> objects) {
+  Bytes all = bytes_without(file), wanted;
+  size_t left_out = 0;
+  std::vector<Object> out;
+  for (Manifest::Object& object : objects) {
+    const int line = object.value.line();
+    ContentPtr content = content_of(std::move(object.value));
+    object.value = Json();
+    size_t& bytes = all.of(object.key);
+    wanted.of(object.key) += kObjectBytes + content->size();
+    if (bytes + kObjectBytes + content->size() > limits_.bytes_max) {
+      ++left_out;
+      content = name_alone(*content);
+    }
+    bytes += kObjectBytes + content->size();
+    if (bytes <= 2 * limits_.bytes_max) out.push_back({std::move(object.key), std::move(content), line});
+  }
+  file.wanted = left_out > 0 ? std::optional(wanted) : std::nullopt;
+  file.unnamed = objects.size() - out.size();
+  if (left_out > 0)
+    tell(Level::kError, file, name, "there is no room for objects; they count as unreadable",
+         {0, std::to_string(left_out) + " of " + std::to_string(objects.size()) +
+                 " objects; all of a directory may have " + std::to_string(limits_.bytes_max) +
+                 " bytes; remove some, or make them smaller"});
+  return out;
+}
+
+/// Any of them could be an exclude.
+void DirectoryTree::refuse_what_is_unnamed() {
+  if (trouble_) return;
+  for (const auto& [name, file] : files_)
+    if (file.unnamed > 0)
+      return lose({Errc::kTooLarge, in_quotes(full(name)) + " has " + std::to_string(file.unnamed) +
+                                        " objects more than there is room for in a directory"});
+}
+
+bool DirectoryTree::has_room_for(const File& file) const {
+  const Bytes others = bytes_without(file);
+  return others.slices + file.wanted->slices <= limits_.bytes_max &&
+         others.others + file.wanted->others <= limits_.bytes_max;
+}
+
+void DirectoryTree::take(const std::string& name, File& file, std::vector<Object> objects) {
   const auto mark = [&](bool present) {
     for (size_t i = 0; i < file.objects.size(); ++i) {
       const ObjectKey& key = file.objects[i].key;
@@ -326,8 +407,14 @@ void DirectoryTree::take(const std::string& name, File& file, std::vector<Manife
     }
   };
   mark(false);
+  const Bytes others = bytes_without(file), before = bytes_, now = bytes_of(objects);
   file.objects = std::move(objects);
+  bytes_ = {others.slices + now.slices, others.others + now.others};
   mark(true);
+  const bool is_less = bytes_.slices < before.slices || bytes_.others < before.others;
+  if (is_less && std::any_of(files_.begin(), files_.end(),
+                             [](const auto& one) { return one.second.wanted.has_value(); }))
+    turn_soon();
 }
 
 void DirectoryTree::drop(const std::string& name) {
@@ -347,7 +434,7 @@ void DirectoryTree::settle() {
       continue;
     }
     const auto& [file, index] = *at->second.begin();
-    if (store_.put(key, files_.at(file).objects[index].value)) {
+    if (store_.put(key, files_.at(file).objects[index].content)) {
       log_.debug("object is read", {{"object", describe(key)}, {"file", full(file)}});
     }
   }
@@ -359,7 +446,7 @@ void DirectoryTree::tell_shadowed(const ObjectKey& key, const std::set<Site>& si
     if (site == sites.begin() || !shadowed_.insert({key, *site}).second) continue;
     const auto& winner = *sites.begin();
     const auto place = [&](const Site& at) {
-      return full(at.first) + ":" + std::to_string(files_.at(at.first).objects[at.second].value.line());
+      return full(at.first) + ":" + std::to_string(files_.at(at.first).objects[at.second].line);
     };
     log_.warning("object is there twice; the first file counts",
                  {{"object", describe(key)}, {"file", place(*site)}, {"counts", place(winner)}});

@@ -37,6 +37,9 @@ struct DirectoryLimits {
   Millis look_again{1'000};  // while the directory is not there, or where it cannot be watched
   size_t files_max = 4'096;
   int depth_max = 8;
+  /// Of all ResourceSlices, and of all other objects, as JSON text and 1 KiB for each. Of more nothing but
+  /// the names is kept; as much again of those, and the directory counts as one that cannot be read.
+  size_t bytes_max = 16u << 20;
 };
 
 /// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
@@ -78,8 +81,19 @@ class DirectoryTree {
     int64_t changed_ns = 0, modified_ns = 0;
     bool operator==(const Signature&) const = default;
   };
+  struct Bytes {
+    size_t slices = 0, others = 0;
+    size_t& of(const ObjectKey& key) { return key.kind == "ResourceSlice" ? slices : others; }
+  };
+  struct Object {
+    ObjectKey key;
+    ContentPtr content;
+    int line = 0;
+  };
   struct File {
-    std::vector<Manifest::Object> objects;
+    std::vector<Object> objects;
+    std::optional<Bytes> wanted;  // where there was no room for all of them
+    size_t unnamed = 0;           // objects that are not even known by name
     Signature signature;
     std::optional<TimePoint> broken_since, missing_since;
     bool unreadable = false;  // it was broken for long enough: its objects are gone
@@ -101,7 +115,12 @@ class DirectoryTree {
   void broken(const std::string& name, File& file, const YamlProblem& problem);
   bool has_waited(File& file);
   void look_at_marked();
-  void take(const std::string& name, File& file, std::vector<Manifest::Object> objects);
+  static Bytes bytes_of(const std::vector<Object>& objects);
+  Bytes bytes_without(const File& file) const;
+  std::vector<Object> make_room(const std::string& name, File& file, std::vector<Manifest::Object> objects);
+  bool has_room_for(const File& file) const;
+  void refuse_what_is_unnamed();
+  void take(const std::string& name, File& file, std::vector<Object> objects);
   void drop(const std::string& name);
   void settle();
   void tell_shadowed(const ObjectKey& key, const std::set<Site>& sites);
@@ -122,6 +141,7 @@ class DirectoryTree {
   bool unwatched_ = false;  // some folder cannot be watched: look from time to time
   std::optional<Error> trouble_;
   std::map<std::string, File> files_;
+  Bytes bytes_;  // of their objects
   std::map<ObjectKey, std::set<Site>> sites_;
   std::set<ObjectKey> unsettled_;
   std::set<std::pair<ObjectKey, Site>> shadowed_;

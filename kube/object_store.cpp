@@ -8,7 +8,7 @@ namespace sliced::kube {
 
 namespace {
 
-constexpr size_t kHistoryMax = 1024;
+constexpr size_t kHistoryMax = 1024, kHistoryBytesMax = size_t{4} << 20;
 constexpr std::string_view kFieldPaths[] = {"metadata.name", "metadata.namespace", "spec.driver",
                                             "spec.nodeName"};
 
@@ -33,6 +33,17 @@ bool same_outside_metadata(const Json& a, const Json& b) {
   erase_member(left, "metadata");
   erase_member(right, "metadata");
   return left == right;
+}
+
+bool is_absent(const Json& metadata, std::string_view name) {
+  const Json* value = metadata.find(name);
+  return value == nullptr || value->is_null();
+}
+
+/// What was encoded here. What JSON cannot say (YAML's infinities) leaves an object that says nothing.
+Json read_content(const std::string& content) {
+  auto object = decode_json(content, {.size_max = SIZE_MAX, .depth_max = 128, .nodes_max = SIZE_MAX});
+  return object && object->object() != nullptr ? std::move(*object) : Json(Json::Object{});
 }
 
 /// A text in the shape of a UUID, the same for the same key everywhere.
@@ -65,10 +76,15 @@ Result<std::vector<FieldTerm>> decode_field_selector(std::string_view text) {
   return terms;
 }
 
-bool ObjectFilter::selects(const ObjectKey& key, const Json& object) const {
+bool ObjectFilter::concerns(const ObjectKey& key) const {
   if (key.kind != scope.resource.kind || key.api_version != api_version(scope.resource)) return false;
   const std::string& in = key.namespace_.empty() ? default_namespace : key.namespace_;
-  if (scope.resource.namespaced && !scope.namespace_.empty() && in != scope.namespace_) return false;
+  return !scope.resource.namespaced || scope.namespace_.empty() || in == scope.namespace_;
+}
+
+bool ObjectFilter::selects(const ObjectKey& key, const Json& object) const {
+  if (!concerns(key)) return false;
+  const std::string& in = key.namespace_.empty() ? default_namespace : key.namespace_;
   return std::all_of(fields.begin(), fields.end(), [&](const FieldTerm& term) {
     const std::string_view found = term.path == "metadata.namespace" ? in : field_value(object, term.path);
     return (found == term.value) != term.negated;
@@ -89,69 +105,78 @@ std::string ObjectFilter::present(const ObjectKey& key, const Json& object) cons
                                   {"metadata", std::move(*metadata)}});
 }
 
-Json ObjectStore::dress(const ObjectKey& key, Json content, uint64_t version) const {
-  const auto at = objects_.find(key);
-  Json* metadata = member(content, "metadata");
-  const auto absent = [&](std::string_view name) {
-    const Json* value = metadata->find(name);
-    return value == nullptr || value->is_null();
-  };
-  if (absent("uid")) metadata->set("uid", stable_uid(key));
-  if (absent("generation")) {
-    int64_t generation = 1;
-    if (at != objects_.end()) {
-      const Json* known = at->second.served->find({"metadata", "generation"});
-      generation = known != nullptr && known->integer() != nullptr ? *known->integer() : 0;
-      if (!same_outside_metadata(at->second.content, content)) ++generation;
-    }
-    metadata->set("generation", generation);
-  }
-  metadata->set("resourceVersion", std::to_string(version));
-  return content;
+ContentPtr content_of(Json object) {
+  if (Json* metadata = member(object, "metadata")) erase_member(*metadata, "resourceVersion");
+  return std::make_shared<const std::string>(encode_json(object));
 }
 
-bool ObjectStore::put(const ObjectKey& key, Json content) {
-  erase_member(*member(content, "metadata"), "resourceVersion");
+Json KeptObject::served() const {
+  Json out = read_content(*content);
+  Json metadata = out.find("metadata") == nullptr ? Json() : *out.find("metadata");
+  if (is_absent(metadata, "uid")) metadata.set("uid", uid);
+  if (is_absent(metadata, "generation")) metadata.set("generation", generation);
+  metadata.set("resourceVersion", std::to_string(version));
+  out.set("metadata", std::move(metadata));
+  return out;
+}
+
+KeptObject ObjectStore::next(const ObjectKey& key, ContentPtr content) const {
+  KeptObject out{std::move(content), stable_uid(key), 1, version_ + 1};
   const auto at = objects_.find(key);
-  if (at != objects_.end() && at->second.content == content) return false;
-  const ObjectPtr before = at == objects_.end() ? nullptr : at->second.served;
-  auto after = std::make_shared<const Json>(dress(key, content, version_ + 1));
-  objects_[key] = {std::move(content), after};
-  record(key, before, std::move(after));
+  if (at == objects_.end()) return out;
+  const Json served = at->second->served();
+  const Json* known = served.find({"metadata", "generation"});
+  out.generation = known != nullptr && known->integer() != nullptr ? *known->integer() : 0;
+  if (!same_outside_metadata(read_content(*at->second->content), read_content(*out.content)))
+    ++out.generation;
+  return out;
+}
+
+bool ObjectStore::put(const ObjectKey& key, const ContentPtr& content) {
+  const auto at = objects_.find(key);
+  if (at != objects_.end() && *at->second->content == *content) return false;
+  KeptPtr before = at == objects_.end() ? nullptr : at->second;
+  auto after = std::make_shared<const KeptObject>(next(key, content));
+  objects_[key] = after;
+  record(key, std::move(before), std::move(after));
   return true;
 }
 
 bool ObjectStore::remove(const ObjectKey& key) {
   const auto at = objects_.find(key);
   if (at == objects_.end()) return false;
-  const ObjectPtr before = at->second.served;
+  KeptPtr before = std::move(at->second);
   objects_.erase(at);
-  record(key, before, nullptr);
+  record(key, std::move(before), nullptr);
   return true;
 }
 
-void ObjectStore::record(const ObjectKey& key, ObjectPtr before, ObjectPtr after) {
+void ObjectStore::record(const ObjectKey& key, KeptPtr before, KeptPtr after) {
+  const auto bytes = [](const ObjectChange& change) {
+    return change.before == nullptr ? 0 : change.before->content->size();
+  };
   history_.push_back({++version_, key, std::move(before), std::move(after)});
-  if (history_.size() <= kHistoryMax) return;
-  oldest_ = history_.front().version;
-  history_.pop_front();
+  history_bytes_ += bytes(history_.back());
+  while (history_.size() > kHistoryMax || (history_bytes_ > kHistoryBytesMax && history_.size() > 1)) {
+    oldest_ = history_.front().version;
+    history_bytes_ -= bytes(history_.front());
+    history_.pop_front();
+  }
 }
 
 ObjectPtr ObjectStore::find(const ObjectKey& key) const {
   const auto at = objects_.find(key);
-  return at == objects_.end() ? nullptr : at->second.served;
+  return at == objects_.end() ? nullptr : std::make_shared<const Json>(at->second->served());
 }
 
 Json ObjectStore::preview(const ObjectKey& key, Json content) const {
-  erase_member(*member(content, "metadata"), "resourceVersion");
-  return dress(key, std::move(content), version_ + 1);
+  return next(key, content_of(std::move(content))).served();
 }
 
-std::vector<std::pair<ObjectKey, ObjectPtr>> ObjectStore::select(const ObjectFilter& filter) const {
-  std::vector<std::pair<ObjectKey, ObjectPtr>> out;
-  for (const auto& [key, entry] : objects_) {
-    if (filter.selects(key, *entry.served)) out.emplace_back(key, entry.served);
-  }
+std::vector<std::pair<ObjectKey, KeptPtr>> ObjectStore::concerned(const ObjectFilter& filter) const {
+  std::vector<std::pair<ObjectKey, KeptPtr>> out;
+  for (const auto& [key, kept] : objects_)
+    if (filter.concerns(key)) out.emplace_back(key, kept);
   return out;
 }
 
@@ -164,6 +189,7 @@ const ObjectChange* ObjectStore::change_after(uint64_t version) const {
 
 void ObjectStore::forget_history() {
   history_.clear();
+  history_bytes_ = 0;
   oldest_ = ++version_;
 }
 

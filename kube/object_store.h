@@ -1,6 +1,7 @@
 #pragma once
 // Objects with resource versions and the history of their changes: what an API server keeps, small enough for
-// a directory of files. Pure: knows neither files nor time.
+// a directory of files. They are kept as text, for as data they take twenty times as much. Pure: knows
+// neither files nor time.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -17,11 +18,26 @@
 namespace sliced::kube {
 
 using ObjectPtr = std::shared_ptr<const Json>;
+using ContentPtr = std::shared_ptr<const std::string>;  // an object as JSON text, without resourceVersion
+
+/// An object as text; what a file says of it.
+ContentPtr content_of(Json object);
+
+/// One version of an object.
+struct KeptObject {
+  ContentPtr content;
+  std::string uid;         // where the content has none
+  int64_t generation = 0;  // likewise
+  uint64_t version = 0;
+  /// As the server has it.
+  Json served() const;
+};
+using KeptPtr = std::shared_ptr<const KeptObject>;
 
 struct ObjectChange {
   uint64_t version = 0;
   ObjectKey key;
-  ObjectPtr before, after;  // nullptr: was not, or is no longer, there
+  KeptPtr before, after;  // nullptr: was not, or is no longer, there
 };
 
 /// One term of a field selector: metadata.name, metadata.namespace, spec.driver, spec.nodeName.
@@ -39,6 +55,8 @@ struct ObjectFilter {
   std::string default_namespace;
   std::vector<FieldTerm> fields;
 
+  /// Whether the kind and the namespace are those of the scope: what is asked before an object is read.
+  bool concerns(const ObjectKey& key) const;
   bool selects(const ObjectKey& key, const Json& object) const;
   /// The object as the server would send it for this scope, as JSON text.
   std::string present(const ObjectKey& key, const Json& object) const;
@@ -49,13 +67,20 @@ class ObjectStore {
   /// Objects get uid (a stable hash of kind, namespace and name), generation and resourceVersion where the
   /// content has none; a resourceVersion in the content is ignored. False when the content is what is stored
   /// already.
-  bool put(const ObjectKey& key, Json content);
+  bool put(const ObjectKey& key, const ContentPtr& content);
+  bool put(const ObjectKey& key, Json content) { return put(key, content_of(std::move(content))); }
   bool remove(const ObjectKey& key);
 
+  /// As the server has it, read anew.
   ObjectPtr find(const ObjectKey& key) const;
   /// What put() would store now: for dry runs.
   Json preview(const ObjectKey& key, Json content) const;
-  std::vector<std::pair<ObjectKey, ObjectPtr>> select(const ObjectFilter& filter) const;
+  /// Those that the filter may select; whether it does, the object itself says.
+  std::vector<std::pair<ObjectKey, KeptPtr>> concerned(const ObjectFilter& filter) const;
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const auto& [key, kept] : objects_) visit(key, *kept);
+  }
   size_t size() const { return objects_.size(); }
 
   uint64_t version() const { return version_; }
@@ -67,15 +92,12 @@ class ObjectStore {
   void forget_history();
 
  private:
-  struct Entry {
-    Json content;  // as it was put, without what the store itself sets
-    ObjectPtr served;
-  };
-  void record(const ObjectKey& key, ObjectPtr before, ObjectPtr after);
-  Json dress(const ObjectKey& key, Json content, uint64_t version) const;
+  void record(const ObjectKey& key, KeptPtr before, KeptPtr after);
+  KeptObject next(const ObjectKey& key, ContentPtr content) const;
 
-  std::map<ObjectKey, Entry> objects_;
+  std::map<ObjectKey, KeptPtr> objects_;
   std::deque<ObjectChange> history_;
+  size_t history_bytes_ = 0;  // of contents that came with it
   uint64_t version_ = 1, oldest_ = 1;
 };
 

@@ -22,15 +22,7 @@ constexpr kube::DirectoryLimits kLimits{.broken_for = Millis{1},
 
 std::map<kube::ObjectKey, std::string> contents(const kube::ObjectStore& store) {
   std::map<kube::ObjectKey, std::string> out;
-  for (const auto& [key, object] : store.select({})) {
-    kube::Json plain = *object;
-    if (const kube::Json* found = plain.find("metadata")) {
-      kube::Json meta = *found;
-      meta.set("resourceVersion", "");
-      plain.set("metadata", std::move(meta));
-    }
-    out[key] = kube::encode_json(plain);
-  }
+  store.for_each([&](const kube::ObjectKey& key, const kube::KeptObject& kept) { out[key] = *kept.content; });
   return out;
 }
 

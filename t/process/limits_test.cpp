@@ -3,11 +3,14 @@
 // and writable), the same figure that docs/scale.md names.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -25,6 +28,7 @@ namespace {
 
 constexpr rlim_t kMemoryMax = 64u << 20;
 constexpr size_t kPolicyText = 360u << 10;
+constexpr int kWrittenMax = 120'000;  // ms, between two slices that are written
 
 void limit_memory() {
   const rlimit limit{kMemoryMax, kMemoryMax};
@@ -85,15 +89,20 @@ struct ProcessTest : testing::Test {
   }
 
   void start(std::vector<std::string> more = {}, int out = -1, int err = -1) {
+    write_kubeconfig();
+    start_on("kubeconfig:" + (scratch / "kubeconfig").string(), std::move(more), out, err);
+  }
+  void write_kubeconfig() {
     std::ofstream(scratch / "kubeconfig")
         << "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, "
            "user: u}}]\n"
            "users: [{name: u, user: {token: t}}]\nclusters: [{name: c, cluster: {server: \"http://127.0.0.1:"
         << server->port() << "\"}}]\n";
-    std::vector<std::string> words = {
-        SLICED_PROGRAM, "run",       "--cluster",           "kubeconfig:" + (scratch / "kubeconfig").string(),
-        "--host",       tree.root(), "--node-name",         node,
-        "--log-format", "text",      "--runtime-directory", scratch / "run"};
+  }
+  void start_on(const std::string& cluster, std::vector<std::string> more = {}, int out = -1, int err = -1) {
+    std::vector<std::string> words = {SLICED_PROGRAM, "run",       "--cluster",           cluster,
+                                      "--host",       tree.root(), "--node-name",         node,
+                                      "--log-format", "text",      "--runtime-directory", scratch / "run"};
     words.insert(words.end(), more.begin(), more.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -248,6 +257,60 @@ TEST_F(ProcessTest, HostileExposurePoliciesLeaveTheExcludeInForce) {
                                            }});
   start();
   expect_served();
+}
+
+// The same without a server. The files are read one at a time, and what they say is kept as text.
+struct DirectoryTest : ProcessTest {
+  DirectoryTest() {
+    std::filesystem::create_directories(cluster / "resourceslices");
+    put("a-valid", kSriov, "SriovResourcePolicy",
+        policy("valid", R"({"configs":[{"resourceFilters":[{"pfNames":["ens1f0"]}]}]})"));
+    put("a-exclude", kExposure, "DeviceExposurePolicy", object("zz-exclude", kExcludeFirst));
+  }
+  void put(const std::string& file, const std::string& version, const std::string& kind,
+           const std::string& rest) {
+    std::ofstream(cluster / (file + ".json"))
+        << R"({"apiVersion":")" << version << R"(","kind":")" << kind << R"(",)" << rest.substr(1);
+  }
+  /// Until the slices name each of these.
+  bool wait_for(const std::vector<std::string>& wanted) {
+    const int changes = inotify_init1(IN_CLOEXEC);
+    inotify_add_watch(changes, (cluster / "resourceslices").c_str(), IN_MOVED_TO);
+    const auto are_there = [&] {
+      slices.clear();
+      for (const auto& file : std::filesystem::directory_iterator(cluster / "resourceslices")) {
+        std::ifstream in(file.path());
+        slices.append(std::istreambuf_iterator<char>(in), {});
+      }
+      return std::all_of(wanted.begin(), wanted.end(),
+                         [&](const std::string& one) { return slices.find(one) != std::string::npos; });
+    };
+    for (pollfd written{changes, POLLIN, 0}; !are_there() && poll(&written, 1, kWrittenMax) > 0;) {
+      char events[4'096];
+      (void)!read(changes, events, sizeof events);
+    }
+    close(changes);
+    return are_there();
+  }
+  void expect_followed(const std::vector<std::string>& wanted) {
+    start_on("dir:" + cluster.string());
+    EXPECT_TRUE(wait_for(wanted)) << tail();
+    EXPECT_EQ(slices.find("0000-3b-02-0"), std::string::npos) << "it is excluded";
+    std::printf("peak %zu KiB, log %zu bytes\n", peak(), log().size());
+    EXPECT_GT(peak(), 0u) << "it is alive";
+    EXPECT_EQ(stop(), 0) << tail();
+  }
+  static constexpr const char* kSriov = "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1";
+  static constexpr const char* kExposure = "networking.dra.io/v1alpha1";
+  const std::filesystem::path cluster = scratch / "cluster";
+  std::string slices;
+};
+
+TEST_F(DirectoryTest, ManyLargePoliciesLeaveTheExcludeInForce) {
+  for (size_t i = 0; i < 320; ++i)
+    put(named(i), kSriov, "SriovResourcePolicy",
+        policy(named(i), "{" + repeated(R"("k#":1)", kPolicyText) + "}"));
+  expect_followed({"0000-3b-02-1", "0000-3b-02-3"});
 }
 
 // A pipe that nobody reads, for both outputs.

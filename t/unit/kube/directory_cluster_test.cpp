@@ -466,6 +466,45 @@ TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreLeftOutWithOneError) {
   EXPECT_EQ(log.count("too many files"), 1u);
 }
 
+// Red when a directory may take any memory, or when an exclude in it is as good as deleted for want of room.
+TEST_F(DirectoryClusterTest, ObjectsBeyondTheBoundAreThereAndSayNothing) {
+  const auto large = [](const std::string& name) {
+    return "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: " + name +
+           ", labels: {a: b}}\nspec: {action: exclude, x: " + std::string(2'000, 'x') + "}\n";
+  };
+  for (const char* name : {"a", "b", "c"}) put(std::string(name) + ".yaml", large(name));
+  DirectoryCluster cluster(loop, log, directory, "here", {.bytes_max = 7'000});
+  EXPECT_EQ(listed(cluster, {.resource = kDeviceExposurePolicies}), (Lines{"a", "b", "c"}));
+  EXPECT_EQ(log.count("there is no room for objects"), 1u);
+  Heard heard;
+  heard.call = cluster.watch({.scope = {.resource = kDeviceExposurePolicies}, .send_initial_events = true},
+                             heard.handlers());
+  ASSERT_TRUE(run_until([&] { return heard.has("BOOKMARK "); }));
+  const auto spec_of = [&](size_t index) { return encode_json(*heard.objects.at(index).find("spec")); };
+  EXPECT_GT(spec_of(0).size(), 2'000u);
+  EXPECT_GT(spec_of(1).size(), 2'000u);
+  EXPECT_NE(spec_of(2).find("\"(not kept"), std::string::npos) << spec_of(2);
+  EXPECT_NE(heard.objects.at(2).find({"metadata", "labels", "a"}), nullptr);
+  const size_t before = heard.objects.size();
+  std::filesystem::remove(path("a.yaml"));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED c"); })) << "there is room again";
+  EXPECT_GT(spec_of(heard.objects.size() - 1).size(), 2'000u);
+  EXPECT_GT(heard.objects.size(), before);
+}
+
+// Red when objects without number are dropped as if they were not there: one may be an exclude.
+TEST_F(DirectoryClusterTest, MoreObjectsThanNamesCanBeKeptOfAreTrouble) {
+  std::string many;
+  for (int i = 0; i < 200; ++i) many += policy("p" + std::to_string(i), 1) + "---\n";
+  put("many.yaml", many);
+  DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .bytes_max = 20'000});
+  const Lines refused = listed(cluster);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_NE(refused[0].find("objects more than there is room for"), std::string::npos) << refused[0];
+  put_by_rename("many.yaml", policy("one", 1));
+  ASSERT_TRUE(run_until([&] { return listed(cluster) == Lines{"one"}; }));
+}
+
 // Watches
 // ----------------------------------------------------------------------------------------------------------
 
