@@ -105,8 +105,10 @@ bool may_take_long(const policy::Inputs& inputs) {
   const size_t devices = inputs.inventory->devices.size();
   uint64_t entries = 0;
   for (const uint64_t one : inputs.policies->filter_entries) entries += one;
+  uint64_t looks = inputs.policies->node_selector_entries;
+  for (const uint64_t one : inputs.policies->attribute_entries) looks += one;
   return !inputs.policies->exposures.empty() || devices > kDevicesOnLoop ||
-         devices * entries + inputs.policies->node_selector_entries > kFilterEntriesOnLoop;
+         devices * entries + looks > kFilterEntriesOnLoop;
 }
 
 // How much of each kind is kept (docs/scale.md): for the three and what passes, a process of 64 MiB has room.
@@ -301,6 +303,7 @@ void Daemon::on_refused(const std::string& driver, std::vector<publishers::Refus
 
 void Daemon::reload(const config::Options& options) {
   options_ = options;
+  node_view_.reset();
   settler_.set_windows(options_.settle, options_.settle_max);
   arm_sync();
   host_.rescan("reload");
@@ -343,6 +346,7 @@ void Daemon::on_node(const SourceEvent<watchers::NodeWatcher::Item>& event) {
   if (node_ && now && node_->uid != now->uid)
     log_.info("the Node object was created anew", {{"node", options_.node_name}, {"uid", now->uid}});
   node_ = std::move(now);
+  node_view_.reset();
   mark("node changed");
 }
 
@@ -400,9 +404,8 @@ void Daemon::on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& eve
 // As an exclude. One for other nodes is understood here without its selector: it excludes nothing.
 bool Daemon::is_understood(const policy::ExposurePolicy& policy) const {
   if (!policy.problems.empty() || !decision_) return false;
-  const auto node = node_view();
   return decision_->selectors->understands(policy.selector.cel) ||
-         (node && !kube::match_node(policy.node_selector, *node).matched);
+         (has_node() && !kube::match_node(policy.node_selector, node_view()).matched);
 }
 
 // An exclude that can no longer be understood goes on as it was last understood.
@@ -532,6 +535,16 @@ void Daemon::for_each_source(Visit visit) {
   if (exposure_watcher_) visit(*exposure_watcher_);
 }
 
+template <class Visit>
+void Daemon::for_each_named_source(Visit visit) const {
+  visit("node " + options_.node_name, node_watcher_);
+  visit("policies", sriov_watcher_);
+  visit("device attributes", attributes_watcher_);
+  visit("exposure policies", exposure_watcher_);
+  visit("own slices", slice_watcher_);
+  visit("own exposure slices", exposure_slice_watcher_);
+}
+
 // A foreign CRD of the same name drops what it does not know, before we see it; all we can do is say so.
 // Asked at each list, since a CRD may be replaced.
 void Daemon::check_served_schema(const kube::Resource& kind) {
@@ -578,25 +591,38 @@ std::vector<std::string> Daemon::waiting_for() const {
 std::vector<std::string> Daemon::sources_awaited() const {
   std::vector<std::string> out;
   if (host_.inventory()->version == 0) out.push_back("host: being read");
-  if (!node_watcher_) return out;
-  say_if_silent(out, "node " + options_.node_name, node_watcher_);
-  say_if_silent(out, "policies", sriov_watcher_);
-  say_if_silent(out, "device attributes", attributes_watcher_);
-  say_if_silent(out, "exposure policies", exposure_watcher_);
-  say_if_silent(out, "own slices", slice_watcher_);
-  say_if_silent(out, "own exposure slices", exposure_slice_watcher_);
-  if (out.empty() && !node_view())
-    out.push_back("node " + options_.node_name + ": there is no such Node object");
+  for_each_named_source(
+      [&](const std::string& name, const auto& source) { say_if_silent(out, name, source); });
+  if (node_watcher_ && out.empty() && !has_node()) out.push_back(missing_node());
   return out;
+}
+
+std::vector<std::string> Daemon::missing() const {
+  std::vector<std::string> out;
+  for_each_named_source([&](const std::string& name, const auto& source) {
+    if (source == nullptr) return;
+    const Standing& standing = source->standing();
+    if (standing.state == Standing::State::kDenied || standing.is_unserved) say_if_silent(out, name, source);
+  });
+  if (node_watcher_ && has_spoken(node_watcher_) && !has_node()) out.push_back(missing_node());
+  return out;
+}
+
+std::string Daemon::missing_node() const {
+  return "node " + options_.node_name + ": there is no such Node object";
 }
 
 // With an API server a node is what its Node object says. In a directory that has none, flags stand in for
 // it.
-std::optional<kube::NodeView> Daemon::node_view() const {
-  if (node_) return kube::NodeView{node_->name, node_->labels};
-  if (std::holds_alternative<config::ClusterDirectory>(options_.cluster))
-    return kube::NodeView{options_.node_name, options_.node_labels};
-  return std::nullopt;
+bool Daemon::has_node() const {
+  return node_ || std::holds_alternative<config::ClusterDirectory>(options_.cluster);
+}
+
+const kube::NodeView& Daemon::node_view() const {
+  if (!node_view_)
+    node_view_ = node_ ? kube::NodeView{node_->name, node_->labels}
+                       : kube::NodeView{options_.node_name, options_.node_labels};
+  return *node_view_;
 }
 
 void Daemon::for_each_policy_problem(const std::function<void(const std::string&)>& say) const {
@@ -700,7 +726,7 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   auto inputs = std::make_shared<policy::Inputs>();
   inputs->inventory = host_.inventory();
   inputs->policies = policy_set_;
-  inputs->node = *node_view();
+  inputs->node = node_view();
   inputs->settings.sriov_driver = options_.sriov_driver_name;
   inputs->settings.exposure_driver = options_.exposure_driver_name;
   inputs->settings.list_attributes = abilities_.has(Ability::kListAttributes);
@@ -725,7 +751,7 @@ void Daemon::decide() {
   using publishers::Ability;
   decide_ticket_.reset();
   // A Node that is gone takes its slices with it (owner reference); its successor gets new ones.
-  if (decision_ && !node_view()) {
+  if (decision_ && !has_node()) {
     if (!publisher_.desired().empty()) before_gap_ = publisher_.desired();
     publisher_.clear_desired();
     exposure_publisher_.clear_desired();
@@ -904,6 +930,7 @@ void Daemon::tell_problems() {
   };
   for_each_policy_problem([&](const std::string& text) { say_if_new(said_problems_, text); });
   for (const std::string& note : decision_->notes) say_if_new(said_notes_, note);
+  if (const size_t more = decision_->notes.more(); more > 0) say_if_new(said_notes_, and_more(more, "note"));
   const size_t unsaid = said_problems_.end_round() + said_notes_.end_round();
   if (unsaid > 0) log_.warning("not used as written", {{"why", and_more(unsaid)}});
 }

@@ -78,6 +78,9 @@ class Daemon {
   /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; and
   /// whether the first decision takes too long. Empty when decided.
   std::vector<std::string> waiting_for() const;
+  /// Of that what one look is enough to know: kinds that the API server does not have, what it does not
+  /// allow, a Node object that is not there. A daemon waits for that to change; a command does not.
+  std::vector<std::string> missing() const;
   /// The problems of every policy as they stand: "policy ns/name: spec.configs[0]....: ...", and of those
   /// that are not kept how many there are.
   void for_each_policy_problem(const std::function<void(const std::string&)>& say) const;
@@ -112,6 +115,9 @@ class Daemon {
   void apply_permission();
   template <class Visit>
   void for_each_source(Visit visit);
+  template <class Visit>
+  void for_each_named_source(Visit visit) const;
+  std::string missing_node() const;
   void check_served_schema(const kube::Resource& kind);
   void tell_dropped(const kube::Resource& kind, std::string_view schema,
                     const std::vector<std::string>& fields);
@@ -133,7 +139,8 @@ class Daemon {
   void tell_problems();
   void arm_settle();
   void arm_sync();
-  std::optional<kube::NodeView> node_view() const;
+  bool has_node() const;
+  const kube::NodeView& node_view() const;  // where there is one
 
   reactor::Scheduler& scheduler_;
   reactor::Executor& executor_;
@@ -144,6 +151,7 @@ class Daemon {
   OnDecided on_decided_;
 
   std::optional<watchers::NodeFacts> node_;
+  mutable std::optional<kube::NodeView> node_view_;  // nullopt: to be made anew; labels may be many
   std::map<policy::SriovPolicy::Id, Shared<policy::SriovPolicy>> sriov_;
   std::map<policy::DeviceAttributes::Id, Shared<policy::DeviceAttributes>> attributes_;
   std::map<policy::ExposurePolicy::Id, Shared<policy::ExposurePolicy>> exposures_;

@@ -5,12 +5,18 @@ namespace sliced::cli {
 std::unique_ptr<Daemon> decide_once(Process& process, const config::Options& options) {
   auto daemon = std::make_unique<Daemon>(process.daemon_ports(/*live_events=*/false), options);
   daemon->start();
-  if (!process.run_until([&] { return daemon->decision() != nullptr; }, kDecideMax)) {
+  std::vector<std::string> missing;
+  process.run_until([&] { return daemon->decision() != nullptr || !(missing = daemon->missing()).empty(); },
+                    kDecideMax);
+  if (daemon->decision() != nullptr) return daemon;
+  if (missing.empty()) {
     complain("no decision after " + std::to_string(kDecideMax.count() / 1000) + " s; still waited for:");
-    for (const std::string& who : daemon->waiting_for()) complain("  " + who);
-    return nullptr;
+    missing = daemon->waiting_for();
+  } else {
+    complain("nothing can be decided:");
   }
-  return daemon;
+  for (const std::string& who : missing) complain("  " + who);
+  return nullptr;
 }
 
 }  // namespace sliced::cli

@@ -7,7 +7,8 @@
 
 namespace sliced::cli {
 
-/// Waits at most this long for host, node, policies and slices.
+/// Waits at most this long for host, node, policies and slices, and not at all for what one look says is
+/// missing.
 inline constexpr Millis kDecideMax{30'000};
 
 /// nullptr when there is no decision; stderr then says who has not spoken. Policy problems go to stderr too.

@@ -28,6 +28,11 @@ class Withdrawal {
   }
   bool listed() const { return listed_; }
   bool done() const { return listed_ && publisher_.converged(); }
+  /// The server does not have them, or does not let us see them.
+  bool is_hopeless() const {
+    const watchers::Standing& standing = watcher_->standing();
+    return !listed_ && (standing.is_unserved || standing.state == watchers::Standing::State::kDenied);
+  }
   size_t deleted() const { return deleted_; }
   std::string problem() const { return publisher_.last_failure().empty() ? why_ : publisher_.last_failure(); }
   /// Deleted and empty, and kept by somebody's finalizer.
@@ -102,7 +107,10 @@ int withdraw(const config::Options& options) {
   {
     Withdrawal sriov(process, options, options.sriov_driver_name);
     Withdrawal exposure(process, options, options.exposure_driver_name);
-    if (!process.run_until([&] { return sriov.done() && exposure.done(); }, kWithdrawMax)) {
+    const auto is_over = [&] {
+      return (sriov.done() && exposure.done()) || sriov.is_hopeless() || exposure.is_hopeless();
+    };
+    if (!process.run_until(is_over, kWithdrawMax) || sriov.is_hopeless() || exposure.is_hopeless()) {
       const Withdrawal& left = sriov.done() ? exposure : sriov;
       complain((left.listed() ? "slices are left: " : "own slices could not be listed: ") + left.problem());
       status = kExitError;

@@ -275,6 +275,7 @@ void ListWatch::finish_list() {
   version_unusable_ = false;
   missed_at_.reset();
   is_known_absent_ = false;
+  standing_.is_unserved = false;
   const std::string why = std::exchange(list_reason_, "");
   const bool first = !standing_.known;
   standing_.known = true;
@@ -377,14 +378,14 @@ void ListWatch::on_list_failure(const Failure& failure) {
 }
 
 // A 404 may be anybody's, such as a load balancer's without a server: only discovery can say "none", and of
-// what Kubernetes itself brings nobody can.
+// what Kubernetes itself brings nobody can who goes on.
 void ListWatch::look_for_kind(Failure not_found) {
   const kube::Resource& kind = scope_.resource;
-  if (kube::is_built_in(kind)) {
+  const bool is_built_in = kube::is_built_in(kind);
+  if (is_built_in)
     not_found.what += " (Kubernetes serves " + kube::api_version(kind) + " " + kind.plural +
                       " from 1.34 on: is this the API server?)";
-    return fail(not_found);
-  }
+  if (is_built_in && standing_.known) return fail(not_found);
   step_ = Step::kDiscovering;
   opened_ = ports_.scheduler.now();
   heard();
@@ -393,15 +394,16 @@ void ListWatch::look_for_kind(Failure not_found) {
       kind.group, kind.version,
       [this, not_found](const std::vector<std::string>& plurals) {
         if (std::find(plurals.begin(), plurals.end(), scope_.resource.plural) == plurals.end())
-          return kind_is_absent();
+          return kind_is_absent(not_found);
         kind_is_served(not_found);
       },
-      [this](const Failure& failure) { fail(failure); });
+      [this, is_built_in, not_found](const Failure& failure) { fail(is_built_in ? not_found : failure); });
 }
 
 void ListWatch::kind_is_served(const Failure& not_found) {
   const Failure why = not_found;  // lives in the call that is dropped next
   missed_at_.reset();
+  standing_.is_unserved = false;
   relist(standing_.state == State::kAbsent ? "the kind is installed" : why.what);
   if (!std::exchange(looking_, false)) return fail(why);  // served, yet 404: still being set up
   if (!out_of_turn_.take(ports_.scheduler.now())) return fail(why);
@@ -409,7 +411,12 @@ void ListWatch::kind_is_served(const Failure& not_found) {
   attempt();
 }
 
-void ListWatch::kind_is_absent() {
+void ListWatch::kind_is_absent(const Failure& not_found) {
+  standing_.is_unserved = true;
+  if (kube::is_built_in(scope_.resource)) {  // an old server, or none at all: either is waited for
+    standing_.why = not_found.what;
+    return fail(not_found);
+  }
   const std::string why = resource_name() + " is not installed";
   looking_ = true;
   call_.reset();

@@ -62,6 +62,9 @@ struct Standing {
   State state = State::kStarting;
   bool known = false;
   std::string why;  // of kAbsent, kDenied and kUnreachable: verb, resource and reason
+  /// Discovery said last that the server does not have the kind. Of one that is known, or of Kubernetes
+  /// itself, a daemon does not believe it yet, or ever; who looks once has to.
+  bool is_unserved = false;
   bool operator==(const Standing&) const = default;
 };
 std::string_view describe(Standing::State state);  // "starting", "live" ...
@@ -141,7 +144,7 @@ class ListWatch {
   void start_watch(bool initial_events);
   void look_for_kind(kube::Failure not_found);
   void kind_is_served(const kube::Failure& not_found);
-  void kind_is_absent();
+  void kind_is_absent(const kube::Failure& not_found);
   bool is_absence_confirmed();
 
   void on_event(const kube::WatchEvent& event);

@@ -100,6 +100,26 @@ TEST_F(DaemonTest, NothingIsWrittenBeforeEveryFirstWord) {
   }
 }
 
+// What `plan` and `explain` end with instead of waiting: nothing of it changes while one looks. Red when they
+// wait for it, or do not wait for what is only late.
+TEST_F(DaemonTest, WhatOneLookShowsToBeMissingIsSaid) {
+  make_pf(4);
+  cluster.unserve(kube::kResourceSlices);
+  cluster.deny("sriovresourcepolicies");
+  start();
+  run(2s);
+  const auto missing = daemon->missing();
+  ASSERT_EQ(missing.size(), 3u);
+  EXPECT_NE(missing[0].find("policies: denied"), std::string::npos) << missing[0];
+  for (const size_t slices : {1, 2})
+    EXPECT_NE(missing[slices].find("from 1.34 on"), std::string::npos) << missing[slices];
+  EXPECT_EQ(daemon->decision(), nullptr);
+  cluster.set_network(fake::FakeCluster::Network::kBlackHole);
+  start();
+  run(20s);
+  EXPECT_TRUE(daemon->missing().empty());
+}
+
 TEST_F(DaemonTest, ACrdThatIsNotInstalledMeansNoPolicies) {
   make_pf(4);
   cluster.uninstall(kube::kSriovResourcePolicies);

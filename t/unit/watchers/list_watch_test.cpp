@@ -61,7 +61,7 @@ TEST_F(ListWatchTest, TheFirstWordIsOneRelistedOverOneStream) {
   EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
   EXPECT_EQ(why, "start");
   EXPECT_EQ(asked(), (Words{"watch initial"}));
-  EXPECT_EQ(source->standing(), (Standing{State::kLive, true, ""}));
+  EXPECT_EQ(source->standing(), (Standing{State::kLive, true, "", false}));
 
   put("a", 3);
   remove("b");
@@ -897,7 +897,8 @@ TEST_F(ListWatchTest, AnAbsentKindIsAnEmptyListAndAStateToWaitIn) {
   follow();
   EXPECT_EQ(news(), (Words{"relisted"}));
   EXPECT_EQ(why, "things.example.com is not installed");
-  EXPECT_EQ(source->standing(), (Standing{State::kAbsent, true, "things.example.com is not installed"}));
+  EXPECT_EQ(source->standing(),
+            (Standing{State::kAbsent, true, "things.example.com is not installed", true}));
   EXPECT_EQ(asked(), (Words{"watch initial", "discover"}));
 
   scheduler.advance(1h);

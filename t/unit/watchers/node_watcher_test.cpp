@@ -80,7 +80,8 @@ TEST_F(NodeWatcherTest, NodesAreNeverAbsent) {
   EXPECT_EQ(look(), Words{});
   EXPECT_EQ(watcher->standing().state, State::kUnreachable);
   EXPECT_NE(watcher->standing().why.find("is this the API server?"), std::string::npos);
-  EXPECT_EQ(cluster.count("discover"), 0u);
+  EXPECT_TRUE(watcher->standing().is_unserved) << "for those who look once";
+  EXPECT_FALSE(watcher->standing().known);
 }
 
 TEST_F(NodeWatcherTest, ANodeThatIsNotThereYetIsAnEmptyWord) {
