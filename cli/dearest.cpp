@@ -53,6 +53,7 @@ void Dearest::add(uint64_t its_cost, uint64_t its_steps, uint64_t its_compile_st
   cost = std::max(cost, its_cost);
   steps = std::max(steps, its_steps);
   compile_steps = std::max(compile_steps, its_compile_steps);
+  work += std::max(its_cost, its_steps);
 }
 
 std::string Dearest::text() const {

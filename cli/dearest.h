@@ -14,6 +14,7 @@ inline constexpr std::string_view kNearLimit =
 
 struct Dearest {
   uint64_t cost = 0, steps = 0, compile_steps = 0;
+  uint64_t work = 0;  // steps of all together, or cost units where those are more
 
   void add(uint64_t its_cost, uint64_t its_steps, uint64_t its_compile_steps = 0);
   /// "5 of 1000000, and takes 7 of 1000000 work steps"

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/decide_once.h"
 #include "cli/show.h"
@@ -6,10 +8,13 @@
 namespace sliced::cli {
 namespace {
 
+constexpr size_t kRulesOfAllMax = 50'000, kRulesOfOneMin = 10;
+
 // What the policies allow may still be missing at the API server: no daemon runs, or the server refused the
 // entry.
-policy::Explanation explain_as_published(const Daemon& daemon, const std::string& id) {
-  policy::Explanation explanation = policy::explain(*daemon.decision(), id);
+policy::Explanation explain_as_published(const Daemon& daemon, const std::string& id,
+                                         size_t rules_max = policy::kRulesMax) {
+  policy::Explanation explanation = policy::explain(*daemon.decision(), id, rules_max);
   if (explanation.entry.empty()) return explanation;
   for (const auto* publisher : {&daemon.publisher(), &daemon.exposure_publisher()})
     for (const auto& [name, slice] : publisher->observed())
@@ -37,9 +42,12 @@ int explain_one(const Daemon& daemon, const std::string& name, config::OutputFor
 int explain_all(const Daemon& daemon, config::OutputFormat format) {
   const policy::Decision& decision = *daemon.decision();
   if (format == config::OutputFormat::kTable) return print(verdicts_table(decision)) ? kExitSame : kExitError;
+  // Of all devices together no more rules than fit into memory.
+  const size_t rules_max = std::clamp(kRulesOfAllMax / std::max<size_t>(decision.verdicts.size(), 1),
+                                      kRulesOfOneMin, policy::kRulesMax);
   std::vector<kube::Json> items;
   for (const auto& [id, verdict] : decision.verdicts)
-    items.push_back(json_of(explain_as_published(daemon, id)));
+    items.push_back(json_of(explain_as_published(daemon, id, rules_max)));
   return print(formatted(list_of(std::move(items)), format)) ? kExitSame : kExitError;
 }
 

@@ -26,13 +26,15 @@ Result<cel::Program> compile(const config::Options& options, cel::Mistake& mista
 int tell(const Matches& matches, bool is_whole, config::OutputFormat format) {
   const bool is_table = format == config::OutputFormat::kTable;
   if (!print(is_table ? matches_table(matches) : formatted(json_of(matches), format))) return kExitError;
+  if (!matches.left_out.empty()) complain(matches.left_out);
   if (matches.count(cel::Answer::Is::kTrue) > 0) return kExitSame;
-  return is_whole ? kExitNone : kExitError;
+  return is_whole && matches.left_out.empty() ? kExitNone : kExitError;
 }
 
 int tell_of_slices(const cel::Program& program, FoundSlices found, config::OutputFormat format) {
   keep_newest(found);
   for (const std::string& line : found.lines) complain(line);
+  if (const size_t more = found.lines.more(); more > 0) complain(and_more(more, "line"));
   if (found.slices.empty() && !found.is_whole) return kExitError;
   return tell(match_entries(program, found.slices), found.is_whole, format);
 }

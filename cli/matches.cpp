@@ -1,6 +1,8 @@
 #include "cli/matches.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "cli/dearest.h"
 #include "cli/show.h"
@@ -14,10 +16,45 @@ namespace {
 
 using Is = cel::Answer::Is;
 
-cel::Answer answer_of(cel::Evaluator& evaluator, const cel::Program& program, const cel::Device& device) {
-  const Is is = evaluator.select(program, device);
-  return {is, evaluator.cost(), evaluator.steps(), is == Is::kError ? evaluator.error_text(program) : ""};
-}
+// One expression, asked of one device after the other as long as there is work left for it.
+class Asking {
+ public:
+  Asking(const cel::Program& program, uint64_t steps_max, Matches& out)
+      : program_(program), steps_max_(steps_max), room_(steps_max), out_(out) {}
+
+  void ask(const cel::Device& device, std::vector<std::string> subject) {
+    if (left_out_ > 0) return leave_out(subject);
+    const Is is =
+        evaluator_.select(program_, device, std::min(cel::kCostMax, room_), std::min(cel::kStepsMax, room_));
+    const uint64_t took = std::max(evaluator_.cost(), evaluator_.steps());
+    if (took > room_) return leave_out(subject);
+    room_ -= took;
+    out_.rows.push_back({std::move(subject),
+                         {is, evaluator_.cost(), evaluator_.steps(),
+                          is == Is::kError ? evaluator_.error_text(program_) : ""}});
+  }
+  /// what: one of those that are asked.
+  void finish(const std::string& what, const std::string& meaning) {
+    if (left_out_ == 0) return;
+    out_.left_out = std::to_string(left_out_) + " of " + std::to_string(out_.rows.size() + left_out_) + " " +
+                    what + " were not asked, the first of them " + first_ + ": the expression may take " +
+                    std::to_string(steps_max_) + " work steps or cost units over all of them" + meaning +
+                    "; make it simpler";
+  }
+
+ private:
+  void leave_out(const std::vector<std::string>& subject) {
+    if (left_out_++ == 0) first_ = escaped(join(subject, " "));
+  }
+
+  const cel::Program& program_;
+  const uint64_t steps_max_;
+  uint64_t room_;
+  Matches& out_;
+  cel::Evaluator evaluator_;
+  size_t left_out_ = 0;
+  std::string first_;
+};
 
 std::string upper(std::string_view text) {
   std::string out(text);
@@ -44,28 +81,34 @@ size_t Matches::count(Is is) const {
 }
 
 Matches match_host(const cel::Program& program, const hotplug::Inventory& inventory,
-                   const std::string& driver) {
-  Matches out{{"device", "type", "interface"}, {}};
-  cel::Evaluator evaluator;
+                   const std::string& driver, uint64_t steps_max) {
+  Matches out{{"device", "type", "interface"}, {}, ""};
+  Asking asking(program, steps_max, out);
   policy::HostDeviceView view(driver);
   for (const auto& [id, device] : inventory.devices) {
     view.look_at(policy::facts_of(device, inventory));
-    out.rows.push_back(
-        {{id, std::string(name_of(device.type)), device.netdev ? device.netdev->name : std::string()},
-         answer_of(evaluator, program, view)});
+    asking.ask(view,
+               {id, std::string(name_of(device.type)), device.netdev ? device.netdev->name : std::string()});
   }
+  asking.finish("devices", ", and a policy with it is not used on this host");
   return out;
 }
 
-Matches match_entries(const cel::Program& program, const std::vector<kube::ResourceSlice>& slices) {
-  Matches out{{"driver", "pool", "device"}, {}};
-  cel::Evaluator evaluator;
+Matches match_entries(const cel::Program& program, const std::vector<kube::ResourceSlice>& slices,
+                      uint64_t steps_max) {
+  Matches out{{"driver", "pool", "device"}, {}, ""};
+  std::vector<std::pair<const kube::ResourceSlice*, const kube::Device*>> entries;
   for (const kube::ResourceSlice& slice : slices)
-    for (const kube::Device& entry : slice.devices)
-      out.rows.push_back({{slice.driver, slice.pool.name, entry.name},
-                          answer_of(evaluator, program, cel::PublishedDevice(slice.driver, entry))});
-  std::stable_sort(out.rows.begin(), out.rows.end(),
-                   [](const Match& a, const Match& b) { return a.subject < b.subject; });
+    for (const kube::Device& entry : slice.devices) entries.emplace_back(&slice, &entry);
+  const auto name = [](const auto& one) {
+    return std::tie(one.first->driver, one.first->pool.name, one.second->name);
+  };
+  std::stable_sort(entries.begin(), entries.end(),
+                   [&](const auto& a, const auto& b) { return name(a) < name(b); });
+  Asking asking(program, steps_max, out);
+  for (const auto& [slice, entry] : entries)
+    asking.ask(cel::PublishedDevice(slice->driver, *entry), {slice->driver, slice->pool.name, entry->name});
+  asking.finish("entries", " here, though a scheduler limits it for each alone");
   return out;
 }
 

@@ -32,7 +32,7 @@ class Display {
     std::strftime(stamp, sizeof stamp, "%H:%M:%S", localtime_r(&clock, &local));
     const auto offered =
         std::count_if(decision.verdicts.begin(), decision.verdicts.end(), [&](const auto& entry) {
-          return policy::explain(decision, entry.first).outcome == name_of(policy::Outcome::kOffered);
+          return policy::explain(decision, entry.first, 0).outcome == name_of(policy::Outcome::kOffered);
         });
     out_.put("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) +
              " devices discovered, " + std::to_string(offered) + " allowed by " +

@@ -226,6 +226,8 @@ Json json_of(const policy::Explanation& explanation) {
     rules.push_back(std::move(one));
   }
   out.set("rules", std::move(rules));
+  if (explanation.rules_left_out > 0)
+    out.set("rulesLeftOut", static_cast<int64_t>(explanation.rules_left_out));
   return out;
 }
 
@@ -240,7 +242,7 @@ std::string devices_table(const hotplug::Inventory& inventory) {
 std::string verdicts_table(const policy::Decision& decision) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [id, device] : decision.inputs->inventory->devices) {
-    const policy::Explanation why = explain(decision, id);
+    const policy::Explanation why = explain(decision, id, /*rules_max=*/0);
     rows.push_back({id, std::string(name_of(device.type)), interface_of(device), device.driver,
                     why.outcome == "offered" ? "yes" : "no", why.summary});
   }
@@ -256,6 +258,7 @@ std::string explanation_text(const policy::Explanation& explanation) {
              rule.wanted;
     out += "\n";
   }
+  if (explanation.rules_left_out > 0) out += "  " + and_more(explanation.rules_left_out, "rule") + "\n";
   return out;
 }
 

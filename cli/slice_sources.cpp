@@ -28,8 +28,8 @@ Result<std::vector<Item>> list_slices(const watchers::Ports& ports, const Wait& 
   });
   watcher->start();
   const auto is_refused = [&] {
-    const State state = watcher->standing().state;
-    return state == State::kDenied || state == State::kAbsent;
+    const watchers::Standing& standing = watcher->standing();
+    return standing.state == State::kDenied || standing.is_unserved;
   };
   wait([&] { return listed.has_value() || is_refused(); }, kListMax);
   const watchers::Standing& standing = watcher->standing();
@@ -86,6 +86,7 @@ void add_slices_of_text(const std::string& path, std::string_view text, FoundSli
   };
   for (const auto& problem : manifest.problems) wrong(problem.line, problem.what);
   for (const auto& remark : manifest.remarks) wrong(remark.line, remark.what);
+  if (const size_t more = manifest.problems.more(); more > 0) wrong(0, and_more(more));
   if (const size_t more = manifest.remarks.more(); more > 0) wrong(0, and_more(more, "object") + " left out");
   bool has_any = false;
   for (const auto& [key, object] : manifest.objects) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kube/resource_slice.h"
+#include "reactor/base/first_few.h"
 #include "reactor/base/result.h"
 #include "reactor/base/time.h"
 #include "watchers/list_watch.h"
@@ -15,7 +16,7 @@ namespace sliced::cli {
 struct FoundSlices {
   std::vector<kube::ResourceSlice> slices;
   bool is_whole = true;  // false: there is more, or may be, and the lines say what
-  std::vector<std::string> lines;
+  FirstFew<std::string> lines;
 };
 
 /// Lets the loop turn until done() is true or the time is over.

@@ -94,13 +94,55 @@ TEST(MatchEntries, AsksWithTheSchedulersMeaning) {
   EXPECT_EQ(on_slices("device.driver == \"b.example\"").count(Is::kTrue), 1u);
 }
 
+// Red when an expression may take its limit anew for each device: ten thousand of them are minutes.
+TEST(Matches, HaveABudgetOverAllDevices) {
+  hotplug::Inventory host;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string id = "link" + std::to_string(10'000 + i);
+    host.devices[id] = {.id = {id}, .type = hotplug::DeviceType::kBridge};
+  }
+  const std::string dear = "lists.range(100).all(x, lists.range(100).all(y, x + y >= 0))";
+  const auto program = policy::compile_selector(dear, kExposure);
+  const Matches some = match_host(*program, host, kExposure, 1'000'000);
+  uint64_t steps = 0;
+  for (const Match& row : some.rows) steps += std::max(row.answer.cost, row.answer.steps);
+  EXPECT_LE(steps, 1'000'000u);
+  EXPECT_GE(some.rows.size(), 3u);
+  EXPECT_LE(some.rows.size(), 100u);
+  EXPECT_EQ(some.rows.front().subject[0], "link10000");
+  const std::string left = std::to_string(10'000 - some.rows.size()) +
+                           " of 10000 devices were not asked, the first "
+                           "of them link" +
+                           std::to_string(10'000 + some.rows.size()) + " bridge";
+  EXPECT_EQ(some.left_out.substr(0, left.size()), left);
+  EXPECT_NE(some.left_out.find("a policy with it is not used"), std::string::npos) << some.left_out;
+  const auto cheap = policy::compile_selector("true", kExposure);
+  EXPECT_EQ(match_host(*cheap, host, kExposure).rows.size(), 10'000u);
+  EXPECT_EQ(match_host(*cheap, host, kExposure).left_out, "");
+}
+
+TEST(Matches, OfEntriesHaveABudgetToo) {
+  const auto program = cel::Program::compile("lists.range(100).all(x, x >= 0)", cel::selector_environment());
+  std::vector<kube::Device> entries;
+  for (int i = 0; i < 128; ++i) entries.push_back({.name = "e" + std::to_string(100 + i)});
+  const Matches some = match_entries(
+      *program, {a_slice("b.example", "n1", entries), a_slice("a.example", "n1", entries)}, 20'000);
+  EXPECT_GE(some.rows.size(), 5u);
+  EXPECT_LT(some.rows.size(), 128u);
+  EXPECT_EQ(some.rows.front().subject, (std::vector<std::string>{"a.example", "n1", "e100"}));
+  EXPECT_NE(some.left_out.find(" of 256 entries were not asked, the first of them a.example n1 e"),
+            std::string::npos)
+      << some.left_out;
+}
+
 // Red when a name from the kernel reaches the terminal as it is, or a device without interface loses its
 // cell.
 TEST(MatchesTable, HasARowForEachDeviceAndCounts) {
   const Matches matches{{"device", "interface"},
                         {{{"0000:03:00.0", "eth\x1b[31m"}, {Is::kTrue, 5, 30, ""}},
                          {{"0000:04:00.0", ""}, {Is::kFalse, 12, 8, ""}},
-                         {{"br0", "br0"}, {Is::kError, 7, 9, "no such key: \"x\" (column 4)"}}}};
+                         {{"br0", "br0"}, {Is::kError, 7, 9, "no such key: \"x\" (column 4)"}}},
+                        ""};
   EXPECT_EQ(matches_table(matches),
             "DEVICE        INTERFACE    COST  STEPS  RESULT\n"
             "0000:03:00.0  eth\\x1b[31m  5     30     true\n"
@@ -113,7 +155,7 @@ TEST(MatchesTable, HasARowForEachDeviceAndCounts) {
 // Red when an expression that is about to fail on the next device looks like any other.
 TEST(MatchesTable, WarnsAboveHalfOfALimit) {
   const auto table = [](uint64_t cost, uint64_t steps) {
-    return matches_table({{"device"}, {{{"a"}, {Is::kTrue, cost, steps, ""}}}});
+    return matches_table({{"device"}, {{{"a"}, {Is::kTrue, cost, steps, ""}}}, ""});
   };
   EXPECT_EQ(table(500'000, 500'000).find("warning"), std::string::npos);
   EXPECT_NE(table(500'001, 1).find("warning: that is more than half"), std::string::npos);

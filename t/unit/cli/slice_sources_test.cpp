@@ -6,6 +6,7 @@ namespace sliced::cli {
 namespace {
 
 using Words = std::vector<std::string>;
+using Lines = FirstFew<std::string>;
 
 std::string slice_text(const std::string& name, const std::string& driver, const std::string& generation,
                        int count = 1) {
@@ -56,7 +57,7 @@ TEST_F(SlicesOfCluster, AreThoseOfTheNodeOfAllDrivers) {
   ASSERT_TRUE(found) << found.error().what;
   EXPECT_EQ(names(*found), (Words{"of-also-own.example", "of-other.example", "of-own.example"}));
   EXPECT_TRUE(found->is_whole);
-  EXPECT_EQ(found->lines, Words{});
+  EXPECT_EQ(found->lines, Lines{});
 }
 
 // Red when a refusal of the wide list ends the command where the narrow ones are allowed, or when the answer
@@ -100,6 +101,16 @@ TEST_F(SlicesOfCluster, AKindThatIsNotServedIsAnError) {
   EXPECT_NE(found.error().what.find("resourceslices"), std::string::npos) << found.error().what;
 }
 
+// Red when the command waits as a daemon does: an API server before 1.34 will not change while it looks.
+TEST_F(SlicesOfCluster, AServerThatDoesNotHaveThemIsSaidAtOnce) {
+  cluster.unserve(kube::kResourceSlices);
+  const auto found = ask();
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, Errc::kNotFound);
+  EXPECT_NE(found.error().what.find("from 1.34 on"), std::string::npos) << found.error().what;
+  EXPECT_LT(took, Millis{1'000});
+}
+
 TEST_F(SlicesOfCluster, OneThatCannotBeUnderstoodIsNamed) {
   cluster.put_text(kube::kResourceSlices, slice_text("bad", "own.example", "\"huge\""));
   cluster.put_text(kube::kResourceSlices, slice_text("good", "own.example", "1"));
@@ -109,6 +120,17 @@ TEST_F(SlicesOfCluster, OneThatCannotBeUnderstoodIsNamed) {
   EXPECT_FALSE(found->is_whole);
   ASSERT_EQ(found->lines.size(), 1u);
   EXPECT_EQ(found->lines[0].find("slice bad: "), 0u) << found->lines[0];
+}
+
+// Red when a cluster full of slices that cannot be read makes as many lines.
+TEST_F(SlicesOfCluster, LinesAreBounded) {
+  for (int i = 0; i < 100; ++i)
+    cluster.put_text(kube::kResourceSlices, slice_text("bad" + std::to_string(i), "own.example", "\"huge\""));
+  const auto found = ask();
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->is_whole);
+  EXPECT_EQ(found->lines.kept(), kProblemsMax);
+  EXPECT_EQ(found->lines.more(), 100 - kProblemsMax);
 }
 
 FoundSlices of_text(const std::string& text) {
@@ -132,7 +154,7 @@ TEST(SlicesOfText, AreReadInEveryForm) {
            {node + "\n---\n" + a, {"a"}}}) {
     const FoundSlices found = of_text(text);
     EXPECT_EQ(names(found), wanted) << text;
-    EXPECT_EQ(found.lines, Words{}) << text;
+    EXPECT_EQ(found.lines, Lines{}) << text;
   }
 }
 
@@ -163,7 +185,7 @@ TEST(SlicesOfText, SayWhatIsWrongAndWhere) {
 
 TEST(SlicesOfFiles, AMissingFileIsNamed) {
   const FoundSlices found = slices_of_files({"/nowhere/a\n.yaml"});
-  EXPECT_EQ(found.lines, Words{"/nowhere/a\\x0a.yaml: No such file or directory"});
+  EXPECT_EQ(found.lines, Lines{"/nowhere/a\\x0a.yaml: No such file or directory"});
   EXPECT_FALSE(found.is_whole);
 }
 
@@ -182,7 +204,7 @@ TEST(KeepNewest, LeavesWhatIsAllocatedFrom) {
   EXPECT_EQ(names(found), (Words{"new-1", "new-2", "cut"}));
   EXPECT_TRUE(found.is_whole);
   EXPECT_EQ(found.lines,
-            (Words{"pool p of y.example: only 1 of its 3 slices are here; nothing is allocated from "
+            (Lines{"pool p of y.example: only 1 of its 3 slices are here; nothing is allocated from "
                    "a pool that is not complete"}));
 }
 
