@@ -20,7 +20,9 @@ class Dealing {
   }
 
  private:
-  // Half of it: if all of it went this way, those who need the same would all come to nothing together.
+  // Half of it: if all of it went this way, those who need the same would all come to nothing together. At
+  // the end, who is left would take more than half with half as much again as the cap; so all who are here
+  // take more than a third with the cap, and the fair share of a third is below it.
   void deal_equally() {
     uint64_t rest = budget_.all / 2;  // without what those have spent that are done
     for (bool is_first = true; !left_.empty(); is_first = false) {
@@ -75,12 +77,11 @@ std::vector<bool> who_fits(const std::vector<uint64_t>& needs, Budget budget) {
   std::iota(by_need.begin(), by_need.end(), size_t{0});
   std::stable_sort(by_need.begin(), by_need.end(), [&](size_t a, size_t b) { return needs[a] < needs[b]; });
   std::vector<bool> fits(needs.size(), false);
-  uint64_t equal = budget.all / 2, spent = 0;
+  uint64_t spent = 0;
   size_t left = needs.size();
   for (const size_t one : by_need) {
-    if (needs[one] > std::min(budget.each, equal / left)) break;
+    if (needs[one] > std::min(budget.each, (budget.all - spent) / left)) break;
     fits[one] = true;
-    equal -= needs[one];
     spent += needs[one];
     --left;
   }

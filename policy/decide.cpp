@@ -18,9 +18,9 @@ using hotplug::HostDevice;
 // Attributes that a config adds to each of its entries, joined once per config.
 struct Additions {
   kube::Attributes attributes;
-  std::string refusal;             // not empty: the entries are held back, and why
-  std::vector<std::string> notes;  // what was left out
-  bool is_acceptable = false;      // the API server takes each of the attributes
+  std::string refusal;         // not empty: the entries are held back, and why
+  Notes notes;                 // what was left out
+  bool is_acceptable = false;  // the API server takes each of the attributes
 };
 
 bool names_resource(const std::string& key, const std::string& driver) {
@@ -44,7 +44,7 @@ Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, 
         if (!kube::is_list(value) || inputs.settings.list_attributes)
           out.attributes[key] = value;
         else
-          out.notes.push_back(
+          out.notes.add(
               who + ": attribute " + key.str() + " of DeviceAttributes " + object.id.name +
               " left out: the API server does not take list attributes, or has not said yet that it does");
       }
@@ -59,9 +59,9 @@ Additions additions_of(const SriovPolicy& policy, const ResourceConfig& config, 
     if (!names_resource(key, driver)) droppable.push_back(key);
   for (; out.attributes.size() > room && !droppable.empty(); droppable.pop_back()) {
     out.attributes.erase(droppable.back());
-    out.notes.push_back(who + ": attribute " + droppable.back() + " left out: a device entry holds at most " +
-                        std::to_string(kube::kAttributesAndCapacitiesMax) + " attributes, " +
-                        std::to_string(room) + " of them from DeviceAttributes");
+    out.notes.add(who + ": attribute " + droppable.back() + " left out: a device entry holds at most " +
+                  std::to_string(kube::kAttributesAndCapacitiesMax) + " attributes, " + std::to_string(room) +
+                  " of them from DeviceAttributes");
   }
   out.is_acceptable = kube::validate_device({.name = "x", .attributes = out.attributes}).empty();
   return out;
@@ -201,32 +201,51 @@ std::vector<PolicyProblem> problems_of(const Decision& decision) {
 
 namespace {
 
-// What filters may take is known beforehand: each of their entries, for each VF.
-std::vector<int32_t> within_budget(const std::vector<int32_t>& selected, const Inputs& in,
+// Of those that are left, the ones whose needs, which are known beforehand, are within the budget.
+struct Share {
+  const std::vector<uint64_t>& entries;  // by policy
+  uint64_t times;                        // that each is looked at
+  Budget budget;
+  const char *what, *remedy;
+};
+void keep_those_that_fit(std::vector<int32_t>& left, const Share& share,
+                         std::map<int32_t, Problem>& problems) {
+  std::vector<uint64_t> needs;
+  for (const int32_t one : left) needs.push_back(share.times * share.entries[static_cast<size_t>(one)]);
+  const std::vector<bool> fits = who_fits(needs, share.budget);
+  std::vector<int32_t> kept;
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (fits[i])
+      kept.push_back(left[i]);
+    else
+      problems[left[i]] = {"spec.configs",
+                           "has " + std::to_string(share.entries[static_cast<size_t>(left[i])]) + " " +
+                               share.what +
+                               ", which is more than its share of work, so it is not used: one policy may "
+                               "take " +
+                               std::to_string(share.budget.each) + " such looks, all of a node together " +
+                               std::to_string(share.budget.all) + "; " + share.remedy};
+  }
+  left = std::move(kept);
+}
+
+std::vector<int32_t> within_budget(std::vector<int32_t> selected, const Inputs& in,
                                    std::map<int32_t, Problem>& problems) {
   const auto& devices = in.inventory->devices;
   const auto vfs = static_cast<uint64_t>(std::count_if(
       devices.begin(), devices.end(), [](const auto& one) { return one.second.type == DeviceType::kVf; }));
-  const Budget& budget = in.settings.budgets.filters;
-  std::vector<uint64_t> needs;
-  for (const int32_t one : selected)
-    needs.push_back(vfs * in.policies->filter_entries[static_cast<size_t>(one)]);
-  const std::vector<bool> fits = who_fits(needs, budget);
-  std::vector<int32_t> out;
-  for (size_t i = 0; i < selected.size(); ++i) {
-    if (fits[i])
-      out.push_back(selected[i]);
-    else
-      problems[selected[i]] = {
-          "spec.configs", "has " +
-                              std::to_string(in.policies->filter_entries[static_cast<size_t>(selected[i])]) +
-                              " entries of filters to look at for each VF of this node, which is more than "
-                              "its share of work, so "
-                              "it is not used: one policy may take " +
-                              std::to_string(budget.each) + " such looks, all of a node together " +
-                              std::to_string(budget.all) + "; name ranges or PFs instead of single VFs"};
-  }
-  return out;
+  keep_those_that_fit(
+      selected,
+      {in.policies->filter_entries, vfs, in.settings.budgets.filters,
+       "entries of filters to look at for each VF of this node", "name ranges or PFs instead of single VFs"},
+      problems);
+  keep_those_that_fit(
+      selected,
+      {in.policies->attribute_entries, 1, in.settings.budgets.attributes,
+       "labels and attributes of DeviceAttributes to look at through its deviceAttributesSelectors",
+       "fewer configs with a deviceAttributesSelector, or fewer DeviceAttributes, are wanted"},
+      problems);
+  return selected;
 }
 
 }  // namespace
@@ -266,22 +285,25 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
       const auto [at, fresh] = additions.try_emplace({verdict.policy, verdict.config});
       if (fresh) {
         at->second = additions_of(policy, policy.configs[verdict.config], *inputs, own);
-        out.notes.insert(out.notes.end(), at->second.notes.begin(), at->second.notes.end());
+        out.notes.add(at->second.notes);
       }
       const HostDevice* pf = device.pf ? inputs->inventory->find(device.pf->text()) : nullptr;
       kube::Device entry = make_entry(device, pf, at->second, own);
       std::string refusal = at->second.refusal;
-      if (refusal.empty() && !(at->second.is_acceptable && is_plainly_good(entry)))
+      if (refusal.empty() && !(at->second.is_acceptable && is_plainly_good(entry))) {
+        std::vector<std::string> notes;
         refusal = drop_refused(
             entry, [&](const std::string& key) { return names_resource(key, inputs->settings.sriov_driver); },
-            out.notes);
+            notes);
+        out.notes.add(notes);
+      }
       if (refusal.empty()) refusal = refused_before(entry, inputs->quarantine.sriov);
       if (refusal.empty()) {
         pool.devices.push_back(std::move(entry));
         if (has_exposures) taken.insert(id);
       } else {
         verdict.outcome = Outcome::kRefused;
-        out.notes.push_back("device " + entry.name + " held back: " + refusal);
+        out.notes.add("device " + entry.name + " held back: " + refusal);
         out.refusals[id] = std::move(refusal);
       }
     }
@@ -292,14 +314,62 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   if (!pool.devices.empty()) pool.excludes = exposures.exclude_record();
   out.pools.push_back(std::move(pool));
   if (has_exposures) exposures.decide(taken, out);
-  std::sort(out.notes.begin(), out.notes.end());
-  out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
   out.selectors = exposures.selectors();
   out.inputs = std::move(inputs);
   return out;
 }
 
-Explanation explain(const Decision& decision, const std::string& device_id) {
+namespace {
+
+// What SriovResourcePolicies say of a VF, up to the one that decides.
+void add_rules(const Decision& decision, const HostDevice& device, size_t rules_max, Explanation& out) {
+  const Inputs& in = *decision.inputs;
+  const auto& all = in.policies->sriov;
+  const Verdict& verdict = decision.verdicts.at(device.id.text);
+  const auto say_no = [&](const auto& make) {
+    if (out.rules.size() < rules_max)
+      out.rules.push_back(make());
+    else
+      ++out.rules_left_out;
+  };
+  for (int32_t i = 0; i < static_cast<int32_t>(all.size()); ++i) {
+    if (verdict.policy >= 0 && i > verdict.policy) break;
+    if (out.rules.size() >= rules_max && i != verdict.policy) {
+      ++out.rules_left_out;
+      continue;
+    }
+    const std::string name = text_of(all[i]->id);
+    const auto say = [&](const Problem& problem) {
+      say_no([&] {
+        return Rule{name,
+                    problem.field,
+                    "no",
+                    "policy",
+                    "unreadable (" + problem.what + ")",
+                    "a policy that can be understood"};
+      });
+    };
+    for (const Problem& problem : all[i]->problems) say(problem);
+    const auto unused = decision.sriov_problems.find(i);
+    if (unused != decision.sriov_problems.end()) say(unused->second);
+    if (!all[i]->problems.empty() || unused != decision.sriov_problems.end()) continue;
+    const kube::NodeMatch node = kube::match_node(all[i]->node_selector, in.node);
+    if (!node.matched) {
+      say_no([&] { return Rule{name, "spec.nodeSelector", "no", node.field, node.found, node.wanted}; });
+      continue;
+    }
+    walk(device, *in.policies, {i}, [&](const Step& step) {
+      if (!step.refusal && !step.unreadable)
+        out.rules.push_back(rule_of(step, device, *in.policies));
+      else
+        say_no([&] { return rule_of(step, device, *in.policies); });
+    });
+  }
+}
+
+}  // namespace
+
+Explanation explain(const Decision& decision, const std::string& device_id, size_t rules_max) {
   Explanation out{.device = device_id};
   const Inputs& in = *decision.inputs;
   const HostDevice* device = in.inventory->find(device_id);
@@ -311,29 +381,8 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
   }
   const Verdict& verdict = found->second;
   out.outcome = name_of(verdict.outcome);
-  const bool is_vf = device->type == DeviceType::kVf && device->pci;
-  if (is_vf && device->broken.empty()) {
-    std::vector<int32_t> selected;
-    const auto& all = in.policies->sriov;
-    for (int32_t i = 0; i < static_cast<int32_t>(all.size()); ++i) {
-      if (verdict.policy >= 0 && i > verdict.policy) break;
-      const std::string name = text_of(all[i]->id);
-      const auto say = [&](const Problem& problem) {
-        out.rules.push_back({name, problem.field, "no", "policy", "unreadable (" + problem.what + ")",
-                             "a policy that can be understood"});
-      };
-      for (const Problem& problem : all[i]->problems) say(problem);
-      const auto unused = decision.sriov_problems.find(i);
-      if (unused != decision.sriov_problems.end()) say(unused->second);
-      if (!all[i]->problems.empty() || unused != decision.sriov_problems.end()) continue;
-      const kube::NodeMatch node = kube::match_node(all[i]->node_selector, in.node);
-      if (!node.matched)
-        out.rules.push_back({name, "spec.nodeSelector", "no", node.field, node.found, node.wanted});
-      else
-        walk(*device, *in.policies, {i},
-             [&](const Step& step) { out.rules.push_back(rule_of(step, *device, *in.policies)); });
-    }
-  }
+  if (device->type == DeviceType::kVf && device->pci && device->broken.empty())
+    add_rules(decision, *device, rules_max, out);
   const std::string who = verdict.policy >= 0 ? text_of(in.policies->sriov[verdict.policy]->id) : "";
   const std::string by = "policy " + who + ", " + pool_place(verdict);
   switch (verdict.outcome) {
@@ -379,7 +428,7 @@ Explanation explain(const Decision& decision, const std::string& device_id) {
       break;
     }
   }
-  explain_exposures(decision, *device, out);
+  explain_exposures(decision, *device, rules_max, out);
   return out;
 }
 

@@ -18,6 +18,7 @@
 #include "policy/budget.h"
 #include "policy/exposure/exclusion.h"
 #include "policy/exposure/resolve.h"
+#include "policy/notes.h"
 #include "policy/policy_set.h"
 #include "policy/published.h"
 
@@ -140,7 +141,7 @@ struct Decision {
   SelectorAnswersPtr selectors;  // for the next decision
   // By policy: why it is not used although it was understood, and its selector has been asked.
   std::map<int32_t, Problem> sriov_problems, exposure_problems;
-  std::vector<std::string> notes;  // what was dropped or held back and why, for the log; sorted
+  Notes notes;  // what was dropped or held back and why, for the log
 };
 
 /// Which policy and config take each VF, without building entries: the inner loop, kept apart for its
@@ -195,9 +196,13 @@ struct Explanation {
   std::vector<PersonaExplanation> personas;  // of DeviceExposurePolicies, in order of suffix
   std::string summary;                       // one sentence
   std::vector<Rule> rules;                   // in the order of evaluation, up to the one that decided
+  size_t rules_left_out = 0;                 // how many there are at least beyond those that are shown
   bool operator==(const Explanation&) const = default;
 };
-Explanation explain(const Decision& decision, const std::string& device_id);
+/// Rules are as many as policies and filters: at most rules_max of those that say no are shown, and policies
+/// beyond that are not looked at. The one that decides is always there.
+inline constexpr size_t kRulesMax = 1'000;
+Explanation explain(const Decision& decision, const std::string& device_id, size_t rules_max = kRulesMax);
 
 /// A stable fingerprint of an entry's content, for Quarantine.
 uint64_t content_hash(const kube::Device& device);

@@ -9,8 +9,6 @@ namespace {
 
 constexpr size_t kBlock = 16;             // the allocator's part of a block
 constexpr size_t kMapNode = kBlock + 32;  // and the tree's
-// Measured: programs take 20 to 45 bytes for each byte of their text.
-constexpr size_t kProgramFactor = 48;
 
 size_t owned(const std::string& text) {
   return text.capacity() < sizeof(text) / 2 ? 0 : kBlock + text.capacity();
@@ -106,12 +104,15 @@ size_t footprint(const DeviceAttributes& object) {
          owned(object.attributes) + owned(object.refused) + owned(object.problems);
 }
 
+size_t footprint(const Exposure& exposure) {
+  return owned(exposure.name_suffix) + owned(exposure.exclusion_group) + owned(exposure.capacity) +
+         owned(exposure.plugins) + owned(exposure.additional_attributes);
+}
+
 size_t footprint(const ExposurePolicy& policy) {
   const Exposure& exposure = policy.exposure;
   return sizeof(policy) + places("", policy.id.name) + owned(policy.uid) + owned(policy.node_selector.terms) +
-         owned(policy.selector.cel) + kProgramFactor * policy.selector.cel.size() +
-         owned(exposure.name_suffix) + owned(exposure.exclusion_group) + owned(exposure.capacity) +
-         owned(exposure.plugins) + owned(exposure.additional_attributes) + owned(policy.problems) +
+         owned(policy.selector.cel) + footprint(exposure) + owned(policy.problems) +
          (policy.last_understood != nullptr ? footprint(*policy.last_understood) : 0);
 }
 

@@ -1,6 +1,8 @@
 #include "policy/policy_set.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -23,6 +25,24 @@ uint64_t entries_of(const SriovPolicy& policy) {
       out += 1 + filter.vendors.size() + filter.devices.size() + filter.drivers.size() +
              filter.pci_addresses.size() + filter.numa_nodes.size() + entries_of(filter.pf_names) +
              entries_of(filter.pf_pci_addresses) + entries_of(filter.root_devices);
+  }
+  return out;
+}
+
+// Of the DeviceAttributes that a policy may look at.
+struct AttributeCounts {
+  uint64_t objects = 0, attributes = 0;
+};
+
+// Each selector is asked about each object, and all may match.
+uint64_t attribute_entries_of(const SriovPolicy& policy, AttributeCounts there, uint64_t all_objects) {
+  uint64_t out = 0;
+  for (const ResourceConfig& config : policy.configs) {
+    if (!config.attributes_selector) continue;
+    uint64_t looks = 1;
+    for (const kube::Requirement& one : config.attributes_selector->requirements)
+      looks += 1 + one.values.size();
+    out += looks * there.objects + there.attributes + all_objects;
   }
   return out;
 }
@@ -53,8 +73,16 @@ PolicySet make_policy_set(std::vector<Shared<SriovPolicy>> sriov,
     return std::tuple(-a.priority, a.id.name) < std::tuple(-b.priority, b.id.name);
   });
   PolicySet out{std::move(sriov), std::move(attributes), std::move(exposures)};
+  std::map<std::string_view, AttributeCounts> there;  // by namespace
+  for (const DeviceAttributes& object : out.attributes) {
+    AttributeCounts& counts = there[object.id.namespace_];
+    ++counts.objects;
+    counts.attributes += object.attributes.size() + object.refused.size();
+  }
   for (const SriovPolicy& policy : out.sriov) {
     out.filter_entries.push_back(entries_of(policy));
+    out.attribute_entries.push_back(
+        attribute_entries_of(policy, there[policy.id.namespace_], out.attributes.size()));
     out.node_selector_entries += entries_of(policy.node_selector);
   }
   return out;

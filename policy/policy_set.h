@@ -17,6 +17,8 @@ struct PolicySet {
   std::vector<Shared<ExposurePolicy>> exposures;     // highest priority first, then name
   /// By SriovResourcePolicy: what of it is looked at for a VF at most.
   std::vector<uint64_t> filter_entries;
+  /// By SriovResourcePolicy: what of DeviceAttributes its configs look at, at most.
+  std::vector<uint64_t> attribute_entries;
   /// Of all SriovResourcePolicies: values of node selectors to look at.
   uint64_t node_selector_entries = 0;
 };

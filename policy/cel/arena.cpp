@@ -30,6 +30,12 @@ void* Arena::allocate(size_t bytes) {
   return out;
 }
 
+size_t Arena::held() const {
+  size_t bytes = blocks_.capacity() * sizeof(Block) + owned_.capacity() * sizeof(Owned);
+  for (const Block& block : blocks_) bytes += block.size;
+  return bytes;
+}
+
 std::string_view Arena::copy(std::string_view text) {
   auto* at = static_cast<char*>(allocate(text.size()));
   if (at == nullptr) return {};

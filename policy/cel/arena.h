@@ -61,6 +61,8 @@ class Arena {
   /// Bytes that are left; for what is about to be made elsewhere first.
   size_t room() const { return is_exhausted_ ? 0 : bytes_max_ - used_; }
   size_t used() const { return used_; }
+  /// Bytes of memory that it has taken, with what is not handed out yet.
+  size_t held() const;
 
   /// Counts work. false once it is above the limit; loops end then, whatever they answer. A single n is below
   /// 2^40.

@@ -210,7 +210,10 @@ size_t Program::locals() const { return state_->checked.locals; }
 const Type& Program::type() const { return *state_->root->type; }
 uint64_t Program::compile_steps() const { return state_->constants.steps(); }
 size_t Program::memory() const {
-  return sizeof(State) + state_->text.size() + state_->constants.arena.used() + state_->pattern_memory;
+  const Checked& checked = state_->checked;
+  return sizeof(State) + state_->text.capacity() + state_->constants.arena.held() +
+         checked.paths.capacity() * sizeof(Path) +
+         checked.patterns.capacity() * (sizeof(checked.patterns[0]) + sizeof(Regex)) + state_->pattern_memory;
 }
 
 Value Evaluator::evaluate(const Program& program, const Activation& activation, uint64_t cost_max,

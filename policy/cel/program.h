@@ -60,7 +60,7 @@ class Program {
   const Type& type() const;
   /// What compiling it took. (Of what is refused: Mistake::steps.)
   uint64_t compile_steps() const;
-  /// Bytes that it holds, with what its patterns may take when they search.
+  /// Bytes that it holds, with the most that its patterns take when they search: the same with every RE2.
   size_t memory() const;
 
  private:

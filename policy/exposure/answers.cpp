@@ -86,6 +86,7 @@ class Surveying {
       if (!spent[i].is_done) forget(i);
     }
     out.memory = std::move(memory_);
+    out.worked = worked_;
     return out;
   }
 
@@ -139,7 +140,7 @@ class Surveying {
         devices_[d]->type == hotplug::DeviceType::kVirtual && !question.is_about_virtual;
     if (!is_passed_over) {
       KeptAnswer& kept = answer(d, columns_[q]);
-      const KeptAnswer now = kept.is_known() ? kept : evaluate(q, d);
+      const KeptAnswer now = kept.is_known() ? kept : evaluate(q, d, cap - spent.steps);
       if (spent.steps + now.steps() > cap) return;
       kept = now;
       spent.steps += now.steps();
@@ -147,18 +148,19 @@ class Surveying {
     ++next_[q];
   }
 
-  // Beyond its share it counts for nothing, and is begun again when there is more for it.
-  KeptAnswer evaluate(size_t q, size_t d) {
+  // Beyond its share it ends, counts for nothing, and is begun again when there is more for it.
+  KeptAnswer evaluate(size_t q, size_t d, uint64_t room) {
     using Is = cel::Answer::Is;
     const Question& question = questions_[q];
     const hotplug::HostDevice& device = *devices_[d];
-    Asked asked = select(question, HostDeviceView::Unknown::kIsAnError);
-    if (question.is_exclude && !is_graver(asked.is, Is::kUnknown)) ask_ports(question, device, asked);
+    Asked asked = select(question, HostDeviceView::Unknown::kIsAnError, room);
+    if (question.is_exclude && !is_graver(asked.is, Is::kUnknown)) ask_ports(question, device, room, asked);
+    if (asked.steps > room) return {Is::kError, asked.steps};
     if (asked.is != Is::kUnknown) return {asked.is, asked.steps};
     const bool is_published = is_in_slices(device, published_);
     if (question.is_exclude && is_published && was_not_meant(question, d)) return {Is::kFalse, asked.steps};
     if (!question.is_exclude && is_published) {
-      const Asked absent = select(question, HostDeviceView::Unknown::kIsAbsent);
+      const Asked absent = select(question, HostDeviceView::Unknown::kIsAbsent, room - asked.steps);
       return {absent.is, asked.steps + absent.steps};
     }
     note_unknown(d, q, *asked.fact);
@@ -178,11 +180,14 @@ class Surveying {
   };
 
   // Of the device that the view looks at. An error that comes from what is not known is none of the
-  // expression's.
-  Asked select(const Question& question, HostDeviceView::Unknown as) {
+  // expression's. Without room for it, it takes more than that.
+  Asked select(const Question& question, HostDeviceView::Unknown as, uint64_t room) {
     view_.read_unknown(as);
-    Asked out{evaluator_.select(*question.program, view_), 0, nullptr};
+    Asked out{evaluator_.select(*question.program, view_, std::min(cel::kCostMax, room),
+                                std::min(cel::kStepsMax, room)),
+              0, nullptr};
     out.steps = std::max(evaluator_.cost(), evaluator_.steps());
+    worked_ += out.steps;
     out.fact = view_.unknown_asked();
     if (out.fact == nullptr) return out;
     if (out.is == cel::Answer::Is::kError || view_.is_doubtful()) out.is = cel::Answer::Is::kUnknown;
@@ -190,12 +195,13 @@ class Surveying {
   }
 
   // What an exclude says of the ports that exposes do not see.
-  void ask_ports(const Question& question, const hotplug::HostDevice& device, Asked& worst) {
+  void ask_ports(const Question& question, const hotplug::HostDevice& device, uint64_t room, Asked& worst) {
     if (device.other_netdevs.empty() && !device.misses_ports) return;
     const auto ask = [&](std::optional<hotplug::Netdev> port) {
+      if (worst.steps > room) return;
       const hotplug::HostDevice alone = with_port(device, std::move(port));
       view_.look_at(facts_of(alone, inventory_));
-      Asked now = select(question, HostDeviceView::Unknown::kIsAnError);
+      Asked now = select(question, HostDeviceView::Unknown::kIsAnError, room - worst.steps);
       now.steps += worst.steps;
       if (is_graver(now.is, worst.is))
         worst = std::move(now);
@@ -239,6 +245,7 @@ class Surveying {
   std::vector<bool> is_asked_;   // by selector
   std::vector<size_t> next_;     // by question: the device that it is asked about next
   SelectorMemory memory_;
+  uint64_t worked_ = 0;
 };
 
 }  // namespace

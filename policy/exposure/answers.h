@@ -16,10 +16,6 @@
 
 namespace sliced::policy {
 
-/// Cost of one policy's selector over all devices of a decision, in cel-go's units; beyond it the policy
-/// cannot be used.
-inline constexpr uint64_t kPolicyCostMax = 10'000'000;
-
 /// What a selector says of a device and how many steps that takes, in two bytes: there are as many as
 /// policies times devices. Steps above 1,023 are rounded up by a thousandth at most.
 class KeptAnswer {
@@ -70,6 +66,7 @@ struct Survey {
   /// Columns: of the questions, and of kept that were not asked.
   SelectorMemory memory;
   std::vector<bool> is_answered;  // by question; false: it takes more than there was for it
+  uint64_t worked = 0;            // as counted for the budget, with what was begun again
 };
 
 /// Asks each question about each device, within the budget; those to whom the rest goes first come first.

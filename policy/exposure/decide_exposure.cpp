@@ -79,8 +79,8 @@ class Weighing {
   void finish() {
     const std::string net = pool_name(in_.node.name, "net");
     if (net != in_.node.name + "/net")
-      out_.notes.push_back("the Node's name is too long for pool names of at most " +
-                           std::to_string(kPoolNameMax) + " bytes; it is shortened there: " + in_quotes(net));
+      out_.notes.add("the Node's name is too long for pool names of at most " + std::to_string(kPoolNameMax) +
+                     " bytes; it is shortened there: " + in_quotes(net));
     pools_[net];
     for (const auto& [name, claims] : in_.held) pools_[name];
     // Also those of which only the other kind's VFs wait to be shown free.
@@ -267,16 +267,16 @@ class Weighing {
     std::vector<std::string> entries;
     for (const PersonaClaim& claim : withdrawn) {
       if (claim.entry == kUnknownEntry)
-        out_.notes.push_back("pool " + name +
-                             ": what of it may be allocated is not known, since its slices or their record "
-                             "were lost; all of it is charged until the ResourceClaims tell");
+        out_.notes.add("pool " + name +
+                       ": what of it may be allocated is not known, since its slices or their record "
+                       "were lost; all of it is charged until the ResourceClaims tell");
       else if (entries.size() < kEntriesInNote)
         entries.push_back(claim.entry);
     }
     if (entries.empty()) return;
     if (withdrawn.size() > kEntriesInNote)
       entries.push_back("and others, " + std::to_string(withdrawn.size()) + " in all");
-    out_.notes.push_back(
+    out_.notes.add(
         "pool " + name +
         ": withdrawn and not yet shown free by the ResourceClaims, so still charged: " + join(entries, ", "));
   }
@@ -286,7 +286,7 @@ class Weighing {
       candidate.entry = make_entry(candidate);
       std::string why = check(candidate);
       if (why.empty()) continue;
-      out_.notes.push_back("device " + candidate.entry.name + " held back: " + why);
+      out_.notes.add("device " + candidate.entry.name + " held back: " + why);
       candidate.verdict->outcome = Outcome::kRefused;
       candidate.verdict->why = std::move(why);
     }
@@ -297,10 +297,11 @@ class Weighing {
     Persona& persona = persona_of(candidate);
     if (persona.is_acceptable && is_plainly_good(candidate.entry))
       return refused_before(candidate.entry, in_.quarantine.exposure);
-    const size_t notes = out_.notes.size();
+    std::vector<std::string> notes;
     std::string why = make_acceptable(
-        candidate.entry, in_.quarantine.exposure, [](const std::string&) { return false; }, out_.notes);
-    persona.is_acceptable = why.empty() && out_.notes.size() == notes;
+        candidate.entry, in_.quarantine.exposure, [](const std::string&) { return false; }, notes);
+    persona.is_acceptable = why.empty() && notes.empty();
+    out_.notes.add(notes);
     return why;
   }
 
@@ -334,7 +335,7 @@ class Weighing {
   }
 
   void note_all(const std::string& policy, const std::vector<std::string>& notes) {
-    for (const std::string& note : notes) out_.notes.push_back("policy " + policy + ": " + note);
+    for (const std::string& note : notes) out_.notes.add("policy " + policy + ": " + note);
   }
 
   // VFs that are just being made come and go in the counters with their entries.
@@ -512,7 +513,7 @@ bool ExposureDecision::awaits_pods(const HostDevice& vf) const {
 
 void ExposureDecision::decide(const std::set<std::string>& sriov_taken, Decision& out) const {
   out.exposure_problems = problems_;
-  out.notes.insert(out.notes.end(), notes_.begin(), notes_.end());
+  out.notes.add(notes_);
   Weighing weighing(inputs_, sriov_taken, unreadable_, exclude_record_, out);
   for (const bool are_functions : {true, false}) {
     auto resolution = resolutions_.begin();

@@ -124,10 +124,15 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
     out.summary += " (as it was last understood: it cannot be read now)";
 }
 
-void add_rules(const Decision& decision, const hotplug::HostDevice& device, Explanation& out) {
+void add_exposure_rules(const Decision& decision, const hotplug::HostDevice& device, size_t rules_max,
+                        Explanation& out) {
   const Inputs& in = *decision.inputs;
   const SelectorAnswers& known = *decision.selectors;
   for (size_t i = 0; i < in.policies->exposures.size(); ++i) {
+    if (out.rules.size() >= rules_max) {
+      out.rules_left_out += in.policies->exposures.size() - i;
+      return;
+    }
     const ExposurePolicy& policy = in.policies->exposures[i];
     const auto index = static_cast<int32_t>(i);
     const auto say = [&](const Problem& problem) {
@@ -140,8 +145,8 @@ void add_rules(const Decision& decision, const hotplug::HostDevice& device, Expl
     const kube::NodeMatch node = kube::match_node(policy.node_selector, in.node);
     if (policy.problems.empty() && !node.matched)
       out.rules.push_back({policy.id.name, "spec.nodeSelector", "no", node.field, node.found, node.wanted});
-    const auto is_in = [&](const std::vector<int32_t>& list) {
-      return std::find(list.begin(), list.end(), index) != list.end();
+    const auto is_in = [&](const std::vector<int32_t>& list) {  // each is in the order of evaluation
+      return std::binary_search(list.begin(), list.end(), index);
     };
     if (!is_in(known.node.excludes) && !is_in(known.node.exposes)) continue;
     if (device.type == hotplug::DeviceType::kVirtual && !policy.include_virtual &&
@@ -159,10 +164,11 @@ void add_rules(const Decision& decision, const hotplug::HostDevice& device, Expl
 
 }  // namespace
 
-void explain_exposures(const Decision& decision, const hotplug::HostDevice& device, Explanation& out) {
+void explain_exposures(const Decision& decision, const hotplug::HostDevice& device, size_t rules_max,
+                       Explanation& out) {
   const auto& policies = decision.inputs->policies->exposures;
   if (policies.empty()) return;
-  add_rules(decision, device, out);
+  add_exposure_rules(decision, device, rules_max, out);
   const Verdict& verdict = decision.verdicts.at(device.id.text);
   if (verdict.exposure >= 0) return explain_excluded(decision, device, verdict, out);
   const auto found = decision.personas.find(device.id.text);

@@ -10,6 +10,11 @@ namespace sliced::policy {
 namespace {
 
 constexpr const char* kSelectorField = "spec.selector.cel";
+constexpr uint64_t kProgramBytesAStep = 2;
+
+std::string share_text(uint64_t steps) {
+  return std::to_string(steps) + " work steps and " + std::to_string(steps * kProgramBytesAStep) + " bytes";
+}
 
 }  // namespace
 
@@ -18,10 +23,18 @@ CompiledSelector compile_once(const std::string& cel, const std::string& driver,
   cel::Mistake mistake;
   auto program = compile_selector(cel, driver, &mistake, std::min(steps_max, cel::kCompileStepsMax));
   out.steps = program ? program->compile_steps() : mistake.steps;
-  if (program)
+  if (!program) {
+    out.problem = std::move(program.error().what);
+    return out;
+  }
+  const size_t bytes = program->memory();
+  out.steps = std::max<uint64_t>(out.steps, bytes / kProgramBytesAStep);
+  if (out.steps <= steps_max)
     out.program = std::make_shared<const cel::Program>(std::move(*program));
   else
-    out.problem = std::move(program.error().what);
+    out.problem = "takes " + std::to_string(bytes) + " bytes of memory when it is compiled, and may take " +
+                  std::to_string(steps_max * kProgramBytesAStep) +
+                  "; fewer or smaller regular expressions are wanted";
   return out;
 }
 
@@ -49,10 +62,10 @@ void SelectorCompiler::compile(const std::set<std::string>& texts) {
     left_.insert(all[i]);
     compiled_[all[i]] = {
         nullptr,
-        "takes more than its share of work to be compiled, so it is not used: one selector may "
-        "take " +
-            std::to_string(budget_.each) + " work steps, all of a node together " +
-            std::to_string(budget_.all) + "; make it simpler",
+        "takes more than its share of work to be compiled, or of memory, so it is not used: one selector "
+        "may take " +
+            share_text(budget_.each) + ", all of a node together " + share_text(budget_.all) +
+            "; make it simpler, with fewer or smaller regular expressions",
         budget_.each};
   }
 }
@@ -63,13 +76,14 @@ SelectorProgramsPtr SelectorCompiler::programs() const {
   return out;
 }
 
-void check_selector(ExposurePolicy& policy, const std::string& driver) {
+CompiledSelector check_selector(ExposurePolicy& policy, const std::string& driver) {
   const auto is_about_it = [](const Problem& problem) { return problem.field.starts_with("spec.selector"); };
-  if (std::any_of(policy.problems.begin(), policy.problems.end(), is_about_it)) return;
-  if (trim(policy.selector.cel).empty()) return;
+  if (std::any_of(policy.problems.begin(), policy.problems.end(), is_about_it)) return {};
+  if (trim(policy.selector.cel).empty()) return {};
   CompiledSelector compiled = compile_once(policy.selector.cel, driver);
   if (compiled.program == nullptr)
-    policy.problems.push_back({kSelectorField, std::move(compiled.problem), policy.selector.line});
+    policy.problems.push_back({kSelectorField, compiled.problem, policy.selector.line});
+  return compiled;
 }
 
 }  // namespace sliced::policy

@@ -18,12 +18,13 @@ namespace sliced::policy {
 struct CompiledSelector {
   std::shared_ptr<const cel::Program> program;  // nullptr: it cannot be used
   std::string problem;                          // then why
-  uint64_t steps = 0;                           // that compiling took
+  uint64_t steps = 0;                           // as counted for the budget, with what it holds of memory
 };
 using SelectorPrograms = std::map<std::string, CompiledSelector>;  // by text
 using SelectorProgramsPtr = std::shared_ptr<const SelectorPrograms>;
 
-/// One selector, without a decision around it. steps_max: what compiling may take.
+/// One selector, without a decision around it. steps_max: what compiling may take, and twice as many bytes
+/// what comes of it.
 CompiledSelector compile_once(const std::string& cel, const std::string& driver,
                               uint64_t steps_max = WorkBudgets{}.compiling.each);
 
@@ -49,6 +50,7 @@ class SelectorCompiler {
 };
 
 /// What `validate` does of a policy beside decoding it: adds a problem when the selector cannot be compiled.
-void check_selector(ExposurePolicy& policy, const std::string& driver);
+/// Without a program where there is one, or no selector that could be.
+CompiledSelector check_selector(ExposurePolicy& policy, const std::string& driver);
 
 }  // namespace sliced::policy

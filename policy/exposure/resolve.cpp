@@ -5,6 +5,7 @@
 #include "policy/cel/ast.h"
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/exclude_record.h"
+#include "policy/footprint.h"
 
 namespace sliced::policy {
 namespace {
@@ -143,17 +144,22 @@ class Asking {
   }
 
   void ask(const hotplug::Inventory& inventory) {
+    const size_t asked_max = budgets_.answers / std::max<size_t>(inventory.devices.size(), 1);
+    const size_t asked = std::min(questions_.size(), asked_max);
+    questions_.resize(asked);
     std::vector<std::string> kept;
     if (before_ != nullptr)
       for (const ExposurePolicy& policy : exposures_)
-        if (before_->memory.index_of(policy.selector.cel) >= 0) kept.push_back(policy.selector.cel);
+        if (kept.size() < asked_max && before_->memory.index_of(policy.selector.cel) >= 0)
+          kept.push_back(policy.selector.cel);
     const std::string now = record_of(std::vector<bool>(questions_.size(), true));
     Survey found = survey(inventory, questions_, driver_, before_ == nullptr ? nullptr : &before_->memory,
                           kept, budgets_.selectors, stop_, published_, now);
     out_.memory = std::move(found.memory);
     out_.exclude_record = record_of(found.is_answered);
     const auto is_left = [&](int32_t policy) {
-      return !found.is_answered[question_of_.at(asked_[static_cast<size_t>(policy)]->selector.cel)];
+      const size_t question = question_of_.at(asked_[static_cast<size_t>(policy)]->selector.cel);
+      return question >= asked || !found.is_answered[question];
     };
     for (const auto* list : {&out_.node.excludes, &out_.node.exposes})
       for (const int32_t policy : *list)
@@ -170,7 +176,8 @@ class Asking {
     return "takes more than its share of work over the devices of this node, so it is not used: one selector "
            "may take " +
            std::to_string(budgets_.selectors.each) + " work steps or cost units, all of a node together " +
-           std::to_string(budgets_.selectors.all) + "; make it simpler";
+           std::to_string(budgets_.selectors.all) + ", with " + std::to_string(budgets_.answers) +
+           " answers; make it simpler, or let fewer policies select the node";
   }
 
   const std::vector<Shared<ExposurePolicy>>& exposures_;
@@ -186,6 +193,8 @@ class Asking {
   std::map<std::string, size_t> question_of_;  // by text
   SelectorAnswers out_;
 };
+
+constexpr size_t kEntryBytes = 1'024;  // of attributes and capacities; who has more counts twice
 
 // What resolve() knows of a policy that it asks about each device.
 struct Column {
@@ -219,8 +228,8 @@ class Resolving {
         is_used_(exposes_.size(), true),
         winners_(exposes_.size()) {}
 
-  // Counted before any is made: policies times devices are more than a daemon, its server and its scheduler
-  // can hold.
+  // Counted before any is made, by the memory that each takes: policies times devices are more than a daemon,
+  // its server and its scheduler can hold.
   void limit_entries(Budget budget, std::map<int32_t, Problem>& problems) {
     std::vector<uint64_t> count(exposes_.size(), 0);
     for_each_device([&](const auto& device, const KeptAnswer* row) {
@@ -228,13 +237,17 @@ class Resolving {
       for (const int32_t winner : winners_)
         if (winner >= 0) ++count[static_cast<size_t>(winner)];
     });
+    for (size_t i = 0; i < exposes_.size(); ++i)
+      count[i] *= 1 + footprint(exposures_[static_cast<size_t>(exposes_[i].policy)]->exposure) / kEntryBytes;
     is_used_ = who_fits(count, budget);
     for (size_t i = 0; i < exposes_.size(); ++i)
       if (!is_used_[i])
         problems[exposes_[i].policy] = {
             "spec.selector.cel",
             "selects more devices than there is room for, so it is not used: a node offers at most " +
-                std::to_string(budget.all) + " entries through all policies of this kind",
+                std::to_string(budget.all) +
+                " entries through all policies of this kind, of which one with many attributes or values of "
+                "capacities counts for several",
             exposures_[static_cast<size_t>(exposes_[i].policy)]->selector.line};
   }
 

@@ -13,7 +13,13 @@ struct BoundsTest : testing::Test, fixture::DaemonWorld {
   static constexpr const char* kAll = "{configs: [{}]}";
   /// An exclude that excludes nothing and takes about half a MiB.
   void put_large_exclude(const std::string& name) {
-    put_exposure(name, "{action: exclude, selector: {cel: \"'" + std::string(10'000, 'x') + "' == 'y'\"}}");
+    std::string values;
+    for (int i = 0; i < 6'000; ++i) values += "a-value-of-some-label-" + std::to_string(i) + ", ";
+    put_exposure(
+        name,
+        "{action: exclude, selector: {cel: 'false'}, nodeSelector: {nodeSelectorTerms: [{matchExpressions: "
+        "[{key: a, operator: NotIn, values: [" +
+            values + "b]}]}]}}");
   }
   size_t said(std::string_view part) const { return log.count(part); }
 };

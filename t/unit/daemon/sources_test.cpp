@@ -278,10 +278,15 @@ TEST_F(MassTest, AnExcludeThatMayMeanAnythingGoesOnHoldingBack) {
   remove_exposure("vfs");
   run(40s);
   ASSERT_TRUE(offered().empty());
+  std::string values;  // half a MiB: there is no room for all of them
+  for (int i = 0; i < 6'000; ++i) values += "a-value-of-some-label-" + std::to_string(i) + ", ";
   std::vector<std::string> large;
   for (int i = 0; i < 8; ++i) {
     large.push_back("e" + std::to_string(i));
-    put_exposure(large.back(), exclude("\"" + std::string(10'000, 'x') + "\" == \"y\""));
+    put_exposure(large.back(),
+                 "{action: exclude, selector: {cel: 'false'}, nodeSelector: {nodeSelectorTerms: "
+                 "[{matchExpressions: [{key: a, operator: NotIn, values: [" +
+                     values + "b]}]}]}}");
   }
   run(1s);
   put_exposure("vfs", of_type("vf"));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <random>
 
 namespace sliced::policy {
 namespace {
@@ -77,6 +78,63 @@ TEST(Budget, HoweverManyThereAreItIsNotExceeded) {
     EXPECT_TRUE(done.back()) << "who needs little has it";
     EXPECT_TRUE(done.front()) << "and what is left over goes to the first in order";
   }
+}
+
+// The most that everybody may take without more than `all` being taken.
+uint64_t fair_share(const std::vector<uint64_t>& needs, uint64_t all) {
+  uint64_t low = 0, high = all;
+  while (low < high) {
+    const uint64_t level = low + (high - low + 1) / 2;
+    uint64_t sum = 0;
+    for (const uint64_t need : needs) sum += std::min(need, level);
+    (sum <= all ? low : high) = sum <= all ? level : level - 1;
+  }
+  return low;
+}
+
+// Some need little and many need too much, in some order.
+struct Crowds {
+  std::mt19937_64 random{7};
+  std::vector<uint64_t> next() {
+    std::vector<uint64_t> needs(1 + random() % 200);
+    const int hostile = static_cast<int>(random() % 101);
+    for (uint64_t& need : needs)
+      need = 1 + random() % (static_cast<int>(random() % 100) < hostile ? 50'000'000 : 100'000);
+    return needs;
+  }
+};
+
+// Red when others can make one that takes less than its fair share be the one that is named.
+TEST(Budget, WhoeverTakesNoMoreThanAFairShareIsDoneInWhateverOrder) {
+  Crowds crowds;
+  const Budget budget{2'000'000, 500'000};
+  for (int round = 0; round < 500; ++round) {
+    std::vector<uint64_t> needs = crowds.next();
+    const uint64_t a_third = std::min(fair_share(needs, budget.all / 3), budget.each);
+    const uint64_t whole = std::min(fair_share(needs, budget.all), budget.each);
+    for (int order = 0; order < 3; ++order) {
+      Crowd crowd{needs};
+      const Done done = crowd.deal(budget), fits = who_fits(needs, budget);
+      EXPECT_LE(crowd.worked, budget.all);
+      uint64_t taken = 0;
+      for (size_t i = 0; i < needs.size(); ++i) {
+        EXPECT_TRUE(done[i] || needs[i] > a_third) << needs[i] << " of " << a_third << ", round " << round;
+        EXPECT_TRUE(fits[i] || needs[i] > whole) << needs[i] << " of " << whole << ", round " << round;
+        EXPECT_TRUE(needs[i] <= budget.each || (!done[i] && !fits[i]));
+        taken += fits[i] ? needs[i] : 0;
+      }
+      EXPECT_LE(taken, budget.all);
+      std::shuffle(needs.begin(), needs.end(), crowds.random);
+    }
+  }
+}
+
+// A thousand that take all they can get, and behind them one that takes a quarter of an equal part.
+TEST(Budget, AThousandHostileOnesNameNoHonestOne) {
+  Crowd crowd{std::vector<uint64_t>(1'000, 1'000'000'000)};
+  crowd.needs.push_back(WorkBudgets{}.selectors.all / 1'001 / 4);
+  EXPECT_TRUE(crowd.deal(WorkBudgets{}.selectors).back());
+  EXPECT_TRUE(who_fits(crowd.needs, WorkBudgets{}.filters).back());
 }
 
 }  // namespace

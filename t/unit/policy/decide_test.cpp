@@ -318,6 +318,69 @@ TEST(Decide, FiltersHaveABudget) {
             std::string::npos);
 }
 
+// Red when configs times DeviceAttributes have no bound: each selector is asked about each object.
+TEST(Decide, SelectorsOfDeviceAttributesHaveABudget) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 4);
+  const auto configs = [](int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i)
+      out += "{deviceAttributesSelector: {matchLabels: {a: b}}, resourceFilters: [{pfNames: ['ens1f0#" +
+             std::to_string(i % 4) + "']}]}, ";
+    return "{priority: " + std::to_string(count) + ", configs: [" + out + "]}";
+  };
+  std::vector<std::string> objects;
+  for (int i = 0; i < 50; ++i)
+    objects.push_back("metadata: {name: a" + std::to_string(i) +
+                      ", namespace: ns, labels: {a: b}}\nspec: {attributes: {example.com/k" +
+                      std::to_string(i) + ": {int: 1}}}");
+  const auto in = inputs(host, {policy("plain", configs(4)), policy("wide", configs(60))}, objects);
+  EXPECT_TRUE(problems_of(decide(in)).empty());
+  in->settings.budgets.attributes = {5'000, 5'000};
+  const Decision decision = decide(in);
+  const auto problems = problems_of(decision);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].policy, "policy ns/wide");
+  EXPECT_NE(problems[0].problem.what.find("more than its share of work"), std::string::npos);
+  EXPECT_EQ(offered_indices(decision), (std::vector<int>{0, 1, 2, 3})) << "the others are decided";
+}
+
+// Red when notes are as many as devices times attributes.
+TEST(Decide, NotesAreBoundedWhereTheyAreMade) {
+  constexpr int kVfs = 240;
+  VfHost host;
+  host.pf(kPf, "ens1f0", kVfs);
+  for (int i = 0; i < kVfs; ++i)
+    host.at(VfHost::vf_address(kPf, i)).pcie_root = "pci" + std::string(100, '0');  // no API server takes it
+  const auto decision = decide(inputs(host, {policy("p", "{configs: [{}]}")}));
+  EXPECT_EQ(decision.pools[0].devices.size(), size_t{kVfs});
+  EXPECT_EQ(std::distance(decision.notes.begin(), decision.notes.end()), static_cast<long>(Notes::kKeptMax));
+  EXPECT_EQ(decision.notes.more(), kVfs - Notes::kKeptMax);
+}
+
+// Red when an explanation has a rule for each filter of each policy: thousands of devices times thousands of
+// them are more than a machine's memory.
+TEST(Explain, RulesAreBoundedAndTheOneThatDecidesIsThere) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 1);
+  std::string many;
+  for (int i = 0; i < 60; ++i) many += "{pfNames: [other" + std::to_string(i) + "]}, ";
+  const std::string no = "{priority: 9, configs: [{resourceFilters: [" + many + "]}]}";
+  const Decision decision =
+      decide(inputs(host, {policy("a", no), policy("b", no),
+                           policy("c", "{configs: [{resourceFilters: [" + many + "{}]}]}")}));
+  const std::string vf = VfHost::vf_address(kPf, 0);
+  EXPECT_EQ(explain(decision, vf).rules.size(), 181u);
+  EXPECT_EQ(explain(decision, vf).rules_left_out, 0u);
+  for (const size_t most : {0u, 50u}) {
+    const Explanation some = explain(decision, vf, most);
+    ASSERT_EQ(some.rules.size(), most + 1);
+    EXPECT_EQ(some.rules.back().said, "match");
+    EXPECT_GT(some.rules_left_out, 50u);
+    EXPECT_EQ(some.summary, explain(decision, vf).summary);
+  }
+}
+
 TEST(Explain, NamesFieldValueFoundAndValueWanted) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);

@@ -1,8 +1,11 @@
 // What selectors may cost: together, each, and whatever is remembered.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kube/yaml.h"
 #include "policy/decide.h"
+#include "policy/exposure/programs.h"
 
 namespace sliced::policy {
 namespace {
@@ -148,7 +151,7 @@ TEST_F(ExposureBudget, WhatIsRememberedCostsWhatItCostWhenItWasAsked) {
 }
 
 TEST_F(ExposureBudget, OneTextIsAskedOnceHoweverManyPoliciesHaveIt) {
-  for (int i = 0; i < 200; ++i)
+  for (int i = 0; i < 100; ++i)
     add("p" + std::to_string(i), kCostly, ", exposure: {deviceNameSuffix: -x" + std::to_string(i) + "}");
   const uint64_t once = [&] {
     const Decision decision = decide_now();
@@ -176,6 +179,34 @@ TEST_F(ExposureBudget, EntriesHaveABudget) {
     return rule.found.find("selects more devices than there is room for") != std::string::npos;
   };
   EXPECT_TRUE(std::any_of(why.rules.begin(), why.rules.end(), says_so));
+}
+
+// Red when the entries of a policy weigh the same whatever it gives them.
+TEST_F(ExposureBudget, LargeEntriesCountForSeveral) {
+  std::string attributes;
+  for (int i = 0; i < 16; ++i)
+    attributes += "example.com/k" + std::to_string(i) + ": {string: " + std::string(60, 'x') + "}, ";
+  add("large", "true", ", priority: 9, exposure: {additionalAttributes: {" + attributes + "}}");
+  add("plain", "true || false", ", exposure: {deviceNameSuffix: -x}");
+  EXPECT_EQ(named(decide_now()), std::set<std::string>{});
+  settings.budgets.entries = {2 * kVfs, 2 * kVfs};
+  const Decision decision = decide_now();
+  EXPECT_EQ(named(decision), std::set<std::string>{"large"});
+  EXPECT_EQ(offered(decision), size_t{kVfs});
+}
+
+// Red when answers are kept for as many selectors as there are, times devices.
+TEST_F(ExposureBudget, AnswersThatAreKeptHaveABudget) {
+  for (int i = 0; i < 30; ++i) add("p" + std::to_string(i), std::to_string(i) + " < 0", ", priority: 9");
+  add("last", "true", ", priority: 1");
+  add("exclude", "false", ", action: exclude, priority: 0");
+  settings.budgets.answers = 10 * kVfs;
+  const Decision decision = decide_now();
+  EXPECT_LE(decision.selectors->memory.answers.size(), 10u * kVfs);
+  EXPECT_EQ(named(decision).size(), 22u);
+  EXPECT_FALSE(named(decision).contains("exclude")) << "excludes come first";
+  selectors = decision.selectors;
+  EXPECT_EQ(named(decide_now()), named(decision));
 }
 
 // Red when a policy for other nodes is compiled here.
@@ -244,6 +275,61 @@ TEST_F(ExposureBudget, AnExcludeThatNoLongerCompilesGoesOnAsItWas) {
   ASSERT_NE(next.last_understood, nullptr);
   EXPECT_EQ(next.last_understood->selector, before.selector) << "through any number of broken edits";
   EXPECT_EQ(next.last_understood->last_understood, nullptr);
+}
+
+// Red when an answer is worked out to its end however little there is for it: hundreds of policies of which
+// each asks for a million steps at its first device.
+TEST_F(ExposureBudget, WhatIsBegunAndNotDoneIsCountedToo) {
+  const std::string dear = "lists.range(1000).all(x, lists.range(500).all(y, x + y >= 0))";
+  std::vector<CompiledSelector> programs;
+  std::vector<Question> questions;
+  for (int i = 0; i < 300; ++i)
+    programs.push_back(
+        compile_once(dear + " && " + std::to_string(i) + " >= 0", std::string(kExposureDriver)));
+  programs.push_back(compile_once("true", std::string(kExposureDriver)));
+  for (const CompiledSelector& one : programs) questions.push_back({one.program->text(), one.program.get()});
+  const Budget budget{1'000'000, 500'000};
+  const Survey found =
+      survey(*inventory, questions, std::string(kExposureDriver), nullptr, {}, budget, std::stop_token());
+  EXPECT_EQ(std::count(found.is_answered.begin(), found.is_answered.end(), true), 1);
+  EXPECT_TRUE(found.is_answered.back()) << "the cheap one";
+  EXPECT_GT(found.worked, budget.all / 2);
+  EXPECT_LT(found.worked, 4 * budget.all);
+}
+
+// Red when what is compiled may take any memory: a pattern of one letter takes sixteen thousand bytes.
+TEST_F(ExposureBudget, CompiledSelectorsHaveABudgetOfMemory) {
+  for (int i = 0; i < 60; ++i) {
+    std::string cel;
+    for (int p = 0; p < 100; ++p)
+      cel += (p == 0 ? "" : " || ") + ("device.driver.matches(\"" + std::to_string(i * 100 + p) + "\")");
+    add("patterns" + std::to_string(i), cel, ", priority: 900");
+  }
+  add("plain", "device.driver.matches(\"[a-z]+\")", ", priority: 1");
+  const Decision decision = decide_now();
+  size_t bytes = 0;
+  for (const auto& [text, compiled] : *decision.selectors->programs)
+    if (compiled.program != nullptr) bytes += compiled.program->memory();
+  EXPECT_LE(bytes, 2 * settings.budgets.compiling.all);
+  EXPECT_GT(bytes, settings.budgets.compiling.each);
+  const auto problems = named(decision);
+  EXPECT_FALSE(problems.contains("plain"));
+  EXPECT_GE(problems.size(), 50u);
+  for (const auto& [policy, problem] : problems_of(decision))
+    EXPECT_NE(problem.what.find("10000000 bytes"), std::string::npos) << problem.what;
+  selectors = decision.selectors;
+  EXPECT_EQ(named(decide_now()), problems) << "whatever is compiled already";
+}
+
+// What `validate` says is what decisions do.
+TEST_F(ExposureBudget, OneSelectorHasAShareOfTheMemory) {
+  std::string cel = "true";
+  for (int p = 0; p < 140; ++p) cel += " || device.driver.matches(\"" + std::to_string(p) + "\")";
+  const CompiledSelector compiled = compile_once(cel, std::string(kExposureDriver));
+  EXPECT_EQ(compiled.program, nullptr);
+  EXPECT_NE(compiled.problem.find("regular expressions"), std::string::npos) << compiled.problem;
+  add("patterns", cel);
+  EXPECT_EQ(named(decide_now()), std::set<std::string>{"patterns"});
 }
 
 // Red when a decision that nobody waits for any more goes on for ever.

@@ -1,9 +1,11 @@
 // Work steps: whatever an expression does ends, and takes steps for what it does. Time is judged by the fuzz
 // target `cel` (./dev fuzz cel --time), counts here.
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <pthread.h>
 
 #include <map>
+#include <memory>
 #include <set>
 
 #include "policy/cel/library.h"
@@ -161,6 +163,70 @@ TEST(CelSteps, HaveTheLimitThatIsGiven) {
   EXPECT_TRUE(evaluator.evaluate(*program, {}).is_true())
       << "an evaluation that was ended leaves nothing behind";
   EXPECT_EQ(evaluator.steps(), steps);
+}
+
+// What a call costs is upstream's price and nothing else. Red when a function has a price of its own, and
+// ends what upstream lets go on, or answers otherwise near the limit.
+TEST(CelSteps, FunctionsHaveNoPricesOfTheirOwn) {
+  const struct {
+    std::string expression;
+    uint64_t cost_max;
+  } rows[] = {
+      // Upstream counts characters, not bytes: 2,000 of four bytes each, looked for in themselves.
+      {"cel.bind(a, '" + repeated("\xF0\x9F\x98\x80", 200) +
+           "', cel.bind(b, a+a+a+a+a+a+a+a+a+a, b.contains(b) && b.indexOf(b) == 0 && b.lastIndexOf(b) == "
+           "0))",
+       kCostMax},
+      // Texts of one character cost nothing to look at.
+      {"cel.bind(a, ['a','b','c','d','e','f','g','h','i','j'], a.indexOf('j') == 9 && a.lastIndexOf('a') == "
+       "0)",
+       60},
+      // The price is the outer list's length.
+      {"cel.bind(a, lists.range(60), size([a].flatten()) == 60)", 110},
+  };
+  for (const auto& row : rows) {
+    const auto program = Program::compile(row.expression, language());
+    ASSERT_TRUE(program) << program.error().what;
+    Evaluator evaluator;
+    const Value value = evaluator.evaluate(*program, {}, row.cost_max);
+    EXPECT_TRUE(value.is_true()) << row.expression.substr(0, 80) << ": " << evaluator.error_text(*program)
+                                 << ", cost " << evaluator.cost();
+  }
+}
+
+// Red when what a program holds is guessed, and more than is counted for it.
+TEST(CelMemory, IsAllThatAProgramHolds) {
+  const auto in_use = [] { return static_cast<size_t>(mallinfo2().uordblks); };
+  taken("'x'.matches('y')");  // what is made once
+  const std::string rows[] = {
+      "true",
+      repeated("'abc' == 'abd'", 500, " || "),
+      repeated("dyn(1) + dyn(2) == 4", 400, " || "),
+      "'" + std::string(9'000, 'x') + "' == 'y'",
+      [] {
+        std::string text = "false";
+        for (int i = 0; i < 100; ++i) text += " || dyn('a').matches('" + std::to_string(i) + "')";
+        return text;
+      }(),
+      "dyn('" + repeated("ab", 20) + "').matches('(?:a|b){0,400}c')",
+      "dyn('" + repeated("aab", 20) + "').matches('[ab]*a[ab]{12}c')",
+      "dyn('" + repeated("aab", 20) + "').matches('" + repeated("(a|b)", 100) + "')",
+      "dyn('x').matches('" + std::string(512, '(').substr(0, 200) + std::string(200, ')') + "')",
+      "dyn('x').matches('.{1000}')",
+      "dyn('x').matches('\\\\pL\\\\pN')",
+      "lists.range(1000).map(x, [x, x]) == []",
+  };
+  for (const std::string& row : rows) {
+    const size_t before = in_use();
+    auto program = std::make_unique<Result<Program>>(Program::compile(row, language()));
+    ASSERT_TRUE(*program) << row.substr(0, 80) << program->error().what;
+    {
+      Evaluator evaluator;
+      evaluator.evaluate(**program, {});
+    }
+    const size_t held = in_use() - before, counted = (*program)->memory();
+    EXPECT_LE(held, counted) << row.substr(0, 80);
+  }
 }
 
 // || and && absorb errors; the limits of an evaluation are no such errors.
