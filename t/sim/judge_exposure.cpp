@@ -250,7 +250,9 @@ std::string ExposureWorld::attribute_problem(const Offer& offer, const SlicedEnt
 bool ExposureWorld::is_obstructed(const Offer& offer) const {
   return std::any_of(grants_.begin(), grants_.end(), [&](const Grant& grant) {
     const Offer& held = grant.offer;
-    const bool is_whole = (held.type == "pf" && held.is_exclusive && held.device == offer.pf) ||
+    // What was shared of a PF that is gone may be the name of a whole one today.
+    const bool may_be_whole = held.is_exclusive || !grant.is_alive;
+    const bool is_whole = (held.type == "pf" && may_be_whole && held.device == offer.pf) ||
                           (offer.type == "pf" && offer.is_exclusive && held.pf == offer.device);
     return is_whole || held.device == offer.device || held.id() == offer.id();
   });
@@ -282,23 +284,21 @@ void ExposureWorld::judge_missing(const Everything& all) {
   }
 }
 
-// An edit made two exclude each other that are both allocated, and the scheduler gives away nothing of a pool
-// one of whose counters is overdrawn.
+// An edit put two that are both allocated into one group, and the scheduler gives away nothing of a pool one
+// of whose counters is overdrawn.
 bool ExposureWorld::is_overdrawn(const SlicedPool& pool) const {
-  const auto left = tokens_left(pool, allocated_);
-  const bool is = std::any_of(left.begin(), left.end(), [](const auto& set) {
-    return std::any_of(set.second.begin(), set.second.end(), [](const auto& one) { return one.second < 0; });
-  });
-  return is && std::any_of(grants_.begin(), grants_.end(), [&](const Grant& grant) {
-           Offer now = grant.offer;
-           now.group = grant.groups.back();
-           return grant.offer.pool == pool.name &&
-                  std::any_of(grants_.begin(), grants_.end(), [&](const Grant& other) {
-                    Offer then = other.offer;
-                    then.group = other.groups.back();
-                    return then.id() != now.id() && !why_not_both(now, then).empty();
-                  });
-         });
+  const auto is_by_shared = [&](const std::string& set, const std::string& counter) {
+    return std::count_if(pool.entries.begin(), pool.entries.end(), [&](const auto& one) {
+             const SlicedEntry& entry = *one.second;
+             const auto takes = entry.consumes.find(set);
+             return entry.is_shared && takes != entry.consumes.end() && takes->second.contains(counter) &&
+                    allocated_.of(pool.driver + "/" + pool.name + "/" + entry.name).is_any();
+           }) > 1;
+  };
+  for (const auto& [set, counters] : tokens_left(pool, allocated_))
+    for (const auto& [counter, left] : counters)
+      if (left < 0 && is_by_shared(set, counter)) return true;
+  return false;
 }
 
 void ExposureWorld::judge_free(const SlicedPool& pool, const SlicedEntry& entry, const Expected& wanted) {

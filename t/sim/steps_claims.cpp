@@ -24,12 +24,6 @@ void whole_pfs_and_vfs(World& world) {
   for (const char* name : {"whole", "macvlan", "vf"}) world.exposed.put(world.exposed.random_policy(name));
 }
 void change_shape(World& world) { world.exposed.change_shape(); }
-// What is allocated last may have been withdrawn already when the claims are listed for the first.
-void change_shape_twice(World& world) {
-  world.exposed.change_shape();
-  world.later(world.dice().millis(0, 40'000), [&world] { world.exposed.change_shape(); });
-}
-
 void add_link(World& world) {
   if (world.dice().chance(0.5))
     world.machine.add_virtual("dummy" + std::to_string(world.dice().below(2)));
@@ -47,6 +41,11 @@ void lag(World& world) {
   if (world.dice().chance(0.7)) world.exposed.change_shape();
   for (int i = 0; i < 2; ++i)
     world.later(world.dice().millis(0, time.count() - 1), [&world] { world.exposed.allocate(); });
+}
+// What is allocated last may have been withdrawn already when the claims are listed for the first.
+void change_shape_twice(World& world) {
+  world.exposed.change_shape();
+  world.later(world.dice().millis(5'000, 40'000), [&world] { lag(world); });
 }
 void deny_claims(World& world) {
   const std::string plural = world.dice().chance(0.7) ? "resourceclaims" : "pods";
@@ -104,7 +103,7 @@ constexpr StepKind kSteps[] = {
     {"delete DeviceExposurePolicy", &Knobs::claims, 2, remove_exposure},
     {"PFs, shared and whole, and VFs", &Knobs::claims, 1.5, whole_pfs_and_vfs},
     {"another shape for what is held", &Knobs::claims, 3, change_shape},
-    {"two shapes for what is held", &Knobs::claims, 1, change_shape_twice},
+    {"two shapes for what is held", &Knobs::claims, 2, change_shape_twice},
     {"bridge or virtual link", &Knobs::claims, 0.7, add_link},
     {"allocate", &Knobs::claims, 14, allocate},
     {"release", &Knobs::claims, 6, release},
