@@ -9,9 +9,9 @@ namespace sliced::sim {
 namespace {
 
 // How long after the last cause the claims may take to show what is free: the grace of ten seconds, the
-// jitter, the minute between two lists, and the writes after that; and where a list may have failed, its
+// jitter, two lists a minute and more apart, and the writes after that; and where a list may have failed, its
 // longest backoff.
-constexpr Millis kShownBound{125'000}, kShownAfterFaultsBound{480'000};
+constexpr Millis kShownBound{220'000}, kShownAfterFaultsBound{480'000};
 constexpr Millis kLongFault{100'000};  // recoveries beyond it are those of faults
 constexpr Millis kReadBound = Machine::kReadBound;
 
@@ -280,6 +280,7 @@ void ExposureWorld::daemon_starts() {
   if (!is_used()) return;
   in_place_.clear();
   started_at_ = world_.scheduler.now();
+  may_hold_ = true;  // where slices are gone, VFs of PFs that no policy is for any more wait too
   for (auto& [id, past] : devices_)
     if (DeviceFacts facts = past.back().second; facts.is_name_open && !facts.is_away) {
       facts.is_name_open = false;

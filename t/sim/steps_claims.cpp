@@ -103,7 +103,7 @@ constexpr StepKind kSteps[] = {
     {"delete DeviceExposurePolicy", &Knobs::claims, 2, remove_exposure},
     {"PFs, shared and whole, and VFs", &Knobs::claims, 1.5, whole_pfs_and_vfs},
     {"another shape for what is held", &Knobs::claims, 3, change_shape},
-    {"two shapes for what is held", &Knobs::claims, 2, change_shape_twice},
+    {"two shapes for what is held", &Knobs::claims, 1, change_shape_twice},
     {"bridge or virtual link", &Knobs::claims, 0.7, add_link},
     {"allocate", &Knobs::claims, 14, allocate},
     {"release", &Knobs::claims, 6, release},
