@@ -47,6 +47,7 @@ constexpr const char* kUsage =
     "  --each N        of each kind of operation, fail about N (all: 0) (60)\n"
     "  --memory N      allocations refused per scenario (200)\n"
     "  --nodes N       of the cluster (500)\n"
+    "  --troubles      histories with ill servers, excludes and kubelets that start, too\n"
     "  --loud          the shortened history of a failure with the daemon's whole log, on standard error\n";
 
 struct Arguments {
@@ -116,21 +117,6 @@ constexpr Demand kDemands[] = {{"policy edit during a hotplug", 1.0 / 3},
                                {"node gone", 0},
                                {"new generation", 0},
                                {"several slices", 0},
-                               {"start without slices", 0.1},
-                               {"404 of nobody", 0.2},
-                               {"forgotten kinds", 0},
-                               {"objects not asked for", 0.1},
-                               {"any answer", 0},
-                               {"lost excludes", 0},
-                               {"list without what was known", 0},
-                               {"annotations too long", 0},
-                               {"slice spoilt", 0},
-                               {"slice terminating", 0},
-                               {"slice held", 0},
-                               {"excluded", 0.3},
-                               {"exclude unknown", 0.1},
-                               {"interface later than its driver", 0},
-                               {"nothing moves", 0.3},
                                {"pool incomplete for a moment", 0},
                                {"claim allocated", 0.25},
                                {"the shape of an exclusive holding changes", 0.15},
@@ -212,6 +198,10 @@ bool read_arguments(const std::vector<std::string>& words, Arguments& out) {
     const std::string& word = words[i];
     if (!word.starts_with("--")) {
       out.mode = word;
+      continue;
+    }
+    if (word == "--troubles") {
+      are_troubles_wanted() = true;
       continue;
     }
     if (word == "--loud" || word == "--demand") {

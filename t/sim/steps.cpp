@@ -50,8 +50,8 @@ void reload(World& world) { world.reload(); }
 void reboot(World& world) { world.reboot(); }
 void rest(World& world) { world.come_to_rest(); }
 
+constexpr StepKind kRest[] = {{"rest", &Knobs::quiet, 0, rest}};
 constexpr StepKind kDaemonSteps[] = {
-    {"rest", &Knobs::quiet, 0, rest},
     {"restart", &Knobs::restarts, 1, restart},
     {"kill", &Knobs::restarts, 1, kill},
     {"kill during a write", &Knobs::restarts, 1.5, kill_in_write},
@@ -66,8 +66,8 @@ constexpr StepKind kDaemonSteps[] = {
 const std::vector<StepKind>& all_steps() {
   static const std::vector<StepKind> kAll = [] {
     std::vector<StepKind> all;
-    for (const auto group : {std::span<const StepKind>(kDaemonSteps), host_steps(), policy_steps(),
-                             server_steps(), writer_steps(), claim_steps()})
+    for (const auto group : {std::span<const StepKind>(kRest), host_steps(), policy_steps(), server_steps(),
+                             writer_steps(), std::span<const StepKind>(kDaemonSteps), claim_steps()})
       all.insert(all.end(), group.begin(), group.end());
     return all;
   }();
@@ -114,6 +114,11 @@ std::string describe(const Step& step) {
          std::to_string(step.luck) + ", then " + std::to_string(step.wait.count()) + " ms";
 }
 
+bool& are_troubles_wanted() {
+  static bool wanted = false;
+  return wanted;
+}
+
 Knobs knobs_for(uint64_t seed) {
   Dice dice(seed * 31 + 7);
   Knobs knobs;
@@ -121,7 +126,6 @@ Knobs knobs_for(uint64_t seed) {
   if (dice.chance(0.5)) knobs.vfs_max = 3;
   if (dice.chance(0.02)) knobs.pfs = 2, knobs.vfs_max = knobs.total_vfs = 90;  // more than one slice
   // Calm histories are judged more strictly: with fewer disturbances less is excused.
-  if (dice.chance(0.4)) knobs.excludes = 0;
   if (dice.chance(0.4)) knobs.cluster_faults = 0.1;
   if (dice.chance(0.4)) knobs.host_faults = 0.2;
   if (dice.chance(0.4)) knobs.tampering = 0.1;
@@ -129,7 +133,9 @@ Knobs knobs_for(uint64_t seed) {
   if (dice.chance(0.2)) knobs.udev_delay_max = Millis{1'500};
   if (dice.chance(0.3)) knobs.duplicates = 0;
   if (dice.chance(0.4) && knobs.total_vfs < 90) knobs.claims = 1;
-  if (knobs.claims > 0) knobs.excludes = knobs.troubles = 0;  // these are not judged together
+  if (dice.chance(0.4)) knobs.excludes = 0;
+  // These are not judged together.
+  if (knobs.claims > 0 || !are_troubles_wanted()) knobs.excludes = knobs.troubles = 0;
   return knobs;
 }
 

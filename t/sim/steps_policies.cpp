@@ -39,12 +39,11 @@ void relabel(World& world) {
 }
 void recreate_node(World& world) { world.recreate_node(world.dice().millis(0, 5'000)); }
 void uninstall(World& world) {
-  static const std::vector<kube::Resource> kKinds = {kube::kSriovResourcePolicies,
-                                                     kube::kSriovResourcePolicies, kube::kDeviceAttributes,
-                                                     kube::kDeviceExposurePolicies};
-  const kube::Resource& kind = world.dice().pick(kKinds);
-  if (kind == kube::kDeviceExposurePolicies && world.exposed.is_used()) return;
-  world.uninstall(kind, world.dice().millis(0, 8'000));
+  // Without exposure policies where claims are judged.
+  if (!world.exposed.is_used() && world.dice().chance(0.25))
+    return world.uninstall(kube::kDeviceExposurePolicies, world.dice().millis(0, 8'000));
+  world.uninstall(world.dice().chance(0.7) ? kube::kSriovResourcePolicies : kube::kDeviceAttributes,
+                  world.dice().millis(0, 8'000));
 }
 std::string name_of_exclude(World& world) { return "x" + std::to_string(world.dice().below(2)); }
 void put_exclude(World& world) { world.put(world.random_exclude(name_of_exclude(world))); }
