@@ -267,7 +267,8 @@ std::string ExposureWorld::held_against(const Offer& offer, const Grant& grant) 
     Offer held = grant.offer;
     held.group = group;
     why = why_not_both(offer, held);
-    if (why.empty()) return "";
+    // A group that both got by an edit keeps nothing apart that is held already.
+    if (why.empty() || why.starts_with("one group")) return "";
   }
   return "beside " + grant.offer.id() + ", which " + name_of_claim(grant.claim) + " has: " + why;
 }

@@ -121,7 +121,7 @@ void ExposureWorld::judge_pairs() {
       const bool is_given = why_not_given(*other.pool, *other.entry, then).empty();
       if (is_given && !why.empty())
         return world_.fail("E5", "offers " + one.offer.id() + " and " + other.offer.id() + ": " + why);
-      if (!is_given && why.empty() && is_calm())
+      if (!is_given && why.empty() && is_calm() && grants_.empty())
         return world_.fail("E6", one.offer.id() + " keeps " + other.offer.id() + " from being given away");
     }
   }
@@ -307,7 +307,9 @@ void ExposureWorld::judge_free(const SlicedPool& pool, const SlicedEntry& entry,
     if (why.empty()) world_.fail("E5", "offers " + wanted.offer.id() + ", and the host uses a VF of it");
     return;
   }
-  if (!why.empty() && is_overdrawn(pool)) return;
+  const bool is_held = std::any_of(grants_.begin(), grants_.end(),
+                                   [&](const Grant& grant) { return grant.offer.pool == pool.name; });
+  if (!why.empty() && is_held) return;  // what is held there may take more than it did
   if (!why.empty())
     return world_.fail("E6", wanted.offer.id() + " is free, and the scheduler does not give it away: " + why);
   if (was_blocked_.erase(key_of(wanted.offer)) > 0) ++world_.seen["offered again after the release"];
