@@ -1,6 +1,6 @@
 // build/sliced as a process: what others write into the cluster, or do not read of its output, neither ends
 // it nor holds it up. The memory limit is a real one (RLIMIT_DATA: heap, stacks and whatever else is private
-// and writable), the same figure that docs/scale.md names.
+// and writable), the same figure that docs/scale.md names; and no more than that is ever resident.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "reactor/base/text.h"
+#include "reactor/thread_executor.h"
 #include "t/fixture/sysfs_tree.h"
 #include "t/process/api_server.h"
 
@@ -27,11 +28,14 @@ namespace sliced::process {
 namespace {
 
 constexpr rlim_t kMemoryMax = 64u << 20;
+// A cgroup's limit counts what is touched; RLIMIT_DATA counts the workers' stacks as they are reserved.
+constexpr rlim_t kReservedStacks =
+    reactor::ThreadExecutor::Limits{}.workers * reactor::ThreadExecutor::kStackBytes;
 constexpr size_t kPolicyText = 360u << 10;
 constexpr int kWrittenMax = 120'000;  // ms, between two slices that are written
 
 void limit_memory() {
-  const rlimit limit{kMemoryMax, kMemoryMax};
+  const rlimit limit{kMemoryMax + kReservedStacks, kMemoryMax + kReservedStacks};
   if (setrlimit(RLIMIT_DATA, &limit) != 0) _exit(99);
 }
 
@@ -177,7 +181,7 @@ TEST(MemoryLimit, IsReal) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     limit_memory();
-    volatile char* block = static_cast<char*>(std::malloc(kMemoryMax + (16u << 20)));
+    volatile char* block = static_cast<char*>(std::malloc(kMemoryMax + kReservedStacks));
     if (block != nullptr) block[0] = 1;
     _exit(block == nullptr ? 0 : 1);
   }
