@@ -58,7 +58,10 @@ class Weighing {
         bases_(base_names(*inputs.inventory, inputs.published.links)),
         names_(*inputs.inventory, inputs.published.links) {
     for (const auto& [id, device] : inputs.inventory->devices)
-      if (device.type == DeviceType::kVf && device.pf) vfs_[*device.pf].push_back(&device);
+      if (device.type == DeviceType::kVf && device.pf)
+        vfs_[*device.pf].push_back(&device);
+      else
+        is_vf_of_nobody_held_ |= is_held_by_sriov(device);
     for (const auto& [pool, claims] : inputs.held)
       for (const PersonaClaim& claim : claims) {
         held_in_[claim.device].insert(pool);
@@ -161,7 +164,8 @@ class Weighing {
 
   bool has_vf_held_by_sriov(const HostDevice& pf) const {
     const auto& vfs = vfs_of(pf);
-    return std::any_of(vfs.begin(), vfs.end(), [&](const HostDevice* vf) { return is_held_by_sriov(*vf); });
+    return is_vf_of_nobody_held_ ||
+           std::any_of(vfs.begin(), vfs.end(), [&](const HostDevice* vf) { return is_held_by_sriov(*vf); });
   }
 
   // A VF that is being made anew is a function without a PF for a moment. Counters do not cross pools.
@@ -438,6 +442,7 @@ class Weighing {
   Decision& out_;
   const EntryAttributes attributes_;
   const std::map<std::string, std::string> bases_;
+  bool is_vf_of_nobody_held_ = false;  // the other driver's, whose PF cannot be read just now: it may be any
   std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;  // by PF
   std::map<std::string_view, std::set<std::string_view>> held_in_;     // pools, by host device
   std::map<std::pair<std::string_view, std::string_view>, const PersonaClaim*> held_;  // by pool and entry

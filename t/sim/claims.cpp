@@ -158,6 +158,8 @@ void ExposureWorld::give(const Offer& offer, bool is_late) {
   grant.claim = ++next_claim_;
   grant.offer = offer;
   grant.groups = {offer.group};
+  const auto standing = pools().find(offer.driver + "/" + offer.pool);
+  grant.is_wiped = standing == pools().end() || !standing->second.is_whole;
   auto& share = allocated_.entries[offer.id()];
   if (offer.is_exclusive)
     share.is_exclusive = true;

@@ -105,6 +105,22 @@ TEST_F(DoubtTest, SlicesAreWipedWhileAPolicyChanges) {
 
 // Published for a moment and gone again before anything is known: what nobody has looked after stays in
 // doubt.
+// Red when a VF whose links cannot be read is nobody's: its PF is given away as a whole.
+TEST_F(DoubtTest, AnAllocatedVfWhosePfCannotBeReadKeepsPfsFromBeingWhole) {
+  make_pf(1);
+  put_policy("s", "{configs: [{}]}");
+  put_exposure("p", of_type("pf"));
+  start();
+  run(5min);
+  ASSERT_EQ(offered(), Set{"0000-3b-02-0"});
+  tree.remove("sys/bus/pci/devices/0000:3b:02.0/physfn");
+  tree.remove("sys/bus/pci/devices/0000:3b:00.0/virtfn0");
+  pci_event("change", "0000:3b:02.0");
+  pci_event("change", "0000:3b:00.0");
+  run(5s);
+  EXPECT_EQ(offered(), Set{});
+}
+
 TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChange) {
   for (const Flip& flip : flips()) {
     SCOPED_TRACE(flip.what);
