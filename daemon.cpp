@@ -881,7 +881,9 @@ void Daemon::conclude(policy::Decision decision, const std::string& why) {
   const bool owned = node_ && !std::holds_alternative<config::ClusterDirectory>(options_.cluster);
   const publishers::NodeIdentity node{options_.node_name, owned ? node_->uid : "",
                                       host_.inventory()->boot_id};
-  publisher_.set_desired(std::move(sriov), node);
+  // Its first pool is not published without what comes in a moment: a restart shows nobody an empty one.
+  const bool is_incomplete = decision_->awaits_pods && charges_.is_looking() && !publisher_.has_desired();
+  if (!is_incomplete) publisher_.set_desired(std::move(sriov), node);
   exposure_publisher_.set_desired(std::move(exposures), node);
   before_gap_.clear();
   if (on_decided_) on_decided_(*decision_);

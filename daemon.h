@@ -59,6 +59,8 @@ class Daemon {
 
   void start();
   void permit_writes(bool permitted);
+  /// For who only asks what would be written: whatever has to be read for that is read.
+  void permit_looks() { charges_.permit_looks(); }
   /// SIGHUP: what may change while running takes effect, and the host is read again.
   void reload(const config::Options& options);
 

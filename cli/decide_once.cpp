@@ -4,10 +4,11 @@ namespace sliced::cli {
 
 std::unique_ptr<Daemon> decide_once(Process& process, const config::Options& options) {
   auto daemon = std::make_unique<Daemon>(process.daemon_ports(/*live_events=*/false), options);
+  daemon->permit_looks();
   daemon->start();
   std::vector<std::string> missing;
-  process.run_until([&] { return daemon->decision() != nullptr || !(missing = daemon->missing()).empty(); },
-                    kDecideMax);
+  const auto is_decided = [&] { return daemon->decision() != nullptr && !daemon->decision()->awaits_pods; };
+  process.run_until([&] { return is_decided() || !(missing = daemon->missing()).empty(); }, kDecideMax);
   if (daemon->decision() != nullptr) return daemon;
   if (missing.empty()) {
     complain("no decision after " + std::to_string(kDecideMax.count() / 1000) + " s; still waited for:");

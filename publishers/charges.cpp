@@ -173,7 +173,7 @@ void Charges::decided(const policy::Decision& decision, std::vector<policy::Desi
   materialise_doubt(decision.doubted);
   for (auto& [key, pool] : pools_) pool.is_wanted = decision.wanted.contains(key.second);
   inventory_ = decision.inputs->inventory;
-  if (decision.awaits_pods && !std::exchange(is_look_wanted_, true) && is_permitted_) begin_look();
+  if (decision.awaits_pods && !std::exchange(is_look_wanted_, true) && may_look()) begin_look();
   forget_gone(*inventory_);
   for (policy::DesiredPool& desired : sriov_pools) note_record(desired);
   arm();
@@ -281,7 +281,8 @@ std::optional<TimePoint> Charges::next_list() const {
 }
 
 void Charges::arm() {
-  if (!is_permitted_ || evidence_.is_busy()) return;
+  if (evidence_.is_busy()) return;
+  if (!is_permitted_ && !(may_look() && is_look_due())) return;
   if ((!has_seen_pods_ && is_unknown_wanted()) || is_look_due()) {
     due_.reset();
     // A fleet of SriovResourcePolicies alone reads no more at once than its kubelets do.
@@ -301,8 +302,12 @@ void Charges::list_after(Millis delay) {
 void Charges::begin_look() {
   look_since_ = ports_.scheduler.now();
   look_late_ = ports_.scheduler.after(kLookMax, [this] {
-    if (is_look_open_ && !has_exposures_) on_changed_();
+    if (is_look_open_) on_changed_();
   });
+}
+
+bool Charges::is_looking() const {
+  return is_look_open_ && look_since_ && ports_.scheduler.now() < *look_since_ + kLookMax;
 }
 
 bool Charges::is_look_due() const {

@@ -69,6 +69,8 @@ class Charges {
   const policy::Doubt& doubt() const { return doubt_.exposure; }
   /// For policy::Inputs: nobody has looked yet at what the pods of this node have of pools in doubt.
   bool awaits_pods(bool has_exposures) const;
+  /// They are being looked at, and what waits for it comes in a moment.
+  bool is_looking() const;
 
   /// What a decision makes of that; its pools have been taken out. sriov_pools: exactly as they will be
   /// published, in the same turn. Adds the record to them; the exposure driver's pools have theirs.
@@ -78,6 +80,8 @@ class Charges {
   void acknowledged(const std::string& driver);
   /// Claims are listed only while this is true: this daemon writes.
   void permit(bool lists);
+  /// Pods may be looked at though this daemon never writes: it is asked what it would write.
+  void permit_looks() { are_looks_permitted_ = true; }
 
  private:
   struct Entry {
@@ -104,6 +108,7 @@ class Charges {
   void begin_look();
   void end_look(Evidence::Look look);
   bool is_look_due() const;
+  bool may_look() const { return is_permitted_ || are_looks_permitted_; }
   void see_pods(const Allocations& allocated, Evidence::Look look);
   void see_list(TimePoint begun, const Allocations& allocated);
   void await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
@@ -118,7 +123,7 @@ class Charges {
   std::map<PoolKey, Pool> pools_;
   hotplug::InventoryPtr inventory_;  // of the last decision
   bool has_exposures_ = false;       // else nothing waits for the other driver's entries
-  bool is_permitted_ = false;
+  bool is_permitted_ = false, are_looks_permitted_ = false;
 
   std::optional<TimePoint> begun_;
   RecordDoubt doubt_;    // of pools that no decision has charged for it yet

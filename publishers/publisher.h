@@ -53,6 +53,7 @@ class Publisher {
   void set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node);
   /// Nothing more is written until the next set_desired(): the Node is gone, and with it whoever owned the
   /// slices.
+  bool has_desired() const { return desired_.has_value(); }
   void clear_desired();
   /// What is desired is being decided anew: nothing more is written before the next set_desired().
   void await_desired() { awaits_desired_ = true; }
