@@ -252,7 +252,8 @@ TEST_F(DoubtTest, ALookAtThePodsThatFails) {
       lose_what_a_pod_has();
       is_last ? remove_exposure("other") : put_exposure("other", of_type("bridge"));
       const TimePoint until = scheduler.now() + 10s;
-      cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+      cluster.on_request = [this, refused,
+                            until](const fake::Request& request) -> std::optional<kube::Failure> {
         if (request.plural != refused || scheduler.now() >= until) return std::nullopt;
         return kube::Failure{.code = Errc::kBusy, .http_status = 503, .what = "down"};
       };
