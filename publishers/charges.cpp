@@ -22,10 +22,6 @@ bool has_unknown(const Entries& entries) {
   return entries.contains(std::string(policy::kUnknownEntry));
 }
 
-bool is_unreadable(const kube::ResourceSlice& slice) {
-  return !slice.unknown_fields.empty() && slice.unknown_fields.front() == kube::kUnreadable;
-}
-
 }  // namespace
 
 Charges::Charges(Ports ports, Names names, std::function<void()> on_changed)
@@ -54,8 +50,11 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
   const PoolKey key{slice.driver, slice.pool.name};
   if (pools_.size() >= kPoolsMax && !pools_.contains(key)) return false;
   Pool& pool = pools_[key];
+  const auto has_room = [&](const std::string& name) {
+    return pool.entries.size() < kNamesMax || pool.entries.contains(name);
+  };
   for (const kube::Device& device : slice.devices) {
-    if (pool.entries.size() >= kNamesMax && !pool.entries.contains(device.name)) {
+    if (!has_room(device.name)) {
       is_news |= charge_whole(slice.pool.name, pool);
       break;
     }
@@ -79,7 +78,7 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
       if (pool.released.contains(claim.entry)) continue;
       // What we have abridged ourselves we know by name.
       if (is_unknown(claim) && problem.empty() && is_permitted_ && inventory_ != nullptr) continue;
-      if (pool.entries.size() >= kNamesMax && !pool.entries.contains(claim.entry)) {
+      if (!has_room(claim.entry)) {
         is_news |= charge_whole(slice.pool.name, pool);
         break;
       }
@@ -108,8 +107,7 @@ bool Charges::charge_whole(const std::string& name, Pool& pool) {
   if (is_news)
     ports_.log.error(
         "slices of ours have named more devices than a node can have; the pool is charged as a whole until "
-        "the "
-        "ResourceClaims tell",
+        "the ResourceClaims tell",
         {{"pool", name}, {"remedy", "find out who else writes the ResourceSlices of this node"}});
   return is_news;
 }

@@ -377,8 +377,12 @@ ResourceSlice unread_slice(std::string name, std::string uid, std::string resour
   slice.meta.name = std::move(name);
   slice.meta.uid = std::move(uid);
   slice.meta.resource_version = std::move(resource_version);
-  slice.unknown_fields = {"unreadable"};
+  slice.unknown_fields = {std::string(kube::kUnreadable)};
   return slice;
+}
+
+bool is_unreadable(const ResourceSlice& slice) {
+  return !slice.unknown_fields.empty() && slice.unknown_fields.front() == kube::kUnreadable;
 }
 
 bool is_ours(const ResourceSlice& slice, const std::string& driver, const std::string& node) {

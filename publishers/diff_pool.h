@@ -95,6 +95,9 @@ bool has_metadata_of_others(const kube::ResourceSlice& slice);
 /// A slice that could not be decoded: nothing is known of it but this.
 kube::ResourceSlice unread_slice(std::string name, std::string uid, std::string resource_version);
 
+/// One that could not be decoded, or of which only a part could (kube::salvage_resource_slice).
+bool is_unreadable(const kube::ResourceSlice& slice);
+
 /// True when the slice is of this driver and node and has a name that we give to slices of its pool: we made
 /// it, in this life or another.
 bool is_ours(const kube::ResourceSlice& slice, const std::string& driver, const std::string& node);

@@ -73,11 +73,9 @@ std::set<std::string> whole_pools(const ObservedSlices& slices, const std::strin
   };
   std::map<std::string, Seen> seen;
   for (const auto& [name, slice] : slices) {
-    const bool is_readable =
-        slice.unknown_fields.empty() || slice.unknown_fields.front() != kube::kUnreadable;
     if (slice.pool.name.empty()) return {};  // of whichever pool
     Seen& pool = seen[slice.pool.name];
-    pool.is_readable &= is_readable;
+    pool.is_readable &= !is_unreadable(slice);
     if (!is_ours(slice, driver, node)) continue;
     ++pool.slices;
     pool.wanted = std::min(pool.wanted, slice.pool.slice_count);
