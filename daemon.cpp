@@ -733,15 +733,15 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->settings.counters = abilities_.has(Ability::kCounters);
   inputs->settings.shared_devices = abilities_.has(Ability::kSharedDevices);
   inputs->quarantine = quarantine_;
-  inputs->held = charges_.held();
+  inputs->holdings = charges_.held();
   inputs->doubt = charges_.doubt();
   inputs->awaits_pods = charges_.awaits_pods(!policy_set_->exposures.empty());
   if (decision_) inputs->selectors = decision_->selectors;
-  const bool has_exposures = !policy_set_->exposures.empty() || !inputs->held.empty();
-  if (has_exposures || inputs->awaits_pods) inputs->sriov_held = charges_.sriov_held();
+  const bool has_exposures = !policy_set_->exposures.empty() || !inputs->holdings.empty();
+  if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = charges_.sriov_held();
   if (!has_exposures) return inputs;
   inputs->is_sriov_doubted = charges_.is_sriov_doubted();
-  inputs->published = publishers::published(own_slices(), *host_.inventory(), inputs->held);
+  inputs->published = publishers::published(own_slices(), *host_.inventory(), inputs->holdings);
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) inputs->settling.insert(id);
   return inputs;

@@ -254,7 +254,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   Decision out;
   const ExposureDecision exposures(*inputs, stop);
   if (stop.stop_requested()) return out;
-  const bool has_exposures = !inputs->policies->exposures.empty() || !inputs->held.empty();
+  const bool has_exposures = !inputs->policies->exposures.empty() || !inputs->holdings.empty();
   std::set<std::string> taken;  // by SriovResourcePolicies
   const auto selected =
       within_budget(policies_for_node(*inputs->policies, inputs->node), *inputs, out.sriov_problems);

@@ -67,10 +67,10 @@ struct Inputs {
   std::set<std::string> settling;
   /// Entries that may be allocated, whatever the policies say now: offered, or withdrawn and not shown free
   /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
-  std::map<std::string, std::vector<PersonaClaim>> held;
-  std::set<std::string> sriov_held;
+  std::map<std::string, std::vector<Holding>> holdings;
+  std::set<std::string> sriov_holdings;
   bool is_sriov_doubted = false;  // any VF may be allocated through the other driver
-  Doubt doubt;                    // beside `held`
+  Doubt doubt;                    // beside `holdings`
   bool awaits_pods = false;       // what pods of this node have of pools in doubt has not been looked at
   SelectorAnswersPtr selectors;   // of the decision before; nullptr none
 };
@@ -133,7 +133,7 @@ struct Decision {
   std::map<std::string, std::string> refusals;  // why, for Outcome::kRefused, by host device id
   std::map<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
   std::vector<DesiredPool> pools;
-  std::map<std::string, std::vector<PersonaClaim>> claims;  // what is offered, by pool of the exposure driver
+  std::map<std::string, std::vector<Holding>> offered;  // what is offered, by pool of the exposure driver
   std::set<std::string> doubted;  // pools of the exposure driver that are charged as a whole for doubt
   /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
   std::set<std::string> wanted;

@@ -8,14 +8,14 @@
 namespace sliced::publishers {
 namespace {
 
-using policy::PersonaClaim;
+using policy::Holding;
 
 constexpr reactor::BackoffPolicy kListBackoff{
     .initial = Charges::kInterval, .factor = 2.0, .cap = Charges::kRetryMax, .jitter = 0.5};
 constexpr reactor::BackoffPolicy kLookBackoff{
     .initial = Millis{1'000}, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
 
-bool is_unknown(const PersonaClaim& claim) { return claim.entry == policy::kUnknownEntry; }
+bool is_unknown(const Holding& claim) { return claim.entry == policy::kUnknownEntry; }
 
 template <class Entries>
 bool has_unknown(const Entries& entries) {
@@ -74,7 +74,7 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
       problem = claims.error().what;
       claims = std::vector{policy::claim_of_unreadable(slice.pool.name)};
     }
-    for (PersonaClaim& claim : *claims) {
+    for (Holding& claim : *claims) {
       if (pool.released.contains(claim.entry)) continue;
       // What we have abridged ourselves we know by name.
       if (is_unknown(claim) && problem.empty() && is_permitted_ && inventory_ != nullptr) continue;
@@ -101,7 +101,7 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
 
 // Whoever may write our slices could name devices without end.
 bool Charges::charge_whole(const std::string& name, Pool& pool) {
-  PersonaClaim whole = policy::claim_of_unreadable(name);
+  Holding whole = policy::claim_of_unreadable(name);
   const std::string entry = whole.entry;
   const bool is_news = pool.entries.try_emplace(entry, Entry{std::move(whole), {}}).second;
   if (is_news)
@@ -115,7 +115,7 @@ bool Charges::charge_whole(const std::string& name, Pool& pool) {
 void Charges::look_for_awaited(const hotplug::Inventory& inventory) {
   for (auto& [key, names] : awaited_)
     std::erase_if(names, [&, &key = key](const auto& one) {
-      PersonaClaim claim = policy::claim_of_unknown(one.first);
+      Holding claim = policy::claim_of_unknown(one.first);
       if (inventory.find(claim.device) == nullptr) return false;
       claim.is_exclusive = !one.second;
       pools_[key].entries.try_emplace(one.first, Entry{std::move(claim), ports_.scheduler.now()});
@@ -123,8 +123,8 @@ void Charges::look_for_awaited(const hotplug::Inventory& inventory) {
     });
 }
 
-std::map<std::string, std::vector<PersonaClaim>> Charges::held() const {
-  std::map<std::string, std::vector<PersonaClaim>> out;
+std::map<std::string, std::vector<Holding>> Charges::held() const {
+  std::map<std::string, std::vector<Holding>> out;
   for (const auto& [key, pool] : pools_) {
     if (key.first != names_.exposure_driver || pool.entries.empty()) continue;
     auto& claims = out[key.second];
@@ -155,9 +155,9 @@ void Charges::decided(const policy::Decision& decision, std::vector<policy::Desi
   has_exposures_ = !decision.inputs->policies->exposures.empty();
   for (auto& [key, pool] : pools_)
     for (auto& [name, entry] : pool.entries) entry.claim.is_withdrawn = true;
-  for (const auto& [name, claims] : decision.claims) {
+  for (const auto& [name, claims] : decision.offered) {
     Pool& pool = pools_[{names_.exposure_driver, name}];
-    for (const PersonaClaim& claim : claims) pool.entries.insert_or_assign(claim.entry, Entry{claim, {}});
+    for (const Holding& claim : claims) pool.entries.insert_or_assign(claim.entry, Entry{claim, {}});
   }
   for (const policy::DesiredPool& desired : sriov_pools) {
     Pool& pool = pools_[{names_.sriov_driver, desired.name}];
@@ -207,7 +207,7 @@ void Charges::forget_gone(const hotplug::Inventory& inventory) {
 }
 
 void Charges::note_record(policy::DesiredPool& desired) const {
-  std::vector<PersonaClaim> withdrawn;
+  std::vector<Holding> withdrawn;
   for (const auto& [name, entry] : pools_.at({desired.driver, desired.name}).entries)
     // Without the other kind's slices doubt needs no record (find_doubt).
     if (entry.claim.is_withdrawn && (has_exposures_ || !is_unknown(entry.claim)))
@@ -379,7 +379,7 @@ void Charges::see_list(TimePoint begun, const Allocations& allocated) {
 // What is allocated of functions that are not there yet, as after another boot.
 void Charges::await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name) {
   for (const auto& [name, is_shared] : shared_by_name) {
-    const PersonaClaim claim = policy::claim_of_unknown(name);
+    const Holding claim = policy::claim_of_unknown(name);
     if (!claim.device.empty() && inventory_ != nullptr && inventory_->find(claim.device) == nullptr)
       awaited_[key].emplace(name, is_shared);
   }
@@ -393,13 +393,13 @@ size_t Charges::learn_allocated(const PoolKey& key, Pool& pool,
   for (const auto& [name, is_shared] : shared_by_name) {
     if (const auto known = pool.entries.find(name); known != pool.entries.end()) {
       // What is offered as the one was given away as the other: the next decision withdraws it.
-      PersonaClaim& claim = known->second.claim;
+      Holding& claim = known->second.claim;
       if (!claim.is_withdrawn) news += std::exchange(claim.is_exclusive, !is_shared) == is_shared;
       continue;
     }
     if (inventory_ == nullptr) continue;
     const bool is_of_links = is_lost && key.first == names_.exposure_driver;
-    PersonaClaim claim =
+    Holding claim =
         is_of_links ? policy::claim_of_unknown(name, *inventory_) : policy::claim_of_unknown(name);
     if (inventory_->find(claim.device) == nullptr) continue;
     claim.is_exclusive = !is_shared;

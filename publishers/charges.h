@@ -63,7 +63,7 @@ class Charges {
   /// Before a decision on that inventory: functions have come that a claim of before is of.
   void look_for_awaited(const hotplug::Inventory& inventory);
   /// For policy::Inputs: of the exposure driver by pool, and of the other driver by name.
-  std::map<std::string, std::vector<policy::PersonaClaim>> held() const;
+  std::map<std::string, std::vector<policy::Holding>> held() const;
   std::set<std::string> sriov_held() const;
   bool is_sriov_doubted() const;  // any VF may be
   const policy::Doubt& doubt() const { return doubt_.exposure; }
@@ -85,7 +85,7 @@ class Charges {
 
  private:
   struct Entry {
-    policy::PersonaClaim claim;
+    policy::Holding claim;
     std::optional<TimePoint> gone_since;  // withdrawn, and that is acknowledged
     bool was_seen = false;                // its device, by this process
     bool was_listed = false;              // a list of claims has shown it allocated

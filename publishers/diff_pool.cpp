@@ -208,7 +208,7 @@ int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted,
   return keep ? highest : highest + 1;
 }
 
-std::vector<policy::PersonaClaim> record_of(const ResourceSlice& slice) {
+std::vector<policy::Holding> record_of(const ResourceSlice& slice) {
   const auto at = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
   if (at == slice.meta.annotations.end()) return {};
   return policy::decode_withdrawn(at->second).value_or({});
@@ -242,10 +242,10 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
   ResourceSlice& first = wanted.begin()->second;
   std::set<std::string_view> in_first;
   for (const kube::Device& device : first.devices) in_first.insert(device.name);
-  std::map<std::string, policy::PersonaClaim> kept;
+  std::map<std::string, policy::Holding> kept;
   bool is_any_moving = false;
-  std::optional<policy::PersonaClaim> unknown;  // stands for whatever moves
-  const auto keep = [&](policy::PersonaClaim claim, const ResourceSlice& from) {
+  std::optional<policy::Holding> unknown;  // stands for whatever moves
+  const auto keep = [&](policy::Holding claim, const ResourceSlice& from) {
     if (claim.entry == policy::kUnknownEntry) {
       unknown = std::move(claim);
       is_any_moving = true;
@@ -258,7 +258,7 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
   };
   for (const auto& [name, slice] : observed) {
     if (slice.pool.name != pool.name) continue;
-    for (policy::PersonaClaim& claim : record_of(slice)) keep(std::move(claim), slice);
+    for (policy::Holding& claim : record_of(slice)) keep(std::move(claim), slice);
   }
   for (const auto& [name, slice] : observed) {
     if (slice.pool.name != pool.name) continue;
@@ -270,7 +270,7 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
   }
   if (!is_any_moving) return;
   // What is not wanted is withdrawn and recorded by the decision, or free.
-  std::vector<policy::PersonaClaim> record = record_of(first);
+  std::vector<policy::Holding> record = record_of(first);
   for (const auto& [index, slice] : wanted)
     for (const kube::Device& device : slice.devices)
       if (const auto at = kept.find(device.name); at != kept.end()) record.push_back(at->second);

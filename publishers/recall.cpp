@@ -101,7 +101,7 @@ bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id) {
 }
 
 policy::Published published(const OwnSlices& slices, const hotplug::Inventory& inventory,
-                            const std::map<std::string, std::vector<policy::PersonaClaim>>& held) {
+                            const std::map<std::string, std::vector<policy::Holding>>& held) {
   policy::Published out;
   const std::string& boot_id = inventory.boot_id;
   visit_entries(slices.sriov, boot_id, [&](const kube::Device& entry) { out.sriov.insert(entry.name); });
@@ -111,7 +111,7 @@ policy::Published published(const OwnSlices& slices, const hotplug::Inventory& i
     if (!interface.empty()) out.links[entry.name] = interface;
   });
   for (const auto& [pool, claims] : held)
-    for (const policy::PersonaClaim& claim : claims)
+    for (const policy::Holding& claim : claims)
       if (claim.device.find(':') == std::string::npos) out.links.emplace(claim.entry, claim.device);
   note_excludes(slices.sriov, slices.sriov_driver, slices.node, inventory, out.stood_under);
   note_excludes(slices.exposure, slices.exposure_driver, slices.node, inventory, out.stood_under);

@@ -34,7 +34,7 @@ bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id);
 
 /// For policy::Inputs. held: entries that may be allocated, of the exposure driver by pool.
 policy::Published published(const OwnSlices& slices, const hotplug::Inventory& inventory,
-                            const std::map<std::string, std::vector<policy::PersonaClaim>>& held);
+                            const std::map<std::string, std::vector<policy::Holding>>& held);
 
 /// Facts of netdevs that are not there now, from what was published in this boot.
 std::vector<hotplug::RecoveredNetdev> recall_netdevs(const OwnSlices& slices,

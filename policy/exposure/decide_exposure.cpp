@@ -31,7 +31,7 @@ struct Candidate {
   const HostDevice* device;
   PersonaVerdict* verdict;
   const ExposurePolicy* policy;
-  PersonaClaim claim;
+  Holding claim;
   kube::Device entry;
 };
 struct PoolOfCandidates {
@@ -62,8 +62,8 @@ class Weighing {
         vfs_[*device.pf].push_back(&device);
       else
         is_vf_of_nobody_held_ |= is_held_by_sriov(device);
-    for (const auto& [pool, claims] : inputs.held)
-      for (const PersonaClaim& claim : claims) {
+    for (const auto& [pool, claims] : inputs.holdings)
+      for (const Holding& claim : claims) {
         held_in_[claim.device].insert(pool);
         held_.emplace(std::pair<std::string_view, std::string_view>(pool, claim.entry), &claim);
       }
@@ -85,7 +85,7 @@ class Weighing {
       out_.notes.add("the Node's name is too long for pool names of at most " + std::to_string(kPoolNameMax) +
                      " bytes; it is shortened there: " + in_quotes(net));
     pools_[net];
-    for (const auto& [name, claims] : in_.held) pools_[name];
+    for (const auto& [name, claims] : in_.holdings) pools_[name];
     // Also those of which only the other kind's VFs wait to be shown free.
     for (const std::string& name : out_.wanted)
       if (name != in_.node.name && in_.doubt.is_of(name)) pools_[name];
@@ -150,7 +150,7 @@ class Weighing {
   bool is_in_motion(const HostDevice& device) const { return in_.settling.contains(device.id.text); }
 
   bool is_held_by_sriov(const HostDevice& device) const {
-    return device.pci && in_.sriov_held.contains(device.pci->dashed());
+    return device.pci && in_.sriov_holdings.contains(device.pci->dashed());
   }
 
   // Whether the other driver may have it, or a VF of it, is not known; where all of the pool is charged for
@@ -206,7 +206,7 @@ class Weighing {
 
   void finish_pool(const std::string& name, PoolOfCandidates& pool, bool is_always) {
     drop_unacceptable(pool);
-    const std::vector<PersonaClaim> held = held_of(name, is_always);
+    const std::vector<Holding> held = held_of(name, is_always);
     DesiredPool desired{.driver = in_.settings.exposure_driver, .name = name, .can_count = true};
     if (in_.settings.counters)
       count(pool, held, desired);
@@ -215,7 +215,7 @@ class Weighing {
     drop_refused(pool);
     const auto withdrawn = without_offered(held, pool);
     if (!withdrawn.empty()) note_withdrawn(name, withdrawn, desired);
-    auto& claims = out_.claims[name];
+    auto& claims = out_.offered[name];
     for (Candidate& candidate : pool.candidates) {
       desired.devices.push_back(std::move(candidate.entry));
       claims.push_back(std::move(candidate.claim));
@@ -230,16 +230,16 @@ class Weighing {
   }
 
   // A pool without slices is one of which nothing is known, so that alone needs none.
-  bool is_worth_a_record(const std::string& name, const std::vector<PersonaClaim>& withdrawn) const {
-    return std::any_of(withdrawn.begin(), withdrawn.end(), [&](const PersonaClaim& claim) {
+  bool is_worth_a_record(const std::string& name, const std::vector<Holding>& withdrawn) const {
+    return std::any_of(withdrawn.begin(), withdrawn.end(), [&](const Holding& claim) {
       return claim.entry != kUnknownEntry || out_.wanted.contains(name);
     });
   }
 
   // What is published as nothing must not look like a record of nothing.
-  std::vector<PersonaClaim> held_of(const std::string& name, bool is_always) {
-    const auto found = in_.held.find(name);
-    std::vector<PersonaClaim> held = found == in_.held.end() ? std::vector<PersonaClaim>() : found->second;
+  std::vector<Holding> held_of(const std::string& name, bool is_always) {
+    const auto found = in_.holdings.find(name);
+    std::vector<Holding> held = found == in_.holdings.end() ? std::vector<Holding>() : found->second;
     if (!in_.doubt.is_of(name)) return held;
     if (held.empty() && !is_always && !out_.wanted.contains(name)) return held;
     out_.doubted.insert(name);
@@ -248,12 +248,11 @@ class Weighing {
   }
 
   // Of what may be allocated, what is not offered and whose device is still there, or may come still.
-  std::vector<PersonaClaim> without_offered(const std::vector<PersonaClaim>& held,
-                                            const PoolOfCandidates& pool) const {
+  std::vector<Holding> without_offered(const std::vector<Holding>& held, const PoolOfCandidates& pool) const {
     std::set<std::string_view> offered;
     for (const Candidate& candidate : pool.candidates) offered.insert(candidate.claim.entry);
-    std::vector<PersonaClaim> out;
-    for (const PersonaClaim& claim : held) {
+    std::vector<Holding> out;
+    for (const Holding& claim : held) {
       if (offered.contains(claim.entry) || !(is_here(claim) || claim.is_awaited)) continue;
       out.push_back(claim);
       out.back().is_withdrawn = true;
@@ -261,15 +260,14 @@ class Weighing {
     return out;
   }
 
-  bool is_here(const PersonaClaim& claim) const {
+  bool is_here(const Holding& claim) const {
     return claim.device == kAnyDevice || in_.inventory->find(claim.device) != nullptr;
   }
 
-  void note_withdrawn(const std::string& name, const std::vector<PersonaClaim>& withdrawn,
-                      DesiredPool& desired) {
+  void note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn, DesiredPool& desired) {
     desired.annotations.emplace(kWithdrawnAnnotation, encode_record(withdrawn, name));
     std::vector<std::string> entries;
-    for (const PersonaClaim& claim : withdrawn) {
+    for (const Holding& claim : withdrawn) {
       if (claim.entry == kUnknownEntry)
         out_.notes.add("pool " + name +
                        ": what of it may be allocated is not known, since its slices or their record "
@@ -372,10 +370,10 @@ class Weighing {
 
   // What no counter can be given for is not offered, and what is not offered may be withdrawn: once more
   // then.
-  void count(PoolOfCandidates& pool, const std::vector<PersonaClaim>& held, DesiredPool& desired) {
+  void count(PoolOfCandidates& pool, const std::vector<Holding>& held, DesiredPool& desired) {
     do {
       PoolMembers members = members_of(pool);
-      for (PersonaClaim& claim : without_offered(held, pool))
+      for (Holding& claim : without_offered(held, pool))
         if (claim.device == kAnyDevice)
           charge_all(desired.name, members);
         else if (is_here(claim))
@@ -397,12 +395,12 @@ class Weighing {
 
   // Two entries of which one may be allocated cannot both be offered. Then priority, VFs before their PF,
   // names.
-  void keep_without_conflict(PoolOfCandidates& pool, const std::vector<PersonaClaim>& held) {
+  void keep_without_conflict(PoolOfCandidates& pool, const std::vector<Holding>& held) {
     std::set<std::string_view> held_entries;
-    for (const PersonaClaim& claim : held) held_entries.insert(claim.entry);
-    PoolClaims allocated(pool.pf);
+    for (const Holding& claim : held) held_entries.insert(claim.entry);
+    PoolHoldings allocated(pool.pf);
     bool is_any_device_allocated = false;
-    for (const PersonaClaim& claim : held)
+    for (const Holding& claim : held)
       if (claim.device == kAnyDevice)
         is_any_device_allocated = true;
       else if (is_here(claim))
@@ -420,7 +418,7 @@ class Weighing {
                         one->device->type == DeviceType::kPf, std::string_view(one->entry.name));
     };
     std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
-    std::vector<PersonaClaim> claims;
+    std::vector<Holding> claims;
     for (const Candidate* one : order) claims.push_back(one->claim);
     const auto names = without_conflict(claims, pool.pf);
     const std::set<std::string_view> kept(names.begin(), names.end());
@@ -443,9 +441,9 @@ class Weighing {
   const EntryAttributes attributes_;
   const std::map<std::string, std::string> bases_;
   bool is_vf_of_nobody_held_ = false;  // the other driver's, whose PF cannot be read just now: it may be any
-  std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;  // by PF
-  std::map<std::string_view, std::set<std::string_view>> held_in_;     // pools, by host device
-  std::map<std::pair<std::string_view, std::string_view>, const PersonaClaim*> held_;  // by pool and entry
+  std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;             // by PF
+  std::map<std::string_view, std::set<std::string_view>> held_in_;                // pools, by host device
+  std::map<std::pair<std::string_view, std::string_view>, const Holding*> held_;  // by pool and entry
   EntryNames names_;
   std::map<std::pair<int32_t, DeviceType>, Persona> personas_;  // by policy and type
   std::map<std::string, PoolOfCandidates> pools_;               // by name
@@ -471,8 +469,8 @@ ExposureDecision::ExposureDecision(const Inputs& inputs, const std::stop_token& 
   resolutions_ = resolve(inputs.policies->exposures, *selectors_, *inputs.inventory,
                          inputs.settings.budgets.entries, problems_);
   note_unknown();
-  for (const auto& [pool, claims] : inputs.held)
-    for (const PersonaClaim& claim : claims) held_devices_[claim.device] |= claim.is_exclusive;
+  for (const auto& [pool, claims] : inputs.holdings)
+    for (const Holding& claim : claims) held_devices_[claim.device] |= claim.is_exclusive;
   note_doubt();
   if (!selectors_->node.unreadable.empty()) unreadable_ = selectors_->node.unreadable.front();
 }
@@ -512,7 +510,7 @@ bool ExposureDecision::may_be_allocated(const HostDevice& vf) const {
 
 // What this driver has given away, in whichever boot, it gave away beside all that stood.
 bool ExposureDecision::awaits_pods(const HostDevice& vf) const {
-  return inputs_.awaits_pods && !(vf.pci && inputs_.sriov_held.contains(vf.pci->dashed())) &&
+  return inputs_.awaits_pods && !(vf.pci && inputs_.sriov_holdings.contains(vf.pci->dashed())) &&
          inputs_.doubt.is_of(exposure_pool_name(inputs_.node.name, vf));
 }
 

@@ -23,18 +23,18 @@ std::string group_counter_of(const std::string& base, const std::string& group) 
   return base + "-g-" + hex(stable_hash(group), 8);
 }
 
-using Personas = std::vector<const PersonaClaim*>;
+using Personas = std::vector<const Holding*>;
 
 int64_t shared_count(const Personas& personas) {
   return std::count_if(personas.begin(), personas.end(),
-                       [](const PersonaClaim* one) { return !one->is_exclusive; });
+                       [](const Holding* one) { return !one->is_exclusive; });
 }
 
 // Groups that keep personas of one device apart: those with more than one of them.
 std::set<std::string> groups_of(const Personas& personas) {
   std::map<std::string, int> counts;
   int any = 0;
-  for (const PersonaClaim* one : personas) {
+  for (const Holding* one : personas) {
     if (one->group == kAnyGroup)
       ++any;
     else if (!one->group.empty())
@@ -47,20 +47,20 @@ std::set<std::string> groups_of(const Personas& personas) {
 }
 
 bool is_taken(const Personas& personas, const std::string& group) {
-  return std::any_of(personas.begin(), personas.end(), [&](const PersonaClaim* one) {
+  return std::any_of(personas.begin(), personas.end(), [&](const Holding* one) {
     return one->is_withdrawn && (one->group == group || one->group == kAnyGroup);
   });
 }
 
 bool has_exclusive_beside_others(const Personas& personas) {
-  return personas.size() > 1 && std::any_of(personas.begin(), personas.end(),
-                                            [](const PersonaClaim* one) { return one->is_exclusive; });
+  return personas.size() > 1 &&
+         std::any_of(personas.begin(), personas.end(), [](const Holding* one) { return one->is_exclusive; });
 }
 
 class Counting {
  public:
   explicit Counting(const PoolMembers& members) : members_(members) {
-    for (const PersonaClaim& persona : members_.personas) by_device_[persona.device].push_back(&persona);
+    for (const Holding& persona : members_.personas) by_device_[persona.device].push_back(&persona);
     for (const PoolMembers::Vf& vf : members_.vfs) vfs_.insert(vf.device);
   }
 
@@ -74,7 +74,7 @@ class Counting {
 
  private:
   // Takes tokens for what is offered; what is withdrawn has taken them from the total.
-  void take(const PersonaClaim& persona, const std::string& set, const std::string& counter, int64_t tokens) {
+  void take(const Holding& persona, const std::string& set, const std::string& counter, int64_t tokens) {
     if (persona.is_withdrawn) return;
     auto& consumed = out_.consumed[persona.entry];
     auto at = std::find_if(consumed.begin(), consumed.end(),
@@ -93,7 +93,7 @@ class Counting {
     const Personas& pf = of_device(members_.pf);
     kube::CounterSet set{.name = kPfSet};
     const bool has_exclusive =
-        std::any_of(pf.begin(), pf.end(), [](const PersonaClaim* one) { return one->is_exclusive; });
+        std::any_of(pf.begin(), pf.end(), [](const Holding* one) { return one->is_exclusive; });
     const bool has_others = pf.size() > 1 || members_.personas.size() > pf.size() ||
                             std::any_of(members_.vfs.begin(), members_.vfs.end(),
                                         [](const PoolMembers::Vf& vf) { return vf.is_host_used; });
@@ -104,7 +104,7 @@ class Counting {
         continue;
       }
       set.counters.emplace(group_counter(group), quantity(is_taken(pf, group) ? 0 : 1));
-      for (const PersonaClaim* one : pf)
+      for (const Holding* one : pf)
         if (one->group == group) take(*one, kPfSet, group_counter(group), 1);
     }
     if (!set.counters.empty()) out_.counters.push_back(std::move(set));
@@ -118,21 +118,21 @@ class Counting {
       host_used += vf.is_host_used;
       full += vf.is_host_used && !personas.empty();
     }
-    for (const PersonaClaim& persona : members_.personas)
+    for (const Holding& persona : members_.personas)
       if (persona.is_withdrawn) charged += tokens_of(persona, full);
     set.counters.emplace(kSlots, quantity(std::max<int64_t>(0, full - host_used - charged)));
-    for (const PersonaClaim& persona : members_.personas)
+    for (const Holding& persona : members_.personas)
       if (persona.device == members_.pf || vfs_.contains(persona.device))
         take(persona, kPfSet, kSlots, tokens_of(persona, full));
   }
 
-  int64_t tokens_of(const PersonaClaim& persona, int64_t full) const {
+  int64_t tokens_of(const Holding& persona, int64_t full) const {
     return persona.device == members_.pf && persona.is_exclusive ? full : 1;
   }
 
   void refuse_group(const Personas& personas, const std::string& group) {
     bool is_first = true;
-    for (const PersonaClaim* one : personas) {
+    for (const Holding* one : personas) {
       if (one->group != group || one->is_withdrawn) continue;
       if (!std::exchange(is_first, false))
         out_.refused[one->entry] = "exclusionGroup " + group + ": a counter set holds at most " +
@@ -152,17 +152,17 @@ class Counting {
       return;
     }
     const int64_t full = std::max<int64_t>(1, shared_count(personas));
-    const auto tokens = [&](const PersonaClaim& one) { return one.is_exclusive ? full : int64_t{1}; };
+    const auto tokens = [&](const Holding& one) { return one.is_exclusive ? full : int64_t{1}; };
     if (has_tokens) {
       int64_t charged = 0;
-      for (const PersonaClaim* one : personas)
+      for (const Holding* one : personas)
         if (one->is_withdrawn) charged += tokens(*one);
       counters.emplace(base, quantity(std::max<int64_t>(0, full - charged)));
     }
     for (const std::string& group : groups)
       counters.emplace(group_counter_of(base, group), quantity(is_taken(personas, group) ? 0 : 1));
     const std::string set = set_for(counters);
-    for (const PersonaClaim* one : personas) {
+    for (const Holding* one : personas) {
       if (has_tokens) take(*one, set, base, tokens(*one));
       if (groups.contains(one->group)) take(*one, set, group_counter_of(base, one->group), 1);
     }
@@ -188,7 +188,7 @@ class Counting {
 
 }  // namespace
 
-bool exclude_each_other(const PersonaClaim& a, const PersonaClaim& b, const std::string& pf) {
+bool exclude_each_other(const Holding& a, const Holding& b, const std::string& pf) {
   if (a.device == b.device) {
     if (a.entry == b.entry) return false;
     const bool is_any =
@@ -200,27 +200,27 @@ bool exclude_each_other(const PersonaClaim& a, const PersonaClaim& b, const std:
   return (a.device == pf && a.is_exclusive) || (b.device == pf && b.is_exclusive);
 }
 
-const PoolClaims::Personas& PoolClaims::of(const std::string& device) const {
+const PoolHoldings::Personas& PoolHoldings::of(const std::string& device) const {
   static const Personas kNone;
   const auto at = by_device_.find(device);
   return at == by_device_.end() ? kNone : at->second;
 }
 
-bool PoolClaims::exclude(const PersonaClaim& claim) const {
-  const auto excludes_it = [&](const PersonaClaim* one) { return exclude_each_other(claim, *one, pf_); };
-  const Personas& of_it = of(claim.device);
+bool PoolHoldings::exclude(const Holding& holding) const {
+  const auto excludes_it = [&](const Holding* one) { return exclude_each_other(holding, *one, pf_); };
+  const Personas& of_it = of(holding.device);
   if (std::any_of(of_it.begin(), of_it.end(), excludes_it)) return true;
-  if (claim.device == pf_) return claim.is_exclusive && !pf_.empty() && count_ > of_it.size();
+  if (holding.device == pf_) return holding.is_exclusive && !pf_.empty() && count_ > of_it.size();
   const Personas& of_pf = of(pf_);
   return std::any_of(of_pf.begin(), of_pf.end(), excludes_it);
 }
 
 Exclusion exclude(const PoolMembers& members) { return Counting(members).run(); }
 
-std::vector<std::string> without_conflict(const std::vector<PersonaClaim>& in_order, const std::string& pf) {
-  PoolClaims kept(pf);
+std::vector<std::string> without_conflict(const std::vector<Holding>& in_order, const std::string& pf) {
+  PoolHoldings kept(pf);
   std::vector<std::string> out;
-  for (const PersonaClaim& persona : in_order) {
+  for (const Holding& persona : in_order) {
     if (kept.exclude(persona)) continue;
     kept.add(persona);
     if (!persona.is_withdrawn) out.push_back(persona.entry);

@@ -17,7 +17,7 @@ namespace sliced::policy {
 inline constexpr std::string_view kAnyGroup = "*";
 
 /// One entry of a pool: a device in one of the ways in which it is offered.
-struct PersonaClaim {
+struct Holding {
   std::string entry;   // name of the device entry
   std::string device;  // host device id
   std::string base;    // the device's name without suffix: a DNS label
@@ -26,7 +26,7 @@ struct PersonaClaim {
   bool is_withdrawn = false;  // no longer offered, and may still be allocated
   /// Withdrawn before this process began, and its device has not been seen yet: it may come still.
   bool is_awaited = false;
-  bool operator==(const PersonaClaim&) const = default;
+  bool operator==(const Holding&) const = default;
 };
 
 /// The devices that share a pool.
@@ -37,24 +37,24 @@ struct PoolMembers {
     bool is_host_used = false;
   };
   std::vector<Vf> vfs;  // all that are present, offered or not
-  std::vector<PersonaClaim> personas;
+  std::vector<Holding> personas;
 };
 
 /// Whether two entries of a pool must never be allocated at the same time.
-bool exclude_each_other(const PersonaClaim& a, const PersonaClaim& b, const std::string& pf);
+bool exclude_each_other(const Holding& a, const Holding& b, const std::string& pf);
 
 /// Entries of one pool, to be asked whether another can stand beside them. An answer costs what there is of
 /// its device, however many others there are.
-class PoolClaims {
+class PoolHoldings {
  public:
   /// pf: as for exclude_each_other(); must outlive this, and so must what is added.
-  explicit PoolClaims(const std::string& pf) : pf_(pf) {}
-  void add(const PersonaClaim& claim) { by_device_[claim.device].push_back(&claim), ++count_; }
+  explicit PoolHoldings(const std::string& pf) : pf_(pf) {}
+  void add(const Holding& holding) { by_device_[holding.device].push_back(&holding), ++count_; }
   /// Whether it and one of them exclude each other.
-  bool exclude(const PersonaClaim& claim) const;
+  bool exclude(const Holding& holding) const;
 
  private:
-  using Personas = std::vector<const PersonaClaim*>;
+  using Personas = std::vector<const Holding*>;
   const Personas& of(const std::string& device) const;
 
   const std::string& pf_;
@@ -72,6 +72,6 @@ struct Exclusion {
 Exclusion exclude(const PoolMembers& members);
 
 /// Entries that can stand beside each other without counters: those that come first keep their place.
-std::vector<std::string> without_conflict(const std::vector<PersonaClaim>& in_order, const std::string& pf);
+std::vector<std::string> without_conflict(const std::vector<Holding>& in_order, const std::string& pf);
 
 }  // namespace sliced::policy

@@ -20,11 +20,11 @@ std::string dashed(std::string text) {
 
 bool is_group(const std::string& text) { return text.empty() || text == kAnyGroup || is_dns_label(text); }
 
-Result<PersonaClaim> decode_claim(const Json& json) {
+Result<Holding> decode_claim(const Json& json) {
   const std::string name(json.string() != nullptr ? *json.string() : json.text("entry"));
   if (name.empty())
     return Error{Errc::kInvalid, "is no record of a withdrawn entry: " + kube::encode_json(json)};
-  PersonaClaim claim = claim_of_function(name);
+  Holding claim = claim_of_function(name);
   claim.is_withdrawn = true;
   if (json.object() == nullptr) return claim;
   claim.device = json.text("device");
@@ -39,8 +39,8 @@ Result<PersonaClaim> decode_claim(const Json& json) {
 
 }  // namespace
 
-PersonaClaim claim_of_function(const std::string& entry) {
-  PersonaClaim claim{.entry = entry, .base = entry};
+Holding claim_of_function(const std::string& entry) {
+  Holding claim{.entry = entry, .base = entry};
   if (const auto function = function_named_by(entry)) {
     claim.device = function->text();
     claim.base = function->dashed();
@@ -48,10 +48,10 @@ PersonaClaim claim_of_function(const std::string& entry) {
   return claim;
 }
 
-std::string encode_withdrawn(std::vector<PersonaClaim> claims) {
+std::string encode_withdrawn(std::vector<Holding> claims) {
   std::sort(claims.begin(), claims.end(), [](const auto& a, const auto& b) { return a.entry < b.entry; });
   Json::Array out;
-  for (PersonaClaim claim : claims) {
+  for (Holding claim : claims) {
     claim.is_withdrawn = claim.is_awaited = false;
     if (claim_of_function(claim.entry) == claim) {
       out.emplace_back(claim.entry);
@@ -68,16 +68,16 @@ std::string encode_withdrawn(std::vector<PersonaClaim> claims) {
   return kube::encode_json(Json(std::move(out)));
 }
 
-std::string encode_record(std::vector<PersonaClaim> claims, const std::string& pool) {
+std::string encode_record(std::vector<Holding> claims, const std::string& pool) {
   std::string text = encode_withdrawn(std::move(claims));
   return text.size() <= kRecordBytesMax ? text : encode_withdrawn({claim_of_unreadable(pool)});
 }
 
-Result<std::vector<PersonaClaim>> decode_withdrawn(std::string_view text) {
+Result<std::vector<Holding>> decode_withdrawn(std::string_view text) {
   const auto json = kube::decode_json(text);
   if (!json) return json.error();
   if (json->array() == nullptr) return Error{Errc::kInvalid, "is no list of withdrawn entries"};
-  std::vector<PersonaClaim> out;
+  std::vector<Holding> out;
   for (const Json& one : *json->array()) {
     auto claim = decode_claim(one);
     if (!claim) return claim.error();
@@ -86,15 +86,15 @@ Result<std::vector<PersonaClaim>> decode_withdrawn(std::string_view text) {
   return out;
 }
 
-PersonaClaim claim_of_unknown(const std::string& entry) {
-  PersonaClaim claim = claim_of_function(entry);
+Holding claim_of_unknown(const std::string& entry) {
+  Holding claim = claim_of_function(entry);
   claim.group = std::string(kAnyGroup);
   claim.is_withdrawn = true;
   return claim;
 }
 
-PersonaClaim claim_of_unknown(const std::string& entry, const hotplug::Inventory& inventory) {
-  PersonaClaim claim = claim_of_unknown(entry);
+Holding claim_of_unknown(const std::string& entry, const hotplug::Inventory& inventory) {
+  Holding claim = claim_of_unknown(entry);
   size_t told = inventory.find(claim.device) == nullptr ? 0 : claim.base.size();
   for (const auto& [id, device] : inventory.devices) {
     if (device.pci) continue;
@@ -109,17 +109,17 @@ PersonaClaim claim_of_unknown(const std::string& entry, const hotplug::Inventory
   return claim;
 }
 
-PersonaClaim claim_of_unreadable(const std::string& pool) {
+Holding claim_of_unreadable(const std::string& pool) {
   const size_t slash = pool.rfind('/');  // none in the other driver's pool, which has the node's name
-  PersonaClaim claim = claim_of_unknown(slash == std::string::npos ? "" : pool.substr(slash + 1));
+  Holding claim = claim_of_unknown(slash == std::string::npos ? "" : pool.substr(slash + 1));
   if (claim.device.empty()) claim = {.device = std::string(kAnyDevice), .base = "any", .group = claim.group};
   claim.entry = kUnknownEntry;
   claim.is_withdrawn = true;
   return claim;
 }
 
-PersonaClaim claim_of_entry(const kube::Device& entry, const std::string& driver) {
-  PersonaClaim claim = claim_of_function(entry.name);
+Holding claim_of_entry(const kube::Device& entry, const std::string& driver) {
+  Holding claim = claim_of_function(entry.name);
   claim.is_exclusive = !entry.allow_multiple_allocations;
   claim.group = kAnyGroup;
   const std::string interface = interface_of_link(entry.attributes, driver);

@@ -330,16 +330,16 @@ TEST(ExposureDecide, WithoutCountersOneSideIsHeldBack) {
   EXPECT_EQ(outcome_of(decision, kPf0), "no-counters") << "VFs come before their PF";
   EXPECT_EQ(outcome_of(decision, "0000:03:00.2"), "offered");
   for (const auto& pool : decision.pools) EXPECT_TRUE(pool.counters.empty());
-  const PersonaClaim pf{.entry = "0000-03-00-0", .device = kPf0, .base = "0000-03-00-0"};
-  const PersonaClaim vf{.entry = "0000-03-00-2", .device = "0000:03:00.2", .base = "0000-03-00-2"};
-  in->held["n1/0000-03-00-0"] = {pf};
+  const Holding pf{.entry = "0000-03-00-0", .device = kPf0, .base = "0000-03-00-0"};
+  const Holding vf{.entry = "0000-03-00-2", .device = "0000:03:00.2", .base = "0000-03-00-2"};
+  in->holdings["n1/0000-03-00-0"] = {pf};
   EXPECT_EQ(outcome_of(decide(in), kPf0), "offered") << "what is offered stays";
   EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "no-counters");
-  in->held["n1/0000-03-00-0"] = {pf, vf};
+  in->holdings["n1/0000-03-00-0"] = {pf, vf};
   EXPECT_EQ(outcome_of(decide(in), kPf0), "no-counters") << "either may be allocated";
   EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "no-counters");
   EXPECT_EQ(outcome_of(decide(in), "0000:03:00.3"), "no-counters") << "the PF may be";
-  in->held["n1/0000-03-00-0"] = {vf};
+  in->holdings["n1/0000-03-00-0"] = {vf};
   EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "offered");
   in->settings.shared_devices = false;
   in->policies =
@@ -357,7 +357,7 @@ TEST(ExposureDecide, WithoutCountersAPoolMayBeLarge) {
   in->settings.budgets.entries = {20'000, 20'000};
   const Decision first = decide(in);
   EXPECT_EQ(entries_of(first).size(), 20'000u);
-  in->held = first.claims;
+  in->holdings = first.offered;
   EXPECT_EQ(entries_of(decide(in)), entries_of(first));
 }
 
@@ -372,7 +372,7 @@ TEST(ExposureDecide, WithoutCountersWhatIsHeldHasTodaysGroupToo) {
                       policies_of(policy("m", shared("-macvlan")) + policy("i", shared("-ipvlan"))));
   in->settings.counters = false;
   const auto held = [](const std::string& suffix, const std::string& group) {
-    return PersonaClaim{"0000-03-00-0" + suffix, kPf0, "0000-03-00-0", false, group};
+    return Holding{"0000-03-00-0" + suffix, kPf0, "0000-03-00-0", false, group};
   };
   const auto offered = [&] {
     std::set<std::string> out;
@@ -381,9 +381,9 @@ TEST(ExposureDecide, WithoutCountersWhatIsHeldHasTodaysGroupToo) {
       if (device.name.starts_with("0000-03-00-0-")) out.insert(device.name);
     return out;
   };
-  in->held["n1/0000-03-00-0"] = {held("-ipvlan", ""), held("-macvlan", "rx")};
+  in->holdings["n1/0000-03-00-0"] = {held("-ipvlan", ""), held("-macvlan", "rx")};
   EXPECT_EQ(offered(), std::set<std::string>());
-  in->held["n1/0000-03-00-0"] = {held("-ipvlan", "")};
+  in->holdings["n1/0000-03-00-0"] = {held("-ipvlan", "")};
   EXPECT_EQ(offered(), std::set<std::string>{"0000-03-00-0-ipvlan"});
 }
 
@@ -391,7 +391,8 @@ TEST(ExposureDecide, WithoutCountersWhatIsHeldHasTodaysGroupToo) {
 // moves to the pool of those: nothing there excludes its PF.
 TEST(ExposureDecide, NoFunctionIsInTwoPools) {
   auto in = inputs_of(reference_host(), policies_of(policy("p", all())));
-  in->held["n1/0000-03-00-0"] = {{.entry = "0000-03-00-2", .device = "0000:03:00.2", .base = "0000-03-00-2"}};
+  in->holdings["n1/0000-03-00-0"] = {
+      {.entry = "0000-03-00-2", .device = "0000:03:00.2", .base = "0000-03-00-2"}};
   EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "offered");
   Host without_link = reference_host();
   without_link.at("0000:03:00.2").type = DeviceType::kNic;

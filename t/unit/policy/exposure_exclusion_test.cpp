@@ -37,7 +37,7 @@ PoolMembers random_pool(std::mt19937& dice) {
                                chance(40) ? std::string(1, static_cast<char>('a' + dice() % 2)) : "",
                                chance(15)});
     // After a restart the group of what was withdrawn may not be known.
-    for (PersonaClaim& one : pool.personas)
+    for (Holding& one : pool.personas)
       if (one.is_withdrawn && chance(30)) one.group = kAnyGroup;
   };
   if (!pool.pf.empty()) add(kPf, "pf", static_cast<int>(dice() % 4));
@@ -68,7 +68,7 @@ TEST(Exclusion, CountersAllowWhatMayBeAndNothingElse) {
     const PoolMembers pool = random_pool(dice);
     const Exclusion exclusion = exclude(pool);
     ASSERT_TRUE(exclusion.refused.empty());
-    std::vector<const PersonaClaim*> offered, withdrawn;
+    std::vector<const Holding*> offered, withdrawn;
     for (const auto& one : pool.personas) (one.is_withdrawn ? withdrawn : offered).push_back(&one);
     for (const auto& [entry, consumed] : exclusion.consumed) {
       EXPECT_LE(consumed.size(), 2u);
@@ -78,7 +78,7 @@ TEST(Exclusion, CountersAllowWhatMayBeAndNothingElse) {
     const bool is_pf_in_use =
         std::any_of(pool.vfs.begin(), pool.vfs.end(), [](const auto& vf) { return vf.is_host_used; });
     for (size_t bits = 0; bits < (size_t{1} << offered.size()); ++bits) {
-      std::vector<const PersonaClaim*> chosen;
+      std::vector<const Holding*> chosen;
       for (size_t i = 0; i < offered.size(); ++i)
         if ((bits >> i & 1) != 0) chosen.push_back(offered[i]);
       bool may_be = true;
@@ -112,12 +112,10 @@ TEST(Exclusion, ClaimsOfAPoolAnswerAsEachOfThemWould) {
   for (int round = 0; round < 2000; ++round) {
     const PoolMembers pool = random_pool(dice);
     for (size_t count = 0; count <= pool.personas.size(); ++count) {
-      PoolClaims claims(pool.pf);
+      PoolHoldings claims(pool.pf);
       for (size_t i = 0; i < count; ++i) claims.add(pool.personas[i]);
-      for (const PersonaClaim& one : pool.personas) {
-        const auto excludes = [&](const PersonaClaim& other) {
-          return exclude_each_other(one, other, pool.pf);
-        };
+      for (const Holding& one : pool.personas) {
+        const auto excludes = [&](const Holding& other) { return exclude_each_other(one, other, pool.pf); };
         const auto end = pool.personas.begin() + static_cast<ptrdiff_t>(count);
         const bool wanted = std::any_of(pool.personas.begin(), end, excludes);
         ASSERT_EQ(claims.exclude(one), wanted) << shown(pool, {one.entry});
@@ -158,7 +156,7 @@ TEST(Exclusion, ManyDevicesShareSets) {
 }
 
 TEST(Exclusion, WithoutCountersTheFirstStays) {
-  const std::vector<PersonaClaim> order = {
+  const std::vector<Holding> order = {
       {"v0", "v0", "v0"}, {"pf", kPf, "pf", true}, {"v1", "v1", "v1"}, {"pf-macvlan", kPf, "pf", false}};
   EXPECT_EQ(without_conflict(order, kPf), (std::vector<std::string>{"v0", "v1", "pf-macvlan"}));
   EXPECT_EQ(without_conflict({order[1], order[0], order[3]}, kPf), (std::vector<std::string>{"pf"}));

@@ -56,7 +56,7 @@ std::set<std::string> told_by(const ObservedSlices& slices) {
     const auto record = slice.meta.annotations.find("dra.networking/withdrawn");
     if (record == slice.meta.annotations.end()) continue;
     const auto claims = policy::decode_withdrawn(record->second);
-    for (const policy::PersonaClaim& claim : claims.value()) names.insert(claim.entry);
+    for (const policy::Holding& claim : claims.value()) names.insert(claim.entry);
   }
   return names;
 }
@@ -613,7 +613,7 @@ TEST(DiffPool, ARecordBesideOthersAnnotations) {
   ObservedSlices held = published(pool(devices(0, 3)));
   kube::ResourceSlice& slice = held.begin()->second;
   policy::DesiredPool fewer = pool(devices(0, 1));
-  std::vector<policy::PersonaClaim> withdrawn;
+  std::vector<policy::Holding> withdrawn;
   for (int i = 1; i < 50; ++i) withdrawn.push_back(policy::claim_of_function(device_name(i)));
   const std::string names = policy::encode_withdrawn(withdrawn);
   const std::string whole = policy::encode_withdrawn({policy::claim_of_unreadable(fewer.name)});
