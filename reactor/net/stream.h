@@ -12,8 +12,9 @@ namespace sliced::reactor::net {
 /// Receivers of a stream's events. Each may destroy the stream that calls it.
 struct StreamEvents {
   std::function<void(std::string_view bytes)> on_data;  // the view is valid during the call
-  std::function<void()> on_end;         // the peer will send no more; nothing follows but on_error
-  std::function<void(Error)> on_error;  // the stream is dead; the last event
+  std::function<void()> on_end;           // the peer will send no more; nothing follows but on_error
+  std::function<void(Error)> on_error;    // the stream is dead; the last event
+  std::function<void()> on_drained = {};  // all that was written is the kernel's now; may come more often
 };
 
 /// A connected, ordered, reliable stream of bytes.
@@ -27,11 +28,14 @@ class ByteStream {
   /// Sets the receivers and starts reading. A second call replaces the receivers (a connection that goes back
   /// to a pool).
   virtual void receive(StreamEvents events) = 0;
-  /// Queues; never blocks, never fails here. Callers with much to say watch unsent_bytes().
+  /// Queues; never blocks, never fails here. Callers with much to say watch unsent_bytes(), and wait for
+  /// on_drained.
   virtual void write(std::string bytes) = 0;
   virtual size_t unsent_bytes() const = 0;
   /// What TLS has agreed to speak (ALPN, RFC 7301): "h2"; "" where nobody was asked.
   virtual std::string protocol() const { return ""; }
+  /// The subject of the peer's verified certificate, on one line ("CN=x,O=y"); "" without one.
+  virtual std::string peer_subject() const { return ""; }
   /// Says the end to the peer once everything is sent; later writes are ignored. Reading goes on until
   /// on_end.
   virtual void close() = 0;

@@ -1,7 +1,6 @@
 #include "reactor/net/tcp_stream.h"
 
 #include <netdb.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <uv.h>
 
@@ -19,8 +18,6 @@ namespace sliced::reactor::net {
 namespace {
 
 constexpr size_t kAddressesMax = 16;
-constexpr unsigned kKeepAliveSeconds = 30;  // libuv adds ten probes a second apart
-constexpr unsigned kUnackedMillisMax = 40'000;
 
 struct Lookup {
   std::string host;
@@ -168,13 +165,7 @@ void TcpConnect::time_out() {
 }
 
 void TcpConnect::connected() {
-  uv_tcp_nodelay(handle_.get(), 1);
-  uv_tcp_keepalive(handle_.get(), 1, kKeepAliveSeconds);
-  // Keep-alive sleeps while bytes are unacknowledged; a peer that dies then would be noticed after 15
-  // minutes.
-  uv_os_fd_t fd = -1;
-  if (uv_fileno(reinterpret_cast<uv_handle_t*>(handle_.get()), &fd) == 0)
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnackedMillisMax, sizeof kUnackedMillisMax);
+  set_tcp_options(handle_.get());
   std::unique_ptr<ByteStream> stream =
       std::make_unique<UvStream>(loop_.scheduler(), std::move(handle_), name());
   finish(std::move(stream));

@@ -20,7 +20,12 @@ class TlsStream final : public ByteStream {
     if (std::exchange(receiving_, true)) return;
     inner_->receive({.on_data = [this](std::string_view bytes) { on_bytes(bytes); },
                      .on_end = [this] { on_inner_end(); },
-                     .on_error = [this](Error error) { fail(std::move(error)); }});
+                     .on_error = [this](Error error) { fail(std::move(error)); },
+                     .on_drained =
+                         [this] {
+                           const auto events = events_;
+                           if (events->on_drained) events->on_drained();
+                         }});
     resume();
   }
 

@@ -44,13 +44,8 @@ class UnixConnect final : public Connecting {
   }
 
   void connected(Descriptor socket) {
-    auto handle =
-        Handle<uv_pipe_t>::open([&](uv_pipe_t* raw) { return uv_pipe_init(loop_.raw(), raw, 0); }).value();
-    if (const int code = uv_pipe_open(handle.get(), socket.get()); code != 0)
-      return fail(Errc::kIo, uv_error(code).what);
-    socket.release();
-    std::unique_ptr<ByteStream> stream =
-        std::make_unique<UvStream>(loop_.scheduler(), std::move(handle), unix_text(path_));
+    auto stream = adopt_unix(loop_, std::move(socket), unix_text(path_));
+    if (!stream) return fail(Errc::kIo, stream.error().what);
     finish(std::move(stream));
   }
 

@@ -1,5 +1,8 @@
 #include "reactor/net/uv_stream.h"
 
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <utility>
 
 #include "reactor/turn_watch.h"
@@ -10,6 +13,9 @@ namespace {
 constexpr size_t kReadBytes = 64 * 1024;
 // A peer that refuses what we write may have said why before it closed: reading gets this long to find it.
 constexpr Millis kLastWords{20};
+
+constexpr unsigned kKeepAliveSeconds = 30;  // libuv adds ten probes a second apart
+constexpr unsigned kUnackedMillisMax = 40'000;
 
 // libuv asks for space, reads and delivers without a turn in between: one buffer serves all streams of the
 // thread.
@@ -26,10 +32,11 @@ struct UvStream::WriteRequest {
   std::weak_ptr<UvStream*> stream;
 };
 
-UvStream::UvStream(Scheduler& scheduler, AnyHandle handle, std::string name)
+UvStream::UvStream(Scheduler& scheduler, AnyHandle handle, std::string name, std::shared_ptr<void> lease)
     : scheduler_(scheduler),
       handle_(std::move(handle)),
       name_(std::move(name)),
+      lease_(std::move(lease)),
       events_(std::make_shared<StreamEvents>()),
       alive_(std::make_shared<UvStream*>(this)) {
   raw()->data = this;
@@ -94,7 +101,13 @@ void UvStream::write(std::string bytes) {
 void UvStream::on_written(uv_write_t* done, int status) noexcept {
   const std::unique_ptr<WriteRequest> request(reinterpret_cast<WriteRequest*>(done));
   const auto stream = request->stream.lock();
-  if (stream && status != 0) (*stream)->fail_later(status, kLastWords);
+  if (!stream) return;
+  if (status != 0) return (*stream)->fail_later(status, kLastWords);
+  if ((*stream)->unsent_bytes() != 0) return;
+  const std::shared_ptr<StreamEvents> events = (*stream)->events_;
+  if (!events->on_drained) return;
+  const TurnSpan span(done->handle->loop, "stream", events->on_drained.target_type());
+  events->on_drained();  // last statement: the stream may be gone
 }
 
 size_t UvStream::unsent_bytes() const { return uv_stream_get_write_queue_size(raw()); }
@@ -118,6 +131,37 @@ void UvStream::fail(int code) {
   const std::shared_ptr<StreamEvents> events = events_;
   Error error = uv_error(code).in(name_);
   if (events->on_error) events->on_error(std::move(error));  // last statement: the stream may be gone
+}
+
+void set_tcp_options(uv_tcp_t* handle) {
+  uv_tcp_nodelay(handle, 1);
+  uv_tcp_keepalive(handle, 1, kKeepAliveSeconds);
+  // Keep-alive sleeps while bytes are unacknowledged; a peer that dies then would be noticed after 15
+  // minutes.
+  uv_os_fd_t fd = -1;
+  if (uv_fileno(reinterpret_cast<uv_handle_t*>(handle), &fd) == 0)
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnackedMillisMax, sizeof kUnackedMillisMax);
+}
+
+Result<std::unique_ptr<ByteStream>> adopt_tcp(Loop& loop, Descriptor socket, const std::string& name,
+                                              std::shared_ptr<void> lease) {
+  auto handle = Handle<uv_tcp_t>::open([&](uv_tcp_t* raw) { return uv_tcp_init(loop.raw(), raw); });
+  if (!handle) return Error(handle.error());
+  if (const int code = uv_tcp_open(handle->get(), socket.get()); code != 0) return uv_error(code);
+  socket.release();
+  set_tcp_options(handle->get());
+  return std::unique_ptr<ByteStream>(
+      std::make_unique<UvStream>(loop.scheduler(), *std::move(handle), name, std::move(lease)));
+}
+
+Result<std::unique_ptr<ByteStream>> adopt_unix(Loop& loop, Descriptor socket, const std::string& name,
+                                               std::shared_ptr<void> lease) {
+  auto handle = Handle<uv_pipe_t>::open([&](uv_pipe_t* raw) { return uv_pipe_init(loop.raw(), raw, 0); });
+  if (!handle) return Error(handle.error());
+  if (const int code = uv_pipe_open(handle->get(), socket.get()); code != 0) return uv_error(code);
+  socket.release();
+  return std::unique_ptr<ByteStream>(
+      std::make_unique<UvStream>(loop.scheduler(), *std::move(handle), name, std::move(lease)));
 }
 
 }  // namespace sliced::reactor::net

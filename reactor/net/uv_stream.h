@@ -6,7 +6,9 @@
 #include <string>
 #include <variant>
 
+#include "reactor/descriptor.h"
 #include "reactor/handle.h"
+#include "reactor/loop.h"
 #include "reactor/net/stream.h"
 #include "reactor/scheduler.h"
 
@@ -15,8 +17,8 @@ namespace sliced::reactor::net {
 class UvStream final : public ByteStream {
  public:
   using AnyHandle = std::variant<Handle<uv_tcp_t>, Handle<uv_pipe_t>>;
-  /// name: the peer, for error texts.
-  UvStream(Scheduler& scheduler, AnyHandle handle, std::string name);
+  /// name: the peer, for error texts. lease: goes with the stream.
+  UvStream(Scheduler& scheduler, AnyHandle handle, std::string name, std::shared_ptr<void> lease = nullptr);
   ~UvStream() override;
 
   void receive(StreamEvents events) override;
@@ -38,6 +40,7 @@ class UvStream final : public ByteStream {
   Scheduler& scheduler_;
   AnyHandle handle_;
   std::string name_;
+  std::shared_ptr<void> lease_;
   std::shared_ptr<StreamEvents>
       events_;                        // shared with the running call, which may replace them or destroy us
   std::shared_ptr<UvStream*> alive_;  // write requests outlive us and ask it
@@ -47,5 +50,13 @@ class UvStream final : public ByteStream {
   bool closed_ = false;  // our half
   bool dead_ = false;
 };
+
+/// A connected socket as a stream; TCP with TCP_NODELAY and keep-alive. Errors: the loop's.
+Result<std::unique_ptr<ByteStream>> adopt_tcp(Loop& loop, Descriptor socket, const std::string& name,
+                                              std::shared_ptr<void> lease = nullptr);
+Result<std::unique_ptr<ByteStream>> adopt_unix(Loop& loop, Descriptor socket, const std::string& name,
+                                               std::shared_ptr<void> lease = nullptr);
+/// TCP_NODELAY, keep-alive (30 s), and what is unacknowledged for 40 s ends the connection.
+void set_tcp_options(uv_tcp_t* handle);
 
 }  // namespace sliced::reactor::net

@@ -1,0 +1,57 @@
+#pragma once
+// Sockets that others connect to: TCP and unix(7).
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "reactor/net/stream.h"
+#include "reactor/net/tcp_stream.h"
+
+namespace sliced::reactor::net {
+
+/// Who connected to a unix socket, as the kernel knows it at that moment (SO_PEERCRED).
+struct PeerCredentials {
+  int64_t pid = 0;  // 0: of a namespace that we do not see
+  uint32_t uid = 0, gid = 0;
+};
+
+struct Peer {
+  std::string name;  // "10.0.0.7:51234", "unix:/run/x.sock (pid 12, uid 0)"
+  std::optional<PeerCredentials> credentials;
+};
+
+/// The stream comes without receivers: nothing is read before receive(). May destroy the listener.
+using OnAccept = std::function<void(std::unique_ptr<ByteStream>, Peer)>;
+
+struct ListenOptions {
+  size_t connections_max = 64;  // open at once; more wait in the kernel's backlog until one is gone
+  unsigned mode = 0600;         // of a unix socket's file
+};
+
+/// Accepts as long as it lives; what it accepted lives on without it. A process without free descriptors
+/// tries again after 100 ms. Dropping it removes its unix socket's file, if that is still its own.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// Of what it accepted and is not dropped yet.
+  virtual size_t connections() const = 0;
+  virtual uint16_t port() const = 0;  // 0: no TCP
+};
+
+/// host: an IPv4 or IPv6 address; "::" takes IPv4 too. port: 0 chooses one. Streams have TCP_NODELAY and
+/// keep-alive as those of connect_tcp(). Errors: kInvalid (no address), kDenied, kBusy (somebody else listens
+/// there), kIo; each names the address.
+Result<std::unique_ptr<Listener>> listen_tcp(Loop& loop, const Endpoint& at, const ListenOptions& options,
+                                             OnAccept on_accept);
+
+/// path: of a file, or an abstract name after a NUL (which has no mode: whoever is in the network namespace
+/// may connect). The file appears with its mode, and when it appears somebody listens. A socket that is in
+/// the way is removed if nobody answers there (ECONNREFUSED), and nothing else ever is.
+/// Errors: kInvalid (too long; something else is in the way), kBusy (somebody answers there), kNotFound (no
+/// such directory), kDenied, kIo; each names the path.
+Result<std::unique_ptr<Listener>> listen_unix(Loop& loop, const std::string& path,
+                                              const ListenOptions& options, OnAccept on_accept);
+
+}  // namespace sliced::reactor::net

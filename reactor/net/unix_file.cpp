@@ -1,0 +1,114 @@
+#include "reactor/net/unix_file.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+
+#include "reactor/base/text.h"
+#include "reactor/handle.h"
+#include "reactor/net/unix_socket.h"
+
+namespace sliced::reactor::net {
+namespace {
+
+constexpr int kTries = 3;  // to be quicker than others who do the same
+
+Error from_errno() { return uv_error(-errno); }
+
+// Beside the socket's file; watchers of such directories (the kubelet's) pass over hidden files.
+std::string hidden_beside(const std::string& path) {
+  uint32_t number = 0;
+  (void)::getrandom(&number, sizeof number, GRND_NONBLOCK);
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  return directory + "." + hex(number, 8);
+}
+
+Result<Descriptor> listening(const std::string& path, unsigned mode, int backlog) {
+  const auto address = unix_address(path);
+  if (!address) return Error(address.error());
+  Descriptor socket = unix_socket();
+  if (!socket) return from_errno();
+  // bind(2) makes the file with the mode of the socket less the umask: never with more than was asked for.
+  (void)::fchmod(socket.get(), mode);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address->raw), address->size) != 0)
+    return errno == EADDRINUSE ? Error{Errc::kBusy, "somebody else listens there"} : from_errno();
+  if (::listen(socket.get(), backlog) != 0) return from_errno();
+  return socket;
+}
+
+// Unit: nobody answers at the socket.
+Result<Unit> nobody_answers(const std::string& path) {
+  const auto address = unix_address(path);
+  const Descriptor probe = unix_socket();
+  if (!address || !probe) return address ? from_errno() : Error(address.error());
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address->raw), address->size) == 0 ||
+      errno == EAGAIN)
+    return Error{Errc::kBusy, "somebody else listens there"};
+  if (errno == ECONNREFUSED || errno == ENOENT) return Unit{};
+  return from_errno().in("is somebody there?");
+}
+
+// Takes a socket out of the way at which nobody answers. It is asked again under its new name: meanwhile
+// somebody may have put a living one there.
+Result<Unit> remove_stale(const std::string& path) {
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0) return errno == ENOENT ? Result<Unit>(Unit{}) : from_errno();
+  if (!S_ISSOCK(found.st_mode))
+    return Error{Errc::kInvalid, "something that is no socket is there; remove it or choose another path"};
+  if (auto silent = nobody_answers(path); !silent) return silent;
+  const std::string aside = hidden_beside(path);
+  if (::rename(path.c_str(), aside.c_str()) != 0)
+    return errno == ENOENT ? Result<Unit>(Unit{}) : from_errno();
+  if (auto silent = nobody_answers(aside); !silent) {
+    ::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
+    return silent;
+  }
+  ::unlink(aside.c_str());
+  return Unit{};
+}
+
+}  // namespace
+
+Result<UnixFile::Bound> UnixFile::bind(const std::string& path, unsigned mode, int backlog) {
+  const auto checked = unix_address(path);
+  if (!checked) return Error(checked.error());
+  const bool is_abstract = path[0] == '\0';
+  const std::string made = is_abstract ? path : hidden_beside(path);
+  auto socket = listening(made, mode, backlog);
+  if (!socket) return Error(socket.error());
+  if (is_abstract) return Bound{std::move(*socket), nullptr};
+  Error why{Errc::kBusy, "others put their sockets there"};
+  struct stat found{};
+  // chmod(2) adds what the umask has kept back.
+  if (::chmod(made.c_str(), mode) != 0 || ::lstat(made.c_str(), &found) != 0) {
+    why = from_errno();
+  } else {
+    for (int i = 0; i < kTries; ++i) {
+      if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0)
+        return Bound{std::move(*socket),
+                     std::unique_ptr<UnixFile>(new UnixFile(path, found.st_dev, found.st_ino))};
+      const auto removed = errno == EEXIST ? remove_stale(path) : from_errno();
+      if (removed) continue;
+      why = removed.error();
+      break;
+    }
+  }
+  ::unlink(made.c_str());
+  return why;
+}
+
+UnixFile::~UnixFile() {
+  struct stat found{};
+  if (::lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_)
+    ::unlink(path_.c_str());
+}
+
+}  // namespace sliced::reactor::net

@@ -1,0 +1,34 @@
+#pragma once
+// Private to reactor/net: the file of a unix socket that listens, from its appearance to its removal.
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "reactor/base/result.h"
+#include "reactor/descriptor.h"
+
+namespace sliced::reactor::net {
+
+class UnixFile {
+ public:
+  /// A socket that listens at path, which appears when it does. Errors: those of listen_unix(), without the
+  /// path. Null: an abstract name, which has no file.
+  struct Bound {
+    Descriptor socket;
+    std::unique_ptr<UnixFile> file;
+  };
+  static Result<Bound> bind(const std::string& path, unsigned mode, int backlog);
+  /// Removes it, unless somebody else's is there by now.
+  ~UnixFile();
+  UnixFile(const UnixFile&) = delete;
+
+ private:
+  UnixFile(std::string path, dev_t device, ino_t inode)
+      : path_(std::move(path)), device_(device), inode_(inode) {}
+  const std::string path_;
+  const dev_t device_;
+  const ino_t inode_;
+};
+
+}  // namespace sliced::reactor::net

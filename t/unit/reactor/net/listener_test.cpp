@@ -1,0 +1,264 @@
+#include "reactor/net/listener.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <vector>
+
+#include "reactor/net/unix_socket.h"
+#include "reactor/net/unix_stream.h"
+#include "reactor/thread_executor.h"
+#include "t/fixture/loop_fixture.h"
+
+namespace sliced::reactor::net {
+namespace {
+
+using namespace std::chrono_literals;
+using StreamResult = Result<std::unique_ptr<ByteStream>>;
+
+struct ListenerTest : fixture::LoopTest {
+  ListenerTest() {
+    char name[] = "/tmp/listener-test-XXXXXX";
+    root = ::mkdtemp(name);
+    path = root + "/socket";
+  }
+  ~ListenerTest() override { std::filesystem::remove_all(root); }
+
+  struct Accepted {
+    std::unique_ptr<ByteStream> stream;
+    Peer peer;
+  };
+  OnAccept keep(std::vector<Accepted>& accepted) {
+    return [&accepted](std::unique_ptr<ByteStream> stream, Peer peer) {
+      accepted.push_back({std::move(stream), std::move(peer)});
+    };
+  }
+  static std::unique_ptr<ByteStream> take(StreamResult outcome) {
+    return outcome ? std::move(outcome).value() : nullptr;
+  }
+  std::unique_ptr<ByteStream> connect(const std::string& to) {
+    std::optional<StreamResult> outcome;
+    const auto connecting = connect_unix(loop, to, 5s, [&](auto result) { outcome = std::move(result); });
+    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+    return take(std::move(*outcome));
+  }
+  std::unique_ptr<ByteStream> connect(const Endpoint& to) {
+    std::optional<StreamResult> outcome;
+    ThreadExecutor executor(loop);
+    const auto connecting =
+        connect_tcp(loop, executor, to, 5s, [&](auto result) { outcome = std::move(result); });
+    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+    return take(std::move(*outcome));
+  }
+  // What is left of a process that was killed.
+  static void leave_stale(const std::string& at) {
+    const Descriptor dead = unix_socket();
+    const UnixAddress address = unix_address(at).value();
+    EXPECT_EQ(::bind(dead.get(), reinterpret_cast<const sockaddr*>(&address.raw), address.size), 0);
+  }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(root))
+      names.push_back(entry.path().filename());
+    return names;
+  }
+  static unsigned mode_of(const std::string& file) {
+    struct stat found{};
+    EXPECT_EQ(::lstat(file.c_str(), &found), 0);
+    return found.st_mode & 07777;
+  }
+
+  std::string root, path;
+};
+
+TEST_F(ListenerTest, TalksOverTcpAndOverUnixSockets) {
+  const std::string abstract = std::string(1, '\0') + "listener-test-" + std::to_string(::getpid());
+  for (const std::string& way : {std::string("127.0.0.1"), std::string("::1"), path, abstract}) {
+    const bool is_tcp = way == "127.0.0.1" || way == "::1";
+    std::vector<Accepted> accepted;
+    auto made =
+        is_tcp ? listen_tcp(loop, {way, 0}, {}, keep(accepted)) : listen_unix(loop, way, {}, keep(accepted));
+    ASSERT_TRUE(made) << made.error().what;
+    const auto listener = std::move(made).value();
+    const auto client = is_tcp ? connect(Endpoint{way, listener->port()}) : connect(way);
+    ASSERT_TRUE(client);
+    ASSERT_TRUE(run_until([&] { return accepted.size() == 1; }));
+    std::string asked, answered;
+    client->receive({.on_data = [&](std::string_view bytes) { answered += bytes; }});
+    ByteStream& server = *accepted[0].stream;
+    server.receive({.on_data = [&](std::string_view bytes) {
+      asked += bytes;
+      server.write("pong");
+    }});
+    client->write("ping");
+    EXPECT_TRUE(run_until([&] { return answered == "pong"; }));
+    EXPECT_EQ(asked, "ping");
+    const Peer& peer = accepted[0].peer;
+    EXPECT_EQ(peer.credentials.has_value(), !is_tcp);
+    if (is_tcp) {
+      EXPECT_TRUE(peer.name.starts_with(way == "::1" ? "[::1]:" : "127.0.0.1:")) << peer.name;
+    } else {
+      EXPECT_EQ(peer.credentials->uid, ::getuid());
+      EXPECT_EQ(peer.credentials->pid, ::getpid());
+      EXPECT_NE(peer.name.find("(pid " + std::to_string(::getpid())), std::string::npos) << peer.name;
+    }
+  }
+}
+
+TEST_F(ListenerTest, NoMoreThanItsBoundAreOpenAndTheOthersWait) {
+  std::vector<Accepted> accepted;
+  auto listener = listen_unix(loop, path, {.connections_max = 2}, keep(accepted)).value();
+  std::vector<std::unique_ptr<ByteStream>> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(connect(path));
+  ASSERT_TRUE(run_until([&] { return accepted.size() == 2; }));
+  run_for(30ms);
+  EXPECT_EQ(accepted.size(), 2u);
+  EXPECT_EQ(listener->connections(), 2u);
+  accepted.erase(accepted.begin());
+  EXPECT_TRUE(run_until([&] { return accepted.size() == 2; })) << "the next one";
+  accepted.clear();
+  EXPECT_TRUE(run_until([&] { return accepted.size() == 1; }));
+  listener.reset();
+  accepted.clear();
+}
+
+TEST_F(ListenerTest, TheFileHasItsModeAndGoesWithTheListener) {
+  for (const unsigned mode : {0600u, 0660u, 0666u}) {
+    auto listener = listen_unix(loop, path, {.mode = mode}, [](auto, auto) {}).value();
+    EXPECT_EQ(mode_of(path), mode);
+    EXPECT_EQ(files(), (std::vector<std::string>{"socket"}));
+    listener.reset();
+    EXPECT_TRUE(files().empty());
+  }
+}
+
+TEST_F(ListenerTest, AFileThatIsSomebodyElsesByNowStays) {
+  auto first = listen_unix(loop, path, {}, [](auto, auto) {}).value();
+  std::filesystem::rename(path, root + "/old");
+  auto second = listen_unix(loop, path, {}, [](auto, auto) {}).value();
+  first.reset();
+  EXPECT_TRUE(connect(path)) << "the second one's";
+}
+
+TEST_F(ListenerTest, ASocketAtWhichNobodyAnswersIsReplaced) {
+  leave_stale(path);
+  std::vector<Accepted> accepted;
+  const auto listener = listen_unix(loop, path, {}, keep(accepted));
+  ASSERT_TRUE(listener) << listener.error().what;
+  EXPECT_TRUE(connect(path));
+  EXPECT_EQ(files(), (std::vector<std::string>{"socket"}));
+}
+
+TEST_F(ListenerTest, NothingElseIsEverRemoved) {
+  const Descriptor full = unix_socket();  // its backlog: nobody accepts
+  const UnixAddress full_address = unix_address(root + "/full").value();
+  ASSERT_EQ(::bind(full.get(), reinterpret_cast<const sockaddr*>(&full_address.raw), full_address.size), 0);
+  ASSERT_EQ(::listen(full.get(), 0), 0);
+  const auto waiting = connect(root + "/full");
+  const auto living = listen_unix(loop, root + "/living", {}, [](auto, auto) {}).value();
+  std::ofstream(root + "/file") << "x";
+  std::filesystem::create_symlink(root + "/living", root + "/link");
+  const Descriptor datagram(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const UnixAddress datagram_address = unix_address(root + "/datagram").value();
+  ASSERT_EQ(
+      ::bind(datagram.get(), reinterpret_cast<const sockaddr*>(&datagram_address.raw), datagram_address.size),
+      0);
+  const auto before = files();
+  const struct {
+    std::string name;
+    Errc code;
+    std::string text;
+  } rows[] = {{"full", Errc::kBusy, "somebody else listens there"},
+              {"living", Errc::kBusy, "somebody else listens there"},
+              {"file", Errc::kInvalid, "no socket is there; remove it"},
+              {"link", Errc::kInvalid, "no socket is there; remove it"},
+              {"datagram", Errc::kIo, "is somebody there?"},
+              {"none/socket", Errc::kNotFound, "no such file or directory"},
+              {std::string(108, 'x'), Errc::kInvalid, "1 to 107 bytes"}};
+  for (const auto& row : rows) {
+    const auto refused = listen_unix(loop, root + "/" + row.name, {}, [](auto, auto) {});
+    ASSERT_FALSE(refused) << row.name;
+    EXPECT_EQ(refused.error().code, row.code) << refused.error().what;
+    EXPECT_NE(refused.error().what.find(row.text), std::string::npos) << refused.error().what;
+    EXPECT_NE(refused.error().what.find("listen on unix:" + root), std::string::npos);
+    EXPECT_EQ(files().size(), before.size()) << "nothing is left behind, nothing is gone";
+  }
+}
+
+TEST_F(ListenerTest, AnAddressThatIsTakenOrNoneIsRefusedByName) {
+  const auto first = listen_tcp(loop, {"127.0.0.1", 0}, {}, [](auto, auto) {}).value();
+  const auto second = listen_tcp(loop, {"127.0.0.1", first->port()}, {}, [](auto, auto) {});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::kBusy);
+  EXPECT_NE(second.error().what.find("127.0.0.1 port " + std::to_string(first->port())), std::string::npos);
+  const auto name = listen_tcp(loop, {"localhost", 0}, {}, [](auto, auto) {});
+  ASSERT_FALSE(name);
+  EXPECT_EQ(name.error().code, Errc::kInvalid);
+}
+
+TEST_F(ListenerTest, WithoutFreeDescriptorsItTriesAgainAndDoesNotSpin) {
+  std::vector<Accepted> accepted;
+  const auto listener = listen_unix(loop, path, {}, keep(accepted)).value();
+  const auto first = connect(path);
+  ASSERT_TRUE(run_until([&] { return accepted.size() == 1; }));
+  const Descriptor client = unix_socket();
+  const UnixAddress address = unix_address(path).value();
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const int next = ::dup(client.get());
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&address.raw), address.size), 0);
+  int turns = 0;
+  run_until([&] { return ++turns > 20; }, 50ms);
+  EXPECT_LT(turns, 10) << "a turn waits 20 ms where nothing happens";
+  EXPECT_EQ(accepted.size(), 1u);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(run_until([&] { return accepted.size() == 2; }));
+}
+
+TEST_F(ListenerTest, MayBeDroppedByWhomItCalls) {
+  std::unique_ptr<Listener> listener;
+  std::vector<Accepted> accepted;
+  listener = listen_unix(loop, path, {}, [&](std::unique_ptr<ByteStream> stream, Peer peer) {
+               accepted.push_back({std::move(stream), std::move(peer)});
+               listener.reset();
+             }).value();
+  const auto one = connect(path), two = connect(path);
+  ASSERT_TRUE(run_until([&] { return accepted.size() == 1; }));
+  run_for(20ms);
+  EXPECT_EQ(accepted.size(), 1u);
+}
+
+TEST_F(ListenerTest, WhoeverWritesHearsWhenTheKernelHasIt) {
+  std::vector<Accepted> accepted;
+  const auto listener = listen_unix(loop, path, {}, keep(accepted)).value();
+  const auto client = connect(path);
+  ASSERT_TRUE(run_until([&] { return accepted.size() == 1; }));
+  size_t got = 0;
+  int drained = 0;
+  ByteStream& server = *accepted[0].stream;
+  server.receive({.on_drained = [&] {
+    ++drained;
+    EXPECT_EQ(server.unsent_bytes(), 0u);
+  }});
+  const std::string much(4 << 20, 'x');
+  server.write(much);
+  EXPECT_EQ(drained, 0) << "not from within write()";
+  run_for(20ms);
+  EXPECT_EQ(drained, 0) << "nobody reads";
+  EXPECT_GT(server.unsent_bytes(), 0u);
+  client->receive({.on_data = [&](std::string_view bytes) { got += bytes.size(); }});
+  EXPECT_TRUE(run_until([&] { return got == much.size(); }));
+  EXPECT_TRUE(run_until([&] { return drained > 0; }));
+}
+
+}  // namespace
+}  // namespace sliced::reactor::net
