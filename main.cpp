@@ -1,5 +1,5 @@
 // sliced: keeps what the API server offers of this node's network devices equal to what the policies allow.
-// This file chooses the command; daemon.h is the picture of what `run` does.
+// This file chooses the command; daemon/daemon.h is the picture of what `run` does.
 #include <malloc.h>
 
 #include <string>

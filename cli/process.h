@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/options.h"
-#include "daemon.h"
+#include "daemon/daemon.h"
 #include "hotplug/event_source.h"
 #include "hotplug/host_view.h"
 #include "kube/cluster.h"

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon.h"
+#include "daemon/daemon.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_events.h"
 #include "t/fake/fake_executor.h"

@@ -10,6 +10,7 @@ BEGIN {
   may["policy"] = "reactor/base kube hotplug"
   may["publishers"] = "reactor/base reactor kube policy"
   may["config"] = "reactor/base kube"
+  may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"
   may["reactor/base"] = ""
   # Written in two pieces, so that this file does not break its own rules.
   unfinished = "(^|[^A-Za-z])(TO" "DO|FIX" "ME|X" "XX)([^A-Za-z]|$)"

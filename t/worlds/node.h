@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon.h"
+#include "daemon/daemon.h"
 #include "kube/json.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_events.h"

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "daemon.h"
+#include "daemon/daemon.h"
 #include "policy/exposure/withdrawn.h"
 #include "t/fixture/daemon_world.h"
 
