@@ -1,11 +1,11 @@
 #pragma once
 // What expressions cost at most of those that were asked: upstream's units and work steps of ours
-// (policy/cel/evaluation.h), against their limits. Pure.
+// (cel/evaluation.h), against their limits. Pure.
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "policy/cel/program.h"
+#include "cel/program.h"
 
 namespace sliced::cli {
 

@@ -1,3 +1,4 @@
+#include "cel/parser.h"
 #include "cli/caret.h"
 #include "cli/commands.h"
 #include "cli/host_once.h"
@@ -5,7 +6,6 @@
 #include "cli/process.h"
 #include "cli/show.h"
 #include "cli/slice_sources.h"
-#include "policy/cel/parser.h"
 #include "policy/exposure/selector.h"
 
 namespace sliced::cli {

@@ -4,10 +4,10 @@
 #include <tuple>
 #include <utility>
 
+#include "cel/published_device.h"
 #include "cli/dearest.h"
 #include "cli/show.h"
 #include "cli/table.h"
-#include "policy/cel/published_device.h"
 #include "policy/exposure/selector.h"
 #include "reactor/base/text.h"
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "cel/program.h"
 #include "config/options.h"
 #include "hotplug/facts.h"
 #include "kube/json.h"
 #include "kube/resource_slice.h"
 #include "policy/budget.h"
-#include "policy/cel/program.h"
 
 namespace sliced::cli {
 

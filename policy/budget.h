@@ -1,7 +1,7 @@
 #pragma once
 // Work of others, bounded: how much of it a decision does, and who gets how much of that.
 //
-// Everything is counted in work steps (policy/cel/arena.h): they follow from policies and devices alone, so
+// Everything is counted in work steps (cel/arena.h): they follow from policies and devices alone, so
 // that every node and every replay decides alike. No clock is asked.
 //
 // A *fair share* of something is the most that each may take without more than all of it being taken, where

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cel/program.h"
 #include "hotplug/facts.h"
 #include "policy/budget.h"
-#include "policy/cel/program.h"
 #include "policy/published.h"
 
 namespace sliced::policy {

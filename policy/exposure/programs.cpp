@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "policy/cel/parser.h"
+#include "cel/parser.h"
 #include "policy/exposure/selector.h"
 #include "reactor/base/text.h"
 

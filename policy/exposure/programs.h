@@ -9,8 +9,8 @@
 #include <stop_token>
 #include <string>
 
+#include "cel/program.h"
 #include "policy/budget.h"
-#include "policy/cel/program.h"
 #include "policy/exposure/policy.h"
 
 namespace sliced::policy {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "policy/cel/ast.h"
+#include "cel/ast.h"
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/exclude_record.h"
 #include "policy/footprint.h"

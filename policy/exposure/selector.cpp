@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "policy/cel/published_device.h"
+#include "cel/published_device.h"
 #include "policy/given_attribute.h"
 
 namespace sliced::policy {

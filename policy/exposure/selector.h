@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/cel/program.h"
+#include "cel/program.h"
 #include "policy/exposure/attributes.h"
 #include "reactor/base/result.h"
 

@@ -16,12 +16,12 @@
 #include <sstream>
 #include <string>
 
-#include "reactor/base/base64.h"
+#include "cel/library.h"
+#include "cel/program.h"
+#include "cel/published_device.h"
 #include "kube/json.h"
 #include "kube/resource_slice.h"
-#include "policy/cel/library.h"
-#include "policy/cel/program.h"
-#include "policy/cel/published_device.h"
+#include "reactor/base/base64.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Expressions, over a host device, over a published one and over none.
 #include <ctime>
 
-#include "policy/cel/parser.h"
-#include "policy/cel/published_device.h"
+#include "cel/parser.h"
+#include "cel/published_device.h"
 #include "policy/exposure/selector.h"
 #include "t/fuzz/fuzz.h"
 
@@ -142,7 +142,7 @@ void check_language(const std::string& text) {
 }
 
 #ifdef SLICED_FUZZ_TIME
-// Time a step (policy/cel/arena.h), by the clock of the thread: a machine that is busy takes nothing of that but the
+// Time a step (cel/arena.h), by the clock of the thread: a machine that is busy takes nothing of that but the
 // warmth of its caches, which is why the best of some runs counts.
 
 constexpr int64_t kStepNanos = 100, kConstantNanos = 20'000'000;

@@ -1,15 +1,15 @@
 // What CEL's values are made of: every text may be an attribute that somebody published, or stand in a
 // selector.
-#include "policy/cel/lib/cel_quantity.h"
-#include "policy/cel/lib/cidr.h"
-#include "policy/cel/lib/format_text.h"
-#include "policy/cel/lib/named_format.h"
-#include "policy/cel/lib/numbers.h"
-#include "policy/cel/lib/regex.h"
-#include "policy/cel/lib/semver.h"
-#include "policy/cel/lib/timestamp.h"
-#include "policy/cel/lib/url_text.h"
-#include "policy/cel/lib/utf8_text.h"
+#include "cel/lib/cel_quantity.h"
+#include "cel/lib/cidr.h"
+#include "cel/lib/format_text.h"
+#include "cel/lib/named_format.h"
+#include "cel/lib/numbers.h"
+#include "cel/lib/regex.h"
+#include "cel/lib/semver.h"
+#include "cel/lib/timestamp.h"
+#include "cel/lib/url_text.h"
+#include "cel/lib/utf8_text.h"
 #include "t/fuzz/fuzz.h"
 
 using namespace sliced;

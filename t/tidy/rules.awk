@@ -7,7 +7,8 @@ BEGIN {
   may["kube"] = "reactor/base reactor http"
   may["watchers"] = "reactor/base reactor kube"
   may["hotplug"] = "reactor/base reactor"
-  may["policy"] = "reactor/base kube hotplug"
+  may["cel"] = "reactor/base kube"
+  may["policy"] = "reactor/base kube cel hotplug"
   may["publishers"] = "reactor/base reactor kube policy"
   may["config"] = "reactor/base kube"
   may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"
@@ -133,7 +134,7 @@ END {
     room = room_of(path)
     delete visited
     if ((path in sized) && !(path in has_cstdint)) wrong(sized[path], "an integer of a named size wants <cstdint>")
-    if (room == "policy" && path ~ /\.(h|cpp)$/) {
+    if ((room == "policy" || room == "cel") && path ~ /\.(h|cpp)$/) {
       reached = impure(path, visited)
       if (reached != "") wrong(0, "is not pure: it reaches " reached " through " via)
     }

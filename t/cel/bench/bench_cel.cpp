@@ -11,11 +11,11 @@
 #include <sstream>
 #include <vector>
 
+#include "cel/library.h"
+#include "cel/program.h"
+#include "cel/published_device.h"
 #include "kube/json.h"
 #include "kube/resource_slice.h"
-#include "policy/cel/library.h"
-#include "policy/cel/program.h"
-#include "policy/cel/published_device.h"
 
 using namespace sliced;
 

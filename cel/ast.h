@@ -1,0 +1,85 @@
+#pragma once
+// A parsed expression, and what the checker notes on it. Nodes and their texts belong to one Arena.
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "cel/value.h"
+
+namespace sliced::cel {
+
+struct Type;
+struct Function;
+struct Overload;
+class Regex;
+
+enum class Op : uint8_t {
+  kLiteral,
+  kName,         // a variable, or the first part of a qualified name
+  kSelect,       // operand.name, operand.?name
+  kHas,          // has(operand.name)
+  kIndex,        // operand[key], operand[?key]
+  kCall,         // operators too: "_+_"
+  kAnd,          // of two or more
+  kOr,           // of two or more
+  kConditional,  // condition, then, else
+  kList,
+  kMap,    // key, value, key, value ...
+  kMacro,  // see Macro
+  // What the checker makes of others:
+  kLocal,      // a comprehension's variable: slot
+  kVariable,   // a declared variable: slot
+  kAttribute,  // device.attributes["domain"].id and the like: slot is an index into Program's paths
+  kEqual,
+  kNotEqual,
+  kOtherwise  // optional.or(...), optional.orValue(...): the argument is evaluated for none alone
+};
+
+/// args: the range (or optional, or the value bound) first; then what is evaluated for each element.
+enum class Macro : uint8_t {
+  kNone,
+  kAll,
+  kExists,
+  kExistsOne,
+  kMap,     // range, [filter,] transform
+  kFilter,  // range, predicate
+  kTransformList,
+  kTransformMap,
+  kTransformMapEntry,
+  kBind,        // value, expression
+  kOptMap,      // optional, expression
+  kOptFlatMap,  // optional, expression
+  kSortBy       // list, key
+};
+
+struct Node {
+  Op op = Op::kLiteral;
+  Macro macro = Macro::kNone;
+  bool is_optional = false;        // kSelect, kIndex: the ? syntax
+  bool is_member = false;          // kCall: args[0] is the receiver
+  bool is_absolute = false;        // kName: written with a leading dot
+  bool has_two_variables = false;  // kMacro
+  bool is_constant = false;        // upstream knows the value when it compiles, so that it costs nothing
+  bool is_only_overload = false;   // kCall: the checker leaves one overload; upstream's prices depend on it
+  bool is_strict = false;          // kMap: the language's, in which keys are few kinds and stand once
+  bool is_lookup = false;          // kCall of `in`: a table of constants upstream, which costs nothing
+  uint8_t height = 0;              // see parser.h, kRecursionMax
+  uint32_t price = 0;              // kLiteral that was an expression: what upstream charges for it
+  int32_t offset = 0;              // byte of the text
+  int32_t slot = -1;
+  int32_t slot2 = -1;
+  uint32_t arg_count = 0;
+  Node** arg_list = nullptr;
+  bool* optional_args = nullptr;  // kList, kMap: which elements (entries) were written with ?; or nullptr
+  std::string_view name;          // kName, kSelect, kHas, kCall; the first variable of a macro
+  std::string_view name2;         // the second
+  Value value;                    // kLiteral
+  const Type* type = nullptr;
+  const Function* function = nullptr;
+  const Overload* overload = nullptr;  // when the checker is sure of one
+  const Regex* regex = nullptr;        // compiled with the expression where the pattern is a literal
+
+  std::span<Node* const> args() const { return {arg_list, arg_count}; }
+};
+
+}  // namespace sliced::cel

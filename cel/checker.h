@@ -1,0 +1,24 @@
+#pragma once
+// Resolves the names of a parsed expression, checks its types and notes on each node what the evaluator
+// needs.
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cel/ast.h"
+#include "cel/parser.h"
+#include "cel/program.h"
+
+namespace sliced::cel {
+
+struct Checked {
+  std::vector<Path> paths;
+  size_t locals = 0;
+  std::vector<std::pair<std::string_view, std::unique_ptr<const Regex>>> patterns;  // by text
+};
+
+/// false and the mistake when the expression is refused. Nodes are changed in place.
+bool check(Node& root, const Environment& environment, Arena& arena, Checked& out, Mistake& mistake);
+
+}  // namespace sliced::cel

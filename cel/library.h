@@ -1,0 +1,69 @@
+#pragma once
+// The functions that expressions may call, by name and signature: the table that the checker and the
+// evaluator share.
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cel/evaluation.h"
+#include "cel/price.h"
+#include "cel/types.h"
+
+namespace sliced::cel {
+
+/// args are as many as the signature says, none of them an error, each of a kind that fits its type.
+using Implementation = Value (*)(Evaluation& in, const Value* args);
+
+struct Overload {
+  bool is_member = false;
+  std::vector<const Type*> args;  // the receiver first
+  const Type* result = nullptr;
+  Implementation run = nullptr;
+  PriceTag price;
+
+  bool accepts(const Value* given, size_t count) const;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Overload> overloads;
+};
+
+/// A function as its signature: "string.charAt(int): string" with a receiver, "size(string): int" without,
+/// "sets.contains(list(A), list(A)): bool" in a name space.
+struct Declaration {
+  std::string_view signature;
+  Implementation run;
+};
+
+class Library {
+ public:
+  /// What Kubernetes 1.36 gives to device selectors.
+  static const Library& kubernetes();
+  /// nullptr when there is none of that name.
+  const Function* find(std::string_view name) const;
+  std::vector<std::string_view> names() const;
+
+ private:
+  Library();
+  void add(std::span<const Declaration> declarations);
+  Arena types_;
+  std::vector<Function> functions_;  // by name
+};
+
+// What the room's libraries declare, each in its own file.
+std::span<const Declaration> operators();
+std::span<const Declaration> conversions();
+std::span<const Declaration> texts();
+std::span<const Declaration> collections();
+std::span<const Declaration> times();
+std::span<const Declaration> kubernetes_types();
+std::span<const Declaration> formats();
+
+/// A timestamp or duration as string() spells it.
+std::string time_text(const Value& value);
+/// == of two values of one kind that is a library's own; nullopt where it refuses.
+std::optional<bool> equal_opaque(const Value& a, const Value& b, Arena& arena);
+
+}  // namespace sliced::cel

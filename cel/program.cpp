@@ -1,0 +1,247 @@
+#include "cel/program.h"
+
+#include <algorithm>
+
+#include "cel/checker.h"
+#include "cel/lib/regex.h"
+#include "cel/library.h"
+#include "cel/parser.h"
+#include "cel/walk.h"
+
+namespace sliced::cel {
+namespace {
+
+constexpr size_t kProgramBytesMax = size_t{2} << 20, kFirstBlock = 1024;
+// Of a call with constants, and of all that become constants: what takes more is done when it is met.
+constexpr uint64_t kFoldStepsMax = 20'000;
+constexpr size_t kFoldBytesMax = size_t{256} << 10;
+constexpr size_t kPatternMemoryMax = size_t{2} << 20;  // of all patterns of an expression
+
+bool is_literal(const Node* node) { return node->op == Op::kLiteral && !node->value.is_error(); }
+
+bool converts(std::string_view function) {
+  constexpr std::string_view kConversions[] = {"bool", "bytes",  "double",    "duration", "dyn",
+                                               "int",  "string", "timestamp", "type",     "uint"};
+  return std::find(std::begin(kConversions), std::end(kConversions), function) != std::end(kConversions);
+}
+
+constexpr EvalError kTooDear{Failure::kSteps, -1, {}};
+constexpr const char* kTooMuchWork =
+    "compiling the expression takes too much work: fewer or smaller regular expressions and constants are "
+    "wanted";
+
+}  // namespace
+
+struct Program::State {
+  explicit State(uint64_t steps_max) : constants(kProgramBytesMax, kFirstBlock) {
+    constants.arena.limit_steps(steps_max);
+  }
+  std::string text;
+  Evaluation constants;  // nodes and folded values
+  Checked checked;
+  Node* root = nullptr;
+  bool refuses_failing = false;  // conversions of constants, as Kubernetes does
+  size_t folded_bytes = 0, pattern_memory = 0;
+
+  // The pattern, compiled once however often it stands there; nullptr when it is none, or one too many.
+  const Regex* pattern(std::string_view text, std::string& why) {
+    for (const auto& [known, regex] : checked.patterns)
+      if (known == text) return regex.get();
+    const PatternBound bound = bound_of(text);
+    pattern_memory += bound.memory;
+    if (pattern_memory > kPatternMemoryMax) why = "the regular expressions together are too large";
+    if (!constants.step(bound.compile_steps)) why = kTooMuchWork;
+    if (!why.empty()) return nullptr;
+    auto compiled = Regex::compile(text, bound);
+    if (!compiled) {
+      why = compiled.error().what;
+      return nullptr;
+    }
+    checked.patterns.emplace_back(text, std::make_unique<const Regex>(std::move(*compiled)));
+    return checked.patterns.back().second.get();
+  }
+
+  // Patterns that are literals are compiled with the expression; false when one is no pattern, as upstream's
+  // compiler says.
+  bool compile_patterns(Node& node, Mistake& mistake) {
+    for (Node* arg : node.args())
+      if (!compile_patterns(*arg, mistake)) return false;
+    const bool has_pattern = node.op == Op::kCall && node.arg_count >= 2 &&
+                             (node.name == "matches" || node.name == "find" || node.name == "findAll");
+    if (!has_pattern || !is_literal(node.arg_list[1]) || node.arg_list[1]->value.kind != Kind::kString)
+      return true;
+    std::string why;
+    node.regex = pattern(node.arg_list[1]->value.text(), why);
+    if (node.regex == nullptr) mistake = {node.arg_list[1]->offset, why};
+    return node.regex != nullptr;
+  }
+
+  // Upstream's compiler knows the values of literals, of lists and maps of them, and of their conversions,
+  // and refuses a conversion that can only fail. Ours calculates what else follows from constants; what
+  // upstream charges for that is charged where it stands. false when the expression is refused.
+  bool fold(Node& node, Mistake& mistake) {
+    for (Node* arg : node.args())
+      if (!fold(*arg, mistake)) return false;
+    mark(node);
+    if (has_no_index(node)) {
+      mistake = {node.arg_list[1]->offset, "an index is a bool, a number or a string"};
+      return false;
+    }
+    if (node.op == Op::kList && node.is_constant && node.optional_args == nullptr)
+      return evaluate(node, mistake);
+    const bool is_calculated = node.op == Op::kCall || node.op == Op::kMap;
+    const bool is_foldable = is_calculated && node.optional_args == nullptr &&
+                             std::all_of(node.args().begin(), node.args().end(), is_literal);
+    return !is_foldable || evaluate(node, mistake);
+  }
+
+  // What upstream knows of it.
+  void mark(Node& node) {
+    const auto is_constant = [](const Node* arg) { return arg->is_constant; };
+    const bool are_constant = std::all_of(node.args().begin(), node.args().end(), is_constant);
+    const bool is_made = node.op == Op::kList || node.op == Op::kMap;
+    node.is_constant |= node.op == Op::kLiteral || (are_constant && (is_made || is_conversion(node)));
+    const Node* list = node.op == Op::kCall && node.name == "@in" ? node.arg_list[1] : nullptr;
+    if (list == nullptr || !node.is_only_overload || !list->is_constant || !is_literal(list)) return;
+    const Value& value = list->value;
+    if (value.kind != Kind::kList) return;
+    node.is_lookup = std::all_of(value.list->begin(), value.list->end(), [](const Value& item) {
+      return item.is_number() || item.kind == Kind::kBool || item.kind == Kind::kString;
+    });
+    if (value.list->size > 0) return;
+    node.op = Op::kLiteral;
+    node.value = Value::of(false);
+    node.is_constant = true;
+  }
+
+  static bool is_conversion(const Node& node) {
+    return node.op == Op::kCall && node.arg_count == 1 && converts(node.name);
+  }
+
+  bool has_no_index(const Node& node) const {
+    if (!refuses_failing || node.op != Op::kIndex || !node.arg_list[1]->is_constant) return false;
+    const Value& key = node.arg_list[1]->value;
+    return !key.is_number() && key.kind != Kind::kString && key.kind != Kind::kBool;
+  }
+
+  // The value of what follows from constants, which stays; an error when it has none, or is too dear for now.
+  Value calculated(const Node& node) {
+    Arena& arena = constants.arena;
+    const Arena::Mark mark = arena.mark();
+    const uint64_t steps = arena.steps(), steps_max = arena.steps_max();
+    const size_t bytes = arena.used();
+    constants.begin_more();
+    arena.limit_steps(std::min(steps_max, steps + kFoldStepsMax));
+    const Value value = walk(node, constants, checked.paths, {});
+    const bool is_kept = !constants.is_beyond() && arena.used() - bytes <= kFoldBytesMax - folded_bytes;
+    arena.limit_steps(steps_max);
+    if (is_kept) {
+      folded_bytes += arena.used() - bytes;
+      return value;
+    }
+    arena.release(mark);
+    return Value::of(&kTooDear);
+  }
+
+  bool evaluate(Node& node, Mistake& mistake) {
+    const Value value = calculated(node);
+    if (constants.arena.is_worn_out()) {
+      mistake = {node.offset, kTooMuchWork};
+      return false;
+    }
+    if (!value.is_error()) {
+      node.price = static_cast<uint32_t>(node.is_constant ? 0 : constants.cost());
+      node.op = Op::kLiteral;
+      node.value = value;
+      return true;
+    }
+    const bool breaks_off = value.error->failure == Failure::kBreaksOff;
+    if (!refuses_failing || !node.is_constant || (!is_conversion(node) && !breaks_off))
+      return true;  // fails when met
+    mistake = {node.offset, value.error->text()};
+    return false;
+  }
+
+  bool fold(Mistake& mistake) { return fold(*root, mistake); }
+};
+
+int Place::column(std::string_view text, int32_t offset) {
+  int column = 1;
+  for (size_t i = 0; i < text.size() && i < static_cast<size_t>(std::max(offset, 0)); ++i)
+    column += (text[i] & 0xC0) != 0x80;
+  return column;
+}
+
+const Environment& selector_environment() {
+  static const Environment it;
+  return it;
+}
+
+Program::Program(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+Program::~Program() = default;
+
+Result<Program> Program::compile(std::string text, const Environment& environment, Mistake* told,
+                                 uint64_t steps_max) {
+  auto state = std::make_unique<State>(steps_max);
+  state->text = std::move(text);
+  state->refuses_failing = environment.has_device;
+  Mistake mistake;
+  Arena& arena = state->constants.arena;
+  state->root = parse(state->text, {.macros = environment.macros}, arena, mistake);
+  const bool is_good =
+      state->root != nullptr && check(*state->root, environment, arena, state->checked, mistake) &&
+      (!environment.check || (state->compile_patterns(*state->root, mistake) && state->fold(mistake)));
+  mistake.steps = state->constants.steps();
+  if (!is_good) {
+    if (arena.is_worn_out()) mistake.what = kTooMuchWork;
+    if (told != nullptr) *told = mistake;
+    return Error{Errc::kInvalid, "column " + std::to_string(Place::column(state->text, mistake.offset)) +
+                                     ": " + mistake.what};
+  }
+  return Program(std::move(state));
+}
+
+const std::string& Program::text() const { return state_->text; }
+const Node& Program::root() const { return *state_->root; }
+const std::vector<Path>& Program::paths() const { return state_->checked.paths; }
+size_t Program::locals() const { return state_->checked.locals; }
+const Type& Program::type() const { return *state_->root->type; }
+uint64_t Program::compile_steps() const { return state_->constants.steps(); }
+size_t Program::memory() const {
+  const Checked& checked = state_->checked;
+  return sizeof(State) + state_->text.capacity() + state_->constants.arena.held() +
+         checked.paths.capacity() * sizeof(Path) +
+         checked.patterns.capacity() * (sizeof(checked.patterns[0]) + sizeof(Regex)) + state_->pattern_memory;
+}
+
+Value Evaluator::evaluate(const Program& program, const Activation& activation, uint64_t cost_max,
+                          uint64_t steps_max) {
+  in_.begin(cost_max, steps_max);
+  if (in_.locals.size() < program.locals()) in_.locals.resize(program.locals());
+  last_ = walk(program.root(), in_, program.paths(), activation);
+  const bool is_told = last_.is_error() && ends_evaluation(last_.error->failure);
+  if (in_.is_beyond() && !is_told) last_ = in_.fail(in_.limit(), {}, program.root().offset);
+  return last_;
+}
+
+Answer::Is Evaluator::select(const Program& program, const Device& device, uint64_t cost_max,
+                             uint64_t steps_max) {
+  activation_.device = &device;
+  Value value = evaluate(program, activation_, cost_max, steps_max);
+  while (value.kind == Kind::kOptional && value.optional != nullptr)
+    value = *value.optional;  // as upstream converts
+  if (value.kind == Kind::kBool) return value.b ? Answer::Is::kTrue : Answer::Is::kFalse;
+  if (!value.is_error()) last_ = in_.fail(Failure::kNotBool, name_of(value.kind), program.root().offset);
+  return Answer::Is::kError;
+}
+
+std::string Evaluator::error_text(const Program& program) const {
+  if (!last_.is_error()) return "";
+  const EvalError& error = *last_.error;
+  if (error.offset < 0) return error.text();
+  return error.text() + " (column " + std::to_string(Place::column(program.text(), error.offset)) + ")";
+}
+
+}  // namespace sliced::cel

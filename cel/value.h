@@ -1,0 +1,237 @@
+#pragma once
+// Values of the Common Expression Language (github.com/google/cel-spec, doc/langdef.md).
+//
+// A Value is small and copied freely; text, lists, maps and the like that it points to belong to an Arena, to
+// the program (constants) or to the device that is asked about, and outlive the evaluation.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cel/arena.h"
+
+namespace sliced::cel {
+
+enum class Kind : uint8_t {
+  kError,
+  kNull,
+  kBool,
+  kInt,
+  kUint,
+  kDouble,
+  kString,
+  kBytes,
+  kList,
+  kMap,
+  kType,
+  kTimestamp,
+  kDuration,
+  kOptional,
+  kDevice,
+  // Kubernetes' own
+  kQuantity,
+  kSemver,
+  kIp,
+  kCidr,
+  kUrl,
+  kFormat
+};
+/// As type() and messages spell it: "int", "google.protobuf.Timestamp", "kubernetes.Quantity".
+std::string_view name_of(Kind kind);
+
+enum class Failure : uint8_t {
+  kNoSuchKey,
+  kNoSuchOverload,
+  kInvalidArgument,
+  kDivideByZero,
+  kOverflow,
+  kUndeclared,
+  kNotBool,
+  // From here on nothing absorbs them.
+  kNoMemory,  // more than an evaluation may make
+  kCost,      // more than an evaluation may cost
+  kSteps,     // more work than an evaluation may take
+  kDepth,     // a value nested deeper than kDepthMax is compared or shown; expressions deeper than kNestedMax
+  kBreaksOff  // Kubernetes' evaluator gives up there
+};
+
+constexpr bool ends_evaluation(Failure failure) { return failure >= Failure::kNoMemory; }
+
+struct EvalError {
+  Failure failure;
+  int32_t offset;          // of the code point in the expression, -1 unknown
+  std::string_view about;  // the key, the function ...
+  std::string text() const;
+};
+
+class Map;
+struct List;
+struct Value;
+
+/// Of a timestamp: since 1970, counted forward. Of a duration: of one sign.
+struct Time {
+  int64_t seconds;
+  int32_t nanos;
+  int16_t zone_minutes;  // of a timestamp, for its text alone: east of UTC, as it was written
+  bool operator==(const Time& other) const { return seconds == other.seconds && nanos == other.nanos; }
+};
+
+struct Text {
+  const char* data;
+  size_t size;
+};
+
+struct Value {
+  Kind kind = Kind::kNull;
+  union {
+    bool b;
+    int64_t i;
+    uint64_t u;
+    double d;
+    Text s;  // kString (UTF-8), kBytes, kType (its name)
+    Time time;
+    const List* list;
+    const Map* map;
+    const Value* optional;  // nullptr: none
+    const void* opaque;     // kDevice and Kubernetes' own: the value of the library's type
+    const EvalError* error;
+  };
+
+  Value() : u(0) {}
+  static Value null() { return {}; }
+  static Value of(bool value) {
+    return make(Kind::kBool, [&](Value& v) { v.b = value; });
+  }
+  static Value of(int64_t value) {
+    return make(Kind::kInt, [&](Value& v) { v.i = value; });
+  }
+  static Value of(uint64_t value) {
+    return make(Kind::kUint, [&](Value& v) { v.u = value; });
+  }
+  static Value of(double value) {
+    return make(Kind::kDouble, [&](Value& v) { v.d = value; });
+  }
+  static Value of(std::string_view text, Kind kind = Kind::kString) {
+    return make(kind, [&](Value& v) { v.s = {text.data(), text.size()}; });
+  }
+  static Value of(const char*) = delete;
+  static Value type(std::string_view name) { return of(name, Kind::kType); }
+  static Value timestamp(Time time) {
+    return make(Kind::kTimestamp, [&](Value& v) { v.time = time; });
+  }
+  static Value duration(Time time) {
+    return make(Kind::kDuration, [&](Value& v) { v.time = time; });
+  }
+  static Value of(const List* list) {
+    return make(Kind::kList, [&](Value& v) { v.list = list; });
+  }
+  static Value of(const Map* map) {
+    return make(Kind::kMap, [&](Value& v) { v.map = map; });
+  }
+  static Value some_or_none(const Value* value) {
+    return make(Kind::kOptional, [&](Value& v) { v.optional = value; });
+  }
+  static Value opaque_of(Kind kind, const void* object) {
+    return make(kind, [&](Value& v) { v.opaque = object; });
+  }
+  static Value of(const EvalError* error) {
+    return make(Kind::kError, [&](Value& v) { v.error = error; });
+  }
+
+  bool is_error() const { return kind == Kind::kError; }
+  bool is_true() const { return kind == Kind::kBool && b; }
+  bool is_false() const { return kind == Kind::kBool && !b; }
+  bool is_number() const { return kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kDouble; }
+  std::string_view text() const { return {s.data, s.size}; }
+
+ private:
+  template <class Set>
+  static Value make(Kind kind, Set set) {
+    Value value;
+    value.kind = kind;
+    set(value);
+    return value;
+  }
+};
+
+struct List {
+  const Value* items;
+  size_t size;
+  const Value* begin() const { return items; }
+  const Value* end() const { return items + size; }
+};
+
+/// A map that need not be held in memory: what a device's attributes are. What is given an arena takes its
+/// steps; size() takes kMapSizeSteps.
+inline constexpr uint64_t kMapSizeSteps = 4;
+class Map {
+ public:
+  virtual ~Map() = default;
+  virtual size_t size() const = 0;
+  /// The entry at 0 <= index < size().
+  virtual std::pair<Value, Value> at(size_t index, Arena& arena) const = 0;
+  /// What map[key] and map.key read; nullopt: no such key.
+  virtual std::optional<Value> get(const Value& key, Arena& arena) const = 0;
+  /// What has() and the optional syntax see.
+  virtual bool has(const Value& key, Arena& arena) const { return get(key, arena).has_value(); }
+  /// Whether upstream breaks off at a key that is not is_hashable().
+  virtual bool is_hashed() const { return false; }
+  /// What is seen through an optional, in which upstream loses the defaults of a map.
+  virtual const Map* plain() const { return this; }
+  /// What `in` sees.
+  virtual bool contains(const Value& key, Arena& arena) const { return has(key, arena); }
+};
+
+/// A map of given entries. Keys are of any kind that is_hashable(), and each kind has its own: 1 and 1u are
+/// two. What is looked up is found as upstream finds it: an int also as a uint, a uint as an int, a double as
+/// either.
+class EntryMap final : public Map {
+ public:
+  struct Entry {
+    Value key, value;
+  };
+  /// Takes the array, which belongs to the arena. A key that stands again has the last value; an error as
+  /// value takes the key away. nullptr: no memory.
+  static EntryMap* make(Entry* entries, size_t size, Arena& arena);
+  /// Its keys are texts alone, in whatever upstream has of a device.
+  void keep_texts() { has_any_keys_ = false; }
+  bool is_hashed() const override { return has_any_keys_ && size_ > 0; }
+  /// Whether an entry was found by what came before it.
+  bool repeated() const { return repeated_; }
+
+  size_t size() const override { return size_; }
+  std::pair<Value, Value> at(size_t index, Arena&) const override {
+    return {entries_[index].key, entries_[index].value};
+  }
+  std::optional<Value> get(const Value& key, Arena& arena) const override;
+
+ private:
+  friend class Arena;
+  explicit EntryMap(Entry* entries) : entries_(entries) {}
+  Entry* find(const Value& key, Arena& arena) const;
+  Entry* find_like(const Value& key, Arena& arena) const;
+  void add(const Entry& entry, Arena& arena);
+  Entry* entries_;
+  size_t size_ = 0;
+  uint32_t* buckets_ = nullptr;  // index + 1 of an entry, 0 empty; for many entries
+  size_t mask_ = 0;
+  bool repeated_ = false, has_any_keys_ = true;
+};
+
+/// Whether a value may be a key of a map: in the language, and in Kubernetes, which breaks off at others.
+constexpr bool is_strict_key(Kind kind) {
+  return kind == Kind::kBool || kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kString;
+}
+bool is_hashable(const Value& value);
+
+/// ==; nullopt where the left one's type refuses to be compared with the right one (Kubernetes: quantity,
+/// semver). Functions take that for false, != for true. Takes the arena's steps, also for what is within;
+/// beyond its limits the answer is false, and counts for nothing.
+std::optional<bool> equal(const Value& a, const Value& b, Arena& arena);
+/// <: negative, 0, positive; kUnordered with a NaN, kMismatch where no order is defined.
+inline constexpr int kUnordered = 2, kMismatch = 3;
+int compare(const Value& a, const Value& b, Arena& arena);
+
+}  // namespace sliced::cel
