@@ -9,9 +9,10 @@ namespace sliced::policy {
 struct Published {
   std::set<std::string> sriov, exposure;     // names of device entries, by kind of policy
   std::map<std::string, std::string> links;  // entry name -> interface, of entries without a PCI address
-  /// Host device id -> excludes under which it stands in a slice of this boot (exposure/exclude_record.h). Of
-  /// functions whose interface, or whose PF's, may be elsewhere.
-  std::map<std::string, std::string> stood_under;
+  /// Host device id -> under which excludes it stands in slices of this boot, a record for each that differs
+  /// (exposure/exclude_record.h): what any of them names has been asked of the device. Of functions whose
+  /// interface, or whose PF's, may be elsewhere.
+  std::map<std::string, std::set<std::string>> stood_under;
 };
 
 }  // namespace sliced::policy

@@ -14,9 +14,11 @@ using kube::Json;
 
 constexpr size_t kListBytesMax = size_t{1} << 30;  // a third of a million claims; looked at one by one
 constexpr size_t kPodClaimsMax = 4'096;            // of one node
-constexpr int64_t kPagesMore = 100;                // than were counted: claims come meanwhile
-constexpr double kPodBytes = 512 << 10;            // of the pods of a node, more or less
-constexpr int64_t kNodesUncounted = 1'000;         // where they may not be counted
+// Than twice as many as were counted, since claims come meanwhile: so many are asked for as fast as the
+// others, and so many at all.
+constexpr int64_t kPagesOnTime = 4, kPagesMore = 24;
+constexpr double kPodBytes = 512 << 10;     // of the pods of a node, more or less
+constexpr int64_t kNodesUncounted = 1'000;  // where they may not be counted
 // What a claim is taken for before all have been listed once, whatever the first one has: who made that one
 // does not set the pace of all nodes.
 constexpr size_t kClaimBytesMin = 256, kClaimBytesMax = 4'096;
@@ -24,8 +26,11 @@ constexpr double kSpreadSecondsMax = 86'400;
 // 1.5 MiB in etcd may be several times that as JSON ("\\u003c" for a '<').
 constexpr size_t kItemBytesMax = 16u << 20;
 constexpr int64_t kCountMax = 10'000'000;  // more nodes or claims are not believed
-constexpr Millis kPagePause{400};
+constexpr Millis kPagePause{400}, kPagePauseMin{100};
 constexpr Millis kPausesMax{120'000};  // of a whole list: its snapshot is kept for five minutes
+// Before a page after one that brought nothing, or after more pages than were counted.
+constexpr reactor::BackoffPolicy kPageBackoff{
+    .initial = kPagePause, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
 
 // resource.k8s.io/v1 DeviceRequestAllocationResult, as far as it matters here.
 struct Allocated {
@@ -103,7 +108,8 @@ Evidence::Evidence(Ports ports, std::set<std::string> drivers, std::string node,
     : ports_(std::move(ports)),
       drivers_(std::move(drivers)),
       node_(std::move(node)),
-      handlers_(std::move(handlers)) {}
+      handlers_(std::move(handlers)),
+      page_backoff_(ports_.random, kPageBackoff) {}
 
 void Evidence::look_at_pods(bool at_once) {
   begin(Aim::kPods);
@@ -180,6 +186,7 @@ void Evidence::wait_for_turn() {
   after(within(list_seconds), [this] {
     begun_ = ports_.scheduler.now();
     pages_ = 0;
+    page_backoff_.reset();
     list_page("");
   });
 }
@@ -258,6 +265,7 @@ void Evidence::miss(const kube::Failure& failure, std::string_view permission) {
 }
 
 void Evidence::list_page(std::string continue_token) {
+  items_before_ = items_;
   auto next = std::make_shared<std::string>();
   call_ = ports_.cluster.list({.scope = {.resource = kube::kResourceClaims},
                                .limit = kPageItems,
@@ -286,8 +294,16 @@ void Evidence::finish_page(std::string continue_token) {
         {.code = Errc::kTooLarge,
          .what = "list resourceclaims: it has more pages than " + std::to_string(claims_) + " claims fill"});
   if (continue_token.empty()) return handlers_.on_list(begun_, std::exchange(found_, {}));
-  const Millis pause = std::min(kPagePause, kPausesMax / std::max<int64_t>(1, claims_ / kPageItems));
-  after(pause, [this, token = std::move(continue_token)] { list_page(token); });
+  after(page_pause(), [this, token = std::move(continue_token)] { list_page(token); });
+}
+
+// A list of as many pages as were counted ends within its snapshot. One that goes on, or brings nothing, is
+// asked more and more slowly.
+Millis Evidence::page_pause() {
+  const int64_t counted = claims_ / kPageItems;
+  if (items_ == items_before_ || pages_ > 2 * counted + kPagesOnTime)
+    return page_backoff_.next(ports_.scheduler.now());
+  return std::clamp(kPausesMax / std::max<int64_t>(1, counted), kPagePauseMin, kPagePause);
 }
 
 void Evidence::note_claim(std::string_view object) {

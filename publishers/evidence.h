@@ -16,6 +16,7 @@
 
 #include "kube/cluster.h"
 #include "publishers/ports.h"
+#include "reactor/backoff.h"
 #include "reactor/base/time.h"
 #include "reactor/scheduler.h"
 
@@ -70,6 +71,7 @@ class Evidence {
   void list_page(std::string continue_token);
   void note_claim(std::string_view object);
   void finish_page(std::string continue_token);
+  Millis page_pause();
   void fail(const kube::Failure& failure);
   void after(Millis delay, std::function<void()> next);
   Millis within(double seconds) const;
@@ -86,8 +88,10 @@ class Evidence {
   Millis spread_{0};
   TimePoint begun_;
   size_t bytes_ = 0, items_ = 0;  // of the list
+  size_t items_before_ = 0;       // the page that is being read
   int64_t pages_ = 0;             // likewise
   std::string problem_;           // a claim that cannot be understood may hold anything
+  reactor::Backoff page_backoff_;
   Allocations found_;
   std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; still to be looked at
   Look look_ = Look::kWhole;

@@ -47,8 +47,10 @@ bool is_bound_as_published(const hotplug::HostDevice& device, const kube::Device
   return told.driver.empty() || told.driver == device.driver;
 }
 
+// Slices are written one after the other, so those of one device may differ. Each said what was so.
 void note_excludes(const ObservedSlices& slices, const std::string& driver, const std::string& node,
-                   const hotplug::Inventory& inventory, std::map<std::string, std::string>& stood_under) {
+                   const hotplug::Inventory& inventory,
+                   std::map<std::string, std::set<std::string>>& stood_under) {
   for (const auto& [name, slice] : slices) {
     const auto record = slice.meta.annotations.find(std::string(policy::kExcludesAnnotation));
     if (record == slice.meta.annotations.end() || inventory.boot_id.empty() ||
@@ -59,7 +61,7 @@ void note_excludes(const ObservedSlices& slices, const std::string& driver, cons
       const bool is_link = !policy::interface_of_link(entry.attributes, driver).empty();
       if (device != nullptr && !is_link && lacks_facts(*device, inventory) &&
           is_bound_as_published(*device, entry, driver))
-        stood_under.emplace(device->id.text, record->second);
+        stood_under[device->id.text].insert(record->second);
     }
   }
 }

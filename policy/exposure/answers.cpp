@@ -223,7 +223,9 @@ class Surveying {
       if (former.is_known() && !before_->is_unknown(place)) return former.is() == cel::Answer::Is::kFalse;
     }
     const auto stood = published_.stood_under.find(id);
-    return stood != published_.stood_under.end() && is_recorded(stood->second, record_, question.cel);
+    return stood != published_.stood_under.end() &&
+           std::any_of(stood->second.begin(), stood->second.end(),
+                       [&](const std::string& record) { return is_recorded(record, record_, question.cel); });
   }
 
   // Half an answer is none. What stands of what is away is not its fault.
