@@ -262,8 +262,8 @@ void Daemon::start_watchers() {
     if (!options_.kinds_off.contains(kube::kDeviceAttributes.kind))
       attributes_watcher_ = watchers::make_policy_watcher(
           watcher_ports(), kube::kDeviceAttributes, options_.namespace_,
-          attributes_kind(options_.sriov_driver_name), [this](auto event) { on_attributes(event); },
-          standing);
+          attributes_kind(options_.sriov_driver_name), [this](auto event) { on_attributes(event); }, standing,
+          keeper_of<policy::DeviceAttributes>(attributes_left_out_));
   }
   node_watcher_->start();
   slice_watcher_->start();
@@ -393,9 +393,10 @@ void Daemon::on_attributes(const SourceEvent<watchers::PolicyWatcher::Item>& eve
     attributes_.erase({removed->id.namespace_, removed->id.name});
     attributes_left_out_.erase({removed->id.namespace_, removed->id.name});
   } else {
-    attributes_.clear();
-    attributes_left_out_.keep_only({});
-    for (const auto& item : std::get<Relisted<watchers::PolicyWatcher::Item>>(event).all) put(item);
+    const auto& list = std::get<Relisted<watchers::PolicyWatcher::Item>>(event);
+    leave_kept(attributes_, list);
+    leave_kept(attributes_left_out_, list);
+    for (const auto& item : list.all) put(item);
   }
   policy_set_.reset();
   mark(reason_of("DeviceAttributes", event));
@@ -881,9 +882,11 @@ void Daemon::conclude(policy::Decision decision, const std::string& why) {
   const bool owned = node_ && !std::holds_alternative<config::ClusterDirectory>(options_.cluster);
   const publishers::NodeIdentity node{options_.node_name, owned ? node_->uid : "",
                                       host_.inventory()->boot_id};
-  // Its first pool is not published without what comes in a moment: a restart shows nobody an empty one.
-  const bool is_incomplete = decision_->awaits_pods && charges_.is_looking() && !publisher_.has_desired();
-  if (!is_incomplete) publisher_.set_desired(std::move(sriov), node);
+  // Where no pool stands, none is published without what comes in a moment: a restart, or another daemon's
+  // turn, shows nobody an empty one.
+  const bool is_incomplete = decision_->awaits_pods && charges_.is_looking() &&
+                             (!publisher_.has_desired() || publisher_.observed().empty());
+  is_incomplete ? publisher_.await_desired() : publisher_.set_desired(std::move(sriov), node);
   exposure_publisher_.set_desired(std::move(exposures), node);
   before_gap_.clear();
   if (on_decided_) on_decided_(*decision_);

@@ -1,6 +1,8 @@
 #include "policy/reliance.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace sliced::policy {
 namespace {
@@ -39,6 +41,33 @@ bool relies_on(const Decision& decision, const std::set<ExposurePolicy::Id>& pol
       ++offered;
       if (is_one(persona.policy)) ++lost;
     }
+  }
+  return is_most(lost, offered);
+}
+
+bool relies_on(const Decision& decision, const std::set<DeviceAttributes::Id>& objects) {
+  const PolicySet& policies = *decision.inputs->policies;
+  const auto joins_one = [&](const SriovPolicy& policy, const ResourceConfig& config) {
+    return config.attributes_selector &&
+           std::any_of(policies.attributes.begin(), policies.attributes.end(),
+                       [&](const DeviceAttributes& object) {
+                         return object.id.namespace_ == policy.id.namespace_ && objects.contains(object.id) &&
+                                kube::matches(*config.attributes_selector, object.labels);
+                       });
+  };
+  std::map<std::pair<int32_t, int32_t>, bool> joined;  // by policy and config
+  size_t offered = 0, lost = 0;
+  for (const auto& [id, verdict] : decision.verdicts) {
+    if (verdict.policy < 0 || verdict.config < 0) continue;
+    if (verdict.outcome != Outcome::kOffered && verdict.outcome != Outcome::kRefused) continue;
+    const auto [at, fresh] = joined.try_emplace({verdict.policy, verdict.config});
+    if (fresh) {
+      const SriovPolicy& policy = policies.sriov[static_cast<size_t>(verdict.policy)];
+      at->second = joins_one(policy, policy.configs[static_cast<size_t>(verdict.config)]);
+    }
+    if (at->second && verdict.outcome == Outcome::kRefused) return true;
+    offered += verdict.outcome == Outcome::kOffered;
+    lost += at->second;
   }
   return is_most(lost, offered);
 }

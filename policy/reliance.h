@@ -11,5 +11,8 @@ namespace sliced::policy {
 /// count that another policy would offer in their place.
 bool relies_on(const Decision& decision, const std::set<SriovPolicy::Id>& policies);
 bool relies_on(const Decision& decision, const std::set<ExposurePolicy::Id>& policies);
+/// The same of the entries that these say something of, since without them other claims would be given them;
+/// or one of them is for a device whose entry is refused, and may be why.
+bool relies_on(const Decision& decision, const std::set<DeviceAttributes::Id>& objects);
 
 }  // namespace sliced::policy

@@ -51,9 +51,9 @@ class Publisher {
 
   void on_slices(const SourceEvent<kube::ResourceSlice>& event);
   void set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node);
+  bool has_desired() const { return desired_.has_value(); }
   /// Nothing more is written until the next set_desired(): the Node is gone, and with it whoever owned the
   /// slices.
-  bool has_desired() const { return desired_.has_value(); }
   void clear_desired();
   /// What is desired is being decided anew: nothing more is written before the next set_desired().
   void await_desired() { awaits_desired_ = true; }

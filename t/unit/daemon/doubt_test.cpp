@@ -322,6 +322,29 @@ TEST_F(DoubtTest, WhoWaitsForAnotherDaemonLooksWhenItIsItsTurn) {
   judge({.later = {"0000-3b-02-0", "0000-3b-02-1"}});
 }
 
+// What it had decided while it waited is not published for a moment. Red when a pool that lacks what the look
+// is for is published in the place of none.
+TEST_F(DoubtTest, WhoseTurnItIsShowsNobodyHalfAPool) {
+  make_pf(4);
+  put_policy("s", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
+  start();
+  run(kKnown);
+  ASSERT_EQ(offered_by(kDriver).size(), 2u);
+  put_policy("s", "{configs: [{}]}");
+  start();  // beside the daemon that writes
+  daemon->permit_writes(false);
+  run(5s);
+  wipe();
+  run(1s);
+  daemon->permit_writes(true);
+  for (int i = 0; i < 400; ++i) {
+    run(5ms);
+    const size_t entries = offered_by(kDriver).size();
+    ASSERT_TRUE(slices().empty() || entries == 4) << entries << " after " << 5 * i << " ms\n" << log.all();
+  }
+  EXPECT_EQ(offered_by(kDriver).size(), 4u);
+}
+
 // Of a PF that no exposure policy is for, the other driver's VFs are offered at once; of one that both are
 // for they wait.
 TEST_F(DoubtTest, WhatExcludesNothingDoesNotWait) {

@@ -295,6 +295,43 @@ TEST_F(MassTest, AnExcludeThatMayMeanAnythingGoesOnHoldingBack) {
   is_added_late(large);
 }
 
+// Without its attributes an entry is what other claims ask for. Red when DeviceAttributes that one list lacks
+// are gone at once.
+TEST_F(MassTest, AttributesThatAreMissingStay) {
+  make_pf(16);
+  const auto put = [&] {
+    cluster.put(
+        kube::kDeviceAttributes,
+        kube::decode_yaml("metadata: {name: gold, namespace: dra-driver-sriov, labels: {tier: gold}}\n"
+                          "spec: {attributes: {k8s.cni.cncf.io/resourceName: {string: a/gold}}}")
+            .documents.at(0));
+  };
+  put();
+  put_policy("p", "{configs: [{deviceAttributesSelector: {matchLabels: {tier: gold}}}]}");
+  start();
+  run(40s);
+  const auto named = [&] {
+    size_t count = 0;
+    for (const auto& slice : slices())
+      for (const kube::Device& device : slice.devices)
+        count += device.attributes.contains("k8s.cni.cncf.io/resourceName");
+    return count;
+  };
+  ASSERT_EQ(named(), 16u);
+  const auto forget = [&] { cluster.remove(kube::kDeviceAttributes, "gold", "dra-driver-sriov"); };
+  lose(forget);
+  const Millis gone = time_until([&] { return named() == 0; });
+  EXPECT_GE(gone, 5s);
+  EXPECT_LE(gone, 10s);
+  put();
+  run(40s);
+  ASSERT_EQ(named(), 16u);
+  lose(forget);
+  run(3s);
+  put();
+  for (int i = 0; i < 400; ++i, run(50ms)) ASSERT_EQ(named(), 16u) << i;
+}
+
 TEST_F(MassTest, OfExposurePoliciesToo) {
   make_pf(16);
   put_exposure("vfs", of_type("vf"));

@@ -14,6 +14,7 @@ using hotplug::PciAddress;
 struct Reliance : testing::Test {
   hotplug::Inventory host;
   std::vector<SriovPolicy> sriov;
+  std::vector<DeviceAttributes> attributes;
   std::vector<ExposurePolicy> exposures;
 
   void make_vfs(int count) {
@@ -29,12 +30,20 @@ struct Reliance : testing::Test {
                                       .netdev = hotplug::Netdev{.name = "v" + std::to_string(i)}};
     }
   }
-  void offer(const std::string& name, const std::string& vendor) {
-    const std::string filter = "[{vendors: [\"" + vendor + "\"]}]";
-    sriov.push_back(decode_sriov_policy(
-        kube::decode_yaml("metadata: {name: " + name +
-                          ", namespace: ns}\nspec: {configs: [{resourceFilters: " + filter + "}]}")
-            .documents.at(0)));
+  void offer(const std::string& name, const std::string& vendor, const std::string& rest = "") {
+    const std::string config =
+        "resourceFilters: [{vendors: [\"" + vendor + "\"]}]" + (rest.empty() ? "" : ", " + rest);
+    sriov.push_back(
+        decode_sriov_policy(kube::decode_yaml("metadata: {name: " + name +
+                                              ", namespace: ns}\nspec: {configs: [{" + config + "}]}")
+                                .documents.at(0)));
+  }
+  void put_attributes(const std::string& name, const std::string& labels, const std::string& values) {
+    attributes.push_back(
+        decode_device_attributes(kube::decode_yaml("metadata: {name: " + name + ", namespace: ns, labels: {" +
+                                                   labels + "}}\nspec: {attributes: {" + values + "}}")
+                                     .documents.at(0),
+                                 Settings{}.sriov_driver));
   }
   void put(const std::string& name, const std::string& cel, const std::string& rest = "") {
     exposures.push_back(
@@ -46,9 +55,13 @@ struct Reliance : testing::Test {
   Decision decision() const {
     auto in = std::make_shared<Inputs>();
     in->inventory = std::make_shared<const hotplug::Inventory>(host);
-    in->policies = std::make_shared<const PolicySet>(make_policy_set(share(sriov), {}, share(exposures)));
+    in->policies =
+        std::make_shared<const PolicySet>(make_policy_set(share(sriov), share(attributes), share(exposures)));
     in->node.name = "n1";
     return decide(in);
+  }
+  bool relies_on_attributes(const std::string& name) const {
+    return relies_on(decision(), std::set{DeviceAttributes::Id{"ns", name}});
   }
   bool relies_on_exposure(const std::string& name) const {
     return relies_on(decision(), std::set{ExposurePolicy::Id{name}});
@@ -74,6 +87,29 @@ TEST_F(Reliance, IsNotOnAFewEntries) {
   put("shared", "true", ", exposure: {deviceNameSuffix: -s, allowMultipleAllocations: true}");
   EXPECT_FALSE(relies_on_exposure("p")) << "half";
   EXPECT_TRUE(relies_on(decision(), std::set<ExposurePolicy::Id>{{"p"}, {"shared"}}));
+}
+
+TEST_F(Reliance, IsOnAttributesOfMostEntries) {
+  make_vfs(18);
+  put_attributes("gold", "tier: gold", "model: {string: x}");
+  put_attributes("other", "tier: silver", "model: {string: y}");
+  const std::string by_label = "deviceAttributesSelector: {matchLabels: {tier: gold}}";
+  offer("p", "8086", by_label);
+  EXPECT_TRUE(relies_on_attributes("gold"));
+  EXPECT_FALSE(relies_on_attributes("other"));
+  EXPECT_FALSE(relies_on_attributes("none"));
+  offer("q", "15b3");
+  EXPECT_FALSE(relies_on_attributes("gold")) << "half";
+}
+
+// Red when the loss of what holds entries back offers them at once.
+TEST_F(Reliance, IsOnAttributesForWhichEntriesAreRefused) {
+  make_vfs(2);
+  put_attributes("bad", "tier: gold", "k8s.cni.cncf.io/resourceName: {string: " + std::string(70, 'x') + "}");
+  offer("p", "8086", "deviceAttributesSelector: {matchLabels: {tier: gold}}");
+  const Decision made = decision();
+  ASSERT_EQ(made.verdicts.at("0000:03:02.0").outcome, Outcome::kRefused);
+  EXPECT_TRUE(relies_on_attributes("bad"));
 }
 
 // Red when the loss of an exclude adds at once what it has held back.
