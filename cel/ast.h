@@ -53,6 +53,9 @@ enum class Macro : uint8_t {
 };
 
 struct Node {
+  /// What `device` has: slot2 of a selection on it.
+  enum Field : int32_t { kDriver, kAllowMultipleAllocations, kAttributes, kCapacity };
+
   Op op = Op::kLiteral;
   Macro macro = Macro::kNone;
   bool is_optional = false;        // kSelect, kIndex: the ? syntax
@@ -81,5 +84,7 @@ struct Node {
 
   std::span<Node* const> args() const { return {arg_list, arg_count}; }
 };
+
+inline bool is_text(const Node& node) { return node.op == Op::kLiteral && node.value.kind == Kind::kString; }
 
 }  // namespace sliced::cel

@@ -1,5 +1,6 @@
 #include "cel/types.h"
 
+#include <algorithm>
 #include <array>
 
 #include "reactor/base/text.h"
@@ -203,6 +204,13 @@ const Type* bound(const Type* wanted, const Bindings& bindings, Arena& arena) {
   const Type* second = wanted->second == nullptr ? nullptr : bound(wanted->second, bindings, arena);
   if (first == wanted->first && second == wanted->second) return wanted;
   return make(wanted->kind, first, second, arena);
+}
+
+bool is_ordered(const Type& type) {
+  constexpr Kind kOrdered[] = {Kind::kInt,    Kind::kUint,  Kind::kDouble,    Kind::kBool,
+                               Kind::kString, Kind::kBytes, Kind::kTimestamp, Kind::kDuration};
+  return type.is_dyn() ||
+         std::any_of(std::begin(kOrdered), std::end(kOrdered), [&](Kind kind) { return type.is(kind); });
 }
 
 }  // namespace sliced::cel

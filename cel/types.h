@@ -61,5 +61,7 @@ bool is_general(const Type* a, const Type* b);
 const Type* joined(const Type* a, const Type* b, Arena& arena);
 bool same_type(const Type* a, const Type* b);
 bool has_any(const Type& type);
+/// Whether sort() and min() take values of it; of what is dyn nobody knows.
+bool is_ordered(const Type& type);
 
 }  // namespace sliced::cel
