@@ -1,8 +1,8 @@
 // The exchange with a credential plugin: KUBERNETES_EXEC_INFO in, ExecCredential out.
 #include <chrono>
 
-#include "reactor/base/base64.h"
 #include "kube/credentials.h"
+#include "reactor/base/base64.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kube {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "kube/json.h"
 #include "http/url.h"
+#include "kube/json.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kube {

@@ -327,8 +327,7 @@ void FakeCluster::arrive(const CallRef& call, const Fail& on_failure, const Serv
   if (!request.plural.empty() && denied_.contains(request.plural))
     return refuse(call, on_failure, failure(Errc::kDenied, 403, "Forbidden", request, "forbidden"));
   if (!request.plural.empty() && !served(request.group, request.version, request.plural))
-    return refuse(call, on_failure,
-                  failure(Errc::kNotFound, 404, "", request, "404 page not found"));
+    return refuse(call, on_failure, failure(Errc::kNotFound, 404, "", request, "404 page not found"));
   serve(call);
 }
 

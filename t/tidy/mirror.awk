@@ -1,5 +1,5 @@
 # A mirror, never a reason to split what belongs together: lengths of files and functions and the share of comments, a
-# line a room. A function is what begins in the first column with a line that ends in '{' and ends with a '}' there.
+# line a room; then what is long (files of more than 500 lines, functions of more than 60, in t/ of 100). A function is what begins in the first column with a line that ends in '{' and ends with a '}' there.
 
 function room_of(path) {
   if (path ~ /^t\//) return "t"
@@ -11,6 +11,7 @@ function end_of_file() {
   if (file == "") return
   n_files[room]++
   file_lines[room, n_files[room]] = lines
+  if (room != "t" && lines > 500) long[++n_long] = file ": " lines " lines"
 }
 
 FNR == 1 {
@@ -33,6 +34,7 @@ FNR == 1 {
 /^\}$/ && started {
   n_functions[room]++
   function_lines[room, n_functions[room]] = FNR - started + 1
+  if (FNR - started >= (room == "t" ? 100 : 60)) long[++n_long] = FILENAME ":" started ": a function of " FNR - started + 1 " lines"
   started = 0
 }
 
@@ -54,7 +56,11 @@ END {
   for (room in rooms) {
     total = solid[room, "cpp"] + solid[room, "h"]
     if (room == "t") tests = total
-    else code += total
+    else {
+      code += total
+      prose += comments[room, "h"]
+      headers += solid[room, "h"]
+    }
     row = sprintf("%-14s %5d %s  %s   %s %s %8d", room, n_files[room], spread(file_lines, room, n_files[room]),
                   spread(function_lines, room, n_functions[room]), share(comments[room, "cpp"], solid[room, "cpp"]),
                   share(comments[room, "h"], solid[room, "h"]), total)
@@ -62,4 +68,6 @@ END {
   }
   close("sort")
   printf "tests : code, lines %d : %d\n", tests, code
+  if (headers) printf "headers of rooms: %.1f %% prose (wanted: 30 %%)\n", 100 * prose / headers
+  for (i = 1; i <= n_long; i++) print "long: " long[i]
 }

@@ -84,6 +84,16 @@ FILENAME == "docs/threat-model.md" {
     if (quoted[i] ~ /^([A-Z][A-Za-z0-9]*\.[A-Z][A-Za-z0-9]*|Test[A-Z][A-Za-z0-9]*)$/) named[quoted[i]] = FNR
 }
 
+# A room's README names its files, as `stem` or `folder/stem`.
+FILENAME ~ /^[^\/]+\/README\.md$/ {
+  has_readme[room]
+  n_quoted = split($0, quoted, "`")
+  for (i = 2; i <= n_quoted; i += 2) {
+    sub(/[.](h|cpp)$/, "", quoted[i])
+    described[room, quoted[i]]
+  }
+}
+
 # What people may be told of a device (name_of(Outcome)) is explained to them.
 /^std::string_view name_of\(Outcome/ { in_outcomes = 1 }
 /^}/ { in_outcomes = 0 }
@@ -112,6 +122,15 @@ function impure(path, visited,    list, n, i, found) {
   return ""
 }
 
+function is_described(path,    home, stem) {
+  home = substr(path, 1, index(path, "/") - 1)
+  stem = substr(path, length(home) + 2)
+  sub(/[.](h|cpp)$/, "", stem)
+  if ((home, stem) in described) return 1
+  sub(/^.*\//, "", stem)
+  return (home, stem) in described
+}
+
 function is_named(path, list,    name) {
   name = substr(path, length(folder_of(list)) + 2)
   gsub(/[.]/, "[.]", name)
@@ -138,6 +157,8 @@ END {
       reached = impure(path, visited)
       if (reached != "") wrong(0, "is not pure: it reaches " reached " through " via)
     }
+    home = path ~ /^[^\/]+\/.*\.(h|cpp)$/ ? substr(path, 1, index(path, "/") - 1) : ""
+    if (home != "t" && (home in has_readme) && !is_described(path)) wrong(0, "is not named in " home "/README.md")
     if ((room in may) && path ~ /\.cpp$/) {
       list = substr(path, 1, index(path, "/")) "CMakeLists.txt"
       if (!is_named(path, list)) wrong(0, "is not named in " list ", so it is never built")
