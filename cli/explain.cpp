@@ -1,3 +1,5 @@
+#include "policy/explain.h"
+
 #include <algorithm>
 
 #include "cli/commands.h"

@@ -7,6 +7,7 @@
 #include "cli/node_locks.h"
 #include "cli/process.h"
 #include "cli/show.h"
+#include "policy/explain.h"
 #include "reactor/orphans.h"
 #include "reactor/signal.h"
 #include "reactor/turn_watch.h"

@@ -5,6 +5,8 @@
 
 #include "cli/table.h"
 #include "kube/yaml.h"
+#include "policy/explain.h"
+#include "policy/identity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -322,7 +324,7 @@ std::string plan_diff(const publishers::Plan& plan, const publishers::ObservedSl
 std::string find_device(const hotplug::Inventory& inventory, std::string_view name) {
   if (inventory.find(name) != nullptr) return std::string(name);
   for (const auto& [id, device] : inventory.devices) {
-    if (device.pci && device.pci->dashed() == name) return id;
+    if (device.pci && policy::function_name(*device.pci) == name) return id;
     if (device.netdev && device.netdev->name == name) return id;
   }
   return {};

@@ -6,7 +6,8 @@
 #include "config/options.h"
 #include "hotplug/facts.h"
 #include "kube/json.h"
-#include "policy/decide.h"
+#include "policy/decision.h"
+#include "policy/explanation.h"
 #include "publishers/diff_pool.h"
 
 namespace sliced::cli {

@@ -5,7 +5,7 @@
 #include "kube/kinds.h"
 #include "kube/object_meta.h"
 #include "kube/yaml.h"
-#include "policy/exposure/policy.h"
+#include "policy/exposure/decode_policy.h"
 #include "policy/exposure/programs.h"
 #include "policy/exposure/selector.h"
 #include "policy/sriov/policy.h"

@@ -4,6 +4,9 @@
 #include <set>
 
 #include "kube/kinds.h"
+#include "policy/decide.h"
+#include "policy/exposure/decode_policy.h"
+#include "policy/exposure/resolve.h"
 #include "policy/footprint.h"
 #include "policy/reliance.h"
 #include "reactor/base/text.h"
@@ -167,10 +170,6 @@ bool is_left_out(const watchers::PolicyWatcher::Item& item, watchers::LeftOut& l
   else
     left_out.erase({item.id.namespace_, item.id.name});
   return is;
-}
-
-std::string entry_of(const hotplug::HostDevice& device) {
-  return device.pci ? device.pci->dashed() : device.id.text;
 }
 
 }  // namespace
@@ -714,14 +713,6 @@ bool Daemon::may_have_exposed() const {
   return !exposure_watcher_ || exposure_watcher_->standing().state != Standing::State::kAbsent;
 }
 
-std::set<std::string> Daemon::settling_personas(const policy::Decision& decision) const {
-  std::set<std::string> out;
-  for (const std::string& id : decision.inputs->settling)
-    if (const auto at = decision.personas.find(id); at != decision.personas.end())
-      for (const policy::PersonaVerdict& verdict : at->second) out.insert(verdict.entry);
-  return out;
-}
-
 std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   using publishers::Ability;
   auto inputs = std::make_shared<policy::Inputs>();
@@ -740,12 +731,22 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   if (decision_) inputs->selectors = decision_->selectors;
   const bool has_exposures = !policy_set_->exposures.empty() || !inputs->holdings.empty();
   if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = charges_.sriov_held();
+  for (const auto& [id, device] : host_.inventory()->devices)
+    if (settler_.settling(id)) inputs->settling.insert(id);
+  if (!inputs->settling.empty()) inputs->before = pools_before();
+  inputs->published.is_sriov_pool_there = !publisher_.observed().empty();
   if (!has_exposures) return inputs;
   inputs->is_sriov_doubted = charges_.is_sriov_doubted();
   inputs->published = publishers::published(own_slices(), *host_.inventory(), inputs->holdings);
-  for (const auto& [id, device] : host_.inventory()->devices)
-    if (settler_.settling(id)) inputs->settling.insert(id);
+  inputs->published.is_sriov_pool_there = !publisher_.observed().empty();
   return inputs;
+}
+
+// What was last decided to be published; while there is no Node object, what was before it went.
+policy::DesiredPoolsPtr Daemon::pools_before() const {
+  return std::make_shared<const policy::DesiredPools>(policy::DesiredPools{
+      {options_.sriov_driver_name, publisher_.desired().empty() ? before_gap_ : publisher_.desired()},
+      {options_.exposure_driver_name, exposure_publisher_.desired()}});
 }
 
 void Daemon::decide() {
@@ -855,22 +856,11 @@ bool Daemon::is_overtaken() {
 }
 
 void Daemon::conclude(policy::Decision decision, const std::string& why) {
-  std::set<std::string> settling;
-  for (const auto& [id, device] : host_.inventory()->devices)
-    if (settler_.settling(id)) settling.insert(entry_of(device));
   // Entries are kept once, by the publishers: a node may have thousands.
-  std::vector<policy::DesiredPool> sriov, exposures;
-  for (policy::DesiredPool& pool : decision.pools)
-    (pool.driver == options_.exposure_driver_name ? exposures : sriov).push_back(std::move(pool));
+  auto sriov = std::move(decision.pools.at(options_.sriov_driver_name));
+  auto exposures = std::move(decision.pools.at(options_.exposure_driver_name));
   decision.pools.clear();
-  const auto& before = publisher_.desired().empty() ? before_gap_ : publisher_.desired();
-  sriov = publishers::hold_back_news(std::move(sriov), before, settling);
-  // What waits for a look at the pods comes in a moment, with the pool.
-  if (decision.awaits_pods && publisher_.observed().empty())
-    std::erase_if(sriov, [](const policy::DesiredPool& pool) { return pool.devices.empty(); });
-  // With the pools as they will be published: what is held back is withdrawn still.
   charges_.decided(decision, sriov);
-  publishers::hold_back_attributes(exposures, exposure_publisher_.desired(), settling_personas(decision));
   const bool is_sriov_news = tell_news(decision, publisher_, sriov, why);
   const bool is_exposure_news = tell_news(decision, exposure_publisher_, exposures, why);
   const bool changed = !decision_ || is_sriov_news || is_exposure_news;

@@ -2,7 +2,7 @@
 // The whole daemon over its ports: watchers and hotplug in, decisions in the middle, slices out.
 // cli/process.h makes the real ports; tests and the simulation give it stepped ones.
 //
-//   watchers/ + hotplug/ -> inventory, policies, node -> policy::decide -> settle -> Publisher -> cluster
+//   watchers/ + hotplug/ -> inventory, policies, node -> policy::decide -> Publisher -> cluster
 //        ^                                                                                          |
 //        +--------------------- own slices come back as one more source ----------------------------+
 #include <functional>
@@ -15,7 +15,7 @@
 #include "config/options.h"
 #include "hotplug/host_source.h"
 #include "kube/cluster.h"
-#include "policy/decide.h"
+#include "policy/decision.h"
 #include "publishers/abilities.h"
 #include "publishers/charges.h"
 #include "publishers/publisher.h"
@@ -108,7 +108,7 @@ class Daemon {
   void meet(const kube::ResourceSlice& slice);
   void decide_before_writing(std::string why);
   bool may_have_exposed() const;
-  std::set<std::string> settling_personas(const policy::Decision& decision) const;
+  policy::DesiredPoolsPtr pools_before() const;
   void on_standing();
   void note_standings();
   void park_all_but_one(bool away);

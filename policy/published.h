@@ -8,6 +8,7 @@ namespace sliced::policy {
 /// What stands in our slices: where a decision may depend on what was offered before.
 struct Published {
   std::set<std::string> sriov, exposure;     // names of device entries, by kind of policy
+  bool is_sriov_pool_there = false;          // a slice of it
   std::map<std::string, std::string> links;  // entry name -> interface, of entries without a PCI address
   /// Host device id -> under which excludes it stands in slices of this boot, a record for each that differs
   /// (exposure/exclude_record.h): what any of them names has been asked of the device. Of functions whose

@@ -1,5 +1,7 @@
 #include "policy/reliance.h"
 
+#include "policy/exposure/resolve.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -2,7 +2,7 @@
 // How much of what is offered stands on some of the policies. Pure.
 #include <set>
 
-#include "policy/decide.h"
+#include "policy/decision.h"
 
 namespace sliced::policy {
 

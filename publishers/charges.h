@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "kube/cluster.h"
-#include "policy/decide.h"
+#include "policy/decision.h"
 #include "publishers/diff_pool.h"
 #include "publishers/evidence.h"
 #include "publishers/ports.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kube/resource_slice.h"
-#include "policy/decide.h"
+#include "policy/desired.h"
 
 namespace sliced::publishers {
 

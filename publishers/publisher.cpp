@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "policy/acceptable.h"
 #include "reactor/base/text.h"
 
 namespace sliced::publishers {

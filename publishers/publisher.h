@@ -11,7 +11,7 @@
 
 #include "kube/cluster.h"
 #include "kube/kinds.h"
-#include "policy/decide.h"
+#include "policy/desired.h"
 #include "publishers/abilities.h"
 #include "publishers/diff_pool.h"
 #include "publishers/ports.h"

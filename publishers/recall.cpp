@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "policy/exposure/attributes.h"
-#include "policy/exposure/decide_exposure.h"
 #include "policy/exposure/exclude_record.h"
 #include "policy/exposure/withdrawn.h"
+#include "policy/identity.h"
 #include "policy/sriov/attributes.h"
 
 namespace sliced::publishers {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/decide.h"
+#include "policy/inputs.h"
 #include "publishers/diff_pool.h"
 
 namespace sliced::publishers {

@@ -40,47 +40,4 @@ std::optional<TimePoint> Settler::next_deadline() const {
   return first;
 }
 
-std::vector<policy::DesiredPool> hold_back_news(std::vector<policy::DesiredPool> desired,
-                                                const std::vector<policy::DesiredPool>& before,
-                                                const std::set<std::string>& settling) {
-  if (settling.empty()) return desired;
-  for (policy::DesiredPool& pool : desired) {
-    const auto old = std::find_if(before.begin(), before.end(), [&](const auto& b) {
-      return b.driver == pool.driver && b.name == pool.name;
-    });
-    std::vector<kube::DevicePtr> kept;
-    for (kube::DevicePtr& device : pool.devices) {
-      if (!settling.contains(device->name)) {
-        kept.push_back(std::move(device));
-        continue;
-      }
-      if (old == before.end()) continue;
-      const auto at = std::find_if(old->devices.begin(), old->devices.end(),
-                                   [&](const auto& d) { return d->name == device->name; });
-      if (at != old->devices.end()) kept.push_back(*at);
-    }
-    pool.devices = std::move(kept);
-  }
-  return desired;
-}
-
-void hold_back_attributes(std::vector<policy::DesiredPool>& desired,
-                          const std::vector<policy::DesiredPool>& before,
-                          const std::set<std::string>& settling) {
-  if (settling.empty()) return;
-  std::map<std::pair<std::string_view, std::string_view>, const kube::Device*> old;  // by pool and name
-  for (const policy::DesiredPool& pool : before)
-    for (const kube::Device& device : pool.devices)
-      if (settling.contains(device.name))
-        old.emplace(std::pair(std::string_view(pool.name), std::string_view(device.name)), &device);
-  for (policy::DesiredPool& pool : desired)
-    for (kube::DevicePtr& device : pool.devices) {
-      const auto at = old.find({pool.name, device->name});
-      if (at == old.end() || at->second->attributes == device->attributes) continue;
-      kube::Device kept = *device;
-      kept.attributes = at->second->attributes;
-      device = std::move(kept);
-    }
-}
-
 }  // namespace sliced::publishers

@@ -1,15 +1,12 @@
 #pragma once
-// Bad news first, good news settles: a removal goes out at once, while what the host adds or changes waits
-// for a quiet window per PF, so that `echo 64 > sriov_numvfs` is a few writes and not 64. Pure: time is a
-// parameter.
+// Until when good news settles (policy/gates/settling.h): what the host adds or changes waits for a quiet
+// window per PF. Pure: time is a parameter.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
-#include "policy/decide.h"
 #include "reactor/base/time.h"
 
 namespace sliced::publishers {
@@ -42,17 +39,5 @@ class Settler {
   std::map<std::string, Window> windows_;        // by group
   std::map<std::string, std::string> group_of_;  // by device
 };
-
-/// The pools to publish now: entries of settling devices stay as they were in `before` (or stay out when they
-/// were not there); what is no longer desired is gone at once. settling: entry names.
-std::vector<policy::DesiredPool> hold_back_news(std::vector<policy::DesiredPool> desired,
-                                                const std::vector<policy::DesiredPool>& before,
-                                                const std::set<std::string>& settling);
-
-/// For pools with counters, where an entry cannot stay as it was alone: entries of settling devices keep the
-/// attributes that they had in `before`, what they take is of now.
-void hold_back_attributes(std::vector<policy::DesiredPool>& desired,
-                          const std::vector<policy::DesiredPool>& before,
-                          const std::set<std::string>& settling);
 
 }  // namespace sliced::publishers

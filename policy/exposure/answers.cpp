@@ -5,6 +5,7 @@
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/exclude_record.h"
 #include "policy/exposure/selector.h"
+#include "policy/identity.h"
 
 namespace sliced::policy {
 namespace {
@@ -18,7 +19,7 @@ int32_t index_in(const std::vector<std::string>& sorted, const std::string& text
 
 bool is_in_slices(const hotplug::HostDevice& device, const Published& published) {
   if (!device.pci) return false;
-  const std::string name = device.pci->dashed();
+  const std::string name = function_name(*device.pci);
   if (published.sriov.contains(name)) return true;
   auto persona = published.exposure.lower_bound(name);
   for (; persona != published.exposure.end() && persona->starts_with(name); ++persona)

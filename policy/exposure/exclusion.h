@@ -10,24 +10,9 @@
 #include <vector>
 
 #include "kube/resource_slice.h"
+#include "policy/holding.h"
 
 namespace sliced::policy {
-
-/// exclusionGroup of a withdrawn entry whose group is not known any more: each that its device has.
-inline constexpr std::string_view kAnyGroup = "*";
-
-/// One entry of a pool: a device in one of the ways in which it is offered.
-struct Holding {
-  std::string entry;   // name of the device entry
-  std::string device;  // host device id
-  std::string base;    // the device's name without suffix: a DNS label
-  bool is_exclusive = true;
-  std::string group;          // exclusionGroup, "" none
-  bool is_withdrawn = false;  // no longer offered, and may still be allocated
-  /// Withdrawn before this process began, and its device has not been seen yet: it may come still.
-  bool is_awaited = false;
-  bool operator==(const Holding&) const = default;
-};
 
 /// The devices that share a pool.
 struct PoolMembers {

@@ -4,6 +4,7 @@
 
 #include "policy/exposure/resolve.h"
 #include "policy/exposure/selector.h"
+#include "policy/gates/gates.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -59,40 +60,17 @@ SelectorAnswer answer_of(const Decision& decision, int32_t policy, const hotplug
   return out;
 }
 
-std::string with_reason(std::string text, const std::string& why) {
-  return why.empty() ? text : text + ": " + why;
-}
-
-// One sentence about a persona that is not offered.
-std::string held_back(const PersonaVerdict& verdict, const hotplug::HostDevice& device) {
-  switch (verdict.outcome) {
-    case Outcome::kOffered:
-      return "offered as " + verdict.entry;
-    case Outcome::kBroken:
-      return "cannot be trusted: " + escaped(device.broken);
-    case Outcome::kHostUse:
-      return "the host uses it (" + escaped(device.host_use) +
-             "), and an exclusive offer wants spec.allowHostUse: true";
-    case Outcome::kConflict:
-      return "Conflict: " + verdict.why + ", and one function is offered by one driver";
-    case Outcome::kExcludeUnreadable:
-      return "an exclude that cannot be understood may mean it";
-    case Outcome::kNoCounters:
-      return "it excludes another entry that is offered, and this cluster cannot count that "
-             "(DRAPartitionableDevices, kube-scheduler 1.36.2)";
-    case Outcome::kNoSharing:
-      return "it may be allocated several times, and this cluster cannot count that (DRAConsumableCapacity)";
-    case Outcome::kSettling:
-      return "it has just appeared or changed, and will be offered in a moment";
-    case Outcome::kHeldByOther:
-      return "it was offered through the other driver and may still be allocated there; it waits until the "
-             "ResourceClaims show it free";
-    case Outcome::kCharged:
-      return "its entry could be allocated in another way before and may still be; it waits until the "
-             "ResourceClaims show it free";
-    default:
-      return with_reason("its entry is held back", verdict.why);
-  }
+// One sentence about a persona.
+std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
+                    const hotplug::HostDevice& device) {
+  if (verdict.outcome == Outcome::kOffered) return "offered as " + verdict.entry;
+  if (verdict.outcome == Outcome::kNoCounters)
+    return "it excludes another entry that is offered, and this cluster cannot count that "
+           "(DRAPartitionableDevices, kube-scheduler 1.36.2)";
+  const GateKind* gate = gate_of(verdict.outcome);
+  return gate == nullptr
+             ? ""
+             : gate->say({decision, device, PolicyKind::kExposure, verdict.outcome, verdict.why, ""});
 }
 
 void explain_excluded(const Decision& decision, const hotplug::HostDevice& device, const Verdict& verdict,
@@ -100,14 +78,6 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
   const auto& policies = decision.inputs->policies->exposures;
   const ExposurePolicy& policy = policies[static_cast<size_t>(verdict.exposure)];
   out.outcome = name_of(verdict.outcome);
-  if (verdict.outcome == Outcome::kExcludeUnreadable) {
-    const auto problem = decision.selectors->problems.find(verdict.exposure);
-    out.summary = "DeviceExposurePolicy " + policy.id.name + " may exclude it, but cannot be " +
-                  (problem == decision.selectors->problems.end() ? "understood"
-                                                                 : "used (" + problem->second.what + ")") +
-                  "; until it is mended or deleted nothing new is offered";
-    return;
-  }
   out.summary = "DeviceExposurePolicy " + policy.id.name + " excludes it";
   const SelectorAnswer answer = answer_of(decision, verdict.exposure, device);
   if (verdict.outcome == Outcome::kExcludeUnknown) {
@@ -170,6 +140,7 @@ void explain_exposures(const Decision& decision, const hotplug::HostDevice& devi
   if (policies.empty()) return;
   add_exposure_rules(decision, device, rules_max, out);
   const Verdict& verdict = decision.verdicts.at(device.id.text);
+  if (verdict.outcome == Outcome::kExcludeUnreadable) return;  // its gate has said it
   if (verdict.exposure >= 0) return explain_excluded(decision, device, verdict, out);
   const auto found = decision.personas.find(device.id.text);
   if (found == decision.personas.end()) {
@@ -183,7 +154,7 @@ void explain_exposures(const Decision& decision, const hotplug::HostDevice& devi
   std::string summary;
   for (const PersonaVerdict& persona : found->second) {
     const std::string& policy = policies[static_cast<size_t>(persona.policy)]->id.name;
-    const std::string said = held_back(persona, device), by = " by DeviceExposurePolicy " + policy;
+    const std::string said = said_of(decision, persona, device), by = " by DeviceExposurePolicy " + policy;
     const bool has_entry = persona.outcome == Outcome::kOffered;
     out.personas.push_back({policy, has_entry ? persona.entry : "", std::string(name_of(persona.outcome)),
                             has_entry ? said : "not offered: " + said});

@@ -1,5 +1,8 @@
 #pragma once
-#include "policy/decide.h"
+#include <cstddef>
+
+#include "policy/decision.h"
+#include "policy/explanation.h"
 
 namespace sliced::policy {
 

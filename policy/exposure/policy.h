@@ -79,18 +79,7 @@ std::string text_of(const ExposurePolicy::Id& id);  // "name"
 /// knows.
 void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool was_understood);
 
-/// Never fails: what is wrong becomes problems, and problems offer nothing. status is not read.
-/// driver: the domain of keys without one.
-ExposurePolicy decode_exposure_policy(const kube::Json& object,
-                                      const std::string& driver = std::string(kExposureDriver));
-
 /// A policy that is known to exist but not readable at all (a broken object): offers nothing, and says why.
 ExposurePolicy unreadable_exposure_policy(std::string name, std::string why);
-
-/// What `validate` says beyond errors: legal, and probably not meant.
-Problems warnings_of(const ExposurePolicy& policy);
-
-/// Paths of our fields below the object, for the comparison with the served schema ("spec.priority", ...).
-std::vector<std::string> exposure_policy_fields();
 
 }  // namespace sliced::policy

@@ -13,6 +13,7 @@
 #include "policy/exposure/answers.h"
 #include "policy/exposure/policy.h"
 #include "policy/exposure/programs.h"
+#include "policy/inputs.h"
 #include "policy/problem.h"
 #include "reactor/base/shared.h"
 
@@ -39,7 +40,6 @@ struct SelectorAnswers {
   /// Whether a selector has been compiled.
   bool understands(const std::string& cel) const;
 };
-using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
 
 /// exposures: in order of evaluation. driver: the domain of our attributes. before: of the decision before,
 /// or nullptr. published: for what is not known of interfaces that are elsewhere (answers.h). When stop is

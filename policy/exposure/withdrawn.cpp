@@ -5,7 +5,7 @@
 #include "hotplug/facts.h"
 #include "kube/json.h"
 #include "policy/exposure/attributes.h"
-#include "policy/exposure/entry_names.h"
+#include "policy/identity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -43,7 +43,7 @@ Holding claim_of_function(const std::string& entry) {
   Holding claim{.entry = entry, .base = entry};
   if (const auto function = function_named_by(entry)) {
     claim.device = function->text();
-    claim.base = function->dashed();
+    claim.base = function_name(*function);
   }
   return claim;
 }

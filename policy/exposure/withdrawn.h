@@ -8,7 +8,7 @@
 
 #include "hotplug/facts.h"
 #include "kube/resource_slice.h"
-#include "policy/exposure/exclusion.h"
+#include "policy/holding.h"
 #include "reactor/base/result.h"
 
 namespace sliced::policy {

@@ -130,6 +130,14 @@ std::optional<FilterField> first_refusal(const ResourceFilter& filter, const Hos
   return std::nullopt;
 }
 
+Verdict decide_function(const HostDevice& device, const PolicySet& policies,
+                        const std::vector<int32_t>& selected) {
+  if (!device.broken.empty()) return {Outcome::kBroken};
+  if (device.type != hotplug::DeviceType::kVf || !device.pci) return {Outcome::kNotAVf};
+  if (selected.empty()) return {Outcome::kNoPolicy};
+  return walk(device, policies, selected, [](const Step&) {});
+}
+
 Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies) {
   const SriovPolicy& policy = policies.sriov[step.policy];
   const ResourceConfig& config = policy.configs[step.config];

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "hotplug/facts.h"
-#include "policy/decide.h"
+#include "policy/explanation.h"
+#include "policy/gates/host_use.h"
+#include "policy/policy_set.h"
 #include "policy/sriov/policy.h"
+#include "policy/verdict.h"
 
 namespace sliced::policy {
 
@@ -25,16 +28,20 @@ struct Step {
 /// The step as text: field, value found, value wanted.
 Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& policies);
 
+/// Which policy and config take a device, before anything is held back of it. selected: indices of the policies
+/// that are asked, in order.
+Verdict decide_function(const hotplug::HostDevice& device, const PolicySet& policies,
+                        const std::vector<int32_t>& selected);
+
 /// Policies in order, configs in order; the first that matches decides. record(Step) hears of each, also of
 /// the last.
 template <class Record>
 Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std::vector<int32_t>& selected,
              Record record) {
   const auto matched = [&](Step step) {
-    const bool held = !vf.host_use.empty() && !policies.sriov[step.policy]->allow_host_use;
-    step.host_use = held;
+    step.host_use = is_held_for_host(vf, true, policies.sriov[step.policy]->allow_host_use);
     record(step);
-    return Verdict{held ? Outcome::kHostUse : Outcome::kOffered, step.policy, step.config, step.filter};
+    return Verdict{Outcome::kOffered, step.policy, step.config, step.filter};
   };
   for (const int32_t p : selected) {
     const auto& configs = policies.sriov[p]->configs;

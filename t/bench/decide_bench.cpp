@@ -5,6 +5,8 @@
 
 #include "policy/decide.h"
 #include "policy/exposure/selector.h"
+#include "policy/sriov/match.h"
+#include "policy/sriov/selection.h"
 #include "reactor/base/text.h"
 #include "t/bench/ratio.h"
 #include "t/fixture/vf_host.h"
@@ -142,7 +144,8 @@ int compare_exposures(size_t& sink) {
     auto inputs = exposure_inputs(kPfs, kPolicies, taken);
     const std::vector<cel::Program> programs = compile(*inputs);
     size_t offered = 0;
-    for (const auto& pool : policy::decide(inputs).pools) offered += pool.devices.size();
+    for (const auto& [driver, pools] : policy::decide(inputs).pools)
+      for (const auto& pool : pools) offered += pool.devices.size();
     std::printf("exposures: %zu devices, %d policies with CEL, %zu taken by expressions alone, %zu offered\n",
                 inputs->inventory->devices.size(), kPolicies, evaluate_only(*inputs, programs), offered);
     if (offered != evaluate_only(*inputs, programs)) return 1;
@@ -184,8 +187,9 @@ int main() {
   by_hand(*inputs->inventory, *inputs->policies, taken);
   const policy::Decision once = policy::decide(inputs);
   std::printf("decide: %zu devices, %d policies, %zu taken by hand, %zu offered\n",
-              inputs->inventory->devices.size(), kPolicies, taken.size(), once.pools[0].devices.size());
-  if (taken.size() != once.pools[0].devices.size()) return 1;
+              inputs->inventory->devices.size(), kPolicies, taken.size(),
+              once.pools.at(policy::Settings{}.sriov_driver)[0].devices.size());
+  if (taken.size() != once.pools.at(policy::Settings{}.sriov_driver)[0].devices.size()) return 1;
   size_t sink = 0;
   bench::compare(
       "verdicts / loop by hand", 15,
@@ -197,6 +201,6 @@ int main() {
   bench::compare(
       "decide with entries built / loop by hand", 15,
       [&] { by_hand(*inputs->inventory, *inputs->policies, taken), sink += taken.size(); },
-      [&] { sink += policy::decide(inputs).pools[0].devices.size(); });
+      [&] { sink += policy::decide(inputs).pools.at(policy::Settings{}.sriov_driver)[0].devices.size(); });
   return compare_exposures(sink) != 0 || sink == 0;
 }

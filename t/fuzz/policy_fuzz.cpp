@@ -3,7 +3,9 @@
 
 #include "kube/manifest.h"
 #include "policy/decide.h"
+#include "policy/explain.h"
 #include "policy/exposure/attributes.h"
+#include "policy/exposure/decode_policy.h"
 #include "t/fixture/vf_host.h"
 #include "t/fuzz/fuzz.h"
 
@@ -25,11 +27,12 @@ std::set<std::string> offered(std::vector<policy::SriovPolicy> policies,
   const policy::Decision decision = policy::decide(std::move(inputs));
   for (const auto& [id, verdict] : decision.verdicts) fuzz::check_text(policy::explain(decision, id).summary);
   std::set<std::string> names;
-  for (const auto& pool : decision.pools)
-    for (const kube::Device& device : pool.devices) {
-      names.insert(device.name);
-      fuzz::must(kube::validate_device(device).empty(), "what is offered would be taken", device.name);
-    }
+  for (const auto& [driver, pools] : decision.pools)
+    for (const auto& pool : pools)
+      for (const kube::Device& device : pool.devices) {
+        names.insert(device.name);
+        fuzz::must(kube::validate_device(device).empty(), "what is offered would be taken", device.name);
+      }
   return names;
 }
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/decide.h"
+#include "policy/decision.h"
 #include "t/fake/fake_cluster.h"
 #include "t/sim/allocator.h"
 #include "t/sim/exposure.h"

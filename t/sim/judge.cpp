@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kube/kinds.h"
+#include "policy/explain.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {

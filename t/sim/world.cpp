@@ -667,9 +667,24 @@ void World::on_decided(const policy::Decision& decision) {
     if (verdict.outcome == policy::Outcome::kOffered) ++seen["offered"];
     if (verdict.outcome == policy::Outcome::kExcluded) ++seen["excluded"];
     if (verdict.outcome == policy::Outcome::kExcludeUnknown) ++seen["exclude unknown"];
+    if (verdict.outcome == policy::Outcome::kSettling) ++seen["settling"];
   }
   for (const auto& [id, device] : decision.inputs->inventory->devices)
     if (device.netdev && device.netdev->stale) ++seen["interface away"];
+  judge_verdicts(decision);
+}
+
+// What a verdict calls offered is to be published, and nothing else is.
+void World::judge_verdicts(const policy::Decision& decision) {
+  if (!daemon->publisher().has_desired()) return;
+  std::set<std::string> desired, offered;
+  for (const auto& pool : daemon->publisher().desired())
+    for (const kube::Device& entry : pool.devices) desired.insert(entry.name);
+  for (const auto& [id, verdict] : decision.verdicts)
+    if (verdict.outcome == policy::Outcome::kOffered) offered.insert(name_of_entry(id));
+  if (desired != offered)
+    fail("I9", "verdicts call " + std::to_string(offered.size()) + " VFs offered, and " +
+                   std::to_string(desired.size()) + " are to be published");
 }
 
 }  // namespace sliced::sim

@@ -103,6 +103,19 @@ FILENAME == "docs/concepts.md" || FILENAME == "docs/troubleshooting.md" {
   for (i = 2; i <= n_quoted; i += 2) explained[FILENAME, quoted[i]]
 }
 
+# Gates are told in the order in which they are asked.
+FILENAME == "policy/gates/gates.cpp" && /GATE\([a-z_]+\)/ {
+  name = $0
+  gsub(/^.*GATE\(|\).*$/, "", name)
+  gsub(/_/, "-", name)
+  gates[++n_gates] = name
+}
+FILENAME == "docs/concepts.md" && /^\| `[a-z-]+` \|/ {
+  name = $0
+  gsub(/^\| `|`.*$/, "", name)
+  told[name] = FNR
+}
+
 FILENAME == "CMakeLists.txt" && /(foreach\(room|set\(SLICED_UNITS)/ { units = units " " $0 " " }
 FILENAME ~ /CMakeLists\.txt$/ { cmake[FILENAME] = cmake[FILENAME] " " $0 " " }
 
@@ -148,6 +161,15 @@ END {
           FILENAME = page
           wrong(0, "does not explain the outcome " name)
         }
+  FILENAME = "docs/concepts.md"
+  for (i = 1; i <= n_gates; i++) {
+    if (!(gates[i] in told))
+      wrong(0, "does not tell of the gate " gates[i])
+    else if (told[gates[i]] < last_told)
+      wrong(told[gates[i]], "tells of the gate " gates[i] " after one that is asked later")
+    else
+      last_told = told[gates[i]]
+  }
   for (path in seen) {
     FILENAME = path
     room = room_of(path)

@@ -1,6 +1,7 @@
 // Interfaces that are in a pod when the daemon starts, and excludes that ask for their facts.
 #include <gtest/gtest.h>
 
+#include "policy/explain.h"
 #include "t/fixture/daemon_world.h"
 
 namespace sliced {

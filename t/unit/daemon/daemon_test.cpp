@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/explain.h"
 #include "t/fixture/daemon_world.h"
 
 namespace sliced {

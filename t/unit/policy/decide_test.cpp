@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "kube/yaml.h"
+#include "policy/acceptable.h"
+#include "policy/explain.h"
 #include "policy/sriov/attributes.h"
 #include "t/fixture/vf_host.h"
 
@@ -36,7 +38,7 @@ std::string policy(const std::string& name, const std::string& spec) {
 
 std::vector<int> offered_indices(const Decision& decision) {
   std::vector<int> out;
-  for (const kube::Device& device : decision.pools.at(0).devices)
+  for (const kube::Device& device : decision.pools.at(kDriver).at(0).devices)
     out.push_back(static_cast<int>(std::get<int64_t>(device.attributes.at(kDriver + "/vfID"))));
   return out;
 }
@@ -85,10 +87,10 @@ TEST(Decide, NothingIsOfferedUnlessAPolicySaysSo) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
   const Decision none = decide(inputs(host, {}));
-  ASSERT_EQ(none.pools.size(), 1u) << "the pool itself is always announced";
-  EXPECT_TRUE(none.pools[0].devices.empty());
+  ASSERT_EQ(none.pools.at(kDriver).size(), 1u) << "the pool itself is always announced";
+  EXPECT_TRUE(none.pools.at(kDriver)[0].devices.empty());
   EXPECT_EQ(none.verdicts.at(VfHost::vf_address(kPf, 0)).outcome, Outcome::kNoPolicy);
-  EXPECT_TRUE(decide(inputs(host, {policy("p", "{configs: []}")})).pools[0].devices.empty());
+  EXPECT_TRUE(decide(inputs(host, {policy("p", "{configs: []}")})).pools.at(kDriver)[0].devices.empty());
 }
 
 TEST(Decide, ABrokenConfigOffersNothingAndHarmsNoOther) {
@@ -106,7 +108,8 @@ TEST(Decide, PriorityThenNameThenOrderOfConfigs) {
   host.pf(kPf, "ens1f0", 2);
   const auto resource_of = [&](const std::vector<std::string>& policies) {
     const Decision decision = decide(inputs(host, policies));
-    return std::get<std::string>(decision.pools[0].devices.at(0)->attributes.at(kDriver + "/resourceName"));
+    return std::get<std::string>(
+        decision.pools.at(kDriver)[0].devices.at(0)->attributes.at(kDriver + "/resourceName"));
   };
   EXPECT_EQ(resource_of({policy("b", "{configs: [{resourceName: b}]}"),
                          policy("a", "{configs: [{resourceName: a}]}")}),
@@ -122,7 +125,7 @@ TEST(Decide, NodeSelectorsDecide) {
   host.pf(kPf, "ens1f0", 1);
   const auto count = [&](const std::string& selector, kube::Labels labels) {
     return decide(inputs(host, {policy("p", "{nodeSelector: " + selector + ", configs: [{}]}")}, {}, labels))
-        .pools[0]
+        .pools.at(kDriver)[0]
         .devices.size();
   };
   EXPECT_EQ(count("{zone: a}", {{"zone", "a"}}), 1u);
@@ -149,9 +152,9 @@ TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   const auto decision = decide(inputs(host, {policy("p", "{configs: [{}]}")}));
-  const kube::Device& device = decision.pools[0].devices.at(0);
-  EXPECT_EQ(decision.pools[0].name, "node-a");
-  EXPECT_EQ(decision.pools[0].driver, kDriver);
+  const kube::Device& device = decision.pools.at(kDriver)[0].devices.at(0);
+  EXPECT_EQ(decision.pools.at(kDriver)[0].name, "node-a");
+  EXPECT_EQ(decision.pools.at(kDriver)[0].driver, kDriver);
   EXPECT_EQ(device.name, "0000-3b-00-1");
   const kube::Attributes wanted = {
       {kDriver + "/vendor", std::string("8086")},
@@ -206,8 +209,8 @@ TEST(Decide, UnknownFactsAreAbsentAndWideDomainsHaveNoStandardAddress) {
   vf.numa_node.reset();
   vf.pf_numa_node = -1;
   const auto decision = decide(inputs(host, {policy("p", "{configs: [{}]}")}));
-  const auto& attributes = decision.pools[0].devices.at(0)->attributes;
-  EXPECT_EQ(decision.pools[0].devices[0]->name, "10000-01-00-1");
+  const auto& attributes = decision.pools.at(kDriver)[0].devices.at(0)->attributes;
+  EXPECT_EQ(decision.pools.at(kDriver)[0].devices[0]->name, "10000-01-00-1");
   EXPECT_FALSE(attributes.contains(kDriver + "/PFName"));
   EXPECT_FALSE(attributes.contains("resource.kubernetes.io/numaNode"));
   EXPECT_FALSE(attributes.contains("resource.kubernetes.io/pciBusID"));
@@ -228,7 +231,7 @@ TEST(Decide, DeviceAttributesJoinBySelectorAndTheLastNameWins) {
               "{example.com/rack: {string: r3}}}",
               "metadata: {name: d, namespace: other, labels: {pool: fast}}\nspec: {attributes: "
               "{example.com/rack: {string: r4}}}"}));
-  const auto& attributes = decision.pools[0].devices.at(0)->attributes;
+  const auto& attributes = decision.pools.at(kDriver)[0].devices.at(0)->attributes;
   EXPECT_EQ(attributes.at("example.com/rack"), kube::AttributeValue(std::string("r2")));
   EXPECT_EQ(attributes.at("example.com/a"), kube::AttributeValue(int64_t{1}));
 }
@@ -242,14 +245,14 @@ TEST(Decide, OneRefusedAttributeDropsAloneButARefusedResourceNameHoldsTheDeviceB
       decide(inputs(host, {policy("p", select)},
                     {"metadata: {name: a, namespace: ns}\nspec: {attributes: {example.com/rack: {string: " +
                      long_text + "}, example.com/ok: {bool: true}}}"}));
-  ASSERT_EQ(descriptive.pools[0].devices.size(), 1u);
-  EXPECT_TRUE(descriptive.pools[0].devices[0]->attributes.contains("example.com/ok"));
-  EXPECT_FALSE(descriptive.pools[0].devices[0]->attributes.contains("example.com/rack"));
+  ASSERT_EQ(descriptive.pools.at(kDriver)[0].devices.size(), 1u);
+  EXPECT_TRUE(descriptive.pools.at(kDriver)[0].devices[0]->attributes.contains("example.com/ok"));
+  EXPECT_FALSE(descriptive.pools.at(kDriver)[0].devices[0]->attributes.contains("example.com/rack"));
   const auto resource = decide(inputs(
       host, {policy("p", select)},
       {"metadata: {name: a, namespace: ns}\nspec: {attributes: {k8s.cni.cncf.io/resourceName: {string: " +
        long_text + "}}}"}));
-  EXPECT_TRUE(resource.pools[0].devices.empty());
+  EXPECT_TRUE(resource.pools.at(kDriver)[0].devices.empty());
   EXPECT_EQ(resource.verdicts.at(VfHost::vf_address(kPf, 0)).outcome, Outcome::kRefused);
   EXPECT_NE(explain(resource, VfHost::vf_address(kPf, 0)).summary.find("resourceName"), std::string::npos);
 }
@@ -262,7 +265,7 @@ TEST(Decide, TooManyAttributesAreDroppedFromTheEndAndTheResourceNameStays) {
   const auto decision = decide(inputs(
       host, {policy("p", "{configs: [{resourceName: fast, deviceAttributesSelector: {}}]}")},
       {"metadata: {name: a, namespace: ns}\nspec: {attributes: {" + attributes + "z.com/last: {int: 1}}}"}));
-  const auto& published = decision.pools[0].devices.at(0)->attributes;
+  const auto& published = decision.pools.at(kDriver)[0].devices.at(0)->attributes;
   EXPECT_EQ(published.size(), kube::kAttributesAndCapacitiesMax);
   EXPECT_TRUE(published.contains(kDriver + "/resourceName"));
   EXPECT_TRUE(published.contains("a.com/k10"));
@@ -288,12 +291,12 @@ TEST(Decide, WhatTheServerRefusedIsHeldBackUntilItsContentChanges) {
   host.pf(kPf, "ens1f0", 1);
   const auto first = decide(inputs(host, {policy("p", "{configs: [{resourceName: a}]}")}));
   auto in = inputs(host, {policy("p", "{configs: [{resourceName: a}]}")});
-  in->quarantine.sriov["0000-3b-00-1"] = {content_hash(first.pools[0].devices.at(0)),
+  in->quarantine.sriov["0000-3b-00-1"] = {content_hash(first.pools.at(kDriver)[0].devices.at(0)),
                                           "the API server said no"};
-  EXPECT_TRUE(decide(in).pools[0].devices.empty());
+  EXPECT_TRUE(decide(in).pools.at(kDriver)[0].devices.empty());
   auto changed = inputs(host, {policy("p", "{configs: [{resourceName: b}]}")});
   changed->quarantine = in->quarantine;
-  EXPECT_EQ(decide(changed).pools[0].devices.size(), 1u);
+  EXPECT_EQ(decide(changed).pools.at(kDriver)[0].devices.size(), 1u);
 }
 
 // Red when filters may be as many as fit into policies: each is looked at for each VF.
@@ -353,7 +356,7 @@ TEST(Decide, NotesAreBoundedWhereTheyAreMade) {
   for (int i = 0; i < kVfs; ++i)
     host.at(VfHost::vf_address(kPf, i)).pcie_root = "pci" + std::string(100, '0');  // no API server takes it
   const auto decision = decide(inputs(host, {policy("p", "{configs: [{}]}")}));
-  EXPECT_EQ(decision.pools[0].devices.size(), size_t{kVfs});
+  EXPECT_EQ(decision.pools.at(kDriver)[0].devices.size(), size_t{kVfs});
   EXPECT_EQ(std::distance(decision.notes.begin(), decision.notes.end()), static_cast<long>(Notes::kKeptMax));
   EXPECT_EQ(decision.notes.more(), kVfs - Notes::kKeptMax);
 }

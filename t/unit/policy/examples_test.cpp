@@ -7,7 +7,7 @@
 
 #include "kube/kinds.h"
 #include "kube/yaml.h"
-#include "policy/exposure/policy.h"
+#include "policy/exposure/decode_policy.h"
 #include "policy/exposure/programs.h"
 #include "policy/sriov/policy.h"
 

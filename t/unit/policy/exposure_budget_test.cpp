@@ -5,7 +5,10 @@
 
 #include "kube/yaml.h"
 #include "policy/decide.h"
+#include "policy/explain.h"
+#include "policy/exposure/decode_policy.h"
 #include "policy/exposure/programs.h"
+#include "policy/exposure/resolve.h"
 
 namespace sliced::policy {
 namespace {
@@ -62,7 +65,8 @@ struct ExposureBudget : testing::Test {
   }
   static size_t offered(const Decision& decision) {
     size_t count = 0;
-    for (const auto& pool : decision.pools) count += pool.devices.size();
+    for (const auto& [driver, pools] : decision.pools)
+      for (const auto& pool : pools) count += pool.devices.size();
     return count;
   }
   static uint64_t steps_of(const Decision& decision, const std::string& cel) {

@@ -6,7 +6,10 @@
 
 #include "kube/yaml.h"
 #include "policy/decide.h"
+#include "policy/explain.h"
 #include "policy/exposure/decide_exposure.h"
+#include "policy/exposure/decode_policy.h"
+#include "policy/identity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -75,14 +78,15 @@ std::shared_ptr<Inputs> inputs_of(const Host& host, std::vector<ExposurePolicy> 
   return in;
 }
 const DesiredPool* pool_of(const Decision& decision, const std::string& name) {
-  for (const auto& pool : decision.pools)
-    if (pool.name == name && pool.driver == kExposureDriver) return &pool;
+  for (const auto& pool : decision.pools.at(std::string(kExposureDriver)))
+    if (pool.name == name) return &pool;
   return nullptr;
 }
 std::vector<std::string> entries_of(const Decision& decision) {
   std::vector<std::string> out;
-  for (const auto& pool : decision.pools)
-    for (const auto& device : pool.devices) out.push_back(device->name);
+  for (const auto& [driver, pools] : decision.pools)
+    for (const auto& pool : pools)
+      for (const auto& device : pool.devices) out.push_back(device->name);
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -199,11 +203,11 @@ TEST(ExposureDecide, TheReferenceNode) {
 
 TEST(ExposureDecide, NothingWithoutAPolicy) {
   const Decision none = decide(inputs_of(reference_host(), {}));
-  ASSERT_EQ(none.pools.size(), 1u) << "no pool of a kind that is not used";
+  EXPECT_TRUE(none.pools.at(std::string(kExposureDriver)).empty()) << "no pool of a kind that is not used";
   const Decision decision =
       decide(inputs_of(reference_host(), policies_of(policy("p", "{selector: {cel: 'false'}}"))));
   ASSERT_NE(pool_of(decision, "n1/net"), nullptr) << "empty, but there";
-  EXPECT_EQ(decision.pools.size(), 2u);
+  EXPECT_EQ(decision.pools.at(std::string(kExposureDriver)).size(), 1u);
   EXPECT_EQ(outcome_of(decision, "br-data"), "no-match");
 }
 
@@ -329,7 +333,7 @@ TEST(ExposureDecide, WithoutCountersOneSideIsHeldBack) {
   const Decision decision = decide(in);
   EXPECT_EQ(outcome_of(decision, kPf0), "no-counters") << "VFs come before their PF";
   EXPECT_EQ(outcome_of(decision, "0000:03:00.2"), "offered");
-  for (const auto& pool : decision.pools) EXPECT_TRUE(pool.counters.empty());
+  for (const auto& pool : decision.pools.at(std::string(kExposureDriver))) EXPECT_TRUE(pool.counters.empty());
   const Holding pf{.entry = "0000-03-00-0", .device = kPf0, .base = "0000-03-00-0"};
   const Holding vf{.entry = "0000-03-00-2", .device = "0000:03:00.2", .base = "0000-03-00-2"};
   in->holdings["n1/0000-03-00-0"] = {pf};

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kube/yaml.h"
-#include "policy/exposure/policy.h"
+#include "policy/exposure/decode_policy.h"
 
 namespace sliced::policy {
 namespace exposure_decode_test {

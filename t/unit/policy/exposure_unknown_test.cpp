@@ -3,7 +3,10 @@
 
 #include "kube/yaml.h"
 #include "policy/decide.h"
+#include "policy/explain.h"
+#include "policy/exposure/decode_policy.h"
 #include "policy/exposure/exclude_record.h"
+#include "policy/exposure/resolve.h"
 
 namespace sliced::policy {
 namespace {
@@ -121,7 +124,7 @@ TEST_F(Away, WhatIsNotKnownIsAbsorbedAsErrorsAre) {
   const std::string why = explain(last, kVf).summary;
   EXPECT_NE(why.find("x1 "), std::string::npos) << why;
   EXPECT_NE(why.find("ifName"), std::string::npos) << why;
-  EXPECT_TRUE(last.pools.at(1).devices.empty());
+  EXPECT_TRUE(last.pools.at(std::string(kExposureDriver)).at(0).devices.empty());
 }
 
 TEST_F(Away, BoundToADriverWithoutOneItIsKnownToHaveNone) {
@@ -232,8 +235,8 @@ TEST_F(Away, WhatAnExcludeHasNotBeenAskedIsNotRecorded) {
   published.stood_under[kVf] = {exclude_record({cheap})};
   budgets.selectors = {200, 100};
   ASSERT_EQ(decide_with({cheap, dear}), "offered") << "what is published stays";
-  EXPECT_EQ(last.pools.at(1).excludes, exclude_record({cheap}));
-  published.stood_under[kVf] = {last.pools.at(1).excludes};
+  EXPECT_EQ(last.pools.at(std::string(kExposureDriver)).at(0).excludes, exclude_record({cheap}));
+  published.stood_under[kVf] = {last.pools.at(std::string(kExposureDriver)).at(0).excludes};
   budgets = {};
   EXPECT_EQ(decide_with({cheap, dear}), "exclude-unknown");
 }
@@ -284,11 +287,12 @@ TEST_F(Away, TheRecordNamesWhatAsksForInterfaces) {
                     whole = "size(device.attributes[\"dra.networking\"]) > 100";
   decide_with({name, vendor, whole});
   const std::string both = exclude_record({name, whole});
-  EXPECT_EQ(last.pools.at(1).excludes, both);
+  EXPECT_EQ(last.pools.at(std::string(kExposureDriver)).at(0).excludes, both);
   EXPECT_EQ(both.size(), 25u);
-  EXPECT_TRUE(last.pools.at(0).excludes.empty()) << "it has no entries";
+  EXPECT_TRUE(last.pools.at(last.inputs->settings.sriov_driver).at(0).excludes.empty())
+      << "it has no entries";
   decide_with({vendor});
-  EXPECT_EQ(last.pools.at(1).excludes, "");
+  EXPECT_EQ(last.pools.at(std::string(kExposureDriver)).at(0).excludes, "");
 }
 
 TEST(ExcludeRecord, IsBounded) {

@@ -5,7 +5,7 @@
 
 #include "kube/json.h"
 #include "kube/selector.h"
-#include "policy/exposure/policy.h"
+#include "policy/exposure/decode_policy.h"
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
 

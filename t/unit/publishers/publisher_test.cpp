@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/acceptable.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "publishers/settle.h"
 #include "t/fixture/pools.h"
 
 namespace sliced::publishers {
@@ -115,69 +114,6 @@ TEST(SliceCache, EqualEntriesAreHeldOnce) {
   EXPECT_EQ(held, stored.devices) << "nothing that is said has changed";
   EXPECT_TRUE(is_same(held[2], desired[1]));
   EXPECT_FALSE(is_same(held[1], desired[0])) << "another content is another entry";
-}
-
-TEST(Settler, AWindowEndsAfterQuietOrAfterTheLongest) {
-  Settler settler(100ms, 1000ms);
-  settler.touch("vf1", "pf", at(0));
-  settler.touch("vf2", "pf", at(80));
-  EXPECT_EQ(settler.next_deadline(), at(180));
-  EXPECT_FALSE(settler.expire(at(179)));
-  EXPECT_TRUE(settler.settling("vf1"));
-  EXPECT_TRUE(settler.expire(at(180)));
-  EXPECT_FALSE(settler.settling("vf1"));
-  EXPECT_FALSE(settler.settling("vf2"));
-
-  for (int ms = 0; ms < 2000; ms += 50) {
-    settler.touch("vf3", "pf", at(10'000 + ms));
-    if (ms == 1000) {
-      EXPECT_TRUE(settler.expire(at(11'000))) << "a PF that never gets quiet is not held back for ever";
-    }
-  }
-}
-
-TEST(Settler, GroupsAreApartAndForgottenDevicesLeave) {
-  Settler settler(100ms, 1000ms);
-  settler.touch("a", "pf1", at(0));
-  settler.touch("b", "pf2", at(50));
-  EXPECT_TRUE(settler.expire(at(100)));
-  EXPECT_FALSE(settler.settling("a"));
-  EXPECT_TRUE(settler.settling("b"));
-  settler.forget("b");
-  EXPECT_EQ(settler.next_deadline(), std::nullopt);
-}
-
-TEST(HoldBackNews, RemovalsPassAndNewsWaits) {
-  using fixture::devices;
-  using fixture::pool;
-  const auto before = std::vector{pool(devices(0, 3))};
-  auto desired = std::vector{pool(devices(1, 4, /*value=*/7))};  // 0 gone, 1 and 2 changed, 3 and 4 new
-  const auto now = hold_back_news(desired, before, {fixture::device_name(1), fixture::device_name(3)});
-  std::map<std::string, int64_t> values;
-  for (const kube::Device& device : now[0].devices)
-    values[device.name] = std::get<int64_t>(device.attributes.at(fixture::kDriver + "/value"));
-  EXPECT_EQ(values,
-            (std::map<std::string, int64_t>{
-                {fixture::device_name(1), 0}, {fixture::device_name(2), 7}, {fixture::device_name(4), 7}}));
-}
-
-TEST(HoldBackAttributes, WhatEntriesTakeIsOfNow) {
-  using fixture::devices;
-  using fixture::pool;
-  const auto before = std::vector{pool(devices(0, 2))};
-  auto desired = std::vector{pool(devices(0, 3, /*value=*/7))};
-  for (kube::DevicePtr& device : desired[0].devices) {
-    kube::Device counted = *device;
-    counted.consumes_counters = {{"pf", {{"slots", kube::Quantity(1)}}}};
-    device = std::move(counted);
-  }
-  hold_back_attributes(desired, before, {fixture::device_name(1), fixture::device_name(2)});
-  std::vector<int64_t> values;
-  for (const kube::Device& device : desired[0].devices) {
-    values.push_back(std::get<int64_t>(device.attributes.at(fixture::kDriver + "/value")));
-    EXPECT_EQ(device.consumes_counters.size(), 1u);
-  }
-  EXPECT_EQ(values, (std::vector<int64_t>{7, 0, 7})) << "what was not there has nothing to keep";
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "kube/kinds.h"
 #include "kube/yaml.h"
-#include "policy/exposure/policy.h"
+#include "policy/exposure/decode_policy.h"
 #include "watchers/served_schema.h"
 
 namespace sliced::watchers {

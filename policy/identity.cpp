@@ -1,4 +1,4 @@
-#include "policy/exposure/entry_names.h"
+#include "policy/identity.h"
 
 #include <algorithm>
 #include <vector>
@@ -29,15 +29,12 @@ std::pair<std::string, bool> plain_label(const std::string& interface) {
 }
 
 // Gives each link a name that no other device has.
-class BaseNames {
+class LinkNames {
  public:
-  BaseNames(const hotplug::Inventory& inventory, const std::map<std::string, std::string>& published) {
+  LinkNames(const hotplug::Inventory& inventory, const std::map<std::string, std::string>& published) {
     for (const auto& [entry, link] : published) entries_[link].push_back(entry);
     for (const auto& [id, device] : inventory.devices)
-      if (device.pci)
-        names_[id] = *taken_.insert(device.pci->dashed()).first;
-      else
-        links_.push_back(id);
+      if (!device.pci) links_.push_back(id);
   }
 
   std::map<std::string, std::string> run() {
@@ -78,7 +75,26 @@ class BaseNames {
   std::map<std::string, std::string> names_;
 };
 
+constexpr size_t kHashDigits = 16;
+
+// The node's part of a name that would be too long is cut, and tells nodes apart by a hash.
+std::string pool_name(const std::string& node, const std::string& rest) {
+  std::string name = node + "/" + rest;
+  if (name.size() <= kPoolNameMax) return name;
+  name.resize(kPoolNameMax - 2 - kHashDigits - rest.size());
+  while (name.back() == '.' || name.back() == '-') name.pop_back();
+  return name + "-" + hex(stable_hash(node), kHashDigits) + "/" + rest;
+}
+
+// Whose pool it stands in; nullopt: that of what belongs to none.
+std::optional<hotplug::PciAddress> pf_of(const hotplug::HostDevice& device) {
+  if (device.type == hotplug::DeviceType::kPf) return device.pci;
+  return device.type == hotplug::DeviceType::kVf ? device.pf : std::nullopt;
+}
+
 }  // namespace
+
+std::string function_name(const hotplug::PciAddress& function) { return function.dashed(); }
 
 std::optional<hotplug::PciAddress> function_named_by(std::string_view name) {
   const auto parts = split(name, '-');
@@ -92,9 +108,9 @@ std::string link_label(const std::string& interface) {
   return is_lossy || function_named_by(label) ? with_hash(label, interface) : label;
 }
 
-std::map<std::string, std::string> base_names(const hotplug::Inventory& inventory,
+std::map<std::string, std::string> link_names(const hotplug::Inventory& inventory,
                                               const std::map<std::string, std::string>& published) {
-  return BaseNames(inventory, published).run();
+  return LinkNames(inventory, published).run();
 }
 
 bool EntryNames::is_anothers(const std::string& name, const hotplug::HostDevice& link) const {
@@ -109,6 +125,21 @@ std::string EntryNames::name(const hotplug::HostDevice& device, const std::strin
   std::string name = base + suffix;
   if (!device.pci && is_anothers(name, device)) name = with_hash(base, device.id.text) + suffix;
   if (!is_dns_label(name) || !taken_.insert(name).second) return "";
+  return name;
+}
+
+std::string exposure_pool_name(const std::string& node, const hotplug::HostDevice& device) {
+  const auto pf = pf_of(device);
+  return pool_name(node, pf ? function_name(*pf) : "net");
+}
+
+PoolNames::PoolNames(std::string node) : node_(std::move(node)), net_(pool_name(node_, "net")) {}
+
+const std::string& PoolNames::of(const hotplug::HostDevice& device) {
+  const auto pf = pf_of(device);
+  if (!pf) return net_;
+  std::string& name = names_[*pf];
+  if (name.empty()) name = pool_name(node_, function_name(*pf));
   return name;
 }
 

@@ -1,4 +1,4 @@
-#include "policy/exposure/entry_names.h"
+#include "policy/identity.h"
 
 #include <gtest/gtest.h>
 
@@ -54,29 +54,55 @@ hotplug::Inventory inventory_of(const std::vector<std::string>& links) {
   return out;
 }
 
-TEST(BaseNames, OfLinksThatFallTogetherThePublishedOneKeepsItsName) {
+TEST(LinkNames, OfLinksThatFallTogetherThePublishedOneKeepsItsName) {
   const auto inventory = inventory_of({"eth0-100", "eth0.100"});
-  EXPECT_EQ(base_names(inventory, {}), (Names{{"0000:03:00.0", "0000-03-00-0"},
-                                              {"eth0-100", "eth0-100"},
-                                              {"eth0.100", hashed("eth0-100", "eth0.100")}}));
-  EXPECT_EQ(base_names(inventory, {{"eth0-100-m", "eth0.100"}}),
-            (Names{{"0000:03:00.0", "0000-03-00-0"},
-                   {"eth0-100", hashed("eth0-100", "eth0-100")},
-                   {"eth0.100", "eth0-100"}}));
+  EXPECT_EQ(link_names(inventory, {}),
+            (Names{{"eth0-100", "eth0-100"}, {"eth0.100", hashed("eth0-100", "eth0.100")}}));
+  EXPECT_EQ(link_names(inventory, {{"eth0-100-m", "eth0.100"}}),
+            (Names{{"eth0-100", hashed("eth0-100", "eth0-100")}, {"eth0.100", "eth0-100"}}));
 }
 
 // Red when a link takes over the name that another has by its hash.
-TEST(BaseNames, NobodyTakesTheNameThatAnotherHasByItsHash) {
+TEST(LinkNames, NobodyTakesTheNameThatAnotherHasByItsHash) {
   const std::string twin = hashed("ab-1", "ab.1");
   const auto inventory = inventory_of({"ab-1", "ab.1", twin});
-  const auto unpublished = base_names(inventory, {});
+  const auto unpublished = link_names(inventory, {});
   EXPECT_EQ(
       std::set<std::string>({unpublished.at("ab-1"), unpublished.at("ab.1"), unpublished.at(twin)}).size(),
       3u);
-  const auto published = base_names(inventory, {{"ab-1", "ab-1"}, {twin, "ab.1"}});
+  const auto published = link_names(inventory, {{"ab-1", "ab-1"}, {twin, "ab.1"}});
   EXPECT_EQ(published.at("ab-1"), "ab-1");
   EXPECT_EQ(published.at("ab.1"), twin);
   EXPECT_EQ(published.at(twin), hashed(twin, twin));
+}
+
+// What is written as a name is read back, with whatever suffix.
+TEST(FunctionName, NamesItsFunction) {
+  for (const PciAddress& function : {PciAddress{0, 3, 0, 2}, PciAddress{0x10000, 0xe1, 0x1f, 7}})
+    for (const char* suffix : {"", "-macvlan", "x"})
+      EXPECT_EQ(function_named_by(function_name(function) + suffix), function) << suffix;
+  EXPECT_EQ(function_named_by("br0"), std::nullopt);
+}
+
+// A PF and its VFs share a pool; a VF whose PF cannot be read is one of the others for a moment.
+TEST(PoolNames, AreThoseOfThePf) {
+  const PciAddress pf{0, 3, 0, 0};
+  const HostDevice whole{.type = hotplug::DeviceType::kPf, .pci = pf};
+  const HostDevice vf{.type = hotplug::DeviceType::kVf, .pci = PciAddress{0, 3, 0, 2}, .pf = pf};
+  const HostDevice orphan{.type = hotplug::DeviceType::kVf, .pci = PciAddress{0, 3, 0, 2}};
+  const std::string longest(253, 'n');
+  for (const std::string& node : {std::string("n1"), longest}) {
+    PoolNames names(node);
+    EXPECT_EQ(names.of(whole), names.of(vf));
+    EXPECT_EQ(names.of(orphan), names.net());
+    for (const HostDevice& one : {whole, vf, orphan}) {
+      EXPECT_EQ(names.of(one), exposure_pool_name(node, one));
+      EXPECT_LE(names.of(one).size(), kPoolNameMax);
+    }
+    EXPECT_EQ(names.are_shortened(), node == longest);
+  }
+  EXPECT_EQ(exposure_pool_name("n1", vf), "n1/0000-03-00-0");
+  EXPECT_EQ(exposure_pool_name("n1", orphan), "n1/net");
 }
 
 TEST(EntryNames, AreEachOnesOwn) {

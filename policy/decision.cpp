@@ -1,0 +1,19 @@
+#include "policy/decision.h"
+
+#include "policy/exposure/resolve.h"
+
+namespace sliced::policy {
+
+std::vector<PolicyProblem> problems_of(const Decision& decision) {
+  std::vector<PolicyProblem> out;
+  const PolicySet& policies = *decision.inputs->policies;
+  for (const auto& [policy, problem] : decision.sriov_problems)
+    out.push_back({"policy " + text_of(policies.sriov[static_cast<size_t>(policy)]->id), problem});
+  for (const auto* problems : {&decision.selectors->problems, &decision.exposure_problems})
+    for (const auto& [policy, problem] : *problems)
+      out.push_back(
+          {"DeviceExposurePolicy " + text_of(policies.exposures[static_cast<size_t>(policy)]->id), problem});
+  return out;
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,45 @@
+#pragma once
+// What comes of a decision: a verdict for each host device, and the pools to publish.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policy/desired.h"
+#include "policy/holding.h"
+#include "policy/inputs.h"
+#include "policy/notes.h"
+#include "policy/problem.h"
+#include "policy/verdict.h"
+
+namespace sliced::policy {
+
+struct Decision {
+  std::shared_ptr<const Inputs> inputs;         // what it was decided from
+  std::map<std::string, Verdict> verdicts;      // by host device id
+  std::map<std::string, std::string> refusals;  // why, for Outcome::kRefused, by host device id
+  std::map<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
+  /// To be published as they are. What a verdict calls offered stands in one of them, and nothing else does.
+  DesiredPools pools;
+  HoldingsByPool offered;         // what is offered, by pool of the exposure driver
+  std::set<std::string> doubted;  // pools of the exposure driver that are charged as a whole for doubt
+  /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
+  std::set<std::string> wanted;
+  bool awaits_pods = false;      // something waits until the pods of this node have been looked at
+  SelectorAnswersPtr selectors;  // for the next decision
+  // By policy: why it is not used although it was understood, and its selector has been asked.
+  std::map<int32_t, Problem> sriov_problems, exposure_problems;
+  Notes notes;  // what was dropped or held back and why, for the log
+};
+
+/// What is wrong with a policy that its decoding does not tell: its selector cannot be compiled, or it takes
+/// too much work.
+struct PolicyProblem {
+  std::string policy;  // "policy ns/name", "DeviceExposurePolicy name"
+  Problem problem;
+};
+std::vector<PolicyProblem> problems_of(const Decision& decision);
+
+}  // namespace sliced::policy

@@ -1,0 +1,27 @@
+#pragma once
+// What should be published: the result of a decision.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kube/resource_slice.h"
+
+namespace sliced::policy {
+
+/// What must be published together.
+struct DesiredPool {
+  std::string driver, name;
+  std::vector<kube::DevicePtr> devices;  // by name
+  std::vector<kube::CounterSet> counters;
+  bool can_count = false;                          // it has counters, or could get them
+  std::map<std::string, std::string> annotations;  // of the pool's first slice, beside the node's
+  std::string excludes;  // that entries of functions stand under, for each slice with some (exclude_record.h)
+  bool operator==(const DesiredPool&) const = default;
+};
+
+/// By driver. Both drivers are there, also one of which nothing is to be published.
+using DesiredPools = std::map<std::string, std::vector<DesiredPool>>;
+using DesiredPoolsPtr = std::shared_ptr<const DesiredPools>;
+
+}  // namespace sliced::policy

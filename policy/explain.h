@@ -1,0 +1,16 @@
+#pragma once
+// Why a host device is offered or is not, from the same functions and gates that decided.
+#include <cstddef>
+#include <string>
+
+#include "policy/decision.h"
+#include "policy/explanation.h"
+
+namespace sliced::policy {
+
+/// Rules are as many as policies and filters: at most rules_max of those that say no are shown, and policies
+/// beyond that are not looked at. The one that decides is always there.
+inline constexpr size_t kRulesMax = 1'000;
+Explanation explain(const Decision& decision, const std::string& device_id, size_t rules_max = kRulesMax);
+
+}  // namespace sliced::policy

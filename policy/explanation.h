@@ -1,0 +1,36 @@
+#pragma once
+// What is decided of one host device, as text for people.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace sliced::policy {
+
+/// One rule that spoke about a device, as text.
+struct Rule {
+  std::string policy;  // "namespace/name"; "" for rules that are not a policy's
+  std::string place;   // "spec.configs[0].resourceFilters[1]"
+  std::string said;    // "match", "no"
+  std::string field;   // "vendors"
+  std::string found;   // "8086"
+  std::string wanted;  // "one of 15b3"
+  bool operator==(const Rule&) const = default;
+};
+/// One way in which a DeviceExposurePolicy offers a device, or would.
+struct PersonaExplanation {
+  std::string policy, entry, outcome;
+  std::string summary;  // one sentence
+  bool operator==(const PersonaExplanation&) const = default;
+};
+struct Explanation {
+  std::string device;                        // host device id
+  std::string outcome;                       // name_of(Outcome); of several personas the best
+  std::string entry;                         // device entry name when offered; of several the first
+  std::vector<PersonaExplanation> personas;  // of DeviceExposurePolicies, in order of suffix
+  std::string summary;                       // one sentence
+  std::vector<Rule> rules;                   // in the order of evaluation, up to the one that decided
+  size_t rules_left_out = 0;                 // how many there are at least beyond those that are shown
+  bool operator==(const Explanation&) const = default;
+};
+
+}  // namespace sliced::policy

@@ -1,0 +1,148 @@
+#include "policy/exposure/decode_policy.h"
+
+#include <algorithm>
+
+#include "kube/object_meta.h"
+#include "policy/exposure/attributes.h"
+#include "policy/exposure/decode_exposure.h"
+#include "policy/field_reader.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using kube::Json;
+
+// Bounds of the kind; config/crd states the same.
+constexpr int64_t kExposurePriorityMax = 1000, kExposurePriorityDefault = 100;
+constexpr size_t kCelBytesMax = 10 << 10;
+
+const std::initializer_list<std::string_view> kSpecFields = {
+    "nodeSelector", "priority", "selector", "action", "exposure", "allowHostUse", "includeVirtual"};
+
+// Whether a field that is not known may have been meant as the action: the policy may then be an exclude,
+// whatever the action's default says.
+bool may_be_action(const Json::Member& member) {
+  if (std::find(kSpecFields.begin(), kSpecFields.end(), member.first) != kSpecFields.end()) return false;
+  const std::string* text = member.second.string();
+  const std::string name = lower(member.first);
+  // The first question answers for all but a few of a hundred thousand.
+  return (!nearest(name, {"action"}).empty() && nearest(name, kSpecFields) == "action") ||
+         (text != nullptr && !nearest(lower(*text), {name_of(ExposureAction::kExclude)}).empty());
+}
+
+ExposureAction read_action(FieldReader& reader, const Json& spec) {
+  const Json* value = reader.member("action");
+  const std::string text =
+      value == nullptr ? std::string(name_of(ExposureAction::kExpose)) : reader.text("action");
+  if (text == name_of(ExposureAction::kExclude)) return ExposureAction::kExclude;
+  if (text != name_of(ExposureAction::kExpose)) {
+    if (value->string() != nullptr)
+      reader.problem("action", "is " + in_quotes(text, 64) + ", wants expose or exclude");
+    return ExposureAction::kUnknown;
+  }
+  const bool is_open =
+      spec.object() == nullptr || std::any_of(spec.object()->begin(), spec.object()->end(), may_be_action);
+  return is_open ? ExposureAction::kUnknown : ExposureAction::kExpose;
+}
+
+DeviceSelector read_selector(FieldReader& spec, int line, Problems& problems) {
+  if (spec.member("selector") == nullptr) {
+    spec.problem("selector", "is missing; wants a map with cel, an expression over device.attributes", line);
+    return {};
+  }
+  FieldReader reader(spec.member("selector"), "spec.selector", problems);
+  reader.only({"cel"});
+  const Json* value = reader.member("cel");
+  DeviceSelector selector{reader.text("cel"), value == nullptr ? 0 : value->line()};
+  if (const size_t size = selector.cel.size(); size > kCelBytesMax) {
+    reader.problem("cel", "has " + std::to_string(size) + " bytes, at most " + std::to_string(kCelBytesMax) +
+                              " are allowed; split the policy");
+    selector.cel = {};
+  } else if (trim(selector.cel).empty() && (value == nullptr || value->string() != nullptr))
+    reader.problem("cel", "is missing; to select every device write \"true\"");
+  return selector;
+}
+
+}  // namespace
+
+ExposurePolicy decode_exposure_policy(const Json& object, const std::string& driver) {
+  ExposurePolicy policy;
+  if (auto meta = kube::decode_object_meta(object)) {
+    policy.id = {meta->name};
+    policy.uid = meta->uid;
+    policy.generation = meta->generation;
+  } else {
+    policy.problems.push_back({"metadata", meta.error().what, object.line()});
+  }
+  const Json* spec = object.find("spec");
+  if (spec == nullptr || spec->is_null()) {
+    policy.problems.push_back({"spec", "is missing; a policy without spec offers nothing", object.line()});
+    return policy;
+  }
+  FieldReader reader(spec, "spec", policy.problems);
+  reader.only(kSpecFields);
+  policy.action = read_action(reader, *spec);
+  policy.priority = reader.integer("priority", 0, kExposurePriorityMax, kExposurePriorityDefault);
+  policy.allow_host_use = reader.boolean("allowHostUse", false);
+  policy.include_virtual = reader.boolean("includeVirtual", false);
+  const size_t before = policy.problems.size();
+  policy.node_selector = reader.node_selector("nodeSelector");
+  if (policy.problems.size() > before) policy.node_selector = {};
+  policy.selector = read_selector(reader, spec->line(), policy.problems);
+  if (policy.action != ExposureAction::kExclude)
+    policy.exposure = decode_exposure(reader.member("exposure"), policy.id.name, driver, policy.problems);
+  else if (reader.member("exposure") != nullptr)
+    reader.problem("exposure",
+                   "says how a device is offered, and action exclude offers none: remove one of them");
+  return policy;
+}
+
+Problems warnings_of(const ExposurePolicy& policy) {
+  Problems out;
+  if (!policy.problems.empty()) return out;  // it offers nothing, whatever else it says
+  for (const KnownAttribute& known : known_attributes())
+    if (!known.is_published && policy.selector.cel.find(known.id) != std::string::npos)
+      out.push_back({"spec.selector.cel",
+                     "asks for " + std::string(known.id) +
+                         ", which changes by itself: devices come and go with the state of the link",
+                     policy.selector.line});
+  if (policy.action == ExposureAction::kExclude) {
+    if (policy.allow_host_use) out.push_back({"spec.allowHostUse", "has no effect with action exclude"});
+    if (policy.include_virtual)
+      out.push_back(
+          {"spec.includeVirtual", "has no effect with action exclude, which takes links of every type"});
+    return out;
+  }
+  const Exposure& exposure = policy.exposure;
+  if (policy.allow_host_use && exposure.allow_multiple_allocations)
+    out.push_back(
+        {"spec.allowHostUse", "has no effect: a shared device is offered while the host uses it, too"});
+  if (!exposure.name_suffix.empty() && exposure.name_suffix.front() != '-')
+    out.push_back({"spec.exposure.deviceNameSuffix",
+                   "does not begin with -: the names of devices run into it, as in \"0000-03-00-0" +
+                       exposure.name_suffix + "\""});
+  if (exposure.plugins.empty())
+    out.push_back({"spec.exposure.supportedCNIPlugins",
+                   "is empty: a DeviceClass that asks for a plugin does not find these devices"});
+  return out;
+}
+
+std::vector<std::string> exposure_policy_fields() {
+  return {"spec.nodeSelector",
+          "spec.priority",
+          "spec.selector.cel",
+          "spec.action",
+          "spec.allowHostUse",
+          "spec.includeVirtual",
+          "spec.exposure.deviceNameSuffix",
+          "spec.exposure.exclusionGroup",
+          "spec.exposure.allowMultipleAllocations",
+          "spec.exposure.capacity",
+          "spec.exposure.supportedCNIPlugins[].name",
+          "spec.exposure.supportedCNIPlugins[].exclusive",
+          "spec.exposure.supportedCNIPlugins[].consumePerAllocation",
+          "spec.exposure.additionalAttributes"};
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,235 @@
+#include "policy/exposure/pools.h"
+
+#include <algorithm>
+#include <set>
+
+#include "policy/exposure/resolve.h"
+#include "policy/exposure/withdrawn.h"
+#include "policy/identity.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+
+constexpr size_t kEntriesInNote = 16;
+
+bool drop_refused(std::vector<Candidate>& candidates) {
+  return std::erase_if(candidates,
+                       [](const Candidate& one) { return one.verdict->outcome != Outcome::kOffered; }) > 0;
+}
+
+}  // namespace
+
+ExposurePools::ExposurePools(const Inputs& inputs, const std::map<std::string, std::string>& links,
+                             const Settling& settling, CandidatesByPool candidates,
+                             Circumstances& circumstances, Decision& out)
+    : in_(inputs), links_(links), settling_(settling), now_(circumstances), out_(out) {
+  for (auto& [name, all] : candidates) pools_[name].candidates = std::move(all);
+}
+
+void ExposurePools::finish() {
+  const std::string& net = now_.pools.net();
+  if (now_.pools.are_shortened())
+    out_.notes.add("the Node's name is too long for pool names of at most " + std::to_string(kPoolNameMax) +
+                   " bytes; it is shortened there: " + in_quotes(net));
+  pools_[net];
+  for (const auto& [name, holdings] : in_.holdings) pools_[name];
+  // Also those of which only the other kind's VFs wait to be shown free.
+  for (const std::string& name : now_.wanted)
+    if (name != in_.node.name && in_.doubt.is_of(name)) pools_[name];
+  note_functions();
+  const bool is_announced = !in_.policies->exposures.empty();
+  for (auto& [name, pool] : pools_) finish_pool(name, pool, is_announced && name == net);
+}
+
+void ExposurePools::note_functions() {
+  for (const auto& [id, device] : in_.inventory->devices) {
+    if (device.type == DeviceType::kVf && device.pf) vfs_[*device.pf].push_back(&device);
+    if (device.type != DeviceType::kPf) continue;
+    const auto pool = pools_.find(now_.pools.of(device));
+    if (pool != pools_.end()) pool->second.pf = id;
+  }
+}
+
+const ExposurePools::Vfs& ExposurePools::vfs_of(const HostDevice& pf) const {
+  static const Vfs kNone;
+  const auto at = pf.pci ? vfs_.find(*pf.pci) : vfs_.end();
+  return at == vfs_.end() ? kNone : at->second;
+}
+
+void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_always) {
+  const std::vector<Holding> holdings = holdings_of(name, is_always);
+  DesiredPool desired{.driver = in_.settings.exposure_driver, .name = name, .can_count = true};
+  if (in_.settings.counters)
+    count(pool, holdings, desired);
+  else
+    keep_without_conflict(pool, holdings);
+  drop_refused(pool.candidates);
+  const auto withdrawn = without_offered(holdings, pool);
+  if (!withdrawn.empty()) note_withdrawn(name, withdrawn, desired);
+  auto& offered = out_.offered[name];
+  for (Candidate& candidate : pool.candidates) {
+    desired.devices.push_back(std::move(candidate.entry));
+    offered.push_back(std::move(candidate.holding));
+  }
+  std::sort(desired.devices.begin(), desired.devices.end(),
+            [](const auto& a, const auto& b) { return a->name < b->name; });
+  const bool has_functions = std::any_of(pool.candidates.begin(), pool.candidates.end(),
+                                         [](const Candidate& one) { return one.device->pci.has_value(); });
+  if (has_functions) desired.excludes = out_.selectors->exclude_record;
+  if (is_always || !desired.devices.empty() || is_worth_a_record(name, withdrawn))
+    out_.pools[in_.settings.exposure_driver].push_back(std::move(desired));
+}
+
+// A pool without slices is one of which nothing is known, so that alone needs none.
+bool ExposurePools::is_worth_a_record(const std::string& name, const std::vector<Holding>& withdrawn) const {
+  return std::any_of(withdrawn.begin(), withdrawn.end(), [&](const Holding& one) {
+    return one.entry != kUnknownEntry || now_.wanted.contains(name);
+  });
+}
+
+// What is published as nothing must not look like a record of nothing.
+std::vector<Holding> ExposurePools::holdings_of(const std::string& name, bool is_always) {
+  const auto found = in_.holdings.find(name);
+  std::vector<Holding> holdings = found == in_.holdings.end() ? std::vector<Holding>() : found->second;
+  if (!in_.doubt.is_of(name)) return holdings;
+  if (holdings.empty() && !is_always && !now_.wanted.contains(name)) return holdings;
+  out_.doubted.insert(name);
+  holdings.push_back(claim_of_unreadable(name));
+  return holdings;
+}
+
+// Of what may be allocated, what is not offered and whose device is still there, or may come still.
+std::vector<Holding> ExposurePools::without_offered(const std::vector<Holding>& holdings,
+                                                    const Pool& pool) const {
+  std::set<std::string_view> offered;
+  for (const Candidate& candidate : pool.candidates) offered.insert(candidate.holding.entry);
+  std::vector<Holding> out;
+  for (const Holding& one : holdings) {
+    if (offered.contains(one.entry) || !(is_here(one) || one.is_awaited)) continue;
+    out.push_back(one);
+    out.back().is_withdrawn = true;
+  }
+  return out;
+}
+
+bool ExposurePools::is_here(const Holding& one) const {
+  return one.device == kAnyDevice || in_.inventory->find(one.device) != nullptr;
+}
+
+void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn,
+                                   DesiredPool& desired) {
+  desired.annotations.emplace(kWithdrawnAnnotation, encode_record(withdrawn, name));
+  std::vector<std::string> entries;
+  for (const Holding& one : withdrawn) {
+    if (one.entry == kUnknownEntry)
+      out_.notes.add("pool " + name +
+                     ": what of it may be allocated is not known, since its slices or their record "
+                     "were lost; all of it is charged until the ResourceClaims tell");
+    else if (entries.size() < kEntriesInNote)
+      entries.push_back(one.entry);
+  }
+  if (entries.empty()) return;
+  if (withdrawn.size() > kEntriesInNote)
+    entries.push_back("and others, " + std::to_string(withdrawn.size()) + " in all");
+  out_.notes.add(
+      "pool " + name +
+      ": withdrawn and not yet shown free by the ResourceClaims, so still charged: " + join(entries, ", "));
+}
+
+// VFs that are just being made come and go in the counters with their entries.
+bool ExposurePools::is_counted(const HostDevice& vf, const Pool& pool) const {
+  return !settling_.is_in_motion(vf) || !vf.host_use.empty() ||
+         std::any_of(pool.candidates.begin(), pool.candidates.end(),
+                     [&](const Candidate& one) { return one.device == &vf; });
+}
+
+PoolMembers ExposurePools::members_of(const Pool& pool) const {
+  PoolMembers members{.pf = pool.pf};
+  if (const HostDevice* pf = in_.inventory->find(pool.pf); pf != nullptr && !pool.pf.empty())
+    for (const HostDevice* vf : vfs_of(*pf))
+      if (is_counted(*vf, pool)) members.vfs.push_back({vf->id.text, !vf->host_use.empty()});
+  for (const Candidate& candidate : pool.candidates) members.personas.push_back(candidate.holding);
+  return members;
+}
+
+// Of a pool whose record is lost each device may be allocated as a whole.
+void ExposurePools::charge_all(const std::string& pool, PoolMembers& members) const {
+  for (const auto& [id, device] : in_.inventory->devices)
+    if (now_.pools.of(device) == pool)
+      members.personas.push_back({.entry = "unreadable record of " + id,
+                                  .device = id,
+                                  .base = device.pci ? function_name(*device.pci) : links_.at(id),
+                                  .group = std::string(kAnyGroup),
+                                  .is_withdrawn = true});
+}
+
+// What no counter can be given for is not offered, and what is not offered may be withdrawn: once more
+// then.
+void ExposurePools::count(Pool& pool, const std::vector<Holding>& holdings, DesiredPool& desired) {
+  do {
+    PoolMembers members = members_of(pool);
+    for (Holding& one : without_offered(holdings, pool))
+      if (one.device == kAnyDevice)
+        charge_all(desired.name, members);
+      else if (is_here(one))
+        members.personas.push_back(std::move(one));
+    Exclusion exclusion = exclude(members);
+    desired.counters = std::move(exclusion.counters);
+    for (Candidate& candidate : pool.candidates) {
+      if (const auto why = exclusion.refused.find(candidate.entry.name); why != exclusion.refused.end()) {
+        candidate.verdict->outcome = Outcome::kRefused;
+        candidate.verdict->why = why->second;
+      }
+      const auto taken = exclusion.consumed.find(candidate.entry.name);
+      candidate.entry.consumes_counters = taken == exclusion.consumed.end()
+                                              ? std::vector<kube::CounterConsumption>()
+                                              : std::move(taken->second);
+    }
+  } while (drop_refused(pool.candidates));
+}
+
+// Two entries of which one may be allocated cannot both be offered. Then priority, VFs before their PF,
+// names.
+void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>& holdings) {
+  std::set<std::string_view> former;
+  for (const Holding& one : holdings) former.insert(one.entry);
+  PoolHoldings allocated(pool.pf);
+  bool is_any_device_allocated = false;
+  for (const Holding& one : holdings)
+    if (one.device == kAnyDevice)
+      is_any_device_allocated = true;
+    else if (is_here(one))
+      allocated.add(one);
+  // What is held back meanwhile is not seen to change its group, so it has the former and that of today.
+  for (const Candidate& candidate : pool.candidates)
+    if (former.contains(candidate.holding.entry)) allocated.add(candidate.holding);
+  std::vector<const Candidate*> order;
+  for (const Candidate& candidate : pool.candidates)
+    if (!is_any_device_allocated && !has_host_used_vf(candidate, pool) &&
+        !allocated.exclude(candidate.holding))
+      order.push_back(&candidate);
+  const auto rank = [&](const Candidate* one) {
+    return std::tuple(!former.contains(one->holding.entry), -one->policy->priority,
+                      one->device->type == DeviceType::kPf, std::string_view(one->entry.name));
+  };
+  std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+  std::vector<Holding> in_order;
+  for (const Candidate* one : order) in_order.push_back(one->holding);
+  const auto names = without_conflict(in_order, pool.pf);
+  const std::set<std::string_view> kept(names.begin(), names.end());
+  for (Candidate& candidate : pool.candidates)
+    if (!kept.contains(candidate.entry.name)) candidate.verdict->outcome = Outcome::kNoCounters;
+}
+
+// A PF as a whole.
+bool ExposurePools::has_host_used_vf(const Candidate& candidate, const Pool& pool) const {
+  if (candidate.holding.device != pool.pf || !candidate.holding.is_exclusive) return false;
+  const auto& vfs = vfs_of(*candidate.device);
+  return std::any_of(vfs.begin(), vfs.end(), [](const HostDevice* vf) { return !vf->host_use.empty(); });
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,67 @@
+#pragma once
+// From what all gates have let pass to pools: who excludes whom there, what is withdrawn and still counts, and
+// the counters that make the scheduler see both.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policy/decision.h"
+#include "policy/exposure/exclusion.h"
+#include "policy/exposure/policy.h"
+#include "policy/gates/gate.h"
+#include "policy/gates/settling.h"
+
+namespace sliced::policy {
+
+/// What is offered of one pool, before its counters are known.
+struct Candidate {
+  const hotplug::HostDevice* device;
+  PersonaVerdict* verdict;
+  const ExposurePolicy* policy;
+  Holding holding;
+  kube::Device entry;
+};
+using CandidatesByPool = std::map<std::string, std::vector<Candidate>>;
+
+/// The pools of one decision.
+class ExposurePools {
+ public:
+  /// links: names of links without suffix, by id. All but candidates outlives this.
+  ExposurePools(const Inputs& inputs, const std::map<std::string, std::string>& links,
+                const Settling& settling, CandidatesByPool candidates, Circumstances& circumstances,
+                Decision& out);
+  /// Adds the pools and notes, and changes verdicts of what cannot be offered beside the rest. Once.
+  void finish();
+
+ private:
+  struct Pool {
+    std::string pf;  // host device id, "" none
+    std::vector<Candidate> candidates;
+  };
+  using Vfs = std::vector<const hotplug::HostDevice*>;
+
+  void note_functions();
+  void finish_pool(const std::string& name, Pool& pool, bool is_always);
+  bool is_worth_a_record(const std::string& name, const std::vector<Holding>& withdrawn) const;
+  std::vector<Holding> holdings_of(const std::string& name, bool is_always);
+  std::vector<Holding> without_offered(const std::vector<Holding>& holdings, const Pool& pool) const;
+  bool is_here(const Holding& holding) const;
+  void note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn, DesiredPool& desired);
+  void count(Pool& pool, const std::vector<Holding>& holdings, DesiredPool& desired);
+  bool is_counted(const hotplug::HostDevice& vf, const Pool& pool) const;
+  PoolMembers members_of(const Pool& pool) const;
+  void charge_all(const std::string& pool, PoolMembers& members) const;
+  void keep_without_conflict(Pool& pool, const std::vector<Holding>& holdings);
+  bool has_host_used_vf(const Candidate& candidate, const Pool& pool) const;
+  const Vfs& vfs_of(const hotplug::HostDevice& pf) const;
+
+  const Inputs& in_;
+  const std::map<std::string, std::string>& links_;
+  const Settling& settling_;
+  Circumstances& now_;
+  Decision& out_;
+  std::map<std::string, Pool> pools_;       // by name
+  std::map<hotplug::PciAddress, Vfs> vfs_;  // by PF
+};
+
+}  // namespace sliced::policy

@@ -1,0 +1,97 @@
+#pragma once
+// A *gate* is a reason for which what a policy offers is held back. Both kinds of policies ask all gates, in
+// the order of gates.cpp, and the first that says no decides; explain() has its words from the same gate.
+//
+// A new gate is one file here and its line in gates.cpp; where none of the outcomes says it, one more in
+// verdict.h. docs/concepts.md lists them.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hotplug/facts.h"
+#include "kube/resource_slice.h"
+#include "policy/decision.h"
+#include "policy/identity.h"
+#include "policy/verdict.h"
+
+namespace sliced::policy {
+
+enum class PolicyKind : uint8_t { kSriov, kExposure };
+
+/// A device entry as it would be sent, and why the API server would refuse it; "" it would not.
+struct Draft {
+  kube::Device entry;
+  std::string refusal;
+};
+
+/// One entry that a policy offers.
+struct Offer {
+  PolicyKind kind;
+  const hotplug::HostDevice& device;
+  const std::string& entry;  // its name; "" where there is none left
+  const std::string& pool;
+  bool is_exclusive;
+  bool allows_host_use;                 // its policy says so
+  std::function<const Draft&()> draft;  // made when it is asked for
+};
+
+/// What a gate says no with.
+struct HeldBack {
+  Outcome outcome;
+  std::string why = {};  // where the outcome alone does not say it
+};
+
+/// What gates know beside the offer, one decision long.
+struct Circumstances {
+  const Inputs& in;
+  PoolNames& pools;
+  /// The first exclude that cannot be understood and may mean this node; -1 none.
+  int32_t unreadable_exclude = -1;
+  /// Pools in doubt that DeviceExposurePolicies want something of.
+  std::set<std::string> doubted_pools = {};
+  /// Host devices that SriovResourcePolicies offer, or will when what holds them back has passed.
+  std::set<std::string_view> taken_by_sriov = {};
+  // What gates find to be waited for: of Decision.
+  std::set<std::string> wanted = {};
+  bool awaits_pods = false;
+};
+
+/// One decision's worth of a gate.
+class Gate {
+ public:
+  virtual ~Gate() = default;
+  /// nullopt: the offer passes.
+  virtual std::optional<HeldBack> ask(const Offer& offer) = 0;
+};
+
+/// What people are told of an offer that a gate holds back.
+struct Telling {
+  const Decision& decision;
+  const hotplug::HostDevice& device;
+  PolicyKind kind;
+  Outcome outcome;
+  const std::string& why;  // as HeldBack has it
+  const std::string& by;   // of a SriovResourcePolicy: "policy ns/name, spec.configs[0]"; "" of the other
+};
+
+struct GateKind {
+  std::string_view name;              // "host-use"
+  std::span<const Outcome> outcomes;  // that it says no with; no other gate does
+  std::unique_ptr<Gate> (*make)(Circumstances& circumstances);
+  std::string (*say)(const Telling& telling);  // one sentence
+};
+
+template <class OneGate>
+GateKind gate_kind(std::string_view name) {
+  const auto make = [](Circumstances& circumstances) -> std::unique_ptr<Gate> {
+    return std::make_unique<OneGate>(circumstances);
+  };
+  return {name, OneGate::kOutcomes, make, &OneGate::say};
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,48 @@
+#include "policy/gates/gates.h"
+
+#include <algorithm>
+
+// In the order in which they are asked: first what the device itself says, then who else may mean it or may
+// have it, last what passes by itself or with an edit.
+#define SLICED_GATES(GATE) \
+  GATE(broken_identity)    \
+  GATE(host_use)           \
+  GATE(sharing)            \
+  GATE(unknown_exclude)    \
+  GATE(other_driver)       \
+  GATE(may_be_allocated)   \
+  GATE(settling)           \
+  GATE(quarantine)
+
+namespace sliced::policy {
+
+namespace gates {
+#define SLICED_DECLARE(name) GateKind name();
+SLICED_GATES(SLICED_DECLARE)
+#undef SLICED_DECLARE
+}  // namespace gates
+
+std::span<const GateKind> all_gates() {
+#define SLICED_LIST(name) gates::name(),
+  static const GateKind kAll[] = {SLICED_GATES(SLICED_LIST)};
+#undef SLICED_LIST
+  return kAll;
+}
+
+const GateKind* gate_of(Outcome outcome) {
+  for (const GateKind& gate : all_gates())
+    if (std::find(gate.outcomes.begin(), gate.outcomes.end(), outcome) != gate.outcomes.end()) return &gate;
+  return nullptr;
+}
+
+Gates::Gates(Circumstances& circumstances) {
+  for (const GateKind& gate : all_gates()) gates_.push_back(gate.make(circumstances));
+}
+
+std::optional<HeldBack> Gates::ask(const Offer& offer) const {
+  for (const auto& gate : gates_)
+    if (auto no = gate->ask(offer)) return no;
+  return std::nullopt;
+}
+
+}  // namespace sliced::policy

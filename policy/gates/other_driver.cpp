@@ -1,0 +1,136 @@
+// Asks: does the other driver offer the function, or may a former entry of it still be allocated there? One
+// function is offered by one driver.
+#include <algorithm>
+#include <map>
+
+#include "policy/exposure/withdrawn.h"
+#include "policy/gates/gate.h"
+
+namespace sliced::policy::gates {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+
+class OtherDriver final : public Gate {
+ public:
+  static constexpr Outcome kOutcomes[] = {Outcome::kConflict, Outcome::kHeldByOther};
+
+  explicit OtherDriver(Circumstances& circumstances) : now_(circumstances), in_(circumstances.in) {
+    for (const auto& [pool, holdings] : in_.holdings)
+      for (const Holding& holding : holdings) {
+        exposed_[holding.device] |= holding.is_exclusive;
+        if (holding.entry == kUnknownEntry) unknown_pools_.insert(pool);
+      }
+    if (in_.policies->exposures.empty()) return;
+    for (const auto& [id, device] : in_.inventory->devices)
+      if (device.type == DeviceType::kVf && device.pf)
+        vfs_[*device.pf].push_back(&device);
+      else
+        is_orphan_sriovs_ |= may_be_sriovs(device);
+  }
+
+  std::optional<HeldBack> ask(const Offer& offer) override {
+    return offer.kind == PolicyKind::kSriov ? ask_for_sriov(offer) : ask_for_exposure(offer);
+  }
+
+  static std::string say(const Telling& told) {
+    if (told.outcome == Outcome::kConflict)
+      return "Conflict: " + told.why + ", and one function is offered by one driver";
+    if (told.kind == PolicyKind::kExposure)
+      return "it was offered through the other driver and may still be allocated there; it waits until the "
+             "ResourceClaims show it free";
+    return told.by + " offers it, but a former entry of " + told.decision.inputs->settings.exposure_driver +
+           " may still be allocated; it waits until the ResourceClaims show that free";
+  }
+
+ private:
+  std::optional<HeldBack> ask_for_sriov(const Offer& offer) {
+    if (may_be_exposed(offer)) {
+      now_.wanted.insert(now_.pools.of(offer.device));
+      return HeldBack{Outcome::kHeldByOther};
+    }
+    // What this driver has given away, in whichever boot, it gave away beside all that stood.
+    if (!in_.awaits_pods || in_.sriov_holdings.contains(offer.entry) ||
+        !in_.doubt.is_of(now_.pools.of(offer.device)))
+      return std::nullopt;
+    now_.awaits_pods = true;
+    return HeldBack{Outcome::kHeldByOther};
+  }
+
+  // In whatever pool: a function without its physfn link for a moment looks like one of the others. Where the
+  // record is lost, VFs wait where a DeviceExposurePolicy offers the PF or a VF of it too; a PF that none of
+  // them offers is this driver's alone.
+  bool may_be_exposed(const Offer& offer) const {
+    const HostDevice& vf = offer.device;
+    if (exposed_.contains(vf.id.text)) return true;
+    // What stands in our slices stood beside whatever was given away.
+    if (!now_.doubted_pools.empty() && !in_.published.sriov.contains(offer.entry) &&
+        now_.doubted_pools.contains(now_.pools.of(vf)))
+      return true;
+    if (exposed_.empty() || !vf.pf) return false;
+    const auto pf = exposed_.find(vf.pf->text());
+    return pf != exposed_.end() && pf->second;
+  }
+
+  std::optional<HeldBack> ask_for_exposure(const Offer& offer) {
+    const HostDevice& device = offer.device;
+    if (now_.taken_by_sriov.contains(device.id.text))
+      return HeldBack{Outcome::kConflict, "a SriovResourcePolicy offers it"};
+    if (may_be_sriovs(device)) return HeldBack{Outcome::kHeldByOther};
+    if (offer.is_exclusive && device.type == DeviceType::kPf) {
+      if (const std::string vf = vf_taken_of(device); !vf.empty())
+        return HeldBack{Outcome::kConflict, "a SriovResourcePolicy offers its VF " + vf};
+      if (has_vf_of_sriov(device)) return HeldBack{Outcome::kHeldByOther};
+    }
+    if ((offer.is_exclusive || device.type == DeviceType::kVf) && is_sriov_doubted(offer))
+      return HeldBack{Outcome::kHeldByOther};
+    return std::nullopt;
+  }
+
+  bool may_be_sriovs(const HostDevice& device) const {
+    return device.pci && !in_.sriov_holdings.empty() &&
+           in_.sriov_holdings.contains(function_name(*device.pci));
+  }
+
+  // Whether the other driver may have it, or a VF of it, is not known; where all of the pool is charged for
+  // doubt of its own, that keeps it from being allocated.
+  bool is_sriov_doubted(const Offer& offer) {
+    const HostDevice& device = offer.device;
+    if (!in_.is_sriov_doubted || in_.published.exposure.contains(offer.entry)) return false;
+    if (device.type != DeviceType::kVf && vfs_of(device).empty()) return false;
+    now_.wanted.insert(in_.node.name);  // the other driver's pool
+    return !in_.doubt.is_of(offer.pool) && !unknown_pools_.contains(offer.pool);
+  }
+
+  bool has_vf_of_sriov(const HostDevice& pf) const {
+    const auto& vfs = vfs_of(pf);
+    return is_orphan_sriovs_ ||
+           std::any_of(vfs.begin(), vfs.end(), [&](const HostDevice* vf) { return may_be_sriovs(*vf); });
+  }
+
+  std::string vf_taken_of(const HostDevice& pf) const {
+    for (const HostDevice* vf : vfs_of(pf))
+      if (now_.taken_by_sriov.contains(vf->id.text)) return vf->id.text;
+    return "";
+  }
+
+  const std::vector<const HostDevice*>& vfs_of(const HostDevice& pf) const {
+    static const std::vector<const HostDevice*> kNone;
+    const auto at = pf.pci ? vfs_.find(*pf.pci) : vfs_.end();
+    return at == vfs_.end() ? kNone : at->second;
+  }
+
+  Circumstances& now_;
+  const Inputs& in_;
+  std::map<std::string_view, bool> exposed_;  // host devices that may be allocated, and whether as a whole
+  std::set<std::string_view> unknown_pools_;  // charged as a whole
+  bool is_orphan_sriovs_ = false;  // the other driver's, whose PF cannot be read just now: it may be any
+  std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;  // by PF
+};
+
+}  // namespace
+
+GateKind other_driver() { return gate_kind<OtherDriver>("other-driver"); }
+
+}  // namespace sliced::policy::gates

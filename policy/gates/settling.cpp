@@ -1,0 +1,60 @@
+// Asks: has the device just appeared or changed, so that more may follow, and is the entry new?
+#include "policy/gates/settling.h"
+
+#include "policy/gates/gate.h"
+
+namespace sliced::policy {
+
+Settling::Settling(const Inputs& inputs) : in_(inputs) {
+  if (in_.settling.empty() || in_.before == nullptr) return;
+  for (const auto& [driver, pools] : *in_.before)
+    for (const DesiredPool& pool : pools)
+      for (const kube::Device& device : pool.devices)
+        before_.emplace(std::pair(std::string_view(pool.name), std::string_view(device.name)), &device);
+}
+
+bool Settling::is_in_motion(const hotplug::HostDevice& device) const {
+  return !in_.settling.empty() && in_.settling.contains(device.id.text);
+}
+
+bool Settling::was_there(std::string_view pool, std::string_view entry) const {
+  return before_.contains({pool, entry});
+}
+
+void Settling::keep_attributes(const hotplug::HostDevice& device, std::string_view pool,
+                               kube::Device& entry) const {
+  if (!is_in_motion(device)) return;
+  if (const auto was = before_.find({pool, entry.name}); was != before_.end())
+    entry.attributes = was->second->attributes;
+}
+
+namespace gates {
+namespace {
+
+class SettlingGate final : public Gate {
+ public:
+  static constexpr Outcome kOutcomes[] = {Outcome::kSettling};
+
+  explicit SettlingGate(Circumstances& circumstances) : settling_(circumstances.in) {}
+
+  std::optional<HeldBack> ask(const Offer& offer) override {
+    if (!settling_.is_in_motion(offer.device) || settling_.was_there(offer.pool, offer.entry))
+      return std::nullopt;
+    return HeldBack{Outcome::kSettling};
+  }
+
+  static std::string say(const Telling& told) {
+    return (told.by.empty() ? "" : told.by + " offers it; ") +
+           "it has just appeared or changed, and will be offered in a moment";
+  }
+
+ private:
+  const Settling settling_;
+};
+
+}  // namespace
+
+GateKind settling() { return gate_kind<SettlingGate>("settling"); }
+
+}  // namespace gates
+}  // namespace sliced::policy

@@ -1,0 +1,76 @@
+#pragma once
+// Everything that a decision is made from: immutable values.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hotplug/facts.h"
+#include "kube/selector.h"
+#include "policy/budget.h"
+#include "policy/desired.h"
+#include "policy/holding.h"
+#include "policy/policy_set.h"
+#include "policy/published.h"
+
+namespace sliced::policy {
+
+struct SelectorAnswers;  // exposure/resolve.h
+using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
+
+struct Settings {
+  std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
+  std::string exposure_driver = std::string(kExposureDriver);
+  bool list_attributes = false;  // the server takes list attributes (gate DRAListTypeAttributes)
+  /// The server stores counters and the scheduler adds them up (gate DRAPartitionableDevices, 1.36.2).
+  bool counters = true;
+  /// The server stores what is allocated several times (gate DRAConsumableCapacity).
+  bool shared_devices = true;
+  WorkBudgets budgets;
+};
+
+/// A desired device entry that the server refused or mutilated: held back as long as its content stays the
+/// same.
+struct Quarantine {
+  uint64_t content_hash = 0;
+  std::string why;
+};
+
+using QuarantinedEntries = std::map<std::string, Quarantine>;  // by name
+/// By kind of policy: both may have an entry of one name.
+struct Quarantines {
+  QuarantinedEntries sriov, exposure;
+  bool empty() const { return sriov.empty() && exposure.empty(); }
+};
+
+/// Pools of the exposure driver of which no record tells what may be allocated.
+struct Doubt {
+  bool is_any = false;                // every pool but those of `except`
+  std::set<std::string> except = {};  // names
+  bool is_of(const std::string& pool) const { return is_any && !except.contains(pool); }
+};
+
+struct Inputs {
+  hotplug::InventoryPtr inventory;
+  PolicySetPtr policies;
+  kube::NodeView node;
+  Settings settings;
+  Quarantines quarantine;
+  Published published;
+  /// Host devices in motion: what policies say of those that are not offered yet waits, and what is published
+  /// of the others stays as it was.
+  std::set<std::string> settling;
+  DesiredPoolsPtr before;  // what was decided last to be published; nullptr nothing
+  /// Entries that may be allocated, whatever the policies say now: offered, or withdrawn and not shown free
+  /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
+  HoldingsByPool holdings;
+  std::set<std::string> sriov_holdings;
+  bool is_sriov_doubted = false;  // any VF may be allocated through the other driver
+  Doubt doubt;                    // beside `holdings`
+  bool awaits_pods = false;       // what pods of this node have of pools in doubt has not been looked at
+  SelectorAnswersPtr selectors;   // of the decision before; nullptr none
+};
+
+}  // namespace sliced::policy

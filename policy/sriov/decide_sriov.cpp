@@ -1,0 +1,105 @@
+#include "policy/sriov/decide_sriov.h"
+
+#include <algorithm>
+
+#include "policy/exposure/resolve.h"
+#include "policy/gates/settling.h"
+#include "policy/sriov/entries.h"
+#include "policy/sriov/match.h"
+#include "policy/sriov/selection.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+
+// What a gate holds back and will let pass by itself is this driver's all the same.
+bool is_taken(Outcome outcome) {
+  return outcome == Outcome::kOffered || outcome == Outcome::kHeldByOther || outcome == Outcome::kSettling;
+}
+
+class SriovDecision {
+ public:
+  SriovDecision(const Inputs& inputs, const Gates& gates, Circumstances& circumstances, Decision& out)
+      : in_(inputs),
+        gates_(gates),
+        now_(circumstances),
+        out_(out),
+        selected_(policies_within_budget(inputs, out.sriov_problems)),
+        entries_(inputs, out.notes),
+        settling_(inputs),
+        pool_{.driver = inputs.settings.sriov_driver, .name = inputs.node.name} {}
+
+  Verdict decide(const HostDevice& device, const Resolution& said) {
+    Verdict verdict = decide_function(device, *in_.policies, selected_);
+    if (said.excluded_by >= 0)
+      return {.outcome = said.is_unknown ? Outcome::kExcludeUnknown : Outcome::kExcluded,
+              .exposure = said.excluded_by};
+    if (verdict.outcome == Outcome::kOffered) offer(device, verdict);
+    return verdict;
+  }
+
+  DesiredPool pool() {
+    std::sort(pool_.devices.begin(), pool_.devices.end(),
+              [](const auto& a, const auto& b) { return a->name < b->name; });
+    if (!pool_.devices.empty()) pool_.excludes = out_.selectors->exclude_record;
+    return std::move(pool_);
+  }
+
+ private:
+  void offer(const HostDevice& vf, Verdict& verdict) {
+    const std::string name = function_name(*vf.pci);
+    Draft draft;
+    const Offer offer{
+        .kind = PolicyKind::kSriov,
+        .device = vf,
+        .entry = name,
+        .pool = pool_.name,
+        .is_exclusive = true,
+        .allows_host_use = in_.policies->sriov[static_cast<size_t>(verdict.policy)]->allow_host_use,
+        .draft = [&]() -> const Draft& { return draft = entries_.make(vf, name, verdict); }};
+    if (auto no = gates_.ask(offer))
+      hold_back(vf, name, std::move(*no), verdict);
+    else {
+      settling_.keep_attributes(vf, pool_.name, draft.entry);
+      pool_.devices.push_back(std::move(draft.entry));
+    }
+    if (!in_.policies->exposures.empty() && is_taken(verdict.outcome)) now_.taken_by_sriov.insert(vf.id.text);
+  }
+
+  void hold_back(const HostDevice& vf, const std::string& name, HeldBack no, Verdict& verdict) {
+    verdict.outcome = no.outcome;
+    if (no.outcome == Outcome::kExcludeUnreadable)
+      verdict = {.outcome = no.outcome, .exposure = now_.unreadable_exclude};
+    if (no.why.empty()) return;
+    out_.notes.add("device " + name + " held back: " + no.why);
+    out_.refusals[vf.id.text] = std::move(no.why);
+  }
+
+  const Inputs& in_;
+  const Gates& gates_;
+  Circumstances& now_;
+  Decision& out_;
+  const std::vector<int32_t> selected_;
+  SriovEntries entries_;
+  const Settling settling_;
+  DesiredPool pool_;
+};
+
+}  // namespace
+
+void decide_sriov(const Inputs& inputs, const std::vector<Resolution>& resolutions, const Gates& gates,
+                  Circumstances& circumstances, Decision& out) {
+  SriovDecision decision(inputs, gates, circumstances, out);
+  auto resolution = resolutions.begin();
+  for (const auto& [id, device] : inputs.inventory->devices)
+    out.verdicts.emplace_hint(out.verdicts.end(), id, decision.decide(device, *resolution++));
+  auto& pools = out.pools[inputs.settings.sriov_driver];
+  pools.push_back(decision.pool());
+  // What waits for a look at the pods comes in a moment, with the pool.
+  if (circumstances.awaits_pods && !inputs.published.is_sriov_pool_there)
+    std::erase_if(pools, [](const DesiredPool& pool) { return pool.devices.empty(); });
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,95 @@
+#include "policy/sriov/entries.h"
+
+#include <vector>
+
+#include "policy/acceptable.h"
+
+namespace sliced::policy {
+
+using hotplug::HostDevice;
+
+SriovEntries::SriovEntries(const Inputs& inputs, Notes& notes)
+    : in_(inputs),
+      notes_(notes),
+      own_(inputs.settings.sriov_driver),
+      resource_name_key_(inputs.settings.sriov_driver + "/" + std::string(kResourceNameId)) {}
+
+bool SriovEntries::names_resource(const std::string& key) const {
+  return key == kMultusResourceName || key == resource_name_key_;
+}
+
+const HostDevice* SriovEntries::pf_of(const HostDevice& vf) {
+  if (!vf.pf) return nullptr;
+  const auto [at, fresh] = pfs_.try_emplace(*vf.pf, nullptr);
+  if (fresh) at->second = in_.inventory->find(vf.pf->text());
+  return at->second;
+}
+
+Draft SriovEntries::make(const HostDevice& vf, const std::string& name, const Verdict& verdict) {
+  const Additions& additions = additions_of(verdict);
+  Draft out;
+  out.entry.name = name;
+  out.entry.attributes = own_.of(vf, pf_of(vf));
+  out.entry.attributes.insert(additions.attributes.begin(), additions.attributes.end());
+  out.refusal = additions.refusal;
+  if (!out.refusal.empty() || (additions.is_acceptable && is_plainly_good(out.entry))) return out;
+  std::vector<std::string> notes;
+  out.refusal =
+      drop_refused(out.entry, [this](const std::string& key) { return names_resource(key); }, notes);
+  notes_.add(notes);
+  return out;
+}
+
+const SriovEntries::Additions& SriovEntries::additions_of(const Verdict& verdict) {
+  const auto [at, fresh] = additions_.try_emplace({verdict.policy, verdict.config});
+  if (fresh) {
+    const SriovPolicy& policy = in_.policies->sriov[static_cast<size_t>(verdict.policy)];
+    at->second = join(policy, policy.configs[static_cast<size_t>(verdict.config)]);
+  }
+  return at->second;
+}
+
+SriovEntries::Additions SriovEntries::join(const SriovPolicy& policy, const ResourceConfig& config) {
+  Additions out;
+  if (config.attributes_selector) join_objects(policy, config, out);
+  if (!config.resource_name.empty()) out.attributes[resource_name_key_] = config.resource_name;
+  make_room(policy, out);
+  out.is_acceptable = kube::validate_device({.name = "x", .attributes = out.attributes}).empty();
+  return out;
+}
+
+void SriovEntries::join_objects(const SriovPolicy& policy, const ResourceConfig& config, Additions& out) {
+  for (const DeviceAttributes& object : in_.policies->attributes) {  // by name: the last one wins
+    if (object.id.namespace_ != policy.id.namespace_ ||
+        !kube::matches(*config.attributes_selector, object.labels))
+      continue;
+    for (const auto& [key, why] : object.refused)
+      if (names_resource(key)) out.refusal = "DeviceAttributes " + object.id.name + ": " + key + " " + why;
+    for (const auto& [key, value] : object.attributes) {
+      if (!kube::is_list(value) || in_.settings.list_attributes)
+        out.attributes[key] = value;
+      else
+        notes_.add(
+            "policy " + text_of(policy.id) + ": attribute " + key.str() + " of DeviceAttributes " +
+            object.id.name +
+            " left out: the API server does not take list attributes, or has not said yet that it does");
+    }
+  }
+}
+
+// The entry's own attributes come first; what no longer fits is dropped from the end of the alphabet.
+void SriovEntries::make_room(const SriovPolicy& policy, Additions& out) {
+  const size_t room = kube::kAttributesAndCapacitiesMax - own_.keys().size();
+  std::vector<std::string> droppable;
+  for (const auto& [key, value] : out.attributes)
+    if (!names_resource(key)) droppable.push_back(key);
+  for (; out.attributes.size() > room && !droppable.empty(); droppable.pop_back()) {
+    out.attributes.erase(droppable.back());
+    notes_.add("policy " + text_of(policy.id) + ": attribute " + droppable.back() +
+               " left out: a device entry holds at most " +
+               std::to_string(kube::kAttributesAndCapacitiesMax) + " attributes, " + std::to_string(room) +
+               " of them from DeviceAttributes");
+  }
+}
+
+}  // namespace sliced::policy

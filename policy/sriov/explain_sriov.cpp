@@ -1,0 +1,103 @@
+#include "policy/sriov/explain_sriov.h"
+
+#include "policy/gates/gates.h"
+#include "policy/sriov/match.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+
+// What SriovResourcePolicies say of a VF, up to the one that decides.
+void add_rules(const Decision& decision, const HostDevice& device, size_t rules_max, Explanation& out) {
+  const Inputs& in = *decision.inputs;
+  const auto& all = in.policies->sriov;
+  const Verdict& verdict = decision.verdicts.at(device.id.text);
+  const auto say_no = [&](const auto& make) {
+    if (out.rules.size() < rules_max)
+      out.rules.push_back(make());
+    else
+      ++out.rules_left_out;
+  };
+  for (int32_t i = 0; i < static_cast<int32_t>(all.size()); ++i) {
+    if (verdict.policy >= 0 && i > verdict.policy) break;
+    if (out.rules.size() >= rules_max && i != verdict.policy) {
+      ++out.rules_left_out;
+      continue;
+    }
+    const std::string name = text_of(all[i]->id);
+    const auto say = [&](const Problem& problem) {
+      say_no([&] {
+        return Rule{name,
+                    problem.field,
+                    "no",
+                    "policy",
+                    "unreadable (" + problem.what + ")",
+                    "a policy that can be understood"};
+      });
+    };
+    for (const Problem& problem : all[i]->problems) say(problem);
+    const auto unused = decision.sriov_problems.find(i);
+    if (unused != decision.sriov_problems.end()) say(unused->second);
+    if (!all[i]->problems.empty() || unused != decision.sriov_problems.end()) continue;
+    const kube::NodeMatch node = kube::match_node(all[i]->node_selector, in.node);
+    if (!node.matched) {
+      say_no([&] { return Rule{name, "spec.nodeSelector", "no", node.field, node.found, node.wanted}; });
+      continue;
+    }
+    walk(device, *in.policies, {i}, [&](const Step& step) {
+      if (!step.refusal && !step.unreadable)
+        out.rules.push_back(rule_of(step, device, *in.policies));
+      else
+        say_no([&] { return rule_of(step, device, *in.policies); });
+    });
+  }
+}
+
+std::string place_of(const Verdict& verdict) {
+  std::string place = "spec.configs[" + std::to_string(verdict.config) + "]";
+  if (verdict.filter >= 0) place += ".resourceFilters[" + std::to_string(verdict.filter) + "]";
+  return place;
+}
+
+std::string summary_of(const Decision& decision, const HostDevice& device, const Verdict& verdict) {
+  const auto& policies = decision.inputs->policies->sriov;
+  const std::string by =
+      verdict.policy < 0
+          ? ""
+          : "policy " + text_of(policies[static_cast<size_t>(verdict.policy)]->id) + ", " + place_of(verdict);
+  switch (verdict.outcome) {
+    case Outcome::kOffered:
+      return "offered as " + function_name(*device.pci) + " by " + by;
+    case Outcome::kNotAVf:
+      return "is a " + std::string(name_of(device.type)) +
+             "; a SriovResourcePolicy offers virtual functions only";
+    case Outcome::kNoPolicy:
+      return policies.empty() ? "there is no policy; nothing is offered without one"
+                              : "no policy that can be understood selects this node";
+    case Outcome::kNoMatch:
+      return "no filter of any policy for this node matches";
+    default:
+      break;
+  }
+  const GateKind* gate = gate_of(verdict.outcome);
+  if (gate == nullptr) return "";  // explain_exposures() says it
+  const auto why = decision.refusals.find(device.id.text);
+  return gate->say({decision, device, PolicyKind::kSriov, verdict.outcome,
+                    why == decision.refusals.end() ? "" : why->second, by});
+}
+
+}  // namespace
+
+void explain_sriov(const Decision& decision, const HostDevice& device, size_t rules_max, Explanation& out) {
+  const Verdict& verdict = decision.verdicts.at(device.id.text);
+  out.outcome = name_of(verdict.outcome);
+  if (device.type == DeviceType::kVf && device.pci && device.broken.empty())
+    add_rules(decision, device, rules_max, out);
+  out.summary = summary_of(decision, device, verdict);
+  if (verdict.outcome == Outcome::kOffered) out.entry = function_name(*device.pci);
+}
+
+}  // namespace sliced::policy

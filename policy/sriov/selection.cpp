@@ -1,0 +1,70 @@
+#include "policy/sriov/selection.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace sliced::policy {
+namespace {
+
+using hotplug::DeviceType;
+
+// Of those that are left, the ones whose needs, which are known beforehand, are within the budget.
+struct Share {
+  const std::vector<uint64_t>& entries;  // by policy
+  uint64_t times;                        // that each is looked at
+  Budget budget;
+  const char *what, *remedy;
+};
+void keep_those_that_fit(std::vector<int32_t>& left, const Share& share,
+                         std::map<int32_t, Problem>& problems) {
+  std::vector<uint64_t> needs;
+  for (const int32_t one : left) needs.push_back(share.times * share.entries[static_cast<size_t>(one)]);
+  const std::vector<bool> fits = who_fits(needs, share.budget);
+  std::vector<int32_t> kept;
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (fits[i])
+      kept.push_back(left[i]);
+    else
+      problems[left[i]] = {"spec.configs",
+                           "has " + std::to_string(share.entries[static_cast<size_t>(left[i])]) + " " +
+                               share.what +
+                               ", which is more than its share of work, so it is not used: one policy may "
+                               "take " +
+                               std::to_string(share.budget.each) + " such looks, all of a node together " +
+                               std::to_string(share.budget.all) + "; " + share.remedy};
+  }
+  left = std::move(kept);
+}
+
+}  // namespace
+
+std::vector<int32_t> policies_for_node(const PolicySet& policies, const kube::NodeView& node) {
+  std::vector<int32_t> selected;
+  for (size_t i = 0; i < policies.sriov.size(); ++i)
+    if (policies.sriov[i]->problems.empty() &&
+        kube::match_node(policies.sriov[i]->node_selector, node).matched)
+      selected.push_back(static_cast<int32_t>(i));
+  return selected;
+}
+
+std::vector<int32_t> policies_within_budget(const Inputs& in, std::map<int32_t, Problem>& problems) {
+  std::vector<int32_t> selected = policies_for_node(*in.policies, in.node);
+  const auto& devices = in.inventory->devices;
+  const auto vfs = static_cast<uint64_t>(std::count_if(
+      devices.begin(), devices.end(), [](const auto& one) { return one.second.type == DeviceType::kVf; }));
+  keep_those_that_fit(
+      selected,
+      {in.policies->filter_entries, vfs, in.settings.budgets.filters,
+       "entries of filters to look at for each VF of this node", "name ranges or PFs instead of single VFs"},
+      problems);
+  keep_those_that_fit(
+      selected,
+      {in.policies->attribute_entries, 1, in.settings.budgets.attributes,
+       "labels and attributes of DeviceAttributes to look at through its deviceAttributesSelectors",
+       "fewer configs with a deviceAttributesSelector, or fewer DeviceAttributes, are wanted"},
+      problems);
+  return selected;
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,50 @@
+#pragma once
+// What is decided of a host device, as indices; its text is made when somebody reads it (explain.h).
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sliced::policy {
+
+enum class Outcome : uint8_t {
+  kOffered,
+  kNotAVf,    // SriovResourcePolicy offers VFs only
+  kNoPolicy,  // none selects this node
+  kNoMatch,   // every filter of every policy said no
+  kHostUse,   // matched, but the host uses it
+  kBroken,    // its identity cannot be trusted
+  kRefused,   // matched, but the API server would refuse or has refused the entry
+  kSettling,  // it has just appeared or changed, and more may follow
+  // Of DeviceExposurePolicies.
+  kExcluded,           // a policy excludes it
+  kExcludeUnreadable,  // an exclude that cannot be understood may mean it, and it is not offered yet
+  kExcludeUnknown,     // an exclude asks for facts of its interface, which is elsewhere
+  kConflict,           // a SriovResourcePolicy offers the function, or one of its VFs
+  kNoCounters,         // it excludes another entry, and the cluster cannot count that
+  kNoSharing,          // it may be allocated several times, and the cluster cannot count that
+  // Of both: a former entry may still be allocated.
+  kHeldByOther,  // the other driver's
+  kCharged,      // the same, when it could be allocated in another way
+};
+std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
+
+struct Verdict {
+  Outcome outcome = Outcome::kNoMatch;
+  int32_t policy = -1;  // index into PolicySet::sriov: which would offer it; -1 none
+  int32_t config = -1;  // of its configs
+  int32_t filter = -1;  // of the config's filters; -1: the config has none and takes every VF
+  int32_t exposure =
+      -1;  // index into PolicySet::exposures, of kExcluded, kExcludeUnreadable, kExcludeUnknown
+  bool operator==(const Verdict&) const = default;
+};
+
+/// What one DeviceExposurePolicy makes of a device.
+struct PersonaVerdict {
+  int32_t policy = -1;  // index into PolicySet::exposures
+  Outcome outcome = Outcome::kOffered;
+  std::string entry;  // name of the device entry, "" when it has none
+  std::string why;    // where the outcome alone does not say it
+  bool operator==(const PersonaVerdict&) const = default;
+};
+
+}  // namespace sliced::policy

@@ -1,0 +1,109 @@
+#include "policy/gates/gates.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "policy/acceptable.h"
+
+namespace sliced::policy {
+namespace gates_test {
+
+constexpr auto kLast = Outcome::kCharged;
+
+// What is no gate's is the word of the policies, or comes of what else is offered.
+const std::set<Outcome> kOfPolicies = {Outcome::kOffered,   Outcome::kNotAVf,   Outcome::kNoPolicy,
+                                       Outcome::kNoMatch,   Outcome::kExcluded, Outcome::kExcludeUnknown,
+                                       Outcome::kNoCounters};
+
+TEST(Gates, EachOutcomeIsOneGatesOrThePolicies) {
+  std::set<std::string_view> names;
+  for (const GateKind& gate : all_gates()) {
+    EXPECT_TRUE(names.insert(gate.name).second) << gate.name;
+    for (const Outcome outcome : gate.outcomes) EXPECT_EQ(gate_of(outcome), &gate) << name_of(outcome);
+  }
+  for (int i = 0; i <= static_cast<int>(kLast); ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    EXPECT_NE(name_of(outcome), "") << i;
+    EXPECT_EQ(gate_of(outcome) == nullptr, kOfPolicies.contains(outcome)) << name_of(outcome);
+  }
+}
+
+struct World {
+  hotplug::HostDevice vf{
+      .id = {"0000:03:00.2"}, .type = hotplug::DeviceType::kVf, .pci = hotplug::PciAddress{0, 3, 0, 2}};
+  std::shared_ptr<hotplug::Inventory> inventory = std::make_shared<hotplug::Inventory>();
+  Inputs in;
+  PoolNames names{"n1"};
+  std::string entry = "0000-03-00-2", pool = "n1/net";
+  Draft draft;
+  int drafts = 0, unreadable = -1;
+  PolicyKind kind = PolicyKind::kExposure;
+  bool is_exclusive = true;
+
+  World() {
+    inventory->devices[vf.id.text] = vf;
+    in.policies = std::make_shared<const PolicySet>();
+    in.node.name = "n1";
+  }
+  std::string said() {
+    in.inventory = inventory;
+    Circumstances now{.in = in, .pools = names, .unreadable_exclude = unreadable};
+    const Gates gates(now);
+    const Offer offer{kind, vf, entry, pool, is_exclusive, false, [this]() -> const Draft& {
+                        ++drafts;
+                        return draft;
+                      }};
+    const auto no = gates.ask(offer);
+    return no ? std::string(name_of(no->outcome)) : "";
+  }
+};
+
+// Reasons are added from the last to the first: each hides those behind it.
+TEST(Gates, TheFirstThatSaysNoDecides) {
+  World world;
+  EXPECT_EQ(world.said(), "");
+  EXPECT_EQ(world.drafts, 1);
+  world.draft.refusal = "name is too long";
+  EXPECT_EQ(world.said(), "refused");
+  world.in.settling = {world.vf.id.text};
+  EXPECT_EQ(world.said(), "settling");
+  world.in.holdings["n1/net"] = {{.entry = world.entry, .device = world.vf.id.text, .is_exclusive = false}};
+  EXPECT_EQ(world.said(), "charged");
+  world.in.sriov_holdings = {world.entry};
+  EXPECT_EQ(world.said(), "held-by-other-driver");
+  world.unreadable = 0;
+  EXPECT_EQ(world.said(), "exclude-unreadable");
+  world.vf.host_use = "enslaved to br0";
+  EXPECT_EQ(world.said(), "in-use-by-host");
+  world.vf.broken = "its name is not UTF-8";
+  EXPECT_EQ(world.said(), "unreadable");
+  EXPECT_EQ(world.drafts, 2) << "an entry is made only where all else lets it pass";
+}
+
+TEST(Gates, BothKindsAskTheSame) {
+  for (const PolicyKind kind : {PolicyKind::kSriov, PolicyKind::kExposure}) {
+    World world;
+    world.kind = kind;
+    EXPECT_EQ(world.said(), "");
+    (kind == PolicyKind::kSriov ? world.in.quarantine.sriov : world.in.quarantine.exposure)[""] = {
+        content_hash(world.draft.entry), "refused before"};
+    EXPECT_EQ(world.said(), "refused");
+    world.in.settling = {world.vf.id.text};
+    EXPECT_EQ(world.said(), "settling");
+    world.unreadable = 0;
+    EXPECT_EQ(world.said(), "exclude-unreadable");
+  }
+}
+
+TEST(Gates, WhatIsSharedAsksWhetherTheClusterCanShare) {
+  World world;
+  world.is_exclusive = false;
+  world.vf.host_use = "enslaved to br0";
+  EXPECT_EQ(world.said(), "") << "the host may go on using it";
+  world.in.settings.shared_devices = false;
+  EXPECT_EQ(world.said(), "no-sharing");
+}
+
+}  // namespace gates_test
+}  // namespace sliced::policy
