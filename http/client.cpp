@@ -169,9 +169,11 @@ void Client::Running::on_loss(const Loss& loss) {
   const Error why = loss.error;  // may live in the connection
   stream_.reset();
   move_.reset();
-  if (loss.fate == Loss::Fate::kUnprocessed && request_) return try_later();
+  const bool is_at_hand = request_ && !(request_->request.upload && request_->request.upload->is_begun());
+  if (loss.fate == Loss::Fate::kUnprocessed && is_at_hand) return try_later();
   // A server may close a kept connection at the very moment a request is on its way to it.
-  const bool may_repeat = reused_ && options_.repeatable && loss.fate == Loss::Fate::kUnanswered;
+  const bool may_repeat =
+      is_at_hand && reused_ && options_.repeatable && loss.fate == Loss::Fate::kUnanswered;
   if (!may_repeat || std::exchange(repeated_, true)) return fail(why);
   connect();
 }

@@ -11,7 +11,7 @@
 
 namespace sliced::http {
 
-/// The bytes of the request.
+/// The bytes of the request; of one with an upload, its head.
 std::string encode_http1(const OutgoingRequest& request);
 
 /// Decodes one final response; interim ones (1xx) are skipped.

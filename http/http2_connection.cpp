@@ -7,6 +7,8 @@ namespace {
 
 using reactor::net::ByteStream;
 
+constexpr size_t kHttp2UnsentMax = size_t{1} << 20;
+
 class Http2Connection final : public Connection, public std::enable_shared_from_this<Http2Connection> {
  public:
   Http2Connection(reactor::Scheduler& scheduler, std::unique_ptr<ByteStream> wire, size_t streams_assumed)
@@ -16,7 +18,8 @@ class Http2Connection final : public Connection, public std::enable_shared_from_
         last_heard_(scheduler.now()) {
     wire_->receive({.on_data = [this](std::string_view bytes) { on_data(bytes); },
                     .on_end = [this] { on_wire_end(); },
-                    .on_error = [this](const Error& error) { die(Error(error)); }});
+                    .on_error = [this](const Error& error) { die(Error(error)); },
+                    .on_drained = [this] { on_drained(); }});
     flush();
     watch_the_clock(kPingAfter);
   }
@@ -40,6 +43,7 @@ class Http2Connection final : public Connection, public std::enable_shared_from_
   class Exchange;
   void on_data(std::string_view bytes);
   void on_wire_end();
+  void on_drained();
   void die(Error error);
   void flush();
   void deliver();
@@ -56,9 +60,17 @@ class Http2Connection final : public Connection, public std::enable_shared_from_
 
 class Http2Connection::Exchange final : public Stream {
  public:
-  Exchange(std::shared_ptr<Http2Connection> connection, Http2Session::StreamId id)
-      : connection_(std::move(connection)), id_(id) {}
+  Exchange(std::shared_ptr<Http2Connection> connection, Http2Session::StreamId id,
+           std::shared_ptr<Upload> upload)
+      : connection_(std::move(connection)), id_(id), upload_(std::move(upload)) {
+    if (upload_)
+      upload_->attach([this] {
+        connection_->session_.push(id_);
+        connection_->flush();
+      });
+  }
   ~Exchange() override {
+    if (upload_) upload_->attach(nullptr);
     connection_->session_.cancel(id_);
     connection_->flush();
     connection_->tell_change();
@@ -73,13 +85,15 @@ class Http2Connection::Exchange final : public Stream {
  private:
   const std::shared_ptr<Http2Connection> connection_;
   const Http2Session::StreamId id_;
+  const std::shared_ptr<Upload> upload_;
 };
 
 std::unique_ptr<Stream> Http2Connection::send(OutgoingRequestPtr request, const Limits& limits,
                                               Receiver& receiver) {
+  const auto upload = request->request.upload;
   const auto id = session_.send(std::move(request), limits, receiver);
   flush();
-  return std::make_unique<Exchange>(shared_from_this(), id);
+  return std::make_unique<Exchange>(shared_from_this(), id, upload);
 }
 
 void Http2Connection::on_data(std::string_view bytes) {
@@ -88,6 +102,7 @@ void Http2Connection::on_data(std::string_view bytes) {
   const size_t max_before = session_.streams_max();
   const auto fed = session_.feed(bytes, last_heard_);
   flush();
+  session_.tell_rooms();
   if (is_closed()) return;
   if (!fed) return die(fed.error());
   const bool goes_away = session_.is_going_away() && !draining_;
@@ -108,9 +123,19 @@ void Http2Connection::die(Error error) {
   tell_change();
 }
 
+// What the kernel does not take stays with its makers.
 void Http2Connection::flush() {
-  std::string outgoing = session_.take_outgoing();
-  if (wire_ && !outgoing.empty()) wire_->write(std::move(outgoing));
+  while (wire_ && wire_->unsent_bytes() < kHttp2UnsentMax) {
+    std::string outgoing = session_.take_outgoing();
+    if (outgoing.empty()) return;
+    wire_->write(std::move(outgoing));
+  }
+}
+
+void Http2Connection::on_drained() {
+  const auto self = shared_from_this();
+  flush();
+  session_.tell_rooms();
 }
 
 void Http2Connection::deliver() {

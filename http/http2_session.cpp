@@ -1,7 +1,5 @@
 #include "http/http2_session.h"
 
-#include <nghttp2/nghttp2.h>
-
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -10,43 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "http/nghttp2_values.h"
 #include "reactor/base/text.h"
 
 namespace sliced::http {
 namespace {
 
 constexpr size_t kFarewellShown = 128;
-constexpr size_t kFrameHeaderBytes = 9;
-constexpr size_t kFrameBytesMax = 16'384;  // ours (SETTINGS_MAX_FRAME_SIZE) is the initial one
-
-template <class T, void (*kFree)(T*)>
-struct Freed {
-  void operator()(T* raw) const { kFree(raw); }
-};
-using OptionPtr = std::unique_ptr<nghttp2_option, Freed<nghttp2_option, nghttp2_option_del>>;
-using CallbacksPtr = std::unique_ptr<nghttp2_session_callbacks,
-                                     Freed<nghttp2_session_callbacks, nghttp2_session_callbacks_del>>;
-
-std::string_view view(const uint8_t* bytes, size_t size) {
-  return {reinterpret_cast<const char*>(bytes), size};
-}
-
-uint32_t byte_at(const std::string& frame, size_t at) { return static_cast<uint8_t>(frame[at]); }
-
-size_t payload_bytes(const std::string& frame) {
-  return byte_at(frame, 0) << 16 | byte_at(frame, 1) << 8 | byte_at(frame, 2);
-}
-
-bool is_whole(const std::string& frame) {
-  return frame.size() >= kFrameHeaderBytes && frame.size() == kFrameHeaderBytes + payload_bytes(frame);
-}
-
-nghttp2_nv field(const std::string& name, const std::string& value) {
-  const bool is_secret = name == "authorization";
-  return {reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
-          reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
-          static_cast<uint8_t>(is_secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE)};
-}
+constexpr size_t kOutgoingMax = 256u << 10;  // gathered at once
 
 Headers fields_of(const OutgoingRequest& outgoing) {
   const Request& request = outgoing.request;
@@ -73,7 +42,8 @@ struct Http2Session::Stream {
   OutgoingRequestPtr request;  // until all of it is sent
   Receiver* receiver;
   Limits limits;
-  size_t sent = 0;  // of the request's body
+  size_t sent = 0;                 // of the request's body
+  std::shared_ptr<Upload> upload;  // likewise until all of it is sent
   size_t head_bytes = 0, headers = 0, body_bytes = 0;
   Head head;         // in the making
   Headers trailers;  // likewise
@@ -169,12 +139,9 @@ struct Http2Session::Callbacks {
 
   // A GOAWAY of ours with a reason is nghttp2's word that the server broke the protocol.
   static int on_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) noexcept {
-    if (frame->hd.type != NGHTTP2_GOAWAY || frame->goaway.error_code == NGHTTP2_NO_ERROR) return 0;
-    const std::string why =
-        escaped(view(frame->goaway.opaque_data, frame->goaway.opaque_data_len), kFarewellShown);
-    of(user).error_ = Error{Errc::kIo, "not HTTP/2 as RFC 9113 has it: " +
-                                           std::string(nghttp2_http2_strerror(frame->goaway.error_code)) +
-                                           (why.empty() ? "" : ", " + why)};
+    const nghttp2_goaway& ours = frame->goaway;
+    if (frame->hd.type == NGHTTP2_GOAWAY)
+      of(user).note_goaway(ours.error_code, view(ours.opaque_data, ours.opaque_data_len));
     return 0;
   }
 
@@ -182,6 +149,7 @@ struct Http2Session::Callbacks {
                            nghttp2_data_source*, void* user) noexcept {
     Stream* stream = of(user).find(id);
     if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    if (stream->upload) return read_upload(of(user), id, *stream, space, size, flags);
     const std::string& body = stream->request->request.body;
     const size_t part = std::min(size, body.size() - stream->sent);
     std::memcpy(space, body.data() + stream->sent, part);
@@ -191,6 +159,28 @@ struct Http2Session::Callbacks {
       stream->request.reset();
     }
     return static_cast<ssize_t>(part);
+  }
+
+  static ssize_t read_upload(Http2Session& self, int32_t id, Stream& stream, uint8_t* space, size_t size,
+                             uint32_t* flags) {
+    const auto upload = stream.upload;
+    const std::string_view part = upload->take(size);
+    std::memcpy(space, part.data(), part.size());
+    self.earn(2 + part.size() / 1024);  // servers return its credit in small pieces
+    if (upload->is_whole() && upload->unsent_bytes() == 0) {
+      *flags |= NGHTTP2_DATA_FLAG_EOF;
+      const auto trailers = fields(upload->trailers());
+      if (!trailers.empty()) {
+        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+        nghttp2_submit_trailer(self.raw_, id, trailers.data(), trailers.size());
+      }
+      stream.upload->attach(nullptr);
+      stream.upload.reset();
+      stream.request.reset();
+    } else if (part.empty()) {
+      return NGHTTP2_ERR_DEFERRED;
+    }
+    return static_cast<ssize_t>(part.size());
   }
 
   static CallbacksPtr make() {
@@ -206,7 +196,7 @@ struct Http2Session::Callbacks {
 };
 
 Http2Session::Http2Session(TimePoint now, size_t streams_assumed)
-    : streams_assumed_(streams_assumed), now_(now), refilled_(now) {
+    : Http2Framing("server", 0, kOutgoingMax, now), streams_assumed_(streams_assumed) {
   nghttp2_option* made = nullptr;
   if (nghttp2_option_new(&made) != 0) std::abort();
   const OptionPtr options(made);
@@ -216,7 +206,7 @@ Http2Session::Http2Session(TimePoint now, size_t streams_assumed)
   submit_settings();
 }
 
-Http2Session::~Http2Session() { nghttp2_session_del(raw_); }
+Http2Session::~Http2Session() = default;
 
 void Http2Session::submit_settings() {
   const nghttp2_settings_entry ours[] = {
@@ -228,73 +218,6 @@ void Http2Session::submit_settings() {
   nghttp2_session_set_local_window_size(raw_, NGHTTP2_FLAG_NONE, 0, kHttp2ConnectionWindow);
 }
 
-// nghttp2 gets frames whole, except for DATA: what it says of one must not hang on where the bytes are cut.
-// (Debian 12's takes a CONTINUATION frame whose header is cut for several, and forgives a cut header block
-// what it would not forgive a whole one.)
-Result<Unit> Http2Session::feed(std::string_view from_server, TimePoint now) {
-  now_ = now;
-  while (!from_server.empty() && !error_) {
-    const bool is_header = frame_.size() < kFrameHeaderBytes && data_left_ == 0;
-    const size_t wanted = data_left_ > 0 ? data_left_
-                          : is_header    ? kFrameHeaderBytes - frame_.size()
-                                         : kFrameHeaderBytes + payload_bytes(frame_) - frame_.size();
-    const std::string_view part = from_server.substr(0, wanted);
-    from_server.remove_prefix(part.size());
-    if (data_left_ > 0) {
-      data_left_ -= part.size();
-      receive(part);
-    } else {
-      frame_ += part;
-      if (part.size() < wanted) break;
-      if (is_header) begin_frame();
-      if (!error_ && is_whole(frame_)) receive(std::exchange(frame_, {}));
-    }
-    if (data_left_ == 0 && frame_.empty()) pump();
-  }
-  pump();
-  return error_ ? Result<Unit>(*error_) : Result<Unit>(Unit{});
-}
-
-// Its header is here.
-void Http2Session::begin_frame() {
-  const size_t size = payload_bytes(frame_);
-  const uint32_t type = byte_at(frame_, 3), flags = byte_at(frame_, 4);
-  const auto id = static_cast<StreamId>((byte_at(frame_, 5) & 0x7f) << 24 | byte_at(frame_, 6) << 16 |
-                                        byte_at(frame_, 7) << 8 | byte_at(frame_, 8));
-  continuations_ = type == NGHTTP2_CONTINUATION ? continuations_ + 1 : 0;
-  const bool is_body =
-      type == NGHTTP2_DATA && streams_.contains(id) && (size > 0 || (flags & NGHTTP2_FLAG_END_STREAM) != 0);
-  if (size > kFrameBytesMax)
-    error_ = Error{Errc::kIo, "not HTTP/2 as RFC 9113 has it: a frame of " + std::to_string(size) + " bytes"};
-  else if (continuations_ > kHttp2ContinuationsMax)
-    error_ = Error{Errc::kIo, "the server's headers go on and on (CONTINUATION)"};
-  else if (!is_body && !spend())
-    error_ = Error{Errc::kIo, "the server sends too many frames that bring nothing"};
-  if (error_ || type != NGHTTP2_DATA || size == 0) return;
-  data_left_ = size;
-  receive(std::exchange(frame_, {}));
-}
-
-void Http2Session::receive(std::string_view bytes) {
-  is_busy_ = true;
-  const ssize_t taken =
-      nghttp2_session_mem_recv(raw_, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-  is_busy_ = false;
-  if (taken < 0 && !error_)
-    error_ = Error{Errc::kIo, "HTTP/2: " + std::string(nghttp2_strerror(static_cast<int>(taken)))};
-}
-
-void Http2Session::pump() {
-  if (is_busy_ || error_) return;
-  is_busy_ = true;
-  const uint8_t* bytes = nullptr;
-  ssize_t size = 0;
-  while ((size = nghttp2_session_mem_send(raw_, &bytes)) > 0) out_ += view(bytes, static_cast<size_t>(size));
-  is_busy_ = false;
-  if (size < 0 && !error_)
-    error_ = Error{Errc::kIo, "HTTP/2: " + std::string(nghttp2_strerror(static_cast<int>(size)))};
-}
-
 std::string Http2Session::take_outgoing() {
   pump();
   return std::exchange(out_, {});
@@ -303,25 +226,38 @@ std::string Http2Session::take_outgoing() {
 Http2Session::StreamId Http2Session::send(OutgoingRequestPtr request, const Limits& limits,
                                           Receiver& receiver) {
   assert(streams() < streams_max());
-  const Headers fields = fields_of(*request);
-  std::vector<nghttp2_nv> raw_fields;
-  for (const Header& header : fields) raw_fields.push_back(field(header.name, header.value));
+  const Headers headers = fields_of(*request);
+  const auto raw_fields = fields(headers);
   nghttp2_data_provider body{};
   body.read_callback = &Callbacks::read_body;
-  const bool has_body = !request->request.body.empty();
+  const auto upload = request->request.upload;
+  const bool has_body = !request->request.body.empty() || upload;
   const StreamId id = nghttp2_submit_request(raw_, nullptr, raw_fields.data(), raw_fields.size(),
                                              has_body ? &body : nullptr, nullptr);
   assert(id > 0);  // which streams_max() has promised
   // Servers return the credit of a request's body in small pieces.
-  budget_ =
-      std::min(kHttp2FrameBudget, budget_) + kHttp2FrameBudgetAStream + request->request.body.size() / 1024;
-  streams_.emplace(id, Stream{has_body ? std::move(request) : nullptr, &receiver, limits});
+  earn(kHttp2FrameBudgetAStream + request->request.body.size() / 1024);
+  streams_.emplace(id, Stream{has_body ? std::move(request) : nullptr, &receiver, limits, 0, upload});
   return id;
 }
+
+bool Http2Session::is_wanted(const FrameHeader& frame) const { return streams_.contains(frame.stream); }
 
 Http2Session::Stream* Http2Session::find(StreamId id) {
   const auto at = streams_.find(id);
   return at == streams_.end() ? nullptr : &at->second;
+}
+
+void Http2Session::push(StreamId id) {
+  if (const Stream* stream = find(id); stream != nullptr && stream->upload && !error_)
+    nghttp2_session_resume_data(raw_, id);
+}
+
+void Http2Session::tell_rooms() {
+  std::vector<std::shared_ptr<Upload>> uploads;
+  for (const auto& [id, stream] : streams_)
+    if (stream.upload) uploads.push_back(stream.upload);
+  for (const auto& upload : uploads) upload->tell_room();
 }
 
 void Http2Session::cancel(StreamId id) {
@@ -402,19 +338,6 @@ size_t Http2Session::streams_max() const {
   if (error_ || is_going_away_ || nghttp2_session_check_request_allowed(raw_) == 0) return 0;
   if (!has_settings_) return streams_assumed_;
   return nghttp2_session_get_remote_settings(raw_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
-}
-
-bool Http2Session::spend() {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now_ - refilled_);
-  if (seconds.count() > 0) {
-    refilled_ += seconds;
-    const size_t more =
-        static_cast<size_t>(std::min<int64_t>(seconds.count(), 3600)) * kHttp2FrameBudgetASecond;
-    budget_ = std::min(kHttp2FrameBudget, budget_ + more);
-  }
-  if (budget_ == 0) return false;
-  --budget_;
-  return true;
 }
 
 }  // namespace sliced::http

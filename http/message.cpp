@@ -14,6 +14,11 @@ bool breaks_framing(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
 
+bool is_token_char(char c) {
+  const bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return is_alnum || (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos);
+}
+
 bool is_target_char(char c) { return c > ' ' && c < 0x7f; }
 
 }  // namespace
@@ -23,6 +28,47 @@ const std::string* Head::header(std::string_view name) const {
   for (const Header& header : headers)
     if (lower(header.name) == wanted) return &header.value;
   return nullptr;
+}
+
+void Upload::send(std::string bytes) {
+  if (is_whole_ || bytes.empty()) return;
+  bytes_.erase(0, std::exchange(taken_, 0));
+  bytes_ += bytes;
+  was_full_ |= bytes_.size() > kUploadRoom;
+  tell_news();
+}
+
+void Upload::finish(Headers trailers) {
+  if (std::exchange(is_whole_, true)) return;
+  std::erase_if(trailers, [](Header& header) {
+    header.name = lower(header.name);
+    return !is_writable(header);
+  });
+  trailers_ = std::move(trailers);
+  tell_news();
+}
+
+void Upload::tell_news() {
+  const auto told = on_news_;  // which may end with this
+  if (told) told();
+}
+
+std::string_view Upload::take(size_t max) {
+  const std::string_view part = std::string_view(bytes_).substr(taken_, max);
+  taken_ += part.size();
+  is_begun_ |= !part.empty();
+  return part;
+}
+
+void Upload::tell_room() {
+  if (unsent_bytes() > kUploadRoom || !std::exchange(was_full_, false)) return;
+  const auto told = on_room;
+  if (told) told();
+}
+
+bool is_writable(const Header& header) {
+  return !header.name.empty() && std::all_of(header.name.begin(), header.name.end(), is_token_char) &&
+         !breaks_framing(header.value);
 }
 
 Result<OutgoingRequestPtr> prepare_request(const Url& server, Request request) {
@@ -39,7 +85,7 @@ Result<OutgoingRequestPtr> prepare_request(const Url& server, Request request) {
 }
 
 bool OutgoingRequest::has_body() const {
-  return !request.body.empty() || request.method == "POST" || request.method == "PUT";
+  return !request.upload && (!request.body.empty() || request.method == "POST" || request.method == "PUT");
 }
 
 std::optional<Millis> decode_retry_after(const Head& head, Millis cap) {

@@ -1,6 +1,7 @@
 #pragma once
 // Requests and responses as values (RFC 9110), the same in every version of HTTP.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,12 +20,47 @@ struct Header {
 };
 using Headers = std::vector<Header>;
 
+/// The body of a request that is sent piece by piece, at any time from now on: streams of gRPC, and large
+/// ones. Shared by who makes it and the connection that takes it.
+/// Repeats:   once a piece is taken, its request is not sent again, not even where the server says that it
+/// has
+///            not acted on it.
+/// Reentry:   nobody is called from within. Behind finish(), and once the exchange is over, it is deaf.
+class Upload {
+ public:
+  void send(std::string bytes);
+  /// The request is whole (half-close).
+  void finish(Headers trailers = {});
+  /// Who has much to say watches it, and waits for on_room() above kUploadRoom.
+  size_t unsent_bytes() const { return bytes_.size() - taken_; }
+  std::function<void()> on_room;  // unsent_bytes() was above kUploadRoom, and is not now
+
+  // For connections.
+  void attach(std::function<void()> on_news) { on_news_ = std::move(on_news); }
+  bool is_begun() const { return is_begun_; }
+  bool is_whole() const { return is_whole_; }
+  /// Valid until the next call of anything here.
+  std::string_view take(size_t max);
+  const Headers& trailers() const { return trailers_; }
+  void tell_room();
+
+ private:
+  void tell_news();
+  std::function<void()> on_news_;
+  std::string bytes_;
+  size_t taken_ = 0;  // of bytes_
+  Headers trailers_;
+  bool is_begun_ = false, is_whole_ = false, was_full_ = false;
+};
+constexpr size_t kUploadRoom = 64u << 10;
+
 struct Request {
   std::string method;  // "GET"
   std::string path;    // "/api/v1/nodes", already encoded, below the address' base path
   QueryItems query;
   Headers headers;  // Host, Content-Length and Connection are the encoders'
   std::string body;
+  std::shared_ptr<Upload> upload = nullptr;  // instead of a body
 };
 
 struct Head {
@@ -34,6 +70,9 @@ struct Head {
   const std::string* header(std::string_view name) const;
   bool operator==(const Head&) const = default;
 };
+
+/// Neither name nor value ends a line, and the name is one (RFC 9110 section 5.1).
+bool is_writable(const Header& header);
 
 /// A request to one server, checked: no header ends a line, no byte of the path must be encoded.
 struct OutgoingRequest {

@@ -19,7 +19,8 @@ struct PeerCredentials {
 
 struct Peer {
   std::string name;  // "10.0.0.7:51234", "unix:/run/x.sock (pid 12, uid 0)"
-  std::optional<PeerCredentials> credentials;
+  std::optional<PeerCredentials> credentials = {};
+  std::string certificate = {};  // over TLS: ByteStream::peer_subject()
 };
 
 /// The stream comes without receivers: nothing is read before receive(). May destroy the listener.

@@ -2,122 +2,19 @@
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "reactor/base/text.h"
+#include "reactor/net/openssl_values.h"
 
 namespace sliced::reactor::net {
 namespace {
 
-constexpr size_t kStoreFilesMax = 4096;
-
-constexpr size_t kCertificatesMax = 1024;
 constexpr size_t kNamesShownMax = 8;
-
-template <class T, void (*kFree)(T*)>
-struct Free {
-  void operator()(T* raw) const { kFree(raw); }
-};
-using BioPtr = std::unique_ptr<BIO, Free<BIO, BIO_free_all>>;
-using X509Ptr = std::unique_ptr<X509, Free<X509, X509_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY, EVP_PKEY_free>>;
-using NamesPtr = std::unique_ptr<GENERAL_NAMES, Free<GENERAL_NAMES, GENERAL_NAMES_free>>;
-
-std::string openssl_reason() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  std::string text = reason == nullptr ? "unknown failure" : reason;
-  ERR_clear_error();
-  return text;
-}
-
-BioPtr reader(const std::string& bytes) {
-  return BioPtr(BIO_new_mem_buf(bytes.data(), static_cast<int>(std::min<size_t>(bytes.size(), 1u << 24))));
-}
-
-// Without it OpenSSL asks on the terminal.
-int no_passphrase(char*, int, int, void*) noexcept { return -1; }
-
-// All certificates of a PEM text, other blocks skipped.
-Result<std::vector<X509Ptr>> decode_certificates(const std::string& pem, std::string_view what) {
-  std::vector<X509Ptr> all;
-  const BioPtr in = reader(pem);
-  ERR_clear_error();
-  while (X509* next = PEM_read_bio_X509(in.get(), nullptr, no_passphrase, nullptr)) {
-    all.emplace_back(next);
-    if (all.size() > kCertificatesMax)
-      return Error{Errc::kTooLarge, std::string(what) + ": too many certificates"};
-  }
-  const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-  const std::string reason = openssl_reason();
-  if (!at_end)
-    return Error{Errc::kInvalid,
-                 std::string(what) + ": certificate " + std::to_string(all.size() + 1) + ": " + reason};
-  if (all.empty()) return Error{Errc::kInvalid, std::string(what) + ": no certificate in it (PEM wanted)"};
-  return all;
-}
-
-Result<Unit> load_anchors(SSL_CTX* context, const TlsConfig& config) {
-  X509_STORE* store = SSL_CTX_get_cert_store(context);
-  // Any certificate given is an anchor by itself, as in Go, whose clients read the same files.
-  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
-  if (config.system_ca && SSL_CTX_set_default_verify_paths(context) != 1)
-    return Error{Errc::kInvalid, "system certificates: " + openssl_reason()};
-  if (config.ca_pem.empty()) {
-    if (config.system_ca || config.insecure_skip_verify) return Unit{};
-    return Error{Errc::kInvalid, "no certificate authority to verify the server with"};
-  }
-  auto anchors = decode_certificates(config.ca_pem, "certificate authority");
-  if (!anchors) return std::move(anchors.error());
-  for (const X509Ptr& anchor : *anchors)
-    X509_STORE_add_cert(store, anchor.get());  // twice the same does no harm
-  ERR_clear_error();
-  return Unit{};
-}
-
-Result<Unit> load_client(SSL_CTX* context, const TlsConfig& config) {
-  if (config.client_cert_pem.empty() && config.client_key_pem.empty()) return Unit{};
-  if (config.client_cert_pem.empty() || config.client_key_pem.empty())
-    return Error{Errc::kInvalid, "client certificate and key are only of use together"};
-  auto chain = decode_certificates(config.client_cert_pem, "client certificate");
-  if (!chain) return std::move(chain.error());
-  const BioPtr in = reader(config.client_key_pem);
-  const KeyPtr key(PEM_read_bio_PrivateKey(in.get(), nullptr, no_passphrase, nullptr));
-  if (!key) {
-    const bool encrypted = config.client_key_pem.find("ENCRYPTED") != std::string::npos;
-    const std::string reason = openssl_reason();
-    return Error{Errc::kInvalid,
-                 "client key: " + (encrypted ? "it is encrypted; give it unencrypted" : reason)};
-  }
-  if (SSL_CTX_use_certificate(context, chain->front().get()) != 1)
-    return Error{Errc::kInvalid, "client certificate: " + openssl_reason()};
-  for (size_t i = 1; i < chain->size(); ++i) SSL_CTX_add1_chain_cert(context, (*chain)[i].get());
-  if (X509_check_private_key(chain->front().get(), key.get()) != 1 ||
-      SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
-    ERR_clear_error();
-    return Error{Errc::kInvalid, "client key does not belong to the client certificate"};
-  }
-  return Unit{};
-}
-
-Result<std::string> alpn_wire(const std::vector<std::string>& protocols) {
-  std::string wire;
-  for (const std::string& protocol : protocols) {
-    if (protocol.empty() || protocol.size() > 255)
-      return Error{Errc::kInvalid, "ALPN: bad protocol " + in_quotes(protocol)};
-    wire += static_cast<char>(protocol.size());
-    wire += protocol;
-  }
-  return wire;
-}
 
 bool is_address(const std::string& name) {
   unsigned char bytes[16];
@@ -192,35 +89,7 @@ std::string refusal_text(int code, X509* certificate, const std::string& server_
   }
 }
 
-std::string variable_or(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr || *value == '\0' ? otherwise : value;
-}
-
-std::string stamp_of(const std::string& path) {
-  struct stat found{};
-  if (::stat(path.c_str(), &found) != 0) return path + " -\n";
-  return path + " " + std::to_string(found.st_ino) + " " + std::to_string(found.st_size) + " " +
-         std::to_string(found.st_mtim.tv_sec) + "." + std::to_string(found.st_mtim.tv_nsec) + "\n";
-}
-
 }  // namespace
-
-std::string system_ca_stamp() {
-  const std::string file = variable_or(X509_get_default_cert_file_env(), X509_get_default_cert_file());
-  const std::string directories = variable_or(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
-  std::string stamps = stamp_of(file);
-  for (const std::string_view directory : split(directories, ':')) {
-    std::vector<std::string> paths;
-    std::error_code error;
-    for (std::filesystem::directory_iterator at(directory, error), end;
-         !error && at != end && paths.size() < kStoreFilesMax; at.increment(error))
-      paths.push_back(at->path().string());
-    std::sort(paths.begin(), paths.end());
-    for (const std::string& path : paths) stamps += stamp_of(path);
-  }
-  return hex(stable_hash(stamps), 16);
-}
 
 // The two ends of a session's transport: OpenSSL reads from a view and appends to a string, nothing is
 // buffered twice.
@@ -259,29 +128,6 @@ struct TlsSession::Pipe {
   static long ctrl(BIO*, int command, long, void*) noexcept { return command == BIO_CTRL_FLUSH ? 1 : 0; }
 };
 
-Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsConfig& config) {
-  ERR_clear_error();
-  std::shared_ptr<TlsContext> context(new TlsContext);
-  context->raw_ = SSL_CTX_new(TLS_client_method());
-  if (context->raw_ == nullptr) return Error{Errc::kIo, "TLS: " + openssl_reason()};
-  context->verify_ = !config.insecure_skip_verify;
-  SSL_CTX* raw = context->raw_;
-  SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
-  SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
-  SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
-  if (auto loaded = load_anchors(raw, config); !loaded) return std::move(loaded.error()).in("TLS");
-  if (auto loaded = load_client(raw, config); !loaded) return std::move(loaded.error()).in("TLS");
-  const auto wire = alpn_wire(config.alpn);
-  if (!wire) return Error(wire.error()).in("TLS");
-  if (!wire->empty())
-    SSL_CTX_set_alpn_protos(raw, reinterpret_cast<const unsigned char*>(wire->data()),
-                            static_cast<unsigned>(wire->size()));
-  return std::shared_ptr<const TlsContext>(std::move(context));
-}
-
-TlsContext::~TlsContext() { SSL_CTX_free(raw_); }
-
 Result<std::unique_ptr<TlsSession>> TlsSession::open(std::shared_ptr<const TlsContext> context,
                                                      std::string server_name) {
   ERR_clear_error();
@@ -293,6 +139,13 @@ Result<std::unique_ptr<TlsSession>> TlsSession::open(std::shared_ptr<const TlsCo
   return session;
 }
 
+Result<std::unique_ptr<TlsSession>> TlsSession::accept(std::shared_ptr<const TlsContext> context) {
+  ERR_clear_error();
+  SSL* raw = SSL_new(context->raw_);
+  if (raw == nullptr) return Error{Errc::kIo, "TLS: " + openssl_reason()};
+  return std::unique_ptr<TlsSession>(new TlsSession(std::move(context), raw, ""));
+}
+
 TlsSession::TlsSession(std::shared_ptr<const TlsContext> context, ssl_st* raw, std::string server_name)
     : context_(std::move(context)),
       raw_(raw),
@@ -302,9 +155,11 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context, ssl_st* raw, s
   BIO_set_data(bio, pipe_.get());
   BIO_set_init(bio, 1);
   SSL_set_bio(raw_, bio, bio);
-  SSL_set_connect_state(raw_);
+  context_->is_server_ ? SSL_set_accept_state(raw_) : SSL_set_connect_state(raw_);
   SSL_set_app_data(raw_, this);
-  SSL_set_verify(raw_, context_->verify_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &on_verified);
+  SSL_set_verify(raw_,
+                 context_->verify_ ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE,
+                 &on_verified);
 }
 
 TlsSession::~TlsSession() { SSL_free(raw_); }
@@ -416,6 +271,12 @@ std::string TlsSession::alpn() const {
   return size == 0 ? "" : std::string(reinterpret_cast<const char*>(chosen), size);
 }
 
+std::string TlsSession::peer_subject() const {
+  if (!established_ || !context_->verify_) return "";
+  X509* certificate = SSL_get0_peer_certificate(raw_);
+  return certificate == nullptr ? "" : name_text(X509_get_subject_name(certificate));
+}
+
 Error TlsSession::failure() {
   failed_ = true;
   if (!refusal_.empty()) {
@@ -426,6 +287,8 @@ Error TlsSession::failure() {
   const std::string text = openssl_reason();
   if (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_PACKET_LENGTH_TOO_LONG)
     return {Errc::kIo, "TLS: the peer does not speak TLS (" + text + ")"};
+  if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE)
+    return {Errc::kDenied, "TLS: the client shows no certificate"};
   if (reason >= SSL_AD_REASON_OFFSET) return {Errc::kDenied, "TLS: the peer refuses us: " + text};
   return {Errc::kIo, "TLS: " + text};
 }

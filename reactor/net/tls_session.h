@@ -1,49 +1,15 @@
 #pragma once
-// TLS as bytes in, bytes out (OpenSSL over memory BIOs); knows no socket and no loop. Client side, TLS 1.2
-// and later.
+// TLS as bytes in, bytes out (OpenSSL over memory BIOs); knows no socket and no loop. TLS 1.2 and later.
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "reactor/base/result.h"
+#include "reactor/net/tls_context.h"
 
-struct ssl_ctx_st;
-struct ssl_st;
 struct x509_store_ctx_st;
 
 namespace sliced::reactor::net {
-
-struct TlsConfig {
-  std::string
-      ca_pem;  // one or more certificates; each is a trust anchor, also an intermediate or a server's own
-  bool system_ca = false;       // trust the system's store as well (1 MB of memory)
-  std::string client_cert_pem;  // chain, leaf first; needs client_key_pem
-  std::string client_key_pem;   // unencrypted
-  bool insecure_skip_verify = false;
-  std::vector<std::string> alpn;  // {"h2", "http/1.1"}, the dearest first; empty offers none
-};
-
-/// Changes when the system's store does (the files that OpenSSL reads by default, or those of SSL_CERT_FILE
-/// and SSL_CERT_DIR): name, inode, size and time of modification of each. Blocks: files are looked at.
-std::string system_ca_stamp();
-
-/// What all sessions to one server share. Immutable; make a new one when credentials change.
-class TlsContext {
- public:
-  /// Errors: kInvalid, naming what is wrong: CA without a certificate, no trust anchor at all, key does not
-  /// belong to
-  ///         certificate, encrypted key.
-  static Result<std::shared_ptr<const TlsContext>> make(const TlsConfig& config);
-  ~TlsContext();
-  TlsContext(const TlsContext&) = delete;
-
- private:
-  friend class TlsSession;
-  TlsContext() = default;
-  ssl_ctx_st* raw_ = nullptr;
-  bool verify_ = true;
-};
 
 /// One connection. Feed what the peer sent; after every call send what take_outgoing() returns, and use
 /// take_plain(). Errors: any error is final. kDenied when a certificate is refused, by us or by the peer.
@@ -55,6 +21,8 @@ class TlsSession {
   /// alternative names (the common name does not count). The first outgoing bytes are ready at once.
   static Result<std::unique_ptr<TlsSession>> open(std::shared_ptr<const TlsContext> context,
                                                   std::string server_name);
+  /// The server's side; the client speaks first.
+  static Result<std::unique_ptr<TlsSession>> accept(std::shared_ptr<const TlsContext> context);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
 
@@ -72,6 +40,7 @@ class TlsSession {
   bool established() const { return established_; }
   bool peer_closed() const { return peer_closed_; }  // close_notify came
   std::string alpn() const;                          // chosen protocol; empty when none
+  std::string peer_subject() const;                  // of the peer's verified certificate; "" without
 
  private:
   TlsSession(std::shared_ptr<const TlsContext> context, ssl_st* raw, std::string server_name);

@@ -1,5 +1,6 @@
 #include "reactor/net/tls_stream.h"
 
+#include <functional>
 #include <utility>
 
 namespace sliced::reactor::net {
@@ -38,6 +39,7 @@ class TlsStream final : public ByteStream {
 
   size_t unsent_bytes() const override { return inner_->unsent_bytes(); }
   std::string protocol() const override { return session_->alpn(); }
+  std::string peer_subject() const override { return session_->peer_subject(); }
 
   void close() override {
     if (std::exchange(closed_, true) || dead_) return;
@@ -124,24 +126,25 @@ class TlsStream final : public ByteStream {
   bool dead_ = false;
 };
 
-class TlsConnect final : public Connecting {
+class Handshake final : public Connecting {
  public:
-  TlsConnect(Scheduler& scheduler, std::unique_ptr<ByteStream> inner,
-             std::shared_ptr<const TlsContext> context, std::string server_name, Millis deadline,
-             OnConnected on_connected)
+  using Open = std::function<Result<std::unique_ptr<TlsSession>>()>;
+  /// with: the peer, for error texts.
+  Handshake(Scheduler& scheduler, std::unique_ptr<ByteStream> inner, Open open, std::string with,
+            Millis deadline, OnConnected on_connected)
       : scheduler_(scheduler),
         inner_(std::move(inner)),
-        server_name_(std::move(server_name)),
+        with_(std::move(with)),
         on_connected_(std::move(on_connected)) {
-    step_ = scheduler_.after(Millis{0}, [this, context = std::move(context)] { begin(context); });
+    step_ = scheduler_.after(Millis{0}, [this, open = std::move(open)] { begin(open); });
     deadline_ = scheduler_.after(deadline, [this, deadline] {
       finish(Error{Errc::kTimeout, "no answer within " + std::to_string(deadline.count()) + " ms"});
     });
   }
 
  private:
-  void begin(std::shared_ptr<const TlsContext> context) {
-    auto session = TlsSession::open(std::move(context), server_name_);
+  void begin(const Open& open) {
+    auto session = open();
     if (!session) return finish(std::move(session.error()));
     session_ = std::move(session).value();
     inner_->receive({.on_data = [this](std::string_view bytes) { on_bytes(bytes); },
@@ -168,7 +171,7 @@ class TlsConnect final : public Connecting {
     deadline_.reset();
     if (!outcome) {
       inner_->pause();
-      outcome = std::move(outcome.error()).in("TLS handshake with " + server_name_);
+      outcome = std::move(outcome.error()).in("TLS handshake with " + with_);
     }
     const OnConnected call = std::exchange(on_connected_, nullptr);
     call(std::move(outcome));  // last statement: *this may be gone
@@ -176,7 +179,7 @@ class TlsConnect final : public Connecting {
 
   Scheduler& scheduler_;
   std::unique_ptr<ByteStream> inner_;
-  const std::string server_name_;
+  const std::string with_;
   OnConnected on_connected_;
   std::unique_ptr<TlsSession> session_;
   Ticket step_;
@@ -188,8 +191,17 @@ class TlsConnect final : public Connecting {
 std::unique_ptr<Connecting> connect_tls(Scheduler& scheduler, std::unique_ptr<ByteStream> inner,
                                         std::shared_ptr<const TlsContext> context, std::string server_name,
                                         Millis deadline, OnConnected on_connected) {
-  return std::make_unique<TlsConnect>(scheduler, std::move(inner), std::move(context), std::move(server_name),
-                                      deadline, std::move(on_connected));
+  auto open = [context = std::move(context), server_name] { return TlsSession::open(context, server_name); };
+  return std::make_unique<Handshake>(scheduler, std::move(inner), std::move(open), server_name, deadline,
+                                     std::move(on_connected));
+}
+
+std::unique_ptr<Connecting> accept_tls(Scheduler& scheduler, std::unique_ptr<ByteStream> inner,
+                                       std::shared_ptr<const TlsContext> context, std::string peer_name,
+                                       Millis deadline, OnConnected on_connected) {
+  auto open = [context = std::move(context)] { return TlsSession::accept(context); };
+  return std::make_unique<Handshake>(scheduler, std::move(inner), std::move(open), std::move(peer_name),
+                                     deadline, std::move(on_connected));
 }
 
 }  // namespace sliced::reactor::net

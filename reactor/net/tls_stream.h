@@ -16,4 +16,9 @@ std::unique_ptr<Connecting> connect_tls(Scheduler& scheduler, std::unique_ptr<By
                                         std::shared_ptr<const TlsContext> context, std::string server_name,
                                         Millis deadline, OnConnected on_connected);
 
+/// The server's side: the same, for a peer that has connected to us. peer_name: for error texts.
+std::unique_ptr<Connecting> accept_tls(Scheduler& scheduler, std::unique_ptr<ByteStream> inner,
+                                       std::shared_ptr<const TlsContext> context, std::string peer_name,
+                                       Millis deadline, OnConnected on_connected);
+
 }  // namespace sliced::reactor::net

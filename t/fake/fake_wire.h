@@ -1,5 +1,6 @@
 #pragma once
 // Connections whose other end a test holds: no socket, time stepped by hand.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,8 +17,21 @@ namespace sliced::fake {
 /// The end that the test holds.
 class WireEnd {
  public:
-  std::string sent;      // by the code under test; a test may consume it
-  bool is_gone = false;  // it has let go of the connection
+  std::string sent;       // by the code under test; a test may consume it
+  bool is_gone = false;   // it has let go of the connection
+  bool is_ended = false;  // it has said that it will send no more
+  bool is_held = false;   // it does not read now
+  std::string protocol;   // what TLS has agreed to, if there were TLS
+  /// Set: the other side takes nothing; what is written meanwhile is unsent.
+  bool is_stuck = false;
+  size_t unsent = 0;
+
+  /// The other side takes so many of the unsent bytes.
+  void take(size_t bytes) {
+    unsent -= std::min(bytes, unsent);
+    const auto events = events_;
+    if (unsent == 0 && events && events->on_drained) events->on_drained();
+  }
 
   void say(std::string bytes) {
     const auto events = events_;
@@ -47,11 +61,15 @@ class FakeWire final : public reactor::net::ByteStream {
   void receive(reactor::net::StreamEvents events) override {
     end_->events_ = std::make_shared<reactor::net::StreamEvents>(std::move(events));
   }
-  void write(std::string bytes) override { end_->sent += bytes; }
-  size_t unsent_bytes() const override { return 0; }
-  void close() override {}
-  void pause() override {}
-  void resume() override {}
+  void write(std::string bytes) override {
+    end_->sent += bytes;
+    if (end_->is_stuck) end_->unsent += bytes.size();
+  }
+  size_t unsent_bytes() const override { return end_->unsent; }
+  std::string protocol() const override { return end_->protocol; }
+  void close() override { end_->is_ended = true; }
+  void pause() override { end_->is_held = true; }
+  void resume() override { end_->is_held = false; }
 
  private:
   const std::shared_ptr<WireEnd> end_;

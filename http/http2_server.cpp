@@ -1,0 +1,479 @@
+#include "http/http2_server.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "http/http2_framing.h"
+#include "http/nghttp2_values.h"
+#include "reactor/base/text.h"
+
+namespace sliced::http {
+namespace {
+
+constexpr size_t kPrefaceBytes = 24;
+constexpr uint8_t kLastCall[8] = {'l', 'a', 's', 't', 'c', 'a', 'l', 'l'};  // in the PING behind a GOAWAY
+
+class Http2ServerSession final : public ServerSession, private Http2Framing {
+ public:
+  using StreamId = int32_t;
+
+  Http2ServerSession(SessionContext context, TimePoint now);
+
+  Result<Unit> feed(std::string_view from_client, TimePoint now) override;
+  void end_of_input(TimePoint) override { lose_all({Errc::kIo, "the client closed the connection"}); }
+  void turn(TimePoint now) override;
+  std::string take_outgoing(TimePoint now) override;
+  Result<Unit> check(TimePoint now) override;
+  bool is_waiting() const override;
+  bool wants_input() const override { return true; }
+  size_t calls() const override { return streams_.size(); }
+  void drain() override;
+  bool is_over() const override;
+  void lose_all(const Error& why) override;
+  bool has_ping() const override { return !error_; }
+  void ping() override { nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, nullptr); }
+
+ private:
+  struct Stream {
+    explicit Stream(std::function<void()> on_news) : response(std::move(on_news)) {}
+    QueuedResponse response;
+    std::unique_ptr<Call> call;  // goes before its response
+    RequestHead head;            // until it is served
+    Headers trailers;
+    size_t head_bytes = 0, headers = 0, body_bytes = 0;
+    std::string kept;      // of the body, while paused
+    TimePoint since{};     // the request is awaited
+    TimePoint moved_at{};  // the client took some of what there was for it
+    size_t moved = 0;      // taken since then
+    bool has_head = false, is_head_request = false, has_ended = false, is_request_whole = false;
+    bool was_paused = false, is_watched = false;     // for moved_at
+    bool is_submitted = false, is_answered = false;  // the answer's end is on its way
+  };
+  struct Callbacks;
+
+  bool is_wanted(const FrameHeader& frame) const override {
+    const auto at = streams_.find(frame.stream);
+    return at != streams_.end() && !at->second->has_ended;
+  }
+  Stream* find(StreamId id) {
+    const auto at = streams_.find(id);
+    return at == streams_.end() ? nullptr : at->second.get();
+  }
+  void submit_settings();
+  void end_if_broken();
+  void add_header(Stream& stream, std::string_view name, std::string_view value);
+  void begin(StreamId id, Stream& stream);
+  int refusal_of(const Stream& stream) const;
+  void take_body(StreamId id, Stream& stream, std::string_view bytes);
+  void hand_over(StreamId id, Stream& stream, std::string_view bytes);
+  void end_request(Stream& stream);
+  void push(StreamId id);
+  void push_all();
+  void submit(StreamId id, Stream& stream);
+  void tell_rooms();
+  void lose(StreamId id, const Error& why, int status);
+  std::unique_ptr<Stream> forget(StreamId id);
+  void drop_kept(Stream& stream);
+  bool owes(const Stream& stream) const;
+  bool is_blocked(const Stream& stream) const;
+
+  const SessionContext context_;
+  std::map<StreamId, std::unique_ptr<Stream>> streams_;
+  std::set<StreamId> news_, rooms_;  // whose answers have grown; whose have room
+  const TimePoint began_;
+  bool has_settings_ = false, has_ack_ = false, is_draining_ = false, has_said_last_ = false;
+  bool is_lost_ = false;
+};
+
+// nghttp2 calls these; none throws (out of memory ends the process).
+struct Http2ServerSession::Callbacks {
+  static Http2ServerSession& of(void* user) { return *static_cast<Http2ServerSession*>(user); }
+
+  static int on_begin(nghttp2_session*, const nghttp2_frame* frame, void* user) noexcept {
+    Http2ServerSession& self = of(user);
+    const StreamId id = frame->hd.stream_id;
+    if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
+    auto stream = std::make_unique<Stream>([&self, id] {
+      self.news_.insert(id);
+      self.context_.wake();
+    });
+    stream->since = self.now_;
+    self.streams_.emplace(id, std::move(stream));
+    return 0;
+  }
+
+  static int on_header(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
+                       const uint8_t* value, size_t value_size, uint8_t, void* user) noexcept {
+    Stream* stream = of(user).find(frame->hd.stream_id);
+    if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    // Far beyond the bound nothing more is looked at: blocks of HPACK may grow a thousandfold.
+    const size_t max = of(user).context_.bounds.request.head_bytes_max;
+    if (stream->head_bytes > 2 * max || stream->headers > 2 * kHeadersMax)
+      return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    of(user).add_header(*stream, view(name, name_size), view(value, value_size));
+    return 0;
+  }
+
+  static int on_data(nghttp2_session*, uint8_t, int32_t id, const uint8_t* bytes, size_t size,
+                     void* user) noexcept {
+    Http2ServerSession& self = of(user);
+    if (Stream* stream = self.find(id))
+      self.take_body(id, *stream, view(bytes, size));
+    else
+      nghttp2_session_consume(self.raw_, id, size);
+    return 0;
+  }
+
+  static int on_frame(nghttp2_session*, const nghttp2_frame* frame, void* user) noexcept {
+    Http2ServerSession& self = of(user);
+    const StreamId id = frame->hd.stream_id;
+    const bool is_ack = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
+    if (frame->hd.type == NGHTTP2_SETTINGS) (is_ack ? self.has_ack_ : self.has_settings_) = true;
+    if (frame->hd.type == NGHTTP2_PING && is_ack &&
+        std::memcmp(frame->ping.opaque_data, kLastCall, sizeof kLastCall) == 0 &&
+        !std::exchange(self.has_said_last_, true))
+      nghttp2_submit_goaway(self.raw_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(self.raw_),
+                            NGHTTP2_NO_ERROR, nullptr, 0);
+    Stream* stream = self.find(id);
+    if (stream == nullptr) return 0;
+    if (frame->hd.type == NGHTTP2_HEADERS && stream->has_head && self.refusal_of(*stream) == 431) {
+      self.lose(id, {Errc::kTooLarge, "the request's trailers are too large"}, 431);
+      return 0;
+    }
+    if (frame->hd.type == NGHTTP2_HEADERS && !stream->has_head) self.begin(id, *stream);
+    const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
+    if (!may_end || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
+    stream->has_ended = true;
+    if (!stream->response.is_paused()) self.end_request(*stream);
+    return 0;
+  }
+
+  static int on_close(nghttp2_session*, int32_t id, uint32_t code, void* user) noexcept {
+    Http2ServerSession& self = of(user);
+    const Stream* stream = self.find(id);
+    if (stream == nullptr) return 0;
+    if (!stream->is_answered) {
+      const std::string name = nghttp2_http2_strerror(code);
+      self.lose(id, {Errc::kIo, "the stream was reset (" + name + ")"}, 0);
+    } else {
+      self.earn(kHttp2FrameBudgetAStream);
+      (void)self.forget(id);
+    }
+    return 0;
+  }
+
+  static int on_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) noexcept {
+    Http2ServerSession& self = of(user);
+    const nghttp2_goaway& ours = frame->goaway;
+    if (frame->hd.type == NGHTTP2_GOAWAY)
+      self.note_goaway(ours.error_code, view(ours.opaque_data, ours.opaque_data_len));
+    const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
+    Stream* stream = self.find(frame->hd.stream_id);
+    if (stream == nullptr || !may_end || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
+    stream->is_answered = true;
+    // Who has its answer need not send the rest of the request (RFC 9113 section 8.1).
+    if (!stream->has_ended)
+      nghttp2_submit_rst_stream(self.raw_, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
+    return 0;
+  }
+
+  static ssize_t read_body(nghttp2_session* raw, int32_t id, uint8_t* space, size_t size, uint32_t* flags,
+                           nghttp2_data_source*, void* user) noexcept {
+    Http2ServerSession& self = of(user);
+    Stream* stream = self.find(id);
+    if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    QueuedResponse& response = stream->response;
+    const std::string_view part = response.take_body(size);
+    std::memcpy(space, part.data(), part.size());
+    stream->moved += part.size();
+    if (!response.has_body()) stream->is_watched = false;
+    if (response.take_room()) self.rooms_.insert(id);
+    if (!part.empty()) self.earn(2 + part.size() / 1024);  // clients return its credit in small pieces
+    if (response.is_whole() && !response.has_body()) {
+      *flags |= NGHTTP2_DATA_FLAG_EOF;
+      if (response.has_trailers()) {
+        const Headers trailers = response.take_trailers();
+        const auto raw_fields = fields(trailers);
+        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+        nghttp2_submit_trailer(raw, id, raw_fields.data(), raw_fields.size());
+      }
+    } else if (part.empty()) {
+      return NGHTTP2_ERR_DEFERRED;
+    }
+    return static_cast<ssize_t>(part.size());
+  }
+
+  static CallbacksPtr make() {
+    nghttp2_session_callbacks* made = nullptr;
+    if (nghttp2_session_callbacks_new(&made) != 0) std::abort();
+    nghttp2_session_callbacks_set_on_begin_headers_callback(made, &on_begin);
+    nghttp2_session_callbacks_set_on_header_callback(made, &on_header);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, &on_data);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(made, &on_frame);
+    nghttp2_session_callbacks_set_on_stream_close_callback(made, &on_close);
+    nghttp2_session_callbacks_set_on_frame_send_callback(made, &on_sent);
+    return CallbacksPtr(made);
+  }
+};
+
+Http2ServerSession::Http2ServerSession(SessionContext context, TimePoint now)
+    : Http2Framing("client", kPrefaceBytes, kOutgoingPiece, now), context_(std::move(context)), began_(now) {
+  nghttp2_option* made = nullptr;
+  if (nghttp2_option_new(&made) != 0) std::abort();
+  const OptionPtr options(made);
+  nghttp2_option_set_no_auto_window_update(made, 1);
+  nghttp2_option_set_no_closed_streams(made, 1);
+  const CallbacksPtr callbacks = Callbacks::make();
+  if (nghttp2_session_server_new2(&raw_, callbacks.get(), this, made) != 0) std::abort();
+  submit_settings();
+}
+
+void Http2ServerSession::submit_settings() {
+  const ServerBounds& bounds = context_.bounds;
+  const nghttp2_settings_entry ours[] = {
+      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, static_cast<uint32_t>(bounds.streams_max)},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kHttp2ServerStreamWindow},
+      {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<uint32_t>(bounds.request.head_bytes_max)}};
+  nghttp2_submit_settings(raw_, NGHTTP2_FLAG_NONE, ours, std::size(ours));
+  nghttp2_session_set_local_window_size(raw_, NGHTTP2_FLAG_NONE, 0, kHttp2ServerConnectionWindow);
+}
+
+Result<Unit> Http2ServerSession::feed(std::string_view from_client, TimePoint now) {
+  if (error_) return Unit{};  // said already; what is read then is not looked at
+  (void)feed_frames(from_client, now);
+  push_all();
+  pump();
+  end_if_broken();
+  return error_ ? Result<Unit>(*error_) : Result<Unit>(Unit{});
+}
+
+void Http2ServerSession::end_if_broken() {
+  if (error_ && !is_lost_) lose_all(Error(*error_));
+}
+
+void Http2ServerSession::add_header(Stream& stream, std::string_view name, std::string_view value) {
+  stream.head_bytes += name.size() + value.size();
+  ++stream.headers;
+  if (stream.head_bytes > context_.bounds.request.head_bytes_max || stream.headers > kHeadersMax) return;
+  if (name == ":method") {
+    stream.head.method = value;
+  } else if (name == ":path") {
+    stream.head.target = value;
+  } else if (name == ":authority") {
+    stream.head.authority = value;
+  } else if (!name.starts_with(':')) {
+    if (name == "host" && stream.head.authority.empty()) stream.head.authority = value;
+    (stream.has_head ? stream.trailers : stream.head.headers)
+        .push_back({std::string(name), std::string(value)});
+  }
+}
+
+// The status of a head that nobody needs to see; 0: it is served.
+int Http2ServerSession::refusal_of(const Stream& stream) const {
+  const Limits& limits = context_.bounds.request;
+  if (stream.head_bytes > limits.head_bytes_max || stream.headers > kHeadersMax) return 431;
+  if (stream.head.method == "CONNECT") return 501;
+  const std::string* length = stream.head.header("content-length");
+  const int64_t announced = length == nullptr ? 0 : parse_int(*length).value_or(0);
+  const bool is_large = limits.body_bytes_max != 0 && announced > static_cast<int64_t>(limits.body_bytes_max);
+  return is_large ? 413 : 0;
+}
+
+void Http2ServerSession::begin(StreamId id, Stream& stream) {
+  stream.has_head = true;
+  if (const int status = refusal_of(stream); status != 0)
+    return stream.response.replace(status, std::string(reason_of(status)));
+  RequestHead head = std::exchange(stream.head, {});
+  head.from = context_.peer;
+  stream.is_head_request = head.method == "HEAD";
+  const std::string* expect = head.header("expect");
+  stream.call = context_.serve(head, stream.response);
+  if (!stream.call && !stream.response.is_whole()) stream.response.replace(500, "nobody answers");
+  if (expect == nullptr || lower(*expect) != "100-continue" || stream.response.is_begun()) return;
+  const Headers interim = {{":status", "100"}};
+  const auto raw_fields = fields(interim);
+  nghttp2_submit_headers(raw_, NGHTTP2_FLAG_NONE, id, nullptr, raw_fields.data(), raw_fields.size(), nullptr);
+}
+
+void Http2ServerSession::take_body(StreamId id, Stream& stream, std::string_view bytes) {
+  stream.body_bytes += bytes.size();
+  const size_t max = context_.bounds.request.body_bytes_max;
+  if (max != 0 && stream.body_bytes > max && stream.call)
+    lose(id, {Errc::kTooLarge, "the request's body is larger than " + std::to_string(max) + " bytes"}, 413);
+  else if (stream.response.is_paused() && stream.call)
+    stream.kept += bytes;
+  else
+    return hand_over(id, stream, bytes);
+  if (!find(id) || !stream.call) nghttp2_session_consume(raw_, id, bytes.size());
+}
+
+void Http2ServerSession::hand_over(StreamId id, Stream& stream, std::string_view bytes) {
+  nghttp2_session_consume(raw_, id, bytes.size());
+  if (stream.call) stream.call->on_body(bytes);
+}
+
+void Http2ServerSession::end_request(Stream& stream) {
+  stream.is_request_whole = true;
+  if (!stream.call) return;
+  if (!stream.trailers.empty()) stream.call->on_trailers(std::exchange(stream.trailers, {}));
+  stream.call->on_end();
+}
+
+void Http2ServerSession::turn(TimePoint now) {
+  now_ = now;
+  push_all();
+}
+
+// Only what is new: calls may make more, which has a turn of its own.
+void Http2ServerSession::push_all() {
+  for (const StreamId id : std::exchange(news_, {})) push(id);
+}
+
+void Http2ServerSession::push(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || error_) return;
+  if (stream->response.is_paused()) stream->was_paused = true;
+  if (!stream->response.is_paused() && std::exchange(stream->was_paused, false)) stream->since = now_;
+  if (!stream->response.is_paused() && stream->call) {
+    if (const std::string kept = std::exchange(stream->kept, {}); !kept.empty()) hand_over(id, *stream, kept);
+    if (stream->has_ended && !stream->is_request_whole && !stream->response.is_paused()) end_request(*stream);
+  }
+  if (stream->response.is_abandoned()) {
+    nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_INTERNAL_ERROR);
+    (void)forget(id);
+    return;
+  }
+  if (stream->response.has_head()) return submit(id, *stream);
+  if (stream->is_submitted) nghttp2_session_resume_data(raw_, id);
+}
+
+void Http2ServerSession::submit(StreamId id, Stream& stream) {
+  QueuedResponse& response = stream.response;
+  Head head = response.take_head(stream.is_head_request);
+  head.headers.insert(head.headers.begin(), {":status", std::to_string(head.status)});
+  const bool has_no_body = stream.is_head_request || head.status == 204 || head.status == 304;
+  const bool is_whole = response.is_whole() && !response.has_body() && !response.has_trailers();
+  nghttp2_data_provider body{};
+  body.read_callback = &Callbacks::read_body;
+  const auto raw_fields = fields(head.headers);
+  nghttp2_submit_response(raw_, id, raw_fields.data(), raw_fields.size(),
+                          is_whole || has_no_body ? nullptr : &body);
+  stream.is_submitted = true;
+}
+
+std::string Http2ServerSession::take_outgoing(TimePoint now) {
+  now_ = now;
+  push_all();
+  pump();
+  tell_rooms();
+  end_if_broken();
+  return std::exchange(out_, {});
+}
+
+void Http2ServerSession::tell_rooms() {
+  for (const StreamId id : std::exchange(rooms_, {}))
+    if (Stream* stream = find(id); stream != nullptr && stream->call) stream->call->on_room();
+}
+
+// With status: its answer, where none is begun. 0: the stream is reset already.
+void Http2ServerSession::lose(StreamId id, const Error& why, int status) {
+  Stream& stream = *find(id);
+  if (status != 0 && !stream.is_submitted) {
+    drop_kept(stream);
+    stream.response.replace(status, why.what);
+    if (const auto call = std::exchange(stream.call, nullptr)) call->on_loss(why);
+    return;
+  }
+  if (status != 0) nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+  const auto lost = forget(id);  // whose answer lives as long as its call
+  if (lost->call) lost->call->on_loss(why);
+}
+
+std::unique_ptr<Http2ServerSession::Stream> Http2ServerSession::forget(StreamId id) {
+  auto stream = std::move(streams_.extract(id).mapped());
+  drop_kept(*stream);
+  context_.wake();
+  return stream;
+}
+
+void Http2ServerSession::drop_kept(Stream& stream) {
+  const std::string kept = std::exchange(stream.kept, {});
+  if (!kept.empty()) nghttp2_session_consume_connection(raw_, kept.size());
+}
+
+bool Http2ServerSession::owes(const Stream& stream) const {
+  return !stream.has_ended && !stream.response.is_paused() && context_.bounds.request_max.count() != 0;
+}
+
+bool Http2ServerSession::is_blocked(const Stream& stream) const {
+  return stream.is_submitted && stream.response.has_body();
+}
+
+bool Http2ServerSession::is_waiting() const {
+  if (error_ || is_lost_) return false;
+  if (!has_settings_ || !has_ack_ || is_partial()) return true;
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [&](const auto& at) { return owes(*at.second) || is_blocked(*at.second); });
+}
+
+Result<Unit> Http2ServerSession::check(TimePoint now) {
+  now_ = now;
+  if (error_) return Unit{};
+  const ServerBounds& bounds = context_.bounds;
+  const auto seconds = [](Millis time) { return std::to_string(time.count() / 1000) + " s"; };
+  if ((is_partial() && now - partial_since_ >= bounds.head_max) ||
+      (!has_settings_ && now - began_ >= bounds.head_max))
+    fail(NGHTTP2_ENHANCE_YOUR_CALM, {Errc::kTimeout, "no whole frame within " + seconds(bounds.head_max)});
+  else if (!has_ack_ && now - began_ >= bounds.stall_max)
+    fail(NGHTTP2_SETTINGS_TIMEOUT, {Errc::kTimeout, "no answer to our settings"});
+  std::vector<std::pair<StreamId, Error>> late;
+  for (const auto& [id, stream] : streams_) {
+    if (!is_blocked(*stream)) stream->is_watched = false;
+    if (is_blocked(*stream) && (!std::exchange(stream->is_watched, true) || stream->moved >= kProgressBytes))
+      stream->moved = 0, stream->moved_at = now;
+    if (error_)
+      late.emplace_back(id, *error_);
+    else if (owes(*stream) && now - stream->since >= bounds.request_max)
+      late.emplace_back(
+          id, Error{Errc::kTimeout, "the request is not whole within " + seconds(bounds.request_max)});
+    else if (stream->is_watched && now - stream->moved_at >= bounds.stall_max)
+      late.emplace_back(id, Error{Errc::kTimeout, "the client does not take the answer"});
+  }
+  for (const auto& [id, why] : late) lose(id, why, error_ ? 0 : 408);
+  return error_ ? Result<Unit>(*error_) : Result<Unit>(Unit{});
+}
+
+void Http2ServerSession::drain() {
+  if (std::exchange(is_draining_, true) || error_) return;
+  if (streams_.empty()) {
+    has_said_last_ = true;
+    nghttp2_session_terminate_session(raw_, NGHTTP2_NO_ERROR);
+  } else {
+    nghttp2_submit_shutdown_notice(raw_);
+    nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, kLastCall);
+  }
+}
+
+bool Http2ServerSession::is_over() const {
+  if (is_lost_) return out_.empty();
+  const bool is_done = has_said_last_ && streams_.empty();
+  return out_.empty() && nghttp2_session_want_write(raw_) == 0 &&
+         (is_done || nghttp2_session_want_read(raw_) == 0);
+}
+
+void Http2ServerSession::lose_all(const Error& why) {
+  is_lost_ = true;
+  while (!streams_.empty()) lose(streams_.begin()->first, why, 0);
+}
+
+}  // namespace
+
+std::unique_ptr<ServerSession> make_http2_server_session(SessionContext context, TimePoint now) {
+  return std::make_unique<Http2ServerSession>(std::move(context), now);
+}
+
+}  // namespace sliced::http

@@ -1,0 +1,41 @@
+#pragma once
+// Inside http/: nghttp2's values as ours.
+#include <nghttp2/nghttp2.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "http/message.h"
+
+namespace sliced::http {
+
+template <class T, void (*kFree)(T*)>
+struct Freed {
+  void operator()(T* raw) const { kFree(raw); }
+};
+using OptionPtr = std::unique_ptr<nghttp2_option, Freed<nghttp2_option, nghttp2_option_del>>;
+using CallbacksPtr = std::unique_ptr<nghttp2_session_callbacks,
+                                     Freed<nghttp2_session_callbacks, nghttp2_session_callbacks_del>>;
+
+inline std::string_view view(const uint8_t* bytes, size_t size) {
+  return {reinterpret_cast<const char*>(bytes), size};
+}
+
+/// The header outlives it. Secrets enter no table of HPACK.
+inline nghttp2_nv field(const Header& header) {
+  const bool is_secret = header.name == "authorization";
+  return {reinterpret_cast<uint8_t*>(const_cast<char*>(header.name.data())),
+          reinterpret_cast<uint8_t*>(const_cast<char*>(header.value.data())), header.name.size(),
+          header.value.size(),
+          static_cast<uint8_t>(is_secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE)};
+}
+
+inline std::vector<nghttp2_nv> fields(const Headers& headers) {
+  std::vector<nghttp2_nv> raw;
+  for (const Header& header : headers) raw.push_back(field(header));
+  return raw;
+}
+
+}  // namespace sliced::http

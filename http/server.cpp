@@ -1,0 +1,76 @@
+#include "http/server.h"
+
+#include <cassert>
+#include <utility>
+#include <vector>
+
+#include "http/server_connection.h"
+
+namespace sliced::http {
+
+struct Server::Shared final : ServerConnection::Shared {};
+
+Server::Server(reactor::Scheduler& scheduler, Serve serve, ServerOptions options)
+    : scheduler_(scheduler),
+      shared_(std::make_shared<const Shared>(
+          Shared{{.scheduler = scheduler,
+                  .serve = std::move(serve),
+                  .bounds = options.bounds,
+                  .on_trouble = std::move(options.on_trouble),
+                  .on_over = [this](ServerConnection& over) { forget(over); }}})),
+      tls_(std::move(options.tls)) {}
+
+Server::~Server() {
+  on_done_ = nullptr;
+  while (!connections_.empty()) {
+    const auto connection = connections_.begin()->second;
+    connection->cut({Errc::kCanceled, "the server is gone"});
+  }
+}
+
+void Server::take(std::unique_ptr<reactor::net::ByteStream> stream, reactor::net::Peer peer) {
+  if (on_done_) return;  // too late
+  const auto made = std::make_shared<ServerConnection>(shared_, std::move(peer));
+  connections_.emplace(made.get(), made);
+  tls_ ? made->begin_tls(std::move(stream), tls_) : made->begin(std::move(stream));
+}
+
+void Server::use(std::shared_ptr<const reactor::net::TlsContext> tls) {
+  assert(tls && tls_);  // nobody turns TLS off by mistake
+  tls_ = std::move(tls);
+}
+
+void Server::shut_down(Millis grace, std::function<void()> on_done) {
+  on_done_ = std::move(on_done);
+  std::vector<std::shared_ptr<ServerConnection>> all;
+  for (const auto& [raw, connection] : connections_) all.push_back(connection);
+  for (const auto& connection : all) connection->drain();
+  grace_ = scheduler_.after(grace, [this] {
+    std::vector<std::shared_ptr<ServerConnection>> left;
+    for (const auto& [raw, connection] : connections_) left.push_back(connection);
+    for (const auto& connection : left) connection->cut({Errc::kCanceled, "the server stops"});
+  });
+  look_whether_done();
+}
+
+void Server::forget(ServerConnection& connection) {
+  connections_.erase(&connection);
+  look_whether_done();
+}
+
+void Server::look_whether_done() {
+  if (!on_done_ || !connections_.empty() || done_) return;
+  done_ = scheduler_.after(Millis{0}, [this] {
+    grace_.reset();
+    const auto told = on_done_;
+    told();  // last statement: *this may be gone
+  });
+}
+
+size_t Server::calls() const {
+  size_t all = 0;
+  for (const auto& [raw, connection] : connections_) all += connection->calls();
+  return all;
+}
+
+}  // namespace sliced::http

@@ -1,0 +1,76 @@
+#pragma once
+// Inside http/server.cpp: one client: its handshake, which version it speaks, its bytes both ways, its time.
+//
+// What a client does not take is not made: above 64 KiB that the kernel does not take, nothing more is
+// encoded (so that handlers hear no on_room()) and nothing more is read. It is given stall_max for each KiB.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "http/server_session.h"
+#include "reactor/net/stream.h"
+#include "reactor/net/tls_context.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::http {
+
+constexpr Millis kCheckEvery{1'000};        // while the client owes something
+constexpr Millis kClientPingAfter{30'000};  // of silence, where the version has PING
+constexpr Millis kClientPingAnswerMax{15'000};
+constexpr Millis kLingerMax{2'000};  // after our last byte: a reset would lose it on its way
+
+class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
+ public:
+  struct Shared {  // by all connections of a server; outlives them
+    reactor::Scheduler& scheduler;
+    const Serve serve;
+    const ServerBounds bounds;
+    std::function<void(const reactor::net::Peer&, const Error&)> on_trouble;  // optional
+    std::function<void(ServerConnection&)> on_over;                           // last word; drops it
+  };
+  ServerConnection(std::shared_ptr<const Shared> shared, reactor::net::Peer peer);
+  ~ServerConnection();
+
+  void begin(std::unique_ptr<reactor::net::ByteStream> wire);
+  void begin_tls(std::unique_ptr<reactor::net::ByteStream> plain,
+                 std::shared_ptr<const reactor::net::TlsContext> tls);
+  /// Ends with its last request.
+  void drain();
+  void cut(const Error& why);
+  size_t calls() const { return session_ ? session_->calls() : 0; }
+
+ private:
+  void begun_at(TimePoint now);
+  void on_data(std::string_view bytes);
+  bool choose_version(std::string_view bytes);
+  void start_session(bool is_http2);
+  void on_wire_end();
+  void wake();
+  void turn();
+  void flush();
+  void close();
+  void die();
+  void complain(const Error& error);
+  void arm();
+  TimePoint next_look() const;
+  void on_clock();
+  bool is_stalled(TimePoint now);
+  bool is_dead(TimePoint now);
+  void fail(const Error& why);
+
+  const std::shared_ptr<const Shared> shared_;
+  std::shared_ptr<const reactor::net::Peer> peer_;
+  std::unique_ptr<reactor::net::Connecting> handshake_;
+  std::unique_ptr<reactor::net::ByteStream> wire_;
+  std::unique_ptr<ServerSession> session_;
+  std::string prefix_;  // too little to tell the version by
+  reactor::Ticket clock_, soon_;
+  TimePoint looks_at_ = TimePoint::max();
+  TimePoint began_, last_heard_, idle_since_, moved_at_, closed_at_{};
+  uint64_t written_ = 0, moved_ = 0;  // bytes given to the wire; taken by the kernel at moved_at_
+  bool is_deaf_ = false, is_closing_ = false, has_pinged_ = false, is_draining_ = false, is_over_ = false;
+};
+
+}  // namespace sliced::http
