@@ -285,13 +285,15 @@ void Daemon::apply_permission() {
 }
 
 publishers::Publisher::Handlers Daemon::handlers_of(const std::string& driver) {
-  return {.on_refused = [this, driver](auto entries) { on_refused(driver, std::move(entries)); },
-          .on_lost =
-              [this](const std::set<publishers::Ability>& abilities) {
-                for (const publishers::Ability ability : abilities) abilities_.lost(ability);
-              },
-          .on_converged = [this, driver] { charges_.acknowledged(driver); },
-          .on_met = [this](const kube::ResourceSlice& slice) { meet(slice); }};
+  return {
+      .on_refused = [this, driver](auto entries) { on_refused(driver, std::move(entries)); },
+      .on_lost =
+          [this](const std::set<publishers::Ability>& abilities) {
+            for (const publishers::Ability ability : abilities) abilities_.lost(ability);
+          },
+      .on_settled = [this, driver](
+                        const std::set<std::string>& unsettled) { charges_.acknowledged(driver, unsettled); },
+      .on_met = [this](const kube::ResourceSlice& slice) { meet(slice); }};
 }
 
 void Daemon::on_refused(const std::string& driver, std::vector<publishers::RefusedEntry> entries) {
@@ -725,18 +727,18 @@ std::shared_ptr<policy::Inputs> Daemon::decision_inputs() const {
   inputs->settings.counters = abilities_.has(Ability::kCounters);
   inputs->settings.shared_devices = abilities_.has(Ability::kSharedDevices);
   inputs->quarantine = quarantine_;
-  inputs->holdings = charges_.held();
-  inputs->doubt = charges_.doubt();
+  inputs->holdings = charges_.ledger().holdings();
+  inputs->doubt = charges_.ledger().doubt();
   inputs->awaits_pods = charges_.awaits_pods(!policy_set_->exposures.empty());
   if (decision_) inputs->selectors = decision_->selectors;
   const bool has_exposures = !policy_set_->exposures.empty() || !inputs->holdings.empty();
-  if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = charges_.sriov_held();
+  if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = charges_.ledger().sriov_holdings();
   for (const auto& [id, device] : host_.inventory()->devices)
     if (settler_.settling(id)) inputs->settling.insert(id);
   if (!inputs->settling.empty()) inputs->before = pools_before();
   inputs->published.is_sriov_pool_there = !publisher_.observed().empty();
   if (!has_exposures) return inputs;
-  inputs->is_sriov_doubted = charges_.is_sriov_doubted();
+  inputs->is_sriov_doubted = charges_.ledger().is_sriov_doubted();
   inputs->published = publishers::published(own_slices(), *host_.inventory(), inputs->holdings);
   inputs->published.is_sriov_pool_there = !publisher_.observed().empty();
   return inputs;
@@ -776,7 +778,7 @@ void Daemon::decide() {
     if (!std::holds_alternative<config::ClusterDirectory>(options_.cluster))
       charges_.begin(publishers::find_doubt(own_slices()), may_have_exposed());
   }
-  charges_.look_for_awaited(*host_.inventory());
+  charges_.find_awaited(*host_.inventory());
   const auto inputs = decision_inputs();
   if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
   was_overtaken_ = false;
@@ -860,7 +862,7 @@ void Daemon::conclude(policy::Decision decision, const std::string& why) {
   auto sriov = std::move(decision.pools.at(options_.sriov_driver_name));
   auto exposures = std::move(decision.pools.at(options_.exposure_driver_name));
   decision.pools.clear();
-  charges_.decided(decision, sriov);
+  charges_.decided(decision, sriov, exposures);
   const bool is_sriov_news = tell_news(decision, publisher_, sriov, why);
   const bool is_exposure_news = tell_news(decision, exposure_publisher_, exposures, why);
   const bool changed = !decision_ || is_sriov_news || is_exposure_news;

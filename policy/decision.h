@@ -24,6 +24,7 @@ struct Decision {
   /// To be published as they are. What a verdict calls offered stands in one of them, and nothing else does.
   DesiredPools pools;
   HoldingsByPool offered;         // what is offered, by pool of the exposure driver
+  HoldingsByPool contested;       // likewise: what is not, since its group has changed (exposure/exclusion.h)
   std::set<std::string> doubted;  // pools of the exposure driver that are charged as a whole for doubt
   /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
   std::set<std::string> wanted;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kube/resource_slice.h"
+#include "policy/charged/record.h"
 
 namespace sliced::policy {
 
@@ -14,9 +15,11 @@ struct DesiredPool {
   std::string driver, name;
   std::vector<kube::DevicePtr> devices;  // by name
   std::vector<kube::CounterSet> counters;
-  bool can_count = false;                          // it has counters, or could get them
-  std::map<std::string, std::string> annotations;  // of the pool's first slice, beside the node's
+  bool can_count = false;  // it has counters, or could get them
   std::string excludes;  // that entries of functions stand under, for each slice with some (exclude_record.h)
+  // The ledger's, not the decision's (charged/ledger.h):
+  Record record;  // of what was withdrawn of it, on its first slice
+  Groups groups;  // of its entries, where can_count
   bool operator==(const DesiredPool&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "hotplug/facts.h"
 #include "kube/selector.h"
 #include "policy/budget.h"
+#include "policy/charged/doubt.h"
 #include "policy/desired.h"
 #include "policy/holding.h"
 #include "policy/policy_set.h"
@@ -43,13 +44,6 @@ using QuarantinedEntries = std::map<std::string, Quarantine>;  // by name
 struct Quarantines {
   QuarantinedEntries sriov, exposure;
   bool empty() const { return sriov.empty() && exposure.empty(); }
-};
-
-/// Pools of the exposure driver of which no record tells what may be allocated.
-struct Doubt {
-  bool is_any = false;                // every pool but those of `except`
-  std::set<std::string> except = {};  // names
-  bool is_of(const std::string& pool) const { return is_any && !except.contains(pool); }
 };
 
 struct Inputs {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "policy/charged/record.h"
 #include "policy/exposure/exclude_record.h"
-#include "policy/exposure/withdrawn.h"
 #include "publishers/pack_slices.h"
 #include "reactor/base/text.h"
 
@@ -23,7 +23,10 @@ constexpr size_t kIndexDigits = 5;
 constexpr size_t kAnnotationBytesMax = size_t{256} << 10;
 constexpr std::string_view kFull = "others' metadata leaves no room for ours";
 constexpr std::string_view kOwnAnnotations[] = {kBootIdAnnotation, policy::kWithdrawnAnnotation,
-                                                policy::kExcludesAnnotation};
+                                                policy::kExcludesAnnotation, policy::kGroupsAnnotation};
+
+// The slices of a pool that stand under names of ours, by index.
+using InPlace = std::map<size_t, const ResourceSlice*>;
 
 std::optional<size_t> index_in(std::string_view name) {
   if (name.size() <= kIndexDigits || name[kIndexDigits] != '-') return std::nullopt;
@@ -61,14 +64,18 @@ std::string free_name(size_t index, const policy::DesiredPool& pool, const NodeI
   return name;
 }
 
+void put_record(ResourceSlice& slice, const policy::Record& record) {
+  if (!record.empty())
+    slice.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation), record.text());
+}
+
 // The slices that should be, by index, with pool.generation left at 0. Counter slices come before device
 // slices.
 std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, const ObservedSlices& observed,
-                                              const std::map<size_t, const ResourceSlice*>& held,
-                                              const NodeIdentity& node,
+                                              const InPlace& in_place, const NodeIdentity& node,
                                               const std::map<std::string, int>& salts) {
   Assigned assigned;
-  for (const auto& [index, slice] : held)
+  for (const auto& [index, slice] : in_place)
     for (const kube::Device& device : slice->devices) assigned[index].push_back(device.name);
   std::map<size_t, ResourceSlice> out;
   const size_t counter_slices =
@@ -77,15 +84,17 @@ std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, c
     out[i / kCounterSetsPerSliceMax].shared_counters.push_back(pool.counters[i]);
   for (auto& [index, devices] : pack_devices(pool.devices, assigned, slice_size_for(pool), counter_slices))
     out[index].devices = std::move(devices);
-  // The annotations of the pool stand on its first slice.
+  // The record of the pool stands on its first slice.
   for (auto& [index, slice] : out) {
-    const auto at = held.find(index);
+    const auto at = in_place.find(index);
     slice.meta = identity_meta(
-        at == held.end() ? free_name(index, pool, node, observed, salts) : at->second->meta.name, node);
-    if (index == out.begin()->first)
-      slice.meta.annotations.insert(pool.annotations.begin(), pool.annotations.end());
+        at == in_place.end() ? free_name(index, pool, node, observed, salts) : at->second->meta.name, node);
+    if (index == out.begin()->first) put_record(slice, pool.record);
     if (!pool.excludes.empty() && !slice.devices.empty())
       slice.meta.annotations.emplace(policy::kExcludesAnnotation, pool.excludes);
+    if (pool.can_count && !slice.devices.empty())
+      slice.meta.annotations.emplace(policy::kGroupsAnnotation,
+                                     policy::encode_groups(slice.devices, pool.groups));
     slice.driver = pool.driver;
     slice.node_name = node.name;
     slice.pool = {pool.name, 0, static_cast<int64_t>(out.size())};
@@ -187,19 +196,18 @@ bool is_unread(const ResourceSlice& slice) { return slice.driver.empty() && slic
 // that generation is being completed (also after a restart in the middle); when one alone differs, it is
 // changed in place. A generation above the one we remember was written by somebody else and is no base of
 // ours.
-int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted,
-                       const std::map<size_t, const ResourceSlice*>& held, int64_t remembered,
-                       int64_t attempted) {
+int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const InPlace& in_place,
+                       int64_t remembered, int64_t attempted) {
   const int64_t trusted = remembered > 0 ? std::max(remembered, attempted) : kTrustedGenerationMax;
   int64_t highest = 0;
-  for (const auto& [index, slice] : held)
+  for (const auto& [index, slice] : in_place)
     if (slice->pool.generation <= trusted) highest = std::max(highest, slice->pool.generation);
-  if (held.empty()) return remembered + 1;
+  if (in_place.empty()) return remembered + 1;
   if (highest == 0) highest = std::max<int64_t>(remembered, 1);
   size_t differing = 0, others = 0;
   for (const auto& [index, slice] : wanted) {
-    const auto at = held.find(index);
-    if (at == held.end() || at->second->pool.generation != highest)
+    const auto at = in_place.find(index);
+    if (at == in_place.end() || at->second->pool.generation != highest)
       ++others;
     else if (!same_spec(*at->second, slice))
       ++differing;
@@ -208,20 +216,13 @@ int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted,
   return keep ? highest : highest + 1;
 }
 
-std::vector<policy::Holding> record_of(const ResourceSlice& slice) {
-  const auto at = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
-  if (at == slice.meta.annotations.end()) return {};
-  return policy::decode_withdrawn(at->second).value_or({});
-}
-
 // Entries that the slice that is to have them does not hold yet.
-std::set<std::string> not_yet_placed(const std::map<size_t, const ResourceSlice*>& held,
-                                     const std::map<size_t, ResourceSlice>& wanted) {
+std::set<std::string> not_yet_placed(const InPlace& in_place, const std::map<size_t, ResourceSlice>& wanted) {
   std::set<std::string> out;
   for (const auto& [index, slice] : wanted) {
-    const auto at = held.find(index);
+    const auto at = in_place.find(index);
     std::set<std::string_view> placed;
-    if (at != held.end()) {
+    if (at != in_place.end()) {
       if (at->second->devices == slice.devices) continue;
       for (const kube::Device& device : at->second->devices) placed.insert(device.name);
     }
@@ -234,10 +235,9 @@ std::set<std::string> not_yet_placed(const std::map<size_t, const ResourceSlice*
 // The slice that has an entry may be written or deleted before the one that is to have it. So that it stands
 // in a slice or in the record at any moment, whatever an observed slice shows or records stays recorded until
 // all that moves is placed. The first slice is written first; one more write of it ends the record.
-void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observed,
-                   const std::map<size_t, const ResourceSlice*>& held,
+void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observed, const InPlace& in_place,
                    std::map<size_t, ResourceSlice>& wanted) {
-  const std::set<std::string> moving = not_yet_placed(held, wanted);
+  const std::set<std::string> moving = not_yet_placed(in_place, wanted);
   if (moving.empty()) return;
   ResourceSlice& first = wanted.begin()->second;
   std::set<std::string_view> in_first;
@@ -245,40 +245,40 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
   std::map<std::string, policy::Holding> kept;
   bool is_any_moving = false;
   std::optional<policy::Holding> unknown;  // stands for whatever moves
-  const auto keep = [&](policy::Holding claim, const ResourceSlice& from) {
-    if (claim.entry == policy::kUnknownEntry) {
-      unknown = std::move(claim);
+  const auto keep = [&](policy::Holding holding, const ResourceSlice& from) {
+    if (is_unknown(holding)) {
+      unknown = std::move(holding);
       is_any_moving = true;
       return;
     }
     // From the first slice's record into its devices takes one write of one object.
-    const bool is_one_write = from.meta.name == first.meta.name && in_first.contains(claim.entry);
-    is_any_moving |= moving.contains(claim.entry) && !is_one_write;
-    kept.emplace(claim.entry, std::move(claim));
+    const bool is_one_write = from.meta.name == first.meta.name && in_first.contains(holding.entry);
+    is_any_moving |= moving.contains(holding.entry) && !is_one_write;
+    kept.emplace(holding.entry, std::move(holding));
   };
   for (const auto& [name, slice] : observed) {
     if (slice.pool.name != pool.name) continue;
-    for (policy::Holding& claim : record_of(slice)) keep(std::move(claim), slice);
+    for (const policy::Holding& holding : policy::Record::of(slice).holdings()) keep(holding, slice);
   }
   for (const auto& [name, slice] : observed) {
     if (slice.pool.name != pool.name) continue;
+    if (pool.can_count) {
+      for (const policy::Holding& holding : policy::holdings_of_entries(slice))
+        if (moving.contains(holding.entry)) keep(holding, slice);
+      continue;
+    }
     for (const kube::Device& device : slice.devices)
-      if (moving.contains(device.name))
-        keep(pool.can_count ? policy::claim_of_entry(device, pool.driver)
-                            : policy::claim_of_function(device.name),  // it has no groups
-             slice);
+      if (moving.contains(device.name)) keep(policy::holding_of_function(device.name), slice);
   }
   if (!is_any_moving) return;
   // What is not wanted is withdrawn and recorded by the decision, or free.
-  std::vector<policy::Holding> record = record_of(first);
+  std::vector<policy::Holding> recorded = pool.record.holdings();
   for (const auto& [index, slice] : wanted)
     for (const kube::Device& device : slice.devices)
-      if (const auto at = kept.find(device.name); at != kept.end()) record.push_back(at->second);
-  if (unknown && std::none_of(record.begin(), record.end(),
-                              [](const auto& claim) { return claim.entry == policy::kUnknownEntry; }))
-    record.push_back(std::move(*unknown));
-  first.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation),
-                                          policy::encode_record(std::move(record), pool.name));
+      if (const auto at = kept.find(device.name); at != kept.end()) recorded.push_back(at->second);
+  if (unknown && std::none_of(recorded.begin(), recorded.end(), policy::is_unknown))
+    recorded.push_back(std::move(*unknown));
+  put_record(first, policy::Record(std::move(recorded), pool.name));
 }
 
 size_t size_of(const std::map<std::string, std::string>& annotations) {
@@ -295,18 +295,18 @@ size_t bytes_of_others(const ResourceSlice& slice) {
   return bytes;
 }
 
-// Makes records short that have no room beside others' annotations. Returns the first of the slices that have
+// What has no room beside others' annotations: groups are left out, and records made short. Returns the first of the slices that have
 // no room then either.
-std::optional<size_t> fit_records(const policy::DesiredPool& pool,
-                                  const std::map<size_t, const ResourceSlice*>& held,
+std::optional<size_t> fit_records(const policy::DesiredPool& pool, const InPlace& in_place,
                                   std::map<size_t, ResourceSlice>& wanted) {
   for (auto& [index, slice] : wanted) {
-    const auto at = held.find(index);
-    if (at == held.end()) continue;
+    const auto at = in_place.find(index);
+    if (at == in_place.end()) continue;
     const size_t others = bytes_of_others(*at->second);
     auto& ours = slice.meta.annotations;
+    if (others + size_of(ours) > kAnnotationBytesMax) ours.erase(std::string(policy::kGroupsAnnotation));
     if (others + size_of(ours) <= kAnnotationBytesMax) continue;
-    std::string whole = policy::encode_withdrawn({policy::claim_of_unreadable(pool.name)});
+    std::string whole = policy::Record({policy::whole_holding(pool.name)}, pool.name).text();
     const auto record = ours.find(std::string(policy::kWithdrawnAnnotation));
     if (record != ours.end() && whole.size() < record->second.size()) record->second = std::move(whole);
     if (others + size_of(ours) > kAnnotationBytesMax) return index;
@@ -314,13 +314,13 @@ std::optional<size_t> fit_records(const policy::DesiredPool& pool,
   return std::nullopt;
 }
 
-void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,
-              const std::map<size_t, const ResourceSlice*>& held, const NodeIdentity& node,
-              const Memory& memory, Plan& plan, std::vector<const ResourceSlice*>& left) {
-  auto wanted = wanted_slices(pool, observed, held, node, memory.salts);
-  keep_recorded(pool, observed, held, wanted);
-  if (const auto full = fit_records(pool, held, wanted)) {
-    auto rest = held;
+void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed, const InPlace& in_place,
+              const NodeIdentity& node, const Memory& memory, Plan& plan,
+              std::vector<const ResourceSlice*>& left) {
+  auto wanted = wanted_slices(pool, observed, in_place, node, memory.salts);
+  keep_recorded(pool, observed, in_place, wanted);
+  if (const auto full = fit_records(pool, in_place, wanted)) {
+    auto rest = in_place;
     left.push_back(rest.extract(*full).mapped());
     return diff_one(pool, observed, rest, node, memory, plan, left);
   }
@@ -330,13 +330,13 @@ void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed,
     return at == generations.end() ? int64_t{0} : at->second;
   };
   const int64_t generation =
-      generation_for(wanted, held, of_pool(memory.generations), of_pool(memory.attempted));
-  for (const auto& [index, slice] : held)
+      generation_for(wanted, in_place, of_pool(memory.generations), of_pool(memory.attempted));
+  for (const auto& [index, slice] : in_place)
     if (!wanted.contains(index)) remove(*slice, "no longer needed", memory, plan);
   for (auto& [index, slice] : wanted) {
     slice.pool.generation = generation;
-    const auto at = held.find(index);
-    if (at == held.end())
+    const auto at = in_place.find(index);
+    if (at == in_place.end())
       plan.creates.push_back(std::move(slice));
     else if (!same_content(*at->second, slice))
       plan.updates.push_back(update_of(*at->second, std::move(slice)));
@@ -349,7 +349,23 @@ bool writes_to(const Plan& plan, const std::string& pool) {
          std::any_of(plan.creates.begin(), plan.creates.end(), is_of_pool);
 }
 
+bool is_of_nothing(const ResourceSlice& slice) {
+  return slice.devices.empty() && slice.shared_counters.empty();
+}
+
 }  // namespace
+
+std::optional<std::set<std::string>> unsettled_pools(const Plan& plan, const ObservedSlices& observed) {
+  std::set<std::string> out;
+  for (const Removal& removal : plan.deletes) {
+    if (removal.is_unread) return std::nullopt;
+    const auto at = observed.find(removal.name);
+    if (at != observed.end() && !is_of_nothing(at->second)) out.insert(at->second.pool.name);
+  }
+  for (const auto* slices : {&plan.updates, &plan.creates})
+    for (const ResourceSlice& slice : *slices) out.insert(slice.pool.name);
+  return out;
+}
 
 std::string slice_name(size_t index, const std::string& driver, const std::string& node,
                        const std::string& pool, int salt) {
@@ -405,8 +421,8 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
     return diff_pools(desired, own, node, driver, memory);
   }
   Plan plan;
-  std::map<std::string, std::map<size_t, const ResourceSlice*>> held;  // by pool
-  std::vector<const ResourceSlice*> left;                              // have no room for what is ours
+  std::map<std::string, InPlace> in_place;  // by pool
+  std::vector<const ResourceSlice*> left;   // have no room for what is ours
   for (const auto& [name, slice] : observed) {
     if (is_unread(slice)) {
       plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "unreadable", true,
@@ -424,14 +440,14 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
       remove(slice, "terminating", memory, plan);
     else if (memory.full.contains(name))
       left.push_back(&slice);
-    else if (const auto [at, fresh] = held[slice.pool.name].emplace(*index, &slice); !fresh) {
+    else if (const auto [at, fresh] = in_place[slice.pool.name].emplace(*index, &slice); !fresh) {
       // What others have filled is being made anew as the other.
       const bool is_better = bytes_of_others(slice) < bytes_of_others(*at->second);
       remove(is_better ? *std::exchange(at->second, &slice) : slice, "twin", memory, plan);
     }
   }
   for (const policy::DesiredPool& pool : desired)
-    diff_one(pool, observed, held[pool.name], node, memory, plan, left);
+    diff_one(pool, observed, in_place[pool.name], node, memory, plan, left);
   // Once all stands in other slices: those may be refused too.
   for (const ResourceSlice* slice : left)
     if (!writes_to(plan, slice->pool.name)) remove(*slice, std::string(kFull), memory, plan);
@@ -450,8 +466,8 @@ const ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observe
     if (record == slice.meta.annotations.end()) return false;
     const auto at = observed.find(slice.meta.name);
     if (at == observed.end()) return true;
-    const auto held = at->second.meta.annotations.find(record->first);
-    return held == at->second.meta.annotations.end() || held->second != record->second;
+    const auto stored = at->second.meta.annotations.find(record->first);
+    return stored == at->second.meta.annotations.end() || stored->second != record->second;
   };
   for (const auto* slices : {&plan.updates, &plan.creates})
     for (const ResourceSlice& slice : *slices)

@@ -68,6 +68,11 @@ struct Plan {
 /// empty, made from `observed`.
 const kube::ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observed);
 
+/// Pools of which the API server does not hold what is wanted, before the plan is carried out; nullopt: of a slice
+/// that must go it cannot be read which pool it is of. One that offers nothing any more, and only has not been
+/// deleted yet, counts for no pool.
+std::optional<std::set<std::string>> unsettled_pools(const Plan& plan, const ObservedSlices& observed);
+
 /// driver: whose slices `observed` holds. Every pool of that driver that is not desired goes. What is of
 /// another driver or node stays, whoever showed it to us. A slice that must go and that somebody's finalizer
 /// holds, or that the server does not let us delete, is emptied first (an update, see kEmptiedGeneration); a

@@ -229,7 +229,7 @@ void Evidence::next_pod_claim() {
   if (pod_claims_.empty()) {
     if (!problem_.empty()) miss({.what = "ResourceClaim " + problem_}, "");
     if (look_ == Look::kWhole) told_pods_.clear();
-    return handlers_.on_pods(std::exchange(found_, {}), look_);
+    return handlers_.on_pods({std::exchange(found_, {})}, look_);
   }
   auto claim = pod_claims_.extract(pod_claims_.begin()).value();
   call_ = ports_.cluster.get({.resource = kube::kResourceClaims,
@@ -293,7 +293,7 @@ void Evidence::finish_page(std::string continue_token) {
     return fail(
         {.code = Errc::kTooLarge,
          .what = "list resourceclaims: it has more pages than " + std::to_string(claims_) + " claims fill"});
-  if (continue_token.empty()) return handlers_.on_list(begun_, std::exchange(found_, {}));
+  if (continue_token.empty()) return handlers_.on_list({begun_, std::exchange(found_, {})});
   after(page_pause(), [this, token = std::move(continue_token)] { list_page(token); });
 }
 
@@ -315,7 +315,8 @@ void Evidence::note_claim(std::string_view object) {
   visit_results(*results, [&](const Allocated& result) {
     if (result.is_admin || !is_pool_of(node_, result.pool) || !drivers_.contains(std::string(result.driver)))
       return;
-    auto [at, fresh] = found_[PoolKey(result.driver, result.pool)].emplace(result.device, result.is_shared);
+    auto [at, fresh] =
+        found_[policy::PoolKey(result.driver, result.pool)].emplace(result.device, result.is_shared);
     at->second = at->second && result.is_shared;
   });
 }

@@ -15,16 +15,13 @@
 #include <utility>
 
 #include "kube/cluster.h"
+#include "policy/charged/ledger.h"
 #include "publishers/ports.h"
 #include "reactor/backoff.h"
 #include "reactor/base/time.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::publishers {
-
-using PoolKey = std::pair<std::string, std::string>;  // driver, name
-/// By pool, then entry: whether as one of its shares.
-using Allocations = std::map<PoolKey, std::map<std::string, bool>>;
 
 class Evidence {
  public:
@@ -39,9 +36,8 @@ class Evidence {
   };
   struct Handlers {
     /// What the pods of this node have, as far as it could be seen.
-    std::function<void(const Allocations&, Look)> on_pods;
-    /// What any claim has. begun: no claim was looked at before.
-    std::function<void(TimePoint begun, const Allocations&)> on_list;
+    std::function<void(policy::Sighting, Look)> on_pods;
+    std::function<void(policy::Census)> on_list;           // what any claim has
     std::function<void(const kube::Failure&)> on_failure;  // of the list
   };
 
@@ -92,7 +88,7 @@ class Evidence {
   int64_t pages_ = 0;             // likewise
   std::string problem_;           // a claim that cannot be understood may hold anything
   reactor::Backoff page_backoff_;
-  Allocations found_;
+  policy::Allocations found_;
   std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; still to be looked at
   Look look_ = Look::kWhole;
   std::string told_pods_;  // said once while it lasts

@@ -111,6 +111,7 @@ void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity
   desired_ = std::move(pools);
   share_entries();
   node_ = std::move(node);
+  told_unsettled_.reset();
   restoring_ = is_disturbed_ = false;
   fight_until_.reset();
   // A withdrawal does not wait long; nor is what a refusal has changed sent at the server's pace.
@@ -241,9 +242,9 @@ void Publisher::next_step() {
     failed_runs_ = 0;
     failure_backoff_.reset();
     finish(true);
-    if (handlers_.on_converged) handlers_.on_converged();
-    return;
+    return tell_settled(next);
   }
+  tell_settled(next);
   if (requests_left_ == 0) requests_left_ = kRequestsFree + 2 * next.size();
   if (--requests_left_ == 0) return fail("the API server takes writes and does not hold what they say");
   const ResourceSlice* write = first_write(next, cache_.slices());
@@ -266,6 +267,14 @@ void Publisher::next_step() {
         .name = write->meta.name,
         .body = std::move(body)},
        *write, update ? "content differs" : "missing");
+}
+
+// A pool that cannot be written keeps no other from being acknowledged.
+void Publisher::tell_settled(const Plan& plan) {
+  const auto unsettled = unsettled_pools(plan, cache_.slices());
+  if (!unsettled || !handlers_.on_settled) return;
+  const bool is_told = std::exchange(told_unsettled_, unsettled) == unsettled;
+  if (!is_told || plan.empty()) handlers_.on_settled(*unsettled);
 }
 
 void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> sent, std::string why) {

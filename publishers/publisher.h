@@ -39,7 +39,9 @@ class Publisher {
   struct Handlers {
     std::function<void(std::vector<RefusedEntry>)> on_refused;
     std::function<void(std::set<Ability>)> on_lost;  // the server stored slices without what they need
-    std::function<void()> on_converged = {};  // nothing more is to be written; may not destroy this; optional
+    /// Of all pools but these the server holds what is desired: whenever that has changed, and when nothing is
+    /// left to be written. May not destroy this; optional
+    std::function<void(const std::set<std::string>& unsettled)> on_settled = {};
     /// A slice that was met under our name, before it is overwritten; may not destroy this; optional
     std::function<void(const kube::ResourceSlice&)> on_met = {};
     /// A delete was answered; may not destroy this; optional
@@ -98,6 +100,7 @@ class Publisher {
   void watch_deadline();
   void adopt_generations();
   void share_entries();
+  void tell_settled(const Plan& plan);
 
   static constexpr std::string_view kQueueKey = "slices";  // one key: one write in flight
 
@@ -120,6 +123,7 @@ class Publisher {
   std::optional<TimePoint> retry_after_;   // what the server asked for
   std::optional<TimePoint> fight_until_;  // before the next restoring; what we want anew does not wait for it
   std::string last_failure_;              // said once
+  std::optional<std::set<std::string>> told_unsettled_;  // of what is desired now
   bool is_foreign_told_ = false;
   bool restoring_ = false;     // desired has been reached since it was set: what differs now, others did
   bool is_disturbed_ = false;  // others have changed something since

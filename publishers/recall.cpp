@@ -2,9 +2,9 @@
 
 #include <limits>
 
+#include "policy/charged/record.h"
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/exclude_record.h"
-#include "policy/exposure/withdrawn.h"
 #include "policy/identity.h"
 #include "policy/sriov/attributes.h"
 
@@ -57,7 +57,7 @@ void note_excludes(const ObservedSlices& slices, const std::string& driver, cons
         !is_certain(slice, driver, node, inventory.boot_id))
       continue;
     for (const kube::Device& entry : slice.devices) {
-      const hotplug::HostDevice* device = inventory.find(policy::claim_of_function(entry.name).device);
+      const hotplug::HostDevice* device = inventory.find(policy::holding_of_function(entry.name).device);
       const bool is_link = !policy::interface_of_link(entry.attributes, driver).empty();
       if (device != nullptr && !is_link && lacks_facts(*device, inventory) &&
           is_bound_as_published(*device, entry, driver))
@@ -90,8 +90,9 @@ std::set<std::string> whole_pools(const ObservedSlices& slices, const std::strin
 
 }  // namespace
 
-RecordDoubt find_doubt(const OwnSlices& slices) {
-  RecordDoubt out{.exposure = {true, whole_pools(slices.exposure, slices.exposure_driver, slices.node)}};
+policy::RecordDoubt find_doubt(const OwnSlices& slices) {
+  policy::RecordDoubt out{
+      .exposure = {true, whole_pools(slices.exposure, slices.exposure_driver, slices.node)}};
   out.is_of_sriov = !out.exposure.except.contains(policy::exposure_pool_name(slices.node, {})) ||
                     !whole_pools(slices.sriov, slices.sriov_driver, slices.node).contains(slices.node);
   return out;
@@ -103,7 +104,7 @@ bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id) {
 }
 
 policy::Published published(const OwnSlices& slices, const hotplug::Inventory& inventory,
-                            const std::map<std::string, std::vector<policy::Holding>>& held) {
+                            const std::map<std::string, std::vector<policy::Holding>>& holdings) {
   policy::Published out;
   const std::string& boot_id = inventory.boot_id;
   visit_entries(slices.sriov, boot_id, [&](const kube::Device& entry) { out.sriov.insert(entry.name); });
@@ -112,9 +113,9 @@ policy::Published published(const OwnSlices& slices, const hotplug::Inventory& i
     const std::string interface = policy::interface_of_link(entry.attributes, slices.exposure_driver);
     if (!interface.empty()) out.links[entry.name] = interface;
   });
-  for (const auto& [pool, claims] : held)
-    for (const policy::Holding& claim : claims)
-      if (claim.device.find(':') == std::string::npos) out.links.emplace(claim.entry, claim.device);
+  for (const auto& [pool, all] : holdings)
+    for (const policy::Holding& holding : all)
+      if (holding.device.find(':') == std::string::npos) out.links.emplace(holding.entry, holding.device);
   note_excludes(slices.sriov, slices.sriov_driver, slices.node, inventory, out.stood_under);
   note_excludes(slices.exposure, slices.exposure_driver, slices.node, inventory, out.stood_under);
   return out;

@@ -19,22 +19,16 @@ struct OwnSlices {
   const std::string& node;
 };
 
-/// Where no record tells what may be allocated: a pool that has no slice, too few of its slices, or one that
-/// could not be decoded.
-struct RecordDoubt {
-  policy::Doubt exposure;
-  bool is_of_sriov = false;
-};
 /// Of what is found at a start. While there is no slice of the exposure driver's pool of links, which every
 /// node has that a DeviceExposurePolicy is for, nobody has looked after the other driver's record either.
-RecordDoubt find_doubt(const OwnSlices& slices);
+policy::RecordDoubt find_doubt(const OwnSlices& slices);
 
 /// False for a slice of another boot: nothing that it says counts. One that names none may be of this one.
 bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id);
 
-/// For policy::Inputs. held: entries that may be allocated, of the exposure driver by pool.
+/// For policy::Inputs. holdings: entries that may be allocated, of the exposure driver by pool.
 policy::Published published(const OwnSlices& slices, const hotplug::Inventory& inventory,
-                            const std::map<std::string, std::vector<policy::Holding>>& held);
+                            const std::map<std::string, std::vector<policy::Holding>>& holdings);
 
 /// Facts of netdevs that are not there now, from what was published in this boot.
 std::vector<hotplug::RecoveredNetdev> recall_netdevs(const OwnSlices& slices,

@@ -215,6 +215,51 @@ bool PoolHoldings::exclude(const Holding& holding) const {
   return std::any_of(of_pf.begin(), of_pf.end(), excludes_it);
 }
 
+namespace {
+
+struct Regrouped {
+  const Holding* was;
+  Holding now;
+  bool is_offer;
+};
+
+bool are_of_one_group(const Holding& a, const Holding& b) {
+  if (a.group.empty() || b.group.empty()) return false;
+  return a.group == b.group || a.group == kAnyGroup || b.group == kAnyGroup;
+}
+
+bool are_contested(const Regrouped& a, const Regrouped& b) {
+  if (!(a.is_offer || b.is_offer) || !are_of_one_group(a.now, b.now)) return false;
+  const bool were_contested = a.was->is_contested && b.was->is_contested && are_of_one_group(*a.was, *b.was);
+  return were_contested || !exclude_each_other(*a.was, *b.was, "");
+}
+
+}  // namespace
+
+std::vector<Holding> contested(const std::vector<Holding>& offers, const std::vector<Holding>& holdings) {
+  std::map<std::string_view, const Holding*> offered;
+  for (const Holding& offer : offers) offered.emplace(offer.entry, &offer);
+  std::map<std::string_view, std::vector<Regrouped>> by_device;
+  bool is_any = false;
+  for (const Holding& holding : holdings) {
+    const auto offer = offered.find(holding.entry);
+    const bool is_offer = offer != offered.end();
+    is_any |= is_offer && (holding.is_contested || offer->second->group != holding.group);
+    Holding now = holding;
+    if (is_offer) now.group = offer->second->group;
+    now.is_withdrawn = now.is_contested = true;
+    by_device[holding.device].push_back({&holding, std::move(now), is_offer});
+  }
+  std::vector<Holding> out;
+  if (!is_any) return out;
+  for (const auto& [device, all] : by_device)
+    for (const Regrouped& one : all)
+      if (std::any_of(all.begin(), all.end(),
+                      [&](const Regrouped& other) { return &one != &other && are_contested(one, other); }))
+        out.push_back(one.now);
+  return out;
+}
+
 Exclusion exclude(const PoolMembers& members) { return Counting(members).run(); }
 
 std::vector<std::string> without_conflict(const std::vector<Holding>& in_order, const std::string& pf) {

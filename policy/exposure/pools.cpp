@@ -4,7 +4,6 @@
 #include <set>
 
 #include "policy/exposure/resolve.h"
-#include "policy/exposure/withdrawn.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"
 
@@ -61,7 +60,8 @@ const ExposurePools::Vfs& ExposurePools::vfs_of(const HostDevice& pf) const {
 }
 
 void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_always) {
-  const std::vector<Holding> holdings = holdings_of(name, is_always);
+  std::vector<Holding> holdings = holdings_of(name, is_always);
+  if (in_.settings.counters) hold_back_contested(name, pool, holdings);
   DesiredPool desired{.driver = in_.settings.exposure_driver, .name = name, .can_count = true};
   if (in_.settings.counters)
     count(pool, holdings, desired);
@@ -69,7 +69,7 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
     keep_without_conflict(pool, holdings);
   drop_refused(pool.candidates);
   const auto withdrawn = without_offered(holdings, pool);
-  if (!withdrawn.empty()) note_withdrawn(name, withdrawn, desired);
+  if (!withdrawn.empty()) note_withdrawn(name, withdrawn);
   auto& offered = out_.offered[name];
   for (Candidate& candidate : pool.candidates) {
     desired.devices.push_back(std::move(candidate.entry));
@@ -82,6 +82,20 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
   if (has_functions) desired.excludes = out_.selectors->exclude_record;
   if (is_always || !desired.devices.empty() || is_worth_a_record(name, withdrawn))
     out_.pools[in_.settings.exposure_driver].push_back(std::move(desired));
+}
+
+void ExposurePools::hold_back_contested(const std::string& name, Pool& pool, std::vector<Holding>& holdings) {
+  std::vector<Holding> offers;
+  for (const Candidate& candidate : pool.candidates) offers.push_back(candidate.holding);
+  std::map<std::string_view, const Holding*> apart;
+  auto& all = out_.contested[name] = contested(offers, holdings);
+  for (const Holding& one : all) apart.emplace(one.entry, &one);
+  if (apart.empty()) return;
+  for (Candidate& candidate : pool.candidates)
+    if (apart.contains(candidate.holding.entry)) candidate.verdict->outcome = Outcome::kCharged;
+  drop_refused(pool.candidates);
+  for (Holding& holding : holdings)
+    if (const auto at = apart.find(holding.entry); at != apart.end()) holding = *at->second;
 }
 
 // A pool without slices is one of which nothing is known, so that alone needs none.
@@ -98,7 +112,7 @@ std::vector<Holding> ExposurePools::holdings_of(const std::string& name, bool is
   if (!in_.doubt.is_of(name)) return holdings;
   if (holdings.empty() && !is_always && !now_.wanted.contains(name)) return holdings;
   out_.doubted.insert(name);
-  holdings.push_back(claim_of_unreadable(name));
+  holdings.push_back(whole_holding(name));
   return holdings;
 }
 
@@ -120,9 +134,7 @@ bool ExposurePools::is_here(const Holding& one) const {
   return one.device == kAnyDevice || in_.inventory->find(one.device) != nullptr;
 }
 
-void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn,
-                                   DesiredPool& desired) {
-  desired.annotations.emplace(kWithdrawnAnnotation, encode_record(withdrawn, name));
+void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn) {
   std::vector<std::string> entries;
   for (const Holding& one : withdrawn) {
     if (one.entry == kUnknownEntry)

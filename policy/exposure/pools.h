@@ -42,11 +42,12 @@ class ExposurePools {
 
   void note_functions();
   void finish_pool(const std::string& name, Pool& pool, bool is_always);
+  void hold_back_contested(const std::string& name, Pool& pool, std::vector<Holding>& holdings);
   bool is_worth_a_record(const std::string& name, const std::vector<Holding>& withdrawn) const;
   std::vector<Holding> holdings_of(const std::string& name, bool is_always);
   std::vector<Holding> without_offered(const std::vector<Holding>& holdings, const Pool& pool) const;
   bool is_here(const Holding& holding) const;
-  void note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn, DesiredPool& desired);
+  void note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn);
   void count(Pool& pool, const std::vector<Holding>& holdings, DesiredPool& desired);
   bool is_counted(const hotplug::HostDevice& vf, const Pool& pool) const;
   PoolMembers members_of(const Pool& pool) const;

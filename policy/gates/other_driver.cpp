@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "policy/exposure/withdrawn.h"
+#include "policy/charged/record.h"
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {

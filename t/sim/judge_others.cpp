@@ -10,7 +10,7 @@ namespace {
 using kube::Json;
 
 const std::set<std::string> kOwnNotes = {"dra.networking/boot-id", "dra.networking/withdrawn",
-                                         "dra.networking/excludes"};
+                                         "dra.networking/excludes", "dra.networking/groups"};
 
 // "" when `after` has all that others wrote into `before`.
 std::string lost_of_others(const Json& before, const Json& after) {

@@ -75,6 +75,57 @@ TEST_F(ChargedTest, WhatChangedWhileTheDaemonWasDown) {
   EXPECT_EQ(total("pf", "group-rx"), std::nullopt);
 }
 
+// Red when what stands in a slice does not tell its group: it would count as one of the other group, too.
+TEST_F(ChargedTest, AnEditWhileTheDaemonWasDownKeepsGroupsApart) {
+  for (const bool is_old : {false, true}) {
+    SCOPED_TRACE(is_old);
+    make_pf(2);
+    put_exposure("p", of_type("pf", persona("-m", true, "rx")));
+    start();
+    run(kKnown);
+    daemon.reset();
+    put_claim("mine", kExposureDriver, kPool, "0000-3b-00-0-m");
+    if (is_old)  // of a version that did not say it
+      for (kube::ResourceSlice slice : slices()) {
+        slice.meta.annotations.erase(std::string(policy::kGroupsAnnotation));
+        cluster.put(kube::kResourceSlices, kube::encode_resource_slice(slice));
+      }
+    put_exposure("p", of_type("pf", persona("-i", true, "tx")));
+    start();
+    run(2s);
+    EXPECT_EQ(recorded(), std::set<std::string>{"0000-3b-00-0-m"});
+    EXPECT_EQ(can_allocate(kExposureDriver, "0000-3b-00-0-i"), !is_old);
+    remove_claim("mine");
+    run(2min);
+    EXPECT_TRUE(can_allocate(kExposureDriver, "0000-3b-00-0-i"));
+    daemon.reset();
+    wipe();
+  }
+}
+
+// Red when a withdrawal is acknowledged with its driver, and not with its pool: something that the server does
+// not let us delete keeps it charged for ever.
+TEST_F(ChargedTest, ASliceThatMayNotBeDeletedKeepsNothingCharged) {
+  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "delete") return std::nullopt;
+    return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "a webhook says no"};
+  };
+  make_pf(2);
+  start();
+  run(kKnown);
+  kube::ResourceSlice stray;
+  stray.meta.name = "of-somebody";
+  stray.driver = kExposureDriver;
+  stray.node_name = "node-a";
+  stray.pool = {"node-a/0000-99-00-0", 1, 1};
+  cluster.put(kube::kResourceSlices, kube::encode_resource_slice(stray));
+  take_the_pf_then_offer_vfs();
+  remove_claim("mine");
+  run(3min);
+  EXPECT_FALSE(daemon->converged()) << "it is asked for again and again";
+  EXPECT_EQ(recorded(), std::set<std::string>());
+}
+
 TEST_F(ChargedTest, WithoutPermissionItStaysChargedAndSaysSo) {
   cluster.deny("resourceclaims");
   take_the_pf_then_offer_vfs();
@@ -205,6 +256,42 @@ TEST_F(ChargedTest, WhatIsOfferedAgainIsNoLongerWithdrawn) {
   run(2s);
   EXPECT_EQ(recorded(), std::set<std::string>());
   EXPECT_EQ(total("pf", "exclusion-slots"), 3) << "the scheduler sees the entry again, and its claim with it";
+}
+
+// Red when both consume the counter of a group that an edit gave them: it is overdrawn then, and a scheduler
+// gives away nothing of the pool that consumes any.
+TEST_F(ChargedTest, TwoThatAreAllocatedComeIntoOneGroup) {
+  const std::string m = std::string(kWholePf) + "-m", i = std::string(kWholePf) + "-i";
+  for (const bool is_down : {false, true}) {
+    SCOPED_TRACE(is_down);
+    const auto put = [&](const std::string& group) {
+      put_exposure("m", of_type("pf", persona("-m", true, group)));
+      put_exposure("i", of_type("pf", persona("-i", true, group)));
+    };
+    make_pf(2);
+    put("");
+    start();
+    run(kKnown);
+    put_claim("ms", kExposureDriver, kPool, m, "a-share");
+    put_claim("is", kExposureDriver, kPool, i, "a-share");
+    if (is_down) daemon.reset();
+    put("rx");
+    if (is_down) start();
+    for (int rest = 0; rest < 2; ++rest) {
+      run(3min);
+      EXPECT_EQ(recorded(), (std::set<std::string>{i, m}));
+      EXPECT_EQ(offered_by(kExposureDriver), std::set<std::string>());
+      start();  // nor does a restart forget it
+    }
+    remove_claim("is");
+    run(3min);
+    EXPECT_EQ(offered_by(kExposureDriver), (std::set<std::string>{i, m}));
+    EXPECT_EQ(recorded(), std::set<std::string>());
+    EXPECT_EQ(total("pf", "group-rx"), 1) << "m's claim takes it";
+    remove_claim("ms");
+    daemon.reset();
+    wipe();
+  }
 }
 
 TEST_F(ChargedTest, FromSharedToExclusiveOfOneName) {

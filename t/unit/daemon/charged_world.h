@@ -10,7 +10,7 @@
 #include <string>
 
 #include "daemon/daemon.h"
-#include "policy/exposure/withdrawn.h"
+#include "policy/charged/record.h"
 #include "t/fixture/daemon_world.h"
 
 namespace sliced::fixture {
@@ -43,9 +43,9 @@ struct ChargedWorld : testing::Test, DaemonWorld {
     for (const auto& slice : slices()) {
       const auto at = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
       if (slice.driver != driver || at == slice.meta.annotations.end()) continue;
-      const auto claims = policy::decode_withdrawn(at->second);
-      EXPECT_TRUE(claims.ok()) << at->second;
-      for (const auto& claim : *claims) out.insert(claim.entry);
+      const auto record = policy::Record::decode(at->second);
+      EXPECT_TRUE(record.ok()) << at->second;
+      for (const auto& holding : record->holdings()) out.insert(holding.entry);
     }
     return out;
   }

@@ -155,6 +155,60 @@ TEST(Exclusion, ManyDevicesShareSets) {
   for (const auto& set : exclusion.counters) EXPECT_LE(set.counters.size(), 32u);
 }
 
+struct ContestedRow {
+  const char* what;
+  std::vector<Holding> holdings, offers;
+  std::set<std::string> contested;
+};
+
+TEST(Exclusion, WhatAnEditPutsIntoOneGroupWhileBothMayBeAllocated) {
+  const auto share = [](const char* name, const char* group, bool is_contested = false) {
+    return Holding{.entry = name,
+                   .device = kPf,
+                   .base = "pf",
+                   .is_exclusive = false,
+                   .group = group,
+                   .is_contested = is_contested};
+  };
+  const auto another = [&](Holding holding) {
+    holding.device = "0000:03:00.1";
+    return holding;
+  };
+  const Holding m = share("m", ""), i = share("i", ""), m_rx = share("m", "rx"), i_rx = share("i", "rx"),
+                m_tx = share("m", "tx"), x_rx = share("x", "rx");
+  const std::string any(kAnyGroup);
+  const std::vector<ContestedRow> rows = {
+      {"none is held", {}, {m_rx, i_rx}, {}},
+      {"one is", {m}, {m_rx, i_rx}, {}},
+      {"both are", {m, i}, {m_rx, i_rx}, {"m", "i"}},
+      {"nothing changes", {m_rx, i_rx}, {m_rx, i_rx}, {}},
+      {"from one group to another", {share("m", "a"), share("i", "a")}, {m_rx, i_rx}, {}},
+      {"from two groups to one", {share("m", "a"), share("i", "b")}, {m_rx, i_rx}, {"m", "i"}},
+      {"into different groups", {m, i}, {m_tx, i_rx}, {}},
+      {"out of their group", {m_rx, i_rx}, {m, i}, {}},
+      {"into a group that another has already", {m, x_rx}, {m_rx, x_rx}, {"m", "x"}},
+      {"into that of what is withdrawn", {m, x_rx}, {m_rx}, {"m", "x"}},
+      {"of another device", {m, another(i)}, {m_rx, another(i_rx)}, {}},
+      {"one is exclusive", {m, {.entry = "w", .device = kPf, .base = "pf"}}, {m_rx}, {}},
+      {"groups of before are not known",
+       {share("m", any.c_str()), share("i", any.c_str())},
+       {m_rx, i_rx},
+       {}},
+      {"contested already", {share("m", "rx", true), share("i", "rx", true)}, {m_rx, i_rx}, {"m", "i"}},
+      {"one of them is free now", {share("m", "rx", true)}, {m_rx, i_rx}, {}},
+      {"and is offered again", {share("m", "rx", true), i_rx}, {m_rx, i_rx}, {}},
+      {"the edit is taken back", {share("m", "rx", true), share("i", "rx", true)}, {m, i}, {}}};
+  for (const ContestedRow& row : rows) {
+    SCOPED_TRACE(row.what);
+    std::set<std::string> found;
+    for (const Holding& one : contested(row.offers, row.holdings)) {
+      found.insert(one.entry);
+      EXPECT_TRUE(one.is_withdrawn && one.is_contested && one.group == "rx");
+    }
+    EXPECT_EQ(found, row.contested);
+  }
+}
+
 TEST(Exclusion, WithoutCountersTheFirstStays) {
   const std::vector<Holding> order = {
       {"v0", "v0", "v0"}, {"pf", kPf, "pf", true}, {"v1", "v1", "v1"}, {"pf-macvlan", kPf, "pf", false}};

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/exposure/withdrawn.h"
+#include "policy/charged/record.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
@@ -35,17 +35,20 @@ struct ChargesTest : testing::Test {
 TEST_F(ChargesTest, NamesWithoutEndAreThePoolAsAWhole) {
   size_t news = 0;
   for (int i = 0; i < 400; ++i) news += charges.learn(slice_of(i, "node-a")) ? 1 : 0;
-  EXPECT_LE(charges.sriov_held().size(), Charges::kNamesMax + 1);
-  EXPECT_TRUE(charges.sriov_held().contains(std::string(policy::kUnknownEntry)));
-  EXPECT_TRUE(charges.is_sriov_doubted());
-  EXPECT_LE(news, Charges::kNamesMax / 128 + 1) << "what changes nothing is decided nothing for";
+  EXPECT_LE(charges.ledger().sriov_holdings().size(), policy::Ledger::kNamesMax + 1);
+  EXPECT_TRUE(charges.ledger().is_sriov_doubted());
+  EXPECT_LE(news, policy::Ledger::kNamesMax / 128 + 1) << "what changes nothing is decided nothing for";
   EXPECT_EQ(log.count("more devices than a node can have"), 1u);
 }
 
-TEST_F(ChargesTest, PoolsWithoutEndAreNotOurs) {
-  for (size_t i = 0; i < 2 * Charges::kPoolsMax; ++i)
-    charges.learn(slice_of(static_cast<int>(i), "node-a/" + std::to_string(i)));
-  EXPECT_LE(charges.sriov_held().size(), Charges::kPoolsMax * 128);
+TEST_F(ChargesTest, WhatCannotBeReadIsSaidOnceWhileItLasts) {
+  kube::ResourceSlice slice = slice_of(0, "node-a");
+  slice.meta.name = "a";
+  slice.meta.annotations[std::string(policy::kWithdrawnAnnotation)] = "nonsense";
+  slice.unknown_fields = {std::string(kube::kUnreadable), "spec.devices: no list"};
+  for (int i = 0; i < 3; ++i) charges.learn(slice);
+  EXPECT_EQ(log.count("the record of withdrawn devices"), 1u);
+  EXPECT_EQ(log.count("cannot be understood; what can be read of it is charged"), 1u);
 }
 
 }  // namespace

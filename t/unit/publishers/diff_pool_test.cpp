@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "policy/exposure/withdrawn.h"
+#include "policy/charged/record.h"
 #include "publishers/pack_slices.h"
 #include "t/fixture/pools.h"
 
@@ -55,8 +55,8 @@ std::set<std::string> told_by(const ObservedSlices& slices) {
     for (const kube::Device& device : slice.devices) names.insert(device.name);
     const auto record = slice.meta.annotations.find("dra.networking/withdrawn");
     if (record == slice.meta.annotations.end()) continue;
-    const auto claims = policy::decode_withdrawn(record->second);
-    for (const policy::Holding& claim : claims.value()) names.insert(claim.entry);
+    const auto told = policy::Record::decode(record->second);
+    for (const policy::Holding& holding : told.value().holdings()) names.insert(holding.entry);
   }
   return names;
 }
@@ -82,7 +82,7 @@ TEST(DiffPool, EqualContentWritesNothing) {
 TEST(DiffPool, ARecordOfWithdrawnEntriesIsWrittenBeforeTheirSliceGoes) {
   const ObservedSlices held = published(pool(devices(0, 300)));
   policy::DesiredPool fewer = pool(devices(0, 1));
-  fewer.annotations["dra.networking/withdrawn"] = "[\"0000-3b-02-0\"]";
+  fewer.record = policy::Record::decode("[\"0000-3b-02-0\"]").value();
   const Plan plan = diff(fewer, held);
   ASSERT_EQ(plan.deletes.size(), 2u);
   ASSERT_EQ(plan.updates.size(), 1u);
@@ -95,7 +95,7 @@ TEST(DiffPool, ARecordOfWithdrawnEntriesIsWrittenBeforeTheirSliceGoes) {
 TEST(DiffPool, ARecordForgetsWhatIsOfferedAgainLast) {
   const std::string back = device_name(299);
   policy::DesiredPool fewer = pool(devices(0, 299));
-  fewer.annotations["dra.networking/withdrawn"] = "[\"" + back + "\",\"0000-3c-02-0\"]";
+  fewer.record = policy::Record::decode("[\"" + back + "\",\"0000-3c-02-0\"]").value();
   ObservedSlices held = published(fewer);
   const policy::DesiredPool all = pool(devices(0, 300));
   const auto record = [&]() -> std::string {
@@ -504,7 +504,7 @@ TEST(DiffPool, TheRecordOfATwinCounts) {
 // One object changes as a whole, so nothing has to overlap.
 TEST(DiffPool, OutOfTheFirstSlicesRecordIntoItTakesOneWrite) {
   policy::DesiredPool fewer = pool(devices(0, 1));
-  fewer.annotations["dra.networking/withdrawn"] = "[\"" + device_name(1) + "\"]";
+  fewer.record = policy::Record::decode("[\"" + device_name(1) + "\"]").value();
   const ObservedSlices held = published(fewer);
   const policy::DesiredPool all = pool(devices(0, 2));
   const Plan plan = diff(all, held);
@@ -533,14 +533,12 @@ TEST(DiffPool, ARecordOfWhatMovesIsBounded) {
 // A record that stands for all that is not known stands until what moves is placed.
 TEST(DiffPool, ARecordOfEverythingStaysWhileSomethingMoves) {
   policy::DesiredPool fewer = pool(devices(0, 299));
-  fewer.annotations["dra.networking/withdrawn"] =
-      policy::encode_withdrawn({policy::claim_of_unreadable("node-a")});
+  fewer.record = policy::Record({policy::whole_holding("node-a")}, "node-a");
   const ObservedSlices held = published(fewer);
   const Plan plan = diff(pool(devices(0, 300)), held);
   ASSERT_EQ(plan.updates.size() + plan.creates.size(), 1u);
   const ObservedSlices then = applied(held, plan);
-  EXPECT_EQ(then.begin()->second.meta.annotations.at("dra.networking/withdrawn"),
-            fewer.annotations["dra.networking/withdrawn"]);
+  EXPECT_EQ(then.begin()->second.meta.annotations.at("dra.networking/withdrawn"), fewer.record.text());
   const ObservedSlices last = applied(then, diff(pool(devices(0, 300)), then));
   EXPECT_FALSE(last.begin()->second.meta.annotations.contains("dra.networking/withdrawn"));
 }
@@ -550,14 +548,43 @@ TEST(DiffPool, AMovingPersonaIsRecordedAsShared) {
   policy::DesiredPool plain =
       pool({kube::Device{.name = "0000-3b-00-0-macvlan", .allow_multiple_allocations = true}});
   plain.can_count = true;
+  plain.groups = {{"0000-3b-00-0-macvlan", "rx"}};
   policy::DesiredPool counting = plain;
   counting.counters.push_back({"functions", {{"free", kube::Quantity::decode("1").value()}}});
   const ObservedSlices held = published(plain);
   const Plan plan = diff(counting, held);
   const kube::ResourceSlice* first = first_write(plan, held);
   ASSERT_NE(first, nullptr);
-  EXPECT_EQ(first->meta.annotations.at("dra.networking/withdrawn"),
-            policy::encode_withdrawn({policy::claim_of_entry(plain.devices[0], kDriver)}));
+  EXPECT_EQ(
+      first->meta.annotations.at("dra.networking/withdrawn"),
+      policy::Record({{"0000-3b-00-0-macvlan", "0000:3b:00.0", "0000-3b-00-0", false, "rx"}}, plain.name)
+          .text());
+}
+
+// Red when a pool that cannot be written, or a slice that may not be deleted, keeps another pool's withdrawals
+// from being acknowledged.
+TEST(DiffPool, APoolIsSettledWhateverOthersLack) {
+  using Pools = std::optional<std::set<std::string>>;
+  policy::DesiredPool one = pool(devices(0, 1)), other = pool(devices(1, 1));
+  one.name = "node-a/one", other.name = "node-a/other";
+  const auto plan_of = [&](const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed) {
+    return diff_pools(desired, observed, kNode, kDriver, {});
+  };
+  const ObservedSlices none, both = applied({}, plan_of({one, other}, {}));
+  EXPECT_EQ(unsettled_pools(plan_of({one, other}, none), none), (Pools{{one.name, other.name}}));
+  EXPECT_EQ(unsettled_pools(plan_of({one, other}, both), both), Pools{std::set<std::string>()});
+  policy::DesiredPool fewer = other;
+  fewer.devices.clear();
+  EXPECT_EQ(unsettled_pools(plan_of({one, fewer}, both), both), Pools{{other.name}}) << "an update";
+  EXPECT_EQ(unsettled_pools(plan_of({one}, both), both), Pools{{other.name}}) << "a delete";
+  ObservedSlices now = both;
+  for (auto& [name, slice] : now)
+    if (slice.pool.name == other.name) slice.devices.clear();
+  EXPECT_EQ(unsettled_pools(plan_of({one}, now), now), Pools{std::set<std::string>()})
+      << "what is left to be deleted offers nothing";
+  now = both;
+  now["unread"] = unread_slice("unread", "u", "7");
+  EXPECT_EQ(unsettled_pools(plan_of({one, other}, now), now), Pools()) << "it may be of any pool";
 }
 
 // Random edits: whatever comes after whatever, the goal is reached, with few writes more than a plan has
@@ -614,10 +641,10 @@ TEST(DiffPool, ARecordBesideOthersAnnotations) {
   kube::ResourceSlice& slice = held.begin()->second;
   policy::DesiredPool fewer = pool(devices(0, 1));
   std::vector<policy::Holding> withdrawn;
-  for (int i = 1; i < 50; ++i) withdrawn.push_back(policy::claim_of_function(device_name(i)));
-  const std::string names = policy::encode_withdrawn(withdrawn);
-  const std::string whole = policy::encode_withdrawn({policy::claim_of_unreadable(fewer.name)});
-  fewer.annotations["dra.networking/withdrawn"] = names;
+  for (int i = 1; i < 50; ++i) withdrawn.push_back(policy::holding_of_function(device_name(i)));
+  fewer.record = policy::Record(withdrawn, fewer.name);
+  const std::string names = fewer.record.text();
+  const std::string whole = policy::Record({policy::whole_holding(fewer.name)}, fewer.name).text();
   const std::string key = "dra.networking/withdrawn", theirs = "example.com/theirs";
   const size_t free = kMax - annotation_bytes(slice) - theirs.size() - key.size();
   for (const auto& [room, record, is_new] :

@@ -46,8 +46,8 @@ struct EvidenceTest : testing::Test {
     evidence.look_at_pods(at_once);
     scheduler.advance(1min);
   }
-  Allocations all_of(const std::vector<std::string>& claims) const {
-    Allocations out;
+  policy::Allocations all_of(const std::vector<std::string>& claims) const {
+    policy::Allocations out;
     for (const std::string& claim : claims) out[{"dra.networking", "node-a/net"}]["br-" + claim] = false;
     return out;
   }
@@ -55,15 +55,16 @@ struct EvidenceTest : testing::Test {
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
-  std::vector<std::pair<Allocations, Evidence::Look>> looks;
+  std::vector<std::pair<policy::Allocations, Evidence::Look>> looks;
   size_t lists = 0;
   std::vector<std::string> failures;
   Evidence evidence{
       {cluster, scheduler, log, [] { return 0.5; }},
       {"dra.networking"},
       "node-a",
-      {.on_pods = [this](const Allocations& found, Evidence::Look how) { looks.emplace_back(found, how); },
-       .on_list = [this](TimePoint, const Allocations&) { ++lists; },
+      {.on_pods = [this](const policy::Sighting& seen,
+                         Evidence::Look how) { looks.emplace_back(seen.allocated, how); },
+       .on_list = [this](const policy::Census&) { ++lists; },
        .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }}};
 };
 
@@ -166,7 +167,7 @@ TEST_F(EvidenceTest, AListThatNeverEndsIsGivenUp) {
   LyingCluster liar(cluster, scheduler);
   liar.is_endless = true;
   Evidence asking({liar, scheduler, log, [] { return 0.5; }}, {"dra.networking"}, "node-a",
-                  {.on_list = [this](TimePoint, const Allocations&) { ++lists; },
+                  {.on_list = [this](const policy::Census&) { ++lists; },
                    .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }});
   asking.list_claims();
   scheduler.advance(1h);
@@ -201,7 +202,7 @@ TEST_F(EvidenceTest, CountsThatCannotBeAreNotBelieved) {
     liar.remaining = count;
     size_t ended = 0;
     Evidence asking({liar, scheduler, log, [] { return 0.5; }}, {"dra.networking"}, "node-a",
-                    {.on_list = [&](TimePoint, const Allocations&) { ++ended; }});
+                    {.on_list = [&](const policy::Census&) { ++ended; }});
     asking.list_claims();
     scheduler.advance(48h);
     EXPECT_EQ(ended, 1u) << count;

@@ -131,7 +131,7 @@ TEST_F(RecallTest, PoolsThatAreNotWholeAreInDoubt) {
     SCOPED_TRACE(row.what);
     exposure.clear();
     row.make(*this);
-    const RecordDoubt doubt = find_doubt(own());
+    const policy::RecordDoubt doubt = find_doubt(own());
     EXPECT_TRUE(doubt.exposure.is_any);
     EXPECT_EQ(doubt.exposure.except, row.whole);
     EXPECT_TRUE(doubt.is_of_sriov) << "the other driver has no slices";

@@ -1,0 +1,324 @@
+#include "policy/charged/ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sliced::policy {
+
+void Ledger::begin(RecordDoubt doubt, TimePoint now) {
+  if (begun_) return;
+  begun_ = now;
+  doubt_ = std::move(doubt);
+}
+
+void Ledger::set_writing(bool writes) {
+  if (writes && !is_writing_)
+    for (auto& [key, pool] : pools_) pool.released.clear();
+  is_writing_ = writes;
+}
+
+// Whoever may write our slices could name pools without end.
+Ledger::Pool* Ledger::pool_of(const PoolKey& key) {
+  const bool is_room = is_ours(key.first) && (pools_.size() < kPoolsMax || pools_.contains(key));
+  return is_room ? &pools_[key] : nullptr;
+}
+
+Ledger::Learned Ledger::learn(const kube::ResourceSlice& slice) {
+  Learned out;
+  Pool* pool = pool_of({slice.driver, slice.pool.name});
+  if (pool == nullptr) return out;
+  for (Holding& holding : entries_of(slice)) {
+    if (!pool->has_room(holding.entry)) {
+      out.is_overfull |= charge_whole(slice.pool.name, *pool);
+      continue;
+    }
+    const std::string name = holding.entry;
+    const auto [at, fresh] = pool->entries.try_emplace(name);
+    at->second.gone_since.reset();
+    if (!fresh) continue;
+    at->second = learned(std::move(holding));
+    out.is_news = true;
+  }
+  learn_record(slice, *pool, out);
+  out.is_news |= out.is_overfull;
+  return out;
+}
+
+std::vector<Holding> Ledger::entries_of(const kube::ResourceSlice& slice) const {
+  if (slice.driver == names_.exposure_driver) return holdings_of_entries(slice);
+  std::vector<Holding> out;
+  for (const kube::Device& device : slice.devices) out.push_back(holding_of_function(device.name));
+  return out;
+}
+
+void Ledger::learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned& out) {
+  const auto text = slice.meta.annotations.find(std::string(kWithdrawnAnnotation));
+  if (text == slice.meta.annotations.end()) return;
+  auto record = Record::decode(text->second);
+  if (!record) {
+    out.problem = record.error().what;
+    record = Record({whole_holding(slice.pool.name)}, slice.pool.name);
+  }
+  for (const Holding& holding : record->holdings()) {
+    if (pool.released.contains(holding.entry)) continue;
+    // What we have abridged ourselves we know by name.
+    if (is_unknown(holding) && out.problem.empty() && is_writing_ && inventory_ != nullptr) continue;
+    if (!pool.has_room(holding.entry))
+      out.is_overfull |= charge_whole(slice.pool.name, pool);
+    else
+      out.is_news |= pool.entries.try_emplace(holding.entry, learned(holding)).second;
+  }
+}
+
+// True when it was not yet.
+bool Ledger::charge_whole(const std::string& name, Pool& pool) {
+  return pool.entries.try_emplace(std::string(kUnknownEntry), Entry{whole_holding(name)}).second;
+}
+
+void Ledger::find_awaited(const hotplug::Inventory& inventory, TimePoint now) {
+  for (auto& [key, names] : awaited_)
+    std::erase_if(names, [&, &key = key](const auto& one) {
+      Holding holding = unknown_holding(one.first);
+      if (inventory.find(holding.device) == nullptr) return false;
+      holding.is_exclusive = !one.second;
+      pools_[key].entries.try_emplace(one.first, Entry{std::move(holding), now});
+      return true;
+    });
+  for (const auto& [key, entries] : prepared_)
+    for (const auto& [name, here] : entries) learn_allocated(key, name, here.is_share, inventory, true, now);
+}
+
+// What names an entry tells its device; whether that is there is seen by the next decision.
+Ledger::Entry Ledger::learned(Holding holding) {
+  holding.is_awaited = !holding.device.empty() && holding.device != kAnyDevice;
+  return {std::move(holding)};
+}
+
+HoldingsByPool Ledger::holdings() const {
+  HoldingsByPool out;
+  for (const auto& [key, pool] : pools_) {
+    if (key.first != names_.exposure_driver || pool.entries.empty()) continue;
+    auto& holdings = out[key.second];
+    for (const auto& [name, entry] : pool.entries) holdings.push_back(entry.holding);
+  }
+  return out;
+}
+
+std::set<std::string> Ledger::sriov_holdings() const {
+  std::set<std::string> out;
+  for (const auto& [key, pool] : pools_)
+    if (key.first == names_.sriov_driver)
+      for (const auto& [name, entry] : pool.entries) out.insert(out.end(), name);
+  return out;
+}
+
+bool Ledger::is_sriov_doubted() const {
+  return doubt_.is_of_sriov || std::any_of(pools_.begin(), pools_.end(), [&](const auto& one) {
+           return one.first.first == names_.sriov_driver && one.second.has_unknown();
+         });
+}
+
+void Ledger::decided(const Decided& now) {
+  has_exposures_ = now.has_exposures;
+  inventory_ = now.inventory;
+  const auto offer = [](Pool& pool, const Holding& holding) {
+    Entry& entry = pool.entries[holding.entry];
+    entry.holding = holding;
+    entry.gone_since.reset();
+    entry.was_listed = false;
+  };
+  for (auto& [key, pool] : pools_)
+    for (auto& [name, entry] : pool.entries) entry.holding.is_withdrawn = true;
+  for (const auto& [name, holdings] : now.offered) {
+    Pool& pool = pools_[{names_.exposure_driver, name}];
+    for (const Holding& holding : holdings) offer(pool, holding);
+  }
+  for (const auto& [name, holdings] : now.contested)
+    for (const Holding& holding : holdings)
+      pools_[{names_.exposure_driver, name}].entries[holding.entry].holding = holding;
+  for (const auto& [name, entries] : now.sriov) {
+    Pool& pool = pools_[{names_.sriov_driver, name}];
+    for (const std::string& entry : entries) offer(pool, holding_of_function(entry));
+  }
+  materialise_doubt(now.doubted);
+  for (auto& [key, pool] : pools_) pool.is_wanted = now.wanted.contains(key.second);
+  forget_gone(*inventory_);
+}
+
+// From now on it is an entry like others: recorded, and free when a census has said what it was.
+void Ledger::materialise_doubt(const std::set<std::string>& pools) {
+  const auto charge = [&](const PoolKey& key) {
+    pools_[key].entries.try_emplace(std::string(kUnknownEntry), Entry{whole_holding(key.second), begun_});
+  };
+  for (const std::string& pool : pools) {
+    charge({names_.exposure_driver, pool});
+    doubt_.exposure.except.insert(pool);
+  }
+  if (has_exposures_ && std::exchange(doubt_.is_of_sriov, false)) charge({names_.sriov_driver, names_.node});
+}
+
+// With its function goes whatever was allocated of it. One that has not been seen since this process began
+// may come still: after another boot they are made one by one.
+void Ledger::forget_gone(const hotplug::Inventory& inventory) {
+  for (auto& [key, pool] : pools_) {
+    for (auto& [name, entry] : pool.entries) {
+      entry.was_seen |= !entry.holding.is_withdrawn || inventory.find(entry.holding.device) != nullptr;
+      entry.holding.is_awaited = !entry.was_seen && entry.holding.device != kAnyDevice;
+    }
+    std::erase_if(pool.entries, [&](const auto& one) {
+      const Entry& entry = one.second;
+      const bool is_gone = entry.was_seen && inventory.find(entry.holding.device) == nullptr;
+      return entry.holding.is_withdrawn && (is_gone || entry.holding.device.empty());
+    });
+  }
+}
+
+Record Ledger::record(const PoolKey& key) const {
+  const auto pool = pools_.find(key);
+  if (pool == pools_.end()) return {};
+  // Without the other kind's slices doubt of the other driver needs no record (publishers::find_doubt).
+  const bool is_for_nobody = key.first == names_.sriov_driver && !has_exposures_;
+  std::vector<Holding> withdrawn;
+  for (const auto& [name, entry] : pool->second.entries)
+    if (entry.holding.is_withdrawn && !(is_for_nobody && is_unknown(entry.holding)))
+      withdrawn.push_back(entry.holding);
+  return {std::move(withdrawn), key.second};
+}
+
+Groups Ledger::groups(const PoolKey& key) const {
+  Groups out;
+  if (const auto pool = pools_.find(key); pool != pools_.end())
+    for (const auto& [name, entry] : pool->second.entries)
+      if (!entry.holding.is_withdrawn && !entry.holding.group.empty()) out[name] = entry.holding.group;
+  return out;
+}
+
+void Ledger::acknowledged(const std::string& driver, const std::set<std::string>& but, TimePoint now) {
+  for (auto& [key, pool] : pools_) {
+    if (key.first != driver || but.contains(key.second)) continue;
+    pool.released.clear();
+    for (auto& [name, entry] : pool.entries)
+      if (entry.holding.is_withdrawn && !entry.gone_since) entry.gone_since = now;
+  }
+}
+
+bool Ledger::waits(const PoolKey& key, const Pool& pool, const Entry& entry) const {
+  if (!entry.gone_since || is_prepared(key, entry.holding.entry)) return false;
+  if (key.first == names_.sriov_driver && !has_exposures_) return false;
+  if (is_unknown(entry.holding)) return pool.is_wanted;
+  return !entry.holding.is_awaited || !entry.was_listed;
+}
+
+std::optional<Ledger::Need> Ledger::need() const {
+  std::optional<Need> out;
+  for (const auto& [key, pool] : pools_)
+    for (const auto& [name, entry] : pool.entries) {
+      if (!waits(key, pool, entry)) continue;
+      if (!out) out.emplace();
+      if (is_unknown(entry.holding))
+        out->unknown_from =
+            std::min(out->unknown_from.value_or(TimePoint::max()), *entry.gone_since + kGrace);
+    }
+  return out;
+}
+
+Ledger::Change Ledger::take(const Sighting& seen, TimePoint now) {
+  Change out;
+  for (const auto& [key, shared_by_name] : seen.allocated) {
+    const bool is_doubted = key.first == names_.exposure_driver && doubt_.exposure.is_of(key.second);
+    const auto pool = pools_.find(key);
+    if (!is_doubted && (pool == pools_.end() || !pool->second.has_unknown())) continue;
+    out.found_out += learn_allocated(key, shared_by_name, true, now);
+    await_functions(key, shared_by_name);
+  }
+  return out;
+}
+
+Ledger::Change Ledger::take(const Census& census, TimePoint now) {
+  Change out{.ends_doubt = begun_ && *begun_ + kGrace <= census.begun &&
+                           (doubt_.exposure.is_any || doubt_.is_of_sriov)};
+  if (out.ends_doubt) {
+    for (const auto& [key, shared_by_name] : census.allocated) {
+      await_functions(key, shared_by_name);
+      pools_[key];
+    }
+    doubt_ = {};
+  }
+  for (auto& [key, pool] : pools_) {
+    const auto found = census.allocated.find(key);
+    const bool is_lost = out.ends_doubt || pool.has_unknown();
+    const auto is_free = [&, &key = key](const auto& one) {
+      const auto& [name, entry] = one;
+      return entry.gone_since && *entry.gone_since + kGrace <= census.begun && !entry.was_listed &&
+             !is_prepared(key, name);
+    };
+    for (auto& [name, entry] : pool.entries)
+      entry.was_listed = found != census.allocated.end() && found->second.contains(name);
+    for (const auto& one : pool.entries)
+      if (is_free(one)) pool.released.insert(one.first);
+    out.released += std::erase_if(pool.entries, is_free);
+    if (found != census.allocated.end()) out.found_out += learn_allocated(key, found->second, is_lost, now);
+  }
+  return out;
+}
+
+Ledger::Change Ledger::take(const Prepared& prepared, TimePoint now) {
+  const Pool* pool = pool_of(prepared.pool);
+  if (pool == nullptr || !pool->has_room(prepared.entry)) return {};
+  Here& here = prepared_[prepared.pool][prepared.entry];
+  here.is_share = prepared.is_share;
+  if (here.claims.size() < kNamesMax) here.claims.insert(prepared.claim);
+  return {.found_out = learn_allocated(prepared.pool, {{prepared.entry, prepared.is_share}}, true, now)};
+}
+
+void Ledger::take(const Unprepared& unprepared) {
+  const auto pool = prepared_.find(unprepared.pool);
+  if (pool == prepared_.end()) return;
+  const auto here = pool->second.find(unprepared.entry);
+  if (here == pool->second.end()) return;
+  here->second.claims.erase(unprepared.claim);
+  if (here->second.claims.empty()) pool->second.erase(here);
+}
+
+bool Ledger::is_prepared(const PoolKey& key, const std::string& entry) const {
+  const auto pool = prepared_.find(key);
+  return pool != prepared_.end() && pool->second.contains(entry);
+}
+
+// What is allocated of functions that are not there yet, as after another boot.
+void Ledger::await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name) {
+  for (const auto& [name, is_shared] : shared_by_name) {
+    const Holding holding = unknown_holding(name);
+    if (!holding.device.empty() && inventory_ != nullptr && inventory_->find(holding.device) == nullptr)
+      awaited_[key].emplace(name, is_shared);
+  }
+}
+
+// A record may have been lost with its slice. A link's name begins like that of another link, which may be
+// gone: its entry is looked for only where a record was lost.
+size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, bool is_share,
+                               const hotplug::Inventory& inventory, bool is_lost, TimePoint now) {
+  Pool& pool = pools_[key];
+  if (const auto known = pool.entries.find(entry); known != pool.entries.end()) {
+    // What is offered as the one was given away as the other: the next decision withdraws it.
+    Holding& holding = known->second.holding;
+    return !holding.is_withdrawn && std::exchange(holding.is_exclusive, !is_share) == is_share ? 1 : 0;
+  }
+  const bool is_of_links = is_lost && key.first == names_.exposure_driver;
+  Holding holding = is_of_links ? unknown_holding(entry, inventory) : unknown_holding(entry);
+  if (inventory.find(holding.device) == nullptr) return 0;
+  holding.is_exclusive = !is_share;
+  pool.entries.emplace(entry, Entry{std::move(holding), now, true});
+  return 1;
+}
+
+size_t Ledger::learn_allocated(const PoolKey& key, const std::map<std::string, bool>& shared_by_name,
+                               bool is_lost, TimePoint now) {
+  size_t news = 0;
+  if (inventory_ != nullptr)
+    for (const auto& [name, is_share] : shared_by_name)
+      news += learn_allocated(key, name, is_share, *inventory_, is_lost, now);
+  return news;
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,184 @@
+#pragma once
+// Which device entries may be allocated although they are no longer offered, and when that ends.
+//
+// A scheduler counts what is allocated by the slices that it sees: an entry that has left them takes no
+// counters any more, while its ResourceClaim still stands. So what is withdrawn stays charged until its
+// function is gone, or a witness that can tell shows it free. The ledger is told what slices show, what is
+// decided and acknowledged, and what witnesses have seen; it asks nobody (publishers/charges does). Pure: time
+// is a parameter.
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hotplug/facts.h"
+#include "kube/resource_slice.h"
+#include "policy/charged/doubt.h"
+#include "policy/charged/record.h"
+#include "reactor/base/time.h"
+
+namespace sliced::policy {
+
+using PoolKey = std::pair<std::string, std::string>;  // driver, name
+/// By pool, then entry: whether as one of its shares.
+using Allocations = std::map<PoolKey, std::map<std::string, bool>>;
+
+// Witnesses, by what they can tell.
+
+/// One consistent list of all ResourceClaims: what it does not show was free when it began.
+struct Census {
+  TimePoint begun;  // no claim was looked at before
+  Allocations allocated;
+};
+/// Some claims, as those of the pods of this node: what they have is allocated. It frees nothing, since a claim
+/// may be allocated before there is a pod.
+struct Sighting {
+  Allocations allocated;
+};
+/// A claim's device is handed over here (by the kubelet plugin, also of what it finds at its start): its claim
+/// stands until that is taken back.
+struct Prepared {
+  PoolKey pool;
+  std::string entry;
+  std::string claim;  // uid
+  bool is_share = false;
+};
+/// That has been taken back. It frees nothing, since a standing claim goes to the next pod; but from now on it
+/// is worth asking.
+struct Unprepared {
+  PoolKey pool;
+  std::string entry;
+  std::string claim;  // uid
+};
+
+class Ledger {
+ public:
+  /// A scheduler may bind a claim that it decided on slices of before the withdrawal.
+  static constexpr Millis kGrace{10'000};
+  /// Twice and more what a node of 4,096 VFs in several shapes has; a name takes some 300 bytes.
+  static constexpr size_t kNamesMax = 16'384, kPoolsMax = 1'024;
+
+  struct Names {
+    std::string sriov_driver, exposure_driver, node;
+  };
+  explicit Ledger(Names names) : names_(std::move(names)) {}
+
+  // ---- what slices show
+
+  /// Once, before the first decision: where the record is not whole. Called again it changes nothing.
+  void begin(RecordDoubt doubt, TimePoint now);
+  /// This daemon writes the slices. Who has waited for another to end takes its records as they are.
+  void set_writing(bool writes);
+
+  struct Learned {
+    bool is_news = false;      // entries or records that were not known
+    bool is_overfull = false;  // the pool is charged as a whole from now on: it has named more than kNamesMax
+    std::string problem;       // why its record cannot be understood; "" it can
+  };
+  /// A slice as it is observed, of whichever boot, before it is overwritten. An entry that stands there again
+  /// after its withdrawal was acknowledged is withdrawn anew. More than kPoolsMax pools, and what is of other
+  /// drivers, are none of ours.
+  Learned learn(const kube::ResourceSlice& slice);
+
+  // ---- what is decided
+
+  /// Before a decision on that inventory: devices have come that a claim of before, or a prepared one, is of.
+  void find_awaited(const hotplug::Inventory& inventory, TimePoint now);
+  /// Of the exposure driver by pool, and of the other driver by name: what may be allocated, offered or not.
+  HoldingsByPool holdings() const;
+  std::set<std::string> sriov_holdings() const;
+  bool is_sriov_doubted() const;  // any VF may be
+  const Doubt& doubt() const { return doubt_.exposure; }
+
+  /// What is to be published now, in the same turn. The inventory outlives the call, as it is shared.
+  struct Decided {
+    const HoldingsByPool& offered;                                 // of the exposure driver, by pool
+    const HoldingsByPool& contested;                               // likewise: withdrawn, in another group
+    const std::map<std::string, std::vector<std::string>>& sriov;  // entries of the other driver, by pool
+    const std::set<std::string>& doubted;                          // pools to be charged as a whole for doubt
+    const std::set<std::string>& wanted;  // pools of which somebody wants what may be allocated
+    hotplug::InventoryPtr inventory;
+    bool has_exposures = false;  // else nothing waits for the other driver's entries
+  };
+  void decided(const Decided& now);
+  /// What is withdrawn of a pool, for its first slice.
+  Record record(const PoolKey& pool) const;
+  /// exclusionGroups of what is offered of it.
+  Groups groups(const PoolKey& pool) const;
+  /// Nothing is left to write for the last decided(), but in those pools.
+  void acknowledged(const std::string& driver, const std::set<std::string>& but, TimePoint now);
+
+  // ---- what witnesses have seen
+
+  struct Change {
+    size_t released = 0;      // entries that are free now
+    size_t found_out = 0;     // that are allocated, and were not known to be
+    bool ends_doubt = false;  // all that is allocated is known from now on
+  };
+  Change take(const Census& census, TimePoint now);
+  Change take(const Sighting& seen, TimePoint now);
+  Change take(const Prepared& prepared, TimePoint now);
+  void take(const Unprepared& unprepared);
+
+  /// What a census could end. Nobody asks for the sake of what a prepared claim has, nor of a pool charged as a
+  /// whole of which nobody wants anything.
+  struct Need {
+    /// The first census that can tell of a pool that is charged as a whole begins then; nullopt: there is none.
+    std::optional<TimePoint> unknown_from;
+  };
+  std::optional<Need> need() const;
+
+ private:
+  struct Entry {
+    Holding holding;
+    std::optional<TimePoint> gone_since = {};  // withdrawn, and that is acknowledged
+    bool was_seen = false;                     // its device, by this process
+    bool was_listed = false;                   // the last census has shown it allocated
+  };
+  struct Pool {
+    std::map<std::string, Entry> entries;  // offered and withdrawn
+    std::set<std::string> released;        // shown free; the record in a slice may still have them
+    bool is_wanted = false;                // somebody waits for what may be allocated
+    bool has_unknown() const { return entries.contains(std::string(kUnknownEntry)); }
+    bool has_room(const std::string& name) const {
+      return entries.size() < kNamesMax || entries.contains(name);
+    }
+  };
+
+  struct Here {
+    std::set<std::string> claims;
+    bool is_share = false;
+  };
+
+  bool is_ours(const std::string& driver) const {
+    return driver == names_.sriov_driver || driver == names_.exposure_driver;
+  }
+  Pool* pool_of(const PoolKey& key);
+  std::vector<Holding> entries_of(const kube::ResourceSlice& slice) const;
+  static Entry learned(Holding holding);
+  static bool charge_whole(const std::string& name, Pool& pool);
+  void learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned& out);
+  void materialise_doubt(const std::set<std::string>& pools);
+  void forget_gone(const hotplug::Inventory& inventory);
+  bool is_prepared(const PoolKey& key, const std::string& entry) const;
+  bool waits(const PoolKey& key, const Pool& pool, const Entry& entry) const;
+  void await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
+  size_t learn_allocated(const PoolKey& key, const std::string& entry, bool is_share,
+                         const hotplug::Inventory& inventory, bool is_lost, TimePoint now);
+  size_t learn_allocated(const PoolKey& key, const std::map<std::string, bool>& shared_by_name, bool is_lost,
+                         TimePoint now);
+
+  const Names names_;
+  std::map<PoolKey, Pool> pools_;
+  hotplug::InventoryPtr inventory_;  // of the last decision
+  bool has_exposures_ = false, is_writing_ = false;
+  std::optional<TimePoint> begun_;
+  RecordDoubt doubt_;    // of pools that no decision has charged for it yet
+  Allocations awaited_;  // claims of before: their functions have not been seen
+  std::map<PoolKey, std::map<std::string, Here>> prepared_;  // by entry
+};
+
+}  // namespace sliced::policy

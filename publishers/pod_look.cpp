@@ -1,0 +1,45 @@
+#include "publishers/pod_look.h"
+
+#include <utility>
+
+namespace sliced::publishers {
+namespace {
+
+constexpr reactor::BackoffPolicy kLookBackoff{
+    .initial = Millis{1'000}, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
+
+}  // namespace
+
+PodLook::PodLook(reactor::Scheduler& scheduler, reactor::Random random, std::function<void()> on_late,
+                 std::function<void()> on_due)
+    : scheduler_(scheduler),
+      on_late_(std::move(on_late)),
+      on_due_(std::move(on_due)),
+      backoff_(std::move(random), kLookBackoff) {}
+
+bool PodLook::want() { return !std::exchange(is_wanted_, true); }
+
+void PodLook::begin() {
+  since_ = scheduler_.now();
+  late_ = scheduler_.after(kMax, [this] {
+    if (is_open_) on_late_();
+  });
+}
+
+void PodLook::end(Evidence::Look look) {
+  if (!is_open_) return;
+  if (look != Evidence::Look::kFailed || ++failures_ == kFailuresMax) return close();
+  const Millis wait = backoff_.next(scheduler_.now());
+  not_before_ = scheduler_.now() + wait;
+  due_ = scheduler_.after(wait, [this] { on_due_(); });
+}
+
+bool PodLook::is_due() const { return is_wanted() && (!not_before_ || *not_before_ <= scheduler_.now()); }
+
+bool PodLook::is_begun() const { return is_open_ && since_ && scheduler_.now() < *since_ + kMax; }
+
+bool PodLook::is_awaited(bool has_exposures) const {
+  return is_open_ && (has_exposures || !since_ || scheduler_.now() < *since_ + kMax);
+}
+
+}  // namespace sliced::publishers

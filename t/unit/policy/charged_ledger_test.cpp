@@ -1,0 +1,420 @@
+// Each transition of an entry that may be allocated.
+#include <gtest/gtest.h>
+
+#include "policy/charged/ledger.h"
+
+namespace sliced::policy {
+namespace charged_ledger_test {
+
+using namespace std::chrono_literals;
+using Set = std::set<std::string>;
+
+constexpr const char *kSriov = "sriov.example.com", *kExposure = "dra.networking", *kNode = "node-a";
+constexpr const char *kPf = "0000-3b-00-0", *kPfId = "0000:3b:00.0", *kVf = "0000-3b-02-0",
+                     *kVfId = "0000:3b:02.0";
+const PoolKey kPool{kExposure, "node-a/0000-3b-00-0"}, kLinks{kExposure, "node-a/net"}, kOther{kSriov, kNode};
+const std::string kWhole(kUnknownEntry);
+
+TimePoint at(Millis since) { return TimePoint(Millis{1'000'000}) + since; }
+
+struct ChargedLedger : testing::Test {
+  ChargedLedger() { ledger.set_writing(true), plug({kPfId, kVfId}); }
+
+  void plug(const Set& ids) {
+    auto now = std::make_shared<hotplug::Inventory>();
+    for (const std::string& id : ids) {
+      now->devices[id].id.text = id;
+      now->devices[id].pci = hotplug::PciAddress::decode(id);
+    }
+    inventory = now;
+  }
+  static Holding whole_pf() { return holding_of_function(kPf); }
+  static Holding share(const std::string& suffix, const std::string& group = "") {
+    return {kPf + suffix, kPfId, kPf, false, group};
+  }
+  // What the next decision offers of the PF's pool, and of the other driver.
+  void decide(std::vector<Holding> offers, std::vector<std::string> vfs = {}) {
+    ledger.find_awaited(*inventory, now);
+    offered[kPool.second] = std::move(offers);
+    if (is_sriov || !vfs.empty()) sriov[kNode] = std::move(vfs);
+    is_sriov |= !sriov.empty();
+    ledger.decided({offered, contested, sriov, doubted, wanted, inventory, has_exposures});
+    doubted.clear();
+  }
+  void acknowledge(const Set& but = {}) {
+    for (const char* driver : {kSriov, kExposure}) ledger.acknowledged(driver, but, now);
+  }
+  // Offered, withdrawn, and the server knows it.
+  void withdraw_the_pf() {
+    decide({whole_pf()});
+    decide({});
+    acknowledge();
+  }
+  Ledger::Change census(Millis begun, const Allocations& allocated = {}) {
+    return ledger.take(Census{at(begun), allocated}, now);
+  }
+  Set recorded(const PoolKey& pool = kPool) const {
+    Set out;
+    for (const Holding& holding : ledger.record(pool).holdings()) out.insert(holding.entry);
+    return out;
+  }
+  static kube::ResourceSlice slice(const PoolKey& pool, const std::vector<std::string>& entries,
+                                   const std::string& record = "") {
+    kube::ResourceSlice out;
+    out.driver = pool.first;
+    out.pool.name = pool.second;
+    for (const std::string& name : entries) out.devices.push_back(kube::Device{.name = name});
+    if (!record.empty()) out.meta.annotations[std::string(kWithdrawnAnnotation)] = record;
+    return out;
+  }
+
+  void begin_anew() {
+    made.emplace(Ledger::Names{kSriov, kExposure, kNode});
+    ledger.set_writing(true);
+  }
+
+  std::optional<Ledger> made{Ledger::Names{kSriov, kExposure, kNode}};
+  Ledger& ledger = *made;
+  TimePoint now = at(0ms);
+  hotplug::InventoryPtr inventory;
+  HoldingsByPool offered, contested;
+  std::map<std::string, std::vector<std::string>> sriov;
+  bool is_sriov = false;
+  Set doubted, wanted;
+  bool has_exposures = true;
+};
+
+TEST_F(ChargedLedger, WhatIsOfferedMayBeAllocatedAndIsNotRecorded) {
+  decide({whole_pf()}, {kVf});
+  EXPECT_EQ(ledger.holdings().at(kPool.second), std::vector<Holding>{whole_pf()});
+  EXPECT_EQ(ledger.sriov_holdings(), Set{kVf});
+  EXPECT_EQ(recorded(), Set());
+  acknowledge();
+  EXPECT_FALSE(ledger.need()) << "nobody waits for anything";
+}
+
+TEST_F(ChargedLedger, WhatIsWithdrawnIsRecordedAndAsksForACensusOnceAcknowledged) {
+  decide({whole_pf()});
+  decide({});
+  EXPECT_EQ(recorded(), Set{kPf});
+  EXPECT_FALSE(ledger.need()) << "the server may not know yet";
+  acknowledge();
+  ASSERT_TRUE(ledger.need());
+  EXPECT_FALSE(ledger.need()->unknown_from);
+  decide({whole_pf()});
+  EXPECT_EQ(recorded(), Set()) << "offered again";
+  EXPECT_FALSE(ledger.need());
+}
+
+// Red when one pool that cannot be written keeps the others from being acknowledged.
+TEST_F(ChargedLedger, AcknowledgementIsAPools) {
+  withdraw_the_pf();
+  offered[kLinks.second] = {{"br-a", "br-a", "br-a"}};
+  plug({kPfId, kVfId, "br-a"});
+  decide({whole_pf()});
+  offered.clear();
+  decide({});
+  acknowledge({kLinks.second});
+  now = at(1min);
+  EXPECT_EQ(census(20s).released, 1u) << "the PF";
+  EXPECT_EQ(recorded(kLinks), Set{"br-a"});
+  acknowledge();
+  now = at(3min);
+  EXPECT_EQ(census(2min).released, 1u);
+}
+
+struct CensusRow {
+  const char* what;
+  Millis begun;
+  Allocations allocated;
+  size_t released, found_out;
+  Set recorded;
+};
+
+TEST_F(ChargedLedger, ACensusFreesWhatItDoesNotShow) {
+  const std::string other = std::string(kPf) + "-old";
+  const CensusRow rows[] = {
+      {"free", 10s, {}, 1, 0, {}},
+      {"begun before a scheduler must know", 9'999ms, {}, 0, 0, {kPf}},
+      {"allocated", 10s, {{kPool, {{kPf, false}}}}, 0, 0, {kPf}},
+      {"of another pool", 10s, {{kOther, {{kPf, false}}}}, 1, 0, {}},
+      {"something that no record tells of", 10s, {{kPool, {{other, true}}}}, 1, 1, {other}},
+      {"of a function that is not there", 10s, {{kPool, {{"0000-3b-07-0", false}}}}, 1, 0, {}}};
+  for (const CensusRow& row : rows) {
+    SCOPED_TRACE(row.what);
+    begin_anew();
+    withdraw_the_pf();
+    const auto change = census(row.begun, row.allocated);
+    EXPECT_EQ(change.released, row.released);
+    EXPECT_EQ(change.found_out, row.found_out);
+    EXPECT_EQ(recorded(), row.recorded);
+    EXPECT_EQ(ledger.need().has_value(), !row.recorded.empty());
+  }
+}
+
+TEST_F(ChargedLedger, WhatIsReleasedIsNotLearnedFromItsOldRecord) {
+  withdraw_the_pf();
+  const kube::ResourceSlice old = slice(kPool, {}, ledger.record(kPool).text());
+  census(10s);
+  EXPECT_FALSE(ledger.learn(old).is_news) << "the record is being written anew";
+  acknowledge();
+  EXPECT_TRUE(ledger.learn(old).is_news) << "whoever wrote that did it since";
+}
+
+TEST_F(ChargedLedger, WhoWaitedForAnotherToEndTakesItsRecordsAsTheyAre) {
+  withdraw_the_pf();
+  const kube::ResourceSlice old = slice(kPool, {}, ledger.record(kPool).text());
+  census(10s);
+  ledger.set_writing(false);
+  ledger.set_writing(true);
+  EXPECT_TRUE(ledger.learn(old).is_news);
+}
+
+TEST_F(ChargedLedger, ASightingChargesWhereARecordIsLostAndFreesNothing) {
+  withdraw_the_pf();
+  const Allocations seen{{kPool, {{std::string(kPf) + "-m", true}}}};
+  EXPECT_EQ(ledger.take(Sighting{seen}, now).found_out, 0u) << "the record of that pool is whole";
+  EXPECT_EQ(ledger.take(Sighting{}, at(1min)).released, 0u);
+  ledger.learn(slice(kPool, {}, "nonsense"));
+  const auto change = ledger.take(Sighting{seen}, now);
+  EXPECT_EQ(change.found_out, 1u);
+  EXPECT_FALSE(change.ends_doubt);
+  decide({});
+  EXPECT_EQ(recorded(), (Set{kPf, std::string(kPf) + "-m", kWhole}));
+}
+
+TEST_F(ChargedLedger, WhatIsPreparedStaysWhateverACensusShows) {
+  withdraw_the_pf();
+  EXPECT_EQ(ledger.take(Prepared{kPool, kPf, "uid-1"}, now).found_out, 0u);
+  EXPECT_FALSE(ledger.need()) << "its claim stands: nobody has to be asked";
+  EXPECT_EQ(census(1min).released, 0u);
+  EXPECT_EQ(recorded(), Set{kPf});
+  ledger.take(Unprepared{kPool, kPf, "uid-1"});
+  EXPECT_EQ(recorded(), Set{kPf}) << "a standing claim goes to the next pod";
+  EXPECT_TRUE(ledger.need()) << "now it is worth asking";
+  EXPECT_EQ(census(2min).released, 1u);
+}
+
+TEST_F(ChargedLedger, SharesAreTakenBackOneByOne) {
+  decide({share("-m")});
+  for (const char* claim : {"uid-1", "uid-2", "uid-2"})
+    ledger.take(Prepared{kPool, share("-m").entry, claim, true}, now);
+  decide({});
+  acknowledge();
+  ledger.take(Unprepared{kPool, share("-m").entry, "uid-2"});
+  ledger.take(Unprepared{kPool, share("-m").entry, "never prepared"});
+  EXPECT_FALSE(ledger.need());
+  ledger.take(Unprepared{kPool, share("-m").entry, "uid-1"});
+  EXPECT_TRUE(ledger.need());
+  ledger.take(Unprepared{kLinks, "br-a", "uid-1"});
+}
+
+// As after a restart of the plugin: its checkpoint tells before there is a decision.
+TEST_F(ChargedLedger, WhatIsPreparedAndNoRecordTellsOfIsCharged) {
+  const std::string share = std::string(kVf) + "-m";
+  for (const bool has_decided : {false, true}) {
+    SCOPED_TRACE(has_decided);
+    begin_anew();
+    if (has_decided) decide({});
+    EXPECT_EQ(ledger.take(Prepared{kPool, share, "uid-1", true}, now).found_out, has_decided ? 1u : 0u);
+    decide({});
+    EXPECT_EQ(recorded(), Set{share});
+    EXPECT_FALSE(ledger.record(kPool).holdings().at(0).is_exclusive);
+    // Its function goes and comes back, as in a boot.
+    plug({kPfId});
+    decide({});
+    EXPECT_EQ(recorded(), Set());
+    plug({kPfId, kVfId});
+    decide({});
+    EXPECT_EQ(recorded(), Set{share});
+  }
+  EXPECT_EQ(ledger.take(Prepared{{"other.example.com", "p"}, "d", "uid-1"}, now).found_out, 0u);
+}
+
+TEST_F(ChargedLedger, WhatWasGivenAwayAsTheOtherKindIsWithdrawnByTheNextDecision) {
+  for (const bool by_plugin : {false, true}) {
+    begin_anew();
+    decide({whole_pf()});
+    const auto change = by_plugin ? ledger.take(Prepared{kPool, kPf, "uid-1", true}, now)
+                                  : census(0s, {{kPool, {{kPf, true}}}});
+    EXPECT_EQ(change.found_out, 1u);
+    EXPECT_FALSE(ledger.holdings().at(kPool.second).at(0).is_exclusive);
+  }
+}
+
+TEST_F(ChargedLedger, WithItsFunctionGoesWhateverWasAllocatedOfIt) {
+  withdraw_the_pf();
+  plug({kVfId});
+  decide({});
+  EXPECT_EQ(recorded(), Set());
+}
+
+// Red when what a predecessor withdrew is left out of the first record because its function comes late, as
+// after a boot: who starts again before it has come knows nothing of it.
+TEST_F(ChargedLedger, AFunctionThatHasNotBeenSeenYetIsAwaited) {
+  ledger.learn(slice(kPool, {}, R"(["0000-3b-07-0"])"));
+  ASSERT_EQ(ledger.holdings().at(kPool.second).size(), 1u);
+  EXPECT_TRUE(ledger.holdings().at(kPool.second).at(0).is_awaited) << "as the first decision sees it";
+  decide({});
+  EXPECT_EQ(recorded(), Set{"0000-3b-07-0"});
+  acknowledge();
+  ASSERT_TRUE(ledger.need()) << "a census may show it free before it comes";
+  census(1min, {{kPool, {{"0000-3b-07-0", false}}}});
+  EXPECT_FALSE(ledger.need()) << "allocated, and nobody wants it before it comes";
+  plug({kPfId, kVfId, "0000:3b:07.0"});
+  decide({});
+  EXPECT_TRUE(ledger.need());
+  plug({kPfId, kVfId});
+  decide({});
+  EXPECT_EQ(recorded(), Set()) << "seen, and gone";
+}
+
+TEST_F(ChargedLedger, WhatStandsInASliceWasOffered) {
+  EXPECT_TRUE(ledger.learn(slice(kPool, {kPf})).is_news);
+  EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_news);
+  EXPECT_EQ(ledger.holdings().at(kPool.second).at(0).group, kAnyGroup);
+  decide({});
+  EXPECT_EQ(recorded(), Set{kPf});
+  EXPECT_FALSE(ledger.learn(slice({"other.example.com", "p"}, {"d"})).is_news);
+}
+
+TEST_F(ChargedLedger, WhatAnEditHasPutIntoOneGroupIsWithdrawnAsOfThatGroup) {
+  decide({share("-m"), share("-i")});
+  for (const char* suffix : {"-m", "-i"}) {
+    Holding holding = share(suffix, "rx");
+    holding.is_withdrawn = holding.is_contested = true;
+    contested[kPool.second].push_back(holding);
+  }
+  decide({});
+  acknowledge();
+  const auto recorded_holdings = ledger.record(kPool).holdings();
+  ASSERT_EQ(recorded_holdings.size(), 2u);
+  for (const Holding& holding : recorded_holdings) EXPECT_TRUE(holding.is_contested && holding.group == "rx");
+  EXPECT_EQ(census(10s, {{kPool, {{share("-m").entry, true}}}}).released, 1u);
+  contested.clear();
+  decide({share("-m", "rx"), share("-i", "rx")});
+  EXPECT_EQ(recorded(), Set());
+  EXPECT_FALSE(ledger.holdings().at(kPool.second).at(0).is_contested);
+}
+
+TEST_F(ChargedLedger, WhatIsOfferedTellsItsGroup) {
+  decide({share("-m", "rx"), share("-i")});
+  EXPECT_EQ(ledger.groups(kPool), (Groups{{share("-m").entry, "rx"}}));
+  decide({share("-i")});
+  EXPECT_EQ(ledger.groups(kPool), Groups()) << "of what is withdrawn the record does";
+  EXPECT_EQ(ledger.record(kPool).holdings().at(0).group, "rx");
+}
+
+TEST_F(ChargedLedger, WhatStandsThereAgainHasItsGraceAnew) {
+  withdraw_the_pf();
+  EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_news);
+  EXPECT_EQ(census(1min).released, 0u);
+  now = at(1min);
+  acknowledge();
+  EXPECT_EQ(census(69s).released, 0u);
+  EXPECT_EQ(census(70s).released, 1u);
+}
+
+TEST_F(ChargedLedger, NamesAndPoolsHaveBounds) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < Ledger::kNamesMax; ++i) names.push_back("d-" + std::to_string(i));
+  EXPECT_FALSE(ledger.learn(slice(kPool, names)).is_overfull);
+  EXPECT_TRUE(ledger.learn(slice(kPool, {"one-more"})).is_overfull);
+  EXPECT_FALSE(ledger.learn(slice(kPool, {"another"})).is_overfull) << "said once";
+  EXPECT_EQ(ledger.holdings().at(kPool.second).size(), Ledger::kNamesMax + 1);
+  for (size_t i = 0; i < 2 * Ledger::kPoolsMax; ++i)
+    ledger.learn(slice({kExposure, "pool-" + std::to_string(i)}, {"d"}));
+  EXPECT_EQ(ledger.holdings().size(), Ledger::kPoolsMax);
+}
+
+// Red when a look ends at the first name that there is no room for: what is known and stands behind it in the
+// slice would be free too early.
+TEST_F(ChargedLedger, BeyondTheBoundWhatIsKnownIsStillSeen) {
+  std::vector<std::string> names;
+  for (size_t i = 1; i < Ledger::kNamesMax; ++i) names.push_back(std::string(kVf) + "-" + std::to_string(i));
+  withdraw_the_pf();
+  ledger.learn(slice(kPool, names));
+  ledger.learn(slice(kPool, {"0000-3b-02-0-one-more", kPf}));
+  EXPECT_EQ(census(1min).released, 0u) << "shown in a slice less than ten seconds ago";
+}
+
+TEST_F(ChargedLedger, ARecordThatCannotBeUnderstoodIsThePoolAsAWhole) {
+  const auto learned = ledger.learn(slice(kPool, {}, "nonsense"));
+  EXPECT_TRUE(learned.is_news);
+  EXPECT_NE(learned.problem, "");
+  decide({});
+  acknowledge();
+  EXPECT_FALSE(ledger.need()) << "nobody wants anything of it";
+  wanted = {kPool.second};
+  decide({});
+  ASSERT_TRUE(ledger.need());
+  EXPECT_EQ(ledger.need()->unknown_from, at(Ledger::kGrace));
+  EXPECT_EQ(census(10s).released, 1u);
+}
+
+TEST_F(ChargedLedger, WhatThisDaemonHasAbridgedItKnowsByName) {
+  const std::string abridged = Record({whole_holding(kPool.second)}, kPool.second).text();
+  withdraw_the_pf();
+  EXPECT_FALSE(ledger.learn(slice(kPool, {}, abridged)).is_news);
+  ledger.set_writing(false);
+  EXPECT_TRUE(ledger.learn(slice(kPool, {}, abridged)).is_news) << "another daemon's";
+}
+
+TEST_F(ChargedLedger, DoubtIsChargedWhereItMatters) {
+  ledger.begin({.exposure = {true, {kLinks.second}}, .is_of_sriov = true}, now);
+  ledger.begin({}, now);
+  EXPECT_TRUE(ledger.doubt().is_of(kPool.second));
+  EXPECT_FALSE(ledger.doubt().is_of(kLinks.second));
+  EXPECT_TRUE(ledger.is_sriov_doubted());
+  doubted = wanted = {kPool.second};
+  decide({});
+  EXPECT_EQ(recorded(), Set{kWhole});
+  EXPECT_FALSE(ledger.doubt().is_of(kPool.second)) << "an entry like others now";
+  EXPECT_TRUE(ledger.is_sriov_doubted());
+  EXPECT_EQ(recorded(kOther), Set{kWhole});
+  EXPECT_EQ(ledger.need()->unknown_from, at(Ledger::kGrace))
+      << "since the daemon began, not since it was charged";
+  const auto change = census(10s, {{kPool, {{std::string(kVf) + "-m", true}}}});
+  EXPECT_TRUE(change.ends_doubt);
+  EXPECT_EQ(change.released, 2u);
+  EXPECT_EQ(change.found_out, 1u) << "charged by its name";
+  EXPECT_FALSE(ledger.is_sriov_doubted());
+  EXPECT_FALSE(ledger.doubt().is_any);
+}
+
+TEST_F(ChargedLedger, DoubtDoesNotEndByACensusThatBeganTooEarly) {
+  ledger.begin({.exposure = {true, {}}}, now);
+  decide({});
+  EXPECT_FALSE(census(9s).ends_doubt);
+  EXPECT_TRUE(ledger.doubt().is_any);
+  EXPECT_TRUE(census(10s).ends_doubt);
+  EXPECT_FALSE(census(20s).ends_doubt) << "there is none any more";
+}
+
+// Where there is no DeviceExposurePolicy nothing waits for what the other driver has withdrawn.
+TEST_F(ChargedLedger, OneKindAloneAsksNobody) {
+  has_exposures = false;
+  ledger.begin({.exposure = {true, {}}, .is_of_sriov = true}, now);
+  decide({}, {kVf});
+  decide({}, {});
+  acknowledge();
+  EXPECT_EQ(recorded(kOther), Set{kVf}) << "one may come";
+  EXPECT_FALSE(ledger.need());
+  has_exposures = true;
+  decide({}, {});
+  EXPECT_TRUE(ledger.need());
+}
+
+TEST_F(ChargedLedger, AClaimOfAFunctionThatComesLater) {
+  ledger.begin({.exposure = {true, {}}}, now);
+  decide({});
+  census(10s, {{kPool, {{"0000-3b-07-0", true}}}});
+  EXPECT_EQ(recorded(), Set());
+  plug({kPfId, kVfId, "0000:3b:07.0"});
+  decide({});
+  ASSERT_EQ(recorded(), Set{"0000-3b-07-0"});
+  EXPECT_FALSE(ledger.record(kPool).holdings().at(0).is_exclusive);
+}
+
+}  // namespace charged_ledger_test
+}  // namespace sliced::policy
