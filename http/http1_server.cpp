@@ -179,7 +179,7 @@ void Http1ServerSession::write_answer() {
 void Http1ServerSession::write_head() {
   Exchange& exchange = *exchange_;
   exchange.expects_continue = false;
-  const Head head = exchange.response.take_head(exchange.is_head_request);
+  const Head head = exchange.response.take_head(exchange.is_head_request, context_.clock);
   const bool has_no_body = exchange.is_head_request || head.status == 204 || head.status == 304;
   if (const std::string* length = head.header("content-length"); length != nullptr && !has_no_body)
     exchange.length_left = static_cast<size_t>(parse_int(*length).value_or(0));

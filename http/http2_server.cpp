@@ -353,7 +353,7 @@ void Http2ServerSession::push(StreamId id) {
 
 void Http2ServerSession::submit(StreamId id, Stream& stream) {
   QueuedResponse& response = stream.response;
-  Head head = response.take_head(stream.is_head_request);
+  Head head = response.take_head(stream.is_head_request, context_.clock);
   head.headers.insert(head.headers.begin(), {":status", std::to_string(head.status)});
   const bool has_no_body = stream.is_head_request || head.status == 204 || head.status == 304;
   const bool is_whole = response.is_whole() && !response.has_body() && !response.has_trailers();

@@ -10,6 +10,10 @@
 namespace sliced::http {
 namespace {
 
+constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
 bool breaks_framing(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
@@ -103,9 +107,19 @@ std::optional<Millis> decode_retry_after(const Head& head, Millis cap) {
   return std::min(cap, Millis{std::chrono::seconds{std::min<int64_t>(*seconds, 86'400)}});
 }
 
+std::string encode_http_date(int64_t seconds) {
+  const auto days = std::chrono::floor<std::chrono::days>(std::chrono::seconds{seconds});
+  const std::chrono::year_month_day date{std::chrono::sys_days{days}};
+  const unsigned weekday = std::chrono::weekday{std::chrono::sys_days{days}}.c_encoding();
+  const int64_t second = seconds - std::chrono::seconds{days}.count();
+  const auto two = [](int64_t number) { return std::to_string(number + 100).substr(1); };
+  return std::string(kDays[weekday]) + ", " + two(static_cast<unsigned>(date.day())) + " " +
+         std::string(kMonths[static_cast<unsigned>(date.month()) - 1]) + " " +
+         std::to_string(static_cast<int>(date.year())) + " " + two(second / 3600) + ":" +
+         two(second / 60 % 60) + ":" + two(second % 60) + " GMT";
+}
+
 std::optional<int64_t> decode_http_date(std::string_view text) {
-  static constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   // "Sun, 06 Nov 1994 08:49:37 GMT"
   if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT" || text[19] != ':' ||
       text[22] != ':')

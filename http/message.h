@@ -99,6 +99,8 @@ struct Limits {
 std::optional<Millis> decode_retry_after(const Head& head, Millis cap = std::chrono::seconds{60});
 /// Seconds since 1970 of an IMF-fixdate ("Sun, 06 Nov 1994 08:49:37 GMT").
 std::optional<int64_t> decode_http_date(std::string_view text);
+/// The same, the other way; of years 1970 to 9999.
+std::string encode_http_date(int64_t seconds);
 /// The texts of the Warning headers (RFC 7234 5.5: 299 - "text"), escapes removed.
 std::vector<std::string> decode_warnings(const Head& head);
 

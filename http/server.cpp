@@ -16,6 +16,7 @@ Server::Server(reactor::Scheduler& scheduler, Serve serve, ServerOptions options
           Shared{{.scheduler = scheduler,
                   .serve = std::move(serve),
                   .bounds = options.bounds,
+                  .clock = std::move(options.clock),
                   .on_trouble = std::move(options.on_trouble),
                   .on_over = [this](ServerConnection& over) { forget(over); }}})),
       tls_(std::move(options.tls)) {}

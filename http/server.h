@@ -2,6 +2,7 @@
 // A server: takes streams (of reactor::net::Listener, or any others), speaks HTTP/1.1 or HTTP/2 with each,
 // and calls a handler with each request.
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,6 +19,8 @@ class ServerConnection;
 struct ServerOptions {
   ServerBounds bounds = {};
   std::shared_ptr<const reactor::net::TlsContext> tls = {};  // none: without TLS
+  /// Optional: seconds since 1970, for the Date header.
+  std::function<int64_t()> clock = {};
   /// Optional. A client has broken a rule or a bound, or its connection has failed; for a log.
   std::function<void(const reactor::net::Peer& who, const Error& why)> on_trouble = {};
 };

@@ -88,7 +88,7 @@ bool ServerConnection::choose_version(std::string_view bytes) {
 }
 
 void ServerConnection::start_session(bool is_http2) {
-  SessionContext context{shared_->bounds, shared_->serve, peer_, [this] { wake(); }};
+  SessionContext context{shared_->bounds, shared_->serve, shared_->clock, peer_, [this] { wake(); }};
   const TimePoint now = shared_->scheduler.now();
   session_ = is_http2 ? make_http2_server_session(std::move(context), now)
                       : make_http1_server_session(std::move(context), now);
@@ -97,6 +97,7 @@ void ServerConnection::start_session(bool is_http2) {
 
 void ServerConnection::on_wire_end() {
   const auto self = shared_from_this();
+  has_input_ended_ = true;
   if (is_closing_ || !session_) return die();
   session_->end_of_input(shared_->scheduler.now());
   flush();
@@ -124,6 +125,7 @@ void ServerConnection::flush() {
   }
   if (session_->calls() > 0) idle_since_ = now;
   if (!has_more && session_->is_over()) close();
+  if (is_closing_ && has_input_ended_ && wire_->unsent_bytes() == 0) return die();
   const bool is_deaf = !is_closing_ && (!session_->wants_input() || wire_->unsent_bytes() >= kWireMax);
   if (is_deaf != std::exchange(is_deaf_, is_deaf)) is_deaf ? wire_->pause() : wire_->resume();
   arm();

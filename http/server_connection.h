@@ -27,6 +27,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
     reactor::Scheduler& scheduler;
     const Serve serve;
     const ServerBounds bounds;
+    std::function<int64_t()> clock;                                           // optional
     std::function<void(const reactor::net::Peer&, const Error&)> on_trouble;  // optional
     std::function<void(ServerConnection&)> on_over;                           // last word; drops it
   };
@@ -70,7 +71,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   TimePoint looks_at_ = TimePoint::max();
   TimePoint began_, last_heard_, idle_since_, moved_at_, closed_at_{};
   uint64_t written_ = 0, moved_ = 0;  // bytes given to the wire; taken by the kernel at moved_at_
-  bool is_deaf_ = false, is_closing_ = false, has_pinged_ = false, is_draining_ = false, is_over_ = false;
+  bool has_input_ended_ = false, is_deaf_ = false, is_closing_ = false, has_pinged_ = false,
+       is_draining_ = false, is_over_ = false;
 };
 
 }  // namespace sliced::http

@@ -95,8 +95,9 @@ void QueuedResponse::replace(int status, std::string text) {
   on_news_();
 }
 
-Head QueuedResponse::take_head(bool of_head) {
+Head QueuedResponse::take_head(bool of_head, const std::function<int64_t()>& clock) {
   Head head = *std::exchange(head_, std::nullopt);
+  if (clock) head.headers.push_back({"date", encode_http_date(clock())});
   if (has_no_body(head.status)) body_.clear();
   if (is_whole_ && trailers_.empty() && !has_no_body(head.status) &&
       head.header("content-length") == nullptr && (!of_head || !body_.empty()))

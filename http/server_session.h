@@ -1,6 +1,7 @@
 #pragma once
 // Inside http/: a server's connection as bytes in, bytes out, whatever version it speaks; knows no socket and
 // no timer. http1_server.h and http2_server.h are such.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -50,6 +51,7 @@ class ServerSession {
 struct SessionContext {
   const ServerBounds& bounds;
   const Serve& serve;
+  const std::function<int64_t()>& clock;  // optional
   std::shared_ptr<const reactor::net::Peer> peer;
   std::function<void()> wake;  // turn() is wanted, soon
 };
@@ -73,8 +75,9 @@ class QueuedResponse final : public Response {
   bool is_abandoned() const { return is_abandoned_; }
   bool is_paused() const { return is_paused_; }
   bool has_body() const { return unsent_bytes() != 0; }
-  /// With Content-Length, where everything is there; of_head: the request was a HEAD.
-  Head take_head(bool of_head);
+  /// With Content-Length, where everything is there, and Date, where there is a clock (RFC 9110 section 6.6.1).
+  /// of_head: the request was a HEAD.
+  Head take_head(bool of_head, const std::function<int64_t()>& clock);
   /// Valid until the next call of anything here.
   std::string_view take_body(size_t max);
   Headers take_trailers() { return std::exchange(trailers_, {}); }

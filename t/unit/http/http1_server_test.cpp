@@ -298,6 +298,7 @@ TEST_F(Http1ServerTest, AClientThatHasSaidAllStillHearsTheAnswer) {
   world.settle();
   EXPECT_TRUE(wire.sent.ends_with("ok"));
   EXPECT_TRUE(wire.is_ended);
+  EXPECT_TRUE(wire.is_gone) << "there is nobody to wait for";
 }
 
 TEST_F(Http1ServerTest, AClientThatGoesIsALoss) {

@@ -65,5 +65,13 @@ TEST(DecodeWarnings, TakesTheTexts) {
             (std::vector<std::string>{"unknown field \"spec.x\"", "second", "no quotes", "open"}));
 }
 
+TEST(EncodeHttpDate, IsReadAsItWasWritten) {
+  EXPECT_EQ(encode_http_date(784'111'777), "Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(encode_http_date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+  for (const int64_t seconds :
+       {int64_t{1}, int64_t{951'782'399}, int64_t{951'782'400}, int64_t{4'102'444'799}})
+    EXPECT_EQ(decode_http_date(encode_http_date(seconds)), seconds);
+}
+
 }  // namespace
 }  // namespace sliced::http

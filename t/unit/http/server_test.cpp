@@ -33,6 +33,16 @@ TEST(ServerTest, SlowHeadsAreNotWaitedForForEver) {
   }
 }
 
+TEST(ServerTest, LineEndsAreNoRequest) {
+  ServerWorld world;
+  fake::WireEnd& wire = world.connect();
+  for (int second = 0; second < 12 && !wire.is_ended; ++second) {
+    wire.say("\r\n");
+    world.pass(1s);
+  }
+  EXPECT_TRUE(wire.is_ended);
+}
+
 TEST(ServerTest, SlowRequestsAreNotWaitedForForEver) {
   ServerWorld world;
   fake::WireEnd& wire = world.connect();
@@ -158,6 +168,21 @@ TEST(ServerTest, WhatGoesOnIsCutWhenTheGraceIsOver) {
   EXPECT_TRUE(is_done);
   EXPECT_TRUE(busy.is_gone);
   EXPECT_EQ(world.last().what(), "the server stops");
+}
+
+TEST(ServerTest, AnswersSayWhenTheyAreMade) {
+  fake::FakeScheduler time;
+  Server server(time,
+                [](const RequestHead&, Response& response) {
+                  response.send_head({.status = 204, .headers = {{"Date", "of the handler's own"}}});
+                  response.finish();
+                  return nullptr;
+                },
+                {.clock = [] { return int64_t{784'111'777}; }});
+  const auto wire = std::make_shared<fake::WireEnd>();
+  server.take(std::make_unique<fake::FakeWire>(wire), {.name = "test"});
+  wire->say(kHttp1Get);
+  EXPECT_EQ(wire->sent, "HTTP/1.1 204 No Content\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n");
 }
 
 TEST(ServerTest, CallsHearThatTheServerIsGone) {
