@@ -57,9 +57,12 @@ func TestAPIServerOutage(t *testing.T) {
 	if !state.Offers(vfs(pf0, 0, 5)...) {
 		t.Errorf("after the outage %s", state)
 	}
-	time.Sleep(2 * time.Second)
-	if writes := plane.Server.Audit.Writes(t, lab.User, down); len(writes) != 1 {
-		t.Errorf("after the outage these were written, want one difference:\n%s", describe(writes))
+	// Whatever was still to be written is written before the next edit's consequence.
+	rv := lab.Apply("p", harness.Config("last", harness.PFNames("ens1f0")))
+	all(lab, rv, promptly, attr+"resourceName", "last", vfs(pf0, 0, 5)...)
+	harness.Settle()
+	if writes := plane.Server.Audit.Writes(t, lab.User, down); len(writes) != 2 {
+		t.Errorf("after the outage these were written, want one difference, and that of the last edit:\n%s", describe(writes))
 	}
 	lab.History.NeverBelow(t, published, vfs(pf0, 0, 4)...)
 }
@@ -98,14 +101,16 @@ func TestServerThatHangs(t *testing.T) {
 	plane := harness.NewPlane(t, harness.Options{SecondServer: true})
 	lab := harness.NewLab(t, plane, pf0)
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
-	lab.Run()
+	daemon := lab.Run()
 	published := lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...).RV
 	plane.Server.Pause()
 	paused := time.Now()
 	for i := range 10 {
+		said := daemon.Said("offer changed")
 		lab.Host.SetVFs(pf0.Address, 2+i%2)
-		time.Sleep(2 * time.Second)
+		daemon.WaitSaid(promptly, "offer changed", said+1)
 	}
+	time.Sleep(time.Until(paused.Add(20 * time.Second))) // so long that requests are given up
 	plane.Server.Resume()
 	lab.History.WaitOffers(t, published, reconnecting, vfs(pf0, 0, 3)...)
 	rv := lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#1")))

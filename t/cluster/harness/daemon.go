@@ -172,6 +172,19 @@ func (d *Daemon) WaitLog(within time.Duration, words ...string) {
 	}
 }
 
+// Said is how often the daemon's log has the words.
+func (d *Daemon) Said(words string) int { return strings.Count(d.Log(), words) }
+
+// WaitSaid fails when the daemon has not said the words so often within the time.
+func (d *Daemon) WaitSaid(within time.Duration, words string, times int) {
+	d.lab.T.Helper()
+	for deadline := time.Now().Add(within); d.Said(words) < times; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			d.lab.T.Fatalf("the log mentions %q %d times, want %d", words, d.Said(words), times)
+		}
+	}
+}
+
 // Command runs another subcommand with the lab's flags to its end.
 func (l *Lab) Command(name string, extra ...string) (stdout, stderr string, code int) {
 	l.T.Helper()

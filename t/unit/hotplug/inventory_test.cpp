@@ -283,6 +283,14 @@ struct PortsTest : BookTest {
     readings.netdevs.erase(name);
     news.left.insert(name);
   }
+  /// From the beginning: one0 and two0, which their driver numbers or does not.
+  void two_ports(bool is_numbered = true) {
+    book = InventoryBook();
+    readings.netdevs.clear();
+    port("one0", 4, is_numbered ? std::optional(0) : std::nullopt);
+    port("two0", 5, is_numbered ? std::optional(1) : std::nullopt);
+    EXPECT_EQ(text(take()), "one0/4 two0/5");
+  }
   static std::string text(const HostDevice& device) {
     const auto one = [](const Netdev& port) {
       return port.name + "/" + port.mac.back() + (port.stale ? "~" : "");
@@ -296,19 +304,14 @@ struct PortsTest : BookTest {
 // Red when the port that stays is shown in place of the one that left.
 TEST_F(PortsTest, TheFirstPortLeavesAndComesBack) {
   for (const bool is_numbered : {true, false}) {
-    book = InventoryBook();
-    readings.netdevs.clear();
-    const auto number = [&](int port) { return is_numbered ? std::optional(port) : std::nullopt; };
-    port("one0", 4, number(0));
-    port("two0", 5, number(1));
-    EXPECT_EQ(text(take()), "one0/4 two0/5");
+    two_ports(is_numbered);
     leave("one0");
     EXPECT_EQ(text(take()), "one0/4~ two0/5");
     EXPECT_EQ(text(take()), "one0/4~ two0/5") << "and stays so";
     readings.netdevs.at("two0").master = "br0";
     EXPECT_EQ(take().host_use, "enslaved to br0 (its port two0)");
     readings.netdevs.at("two0").master = "";
-    port("one0", 4, number(0));
+    port("one0", 4, is_numbered ? std::optional(0) : std::nullopt);
     EXPECT_EQ(text(take()), "one0/4 two0/5");
   }
 }
@@ -316,12 +319,8 @@ TEST_F(PortsTest, TheFirstPortLeavesAndComesBack) {
 // Red when a port that is in a pod is forgotten: an exclude that names it would mean nothing any more.
 TEST_F(PortsTest, TheSecondPortLeavesAndComesBack) {
   for (const bool is_numbered : {true, false}) {
-    book = InventoryBook();
-    readings.netdevs.clear();
     const auto number = [&](int port) { return is_numbered ? std::optional(port) : std::nullopt; };
-    port("one0", 4, number(0));
-    port("two0", 5, number(1));
-    take();
+    two_ports(is_numbered);
     leave("two0");
     EXPECT_EQ(text(take()), "one0/4 two0/5~");
     leave("one0");
@@ -336,9 +335,7 @@ TEST_F(PortsTest, TheSecondPortLeavesAndComesBack) {
 }
 
 TEST_F(PortsTest, AnotherDriversFunctionHasNoneOfThem) {
-  port("one0", 4, 0);
-  port("two0", 5, 1);
-  take();
+  two_ports();
   leave("two0");
   take();
   leave("one0");
@@ -355,9 +352,7 @@ TEST_F(PortsTest, TheFirstPortIsSeenLater) {
 }
 
 TEST_F(PortsTest, ARenameHereIsNoDeparture) {
-  port("one0", 4, 0);
-  port("two0", 5, 1);
-  take();
+  two_ports();
   readings.netdevs.erase("two0");
   port("new0", 5, 1);
   EXPECT_EQ(text(take()), "one0/4 new0/5");
