@@ -300,9 +300,9 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, boo
                                const hotplug::Inventory& inventory, bool is_lost, TimePoint now) {
   Pool& pool = pools_[key];
   if (const auto known = pool.entries.find(entry); known != pool.entries.end()) {
-    // What is offered as the one was given away as the other: the next decision withdraws it.
-    Holding& holding = known->second.holding;
-    return !holding.is_withdrawn && std::exchange(holding.is_exclusive, !is_share) == is_share ? 1 : 0;
+    // What is offered, or was for a moment, as the one was given away as the other. Where it is offered the
+    // next decision withdraws it.
+    return std::exchange(known->second.holding.is_exclusive, !is_share) == is_share ? 1 : 0;
   }
   const bool is_of_links = is_lost && key.first == names_.exposure_driver;
   Holding holding = is_of_links ? unknown_holding(entry, inventory) : unknown_holding(entry);

@@ -204,6 +204,18 @@ void ExposurePools::count(Pool& pool, const std::vector<Holding>& holdings, Desi
   } while (drop_refused(pool.candidates));
 }
 
+// Who starts does not know of what groups the entries in slices are: where one goes on being offered its group is
+// today's. Any would let two that stand beside each other drive each other out.
+std::set<std::string_view> ExposurePools::offered_of_any_group(const Pool& pool,
+                                                               const std::vector<Holding>& holdings) const {
+  std::set<std::string_view> offered, out;
+  for (const Candidate& candidate : pool.candidates) offered.insert(candidate.holding.entry);
+  for (const Holding& one : holdings)
+    if (one.group == kAnyGroup && in_.published.exposure.contains(one.entry) && offered.contains(one.entry))
+      out.insert(one.entry);
+  return out;
+}
+
 // Two entries of which one may be allocated cannot both be offered. Then priority, VFs before their PF,
 // names.
 void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>& holdings) {
@@ -211,10 +223,11 @@ void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>
   for (const Holding& one : holdings) former.insert(one.entry);
   PoolHoldings allocated(pool.pf);
   bool is_any_device_allocated = false;
+  const auto standing = offered_of_any_group(pool, holdings);
   for (const Holding& one : holdings)
     if (one.device == kAnyDevice)
       is_any_device_allocated = true;
-    else if (is_here(one))
+    else if (is_here(one) && !standing.contains(one.entry))
       allocated.add(one);
   // What is held back meanwhile is not seen to change its group, so it has the former and that of today.
   for (const Candidate& candidate : pool.candidates)

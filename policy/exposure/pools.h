@@ -2,7 +2,9 @@
 // From what all gates have let pass to pools: who excludes whom there, what is withdrawn and still counts, and
 // the counters that make the scheduler see both.
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/decision.h"
@@ -53,6 +55,8 @@ class ExposurePools {
   PoolMembers members_of(const Pool& pool) const;
   void charge_all(const std::string& pool, PoolMembers& members) const;
   void keep_without_conflict(Pool& pool, const std::vector<Holding>& holdings);
+  std::set<std::string_view> offered_of_any_group(const Pool& pool,
+                                                  const std::vector<Holding>& holdings) const;
   bool has_host_used_vf(const Candidate& candidate, const Pool& pool) const;
   const Vfs& vfs_of(const hotplug::HostDevice& pf) const;
 

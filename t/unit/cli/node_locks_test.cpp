@@ -32,13 +32,13 @@ TEST(RuntimeDirectory, IsTheFirstThatThereIs) {
       {"nothing", "", {}, 7, false, "/tmp/sliced-7"},
   };
   for (const auto& row : rows) {
-    const RuntimePorts ports{[&](const char* name) -> std::optional<std::string> {
-                               const auto at = row.env.find(name);
-                               return at == row.env.end() ? std::nullopt : std::optional(at->second);
-                             },
-                             [&](const std::string& path) { return row.has_run && path == "/run/sliced"; },
-                             row.user};
-    EXPECT_EQ(find_runtime_directory(row.option, ports), row.wanted) << row.why;
+    const RuntimePlaces places{[&](const char* name) -> std::optional<std::string> {
+                                 const auto at = row.env.find(name);
+                                 return at == row.env.end() ? std::nullopt : std::optional(at->second);
+                               },
+                               [&](const std::string& path) { return row.has_run && path == "/run/sliced"; },
+                               row.user};
+    EXPECT_EQ(find_runtime_directory(row.option, places), row.wanted) << row.why;
   }
 }
 

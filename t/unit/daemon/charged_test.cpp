@@ -299,7 +299,7 @@ TEST_F(ChargedTest, FromSharedToExclusiveOfOneName) {
   put_exposure("p", of_type("pf", persona("", true)));
   start();
   run(2s);
-  put_claim("mine", kExposureDriver, kPool, kWholePf);
+  put_claim("mine", kExposureDriver, kPool, kWholePf, "a-share");
   put_exposure("p", of_type("pf"));
   run(1min);
   EXPECT_EQ(offered_by(kExposureDriver), std::set<std::string>());

@@ -391,6 +391,40 @@ TEST(ExposureDecide, WithoutCountersWhatIsHeldHasTodaysGroupToo) {
   EXPECT_EQ(offered(), std::set<std::string>{"0000-03-00-0-ipvlan"});
 }
 
+// A daemon that starts finds both in slices, and of neither a group. Red when each of them counts as one of
+// the other's group: a restart takes one away.
+TEST(ExposureDecide, WithoutCountersARestartLeavesWhatStandsTogether) {
+  const auto shared = [](const std::string& suffix, const std::string& group) {
+    return all(", exposure: {deviceNameSuffix: '" + suffix + "', exclusionGroup: " + group +
+               ", allowMultipleAllocations: true}");
+  };
+  const auto policies = [&](const std::string& group) {
+    return policies_of(policy("m", shared("-macvlan", "rx")) + policy("i", shared("-ipvlan", group)));
+  };
+  auto in = inputs_of(reference_host(), policies("v"));
+  in->settings.counters = false;
+  const auto held = [](const std::string& suffix) {
+    return Holding{"0000-03-00-0" + suffix, kPf0, "0000-03-00-0", false, std::string(kAnyGroup)};
+  };
+  const auto offered = [&] {
+    std::set<std::string> out;
+    const Decision decision = decide(in);
+    for (const kube::Device& device : pool_of(decision, "n1/0000-03-00-0")->devices)
+      if (device.name.starts_with("0000-03-00-0-")) out.insert(device.name.substr(13));
+    return out;
+  };
+  using Set = std::set<std::string>;
+  in->holdings["n1/0000-03-00-0"] = {held("-ipvlan"), held("-macvlan")};
+  in->published.exposure = {"0000-03-00-0-ipvlan", "0000-03-00-0-macvlan"};
+  EXPECT_EQ(offered(), (Set{"ipvlan", "macvlan"}));
+  in->policies = inputs_of({}, policies("rx"))->policies;
+  EXPECT_EQ(offered(), Set{}) << "an edit made them exclude each other, and either may be allocated";
+  in->policies = inputs_of({}, policies("v"))->policies;
+  in->published.exposure = {"0000-03-00-0-macvlan"};
+  EXPECT_EQ(offered(), Set{"ipvlan"})
+      << "of what group it was nobody knows, and it may be the other's of today";
+}
+
 // Between its appearance and the link to its PF a VF looks like a function of its own. Red when its entry
 // moves to the pool of those: nothing there excludes its PF.
 TEST(ExposureDecide, NoFunctionIsInTwoPools) {
