@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kFileNameMax = 200;  // of the 255 that a file system takes
 constexpr const char* kSystemDirectory = "/run/sliced";
 
-RuntimePorts process_ports() {
+RuntimePlaces process_places() {
   return {[](const char* name) -> std::optional<std::string> {
             const char* value = std::getenv(name);
             return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -28,17 +28,17 @@ RuntimePorts process_ports() {
 
 }  // namespace
 
-std::string find_runtime_directory(const std::string& option, const RuntimePorts& ports) {
+std::string find_runtime_directory(const std::string& option, const RuntimePlaces& places) {
   if (!option.empty()) return option;
   const auto absolute = [&](const char* name) {
-    const std::string value = ports.env(name).value_or("");
+    const std::string value = places.env(name).value_or("");
     return value.starts_with('/') ? value.substr(0, value.find(':')) : "";
   };
   if (const std::string given = absolute("RUNTIME_DIRECTORY"); !given.empty()) return given;
-  if (ports.user == 0) return kSystemDirectory;
-  if (ports.is_own_directory(kSystemDirectory)) return kSystemDirectory;
+  if (places.user == 0) return kSystemDirectory;
+  if (places.is_own_directory(kSystemDirectory)) return kSystemDirectory;
   if (const std::string own = absolute("XDG_RUNTIME_DIR"); !own.empty()) return own + "/sliced";
-  return "/tmp/sliced-" + std::to_string(ports.user);
+  return "/tmp/sliced-" + std::to_string(places.user);
 }
 
 std::string lock_file_name(const std::string& driver, const std::string& node) {
@@ -52,7 +52,7 @@ std::string lock_file_name(const std::string& driver, const std::string& node) {
 }
 
 Result<std::string> NodeLocks::prepare(const config::Options& options) {
-  std::string directory = find_runtime_directory(options.runtime_directory, process_ports());
+  std::string directory = find_runtime_directory(options.runtime_directory, process_places());
   auto ready = reactor::prepare_private_directory(directory);
   if (!ready) return std::move(ready.error()).in("--runtime-directory");
   return directory;

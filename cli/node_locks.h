@@ -13,14 +13,14 @@
 namespace sliced::cli {
 
 /// What the search for a directory asks of the process; tests bring their own.
-struct RuntimePorts {
+struct RuntimePlaces {
   std::function<std::optional<std::string>(const char* name)> env;
   std::function<bool(const std::string& path)> is_own_directory;
   uid_t user;
 };
 /// --runtime-directory, else the first of systemd's $RUNTIME_DIRECTORY, /run/sliced for root or
 /// where it is this user's, $XDG_RUNTIME_DIR/sliced, /tmp/sliced-UID.
-std::string find_runtime_directory(const std::string& option, const RuntimePorts& ports);
+std::string find_runtime_directory(const std::string& option, const RuntimePlaces& places);
 
 /// "<driver>_<node>.lock", shortened by hash at 200 bytes.
 std::string lock_file_name(const std::string& driver, const std::string& node);

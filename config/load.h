@@ -13,12 +13,12 @@
 namespace sliced::config {
 
 /// What the process is asked for besides its arguments; tests bring their own.
-struct Ports {
+struct Surroundings {
   std::function<std::optional<std::string>(const char* name)> env;
   std::function<Result<std::string>(const std::string& path)> read_file;
   std::string host_name;
 };
-Ports process_ports();
+Surroundings process_surroundings();
 
 struct Loaded {
   Options options;
@@ -29,7 +29,7 @@ struct Loaded {
 };
 
 /// arguments are argv[1..]. Uses getopt_long and with it its process-wide state: call it from one thread.
-Loaded load(const std::vector<std::string>& arguments, const Ports& ports);
+Loaded load(const std::vector<std::string>& arguments, const Surroundings& surroundings);
 
 /// What a SIGHUP changes: the file and the environment are read again below the same command line.
 struct Reloaded {
@@ -38,6 +38,7 @@ struct Reloaded {
   std::vector<std::string> needs_restart;  // names of options that differ and keep their running value
   std::vector<std::string> problems;
 };
-Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Ports& ports);
+Reloaded reload(const Options& running, const std::vector<std::string>& arguments,
+                const Surroundings& surroundings);
 
 }  // namespace sliced::config

@@ -44,7 +44,7 @@ class ApiCore;
 /// words. Warnings: of the server are logged, each text once.
 class ApiCluster final : public Cluster {
  public:
-  struct Ports {
+  struct Needs {
     reactor::Scheduler& scheduler;
     Log& log;
     std::unique_ptr<CredentialSource> credentials;
@@ -52,7 +52,7 @@ class ApiCluster final : public Cluster {
     reactor::Random random;
     std::string user_agent;  // "sliced/0.1.0"
   };
-  explicit ApiCluster(Ports ports);
+  explicit ApiCluster(Needs needs);
   ~ApiCluster() override;
 
   CallPtr list(ListRequest request, ListHandlers handlers) override;

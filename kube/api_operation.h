@@ -14,12 +14,12 @@ namespace sliced::kube {
 /// What all operations of a cluster share.
 class ApiCore {
  public:
-  explicit ApiCore(ApiCluster::Ports ports)
-      : scheduler(ports.scheduler),
-        log(ports.log),
-        credentials(std::move(ports.credentials)),
-        user_agent(std::move(ports.user_agent)),
-        client(ports.scheduler, std::move(ports.dial), std::move(ports.random)) {}
+  explicit ApiCore(ApiCluster::Needs needs)
+      : scheduler(needs.scheduler),
+        log(needs.log),
+        credentials(std::move(needs.credentials)),
+        user_agent(std::move(needs.user_agent)),
+        client(needs.scheduler, std::move(needs.dial), std::move(needs.random)) {}
 
   /// The same pointer as long as the access stays the same.
   Result<http::TargetPtr> server_for(const Access& access);

@@ -48,6 +48,7 @@ const SlicedPools& ExposureWorld::pools() {
       since[id] = before == stands_since_.end() ? world_.scheduler.now() : before->second;
     }
   stands_since_ = std::move(since);
+  for (const auto& [id, time] : stands_since_) stood_lately_.insert(id);
   return pools_;
 }
 
@@ -169,7 +170,10 @@ void ExposureWorld::give(const Offer& offer, bool is_late) {
   if (is_late) ++world_.seen["a late claim of what was withdrawn"];
   if (offer.driver == World::kDriver) ++world_.seen["claim of a SriovResourcePolicy's VF"];
   world_.trace("claim of " + offer.id());
-  if (world_.log.is_loud) world_.log.debug("allocated", {{"entry", offer.id()}, {"late", is_late}});
+  if (world_.log.is_loud)
+    world_.log.debug(
+        "allocated",
+        {{"entry", offer.id()}, {"claim", grant.claim}, {"shared", !offer.is_exclusive}, {"late", is_late}});
   put_claim(grant, is_late);
   grants_.push_back(std::move(grant));
   const bool has_interface = offer.is_exclusive && offer.type == "vf" && world_.dice().chance(0.35);

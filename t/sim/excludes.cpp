@@ -26,7 +26,14 @@ const char* attribute_of(Exclude::Asks asks) {
 }
 
 // Its driver makes interfaces; where none is seen, one is elsewhere.
-bool has_interface(const VfFacts& vf) { return !vf.driver.empty() && vf.driver != "vfio-pci"; }
+bool has_interface(const Asked& device) { return !device.driver.empty() && device.driver != "vfio-pci"; }
+
+bool selects(const Exclude& exclude, const Labels& node) {
+  return std::all_of(exclude.nodes.begin(), exclude.nodes.end(), [&](const auto& wanted) {
+    const auto at = node.find(wanted.first);
+    return at != node.end() && at->second == wanted.second;
+  });
+}
 
 }  // namespace
 
@@ -36,7 +43,12 @@ kube::Json object_of(const Exclude& exclude) {
       exclude.asks == Exclude::Asks::kVfIndex ? exclude.value : "\"" + exclude.value + "\"";
   const std::string cel = std::string("device.attributes[\"dra.networking\"].") + attribute_of(exclude.asks) +
                           (exclude.is_negated ? " != " : " == ") + value;
-  Json spec = Json::Object{{"action", "exclude"}, {"selector", Json::Object{{"cel", cel}}}};
+  using Flaw = Exclude::Flaw;
+  const bool is_compiled = exclude.flaw != Flaw::kSelector;
+  Json spec = Json::Object{{"selector", Json::Object{{"cel", is_compiled ? cel : cel + " &&"}}}};
+  spec.set(exclude.flaw == Flaw::kActionsName ? "actoin" : "action",
+           exclude.flaw == Flaw::kAction ? "exclud" : "exclude");
+  if (exclude.flaw == Flaw::kField) spec.set("prority", 1);
   if (!exclude.nodes.empty()) {
     Json::Object labels;
     for (const auto& [key, wanted] : exclude.nodes) labels.emplace_back(key, wanted);
@@ -45,47 +57,79 @@ kube::Json object_of(const Exclude& exclude) {
   return Json::Object{{"metadata", Json::Object{{"name", exclude.name}}}, {"spec", std::move(spec)}};
 }
 
-Said said_by(const Exclude& exclude, const VfFacts& vf, const std::string& vf_address,
-             const std::string& pf_name, const std::string& if_name, const Labels& node) {
-  for (const auto& [key, wanted] : exclude.nodes) {
-    const auto at = node.find(key);
-    if (at == node.end() || at->second != wanted) return Said::kNo;
-  }
+Asked asked_of(const VfFacts& vf, const std::string& address) {
+  return {vf.vendor, address, vf.driver, vf.pf, vf.index, true};
+}
+
+Asked asked_of(const DeviceFacts& device) {
+  const bool is_vf = device.type == "vf";
+  return {device.vendor,
+          device.is_function() ? device.id : "",
+          device.driver,
+          device.pf,
+          is_vf ? device.index : -1,
+          is_vf};
+}
+
+Said said_by(const Exclude& exclude, const Asked& device, const std::string& pf_name,
+             const std::string& if_name, const Labels& node) {
+  if (exclude.flaw != Exclude::Flaw::kNone && exclude.before)
+    return exclude.is_seen ? said_by(*exclude.before, device, pf_name, if_name, node) : Said::kUnknown;
+  if (!selects(exclude, node)) return Said::kNo;
+  if (exclude.flaw != Exclude::Flaw::kNone) return Said::kUnknown;
   std::string found;
   switch (exclude.asks) {
     case Exclude::Asks::kVendor:
-      found = vf.vendor;
+      found = device.vendor;
       break;
     case Exclude::Asks::kPciAddress:
-      found = vf_address;
+      found = device.address;
       break;
     case Exclude::Asks::kDriver:
-      found = vf.driver;
+      found = device.driver;
       break;
     case Exclude::Asks::kVfIndex:
-      found = std::to_string(vf.index);
+      found = std::to_string(device.index);
       break;
     case Exclude::Asks::kPfPciAddress:
-      found = vf.pf;
+      found = device.pf;
       break;
     case Exclude::Asks::kPfName:
-      if (pf_name.empty()) return Said::kUnknown;  // or its PF has no driver; nothing hangs on that
+      if (pf_name.empty() && device.is_vf)
+        return Said::kUnknown;  // or its PF has no driver; nothing hangs on that
       found = pf_name;
       break;
     case Exclude::Asks::kIfName:
-      if (if_name.empty() && has_interface(vf)) return Said::kUnknown;
+      if (if_name.empty() && has_interface(device)) return Said::kUnknown;
       found = if_name;
       break;
   }
   return (found == exclude.value) != exclude.is_negated ? Said::kYes : Said::kNo;
 }
 
-Said said_by(const Excludes& excludes, const VfFacts& vf, const std::string& vf_address,
-             const std::string& pf_name, const std::string& if_name, const Labels& node) {
+Said said_by(const Excludes& excludes, const Asked& device, const std::string& pf_name,
+             const std::string& if_name, const Labels& node) {
   Said gravest = Said::kNo;
   for (const auto& [name, exclude] : excludes)
-    gravest = std::max(gravest, said_by(exclude, vf, vf_address, pf_name, if_name, node));
+    gravest = std::max(gravest, said_by(exclude, device, pf_name, if_name, node));
   return gravest;
+}
+
+std::set<Said> may_be_said_by(const Excludes& excludes, const Asked& device, const std::string& pf_name,
+                              const std::string& if_name, const Labels& node) {
+  Said with = Said::kNo, without = Said::kNo;  // what those were before that cannot be understood
+  for (const auto& [name, exclude] : excludes) {
+    const Said plain = said_by(exclude, device, pf_name, if_name, node);
+    const bool has_before = exclude.before != nullptr;
+    with = std::max(with, has_before ? said_by(*exclude.before, device, pf_name, if_name, node) : plain);
+    without = std::max(without, !has_before ? plain : selects(exclude, node) ? Said::kUnknown : Said::kNo);
+  }
+  return {without, with};
+}
+
+const std::set<std::string>& or_none(const std::set<std::string>& names) {
+  static const std::set<std::string> kNone{""};
+  return names.empty() ? kNone : names;
 }
 
 }  // namespace sliced::sim

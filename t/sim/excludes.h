@@ -1,10 +1,14 @@
 #pragma once
 // DeviceExposurePolicies of action exclude, as they were generated, and a second opinion on what each says of
-// a VF. Some ask for the name of an interface: that of one that is in a pod may be unknown.
+// a device. Some ask for the name of an interface: that of one that is in a pod may be unknown. Some cannot
+// be understood.
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 
 #include "kube/json.h"
+#include "t/sim/exposure.h"
 #include "t/sim/machine.h"
 #include "t/sim/oracle.h"
 
@@ -12,23 +16,47 @@ namespace sliced::sim {
 
 struct Exclude {
   enum class Asks { kVendor, kPciAddress, kDriver, kVfIndex, kPfPciAddress, kPfName, kIfName };
+  /// Why it cannot be understood: a field that nobody knows, a selector that does not compile, no action that
+  /// there is, an action under a misspelt name.
+  enum class Flaw { kNone, kField, kSelector, kAction, kActionsName };
   std::string name;
   Asks asks = Asks::kPciAddress;
   std::string value;
   bool is_negated = false;  // != in the place of ==
   Labels nodes;             // matchLabels; empty: every node
+  Flaw flaw = Flaw::kNone;
+  /// Of one that cannot be understood: what it was before, if anything. It goes on for a daemon that has seen
+  /// it.
+  std::shared_ptr<const Exclude> before;
+  bool is_seen = false;  // the daemon that runs has seen it (with a flaw: `before`) for sure
   bool operator==(const Exclude&) const = default;
 };
 using Excludes = std::map<std::string, Exclude>;  // by name
 
 kube::Json object_of(const Exclude& exclude);
 
+/// What an exclude may ask about, beside names. Of a function whose driver makes interfaces a missing name is
+/// unknown.
+struct Asked {
+  std::string vendor, address, driver, pf;
+  int index = -1;
+  bool is_vf = false;
+};
+Asked asked_of(const VfFacts& vf, const std::string& address);
+Asked asked_of(const DeviceFacts& device);
+
 enum class Said { kNo, kUnknown, kYes };
 /// pf_name, if_name: "" where there is none, or where it is not known.
-Said said_by(const Exclude& exclude, const VfFacts& vf, const std::string& vf_address,
-             const std::string& pf_name, const std::string& if_name, const Labels& node);
+Said said_by(const Exclude& exclude, const Asked& device, const std::string& pf_name,
+             const std::string& if_name, const Labels& node);
 /// The gravest word of all.
-Said said_by(const Excludes& excludes, const VfFacts& vf, const std::string& vf_address,
-             const std::string& pf_name, const std::string& if_name, const Labels& node);
+Said said_by(const Excludes& excludes, const Asked& device, const std::string& pf_name,
+             const std::string& if_name, const Labels& node);
+/// The same, with whatever those say that cannot be understood.
+std::set<Said> may_be_said_by(const Excludes& excludes, const Asked& device, const std::string& pf_name,
+                              const std::string& if_name, const Labels& node);
+
+/// Where nothing is known, what is unknown.
+const std::set<std::string>& or_none(const std::set<std::string>& names);
 
 }  // namespace sliced::sim

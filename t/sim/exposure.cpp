@@ -147,13 +147,6 @@ Answer answer_of(const Condition& condition, const DeviceFacts& device,
   return is_open ? Answer::kOpen : plain_answer(condition, device, pf_names);
 }
 
-Answer excluded_by(const Condition& condition, const DeviceFacts& device,
-                   const std::set<std::string>& pf_names) {
-  const bool lasts = !device.is_name_open && !reads(condition, {Of::kPfName, Of::kFree});  // only a name does
-  const Answer plain = plain_answer(condition, device, pf_names);
-  return lasts && plain == Answer::kYes ? plain : answer_of(condition, device, pf_names);
-}
-
 Json object_of(const Exposure& exposure) {
   Json spec = Json::Object{{"selector", Json::Object{{"cel", cel_of(exposure.selector)}}}};
   spec.set("priority", exposure.priority);

@@ -34,7 +34,8 @@ struct DeviceFacts {
   bool is_away = false;       // the interface is in a pod
   bool is_name_open = false;  // it left before anybody read its name, or has come back under another one
   bool host_use = false;
-  uint64_t born = 0;  // no two devices are born at the same time, also where they have the same id
+  std::set<std::string> names;  // as in VfFacts
+  uint64_t born = 0;            // no two devices are born at the same time, also where they have the same id
   bool operator==(const DeviceFacts&) const = default;
   bool is_function() const { return !vendor.empty(); }
 };
@@ -66,9 +67,6 @@ std::string cel_of(const Condition& condition);
 /// pf_names: those that its PF may have, as in PfFacts.
 Answer answer_of(const Condition& condition, const DeviceFacts& device,
                  const std::set<std::string>& pf_names);
-/// The same of an exclude: what it means of an interface that is away is never kNo for sure.
-Answer excluded_by(const Condition& condition, const DeviceFacts& device,
-                   const std::set<std::string>& pf_names);
 
 /// A DeviceExposurePolicy that exposes. No two texts of a history have the same rev, which their entries
 /// tell.

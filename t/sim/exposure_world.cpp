@@ -80,6 +80,7 @@ DeviceFacts ExposureWorld::facts_of(const std::string& id) const {
   out.driver = function.driver;
   out.index = function.index;
   out.host_use = machine.vf_facts(id).host_use;
+  out.names = function.names;
   if (const auto* netdev = machine.interface_of(id); netdev != nullptr) {
     out.name = netdev->name;
     out.is_away = !netdev->is_here;
@@ -94,6 +95,7 @@ DeviceFacts ExposureWorld::link_facts(int ifindex) const {
   DeviceFacts out;
   out.is_there = true;
   out.id = out.name = netdev.name;
+  out.names = {netdev.name};
   out.type = netdev.kind;
   out.host_use = netdev.has_default_route;
   out.born = static_cast<uint64_t>(ifindex);
@@ -180,10 +182,19 @@ std::set<std::string> ExposureWorld::pf_names(const DeviceFacts& device) const {
 // ---- policies
 
 void ExposureWorld::put(Exposure exposure) {
+  if (!world_.exclude_crd_is_there) return;
   exposure.rev = ++next_rev_;
   const auto policy = std::make_shared<const Exposure>(std::move(exposure));
   revs_[policy->rev] = policy;
   policies_[policy->name] = policy;
+  if (world_.log.is_loud)
+    world_.log.debug("exposed by", {{"policy", policy->name},
+                                    {"rev", policy->rev},
+                                    {"selector", cel_of(policy->selector)},
+                                    {"suffix", policy->suffix},
+                                    {"group", policy->group},
+                                    {"shared", policy->is_shared},
+                                    {"priority", policy->priority}});
   world_.cluster.put(kube::kDeviceExposurePolicies, object_of(*policy));
   regroup();
 }
@@ -195,7 +206,14 @@ void ExposureWorld::remove(const std::string& name) {
 }
 
 void ExposureWorld::forget_policies() {
+  if (!is_used()) return;
   policies_.clear();
+  regroup();
+}
+
+void ExposureWorld::note_absence() {
+  if (!is_used()) return;
+  policies_past_.emplace_back(world_.scheduler.now(), Exposures{});
   regroup();
 }
 
@@ -216,7 +234,7 @@ void ExposureWorld::regroup() {
   }
 }
 
-void ExposureWorld::labels_changed() {
+void ExposureWorld::inputs_changed() {
   if (is_used() && !policies_past_.empty()) regroup();
 }
 
@@ -275,18 +293,41 @@ void ExposureWorld::disturb(Millis recovery) {
 
 bool ExposureWorld::is_calm() const { return world_.scheduler.now() >= calm_due_; }
 
+// Of functions, what slices say that their interfaces are called.
+std::map<std::string, std::set<std::string>> ExposureWorld::names_told() {
+  std::map<std::string, std::set<std::string>> out;
+  const auto note = [&](const Entry& entry, const std::string& address, const std::string& name) {
+    const auto of = entry.find(address), is = entry.find(name);
+    if (of != entry.end() && is != entry.end()) out[of->second.substr(7)].insert(is->second.substr(7));
+  };
+  for (const auto& [id, pool] : pools())
+    for (const auto& [name, entry] : pool.entries) {
+      note(entry->attributes, pool.driver + "/pciAddress", pool.driver + "/ifName");
+      note(entry->attributes, pool.driver + "/pfPciAddress", pool.driver + "/pfName");
+      note(entry->attributes, pool.driver + "/pfPciAddress", pool.driver + "/PFName");
+    }
+  return out;
+}
+
 // Who starts knows of what was given away by slices and their records alone.
 void ExposureWorld::daemon_starts() {
   if (!is_used()) return;
   in_place_.clear();
   started_at_ = world_.scheduler.now();
+  pools();
+  stood_lately_.clear();
+  for (const auto& [id, since] : stands_since_) stood_lately_.insert(id);
   may_hold_ = true;  // where slices are gone, VFs of PFs that no policy is for any more wait too
-  for (auto& [id, past] : devices_)
-    if (DeviceFacts facts = past.back().second; facts.is_name_open && !facts.is_away) {
-      facts.is_name_open = false;
-      remember(past, started_at_, facts);
-    }
   const SlicedPools& now = pools();
+  const auto told = names_told();
+  for (auto& [id, past] : devices_) {
+    DeviceFacts facts = past.back().second;
+    const auto names = told.find(id);
+    // Of one that is away it knows what slices tell, which may be a name from before the last one.
+    const bool is_told_another = names != told.end() && names->second != std::set<std::string>{facts.name};
+    facts.is_name_open = facts.is_away && (facts.is_name_open || is_told_another);
+    remember(past, started_at_, facts);
+  }
   for (Grant& grant : grants_) {
     const auto at = now.find(grant.offer.driver + "/" + grant.offer.pool);
     const bool is_there = at != now.end() && at->second.is_whole;
@@ -308,7 +349,13 @@ void ExposureWorld::boots(bool begins) {
 // Slices that others made incomplete or edited: when they are seen whole again they may say anything.
 void ExposureWorld::others_wrote() {
   if (!is_used()) return;
-  pools();
+  const SlicedPools& now = pools();
+  // A daemon that has not decided yet may not have seen them either.
+  if (world_.told_life_ != world_.lives_)
+    for (Grant& grant : grants_) {
+      const auto at = now.find(grant.offer.driver + "/" + grant.offer.pool);
+      grant.is_wiped = grant.is_wiped || at == now.end() || !at->second.is_whole;
+    }
   if (!grants_.empty() && pools_.empty()) ++world_.seen["slices are wiped while claims exist"];
 }
 
@@ -317,15 +364,21 @@ bool ExposureWorld::any_recent(const std::string& id, const Visit& visit) const 
   const auto past = devices_.find(id);
   if (past == devices_.end()) return false;
   static const Past<PfFacts> kNoPf = {{TimePoint{}, PfFacts{}}};
+  // Its interface may not have been read yet: what asks for that says nothing, and the next policy decides.
+  const bool has_come_lately = past->second.size() > 1;
   for (auto device = past->second.rbegin(); device != past->second.rend(); ++device) {
     const auto pf = world_.pf_past_.find(device->second.pf);
     const Past<PfFacts>& pfs = pf == world_.pf_past_.end() ? kNoPf : pf->second;
     for (auto names = pfs.rbegin(); names != pfs.rend(); ++names)
       for (auto policies = policies_past_.rbegin(); policies != policies_past_.rend(); ++policies)
         for (auto node = world_.labels_past_.rbegin(); node != world_.labels_past_.rend(); ++node)
-          if (visit(device->second,
-                    personas_of(device->second, names->second.names, policies->second, node->second)))
-            return true;
+          for (const bool is_unseen : {false, true}) {
+            DeviceFacts facts = device->second;
+            if (is_unseen && (!has_come_lately || facts.name.empty())) continue;
+            facts.is_away = facts.is_away || is_unseen;
+            if (visit(facts, personas_of(facts, names->second.names, policies->second, node->second)))
+              return true;
+          }
   }
   return false;
 }
@@ -337,11 +390,21 @@ bool ExposureWorld::could_be_added(const Offer& offer, const Exposure& policy) c
   const bool was_free = std::any_of(past->second.begin(), past->second.end(),
                                     [](const auto& state) { return !state.second.host_use; });
   if (!is_for_host_use && !was_free) return false;
+  if (!is_let_through(offer)) return false;
   return any_recent(offer.device, [&](const DeviceFacts& device, const std::vector<Persona>& personas) {
     return device.is_there && pool_of(device, World::kNode) == offer.pool &&
            std::any_of(personas.begin(), personas.end(),
                        [&](const Persona& one) { return one.policy->rev == policy.rev; });
   });
+}
+
+// Was there a recent state in which no exclude hides it? What nobody can tell hides what does not stand yet.
+bool ExposureWorld::is_let_through(const Offer& offer) const {
+  std::vector<World::AskedLately> states;
+  for (const auto& [time, device] : devices_.at(offer.device))
+    if (device.is_there) states.push_back({asked_of(device), device.names});
+  const auto said = world_.said_lately(states, true);
+  return said.contains(Said::kNo) || (said.contains(Said::kUnknown) && stood_lately_.contains(offer.id()));
 }
 
 bool ExposureWorld::is_held_by_exposures(const std::string& vf) const {
@@ -365,23 +428,40 @@ bool ExposureWorld::may_lack(const std::string& vf) const {
 void ExposureWorld::decided(const policy::Decision& decision) {
   in_place_.clear();
   if (!is_used()) return;
+  if (world_.log.is_loud)
+    for (const auto& [pool, holdings] : decision.inputs->holdings)
+      for (const policy::Holding& one : holdings)
+        world_.log.debug("holds", {{"pool", pool},
+                                   {"entry", one.entry},
+                                   {"device", one.device},
+                                   {"group", one.group},
+                                   {"shared", !one.is_exclusive},
+                                   {"withdrawn", one.is_withdrawn}});
   using policy::Outcome;
   static const std::map<Outcome, const char*> kSeen = {
       {Outcome::kOffered, "offered by a DeviceExposurePolicy"},
       {Outcome::kConflict, "left to the other driver"},
       {Outcome::kHeldByOther, "held by the other driver"},
+      {Outcome::kNoCounters, "left out for want of counters"},
+      {Outcome::kExcludeUnreadable, "an exclude that cannot be understood holds a persona back"},
       {Outcome::kCharged, "withdrawn before it is offered in another way"}};
   for (const auto& [id, verdicts] : decision.personas)
     for (const policy::PersonaVerdict& verdict : verdicts)
       if (const auto at = kSeen.find(verdict.outcome); at != kSeen.end()) ++world_.seen[at->second];
-  for (const auto& [id, verdict] : decision.verdicts)
+  for (const auto& [id, verdict] : decision.verdicts) {
     if (verdict.outcome == Outcome::kHeldByOther) ++world_.seen["held by the other driver"];
+    const bool is_held = std::any_of(grants_.begin(), grants_.end(),
+                                     [&](const Grant& grant) { return grant.offer.device == id; });
+    if (verdict.outcome == Outcome::kExcluded && is_held) ++world_.seen["excluded while it is held"];
+  }
   if (!decision.doubted.empty()) ++world_.seen["pool in doubt"];
 }
 
 void ExposureWorld::rested(TimePoint before) {
   if (!is_used()) return;
   rested_at_ = world_.scheduler.now();
+  stood_lately_.clear();
+  for (const auto& [id, since] : stands_since_) stood_lately_.insert(id);
   for (auto& [id, past] : devices_) prune(past, before);
   prune(policies_past_, before);
   if (is_calm()) may_hold_ = !policies_.empty();

@@ -18,6 +18,7 @@
 #include "policy/decision.h"
 #include "t/fake/fake_cluster.h"
 #include "t/sim/allocator.h"
+#include "t/sim/excludes.h"
 #include "t/sim/exposure.h"
 #include "t/sim/past.h"
 
@@ -69,7 +70,9 @@ class ExposureWorld {
   void machine_changed(const std::string& function);
   void links_changed();
   void disturb(Millis recovery);
-  void labels_changed();
+  void inputs_changed();  // labels, or excludes
+  /// The daemon may take it for a moment that there is none of their kind.
+  void note_absence();
   void tampered(const std::string& slice) { tampered_.insert(slice); }
   void others_wrote();
   void daemon_starts();
@@ -78,7 +81,7 @@ class ExposureWorld {
 
   // Judging.
   void judge_sent(const fake::Request& request, const kube::Json& object, bool is_old);
-  void judge_stored();
+  void judge_stored(const std::string& slice);
   void judge_rest();
   void rested(TimePoint before);
   /// Everything that claims could show has been shown.
@@ -116,6 +119,7 @@ class ExposureWorld {
   // slices
   const SlicedPools& pools();
   bool is_tampered(const SlicedPool& pool) const;
+  std::map<std::string, std::set<std::string>> names_told();
   std::optional<Offer> offer_of(const SlicedPool& pool, const SlicedEntry& entry) const;
   bool is_known_to_be_of(const std::string& id, const Offer& offer) const;
   Offer offer_of(const DeviceFacts& device, const Exposure& policy) const;
@@ -141,6 +145,10 @@ class ExposureWorld {
   static std::string key_of(const Offer& offer) { return offer.device + " " + offer.suffix; }
   Everything expected() const;
   void note_expected(const DeviceFacts& device, Everything& out) const;
+  std::set<Said> said_now(const DeviceFacts& device) const;
+  bool is_let_through(const Offer& offer) const;
+  bool is_left_by_sriov(const std::string& vf) const;
+  bool may_lack_for_want_of_counters(const Expected& wanted, const Everything& all) const;
   Answer taken_by_sriov(const DeviceFacts& vf) const;
   void judge_published(const Everything& all);
   void judge_missing(const Everything& all);
@@ -173,6 +181,7 @@ class ExposureWorld {
   std::map<std::string, std::pair<std::string, SlicePtr>> slices_;  // by name, with their version
   SlicedPools pools_;
   std::map<std::string, TimePoint> stands_since_;          // entries by id
+  std::set<std::string> stood_lately_;                     // the same, since the last rest or start
   std::set<std::string> tampered_;                         // slices that others edited, and nobody has mended
   std::map<std::string, std::set<std::string>> in_place_;  // by pool
   TimePoint rested_at_{}, calm_due_{}, started_at_{};

@@ -30,8 +30,6 @@ struct Outcome {
   std::vector<std::string> log;
 };
 
-/// Whether histories have excludes and troubles (Knobs): the program's --troubles.
-bool& are_troubles_wanted();
 Knobs knobs_for(uint64_t seed);
 History make_history(uint64_t seed, size_t steps);
 Outcome run_history(const History& history, bool loud = false);

@@ -14,12 +14,21 @@ constexpr Millis kMargin{
     3'000};  // what was true this long before a rest may still be on its way to the daemon
 constexpr size_t kOpenCallsMax =
     16;  // six watches, two writes or their look-ups, schemas, version, probe, claims
+constexpr size_t kAlmostFull = 4096;
 constexpr size_t kTasksMax = 32;  // timers of the daemon at rest
 
 std::string shown(const Entry& entry) {
   std::string text;
   for (const auto& [key, value] : entry) text += (text.empty() ? "" : ", ") + key + "=" + value;
   return "{" + text + "}";
+}
+
+size_t annotation_bytes(const Json& object) {
+  size_t bytes = 0;
+  if (const Json* notes = object.find({"metadata", "annotations"}); notes != nullptr && notes->object())
+    for (const auto& [key, value] : *notes->object())
+      bytes += key.size() + (value.string() == nullptr ? 0 : value.string()->size());
+  return bytes;
 }
 
 std::string difference(const Entry& found, const Entry& wanted) {
@@ -106,6 +115,8 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
   writes_arrived_ = sim_cluster.writes_begun();
   const bool is_old = std::exchange(has_old_write_, false);
   const StoredSlice slice = stored_slice(object);
+  if (annotation_bytes(object) + kAlmostFull > cluster.annotations_max)
+    ++seen["a write where others leave no room"];
   if (slice.driver == kExposureDriver && exposed.is_used()) {
     ours_.insert(slice.name);
     return exposed.judge_sent(request, object, is_old);
@@ -138,7 +149,7 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
   };
   if (same({"spec"}) && same({"metadata", "annotations"}) && same({"metadata", "ownerReferences"}))
     fail("I3", "updates " + slice.name + " with what it holds");
-  const bool is_restored = tampered_with_.erase(slice.name) > 0;
+  const bool is_restored = tampered_with_.contains(slice.name);
   if (stored_slice(*before).generation != slice.generation) {
     ++seen["new generation"];
   } else if (!same({"spec"}) && last_view_ && !is_old && !is_restored) {
@@ -151,7 +162,8 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
 void World::judge_stored(const fake::Request& request) {
   if (request.plural != "resourceslices") return;
   trace(request.verb + " stored " + request.name);
-  exposed.judge_stored();
+  tampered_with_.erase(request.name);
+  exposed.judge_stored(request.name);
   const auto slices = stored();
   const auto views = pools_of(slices);
   const auto at = views.find(std::string(kDriver) + "/" + kNode);
@@ -198,6 +210,7 @@ void World::judge() {
   prune(policies_past_, before);
   prune(labels_past_, before);
   exposed.rested(before);
+  excludes_are_seen();
   prune(excludes_past_, before);
 }
 
@@ -278,7 +291,7 @@ std::string World::problem_of(const VfFacts& facts, const PfFacts& pf_facts, con
                               const std::string& pf_name, const std::string& if_name,
                               const PoolView& pool) const {
   const std::string name = name_of_entry(vf);
-  const Said said = said_by(excludes, facts, vf, pf_name, if_name, labels);
+  const Said said = said_by(excludes, asked_of(facts, vf), pf_name, if_name, labels);
   const Taken taken = taken_by(facts, pf_facts, vf, pf_name, policies, labels);
   const auto at = pool.devices.find(name);
   const bool is_offered = at != pool.devices.end();
@@ -306,7 +319,8 @@ void World::judge_explanations() {
     if (pf.names.size() != 1 || exposed.may_hold_back(address)) continue;
     const VfFacts vf = machine.vf_facts(address);
     if (vf.names.size() != 1) continue;
-    const Said excluded = said_by(excludes, vf, address, *pf.names.begin(), *vf.names.begin(), labels);
+    const Said excluded =
+        said_by(excludes, asked_of(vf, address), *pf.names.begin(), *vf.names.begin(), labels);
     if (excluded == Said::kUnknown) continue;  // or it stood in a slice before
     const Taken taken = taken_by(vf, pf, address, *pf.names.begin(), policies, labels);
     const std::string wanted = excluded == Said::kYes    ? "excluded"
@@ -326,9 +340,9 @@ void World::judge_memory() {
     const StoredSlice slice = stored_slice(object);
     there += slice.driver == kDriver && slice.node == kNode ? 1 : 0;
   });
-  if (const size_t known = daemon->offer_of(kDriver).publisher().observed().size(); known != there)
-    return fail("I8", "the publisher remembers " + std::to_string(known) + " slices, there are " +
-                          std::to_string(there));
+  if (daemon->publisher().observed().size() != there)
+    return fail("I8", "the publisher remembers " + std::to_string(daemon->publisher().observed().size()) +
+                          " slices, there are " + std::to_string(there));
   if (sim_scheduler.pending() > kTasksMax)
     return fail("I8", std::to_string(sim_scheduler.pending()) + " tasks are pending at rest");
 }

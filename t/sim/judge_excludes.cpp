@@ -9,19 +9,21 @@ namespace {
 
 constexpr Millis kLookBound{150'000};  // with the first of their kind the claims are looked at
 
-// Where nothing is known, what is unknown.
-const std::set<std::string>& or_none(const std::set<std::string>& names) {
-  static const std::set<std::string> kNone{""};
-  return names.empty() ? kNone : names;
-}
-
 }  // namespace
 
-void World::put(const Exclude& exclude) {
+void World::put(Exclude exclude) {
   if (!exclude_crd_is_there) return;
-  excludes[exclude.name] = exclude;
+  if (const auto last = excludes.find(exclude.name);
+      last != excludes.end() && exclude.flaw != Exclude::Flaw::kNone) {
+    const bool was_understood = last->second.flaw == Exclude::Flaw::kNone;
+    exclude.before = was_understood ? std::make_shared<const Exclude>(last->second) : last->second.before;
+    exclude.is_seen = last->second.is_seen;
+  }
+  if (log.is_loud) log.debug("exclude", {{"object", kube::encode_json(object_of(exclude))}});
   cluster.put(kube::kDeviceExposurePolicies, object_of(exclude));
+  excludes[exclude.name] = std::move(exclude);
   remember_inputs();
+  exposed.inputs_changed();
   disturb(kLookBound);
 }
 
@@ -29,6 +31,7 @@ void World::remove_exclude(const std::string& name) {
   if (excludes.erase(name) == 0) return;
   cluster.remove(kube::kDeviceExposurePolicies, name);
   remember_inputs();
+  exposed.inputs_changed();
 }
 
 Exclude World::random_exclude(const std::string& name) {
@@ -74,37 +77,75 @@ Exclude World::random_exclude(const std::string& name) {
   }
   out.is_negated = dice_.chance(0.1);
   if (dice_.chance(0.2)) out.nodes = {{"zone", dice_.chance(0.7) ? "a" : "b"}};
+  using Flaw = Exclude::Flaw;
+  static const std::vector<Flaw> kFlaws = {Flaw::kField, Flaw::kSelector, Flaw::kAction, Flaw::kActionsName};
+  if (dice_.chance(0.1)) out.flaw = dice_.pick(kFlaws);
   return out;
 }
 
-void World::miss(const kube::Resource& kind) { missing_.insert(kind.plural); }
+// Of those that cannot be understood a daemon goes by what it saw of them before.
+void World::excludes_are_seen() {
+  for (auto& [name, exclude] : excludes)
+    if (exclude.flaw == Exclude::Flaw::kNone) exclude.is_seen = true;
+  excludes_past_.back().second = exclude_crd_is_there ? excludes : Excludes{};
+}
+
+void World::forget_seen_excludes(bool for_good) {
+  bool is_any = false;
+  for (auto& [name, exclude] : excludes) {
+    exclude.is_seen = false;
+    if (for_good) exclude.before.reset();
+    is_any = is_any || exclude.flaw != Exclude::Flaw::kNone;
+  }
+  const Excludes now = exclude_crd_is_there ? excludes : Excludes{};
+  if (is_any)
+    excludes_past_.emplace_back(scheduler.now(), now);
+  else
+    excludes_past_.back().second = now;
+}
+
+void World::miss(const kube::Resource& kind) {
+  missing_.insert(kind.plural);
+  if (told_life_ != lives_) note_absence(kind.plural);  // one that is still starting
+}
 
 void World::note_absence(const std::string& plural) {
   if (plural == "sriovresourcepolicies") policies_past_.emplace_back(scheduler.now(), Policies{});
-  if (plural == "deviceexposurepolicies") excludes_past_.emplace_back(scheduler.now(), Excludes{});
+  if (plural == "deviceexposurepolicies") {
+    forget_seen_excludes(false);
+    excludes_past_.emplace_back(scheduler.now(), Excludes{});
+    exposed.note_absence();
+  }
   remember_inputs();
 }
 
 std::set<Said> World::said_lately(const std::string& address, bool offered) const {
-  std::set<Said> out;
   const auto vfs = vf_past_.find(address);
-  const bool is_any = std::any_of(excludes_past_.begin(), excludes_past_.end(),
-                                  [](const auto& one) { return !one.second.empty(); });
-  if (!is_any || vfs == vf_past_.end()) return {Said::kNo};
+  if (vfs == vf_past_.end()) return {Said::kNo};
   std::set<std::string> all_names;
   for (const auto& [time, vf] : vfs->second) all_names.insert(vf.names.begin(), vf.names.end());
-  for (const auto& [time, vf] : vfs->second) {
-    // A driver is heard of by other events than an interface: what hides may be of two moments.
-    const std::set<std::string>& names = or_none(offered ? vf.names : all_names);
+  std::vector<AskedLately> states;
+  // A driver is heard of by other events than an interface: what hides may be of two moments.
+  for (const auto& [time, vf] : vfs->second)
+    states.push_back({asked_of(vf, address), offered ? vf.names : all_names});
+  return said_lately(states, offered);
+}
+
+std::set<Said> World::said_lately(const std::vector<AskedLately>& states, bool offered) const {
+  std::set<Said> out;
+  const bool is_any = std::any_of(excludes_past_.begin(), excludes_past_.end(),
+                                  [](const auto& one) { return !one.second.empty(); });
+  if (!is_any) return {Said::kNo};
+  for (const auto& [device, names] : states) {
     std::set<std::string> pf_names;
-    if (const auto pf = pf_past_.find(vf.pf); pf != pf_past_.end())
+    if (const auto pf = pf_past_.find(device.pf); pf != pf_past_.end())
       for (const auto& [since, facts] : pf->second) pf_names.insert(facts.names.begin(), facts.names.end());
     for (size_t e = excludes_past_.size(); e-- > 0 && !(offered && is_over(excludes_past_, e));)
       for (size_t n = labels_past_.size(); n-- > 0 && !(offered && is_over(labels_past_, n));)
         for (const std::string& pf_name : or_none(pf_names))
-          for (const std::string& if_name : names)
-            out.insert(
-                said_by(excludes_past_[e].second, vf, address, pf_name, if_name, labels_past_[n].second));
+          for (const std::string& if_name : or_none(names))
+            out.merge(
+                may_be_said_by(excludes_past_[e].second, device, pf_name, if_name, labels_past_[n].second));
   }
   return out;
 }

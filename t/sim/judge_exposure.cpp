@@ -23,7 +23,7 @@ bool is_same(const Json& a, const Json& b, std::string_view key) {
 
 void ExposureWorld::judge_sent(const fake::Request& request, const Json& object, bool is_old) {
   const SliceContent slice = slice_content(object);
-  const bool is_restored = tampered_.erase(slice.name) > 0;
+  const bool is_restored = tampered_.contains(slice.name);
   if (slice.node != World::kNode || !slice.pool.starts_with(std::string(World::kNode) + "/"))
     return world_.fail("E1", "writes a slice of node " + slice.node + ", pool " + slice.pool);
   if (slice.entries.size() > kEntriesMax) world_.fail("E4", slice.name + " holds more than a slice may");
@@ -55,11 +55,14 @@ void ExposureWorld::judge_added(const SliceContent& slice) {
 // Was there a recent state in which no SriovResourcePolicy takes it? What the server refuses is not taken.
 bool ExposureWorld::is_left_by_sriov(const Offer& offer) const {
   if (world_.may_hide_devices) return true;
-  if (offer.type == "vf") return world_.could_be_taken(offer.device, false);
+  if (offer.type == "vf") return is_left_by_sriov(offer.device);
   if (offer.type != "pf" || !offer.is_exclusive) return true;
   const auto vfs = world_.machine.vfs_of(offer.device);
-  return std::all_of(vfs.begin(), vfs.end(),
-                     [&](const std::string& vf) { return world_.could_be_taken(vf, false); });
+  return std::all_of(vfs.begin(), vfs.end(), [&](const std::string& vf) { return is_left_by_sriov(vf); });
+}
+
+bool ExposureWorld::is_left_by_sriov(const std::string& vf) const {
+  return world_.could_be_taken(vf, false) || world_.said_lately(vf, false) != std::set<Said>{Said::kNo};
 }
 
 void ExposureWorld::judge_in_place(const SliceContent& slice, const Json& object, bool is_restored,
@@ -79,7 +82,8 @@ void ExposureWorld::judge_in_place(const SliceContent& slice, const Json& object
 
 // ---- what the scheduler makes of it
 
-void ExposureWorld::judge_stored() {
+void ExposureWorld::judge_stored(const std::string& slice) {
+  tampered_.erase(slice);
   if (is_used()) judge_exclusion();
 }
 
@@ -155,13 +159,16 @@ void ExposureWorld::judge_slices() {
     if (slice.boot_id != world_.machine.boot_id) world_.fail("E2", slice.name + " is of " + slice.boot_id);
   });
   if (all != of_newest) world_.fail("E4", "slices of other generations are left");
-  if (world_.daemon->offer_of(kExposureDriver).publisher().observed().size() != all)
+  if (world_.daemon->exposure_publisher().observed().size() != all)
     world_.fail("I8", "the publisher remembers other slices than there are");
 }
 
 Answer ExposureWorld::taken_by_sriov(const DeviceFacts& vf) const {
   bool is_any = false, are_all = true;
   const PfFacts pf = world_.machine.pf_facts(vf.pf);
+  const std::set<Said> said = said_now(vf);
+  if (said == std::set<Said>{Said::kYes}) return Answer::kNo;
+  are_all = said == std::set<Said>{Said::kNo};
   for (const std::string& name : pf.names) {
     const bool is =
         taken_by(world_.machine.vf_facts(vf.id), pf, vf.id, name, world_.policies, world_.labels).config !=
@@ -170,6 +177,15 @@ Answer ExposureWorld::taken_by_sriov(const DeviceFacts& vf) const {
     are_all = are_all && is;
   }
   return is_any && are_all ? Answer::kYes : is_any ? Answer::kOpen : Answer::kNo;
+}
+
+std::set<Said> ExposureWorld::said_now(const DeviceFacts& device) const {
+  std::set<Said> out;
+  const std::set<std::string> above = pf_names(device);
+  for (const std::string& pf_name : or_none(above))
+    for (const std::string& if_name : or_none(device.names))
+      out.insert(said_by(world_.excludes, asked_of(device), pf_name, if_name, world_.labels));
+  return out;
 }
 
 ExposureWorld::Everything ExposureWorld::expected() const {
@@ -181,7 +197,8 @@ ExposureWorld::Everything ExposureWorld::expected() const {
 
 void ExposureWorld::note_expected(const DeviceFacts& device, Everything& out) const {
   const auto personas = personas_of(device, pf_names(device), policies_, world_.labels);
-  if (personas.empty()) return;
+  const std::set<Said> said = said_now(device);
+  if (personas.empty() || said == std::set<Said>{Said::kYes}) return;
   Answer taken = Answer::kNo;  // what is offered exclusively, by the other driver
   if (device.type == "vf") taken = taken_by_sriov(device);
   Answer vf_taken = Answer::kNo;
@@ -195,7 +212,8 @@ void ExposureWorld::note_expected(const DeviceFacts& device, Everything& out) co
     if (is_exclusive && device.host_use && !policy.allow_host_use) continue;
     const Answer conflict = is_exclusive && device.type == "pf" ? vf_taken : taken;
     if (conflict == Answer::kYes) continue;
-    Expected one{offer_of(device, policy), persona.policy, persona.is_sure && conflict == Answer::kNo};
+    const bool is_sure = persona.is_sure && conflict == Answer::kNo && said == std::set<Said>{Said::kNo};
+    Expected one{offer_of(device, policy), persona.policy, is_sure};
     const auto [at, fresh] = out.emplace(key_of(one.offer), one);
     if (!fresh) at->second.is_sure = false;
   }
@@ -265,6 +283,14 @@ bool ExposureWorld::has_vf_of_host(const Offer& offer) const {
                      [&](const std::string& vf) { return world_.machine.vf_facts(vf).host_use; });
 }
 
+// Where nobody counts, one of two that exclude each other is offered.
+bool ExposureWorld::may_lack_for_want_of_counters(const Expected& wanted, const Everything& all) const {
+  return !world_.knobs.counters &&
+         (has_vf_of_host(wanted.offer) || std::any_of(all.begin(), all.end(), [&](const auto& one) {
+            return one.first != key_of(wanted.offer) && !why_not_both(one.second.offer, wanted.offer).empty();
+          }));
+}
+
 void ExposureWorld::judge_missing(const Everything& all) {
   for (const auto& [key, wanted] : all) {
     if (!wanted.is_sure) continue;
@@ -277,6 +303,7 @@ void ExposureWorld::judge_missing(const Everything& all) {
     if (pool != pools().end())
       for (const auto& [name, entry] : pool->second.entries)
         if (const auto offer = offer_of(pool->second, *entry); offer && key_of(*offer) == key) found = entry;
+    if (found == nullptr && may_lack_for_want_of_counters(wanted, all)) continue;
     if (found == nullptr)
       return world_.fail(
           "E2", "does not offer " + wanted.offer.id() + ", which policy " + wanted.policy->name + " allows");

@@ -371,8 +371,8 @@ void Machine::daemon_starts() {
     if (function.was_away && function.has_rdma) function.is_rdma_open = true;
     if (netdev != nullptr && netdev->is_here) {
       function.names = function.names_so_far = {netdev->name};
-    } else if (netdev != nullptr && function.pf.empty()) {
-      function.names.insert("");  // or what slices tell of its VFs
+    } else if (netdev != nullptr && (function.pf.empty() || are_names_told)) {
+      function.names.insert("");  // or what slices tell of it or its VFs
       function.names.insert(names_ever_[address].begin(), names_ever_[address].end());
     } else {
       function.names = {""};

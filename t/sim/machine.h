@@ -77,7 +77,8 @@ class Machine {
   /// Asked before every access to a file; an Error is the answer. May throw what the executor understands.
   std::function<std::optional<Error>(const char* operation, std::string_view path)> on_access;
   std::string boot_id = "boot-1";
-  bool is_blind = false;  // files could not be read lately: what leaves now may never have been seen
+  bool are_names_told = false;  // by slices, of VFs too
+  bool is_blind = false;        // files could not be read lately: what leaves now may never have been seen
 
   // Hardware. A PF's slot (0..) gives its address.
   static std::string pf_address(int slot);

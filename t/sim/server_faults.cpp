@@ -28,8 +28,8 @@ bool is_hidden_by_exclude(const World& world) {
     const VfFacts vf = world.machine.vf_facts(address);
     const PfFacts pf = world.machine.pf_facts(function.pf);
     if (!vf.is_there || pf.names.size() != 1 || vf.names.size() != 1) continue;
-    if (said_by(world.excludes, vf, address, *pf.names.begin(), *vf.names.begin(), world.labels) ==
-        Said::kYes)
+    if (said_by(world.excludes, asked_of(vf, address), *pf.names.begin(), *vf.names.begin(), world.labels) !=
+        Said::kNo)
       return true;
   }
   return false;
@@ -100,6 +100,7 @@ void lose_excludes(World& world, Millis time) {
   world.fault(
       "lost excludes", time, kRelistBound,
       [&] {
+        world.forget_seen_excludes(false);
         if (!is_hidden_by_exclude(world)) world.note_absence("deviceexposurepolicies");
         world.cluster.end_watches("deviceexposurepolicies");
         for (const auto& [name, exclude] : world.excludes)

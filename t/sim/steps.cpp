@@ -114,11 +114,6 @@ std::string describe(const Step& step) {
          std::to_string(step.luck) + ", then " + std::to_string(step.wait.count()) + " ms";
 }
 
-bool& are_troubles_wanted() {
-  static bool wanted = false;
-  return wanted;
-}
-
 Knobs knobs_for(uint64_t seed) {
   Dice dice(seed * 31 + 7);
   Knobs knobs;
@@ -134,8 +129,8 @@ Knobs knobs_for(uint64_t seed) {
   if (dice.chance(0.3)) knobs.duplicates = 0;
   if (dice.chance(0.4) && knobs.total_vfs < 90) knobs.claims = 1;
   if (dice.chance(0.4)) knobs.excludes = 0;
-  // These are not judged together.
-  if (knobs.claims > 0 || !are_troubles_wanted()) knobs.excludes = knobs.troubles = 0;
+  if (dice.chance(0.3)) knobs.troubles = 0;
+  knobs.counters = knobs.claims == 0 || dice.chance(0.85);
   return knobs;
 }
 

@@ -39,14 +39,22 @@ void relabel(World& world) {
 }
 void recreate_node(World& world) { world.recreate_node(world.dice().millis(0, 5'000)); }
 void uninstall(World& world) {
-  // Without exposure policies where claims are judged.
-  if (!world.exposed.is_used() && world.dice().chance(0.25))
+  if (world.dice().chance(0.25))
     return world.uninstall(kube::kDeviceExposurePolicies, world.dice().millis(0, 8'000));
   world.uninstall(world.dice().chance(0.7) ? kube::kSriovResourcePolicies : kube::kDeviceAttributes,
                   world.dice().millis(0, 8'000));
 }
 std::string name_of_exclude(World& world) { return "x" + std::to_string(world.dice().below(2)); }
 void put_exclude(World& world) { world.put(world.random_exclude(name_of_exclude(world))); }
+// Somebody edits one, and it cannot be understood any more.
+void break_exclude(World& world) {
+  const auto at = world.excludes.find(name_of_exclude(world));
+  if (at == world.excludes.end()) return;
+  Exclude broken = world.random_exclude(at->first);
+  if (broken.flaw == Exclude::Flaw::kNone) broken.flaw = Exclude::Flaw::kField;
+  broken.nodes = at->second.nodes;
+  world.put(std::move(broken));
+}
 void remove_exclude(World& world) { world.remove_exclude(name_of_exclude(world)); }
 
 constexpr StepKind kPolicySteps[] = {
@@ -57,6 +65,7 @@ constexpr StepKind kPolicySteps[] = {
     {"put DeviceAttributes", &Knobs::policies, 2, put_attributes},
     {"delete DeviceAttributes", &Knobs::policies, 1, remove_attributes},
     {"put exclude", &Knobs::excludes, 3, put_exclude},
+    {"break exclude", &Knobs::excludes, 0.5, break_exclude},
     {"delete exclude", &Knobs::excludes, 2, remove_exclude},
     {"relabel node", &Knobs::policies, 2, relabel},
     {"recreate node", &Knobs::tampering, 0.5, recreate_node},

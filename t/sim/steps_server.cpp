@@ -10,11 +10,7 @@ using kube::Failure;
 
 constexpr Millis kBlackHoleBound{480'000};
 
-// Of what the judge of claims knows, where there are some.
-std::string some_plural(World& world) {
-  const auto& all = watched_plurals();
-  return all[world.dice().below(world.exposed.is_used() ? all.size() - 1 : all.size())];
-}
+const std::string& some_plural(World& world) { return world.dice().pick(watched_plurals()); }
 void compact(World& world) {
   world.cluster.compact();
   world.cluster.end_watches(world.dice().chance(0.5) ? "" : some_plural(world));
@@ -130,7 +126,9 @@ void forgotten_for_a_moment(World& world) { forgotten(world, world.dice().millis
 void forgotten_for_long(World& world) { forgotten(world, world.dice().millis(31'000, 70'000)); }
 void no_selectors(World& world) { ignore_selectors(world, world.dice().millis(200, 20'000)); }
 void the_past(World& world) {
-  serve_the_past(world, 1 + static_cast<int64_t>(world.dice().below(12)), world.dice().chance(0.3),
+  // Of claims nobody could know then what is free.
+  const bool breaks_promises = world.dice().chance(0.3) && !world.exposed.is_used();
+  serve_the_past(world, 1 + static_cast<int64_t>(world.dice().below(12)), breaks_promises,
                  world.dice().millis(200, 20'000));
 }
 void anything(World& world) {

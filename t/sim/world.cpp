@@ -23,6 +23,22 @@ constexpr Millis kDoubtBound{
 constexpr Millis kWayMax{1'000};  // of a write to the server
 constexpr size_t kTailLines = 40;
 
+// As a server does that has no DRAPartitionableDevices.
+void drop_counters(Json& slice) {
+  const auto without = [](Json& object, std::string_view field) {
+    if (object.object() != nullptr)
+      std::erase_if(*object.object(), [&](const auto& one) { return one.first == field; });
+  };
+  Json spec = *slice.find("spec");
+  without(spec, "sharedCounters");
+  if (const Json* devices = spec.find("devices"); devices != nullptr && devices->array() != nullptr) {
+    Json kept = *devices;
+    for (Json& device : *kept.array()) without(device, "consumesCounters");
+    spec.set("devices", std::move(kept));
+  }
+  slice.set("spec", std::move(spec));
+}
+
 }  // namespace
 
 void SimLog::line(Level level, std::string_view message, std::initializer_list<Field> fields) {
@@ -60,6 +76,7 @@ World::~World() {
 }
 
 void World::wire_ports() {
+  machine.are_names_told = knobs.claims > 0;
   machine.now = [this] { return scheduler.now(); };
   machine.on_event = [this](hotplug::HostEvent event, const std::string& key) {
     deliver(std::move(event), key);
@@ -91,6 +108,7 @@ void World::wire_ports() {
   };
   cluster.on_admit = [this](const fake::Request& request, Json& object) -> std::optional<kube::Failure> {
     if (!request.dry_run) judge_sent(request, object);
+    if (!knobs.counters && request.plural == "resourceslices") drop_counters(object);
     return on_admit && !request.dry_run ? on_admit(request, object) : std::nullopt;
   };
   cluster.on_answer = [this](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -108,7 +126,6 @@ void World::wire_ports() {
     if (why.code == Errc::kInvalid && verb == "write") ++seen["write refused"];
     if (why.what.find("reply lost") != std::string::npos) ++seen["lost reply"];
     if (why.code == Errc::kNotFound && why.reason.empty()) ++seen["404 of nobody"];
-    if (why.fields == std::vector<std::string>{"metadata.annotations"}) ++seen["annotations too long"];
   };
   sim_cluster.observer.on_event = [this](const std::string& plural, kube::EventType type,
                                          std::string_view object) {
@@ -421,7 +438,7 @@ void World::remove_attributes(const std::string& name) {
 void World::relabel(const Labels& now) {
   labels = now;
   remember_inputs();
-  exposed.labels_changed();
+  exposed.inputs_changed();
   if (!node_is_there) return;
   Json::Object map;
   for (const auto& [key, value] : labels) map.emplace_back(key, value);
@@ -476,6 +493,7 @@ void World::uninstall(const kube::Resource& kind, Millis time) {
           attributes.clear();
         cluster.uninstall(kind);
         remember_inputs();
+        if (is_excludes) exposed.forget_policies();
       },
       [this, kind, &is_there] {
         is_there = true;
@@ -583,8 +601,9 @@ void World::start_daemon() {
   netlink_is_lost_ = false;
   machine.daemon_starts();
   exposed.daemon_starts();
-  // A write of the one before may be on its way.
-  if (scheduler.now() - last_write_at_ > kWayMax) {
+  forget_seen_excludes(true);
+  // A write of the one before may be on its way, and what it is shown may be of the past.
+  if (scheduler.now() - last_write_at_ > kWayMax && !cluster.breaks_promises) {
     told_since_ = scheduler.now();
     stored_lately_ = names_stored();
   }
@@ -599,10 +618,10 @@ void World::start_daemon() {
     std::vector<std::unique_ptr<hotplug::EventSource>> events;
     events.push_back(std::make_unique<fake::FakeEvents>(udev_));
     events.push_back(std::make_unique<fake::FakeEvents>(netlink_));
-    daemon = std::make_unique<sliced::daemon::Daemon>(
-        sliced::daemon::Ports{{sim_scheduler, sim_executor, machine.view(), std::move(events), log, {}},
-                              sim_cluster,
-                              [this] { return daemon_dice_.real(); }},
+    daemon = std::make_unique<Daemon>(
+        DaemonPorts{{sim_scheduler, sim_executor, machine.view(), std::move(events), log, {}},
+                    sim_cluster,
+                    [this] { return daemon_dice_.real(); }},
         options, [this](const policy::Decision& decision) { border.leave([&] { on_decided(decision); }); });
     daemon->start();
     daemon->permit_writes(true);
@@ -657,18 +676,19 @@ void World::on_decided(const policy::Decision& decision) {
   exposed.decided(decision);
   has_old_write_ = sim_cluster.writes_under_way() > 0 && writes_arrived_ < sim_cluster.writes_begun();
   if (lives_ > 1) ++seen["restart"];
-  if (std::exchange(told_life_, lives_) != lives_ && lives_ > 1 &&
-      daemon->offer_of(kDriver).publisher().observed().empty())
+  if (std::exchange(told_life_, lives_) != lives_ && lives_ > 1 && daemon->publisher().observed().empty())
     ++seen["start without slices"];
   if (std::exchange(was_killed_in_write_, false)) ++seen["restart during a write"];
   if (!decision.refusals.empty()) ++seen["entry refused"];
   for (const auto& [id, verdict] : decision.verdicts) {
+    if (log.is_loud) log.debug("decided", {{"function", id}, {"is", policy::explain(decision, id).summary}});
     if (verdict.outcome == policy::Outcome::kHostUse) ++seen["in use by the host"];
     if (verdict.outcome == policy::Outcome::kBroken) ++seen["half there"];
     if (verdict.outcome == policy::Outcome::kOffered) ++seen["offered"];
     if (verdict.outcome == policy::Outcome::kExcluded) ++seen["excluded"];
     if (verdict.outcome == policy::Outcome::kExcludeUnknown) ++seen["exclude unknown"];
     if (verdict.outcome == policy::Outcome::kSettling) ++seen["settling"];
+    if (verdict.outcome == policy::Outcome::kExcludeUnreadable) ++seen["exclude unreadable"];
   }
   for (const auto& [id, device] : decision.inputs->inventory->devices)
     if (device.netdev && device.netdev->stale) ++seen["interface away"];
@@ -677,9 +697,11 @@ void World::on_decided(const policy::Decision& decision) {
 
 // What a verdict calls offered is to be published, and nothing else is.
 void World::judge_verdicts(const policy::Decision& decision) {
-  if (!daemon->offer_of(kDriver).publisher().has_desired()) return;
+  const publishers::Publisher& publisher = daemon->publisher();
+  if (!publisher.has_desired()) return;
+  if (decision.awaits_pods && publisher.observed().empty()) return;  // it is not published yet
   std::set<std::string> desired, offered;
-  for (const auto& pool : daemon->offer_of(kDriver).publisher().desired())
+  for (const auto& pool : publisher.desired())
     for (const kube::Device& entry : pool.devices) desired.insert(entry.name);
   for (const auto& [id, verdict] : decision.verdicts)
     if (verdict.outcome == policy::Outcome::kOffered) offered.insert(name_of_entry(id));

@@ -40,7 +40,8 @@ struct Knobs {
   double host = 1, policies = 1, excludes = 1, cluster_faults = 1, host_faults = 1, tampering = 1,
          restarts = 1;           // weights
   double troubles = 1;           // ill servers, kubelets that start, what others do to slices beyond edits
-  double claims = 0;             // 0: neither DeviceExposurePolicies nor claims
+  double claims = 0;             // 0: neither DeviceExposurePolicies that expose nor claims
+  bool counters = true;          // whether the server keeps them
   double quiet = 0.04;           // share of steps that heal everything and wait for rest
   Millis udev_delay_max{40};     // from the kernel's event to its being heard through udev
   Millis netlink_delay_max{10};  // the same through netlink
@@ -108,7 +109,8 @@ class World {
   void recreate_node(Millis gone_for);
   void uninstall(const kube::Resource& kind, Millis time);
   Policy random_policy(const std::string& name);
-  void put(const Exclude& exclude);
+  /// What one that cannot be understood was before is filled in.
+  void put(Exclude exclude);
   void remove_exclude(const std::string& name);
   Exclude random_exclude(const std::string& name);
   /// From now on a daemon that starts may take it that there are none of a kind; one that runs may not.
@@ -116,6 +118,8 @@ class World {
   void find(const kube::Resource& kind) { missing_.erase(kind.plural); }
   /// So may one that runs.
   void note_absence(const std::string& plural);
+  /// The daemon may have forgotten (for_good: it has) what excludes were that cannot be understood now.
+  void forget_seen_excludes(bool for_good);
   /// A server that breaks its promises may show what was before the daemon's start.
   void hear_of_the_past() { told_since_ = {}; }
 
@@ -144,7 +148,7 @@ class World {
   SimExecutor sim_executor{executor, border};
   SimCluster sim_cluster{cluster, scheduler, border};
   SimLog log;
-  std::unique_ptr<sliced::daemon::Daemon> daemon;
+  std::unique_ptr<Daemon> daemon;
   Knobs knobs;
   ExposureWorld exposed{*this};
 
@@ -194,6 +198,12 @@ class World {
   bool could_be(const std::string& vf_address, bool offered) const;
   bool could_be_taken(const std::string& vf_address, bool offered) const;
   std::set<Said> said_lately(const std::string& vf_address, bool offered) const;
+  struct AskedLately {
+    Asked device;
+    std::set<std::string> names;  // of its interface
+  };
+  std::set<Said> said_lately(const std::vector<AskedLately>& states, bool offered) const;
+  void excludes_are_seen();
   bool must_keep(const std::string& vf_address) const;
   void judge_touch(const fake::Request& request, const kube::Json& before);
   void judge_rest();
