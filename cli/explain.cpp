@@ -43,7 +43,8 @@ int explain_one(const Daemon& daemon, const std::string& name, config::OutputFor
 
 int explain_all(const Daemon& daemon, config::OutputFormat format) {
   const policy::Decision& decision = *daemon.decision();
-  if (format == config::OutputFormat::kTable) return print(verdicts_table(decision)) ? kExitSame : kExitError;
+  if (format == config::OutputFormat::kTable)
+    return print(verdicts_table(decision).text) ? kExitSame : kExitError;
   // Of all devices together no more rules than fit into memory.
   const size_t rules_max = std::clamp(kRulesOfAllMax / std::max<size_t>(decision.verdicts.size(), 1),
                                       kRulesOfOneMin, policy::kRulesMax);

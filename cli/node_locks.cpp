@@ -38,7 +38,12 @@ std::string find_runtime_directory(const std::string& option, const RuntimePlace
   if (places.user == 0) return kSystemDirectory;
   if (places.is_own_directory(kSystemDirectory)) return kSystemDirectory;
   if (const std::string own = absolute("XDG_RUNTIME_DIR"); !own.empty()) return own + "/sliced";
-  return "/tmp/sliced-" + std::to_string(places.user);
+  // Not /tmp: whoever comes first has the name there, and could keep everybody else from starting.
+  if (const std::string login = "/run/user/" + std::to_string(places.user); places.is_own_directory(login))
+    return login + "/sliced";
+  if (const std::string home = absolute("HOME"); !home.empty() && places.is_own_directory(home))
+    return home + (home.ends_with('/') ? ".sliced" : "/.sliced");
+  return "";
 }
 
 std::string lock_file_name(const std::string& driver, const std::string& node) {
@@ -53,6 +58,11 @@ std::string lock_file_name(const std::string& driver, const std::string& node) {
 
 Result<std::string> NodeLocks::prepare(const config::Options& options) {
   std::string directory = find_runtime_directory(options.runtime_directory, process_places());
+  if (directory.empty())
+    return Error{Errc::kDenied,
+                 "--runtime-directory: this user has no directory of its own (XDG_RUNTIME_DIR, "
+                 "/run/user/UID, HOME) for the locks by which one daemon a node writes: name one that others "
+                 "can neither write to nor open"};
   auto ready = reactor::prepare_private_directory(directory);
   if (!ready) return std::move(ready.error()).in("--runtime-directory");
   return directory;

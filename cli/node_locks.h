@@ -19,7 +19,8 @@ struct RuntimePlaces {
   uid_t user;
 };
 /// --runtime-directory, else the first of systemd's $RUNTIME_DIRECTORY, /run/sliced for root or
-/// where it is this user's, $XDG_RUNTIME_DIR/sliced, /tmp/sliced-UID.
+/// where it is this user's, $XDG_RUNTIME_DIR/sliced, /run/user/UID/sliced and $HOME/.sliced where those are
+/// this user's; "" where there is none.
 std::string find_runtime_directory(const std::string& option, const RuntimePlaces& places);
 
 /// "<driver>_<node>.lock", shortened by hash at 200 bytes.

@@ -25,22 +25,18 @@ class Display {
  public:
   explicit Display(LineWriter& out) : out_(out) {}
   void show(const policy::Decision& decision) {
-    std::string now = verdicts_table(decision);
-    if (now == last_) return;
+    VerdictsTable now = verdicts_table(decision);
+    if (now.text == last_) return;
     const std::time_t clock = std::time(nullptr);
     char stamp[32] = "";
     std::tm local{};
     std::strftime(stamp, sizeof stamp, "%H:%M:%S", localtime_r(&clock, &local));
-    const auto offered =
-        std::count_if(decision.verdicts.begin(), decision.verdicts.end(), [&](const auto& entry) {
-          return policy::explain(decision, entry.first, 0).outcome == name_of(policy::Outcome::kOffered);
-        });
     out_.put("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) +
-             " devices discovered, " + std::to_string(offered) + " allowed by " +
+             " devices discovered, " + std::to_string(now.offered) + " allowed by " +
              std::to_string(decision.inputs->policies->sriov.size() +
                             decision.inputs->policies->exposures.size()) +
-             " policies\n" + now);
-    last_ = std::move(now);
+             " policies\n" + now.text);
+    last_ = std::move(now.text);
   }
 
  private:

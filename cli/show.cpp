@@ -241,14 +241,18 @@ std::string devices_table(const hotplug::Inventory& inventory) {
   return table({"DEVICE", "TYPE", "INTERFACE", "DRIVER", "NUMA", "PF", "STATE"}, rows);
 }
 
-std::string verdicts_table(const policy::Decision& decision) {
+VerdictsTable verdicts_table(const policy::Decision& decision) {
+  VerdictsTable out;
   std::vector<std::vector<std::string>> rows;
   for (const auto& [id, device] : decision.inputs->inventory->devices) {
     const policy::Explanation why = explain(decision, id, /*rules_max=*/0);
+    const bool is_offered = why.outcome == name_of(policy::Outcome::kOffered);
+    out.offered += is_offered ? 1 : 0;
     rows.push_back({id, std::string(name_of(device.type)), interface_of(device), device.driver,
-                    why.outcome == "offered" ? "yes" : "no", why.summary});
+                    is_offered ? "yes" : "no", why.summary});
   }
-  return table({"DEVICE", "TYPE", "INTERFACE", "DRIVER", "OFFERED", "WHY"}, rows);
+  out.text = table({"DEVICE", "TYPE", "INTERFACE", "DRIVER", "OFFERED", "WHY"}, rows);
+  return out;
 }
 
 std::string explanation_text(const policy::Explanation& explanation) {

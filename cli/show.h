@@ -17,8 +17,12 @@ kube::Json json_of(const policy::Explanation& explanation);
 
 /// The inventory: DEVICE TYPE INTERFACE DRIVER NUMA PF STATE.
 std::string devices_table(const hotplug::Inventory& inventory);
-/// Every device with its verdict: DEVICE TYPE INTERFACE DRIVER OFFERED WHY.
-std::string verdicts_table(const policy::Decision& decision);
+/// Every device with its verdict: DEVICE TYPE INTERFACE DRIVER OFFERED WHY. To explain them all takes time.
+struct VerdictsTable {
+  std::string text;
+  size_t offered = 0;  // how many of them are
+};
+VerdictsTable verdicts_table(const policy::Decision& decision);
 /// One explanation in full, rule by rule.
 std::string explanation_text(const policy::Explanation& explanation);
 

@@ -297,7 +297,7 @@ std::vector<OptionInfo> make_options() {
        "Where the locks stand by which one daemon a node writes: a directory of this user that others can "
        "neither write to nor open; made with mode 0700 when only its parent is there. Without it: "
        "$RUNTIME_DIRECTORY (systemd), /run/sliced for root or where it is this user's, "
-       "$XDG_RUNTIME_DIR/sliced, /tmp/sliced-UID.",
+       "$XDG_RUNTIME_DIR/sliced, /run/user/UID/sliced, $HOME/.sliced.",
        [](V text, O& o) { return parse_path(text, o.runtime_directory); },
        [](const O& o) { return o.runtime_directory; }},
       {"scheduler-version",

@@ -118,6 +118,8 @@ bool may_take_long(const policy::Inputs& inputs) {
 constexpr watchers::RoomSizes kSriovRoom{.guards_bytes_max = 1u << 20, .others_bytes_max = 4u << 20};
 constexpr watchers::RoomSizes kExposureRoom{.guards_bytes_max = 2u << 20, .others_bytes_max = 4u << 20};
 constexpr watchers::RoomSizes kAttributesRoom{.guards_bytes_max = 1u << 20, .others_bytes_max = 2u << 20};
+// Of own slices: what a node can have of entries (some 6,000 VFs; policy::WorkBudgets::entries).
+constexpr size_t kSriovSlicesBytesMax = 10u << 20, kExposureSlicesBytesMax = 24u << 20;
 
 template <class Policy>
 watchers::PolicyObject decoded(Policy policy, const kube::Json& object, bool guards, bool is_in_effect) {
@@ -242,11 +244,11 @@ void Daemon::start_watchers() {
       watcher_ports(), options_.node_name, [this](auto event) { on_node(event); }, standing);
   slice_watcher_ = watchers::make_slice_watcher(
       watcher_ports(), options_.sriov_driver_name, options_.node_name,
-      [this](auto event) { on_slices(publisher_, event); }, standing, true);
+      [this](auto event) { on_slices(publisher_, event); }, standing, true, kSriovSlicesBytesMax);
   // Also when the kind is switched off: what it has published is withdrawn then.
   exposure_slice_watcher_ = watchers::make_slice_watcher(
       watcher_ports(), options_.exposure_driver_name, options_.node_name,
-      [this](auto event) { on_slices(exposure_publisher_, event); }, standing, true);
+      [this](auto event) { on_slices(exposure_publisher_, event); }, standing, true, kExposureSlicesBytesMax);
   if (!options_.kinds_off.contains(kube::kDeviceExposurePolicies.kind)) {
     exposure_watcher_ = watchers::make_policy_watcher(
         watcher_ports(), kube::kDeviceExposurePolicies, "", exposure_kind(options_.exposure_driver_name),
@@ -604,7 +606,11 @@ std::vector<std::string> Daemon::missing() const {
   for_each_named_source([&](const std::string& name, const auto& source) {
     if (source == nullptr) return;
     const Standing& standing = source->standing();
-    if (standing.state == Standing::State::kDenied || standing.is_unserved) say_if_silent(out, name, source);
+    // A directory that cannot be read now is not on its way, as a server may be.
+    const bool is_directory = std::holds_alternative<config::ClusterDirectory>(options_.cluster);
+    if (standing.state == Standing::State::kDenied || standing.is_unserved ||
+        (is_directory && standing.state == Standing::State::kUnreachable))
+      say_if_silent(out, name, source);
   });
   if (node_watcher_ && has_spoken(node_watcher_) && !has_node()) out.push_back(missing_node());
   return out;

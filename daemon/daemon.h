@@ -81,7 +81,8 @@ class Daemon {
   /// whether the first decision takes too long. Empty when decided.
   std::vector<std::string> waiting_for() const;
   /// Of that what one look is enough to know: kinds that the API server does not have, what it does not
-  /// allow, a Node object that is not there. A daemon waits for that to change; a command does not.
+  /// allow, a Node object that is not there, a directory that cannot be read. A daemon waits for that to
+  /// change; a command does not.
   std::vector<std::string> missing() const;
   /// The problems of every policy as they stand: "policy ns/name: spec.configs[0]....: ...", and of those
   /// that are not kept how many there are.

@@ -383,8 +383,13 @@ void DirectoryTree::refuse_what_is_unnamed() {
   if (trouble_) return;
   for (const auto& [name, file] : files_)
     if (file.unnamed > 0)
-      return lose({Errc::kTooLarge, in_quotes(full(name)) + " has " + std::to_string(file.unnamed) +
-                                        " objects more than there is room for in a directory"});
+      return lose({Errc::kTooLarge,
+                   in_quotes(full(name)) + " has " + std::to_string(file.unnamed) +
+                       " objects more than there is room for: ResourceSlices, and other objects, may have " +
+                       std::to_string(limits_.bytes_max / kObjectBytes) + " objects of " +
+                       std::to_string(kObjectBytes) +
+                       " bytes each in a directory, and as many again that are known by their names alone; "
+                       "remove some, or split the directory"});
 }
 
 bool DirectoryTree::has_room_for(const File& file) const {

@@ -38,7 +38,13 @@ std::optional<std::string_view> JsonScanner::literal() {
       return found;
     }
   }
+  rest_ = {};
   return std::nullopt;
+}
+
+bool JsonScanner::is_at_end() {
+  skip_space();
+  return rest_.empty();
 }
 
 bool JsonScanner::skip_value() {

@@ -18,11 +18,13 @@ class JsonScanner {
 
   bool take(char wanted);
   bool take_null();
-  /// A string literal as written, with its quotes; nullopt when there is none.
+  /// A string literal as written, with its quotes; nullopt when there is none. One without end is passed over.
   std::optional<std::string_view> literal();
   bool skip_value();
   /// The text of the next value; nullopt when there is none that ends.
   std::optional<std::string_view> value();
+  /// Nothing is left: what was looked for and is not there may have been cut off.
+  bool is_at_end();
 
   /// Walks an object: on_member(key, as written) must consume the value. False when the text is no object or
   /// on_member said so.

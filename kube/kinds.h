@@ -1,6 +1,7 @@
 #pragma once
 // The kinds that the daemon reads and writes, as discovery names them.
 #include "kube/cluster.h"
+#include "kube/json.h"
 
 namespace sliced::kube {
 
@@ -14,6 +15,9 @@ inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", 
                                         "deviceattributes", "DeviceAttributes", true};
 inline const Resource kDeviceExposurePolicies{"networking.dra.io", "v1alpha1", "deviceexposurepolicies",
                                               "DeviceExposurePolicy", false};
+
+/// Of a ResourceSlice as text. No valid one has half as many values.
+inline constexpr JsonLimits kSliceLimits{.nodes_max = 150'000};
 
 /// Every API server that this daemon can work with serves it.
 inline bool is_built_in(const Resource& kind) {

@@ -190,8 +190,6 @@ void remove(const ResourceSlice& slice, std::string why, const Memory& memory, P
                             .was_refused = was_refused});
 }
 
-bool is_unread(const ResourceSlice& slice) { return slice.driver.empty() && slice.node_name.empty(); }
-
 // Of the slices that we hold, those of the highest generation decide. When all of them say what is wanted,
 // that generation is being completed (also after a restart in the middle); when one alone differs, it is
 // changed in place. A generation above the one we remember was written by somebody else and is no base of
@@ -400,6 +398,8 @@ ResourceSlice unread_slice(std::string name, std::string uid, std::string resour
 bool is_unreadable(const ResourceSlice& slice) {
   return !slice.unknown_fields.empty() && slice.unknown_fields.front() == kube::kUnreadable;
 }
+
+bool is_unread(const ResourceSlice& slice) { return is_unreadable(slice) && slice.driver.empty(); }
 
 bool is_ours(const ResourceSlice& slice, const std::string& driver, const std::string& node) {
   return is_of(slice, driver, node) && own_index(slice, driver, node).has_value();

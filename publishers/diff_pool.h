@@ -41,7 +41,7 @@ struct Memory {
   std::map<std::string, int64_t> attempted;  // by pool: the highest one sent, whether or not it was answered
   std::map<std::string, int> salts;   // by slice name with salt 0: how often somebody else had the name
   std::set<std::string> full;         // slices of which others' metadata keeps the server from taking ours
-  std::set<std::string> undeletable;  // slices of which the server has refused the deletion
+  std::set<std::string> undeletable;  // slices that the server does not let us delete, or look at
 };
 
 struct Removal {
@@ -97,11 +97,14 @@ bool is_of(const kube::ResourceSlice& slice, std::string_view driver, std::strin
 /// True when somebody else has written labels, annotations or finalizers there.
 bool has_metadata_of_others(const kube::ResourceSlice& slice);
 
-/// A slice that could not be decoded: nothing is known of it but this.
+/// A slice that could not be decoded, for whatever it says or for want of room: nothing is known of it but
+/// this.
 kube::ResourceSlice unread_slice(std::string name, std::string uid, std::string resource_version);
 
 /// One that could not be decoded, or of which only a part could (kube::salvage_resource_slice).
 bool is_unreadable(const kube::ResourceSlice& slice);
+/// One of which not even whose it is is known.
+bool is_unread(const kube::ResourceSlice& slice);
 
 /// True when the slice is of this driver and node and has a name that we give to slices of its pool: we made
 /// it, in this life or another.

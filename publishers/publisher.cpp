@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kube/json_scanner.h"
 #include "policy/acceptable.h"
 #include "reactor/base/text.h"
 
@@ -67,16 +68,17 @@ std::string difference_of_identity(const ResourceSlice& sent, const ResourceSlic
 }
 
 Result<ResourceSlice> decode_slice_text(std::string_view text) {
-  auto json = kube::decode_json(text);
+  auto json = kube::decode_json(text, kube::kSliceLimits);
   if (!json) return std::move(json.error()).in("ResourceSlice");
   return kube::decode_resource_slice(*json);
 }
 
-// Of the object that a text is about; "" where that cannot be read.
-std::string name_in(std::string_view object) {
-  const auto json = kube::decode_json(object);
-  const kube::Json* meta = json ? json->find("metadata") : nullptr;
-  return meta == nullptr ? "" : std::string(meta->text("name"));
+// A short text of an object, which may be too large to be decoded; "" where that cannot be read.
+std::string text_in(std::string_view object, std::initializer_list<std::string_view> path) {
+  const auto raw = kube::find_raw(object, path);
+  if (!raw || raw->empty()) return "";
+  const auto json = kube::decode_json(*raw, {.size_max = 4'096});
+  return json && json->string() ? *json->string() : "";
 }
 
 }  // namespace
@@ -175,7 +177,7 @@ void Publisher::tell_foreign() {
   if (!desired_) return;
   const auto& all = cache_.slices();
   const auto foreign = std::find_if(all.begin(), all.end(), [&](const auto& entry) {
-    return !entry.second.driver.empty() && !is_of(entry.second, driver_, node_.name);
+    return !is_unread(entry.second) && !is_of(entry.second, driver_, node_.name);
   });
   if (foreign == all.end()) is_foreign_told_ = false;
   if (foreign == all.end() || std::exchange(is_foreign_told_, true)) return;
@@ -383,6 +385,7 @@ void Publisher::look_at(const std::string& name, std::function<void(std::string_
                          {.on_done = std::move(on_found), .on_failure = [this, name](const Failure& failure) {
                             if (failure.code != Errc::kNotFound || failure.reason != "NotFound")
                               return refuse("get " + name + ": " + failure.what, failure);
+                            memory_.undeletable.erase(name);
                             cache_.on_deleted(name);
                             next_step();
                           }});
@@ -396,29 +399,32 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
       {.resource = kube::kResourceSlices, .name = sent.meta.name},
       {.on_done =
            [this, kept](std::string_view object) {
+             const std::string name = text_in(object, {"metadata", "name"});
+             if (name != kept->meta.name)
+               return fail("get " + kept->meta.name + ": the answer is about " + in_quotes(name));
              auto found = decode_slice_text(object);
-             if (const std::string other = name_in(object); other != kept->meta.name)
-               return fail("get " + kept->meta.name + ": the answer is about " + in_quotes(other));
-             if (found && is_of(*found, kept->driver, kept->node_name) &&
-                 found->pool.name == kept->pool.name) {
-               meet(std::move(*found));
-               return next_step();
-             }
-             // Names with salt 0 are the keys: the same index always has the same one.
-             const std::string plain = slice_name(parse_hex(kept->meta.name.substr(0, 5)).value_or(0),
-                                                  kept->driver, kept->node_name, kept->pool.name, 0);
-             if (memory_.salts[plain] >= kSaltMax) {
-               return fail("create " + plain +
-                           ": every name that we would give the slice is taken by somebody else");
-             }
-             const int salt = ++memory_.salts[plain];
-             ports_.log.warning("a slice of somebody else has our name; taking another",
-                                {{"slice", kept->meta.name}, {"salt", salt}});
+             if (!found || !is_of(*found, kept->driver, kept->node_name) ||
+                 found->pool.name != kept->pool.name)
+               return take_another_name(*kept);
+             meet(std::move(*found));
              next_step();
            },
        .on_failure = [this, kept](const Failure& failure) {  // gone meanwhile, or not readable
+         if (failure.code == Errc::kTooLarge) return take_another_name(*kept);
          refuse("create " + kept->meta.name + ": the name is taken; by what: " + failure.what, failure);
        }});
+}
+
+void Publisher::take_another_name(const ResourceSlice& sent) {
+  // Names with salt 0 are the keys: the same index always has the same one.
+  const std::string plain = slice_name(parse_hex(sent.meta.name.substr(0, 5)).value_or(0), sent.driver,
+                                       sent.node_name, sent.pool.name, 0);
+  if (memory_.salts[plain] >= kSaltMax)
+    return fail("create " + plain + ": every name that we would give the slice is taken by somebody else");
+  const int salt = ++memory_.salts[plain];
+  ports_.log.warning("a slice of somebody else has our name; taking another",
+                     {{"slice", sent.meta.name}, {"salt", salt}});
+  next_step();
 }
 
 // An update or delete met nothing, and the watch has not said so yet; or what was deleted has a finalizer and
@@ -435,21 +441,24 @@ void Publisher::look_whether_gone(const std::string& name) {
   });
 }
 
-// A slice that the watch showed and that could not be decoded goes when it says at least that it is ours.
+// A slice that the watch showed and that could not be decoded goes when it says at least that it is ours,
+// however large it is. Nothing else waits for one that cannot be looked at.
 void Publisher::look_at_unread(const std::string& name) {
+  memory_.undeletable.insert(name);
   look_at(name, [this, name](std::string_view object) {
-    const auto json = kube::decode_json(object);
-    auto meta = json ? kube::decode_object_meta(*json) : Result<kube::ObjectMeta>(json.error());
-    if (!meta || meta->name != name)
-      return fail("get " + name + ": the answer " + (meta ? "is about " + meta->name : meta.error().what));
-    if (auto found = kube::decode_resource_slice(*json)) {
+    ResourceSlice slice;
+    slice.meta.name = text_in(object, {"metadata", "name"});
+    if (slice.meta.name != name)
+      return fail("get " + name + ": the answer is about " + in_quotes(slice.meta.name));
+    memory_.undeletable.erase(name);
+    if (auto found = decode_slice_text(object)) {
       meet(std::move(*found));
       return next_step();
     }
-    ResourceSlice slice{.meta = std::move(*meta)};
-    const kube::Json* spec = json->find("spec");
-    slice.driver = spec == nullptr ? "" : spec->text("driver");
-    slice.node_name = spec == nullptr ? "" : spec->text("nodeName");
+    slice.meta.uid = text_in(object, {"metadata", "uid"});
+    slice.meta.resource_version = text_in(object, {"metadata", "resourceVersion"});
+    slice.driver = text_in(object, {"spec", "driver"});
+    slice.node_name = text_in(object, {"spec", "nodeName"});
     if (is_of(slice, driver_, node_.name))
       return send({.verb = Verb::kDelete,
                    .resource = kube::kResourceSlices,
@@ -457,8 +466,7 @@ void Publisher::look_at_unread(const std::string& name) {
                    .uid = slice.meta.uid,
                    .resource_version = slice.meta.resource_version},
                   std::nullopt, "unreadable");
-    if (slice.driver.empty()) slice.driver = "nobody";
-    cache_.on_stored(std::move(slice));
+    cache_.on_stored(std::move(slice));  // known to be none of ours
     tell_foreign();
     next_step();
   });

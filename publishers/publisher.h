@@ -86,6 +86,7 @@ class Publisher {
                   const kube::Failure& failure);
   void look_at(const std::string& name, std::function<void(std::string_view object)> on_found);
   void look_at_squatter(const kube::ResourceSlice& sent);
+  void take_another_name(const kube::ResourceSlice& sent);
   void look_whether_gone(const std::string& name);
   void look_at_unread(const std::string& name);
   void fail(const std::string& problem);

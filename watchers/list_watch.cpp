@@ -193,7 +193,7 @@ void ListWatch::on_event(const kube::WatchEvent& event) {
   Result<ObjectHead> head = decode_object_head(event.object);
   const bool bookmark = event.type == EventType::kBookmark;
   if (!head.ok() || head->resource_version.empty() || (head->name.empty() && !bookmark)) {
-    if (step_ == Step::kInitialEvents && !bookmark) return void(++nameless_);
+    if (step_ == Step::kInitialEvents && !bookmark) return on_nameless(head);
     // Something changed and nobody can say what: only a list can tell.
     relist("an event names no object");
     return fail(Errc::kInvalid,
@@ -241,9 +241,16 @@ void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::strin
 void ListWatch::on_list_item(std::string_view object) {
   heard();
   Result<ObjectHead> head = decode_object_head(object);
-  if (!head.ok() || head->name.empty()) return void(++nameless_);
+  if (!head.ok() || head->name.empty()) return on_nameless(head);
   if (is_foreign(*head, object)) return;
   collect(*head, object);
+}
+
+// What is too large to be known by name is something all the same, and could be an exclude.
+void ListWatch::on_nameless(const Result<ObjectHead>& head) {
+  if (!head.ok() && head.error().code == Errc::kTooLarge)
+    return fail(Errc::kTooLarge, "an object is too large to be told by name: " + head.error().what);
+  ++nameless_;
 }
 
 bool ListWatch::is_foreign(const ObjectHead& head, std::string_view object) {

@@ -152,6 +152,7 @@ class ListWatch {
   void on_open();
   void on_live_event(kube::EventType type, const ObjectHead& head, std::string_view object);
   void on_list_item(std::string_view object);
+  void on_nameless(const Result<ObjectHead>& head);
   bool is_foreign(const ObjectHead& head, std::string_view object);
   void tell_foreign(std::string_view name);
   void collect(const ObjectHead& head, std::string_view object);
@@ -254,6 +255,15 @@ class ProblemLog {
   size_t news_ = 0;                                               // of this round
 };
 
+/// What values of a type take of the room for them (RoomSizes); where it is not said, all are kept.
+template <class T>
+struct Weighing {
+  static constexpr bool kIsWeighed = false;
+  // static constexpr Weight kUnreadable;                     of one that cannot be decoded
+  // static Weight of(const T& value);
+  // static Result<T> left_out(const Weight& weight);         in its place, where there is no room
+};
+
 /// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its
 /// reason whenever something may have been missed. Decoding: `decode` is pure, and bounded by its own limits;
 /// its Error goes into Watched::value. Reentry:  on_event and on_standing may not destroy the source.
@@ -287,20 +297,16 @@ class WatchedSource final : private ObjectSink {
   const kube::Scope& scope() const { return engine_.scope(); }
 
  private:
-  static constexpr bool kIsWeighed = requires(T& value) {
-    value.weight;
-    value.leave_out();
-  };
+  static constexpr bool kIsWeighed = Weighing<T>::kIsWeighed;
 
   Item item(const ObjectHead& head, std::string_view object) {
     return {{head.namespace_, head.name}, head.uid, head.resource_version, decode_(object)};
   }
   // Once it is known whether there is room for it.
   void report(const Item& item) {
-    static const Error kNoRoom{Errc::kTooLarge,
-                               "there is no room for it beside the others; remove some, or make it smaller"};
+    static const Error kNoRoom = no_room();
     const Error* problem = item.value.ok() ? nullptr : &item.value.error();
-    if constexpr (kIsWeighed)
+    if constexpr (requires { item.value->is_left_out(); })
       if (problem == nullptr && item.value->is_left_out()) problem = &kNoRoom;
     problems_.report({item.id.namespace_, item.id.name, "", ""}, problem);
   }
@@ -323,9 +329,15 @@ class WatchedSource final : private ObjectSink {
   size_t collected() const override { return collected_.size(); }
   bool knows(const ObjectHead& head) const override { return known_.contains({head.namespace_, head.name}); }
   size_t commit(const std::string& why, bool is_confirming) override {
-    let_go(collecting_, true, [this](const Item& gone) { leave_out(collected_.at(gone.id)); });
+    std::vector<Id> kept = kept_of(is_confirming);
+    make_room_for(kept);
+    let_go(collecting_, true, [this](Item& gone) {
+      leave_out(gone);
+      leave_out(collected_.try_emplace(gone.id, std::move(gone)).first->second);
+    });
+    std::erase_if(kept, [this](const Id& id) { return collected_.contains(id); });
     rooms_ = std::exchange(collecting_, Rooms(sizes_));
-    Relisted<Item> whole{{}, why, kept_of(is_confirming)};
+    Relisted<Item> whole{{}, why, std::move(kept)};
     known_ = unconfirmed_ = {whole.kept.begin(), whole.kept.end()};
     whole.all.reserve(collected_.size());
     for (auto& [id, item] : std::exchange(collected_, {})) {
@@ -374,21 +386,28 @@ class WatchedSource final : private ObjectSink {
 
   // Room, for values that have a weight. One that finds none stays known, without what it says.
   bool find_room(Rooms& rooms, const Item& item) {
-    if constexpr (kIsWeighed)
-      return rooms.put({item.id.namespace_, item.id.name}, item.value ? item.value->weight : T::kUnreadable);
+    if constexpr (kIsWeighed) return rooms.put({item.id.namespace_, item.id.name}, weight_of(item));
     return true;
   }
+  static Weight weight_of(const Item& item) {
+    return item.value ? Weighing<T>::of(*item.value) : Weighing<T>::kUnreadable;
+  }
   void leave_out(Item& item) {
-    if constexpr (kIsWeighed) {
-      if (!item.value) item.value = T{.weight = T::kUnreadable};
-      item.value->leave_out();
-    }
+    if constexpr (kIsWeighed) item.value = Weighing<T>::left_out(weight_of(item));
+  }
+  // What a list lacks takes as much as what it has.
+  void make_room_for(const std::vector<Id>& kept) {
+    if constexpr (kIsWeighed)
+      for (const Id& id : kept)
+        if (const auto weight = rooms_.weight_of({id.namespace_, id.name});
+            weight && !collecting_.put({id.namespace_, id.name}, *weight))
+          collected_.emplace(id, Item{id, "", "", Weighing<T>::left_out(*weight)});
   }
   template <class Gone>
   void let_go(Rooms& rooms, bool final, Gone gone) {
     if constexpr (kIsWeighed) {
       for (auto& [name, weight] : rooms.let_go(final)) {
-        Item item{{std::move(name.first), std::move(name.second)}, "", "", T{.weight = weight}};
+        Item item{{std::move(name.first), std::move(name.second)}, "", "", Weighing<T>::left_out(weight)};
         gone(item);
       }
     }

@@ -1,5 +1,7 @@
 #include "watchers/object_head.h"
 
+#include <optional>
+
 #include "kube/json.h"
 #include "kube/json_scanner.h"
 #include "reactor/base/text.h"
@@ -52,20 +54,22 @@ bool read_metadata(JsonScanner& scanner, ObjectHead& head) {
   });
 }
 
-/// The text at "spec.driver"; "" when there is none.
-std::string text_at(JsonScanner& scanner, std::string_view path) {
+/// The text at "spec.driver"; "" when there is none, nullopt when the object's text ends before that is known.
+std::optional<std::string> text_at(JsonScanner& scanner, std::string_view path) {
   const size_t dot = path.find('.');
   const std::string_view wanted = path.substr(0, dot);
-  std::string out;
-  scanner.object([&](std::string_view key) {
+  std::optional<std::string> out = "";
+  bool is_found = false;
+  const bool is_whole = scanner.object([&](std::string_view key) {
     if (key != wanted) return scanner.skip_value();
+    is_found = true;
     if (dot != std::string_view::npos)
       out = text_at(scanner, path.substr(dot + 1));
-    else if (!read_field(scanner, out))
-      out.clear();
+    else if (!read_field(scanner, *out))
+      out = scanner.is_at_end() ? std::nullopt : std::optional(std::string());
     return false;  // the rest is not looked at
   });
-  return out;
+  return is_found || is_whole || !scanner.is_at_end() ? out : std::nullopt;
 }
 
 }  // namespace
@@ -74,15 +78,18 @@ Result<ObjectHead> decode_object_head(std::string_view object) {
   JsonScanner scanner(object);
   ObjectHead head;
   bool found = false, good = true;
-  scanner.object([&](std::string_view key) {
+  const bool is_whole = scanner.object([&](std::string_view key) {
     if (key != "metadata") return scanner.skip_value();
     found = true;
     good = read_metadata(scanner, head);
     return false;  // the rest is not looked at
   });
+  if (found && (good || (scanner.is_at_end() && !head.name.empty() && !head.resource_version.empty())))
+    return head;
+  if (!is_whole && scanner.is_at_end())
+    return Error{Errc::kTooLarge, "the object's text ends before it has told name and resourceVersion"};
   if (!found) return Error{Errc::kInvalid, "not a JSON object with metadata"};
-  if (!good) return Error{Errc::kInvalid, "metadata: not an object with strings of at most 512 bytes"};
-  return head;
+  return Error{Errc::kInvalid, "metadata: not an object with strings of at most 512 bytes"};
 }
 
 bool is_in_scope(const ObjectHead& head, std::string_view object, const kube::Scope& scope) {
@@ -92,8 +99,8 @@ bool is_in_scope(const ObjectHead& head, std::string_view object, const kube::Sc
     const size_t equals = term.find('=');
     const std::string_view path = term.substr(0, equals);
     JsonScanner scanner(object);
-    const std::string found = path == "metadata.name" ? head.name : text_at(scanner, path);
-    if (equals == std::string_view::npos || found != term.substr(equals + 1)) return false;
+    const auto found = path == "metadata.name" ? std::optional(head.name) : text_at(scanner, path);
+    if (equals == std::string_view::npos || (found && *found != term.substr(equals + 1))) return false;
   }
   return true;
 }

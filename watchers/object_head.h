@@ -16,13 +16,16 @@ struct ObjectHead {
   bool operator==(const ObjectHead&) const = default;
 };
 
-/// Reads up to the end of the top-level "metadata" and no further; what follows is not checked. Needs no
-/// memory beyond the fields, whatever the object's size or depth. Errors: kInvalid when the text is no JSON
-/// object that far, has no metadata, or one of the fields is neither null nor a string of at most 512 bytes.
+/// Reads up to the end of the top-level "metadata" and no further; what follows is not checked. Of a text that
+/// lacks its end it is enough that name and version are there. Needs no memory beyond the fields, whatever the
+/// object's size or depth. Errors: kInvalid when the text is no JSON object that far, has no metadata, or one
+/// of the fields is neither null nor a string of at most 512 bytes; kTooLarge when it ends before that can be
+/// told.
 Result<ObjectHead> decode_object_head(std::string_view object);
 
 /// Whether an object is what the scope asks for: its namespace, and each `path=text` of its field selector.
-/// One that does not say so is not. As cheap as decode_object_head.
+/// One that does not say so is not; one that lacks its end, and the field with it, is what was asked for: what
+/// is too large to be read is there all the same. As cheap as decode_object_head.
 bool is_in_scope(const ObjectHead& head, std::string_view object, const kube::Scope& scope);
 
 }  // namespace sliced::watchers

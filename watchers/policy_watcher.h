@@ -14,15 +14,21 @@ namespace sliced::watchers {
 
 /// An object of a policy kind, as its language understands it.
 struct PolicyObject {
-  /// Of one that cannot be decoded at all: it may be anything.
-  static constexpr Weight kUnreadable{.bytes = 2'048, .guards = true, .rank = 2};
   /// What the kind's decoder has made of the object. nullptr: there is no room for it, and nothing is known
   /// of it but its weight.
   std::shared_ptr<const void> policy;
   Weight weight;
 
   bool is_left_out() const { return policy == nullptr; }
-  void leave_out() { policy.reset(); }
+};
+
+template <>
+struct Weighing<PolicyObject> {
+  static constexpr bool kIsWeighed = true;
+  /// It may be anything.
+  static constexpr Weight kUnreadable{.bytes = 2'048, .guards = true, .rank = 2};
+  static Weight of(const PolicyObject& object) { return object.weight; }
+  static Result<PolicyObject> left_out(const Weight& weight) { return PolicyObject{nullptr, weight}; }
 };
 
 /// How the objects of one kind are understood.

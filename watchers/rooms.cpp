@@ -18,7 +18,13 @@ uint64_t hash_of(const Rooms::Name& name) { return stable_hash(shown(name)); }
 }  // namespace
 
 Rooms::Key Rooms::key_of(const Name& name, const Weight& weight) {
-  return {weight.rank, weight.bytes > kLargeBytes, weight.created_at, weight.bytes, name};
+  const int size = weight.bytes > kLargeBytes ? 2 : weight.bytes > kSmallBytes ? 1 : 0;
+  return {weight.rank, size, weight.created_at, weight.bytes, name};
+}
+
+std::optional<Weight> Rooms::weight_of(const Name& name) const {
+  const auto at = kept_.find(name);
+  return at == kept_.end() ? std::nullopt : std::optional(at->second);
 }
 
 bool Rooms::put(const Name& name, const Weight& weight) {

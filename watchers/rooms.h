@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "reactor/base/result.h"
+
 namespace sliced::watchers {
 
 /// What an object takes, and how much it is needed.
@@ -30,12 +32,13 @@ struct RoomSizes {
   size_t others_bytes_max = SIZE_MAX;
 };
 
-/// Of those that ask for room, the lowest rank goes first, then what is not large, then the older one, the
-/// smaller one, the first by name; who comes behind one that finds no room finds none either. Memory: of what
-/// is left out 8 bytes each, and its hash table.
+/// Of those that ask for room, the lowest rank goes first, then what is small, then what is not large, then
+/// the older one, the smaller one, the first by name; who comes behind one that finds no room finds none
+/// either. So whoever makes an old one larger makes it give way, and not the small ones that came after it.
+/// Memory: of what is left out 8 bytes each, and its hash table.
 class Rooms {
  public:
-  static constexpr size_t kLargeBytes = 32u << 10;
+  static constexpr size_t kSmallBytes = 4u << 10, kLargeBytes = 32u << 10;
   using Name = std::pair<std::string, std::string>;  // namespace, name
 
   explicit Rooms(RoomSizes sizes = {}) : sizes_(sizes) {}
@@ -43,6 +46,7 @@ class Rooms {
   /// The object is there, with this weight. False when it is left out.
   bool put(const Name& name, const Weight& weight);
   void erase(const Name& name);
+  std::optional<Weight> weight_of(const Name& name) const;  // of one that is kept
   /// Those that have to go to make room, and are left out from now on. final: nobody else asks; before, this
   /// may wait until it is worth while.
   std::vector<std::pair<Name, Weight>> let_go(bool final);
@@ -52,7 +56,7 @@ class Rooms {
   bool has_room_again() const;
 
  private:
-  using Key = std::tuple<uint8_t, bool, int64_t, size_t, Name>;
+  using Key = std::tuple<uint8_t, int, int64_t, size_t, Name>;
   struct Room {
     size_t bytes = 0;
     std::optional<Key> first_left_out;  // of those that fit at all; who comes behind it finds no room
@@ -70,6 +74,10 @@ class Rooms {
   std::map<Name, Weight> kept_;
   std::unordered_set<uint64_t> left_out_;  // hashes of names
 };
+
+inline Error no_room() {
+  return {Errc::kTooLarge, "there is no room for it beside the others; remove some, or make it smaller"};
+}
 
 /// What was left out of a kind, for those who decide and for people.
 class LeftOut {

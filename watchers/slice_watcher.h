@@ -1,6 +1,7 @@
 #pragma once
 // The ResourceSlices that one driver, or every driver, has published for one node, ours or not: what the
 // server holds (`observed`).
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -14,11 +15,24 @@ namespace sliced::watchers {
 /// decoded is still a slice in our pool: Watched::value is then an Error, and its name says what to replace.
 using SliceWatcher = WatchedSource<kube::ResourceSlice>;
 
+/// Bytes of a slice in memory, near enough to bound them all together. One that finds no room beside the others
+/// is like one that cannot be decoded: whoever owns it asks for it by name.
+size_t footprint(const kube::ResourceSlice& slice);
+template <>
+struct Weighing<kube::ResourceSlice> {
+  static constexpr bool kIsWeighed = true;
+  static constexpr Weight kUnreadable{.bytes = 1'024};
+  static Weight of(const kube::ResourceSlice& slice) { return {.bytes = footprint(slice)}; }
+  static Result<kube::ResourceSlice> left_out(const Weight&) { return no_room(); }
+};
+/// How many slices one scope may have at all: a list of more is refused.
+inline constexpr size_t kSlicesMax = 4'096;
+
 /// driver: "" for all of them. salvages: of a slice that cannot be decoded what can be read is its value
-/// (kube::salvage_resource_slice), as long as that tells whose it is.
+/// (kube::salvage_resource_slice), as long as that tells whose it is. bytes_max: of all that are kept.
 std::unique_ptr<SliceWatcher> make_slice_watcher(Ports ports, std::string_view driver,
                                                  std::string_view node_name, SliceWatcher::OnEvent on_event,
                                                  SliceWatcher::OnStanding on_standing = {},
-                                                 bool salvages = false);
+                                                 bool salvages = false, size_t bytes_max = SIZE_MAX);
 
 }  // namespace sliced::watchers

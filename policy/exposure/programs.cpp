@@ -43,7 +43,9 @@ SelectorCompiler::SelectorCompiler(std::string driver, SelectorProgramsPtr befor
     : driver_(std::move(driver)), before_(std::move(before)), budget_(budget), stop_(std::move(stop)) {}
 
 void SelectorCompiler::compile(const std::set<std::string>& texts) {
-  const std::vector<std::string> all(texts.begin(), texts.end());
+  std::vector<std::string> all;
+  for (const std::string& text : texts)
+    if (!compiled_.contains(text) || left_.contains(text)) all.push_back(text);
   const auto work_on = [&](const std::vector<size_t>& some, uint64_t cap, std::vector<Spent>& spent) {
     for (const size_t one : some) {
       if (stop_.stop_requested()) return;
@@ -54,6 +56,7 @@ void SelectorCompiler::compile(const std::set<std::string>& texts) {
       if (compiled.steps > cap) continue;
       spent[one] = {compiled.steps, true};
       compiled_.insert_or_assign(text, std::move(compiled));
+      left_.erase(text);
     }
   };
   const std::vector<Spent> spent = deal_out(all.size(), budget_, work_on);

@@ -33,7 +33,8 @@ class SelectorCompiler {
  public:
   /// driver: the domain of our attributes. before: of the decision before; nullptr nothing.
   SelectorCompiler(std::string driver, SelectorProgramsPtr before, Budget budget, std::stop_token stop);
-  /// Texts beyond the budget are not compiled, and their problem says so. Each call has a whole budget.
+  /// Texts beyond the budget are not compiled, and their problem says so. Each call has a whole budget, for what
+  /// no call before it has compiled.
   void compile(const std::set<std::string>& texts);
   /// Of a text that was given to compile().
   const CompiledSelector& of(const std::string& text) const { return compiled_.at(text); }

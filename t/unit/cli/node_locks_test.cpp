@@ -7,6 +7,7 @@
 namespace sliced::cli {
 namespace {
 
+// Red when it is in /tmp: any local user may have made it before.
 TEST(RuntimeDirectory, IsTheFirstThatThereIs) {
   const struct {
     const char* why;
@@ -27,16 +28,23 @@ TEST(RuntimeDirectory, IsTheFirstThatThereIs) {
       {"root, also in a pod", "", {{"XDG_RUNTIME_DIR", "/run/user/0"}}, 0, false, "/run/sliced"},
       {"a laptop", "", {{"XDG_RUNTIME_DIR", "/run/user/7"}}, 7, false, "/run/user/7/sliced"},
       {"a login of the service's user", "", {{"XDG_RUNTIME_DIR", "/run/user/7"}}, 7, true, "/run/sliced"},
-      {"a relative one counts as unset", "", {{"XDG_RUNTIME_DIR", "run"}}, 7, false, "/tmp/sliced-7"},
+      {"a relative one counts as unset", "", {{"XDG_RUNTIME_DIR", "run"}}, 7, false, ""},
       {"a pod of a user", "", {}, 7, true, "/run/sliced"},
-      {"nothing", "", {}, 7, false, "/tmp/sliced-7"},
+      {"a su without a login", "", {{"HOME", "/home/seven"}}, 7, false, "/home/seven/.sliced"},
+      {"a login without its environment", "", {{"HOME", "/home/eight"}}, 8, false, "/run/user/8/sliced"},
+      {"somebody else's home", "", {{"HOME", "/home/eight"}}, 7, false, ""},
+      {"nothing", "", {}, 7, false, ""},
   };
   for (const auto& row : rows) {
     const RuntimePlaces places{[&](const char* name) -> std::optional<std::string> {
                                  const auto at = row.env.find(name);
                                  return at == row.env.end() ? std::nullopt : std::optional(at->second);
                                },
-                               [&](const std::string& path) { return row.has_run && path == "/run/sliced"; },
+                               [&](const std::string& path) {
+                                 if (path == "/run/sliced") return row.has_run;
+                                 return (path == "/home/seven" && row.user == 7) ||
+                                        (path == "/run/user/8" && row.user == 8);
+                               },
                                row.user};
     EXPECT_EQ(find_runtime_directory(row.option, places), row.wanted) << row.why;
   }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/yaml.h"
+#include "policy/decide.h"
+
 namespace sliced::cli {
 namespace {
 
@@ -39,6 +42,32 @@ TEST(Show, TheDifferenceNamesEveryValueThatChanges) {
             "  ~ d dra.networking/eswitchMode: \"legacy\" -> \"switchdev\"\n"
             "create c\n"
             "  ~ sharedCounters.pf.counters.exclusion-slots.value: absent -> 5\n");
+}
+
+TEST(Show, TheTableOfVerdictsCountsWhatIsOffered) {
+  hotplug::Inventory host;
+  for (int i = 0; i < 3; ++i) {
+    const hotplug::PciAddress address{0, 3, 2, static_cast<uint8_t>(i)};
+    host.devices[address.text()] = {.id = {address.text()},
+                                    .type = hotplug::DeviceType::kVf,
+                                    .pci = address,
+                                    .vendor = i == 0 ? "15b3" : "8086"};
+  }
+  auto in = std::make_shared<policy::Inputs>();
+  in->inventory = std::make_shared<const hotplug::Inventory>(host);
+  in->policies = std::make_shared<const policy::PolicySet>(policy::make_policy_set(
+      policy::share(std::vector{policy::decode_sriov_policy(
+          kube::decode_yaml("metadata: {name: p, namespace: ns}\n"
+                            "spec: {configs: [{resourceFilters: [{vendors: ['8086']}]}]}")
+              .documents.at(0))}),
+      {}));
+  in->node.name = "n1";
+  const VerdictsTable shown = verdicts_table(policy::decide(in));
+  EXPECT_EQ(shown.offered, 2u);
+  size_t yes = 0;
+  for (size_t at = shown.text.find(" yes "); at != std::string::npos; at = shown.text.find(" yes ", at + 1))
+    ++yes;
+  EXPECT_EQ(yes, 2u) << shown.text;
 }
 
 }  // namespace

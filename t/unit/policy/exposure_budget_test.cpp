@@ -344,5 +344,16 @@ TEST_F(ExposureBudget, ADecisionIsBrokenOffWhenAsked) {
   EXPECT_EQ(decide_now(stop.get_token()).verdicts.size(), 0u);
 }
 
+// What an exclude said before is often what another policy says now. Red when it is compiled for each of them.
+TEST(SelectorCompilerTest, WhatIsCompiledIsNotCompiledAgain) {
+  SelectorCompiler compiler("dra.networking", nullptr, WorkBudgets{}.compiling, {});
+  compiler.compile({"true"});
+  const auto first = compiler.of("true").program;
+  ASSERT_NE(first, nullptr);
+  compiler.compile({"false", "true"});
+  EXPECT_EQ(compiler.of("true").program, first);
+  EXPECT_NE(compiler.of("false").program, nullptr);
+}
+
 }  // namespace
 }  // namespace sliced::policy

@@ -373,6 +373,9 @@ TEST(DiffPool, SlicesOfOtherDriversAndNodesAreLeftAlone) {
 TEST(DiffPool, AnUnreadSliceIsLookedAtFirst) {
   const Plan plan = diff_pools({}, {{"x", unread_slice("x", "u", "7")}}, kNode, kDriver, {});
   EXPECT_EQ(plan.deletes, (std::vector<Removal>{{"x", "u", "7", "unreadable", true}}));
+  // Who has looked, and found that it says nothing, leaves it alone.
+  EXPECT_TRUE(
+      diff_pools({}, {{"x", kube::ResourceSlice{.meta = {.name = "x"}}}}, kNode, kDriver, {}).empty());
 }
 
 // Until its finalizer goes a deleted slice is still read by schedulers. Red when its devices stay in it, when

@@ -75,6 +75,15 @@ struct PublisherTest : testing::Test {
       out.push_back(*kube::decode_resource_slice(object));
     return out;
   }
+  // Under the name of the first of ours, without devices.
+  static kube::ResourceSlice wanted_slice() {
+    kube::ResourceSlice slice;
+    slice.meta.name = slice_name(0, kDriver, kNode.name, kNode.name, 0);
+    slice.driver = kDriver;
+    slice.node_name = kNode.name;
+    slice.pool = {kNode.name, 1, 1};
+    return slice;
+  }
   kube::ResourceSlice put(const kube::ResourceSlice& slice) {
     return *kube::decode_resource_slice(cluster.put(kResourceSlices, kube::encode_resource_slice(slice)));
   }
@@ -264,6 +273,45 @@ TEST_F(PublisherTest, AnUnreadableSliceGoesWhenItIsOursOnly) {
   EXPECT_TRUE(cluster.object(kResourceSlices, "gpus").has_value());
   EXPECT_TRUE(cluster.object(kResourceSlices, "elsewhere").has_value());
   EXPECT_TRUE(publisher->converged());
+}
+
+// Others' annotations may make a slice too large to be decoded, or to be had at all. Red when that keeps what
+// is desired from being published, or when one that is ours stays.
+TEST_F(PublisherTest, WhatIsTooLargeToBeDecodedIsReplacedAndKeepsNobodyWaiting) {
+  kube::ResourceSlice slice = wanted_slice();
+  slice.meta.annotations["theirs"] = std::string(4u << 20, 'x');
+  cluster.put(kResourceSlices, kube::encode_resource_slice(slice));
+  kube::ResourceSlice hidden = slice;
+  hidden.meta.name = "00000-hidden";
+  cluster.put(kResourceSlices, kube::encode_resource_slice(hidden));
+  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "get" || request.name != "00000-hidden") return std::nullopt;
+    return kube::Failure{.code = Errc::kTooLarge, .what = "the body is larger than 8 MiB"};
+  };
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1min);
+  const auto now = cluster.object(kResourceSlices, slice.meta.name);
+  ASSERT_TRUE(now.has_value());
+  EXPECT_EQ(kube::decode_resource_slice(*now)->devices.size(), 3u) << log.all();
+  EXPECT_FALSE(kube::decode_resource_slice(*now)->meta.annotations.contains("theirs"));
+  cluster.on_request = nullptr;
+  scheduler.advance(2min);
+  EXPECT_FALSE(cluster.object(kResourceSlices, "00000-hidden").has_value());
+  EXPECT_TRUE(publisher->converged());
+}
+
+// Under a name of ours, and not to be had.
+TEST_F(PublisherTest, ANameThatIsTakenByWhatCannotBeHadIsLeftToIt) {
+  const std::string name = wanted_slice().meta.name;
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.name != name) return std::nullopt;
+    if (request.verb == "create")
+      return kube::Failure{.code = Errc::kConflict, .http_status = 409, .what = "already exists"};
+    return kube::Failure{.code = Errc::kTooLarge, .what = "the body is larger than 8 MiB"};
+  };
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(10s);
+  EXPECT_EQ(devices_stored(), 3u) << log.all();
 }
 
 // Red when the answer of a load balancer that has no server behind it takes a slice for gone.

@@ -843,6 +843,47 @@ TEST_F(ListWatchTest, ANamelessItemCostsItselfOnly) {
   }
 }
 
+// Red when an object that is too large to be read whole is none: an exclude would be forgotten.
+TEST_F(ListWatchTest, AnObjectWhoseEndIsMissingIsThereAndCannotBeUnderstood) {
+  for (const bool watch_list : {false, true}) {
+    cluster.watch_list = watch_list;
+    put("a", 1);
+    put("b", 2);
+    cluster.on_deliver = [](std::string text) {
+      return text.find("\"a\"") == std::string::npos ? text : text.substr(0, text.find("\"value\""));
+    };
+    follow();
+    EXPECT_EQ(news(), (Words{"relisted a! b=2"})) << watch_list;
+    put("a", 3);
+    settle();
+    EXPECT_EQ(news(), (Words{"changed a!"})) << watch_list;
+    cluster.on_deliver = nullptr;
+  }
+}
+
+TEST_F(ListWatchTest, AnItemThatIsCutBeforeItsNameIsNoList) {
+  for (const bool watch_list : {false, true}) {
+    cluster.watch_list = watch_list;
+    put("a", 1);
+    put("b", 2);
+    follow();
+    scheduler.advance(40s);
+    EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
+    cluster.on_deliver = [](std::string text) {
+      return text.find("\"a\"") == std::string::npos ? text : text.substr(0, 20);
+    };
+    cluster.compact();
+    cluster.end_watches();
+    scheduler.advance(10s);
+    EXPECT_EQ(news(), Words{}) << "the last list stands";
+    EXPECT_GE(log.count("too large to be told by name"), 1u);
+    cluster.on_deliver = nullptr;
+    scheduler.advance(60s);
+    EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
+    log.lines.clear();
+  }
+}
+
 // Kinds and permissions.
 // --------------------------------------------------------------------------------------------
 

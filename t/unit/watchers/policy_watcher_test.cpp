@@ -29,10 +29,11 @@ std::string shown(const Watched<PolicyObject>& item) {
 struct PolicyWatcherTest : WatchTest {
   PolicyWatcherTest() { cluster.install(kube::kSriovResourcePolicies); }
 
-  void follow_policies(RoomSizes room = {}) {
-    watcher =
-        make_policy_watcher(ports(), kube::kSriovResourcePolicies, "ns", {decode_text, room},
-                            [this](SourceEvent<Watched<PolicyObject>> event) { take(std::move(event)); });
+  void follow_policies(RoomSizes room = {}, PolicyWatcher::KeepMissing keep_missing = {}) {
+    watcher = make_policy_watcher(
+        ports(), kube::kSriovResourcePolicies, "ns", {decode_text, room},
+        [this](SourceEvent<Watched<PolicyObject>> event) { take(std::move(event)); }, {},
+        std::move(keep_missing));
     watcher->start();
     settle();
   }
@@ -42,7 +43,9 @@ struct PolicyWatcherTest : WatchTest {
     if (const auto* removed = std::get_if<Removed<Watched<PolicyObject>>>(&event))
       return told.push_back("removed " + removed->id.name);
     std::string text = "relisted";
-    for (const auto& item : std::get<Relisted<Watched<PolicyObject>>>(event).all) text += " " + shown(item);
+    const auto& list = std::get<Relisted<Watched<PolicyObject>>>(event);
+    for (const auto& item : list.all) text += " " + shown(item);
+    for (const auto& id : list.kept) text += " +" + id.name;
     told.push_back(text);
   }
   void put_policy(const std::string& name, const std::string& text, const std::string& created = "") {
@@ -174,6 +177,32 @@ TEST_F(PolicyWatcherTest, ALaterOneThatTakesTheRoomPushesOutThePastOnesOfLessWor
   EXPECT_EQ(news(), Words{"removed a"});
   scheduler.advance(Millis{6'000});
   EXPECT_EQ(news(), Words{"relisted b=bbbbb c=c"}) << "there is room for it again";
+}
+
+// Red when whoever may edit an old policy can push out what came after it.
+TEST_F(PolicyWatcherTest, OneThatGrowsGivesWayToSmallOnesThatCameLater) {
+  put_policy("old", "o", "2020-01-01T00:00:00Z");
+  for (const char* name : {"a", "b", "c"}) put_policy(name, std::string(2'000, 'x'), "2024-01-01T00:00:00Z");
+  follow_policies({.others_bytes_max = 11'000});
+  EXPECT_EQ(news(), Words{"relisted a=xxxxx b=xxxxx c=xxxxx old=o"});
+  put_policy("old", std::string(7'000, 'o'), "2020-01-01T00:00:00Z");
+  settle();
+  EXPECT_EQ(news(), Words{"changed old?"});
+}
+
+// Red when a server that lacks others each time can have us keep all that it has ever shown.
+TEST_F(PolicyWatcherTest, WhatAListLacksTakesItsRoomAsLongAsItStays) {
+  put_policy("a", std::string(7'000, 'x'), "2020-01-01T00:00:00Z");
+  follow_policies({.others_bytes_max = 10'000}, [](const auto&) { return true; });
+  EXPECT_EQ(news(), Words{"relisted a=xxxxx"});
+  cluster.end_watches();
+  cluster.remove(kube::kSriovResourcePolicies, "a", "ns");
+  put_policy("b", std::string(7'000, 'x'), "2024-01-01T00:00:00Z");
+  cluster.compact();
+  scheduler.advance(Millis{2'000});
+  EXPECT_EQ(news(), Words{"relisted b? +a"});
+  scheduler.advance(Millis{20'000});
+  EXPECT_EQ(news(), (Words{"relisted b=xxxxx"})) << "a second list lacks it too";
 }
 
 TEST_F(PolicyWatcherTest, GuardsHaveRoomOfTheirOwn) {

@@ -6,9 +6,10 @@ namespace sliced::watchers {
 namespace {
 
 struct SliceWatcherTest : WatchTest {
-  void follow_slices(const std::string& driver = "drv.example") {
-    watcher =
-        make_slice_watcher(ports(), driver, "n1", [this](SourceEvent<Watched<kube::ResourceSlice>> event) {
+  void follow_slices(const std::string& driver = "drv.example", size_t bytes_max = SIZE_MAX) {
+    watcher = make_slice_watcher(
+        ports(), driver, "n1",
+        [this](SourceEvent<Watched<kube::ResourceSlice>> event) {
           if (auto* changed = std::get_if<Changed<Watched<kube::ResourceSlice>>>(&event))
             say("changed", changed->now);
           if (auto* removed = std::get_if<Removed<Watched<kube::ResourceSlice>>>(&event))
@@ -17,7 +18,8 @@ struct SliceWatcherTest : WatchTest {
             words.push_back("relisted " + std::to_string(list->all.size()));
             for (const auto& one : list->all) say("has", one);
           }
-        });
+        },
+        {}, false, bytes_max);
     watcher->start();
     settle();
   }
@@ -90,6 +92,43 @@ TEST_F(SliceWatcherTest, WhatAServerSendsOfOthersIsDropped) {
     put_slice("mine", "x.example", "n1", "2");
     settle();
     EXPECT_EQ(look(), (Words{"removed mine"}));
+  }
+}
+
+// Red when slices of a node take as much memory as whoever writes them wants.
+TEST_F(SliceWatcherTest, WhatThereIsNoRoomForIsThereAndUnread) {
+  for (const bool watch_list : {true, false}) {
+    cluster.watch_list = watch_list;
+    for (const char* name : {"a", "b", "c"}) put_slice(name, "drv.example", "n1", "1");
+    std::string devices;
+    for (int i = 0; i < 1'000; ++i) devices += R"({"name":"d)" + std::to_string(i) + R"("},)";
+    cluster.put_text(kube::kResourceSlices,
+                     R"({"metadata":{"name":"b"},"spec":{"driver":"drv.example","nodeName":"n1",)"
+                     R"("pool":{"name":"p","generation":1,"resourceSliceCount":1},"devices":[)" +
+                         devices + R"({"name":"z"}]}})");
+    follow_slices("drv.example", 100'000);
+    EXPECT_EQ(look(), (Words{"relisted 3", "has a generation=1", "has b!", "has c generation=1"}));
+    EXPECT_EQ(log.count("name=b why=there is no room"), 1u);
+    put_slice("b", "drv.example", "n1", "2");
+    settle();
+    EXPECT_EQ(look().front(), "changed b generation=2");
+    log.lines.clear();
+  }
+}
+
+// What others have written into its metadata does not make a slice another's, or none.
+TEST_F(SliceWatcherTest, OneThatOthersHaveGrownIsThereAndUnread) {
+  for (const bool watch_list : {true, false}) {
+    cluster.watch_list = watch_list;
+    put_slice("mine", "drv.example", "n1", "1");
+    // As the API server's bytes are cut: the annotations are before the spec.
+    cluster.on_deliver = [](std::string text) { return text.substr(0, text.find("\"spec\"")); };
+    follow_slices();
+    EXPECT_EQ(look(), (Words{"relisted 1", "has mine!"}));
+    cluster.on_deliver = nullptr;
+    put_slice("mine", "drv.example", "n1", "2");
+    settle();
+    EXPECT_EQ(look(), (Words{"changed mine generation=2"}));
   }
 }
 
