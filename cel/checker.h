@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "cel/ast.h"
+#include "cel/environment.h"
 #include "cel/parser.h"
-#include "cel/program.h"
+#include "cel/types.h"
 
 namespace sliced::cel {
 

@@ -6,34 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "cel/activation.h"
 #include "cel/ast.h"
 #include "cel/device.h"
+#include "cel/environment.h"
 #include "cel/evaluation.h"
 #include "cel/types.h"
 #include "reactor/base/result.h"
 
 namespace sliced::cel {
-
-struct Variable {
-  std::string name;  // may be qualified: "com.example.x"
-  std::string type;  // as types.h reads it
-};
-
-struct Mistake;  // cel/parser.h
-
-/// What an expression may speak of.
-struct Environment {
-  /// Kubernetes refuses lists and maps of mixed types; the language does not.
-  bool is_homogeneous = true;
-  /// Formats and counts as Kubernetes 1.36 does where it differs from the language (cel-go's own versions).
-  bool has_device = true;
-  const KnownAttributes* known = nullptr;  // asked while a program is compiled
-  std::vector<Variable> variables;         // beside `device`
-  std::string container;                   // name space in which names are looked up first
-  bool macros = true;
-  bool check = true;       // false: names and types are resolved when they are met
-  bool wants_bool = true;  // the result
-};
 
 /// The environment of device selectors: `device`, and a bool as result.
 const Environment& selector_environment();
@@ -67,13 +48,6 @@ class Program {
   struct State;
   explicit Program(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
-};
-
-/// What the expression is asked about.
-struct Activation {
-  const Device* device = nullptr;
-  /// Values of Environment::variables, in order; nullopt: not given.
-  std::vector<std::optional<Value>> variables;
 };
 
 struct Answer {

@@ -1,6 +1,9 @@
 #pragma once
+#include <vector>
+
+#include "cel/activation.h"
+#include "cel/ast.h"
 #include "cel/evaluation.h"
-#include "cel/program.h"
 
 namespace sliced::cel {
 

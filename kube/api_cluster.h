@@ -1,27 +1,12 @@
 #pragma once
 // The Cluster port over a real API server.
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 
-#include "http/client.h"
+#include "kube/api_needs.h"
 #include "kube/cluster.h"
-#include "kube/credentials.h"
-#include "reactor/base/log.h"
-#include "reactor/scheduler.h"
 
 namespace sliced::kube {
-
-/// Requests sent, by (verb, resource): ("list", "nodes"), ("create", "resourceslices.resource.k8s.io"). Pages
-/// of a list and repetitions after a 401 count each. Non-resource requests are ("discover" | "schema" |
-/// "version", "").
-struct RequestCount {
-  uint64_t sent = 0, failed = 0;
-  bool operator==(const RequestCount&) const = default;
-};
-using RequestCounts = std::map<std::pair<std::string, std::string>, RequestCount>;
 
 class ApiCore;
 
@@ -44,14 +29,7 @@ class ApiCore;
 /// words. Warnings: of the server are logged, each text once.
 class ApiCluster final : public Cluster {
  public:
-  struct Needs {
-    reactor::Scheduler& scheduler;
-    Log& log;
-    std::unique_ptr<CredentialSource> credentials;
-    http::Dial dial;
-    reactor::Random random;
-    std::string user_agent;  // "sliced/0.1.0"
-  };
+  using Needs = ApiNeeds;
   explicit ApiCluster(Needs needs);
   ~ApiCluster() override;
 

@@ -6,15 +6,16 @@
 #include <string>
 #include <string_view>
 
-#include "kube/api_cluster.h"
+#include "kube/api_needs.h"
 #include "kube/api_request.h"
+#include "kube/cluster.h"
 
 namespace sliced::kube {
 
 /// What all operations of a cluster share.
 class ApiCore {
  public:
-  explicit ApiCore(ApiCluster::Needs needs)
+  explicit ApiCore(ApiNeeds needs)
       : scheduler(needs.scheduler),
         log(needs.log),
         credentials(std::move(needs.credentials)),

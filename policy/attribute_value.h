@@ -1,5 +1,5 @@
 #pragma once
-// One attribute of a published entry, where it has the type that is expected.
+// What single attributes of a published entry say, where they have the type that is expected.
 #include <string>
 #include <variant>
 
@@ -12,6 +12,13 @@ template <class T>
 const T* attribute_as(const kube::Attributes& attributes, const std::string& key) {
   const auto at = attributes.find(key);
   return at == attributes.end() ? nullptr : std::get_if<T>(&at->second);
+}
+
+/// The interface of a published entry of DeviceExposurePolicies that is not a function's; "" for functions.
+inline std::string interface_of_link(const kube::Attributes& attributes, const std::string& driver) {
+  if (attributes.contains(driver + "/pciAddress")) return "";
+  const auto* name = attribute_as<std::string>(attributes, driver + "/ifName");
+  return name == nullptr ? "" : *name;
 }
 
 }  // namespace sliced::policy

@@ -10,11 +10,10 @@ namespace {
 
 // The other driver's VFs wait where one of these policies offers the PF or a VF of it too; a PF that none of
 // them offers is that driver's alone.
-std::set<std::string> pools_in_doubt(const Inputs& in, const std::vector<Resolution>& resolutions,
-                                     PoolNames& names) {
+std::set<std::string> pools_in_doubt(const Inputs& in, const Resolutions& resolutions, PoolNames& names) {
   std::set<std::string> out;
   if (!in.doubt.is_any) return out;
-  auto resolution = resolutions.begin();
+  auto resolution = resolutions.devices.begin();
   for (const auto& [id, device] : in.inventory->devices) {
     if ((resolution++)->personas.empty()) continue;
     const std::string& pool = names.of(device);
@@ -32,8 +31,9 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   out.selectors = ask_selectors(in.policies->exposures, in.node, in.settings.exposure_driver, *in.inventory,
                                 in.selectors, in.settings.budgets, stop, in.published);
   if (stop.stop_requested()) return out;
-  const std::vector<Resolution> resolutions = resolve(in.policies->exposures, *out.selectors, *in.inventory,
-                                                      in.settings.budgets.entries, out.exposure_problems);
+  const Resolutions resolutions{resolve(in.policies->exposures, *out.selectors, *in.inventory,
+                                        in.settings.budgets.entries, out.exposure_problems),
+                                out.selectors->exclude_record};
   // What holds back of what they offer: gates.cpp lists it.
   PoolNames names(in.node.name);
   const auto& unreadable = out.selectors->node.unreadable;

@@ -16,4 +16,9 @@ std::vector<PolicyProblem> problems_of(const Decision& decision) {
   return out;
 }
 
+const Problem* selector_problem(const Decision& decision, int32_t policy) {
+  const auto problem = decision.selectors->problems.find(policy);
+  return problem == decision.selectors->problems.end() ? nullptr : &problem->second;
+}
+
 }  // namespace sliced::policy

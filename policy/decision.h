@@ -42,5 +42,7 @@ struct PolicyProblem {
   Problem problem;
 };
 std::vector<PolicyProblem> problems_of(const Decision& decision);
+/// Why the selector of a DeviceExposurePolicy is not used; nullptr: it is.
+const Problem* selector_problem(const Decision& decision, int32_t policy);
 
 }  // namespace sliced::policy

@@ -10,6 +10,11 @@ namespace sliced::policy {
 /// exclusionGroup of a withdrawn entry whose group is not known any more: each that its device has.
 inline constexpr std::string_view kAnyGroup = "*";
 
+/// The device of one that may be on any device of its pool.
+inline constexpr std::string_view kAnyDevice = "any device";  // no interface's name
+/// The entry of one that stands for all that is not known.
+inline constexpr std::string_view kUnknownEntry = "unreadable record";  // no entry has such a name
+
 /// One entry of a pool: a device in one of the ways in which it is offered.
 struct Holding {
   std::string entry;   // name of the device entry

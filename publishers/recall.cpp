@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "policy/attribute_value.h"
 #include "policy/charged/record.h"
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/exclude_record.h"

@@ -5,7 +5,7 @@
 
 #include "hotplug/facts.h"
 #include "kube/json.h"
-#include "policy/exposure/attributes.h"
+#include "policy/attribute_value.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"
 

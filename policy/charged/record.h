@@ -23,11 +23,6 @@ inline constexpr std::string_view kGroupsAnnotation = "dra.networking/groups";
 /// Of the 256 KiB of an object's annotations, some of which are others'.
 inline constexpr size_t kRecordBytesMax = size_t{64} << 10;
 
-/// The device of a holding that may be on any device of its pool.
-inline constexpr std::string_view kAnyDevice = "any device";  // no interface's name
-/// The entry of a holding that stands for all that is not known.
-inline constexpr std::string_view kUnknownEntry = "unreadable record";  // no entry has such a name
-
 inline bool is_unknown(const Holding& holding) { return holding.entry == kUnknownEntry; }
 
 /// What was withdrawn of a pool. A value; the same holdings give the same text.

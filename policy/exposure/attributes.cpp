@@ -245,12 +245,6 @@ PublishedFunction read_function(const kube::Attributes& attributes, const std::s
   return out;
 }
 
-std::string interface_of_link(const kube::Attributes& attributes, const std::string& driver) {
-  if (attributes.contains(driver + "/pciAddress")) return "";
-  const auto* name = attribute_as<std::string>(attributes, driver + "/ifName");
-  return name == nullptr ? "" : *name;
-}
-
 std::string cni_attribute_id(std::string_view plugin) {
   std::string id(kCniPrefix);
   id += plugin;

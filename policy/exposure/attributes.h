@@ -68,9 +68,6 @@ struct PublishedFunction {
 };
 PublishedFunction read_function(const kube::Attributes& attributes, const std::string& driver);
 
-/// The interface of a published entry that is not a function's; "" for functions.
-std::string interface_of_link(const kube::Attributes& attributes, const std::string& driver);
-
 inline constexpr std::string_view kSupportedCnisId = "supportedCNIs";
 /// The identifier of the bool that says that a plugin is supported: "cni_host_device".
 std::string cni_attribute_id(std::string_view plugin);

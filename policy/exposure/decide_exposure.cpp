@@ -35,7 +35,9 @@ class ExposureDecision {
     }
   }
 
-  void finish() { ExposurePools(in_, links_, settling_, std::move(pools_), now_, out_).finish(); }
+  void finish(const std::string& exclude_record) {
+    ExposurePools(in_, links_, settling_, std::move(pools_), now_, exclude_record, out_).finish();
+  }
 
  private:
   void offer(const HostDevice& device, const std::string& base, PersonaVerdict& verdict) {
@@ -89,9 +91,9 @@ class ExposureDecision {
 };
 
 // Once for each policy: explain names the devices.
-void note_unknown(const Inputs& in, const std::vector<Resolution>& resolutions, Notes& notes) {
+void note_unknown(const Inputs& in, const Resolutions& resolutions, Notes& notes) {
   std::set<int32_t> excludes;
-  for (const Resolution& one : resolutions)
+  for (const Resolution& one : resolutions.devices)
     if (one.is_unknown) excludes.insert(one.excluded_by);
   for (const int32_t index : excludes)
     notes.add("policy " + in.policies->exposures[static_cast<size_t>(index)]->id.name +
@@ -101,7 +103,7 @@ void note_unknown(const Inputs& in, const std::vector<Resolution>& resolutions, 
 
 }  // namespace
 
-void decide_exposures(const Inputs& inputs, const std::vector<Resolution>& resolutions, const Gates& gates,
+void decide_exposures(const Inputs& inputs, const Resolutions& resolutions, const Gates& gates,
                       Circumstances& circumstances, Decision& out) {
   out.pools[inputs.settings.exposure_driver];
   if (inputs.policies->exposures.empty() && inputs.holdings.empty()) return;
@@ -109,13 +111,13 @@ void decide_exposures(const Inputs& inputs, const std::vector<Resolution>& resol
   ExposureDecision decision(inputs, gates, circumstances, out);
   // Functions are named before links: theirs are never another's.
   for (const bool are_functions : {true, false}) {
-    auto resolution = resolutions.begin();
+    auto resolution = resolutions.devices.begin();
     for (const auto& [id, device] : inputs.inventory->devices) {
       if (device.pci.has_value() == are_functions) decision.add(device, *resolution);
       ++resolution;
     }
   }
-  decision.finish();
+  decision.finish(resolutions.exclude_record);
 }
 
 }  // namespace sliced::policy

@@ -24,8 +24,13 @@ bool drop_refused(std::vector<Candidate>& candidates) {
 
 ExposurePools::ExposurePools(const Inputs& inputs, const std::map<std::string, std::string>& links,
                              const Settling& settling, CandidatesByPool candidates,
-                             Circumstances& circumstances, Decision& out)
-    : in_(inputs), links_(links), settling_(settling), now_(circumstances), out_(out) {
+                             Circumstances& circumstances, const std::string& exclude_record, Decision& out)
+    : in_(inputs),
+      exclude_record_(exclude_record),
+      links_(links),
+      settling_(settling),
+      now_(circumstances),
+      out_(out) {
   for (auto& [name, all] : candidates) pools_[name].candidates = std::move(all);
 }
 
@@ -79,7 +84,7 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
             [](const auto& a, const auto& b) { return a->name < b->name; });
   const bool has_functions = std::any_of(pool.candidates.begin(), pool.candidates.end(),
                                          [](const Candidate& one) { return one.device->pci.has_value(); });
-  if (has_functions) desired.excludes = out_.selectors->exclude_record;
+  if (has_functions) desired.excludes = exclude_record_;
   if (is_always || !desired.devices.empty() || is_worth_a_record(name, withdrawn))
     out_.pools[in_.settings.exposure_driver].push_back(std::move(desired));
 }

@@ -31,7 +31,7 @@ class ExposurePools {
   /// links: names of links without suffix, by id. All but candidates outlives this.
   ExposurePools(const Inputs& inputs, const std::map<std::string, std::string>& links,
                 const Settling& settling, CandidatesByPool candidates, Circumstances& circumstances,
-                Decision& out);
+                const std::string& exclude_record, Decision& out);
   /// Adds the pools and notes, and changes verdicts of what cannot be offered beside the rest. Once.
   void finish();
 
@@ -61,6 +61,7 @@ class ExposurePools {
   const Vfs& vfs_of(const hotplug::HostDevice& pf) const;
 
   const Inputs& in_;
+  const std::string& exclude_record_;
   const std::map<std::string, std::string>& links_;
   const Settling& settling_;
   Circumstances& now_;

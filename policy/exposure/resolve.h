@@ -15,6 +15,7 @@
 #include "policy/exposure/programs.h"
 #include "policy/inputs.h"
 #include "policy/problem.h"
+#include "policy/resolution.h"
 #include "reactor/base/shared.h"
 
 namespace sliced::policy {
@@ -49,14 +50,6 @@ SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& expo
                                  const hotplug::Inventory& inventory, const SelectorAnswersPtr& before,
                                  const WorkBudgets& budgets, const std::stop_token& stop = {},
                                  const Published& published = {});
-
-struct Resolution {
-  int32_t excluded_by = -1;           // the first exclude that selects the device
-  bool is_excluded_by_error = false;  // its selector erred there, which hides the device too
-  bool is_unknown = false;            // no exclude is known to select it, but that one may
-  std::vector<int32_t> personas;      // the winner of each suffix, by suffix
-  bool operator==(const Resolution&) const = default;
-};
 
 /// For each device, in the inventory's order. Who would offer more entries than there is room for offers
 /// none, and is added to problems, by policy.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "policy/charged/record.h"
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {

@@ -1,6 +1,5 @@
 // Asks: is there an exclude that cannot be understood, so that it may mean the device, and is the entry new?
 // One that is understood, or asks for facts that are not known, is no gate: it is the word of a policy.
-#include "policy/exposure/resolve.h"
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {
@@ -24,11 +23,10 @@ class UnknownExclude final : public Gate {
     if (told.kind == PolicyKind::kExposure) return "an exclude that cannot be understood may mean it";
     const int32_t exclude = told.decision.verdicts.at(told.device.id.text).exposure;
     const auto& policies = told.decision.inputs->policies->exposures;
-    const auto& problems = told.decision.selectors->problems;
-    const auto problem = problems.find(exclude);
+    const Problem* problem = selector_problem(told.decision, exclude);
     return "DeviceExposurePolicy " + policies[static_cast<size_t>(exclude)]->id.name +
            " may exclude it, but cannot be " +
-           (problem == problems.end() ? "understood" : "used (" + problem->second.what + ")") +
+           (problem == nullptr ? "understood" : "used (" + problem->what + ")") +
            "; until it is mended or deleted nothing new is offered";
   }
 

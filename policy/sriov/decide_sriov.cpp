@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "policy/exposure/resolve.h"
 #include "policy/gates/settling.h"
 #include "policy/sriov/entries.h"
 #include "policy/sriov/match.h"
@@ -40,10 +39,10 @@ class SriovDecision {
     return verdict;
   }
 
-  DesiredPool pool() {
+  DesiredPool pool(const std::string& exclude_record) {
     std::sort(pool_.devices.begin(), pool_.devices.end(),
               [](const auto& a, const auto& b) { return a->name < b->name; });
-    if (!pool_.devices.empty()) pool_.excludes = out_.selectors->exclude_record;
+    if (!pool_.devices.empty()) pool_.excludes = exclude_record;
     return std::move(pool_);
   }
 
@@ -89,14 +88,14 @@ class SriovDecision {
 
 }  // namespace
 
-void decide_sriov(const Inputs& inputs, const std::vector<Resolution>& resolutions, const Gates& gates,
+void decide_sriov(const Inputs& inputs, const Resolutions& resolutions, const Gates& gates,
                   Circumstances& circumstances, Decision& out) {
   SriovDecision decision(inputs, gates, circumstances, out);
-  auto resolution = resolutions.begin();
+  auto resolution = resolutions.devices.begin();
   for (const auto& [id, device] : inputs.inventory->devices)
     out.verdicts.emplace_hint(out.verdicts.end(), id, decision.decide(device, *resolution++));
   auto& pools = out.pools[inputs.settings.sriov_driver];
-  pools.push_back(decision.pool());
+  pools.push_back(decision.pool(resolutions.exclude_record));
   // What waits for a look at the pods comes in a moment, with the pool.
   if (circumstances.awaits_pods && !inputs.published.is_sriov_pool_there)
     std::erase_if(pools, [](const DesiredPool& pool) { return pool.devices.empty(); });

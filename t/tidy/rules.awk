@@ -8,7 +8,12 @@ BEGIN {
   may["watchers"] = "reactor/base reactor kube"
   may["hotplug"] = "reactor/base reactor"
   may["cel"] = "reactor/base kube"
-  may["policy"] = "reactor/base kube cel hotplug"
+  may["policy"] = "reactor/base kube cel hotplug policy/gates policy/sriov policy/exposure policy/charged"
+  # Folders below a room. The two kinds of policies do not know each other.
+  may["policy/gates"] = "reactor/base kube hotplug policy policy/charged"
+  may["policy/sriov"] = "reactor/base kube hotplug policy policy/gates"
+  may["policy/exposure"] = "reactor/base kube cel hotplug policy policy/gates policy/charged"
+  may["policy/charged"] = "reactor/base kube hotplug policy"
   may["publishers"] = "reactor/base reactor kube policy"
   may["config"] = "reactor/base kube"
   may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"
@@ -19,9 +24,26 @@ BEGIN {
   machine = "(^|[^A-Za-z0-9_.$}])/(wo" "rk|ro" "ot)/"
 }
 
-function room_of(path) {
-  if (path ~ /^reactor\/base\//) return "reactor/base"
-  return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : ""
+function top_of(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : "" }
+
+# The room, or the folder below it that has rules of its own.
+function room_of(path,    folder) {
+  folder = path
+  sub(/\/[^\/]*$/, "", folder)
+  while (folder ~ /\// && !(folder in may)) sub(/\/[^\/]*$/, "", folder)
+  return folder in may ? folder : top_of(path)
+}
+
+# What a room may include it may include whole; a folder of its own room only where it says so.
+function is_allowed(from, to,    list) {
+  list = " " may[from] " "
+  return index(list, " " to " ") > 0 || (to ~ /\// && to != "reactor/base" && top_of(to) != top_of(from "/") && index(list, " " top_of(to) " ") > 0)
+}
+
+# A header and its source file are one unit.
+function unit_of(path) {
+  sub(/\.(h|cpp)$/, "", path)
+  return path
 }
 
 function folder_of(path) {
@@ -54,7 +76,8 @@ is_source && /^ *# *include/ {
   if (target == "uv.h" && !is_test && FILENAME !~ /^reactor\//) wrong(FNR, "uv.h is included in reactor/ only")
   includes[FILENAME] = includes[FILENAME] " " target
   other = room_of(target)
-  if ((room in may) && (other in may) && other != room && index(" " may[room] " ", " " other " ") == 0)
+  if (!is_test && target ~ /\.h$/ && unit_of(target) != unit_of(FILENAME)) uses[unit_of(FILENAME), unit_of(target)] = FILENAME ":" FNR
+  if ((room in may) && (other in may) && other != room && !is_allowed(room, other))
     wrong(FNR, room " must not include " target)
 }
 
@@ -170,12 +193,19 @@ END {
     else
       last_told = told[gates[i]]
   }
+  for (pair in uses) {
+    split(pair, units_of, SUBSEP)
+    a = units_of[1]; b = units_of[2]
+    if (!((b, a) in uses) || !((a ".cpp") in seen) || !((b ".cpp") in seen) || b < a) continue
+    FILENAME = uses[a, b]
+    wrong(0, a " and " b " include each other")
+  }
   for (path in seen) {
     FILENAME = path
     room = room_of(path)
     delete visited
     if ((path in sized) && !(path in has_cstdint)) wrong(sized[path], "an integer of a named size wants <cstdint>")
-    if ((room == "policy" || room == "cel") && path ~ /\.(h|cpp)$/) {
+    if (path ~ /^(policy|cel)\/.*\.(h|cpp)$/) {
       reached = impure(path, visited)
       if (reached != "") wrong(0, "is not pure: it reaches " reached " through " via)
     }

@@ -1,0 +1,32 @@
+#pragma once
+// What an expression may speak of, and by which rules it is read.
+#include <string>
+#include <vector>
+
+#include "cel/ast.h"
+#include "cel/device.h"
+
+namespace sliced::cel {
+
+struct Variable {
+  std::string name;  // may be qualified: "com.example.x"
+  std::string type;  // as types.h reads it
+};
+
+struct Mistake;  // cel/parser.h
+
+/// What an expression may speak of.
+struct Environment {
+  /// Kubernetes refuses lists and maps of mixed types; the language does not.
+  bool is_homogeneous = true;
+  /// Formats and counts as Kubernetes 1.36 does where it differs from the language (cel-go's own versions).
+  bool has_device = true;
+  const KnownAttributes* known = nullptr;  // asked while a program is compiled
+  std::vector<Variable> variables;         // beside `device`
+  std::string container;                   // name space in which names are looked up first
+  bool macros = true;
+  bool check = true;       // false: names and types are resolved when they are met
+  bool wants_bool = true;  // the result
+};
+
+}  // namespace sliced::cel

@@ -1,0 +1,34 @@
+#pragma once
+// What an ApiCluster is made of, and what it counts.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "http/client.h"
+#include "kube/credentials.h"
+#include "reactor/base/log.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::kube {
+
+struct ApiNeeds {
+  reactor::Scheduler& scheduler;
+  Log& log;
+  std::unique_ptr<CredentialSource> credentials;
+  http::Dial dial;
+  reactor::Random random;
+  std::string user_agent;  // "sliced/0.1.0"
+};
+
+/// Requests sent, by (verb, resource): ("list", "nodes"), ("create", "resourceslices.resource.k8s.io"). Pages
+/// of a list and repetitions after a 401 count each. Non-resource requests are ("discover" | "schema" |
+/// "version", "").
+struct RequestCount {
+  uint64_t sent = 0, failed = 0;
+  bool operator==(const RequestCount&) const = default;
+};
+using RequestCounts = std::map<std::pair<std::string, std::string>, RequestCount>;
+
+}  // namespace sliced::kube

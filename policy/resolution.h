@@ -1,0 +1,24 @@
+#pragma once
+// What DeviceExposurePolicies say of the devices of a node, before anything is held back.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sliced::policy {
+
+/// Of one device.
+struct Resolution {
+  int32_t excluded_by = -1;           // the first exclude that selects the device
+  bool is_excluded_by_error = false;  // its selector erred there, which hides the device too
+  bool is_unknown = false;            // no exclude is known to select it, but that one may
+  std::vector<int32_t> personas;      // the winner of each suffix, by suffix
+  bool operator==(const Resolution&) const = default;
+};
+
+struct Resolutions {
+  std::vector<Resolution> devices;  // in the inventory's order
+  /// The excludes that entries of functions stand under, for DesiredPool::excludes; of both kinds.
+  std::string exclude_record;
+};
+
+}  // namespace sliced::policy
