@@ -56,7 +56,10 @@ Result<Unit> Http2Framing::feed_frames(std::string_view bytes, TimePoint now) {
       frame_ += part;
       if (part.size() < wanted) break;
       if (is_header) begin_frame();
-      if (!error_ && is_whole(frame_)) receive(std::exchange(frame_, {}));
+      if (!error_ && is_whole(frame_)) {
+        adapt(header_, frame_);
+        receive(std::exchange(frame_, {}));
+      }
     }
     if (data_left_ == 0 && frame_.empty()) pump();
   }
@@ -66,12 +69,12 @@ Result<Unit> Http2Framing::feed_frames(std::string_view bytes, TimePoint now) {
 
 // Its header is here.
 void Http2Framing::begin_frame() {
-  const FrameHeader frame{
-      .size = payload_bytes(frame_),
-      .type = byte_at(frame_, 3),
-      .flags = byte_at(frame_, 4),
-      .stream = static_cast<int32_t>((byte_at(frame_, 5) & 0x7f) << 24 | byte_at(frame_, 6) << 16 |
-                                     byte_at(frame_, 7) << 8 | byte_at(frame_, 8))};
+  header_ = {.size = payload_bytes(frame_),
+             .type = byte_at(frame_, 3),
+             .flags = byte_at(frame_, 4),
+             .stream = static_cast<int32_t>((byte_at(frame_, 5) & 0x7f) << 24 | byte_at(frame_, 6) << 16 |
+                                            byte_at(frame_, 7) << 8 | byte_at(frame_, 8))};
+  const FrameHeader& frame = header_;
   const bool is_data = frame.type == NGHTTP2_DATA;
   continuations_ = frame.type == NGHTTP2_CONTINUATION ? continuations_ + 1 : 0;
   const bool is_padding = (frame.flags & NGHTTP2_FLAG_PADDED) != 0 && frame.size <= kPaddingMax;

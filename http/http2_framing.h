@@ -50,6 +50,8 @@ class Http2Framing {
   /// Bytes from the peer, cut anywhere. Errors: kIo; nothing is of use then, and what is outgoing is the last
   /// word.
   Result<Unit> feed_frames(std::string_view bytes, TimePoint now);
+  /// Of a whole frame, before nghttp2 sees it: may change its payload.
+  virtual void adapt(const FrameHeader& /*frame*/, std::string& /*bytes*/) const {}
   /// Of a DATA frame: somebody waits for it.
   virtual bool is_wanted(const FrameHeader& frame) const = 0;
 
@@ -76,6 +78,7 @@ class Http2Framing {
   void begin_frame();
   void receive(std::string_view bytes);
   bool spend();
+  FrameHeader header_;    // of frame_, once that is here
   std::string frame_;     // the next one, as far as it is here
   size_t data_left_ = 0;  // of the DATA frame that comes
   size_t budget_ = kHttp2FrameBudget;

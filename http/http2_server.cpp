@@ -15,6 +15,9 @@ namespace sliced::http {
 namespace {
 
 constexpr size_t kPrefaceBytes = 24;
+// What is left of a request that is answered is waited for so long before its stream is reset (RFC 9113 section
+// 8.1): curl 7.88 loses the answer that a reset follows at once.
+constexpr Millis kRestMax{1'000};
 constexpr uint8_t kLastCall[8] = {'l', 'a', 's', 't', 'c', 'a', 'l', 'l'};  // in the PING behind a GOAWAY
 
 class Http2ServerSession final : public ServerSession, private Http2Framing {
@@ -55,6 +58,11 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   };
   struct Callbacks;
 
+  // grpc-go's clients go with a last stream of 2^31-1, which nghttp2 takes for a wrong one. We open no streams:
+  // whatever is said of them means nothing.
+  void adapt(const FrameHeader& frame, std::string& bytes) const override {
+    if (frame.type == NGHTTP2_GOAWAY && frame.size >= 4) bytes.replace(9, 4, 4, '\0');  // behind the header
+  }
   bool is_wanted(const FrameHeader& frame) const override {
     const auto at = streams_.find(frame.stream);
     return at != streams_.end() && !at->second->has_ended;
@@ -64,7 +72,6 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
     return at == streams_.end() ? nullptr : at->second.get();
   }
   void submit_settings();
-  void end_if_broken();
   void add_header(Stream& stream, std::string_view name, std::string_view value);
   void begin(StreamId id, Stream& stream);
   int refusal_of(const Stream& stream) const;
@@ -74,7 +81,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   void push(StreamId id);
   void push_all();
   void submit(StreamId id, Stream& stream);
-  void tell_rooms();
+  void settle();
   void lose(StreamId id, const Error& why, int status);
   std::unique_ptr<Stream> forget(StreamId id);
   void drop_kept(Stream& stream);
@@ -83,6 +90,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
 
   const SessionContext context_;
   std::map<StreamId, std::unique_ptr<Stream>> streams_;
+  std::set<StreamId> answered_;      // whose answers are on their way
   std::set<StreamId> news_, rooms_;  // whose answers have grown; whose have room
   const TimePoint began_;
   bool has_settings_ = false, has_ack_ = false, is_draining_ = false, has_said_last_ = false;
@@ -175,9 +183,8 @@ struct Http2ServerSession::Callbacks {
     Stream* stream = self.find(frame->hd.stream_id);
     if (stream == nullptr || !may_end || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
     stream->is_answered = true;
-    // Who has its answer need not send the rest of the request (RFC 9113 section 8.1).
-    if (!stream->has_ended)
-      nghttp2_submit_rst_stream(self.raw_, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
+    stream->since = self.now_;
+    self.answered_.insert(frame->hd.stream_id);
     return 0;
   }
 
@@ -247,12 +254,8 @@ Result<Unit> Http2ServerSession::feed(std::string_view from_client, TimePoint no
   (void)feed_frames(from_client, now);
   push_all();
   pump();
-  end_if_broken();
+  settle();
   return error_ ? Result<Unit>(*error_) : Result<Unit>(Unit{});
-}
-
-void Http2ServerSession::end_if_broken() {
-  if (error_ && !is_lost_) lose_all(Error(*error_));
 }
 
 void Http2ServerSession::add_header(Stream& stream, std::string_view name, std::string_view value) {
@@ -300,6 +303,8 @@ void Http2ServerSession::begin(StreamId id, Stream& stream) {
 }
 
 void Http2ServerSession::take_body(StreamId id, Stream& stream, std::string_view bytes) {
+  // No more credit: who has its answer need not send the rest of the request.
+  if (stream.is_answered) return void(nghttp2_session_consume_connection(raw_, bytes.size()));
   stream.body_bytes += bytes.size();
   const size_t max = context_.bounds.request.body_bytes_max;
   if (max != 0 && stream.body_bytes > max && stream.call)
@@ -336,9 +341,9 @@ void Http2ServerSession::push_all() {
 void Http2ServerSession::push(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr || error_) return;
-  if (stream->response.is_paused()) stream->was_paused = true;
-  if (!stream->response.is_paused() && std::exchange(stream->was_paused, false)) stream->since = now_;
-  if (!stream->response.is_paused() && stream->call) {
+  const bool is_paused = stream->response.is_paused();
+  if (std::exchange(stream->was_paused, is_paused) && !is_paused) stream->since = now_;
+  if (!is_paused && stream->call) {
     if (const std::string kept = std::exchange(stream->kept, {}); !kept.empty()) hand_over(id, *stream, kept);
     if (stream->has_ended && !stream->is_request_whole && !stream->response.is_paused()) end_request(*stream);
   }
@@ -369,19 +374,30 @@ std::string Http2ServerSession::take_outgoing(TimePoint now) {
   now_ = now;
   push_all();
   pump();
-  tell_rooms();
-  end_if_broken();
+  settle();
   return std::exchange(out_, {});
 }
 
-void Http2ServerSession::tell_rooms() {
+// Those who have room hear of it; those who have answered are not needed any more.
+void Http2ServerSession::settle() {
   for (const StreamId id : std::exchange(rooms_, {}))
     if (Stream* stream = find(id); stream != nullptr && stream->call) stream->call->on_room();
+  for (const StreamId id : std::exchange(answered_, {})) {
+    Stream* stream = find(id);
+    if (stream == nullptr) continue;
+    stream->call.reset();
+    drop_kept(*stream);
+  }
+  if (error_ && !is_lost_) lose_all(Error(*error_));
 }
 
 // With status: its answer, where none is begun. 0: the stream is reset already.
 void Http2ServerSession::lose(StreamId id, const Error& why, int status) {
   Stream& stream = *find(id);
+  if (status != 0 && stream.is_answered) {
+    nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
+    return void(forget(id));
+  }
   if (status != 0 && !stream.is_submitted) {
     drop_kept(stream);
     stream.response.replace(status, why.what);
@@ -406,6 +422,7 @@ void Http2ServerSession::drop_kept(Stream& stream) {
 }
 
 bool Http2ServerSession::owes(const Stream& stream) const {
+  if (stream.is_answered) return !stream.has_ended;
   return !stream.has_ended && !stream.response.is_paused() && context_.bounds.request_max.count() != 0;
 }
 
@@ -437,7 +454,7 @@ Result<Unit> Http2ServerSession::check(TimePoint now) {
       stream->moved = 0, stream->moved_at = now;
     if (error_)
       late.emplace_back(id, *error_);
-    else if (owes(*stream) && now - stream->since >= bounds.request_max)
+    else if (owes(*stream) && now - stream->since >= (stream->is_answered ? kRestMax : bounds.request_max))
       late.emplace_back(
           id, Error{Errc::kTimeout, "the request is not whole within " + seconds(bounds.request_max)});
     else if (stream->is_watched && now - stream->moved_at >= bounds.stall_max)

@@ -199,7 +199,8 @@ class ReadOperation final : public ApiOperation {
   void on_content(std::string_view bytes) override { body_ += bytes; }
   void on_complete() override {
     end();
-    on_body_(body_);
+    const std::string body = std::move(body_);  // its call may be kept for longer
+    on_body_(body);
   }
   void on_failed(const Failure& failure) override { on_failure_(failure); }
 

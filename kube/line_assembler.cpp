@@ -3,8 +3,8 @@
 namespace sliced::kube {
 namespace {
 
-constexpr size_t kLineCapacityKept =
-    256u << 10;  // one large object does not pin its memory for the life of the watch
+// One large object does not pin its memory for the life of the watch: slices of 128 devices have 100 KB.
+constexpr size_t kLineCapacityKept = 16u << 10;
 
 std::string_view without_cr(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
@@ -30,7 +30,7 @@ Result<Unit> LineAssembler::feed(std::string_view bytes, const OnLine& on_line) 
       line_ += kept;
       go_on = on_line(without_cr(line_));
       line_.clear();
-      if (line_.capacity() > kLineCapacityKept) line_.shrink_to_fit();
+      if (line_.capacity() > kLineCapacityKept) std::string().swap(line_);
     }
     if (!go_on) return Error{Errc::kCanceled, "canceled"};
   }

@@ -19,6 +19,7 @@ class LineAssembler {
   Result<Unit> feed(std::string_view bytes, const OnLine& on_line);
   /// Bytes of a line whose end has not come.
   size_t pending() const { return line_.size(); }
+  size_t capacity() const { return line_.capacity(); }  // of memory
 
  private:
   const size_t line_bytes_max_;

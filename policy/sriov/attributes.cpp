@@ -44,7 +44,7 @@ VfAttributes::VfAttributes(const std::string& driver)
 
 kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf) const {
   kube::Attributes out;
-  out.reserve(keys_.size());
+  out.reserve(keys_.size() + 1);  // resourceName comes to them, and must not double the room
   const auto put = [&](size_t key, kube::AttributeValue value) { out.emplace(keys_[key], std::move(value)); };
   const auto text = [&](size_t key, std::string_view value) {
     if (!value.empty()) put(key, std::string(value));

@@ -58,8 +58,14 @@ TEST_F(Http2ServerTest, ARefusalOfGrpcIsOneFrame) {
   client.look();
   EXPECT_EQ(client.server.count(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM), 1u);
   EXPECT_EQ(client.server.count(NGHTTP2_DATA), 0u);
-  EXPECT_EQ(client.reset(1), NGHTTP2_NO_ERROR) << "the rest of the request is not needed";
   EXPECT_TRUE(world.last().is_over);
+  EXPECT_EQ(client.reset(1), -1) << "clients lose answers that a reset follows at once";
+  client.say(data_frame(1, "rest"));
+  world.pass(2s);
+  client.look();
+  EXPECT_EQ(client.reset(1), NGHTTP2_NO_ERROR) << "the rest of the request is not needed";
+  EXPECT_EQ(client.server.count(NGHTTP2_WINDOW_UPDATE), 1u) << "and gets no credit";
+  EXPECT_EQ(world.server->calls(), 0u);
 }
 
 TEST_F(Http2ServerTest, BothHalvesStream) {
@@ -429,7 +435,7 @@ TEST_F(Http2ServerTest, StopsWithItsLastAnswer) {
 }
 
 TEST_F(Http2ServerTest, BehindTheClientsGoawayWhatIsOpenGoesOn) {
-  client.say(post(1) + goaway_frame(0) + data_frame(1, "x", true));
+  client.say(post(1) + goaway_frame(0x7fffffff) + data_frame(1, "x", true));  // as grpc-go says it
   EXPECT_FALSE(client.wire.is_ended);
   world.last().response->answer(200, "ok");
   client.look();

@@ -38,6 +38,16 @@ TEST(LineAssembler, CutsALineThatIsTooLongAndGoesOn) {
   }
 }
 
+TEST(LineAssembler, KeepsNoMemoryOfALargeLine) {
+  LineAssembler assembler(1 << 20);
+  const auto pass = [](std::string_view) { return true; };
+  ASSERT_TRUE(assembler.feed(std::string(100'000, 'x'), pass));
+  EXPECT_GE(assembler.capacity(), 100'000u);
+  ASSERT_TRUE(assembler.feed("\nab", pass));
+  EXPECT_EQ(assembler.pending(), 2u);
+  EXPECT_LT(assembler.capacity(), 20'000u);
+}
+
 TEST(LineAssembler, StopsWhenAsked) {
   LineAssembler assembler(100);
   int lines = 0;
