@@ -1,16 +1,32 @@
 #pragma once
-// The subcommands. Each takes loaded options, does its work and returns the exit code; main.cpp chooses.
-#include "config/load.h"
+// The commands, and who does their work. Each takes loaded options, does its work and returns the exit code.
+#include <string>
+#include <vector>
+
+#include "config/command_table.h"
 #include "config/options.h"
 
 namespace sliced::cli {
 
-int run(const config::Options& options, const std::vector<std::string>& arguments);  // arguments: for SIGHUP
+/// What a command is started with; both outlive its work.
+struct Invocation {
+  const config::Options& options;
+  const std::vector<std::string>& arguments;  // argv[1..], which a SIGHUP loads again
+};
+/// Returns the exit code (process.h).
+using Work = int (*)(const Invocation&);
+
+/// Each row of config::command_table() has its own; nullptr for Command::kNone alone.
+Work work_of(config::Command command);
+
+int run(const Invocation& invocation);
 int plan(const config::Options& options);
 int explain(const config::Options& options);
 int discover(const config::Options& options);
 int match(const config::Options& options);
 int validate(const config::Options& options);
 int withdraw(const config::Options& options);
+/// Prints the help about options.command; of kNone the general one.
+int help(const config::Options& options);
 
 }  // namespace sliced::cli

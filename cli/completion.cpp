@@ -1,5 +1,7 @@
 #include "cli/completion.h"
 
+#include <span>
+
 #include "config/option_table.h"
 #include "reactor/base/text.h"
 
@@ -10,7 +12,7 @@ using config::Command;
 using config::CommandInfo;
 using config::OptionInfo;
 
-std::vector<std::string> words(const std::vector<std::string_view>& views) {
+std::vector<std::string> words(std::span<const std::string_view> views) {
   return {views.begin(), views.end()};
 }
 

@@ -2,8 +2,8 @@
 
 namespace sliced::cli {
 
-std::unique_ptr<Daemon> decide_once(Process& process, const config::Options& options) {
-  auto daemon = std::make_unique<Daemon>(process.daemon_ports(/*live_events=*/false), options);
+std::unique_ptr<daemon::Daemon> decide_once(Process& process, const config::Options& options) {
+  auto daemon = std::make_unique<daemon::Daemon>(process.daemon_ports(/*live_events=*/false), options);
   daemon->permit_looks();
   daemon->start();
   std::vector<std::string> missing;

@@ -12,6 +12,6 @@ namespace sliced::cli {
 inline constexpr Millis kDecideMax{30'000};
 
 /// nullptr when there is no decision; stderr then says who has not spoken. Policy problems go to stderr too.
-std::unique_ptr<Daemon> decide_once(Process& process, const config::Options& options);
+std::unique_ptr<daemon::Daemon> decide_once(Process& process, const config::Options& options);
 
 }  // namespace sliced::cli

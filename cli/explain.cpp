@@ -14,12 +14,12 @@ constexpr size_t kRulesOfAllMax = 50'000, kRulesOfOneMin = 10;
 
 // What the policies allow may still be missing at the API server: no daemon runs, or the server refused the
 // entry.
-policy::Explanation explain_as_published(const Daemon& daemon, const std::string& id,
+policy::Explanation explain_as_published(const daemon::Daemon& daemon, const std::string& id,
                                          size_t rules_max = policy::kRulesMax) {
   policy::Explanation explanation = policy::explain(*daemon.decision(), id, rules_max);
   if (explanation.entry.empty()) return explanation;
-  for (const auto* publisher : {&daemon.publisher(), &daemon.exposure_publisher()})
-    for (const auto& [name, slice] : publisher->observed())
+  for (const daemon::Offer& offer : daemon.offers())
+    for (const auto& [name, slice] : offer.publisher().observed())
       for (const kube::Device& device : slice.devices)
         if (device.name == explanation.entry) return explanation;
   explanation.summary +=
@@ -27,7 +27,7 @@ policy::Explanation explain_as_published(const Daemon& daemon, const std::string
   return explanation;
 }
 
-int explain_one(const Daemon& daemon, const std::string& name, config::OutputFormat format) {
+int explain_one(const daemon::Daemon& daemon, const std::string& name, config::OutputFormat format) {
   const policy::Decision& decision = *daemon.decision();
   const std::string id = find_device(*decision.inputs->inventory, name);
   if (id.empty()) {
@@ -41,7 +41,7 @@ int explain_one(const Daemon& daemon, const std::string& name, config::OutputFor
                                                                                                 : kExitError;
 }
 
-int explain_all(const Daemon& daemon, config::OutputFormat format) {
+int explain_all(const daemon::Daemon& daemon, config::OutputFormat format) {
   const policy::Decision& decision = *daemon.decision();
   if (format == config::OutputFormat::kTable)
     return print(verdicts_table(decision).text) ? kExitSame : kExitError;

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kFileNameMax = 200;  // of the 255 that a file system takes
 constexpr const char* kSystemDirectory = "/run/sliced";
 
-RuntimePlaces process_places() {
+RuntimePorts process_ports() {
   return {[](const char* name) -> std::optional<std::string> {
             const char* value = std::getenv(name);
             return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -28,20 +28,20 @@ RuntimePlaces process_places() {
 
 }  // namespace
 
-std::string find_runtime_directory(const std::string& option, const RuntimePlaces& places) {
+std::string find_runtime_directory(const std::string& option, const RuntimePorts& ports) {
   if (!option.empty()) return option;
   const auto absolute = [&](const char* name) {
-    const std::string value = places.env(name).value_or("");
+    const std::string value = ports.env(name).value_or("");
     return value.starts_with('/') ? value.substr(0, value.find(':')) : "";
   };
   if (const std::string given = absolute("RUNTIME_DIRECTORY"); !given.empty()) return given;
-  if (places.user == 0) return kSystemDirectory;
-  if (places.is_own_directory(kSystemDirectory)) return kSystemDirectory;
+  if (ports.user == 0) return kSystemDirectory;
+  if (ports.is_own_directory(kSystemDirectory)) return kSystemDirectory;
   if (const std::string own = absolute("XDG_RUNTIME_DIR"); !own.empty()) return own + "/sliced";
   // Not /tmp: whoever comes first has the name there, and could keep everybody else from starting.
-  if (const std::string login = "/run/user/" + std::to_string(places.user); places.is_own_directory(login))
+  if (const std::string login = "/run/user/" + std::to_string(ports.user); ports.is_own_directory(login))
     return login + "/sliced";
-  if (const std::string home = absolute("HOME"); !home.empty() && places.is_own_directory(home))
+  if (const std::string home = absolute("HOME"); !home.empty() && ports.is_own_directory(home))
     return home + (home.ends_with('/') ? ".sliced" : "/.sliced");
   return "";
 }
@@ -57,7 +57,7 @@ std::string lock_file_name(const std::string& driver, const std::string& node) {
 }
 
 Result<std::string> NodeLocks::prepare(const config::Options& options) {
-  std::string directory = find_runtime_directory(options.runtime_directory, process_places());
+  std::string directory = find_runtime_directory(options.runtime_directory, process_ports());
   if (directory.empty())
     return Error{Errc::kDenied,
                  "--runtime-directory: this user has no directory of its own (XDG_RUNTIME_DIR, "

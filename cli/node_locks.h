@@ -13,7 +13,7 @@
 namespace sliced::cli {
 
 /// What the search for a directory asks of the process; tests bring their own.
-struct RuntimePlaces {
+struct RuntimePorts {
   std::function<std::optional<std::string>(const char* name)> env;
   std::function<bool(const std::string& path)> is_own_directory;
   uid_t user;
@@ -21,7 +21,7 @@ struct RuntimePlaces {
 /// --runtime-directory, else the first of systemd's $RUNTIME_DIRECTORY, /run/sliced for root or
 /// where it is this user's, $XDG_RUNTIME_DIR/sliced, /run/user/UID/sliced and $HOME/.sliced where those are
 /// this user's; "" where there is none.
-std::string find_runtime_directory(const std::string& option, const RuntimePlaces& places);
+std::string find_runtime_directory(const std::string& option, const RuntimePorts& ports);
 
 /// "<driver>_<node>.lock", shortened by hash at 200 bytes.
 std::string lock_file_name(const std::string& driver, const std::string& node);

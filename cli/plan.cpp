@@ -24,17 +24,18 @@ int plan(const config::Options& options) {
   if (!process) return complain(process.error().what), kExitError;
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);
-  publishers::Plan plan = daemon->publisher().plan();
-  publishers::ObservedSlices observed = daemon->publisher().observed();
-  publishers::Plan more = daemon->exposure_publisher().plan();
+  publishers::Plan plan;
+  publishers::ObservedSlices observed;
   const auto append = [](auto& to, auto& from) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };
-  append(plan.deletes, more.deletes);
-  append(plan.updates, more.updates);
-  append(plan.creates, more.creates);
-  const auto& exposed = daemon->exposure_publisher().observed();
-  observed.insert(exposed.begin(), exposed.end());
+  for (const daemon::Offer& offer : daemon->offers()) {
+    publishers::Plan more = offer.publisher().plan();
+    append(plan.deletes, more.deletes);
+    append(plan.updates, more.updates);
+    append(plan.creates, more.creates);
+    observed.insert(offer.publisher().observed().begin(), offer.publisher().observed().end());
+  }
   const bool printed = print(rendered(plan, observed, options.output));
   daemon.reset();
   return (*process)->leave(!printed ? kExitError : plan.empty() ? kExitSame : kExitChanges);

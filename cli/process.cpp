@@ -57,17 +57,17 @@ Result<Unit> Process::open_cluster() {
     return Unit{};
   }
   std::unique_ptr<kube::CredentialSource> credentials;
-  kube::LoadingCredentials::Needs needs{loop, loop.scheduler(), *executor, *log, kube::system_wall_clock};
+  kube::LoadingCredentials::Ports ports{loop, loop.scheduler(), *executor, *log, kube::system_wall_clock};
   if (const auto* file = std::get_if<config::KubeconfigFile>(&options_.cluster)) {
     if (auto usable = kube::check_kubeconfig_proxy(file->path); !usable) return usable;
-    credentials = kube::kubeconfig_credentials(std::move(needs), file->path);
+    credentials = kube::kubeconfig_credentials(std::move(ports), file->path);
   } else {
     auto paths = kube::find_in_cluster();
     if (!paths) return paths.error();
     if (auto usable = kube::check_in_cluster_proxy(*paths); !usable) return usable;
-    credentials = kube::in_cluster_credentials(std::move(needs), std::move(*paths));
+    credentials = kube::in_cluster_credentials(std::move(ports), std::move(*paths));
   }
-  cluster = std::make_unique<kube::ApiCluster>(kube::ApiCluster::Needs{
+  cluster = std::make_unique<kube::ApiCluster>(kube::ApiCluster::Ports{
       loop.scheduler(), *log, std::move(credentials),
       [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected done) {
         return reactor::net::connect_tcp(loop, *executor, std::move(endpoint), deadline, std::move(done));
@@ -89,7 +89,7 @@ hotplug::HostSource::Ports Process::host_ports(bool live_events) {
   return ports;
 }
 
-DaemonPorts Process::daemon_ports(bool live_events) {
+daemon::Ports Process::daemon_ports(bool live_events) {
   return {host_ports(live_events), *cluster, reactor::system_random()};
 }
 

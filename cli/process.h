@@ -31,7 +31,7 @@ class Process {
   ~Process();
 
   /// Without live events (one-shot commands) the host is read once and not followed.
-  DaemonPorts daemon_ports(bool live_events);
+  daemon::Ports daemon_ports(bool live_events);
   hotplug::HostSource::Ports host_ports(bool live_events);
 
   /// Turns the loop until done() is true or the time is over; false when it was.

@@ -7,6 +7,7 @@
 #include "cli/node_locks.h"
 #include "cli/process.h"
 #include "cli/show.h"
+#include "config/load.h"
 #include "policy/explain.h"
 #include "reactor/orphans.h"
 #include "reactor/signal.h"
@@ -44,17 +45,9 @@ class Display {
   std::string last_;
 };
 
-}  // namespace
-
-int run(const config::Options& options, const std::vector<std::string>& arguments) {
-  const auto lock_directory = NodeLocks::prepare(options);
-  if (!lock_directory) return complain(lock_directory.error().what), kExitError;
-  auto opened = Process::open(options);
-  if (!opened) return complain(opened.error().what), kExitError;
-  Process& process = **opened;
-  config::Options running = options;
-  Display display(process.out);
-  process.loop.on_long_turn([&](const reactor::LongTurn& turn) {
+// Log: turns of the loop that took long.
+void tell_of_long_turns(Process& process) {
+  process.loop.on_long_turn([&process](const reactor::LongTurn& turn) {
     process.log->warning("a turn of the loop took long; everything else waited",
                          {{"took_ms", turn.took.count()},
                           {"on_cpu_ms", turn.on_cpu.count()},
@@ -62,55 +55,86 @@ int run(const config::Options& options, const std::vector<std::string>& argument
                           {"longest_ms", turn.what_took.count()},
                           {"not_told_before", turn.unsaid}});
   });
-  process.log->info("starting", {{"version", SLICED_VERSION},
-                                 {"node", options.node_name},
-                                 {"cluster", process.cluster->describe()},
-                                 {"namespace", options.namespace_},
-                                 {"host", options.host_root}});
-  {
-    bool stopping = false;
-    reactor::Ticket trim;
-    Daemon daemon(process.daemon_ports(/*live_events=*/true), options, [&](const policy::Decision& decision) {
-      if (running.show) display.show(decision);
-      // A list or a large write leaves free memory behind that nobody needs before the next one.
-      trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
-    });
-    NodeLocks locks(process, options, *lock_directory, [&] { daemon.permit_writes(!stopping); });
-    const auto reload = [&] {
-      const config::Reloaded again = config::reload(running, arguments, config::process_surroundings());
-      for (const std::string& problem : again.problems)
-        process.log->error("configuration not reloaded", {{"problem", problem}});
-      if (!again.problems.empty()) return;
-      for (const std::string& name : again.needs_restart)
-        process.log->warning("option changed in the file but takes effect at the next start only",
-                             {{"option", name}});
-      running = again.options;
-      process.log->set_level(running.log_level);
-      process.log->info("configuration reloaded", {{"changed", again.changed.size()}});
-      daemon.reload(running);
-    };
-    std::vector<std::unique_ptr<reactor::Signal>> signals;
-    const auto on = [&](int number, reactor::Task task) {
-      if (auto signal = reactor::Signal::open(process.loop, number, std::move(task)))
-        signals.push_back(std::move(*signal));
-      else
-        process.log->warning("a signal cannot be caught", {{"signal", number}});
-    };
-    // Whatever ran before this in a container may have left processes behind.
-    auto reaper = reactor::OrphanReaper::open_for_init(process.loop);
-    if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
-    on(SIGTERM, [&] { process.loop.stop(); });
-    on(SIGINT, [&] { process.loop.stop(); });
-    on(SIGHUP, reload);
-    daemon.start();
-    process.run();
-    stopping = true;
-    daemon.permit_writes(false);
-    if (!process.run_until([&] { return daemon.idle(); }, kDrainMax))
-      process.log->warning("a write was not answered in time");
-    process.log->info("stopping; slices stay as they are", {{"node", options.node_name}});
+}
+
+// SIGHUP. What may change while running takes effect; with problems nothing does.
+void reload(Process& process, config::Options& running, const std::vector<std::string>& arguments,
+            daemon::Daemon& daemon) {
+  const config::Reloaded again = config::reload(running, arguments, config::process_ports());
+  for (const std::string& problem : again.problems)
+    process.log->error("configuration not reloaded", {{"problem", problem}});
+  if (!again.problems.empty()) return;
+  for (const std::string& name : again.needs_restart)
+    process.log->warning("option changed in the file but takes effect at the next start only",
+                         {{"option", name}});
+  running = again.options;
+  process.log->set_level(running.log_level);
+  process.log->info("configuration reloaded", {{"changed", again.changed.size()}});
+  daemon.reload(running);
+}
+
+// Those that can be caught, as long as this lives.
+class Signals {
+ public:
+  explicit Signals(Process& process) : process_(process) {}
+  void on(int number, reactor::Task task) {
+    if (auto signal = reactor::Signal::open(process_.loop, number, std::move(task)))
+      signals_.push_back(std::move(*signal));
+    else
+      process_.log->warning("a signal cannot be caught", {{"signal", number}});
   }
-  return process.leave(kExitSame);
+
+ private:
+  Process& process_;
+  std::vector<std::unique_ptr<reactor::Signal>> signals_;
+};
+
+// Ports, daemon, interlock and signals, joined, until a signal ends them.
+void serve(Process& process, const Invocation& invocation, const std::string& lock_directory) {
+  config::Options running = invocation.options;
+  Display display(process.out);
+  bool stopping = false;
+  reactor::Ticket trim;
+  daemon::Daemon daemon(process.daemon_ports(/*live_events=*/true), running,
+                        [&](const policy::Decision& decision) {
+                          if (running.show) display.show(decision);
+                          // A list or a large write leaves free memory behind that nobody needs before the
+                          // next one.
+                          trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
+                        });
+  NodeLocks locks(process, running, lock_directory, [&] { daemon.permit_writes(!stopping); });
+  Signals signals(process);
+  signals.on(SIGTERM, [&] { process.loop.stop(); });
+  signals.on(SIGINT, [&] { process.loop.stop(); });
+  signals.on(SIGHUP, [&] { reload(process, running, invocation.arguments, daemon); });
+  // Whatever ran before this in a container may have left processes behind.
+  auto reaper = reactor::OrphanReaper::open_for_init(process.loop);
+  if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
+  daemon.start();
+  process.run();
+  stopping = true;
+  daemon.permit_writes(false);
+  if (!process.run_until([&] { return daemon.idle(); }, kDrainMax))
+    process.log->warning("a write was not answered in time");
+  process.log->info("stopping; slices stay as they are", {{"node", running.node_name}});
+}
+
+}  // namespace
+
+int run(const Invocation& invocation) {
+  const config::Options& options = invocation.options;
+  const auto lock_directory = NodeLocks::prepare(options);
+  if (!lock_directory) return complain(lock_directory.error().what), kExitError;
+  auto process = Process::open(options);
+  if (!process) return complain(process.error().what), kExitError;
+  tell_of_long_turns(**process);
+  (*process)->log->info("starting", {{"version", SLICED_VERSION},
+                                     {"node", options.node_name},
+                                     {"cluster", (*process)->cluster->describe()},
+                                     {"namespace", options.namespace_},
+                                     {"host", options.host_root}});
+  serve(**process, invocation, *lock_directory);
+  return (*process)->leave(kExitSame);
 }
 
 }  // namespace sliced::cli

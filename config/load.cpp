@@ -205,10 +205,9 @@ void read_file_keys(const std::string& path, const kube::Json& document, std::ve
     problems.push_back(path + ": " + and_more(unknown - kProblemsMax, "unknown setting"));
 }
 
-std::vector<Setting> read_config_file(const std::string& path, const Surroundings& surroundings,
-                                      Problems& problems) {
+std::vector<Setting> read_config_file(const std::string& path, const Ports& ports, Problems& problems) {
   std::vector<Setting> settings;
-  const Result<std::string> text = surroundings.read_file(path);
+  const Result<std::string> text = ports.read_file(path);
   if (!text) return problems.push_back(path + ": " + text.error().what), settings;
   const kube::YamlDocuments yaml = kube::decode_yaml(*text);
   for (const auto& problem : yaml.problems)
@@ -230,11 +229,11 @@ const Setting* last_of(const std::vector<Setting>& settings, std::string_view na
 // The environment's settings for what the command takes and no flag overrides. An empty variable counts as
 // unset.
 std::vector<Setting> read_environment(const std::vector<Setting>& flags, const CommandInfo& command,
-                                      const Surroundings& surroundings) {
+                                      const Ports& ports) {
   std::vector<Setting> settings;
   for (const OptionInfo& option : option_table()) {
     if (option.env == nullptr || !takes(command, option) || last_of(flags, option.name) != nullptr) continue;
-    const auto text = surroundings.env(option.env);
+    const auto text = ports.env(option.env);
     if (text && !text->empty())
       settings.push_back({&option, *text, std::string("environment ") + option.env});
   }
@@ -271,7 +270,7 @@ void check_arguments(const CommandInfo& command, const Options& options, Problem
     if (choice == arguments[0]) return;
   problems.push_back(std::string(command.name) + ": " + in_quotes(arguments[0]) + " must be one of " +
                      join({command.choices.begin(), command.choices.end()}, ", ") +
-                     did_you_mean(arguments[0], command.choices));
+                     did_you_mean(arguments[0], {command.choices.begin(), command.choices.end()}));
 }
 
 // What no single option's parser can see.
@@ -297,14 +296,13 @@ void check_together(const Options& options, Problems& problems) {
     problems.push_back("--file: holds slices, which are asked with --slices; add it");
 }
 
-void default_node_name(const CommandInfo& command, const Surroundings& surroundings, Options& options,
-                       Problems& problems) {
+void default_node_name(const CommandInfo& command, const Ports& ports, Options& options, Problems& problems) {
   const OptionInfo& option = *find_option("node-name");
   if (!takes(command, option) || !options.node_name.empty()) return;
-  const std::string wrong = option.parse(lower(surroundings.host_name), options);
+  const std::string wrong = option.parse(lower(ports.host_name), options);
   if (!wrong.empty())
-    problems.push_back("host name " + in_quotes(surroundings.host_name) +
-                       " cannot stand for the node's: " + wrong + "; give --node-name or NODE_NAME");
+    problems.push_back("host name " + in_quotes(ports.host_name) + " cannot stand for the node's: " + wrong +
+                       "; give --node-name or NODE_NAME");
 }
 
 Loaded help_about(std::string_view command) {
@@ -326,13 +324,13 @@ Loaded refused(Problems problems) {
 
 }  // namespace
 
-Surroundings process_surroundings() {
-  Surroundings surroundings;
-  surroundings.env = [](const char* name) -> std::optional<std::string> {
+Ports process_ports() {
+  Ports ports;
+  ports.env = [](const char* name) -> std::optional<std::string> {
     const char* text = std::getenv(name);
     return text == nullptr ? std::nullopt : std::optional<std::string>(text);
   };
-  surroundings.read_file = [](const std::string& path) -> Result<std::string> {
+  ports.read_file = [](const std::string& path) -> Result<std::string> {
     errno = 0;
     std::ifstream file(path, std::ios::binary);
     std::string bytes(kFileBytesMax + 1, '\0');
@@ -344,19 +342,20 @@ Surroundings process_surroundings() {
     return bytes;
   };
   char host_name[256] = {};
-  if (gethostname(host_name, sizeof host_name - 1) == 0) surroundings.host_name = host_name;
-  return surroundings;
+  if (gethostname(host_name, sizeof host_name - 1) == 0) ports.host_name = host_name;
+  return ports;
 }
 
-Loaded load(const std::vector<std::string>& arguments, const Surroundings& surroundings) {
+Loaded load(const std::vector<std::string>& arguments, const Ports& ports) {
   CommandLine line = read_command_line(arguments);
+  const bool wants_help = last_of(line.settings, "help") != nullptr;
+  if (line.version && !wants_help) line.words = {"version"};
   const std::string word = line.words.empty() ? "" : line.words[0];
-  if (last_of(line.settings, "help") != nullptr) return help_about(word);
-  if (line.version) line.words = {"version"};
+  const CommandInfo* command = find_command(word);
+  if (wants_help) return word.empty() || command != nullptr ? help_about(word) : refused({no_command(word)});
   if (line.words.empty() && line.settings.empty() && line.problems.empty()) return help_about("");
-  const CommandInfo* command = line.words.empty() ? nullptr : find_command(line.words[0]);
   if (command == nullptr) {
-    line.problems.push_back(line.words.empty() ? "no command is given; see sliced --help" : no_command(word));
+    line.problems.push_back(word.empty() ? "no command is given; see sliced --help" : no_command(word));
     return refused(std::move(line.problems));
   }
   if (command->id == Command::kHelp && line.words.size() == 2 && find_command(line.words[1]) == nullptr)
@@ -371,23 +370,22 @@ Loaded load(const std::vector<std::string>& arguments, const Surroundings& surro
   options.arguments.assign(line.words.begin() + 1, line.words.end());
   check_flags(*command, line.settings, problems);
   check_arguments(*command, options, problems);
-  const std::vector<Setting> environment = read_environment(line.settings, *command, surroundings);
+  const std::vector<Setting> environment = read_environment(line.settings, *command, ports);
   const Setting* file = last_of(line.settings, "config");
   if (file == nullptr) file = last_of(environment, "config");
   if (file != nullptr && !file->text.empty())
-    apply(read_config_file(file->text, surroundings, problems), options, problems);
+    apply(read_config_file(file->text, ports, problems), options, problems);
   apply(environment, options, problems);
   apply(line.settings, options, problems);
   check_together(options, problems);
-  default_node_name(*command, surroundings, options, problems);
+  default_node_name(*command, ports, options, problems);
   return loaded;
 }
 
-Reloaded reload(const Options& running, const std::vector<std::string>& arguments,
-                const Surroundings& surroundings) {
+Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Ports& ports) {
   Reloaded reloaded;
   reloaded.options = running;
-  const Loaded loaded = load(arguments, surroundings);
+  const Loaded loaded = load(arguments, ports);
   reloaded.problems = loaded.problems;
   if (!reloaded.problems.empty()) return reloaded;
   for (const OptionInfo& option : option_table()) {

@@ -13,12 +13,12 @@
 namespace sliced::config {
 
 /// What the process is asked for besides its arguments; tests bring their own.
-struct Surroundings {
+struct Ports {
   std::function<std::optional<std::string>(const char* name)> env;
   std::function<Result<std::string>(const std::string& path)> read_file;
   std::string host_name;
 };
-Surroundings process_surroundings();
+Ports process_ports();
 
 struct Loaded {
   Options options;
@@ -29,7 +29,7 @@ struct Loaded {
 };
 
 /// arguments are argv[1..]. Uses getopt_long and with it its process-wide state: call it from one thread.
-Loaded load(const std::vector<std::string>& arguments, const Surroundings& surroundings);
+Loaded load(const std::vector<std::string>& arguments, const Ports& ports);
 
 /// What a SIGHUP changes: the file and the environment are read again below the same command line.
 struct Reloaded {
@@ -38,7 +38,6 @@ struct Reloaded {
   std::vector<std::string> needs_restart;  // names of options that differ and keep their running value
   std::vector<std::string> problems;
 };
-Reloaded reload(const Options& running, const std::vector<std::string>& arguments,
-                const Surroundings& surroundings);
+Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Ports& ports);
 
 }  // namespace sliced::config

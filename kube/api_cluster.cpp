@@ -321,7 +321,7 @@ class Discovery final : public Call {
 
 }  // namespace
 
-ApiCluster::ApiCluster(Needs needs) : core_(std::make_shared<ApiCore>(std::move(needs))) {}
+ApiCluster::ApiCluster(Ports ports) : core_(std::make_shared<ApiCore>(std::move(ports))) {}
 ApiCluster::~ApiCluster() = default;
 
 CallPtr ApiCluster::list(ListRequest request, ListHandlers handlers) {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "kube/api_needs.h"
+#include "kube/api_ports.h"
 #include "kube/cluster.h"
 
 namespace sliced::kube {
@@ -29,8 +29,8 @@ class ApiCore;
 /// words. Warnings: of the server are logged, each text once.
 class ApiCluster final : public Cluster {
  public:
-  using Needs = ApiNeeds;
-  explicit ApiCluster(Needs needs);
+  using Ports = ApiPorts;
+  explicit ApiCluster(Ports ports);
   ~ApiCluster() override;
 
   CallPtr list(ListRequest request, ListHandlers handlers) override;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/api_needs.h"
+#include "kube/api_ports.h"
 #include "kube/api_request.h"
 #include "kube/cluster.h"
 
@@ -15,12 +15,12 @@ namespace sliced::kube {
 /// What all operations of a cluster share.
 class ApiCore {
  public:
-  explicit ApiCore(ApiNeeds needs)
-      : scheduler(needs.scheduler),
-        log(needs.log),
-        credentials(std::move(needs.credentials)),
-        user_agent(std::move(needs.user_agent)),
-        client(needs.scheduler, std::move(needs.dial), std::move(needs.random)) {}
+  explicit ApiCore(ApiPorts ports)
+      : scheduler(ports.scheduler),
+        log(ports.log),
+        credentials(std::move(ports.credentials)),
+        user_agent(std::move(ports.user_agent)),
+        client(ports.scheduler, std::move(ports.dial), std::move(ports.random)) {}
 
   /// The same pointer as long as the access stays the same.
   Result<http::TargetPtr> server_for(const Access& access);

@@ -66,8 +66,8 @@ Error plugin_failure(const ExecPlugin& plugin, const reactor::ChildResult& resul
 
 class LoadingCredentials::State : public std::enable_shared_from_this<State> {
  public:
-  State(Needs needs, std::string description, Load load, CredentialTimes times)
-      : needs_(std::move(needs)),
+  State(Ports ports, std::string description, Load load, CredentialTimes times)
+      : ports_(std::move(ports)),
         description_(std::move(description)),
         load_(std::move(load)),
         times_(times) {}
@@ -92,7 +92,7 @@ class LoadingCredentials::State : public std::enable_shared_from_this<State> {
   void deliver(const Result<Credentials>& result);
   void warn_insecure(const Access& access);
 
-  const Needs needs_;
+  const Ports ports_;
   const std::string description_;
   const Load load_;
   const CredentialTimes times_;
@@ -116,7 +116,7 @@ class LoadingCredentials::State : public std::enable_shared_from_this<State> {
 };
 
 bool LoadingCredentials::State::is_fresh() const {
-  const TimePoint now = needs_.scheduler.now();
+  const TimePoint now = ports_.scheduler.now();
   return current_ && !refused_ && now < reread_at_ && (!exec_expires_ || now < *exec_expires_);
 }
 
@@ -124,7 +124,7 @@ CallPtr LoadingCredentials::State::get(OnReady on_ready) {
   auto waiter = std::make_shared<Waiter>();
   waiter->on_ready = std::move(on_ready);
   if (is_fresh()) {
-    waiter->soon = needs_.scheduler.after(Millis{0}, [weak = std::weak_ptr(waiter), credentials = *current_] {
+    waiter->soon = ports_.scheduler.after(Millis{0}, [weak = std::weak_ptr(waiter), credentials = *current_] {
       if (const auto alive = weak.lock()) alive->on_ready(credentials);
     });
   } else {
@@ -137,7 +137,7 @@ CallPtr LoadingCredentials::State::get(OnReady on_ready) {
 void LoadingCredentials::State::start_loading() {
   loading_ = true;
   const auto slot = std::make_shared<std::optional<Result<LoadedCredentials>>>();
-  job_ = needs_.executor.run([slot, load = load_] { slot->emplace(load()); }, times_.read_max,
+  job_ = ports_.executor.run([slot, load = load_] { slot->emplace(load()); }, times_.read_max,
                              [this, slot](bool finished) {
                                const auto self = shared_from_this();
                                const auto over = std::move(job_);
@@ -151,10 +151,10 @@ void LoadingCredentials::State::on_loaded(Result<LoadedCredentials> loaded) {
   if (!loaded) return fail(std::move(loaded.error()));
   warn_insecure(loaded->credentials.access);
   if (!loaded->exec) return adopt(std::move(loaded->credentials));
-  const bool expired = exec_expires_ && needs_.scheduler.now() >= *exec_expires_;
+  const bool expired = exec_expires_ && ports_.scheduler.now() >= *exec_expires_;
   if (exec_ && !refused_ && !expired && exec_asked_for_ == *loaded) return adopt_exec(*std::move(loaded));
   // A server that refuses everything must not have a plugin run for each request.
-  if (exec_asked_for_ == *loaded && needs_.scheduler.now() < plugin_not_before_) {
+  if (exec_asked_for_ == *loaded && ports_.scheduler.now() < plugin_not_before_) {
     if (plugin_error_) return fail(Error(*plugin_error_));
     if (exec_ && refused_) return adopt_exec(*std::move(loaded));
   }
@@ -172,7 +172,7 @@ void LoadingCredentials::State::run_plugin(LoadedCredentials loaded) {
   spec.env = plugin_environment(plugin, loaded.credentials.access);
   spec.deadline = times_.plugin_max;
   auto child =
-      reactor::Child::start(needs_.loop, std::move(spec), [this, loaded](const reactor::ChildResult& result) {
+      reactor::Child::start(ports_.loop, std::move(spec), [this, loaded](const reactor::ChildResult& result) {
         const auto self = shared_from_this();
         const auto asked_for = loaded;
         const auto over = std::move(child_);
@@ -194,14 +194,14 @@ void LoadingCredentials::State::on_plugin(LoadedCredentials loaded, const reacto
   exec_expires_.reset();
   if (exec_->expires) {
     // At least a second, so that a plugin that hands out stale credentials is not run for every request.
-    const int64_t left = *exec_->expires - needs_.wall_clock() - times_.expiry_leeway_s;
-    exec_expires_ = needs_.scheduler.now() + std::chrono::seconds{std::clamp<int64_t>(left, 1, 30 * 86'400)};
+    const int64_t left = *exec_->expires - ports_.wall_clock() - times_.expiry_leeway_s;
+    exec_expires_ = ports_.scheduler.now() + std::chrono::seconds{std::clamp<int64_t>(left, 1, 30 * 86'400)};
   }
   adopt_exec(std::move(loaded));
 }
 
 void LoadingCredentials::State::hold_plugin() {
-  const TimePoint now = needs_.scheduler.now();
+  const TimePoint now = ports_.scheduler.now();
   plugin_not_before_ = now + plugin_backoff_.next(now);
 }
 
@@ -224,14 +224,14 @@ void LoadingCredentials::State::adopt_exec(LoadedCredentials loaded) {
 void LoadingCredentials::State::adopt(Credentials credentials) {
   current_ = std::move(credentials);
   refused_ = false;
-  reread_at_ = needs_.scheduler.now() + times_.reread_after;
+  reread_at_ = ports_.scheduler.now() + times_.reread_after;
   deliver(*current_);
 }
 
 void LoadingCredentials::State::fail(Error error) {
   if (!current_ || refused_) return deliver(error);
-  needs_.log.warning("credentials cannot be read again, using the old ones", {{"error", error.what}});
-  const TimePoint now = needs_.scheduler.now();
+  ports_.log.warning("credentials cannot be read again, using the old ones", {{"error", error.what}});
+  const TimePoint now = ports_.scheduler.now();
   reread_at_ = now + kRetryFailedReread;
   if (exec_expires_ && *exec_expires_ <= now) exec_expires_ = reread_at_;
   deliver(*current_);
@@ -246,29 +246,29 @@ void LoadingCredentials::State::deliver(const Result<Credentials>& result) {
 
 void LoadingCredentials::State::warn_insecure(const Access& access) {
   if (!access.insecure_skip_tls_verify || std::exchange(warned_, true)) return;
-  needs_.log.warning(
+  ports_.log.warning(
       "the API server's certificate is not verified (insecure-skip-tls-verify): whoever is on the way can "
       "read and change everything",
       {{"server", http::encode_url(access.server)}, {"source", description_}});
 }
 
-LoadingCredentials::LoadingCredentials(Needs needs, std::string description, Load load, CredentialTimes times)
-    : state_(std::make_shared<State>(std::move(needs), std::move(description), std::move(load), times)) {}
+LoadingCredentials::LoadingCredentials(Ports ports, std::string description, Load load, CredentialTimes times)
+    : state_(std::make_shared<State>(std::move(ports), std::move(description), std::move(load), times)) {}
 LoadingCredentials::~LoadingCredentials() = default;
 
 CallPtr LoadingCredentials::get(OnReady on_ready) { return state_->get(std::move(on_ready)); }
 void LoadingCredentials::invalidate(const Credentials& refused) { state_->invalidate(refused); }
 std::string LoadingCredentials::describe() const { return state_->description(); }
 
-std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Needs needs,
+std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Ports ports,
                                                          InClusterPaths paths) {
-  return std::make_unique<LoadingCredentials>(std::move(needs), "service account",
+  return std::make_unique<LoadingCredentials>(std::move(ports), "service account",
                                               [paths = std::move(paths)] { return load_in_cluster(paths); });
 }
 
-std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Needs needs, std::string path) {
+std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports, std::string path) {
   auto description = "kubeconfig " + path;
-  return std::make_unique<LoadingCredentials>(std::move(needs), std::move(description),
+  return std::make_unique<LoadingCredentials>(std::move(ports), std::move(description),
                                               [path = std::move(path)] { return load_kubeconfig(path); });
 }
 

@@ -101,7 +101,7 @@ class LoadingCredentials final : public CredentialSource {
  public:
   using Load =
       std::function<Result<LoadedCredentials>()>;  // blocks; runs on a worker: captures by value only
-  struct Needs {
+  struct Ports {
     reactor::Loop& loop;  // plugins are its children
     reactor::Scheduler& scheduler;
     reactor::Executor& executor;
@@ -109,7 +109,7 @@ class LoadingCredentials final : public CredentialSource {
     /// Seconds since 1970: what an ExecCredential's expiry is measured against, once, when it arrives.
     std::function<int64_t()> wall_clock;
   };
-  LoadingCredentials(Needs needs, std::string description, Load load, CredentialTimes times = {});
+  LoadingCredentials(Ports ports, std::string description, Load load, CredentialTimes times = {});
   ~LoadingCredentials() override;
 
   CallPtr get(std::function<void(Result<Credentials>)> on_ready) override;
@@ -121,10 +121,10 @@ class LoadingCredentials final : public CredentialSource {
   std::shared_ptr<State> state_;
 };
 
-std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Needs needs,
+std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Ports ports,
                                                          InClusterPaths paths);
-std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Needs needs, std::string path);
-/// std::chrono's system clock, for Needs::wall_clock.
+std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports, std::string path);
+/// std::chrono's system clock, for Ports::wall_clock.
 int64_t system_wall_clock();
 
 }  // namespace sliced::kube

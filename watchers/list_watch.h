@@ -264,11 +264,22 @@ struct Weighing {
   // static Result<T> left_out(const Weight& weight);         in its place, where there is no room
 };
 
+/// What a source is to who looks after several, whatever they yield.
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual void start() = 0;
+  virtual void retry_now() = 0;
+  virtual bool is_told_to_wait() const = 0;
+  virtual void park(bool parked) = 0;
+  virtual const Standing& standing() const = 0;
+};
+
 /// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its
 /// reason whenever something may have been missed. Decoding: `decode` is pure, and bounded by its own limits;
 /// its Error goes into Watched::value. Reentry:  on_event and on_standing may not destroy the source.
 template <class T>
-class WatchedSource final : private ObjectSink {
+class WatchedSource final : public Source, private ObjectSink {
  public:
   using Item = Watched<T>;
   using Id = typename Item::Id;
@@ -289,11 +300,12 @@ class WatchedSource final : private ObjectSink {
         sizes_(sizes),
         engine_(std::move(ports), std::move(scope), *this, limits) {}
 
-  void start() { engine_.start(); }
-  void retry_now() { engine_.retry_now(); }
-  bool is_told_to_wait() const { return engine_.is_told_to_wait(); }
-  void park(bool parked) { engine_.park(parked); }
-  const Standing& standing() const { return engine_.standing(); }
+  // Source; each as ListWatch says
+  void start() override { engine_.start(); }
+  void retry_now() override { engine_.retry_now(); }
+  bool is_told_to_wait() const override { return engine_.is_told_to_wait(); }
+  void park(bool parked) override { engine_.park(parked); }
+  const Standing& standing() const override { return engine_.standing(); }
   const kube::Scope& scope() const { return engine_.scope(); }
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,7 +13,24 @@
 
 namespace sliced {
 
-/// Memory: 8 bytes for each text of a round.
+/// Of one thing that may be wrong in different ways.
+class SaidLast {
+ public:
+  /// Whether it is to be said: it is not what was said last. "" is never to be said: all is well, and what
+  /// comes is news again.
+  bool is_news(std::string_view text) {
+    if (text == said_) return false;
+    said_ = text;
+    return !said_.empty();
+  }
+  void forget() { said_.clear(); }
+  const std::string& text() const { return said_; }
+
+ private:
+  std::string said_;
+};
+
+/// Of many things, each with a text of its own. Memory: 8 bytes for each text of a round.
 class SaidOnce {
  public:
   explicit SaidOnce(size_t said_max = 100) : said_max_(said_max) {}

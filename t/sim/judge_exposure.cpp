@@ -159,7 +159,7 @@ void ExposureWorld::judge_slices() {
     if (slice.boot_id != world_.machine.boot_id) world_.fail("E2", slice.name + " is of " + slice.boot_id);
   });
   if (all != of_newest) world_.fail("E4", "slices of other generations are left");
-  if (world_.daemon->exposure_publisher().observed().size() != all)
+  if (world_.daemon->offer_of(kExposureDriver).publisher().observed().size() != all)
     world_.fail("I8", "the publisher remembers other slices than there are");
 }
 

@@ -247,7 +247,7 @@ class Fleet {
     Machine machine;
     fake::FakeEvents::Wire wire;
     Dice dice{0};
-    std::unique_ptr<Daemon> daemon;
+    std::unique_ptr<sliced::daemon::Daemon> daemon;
   };
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
@@ -280,10 +280,10 @@ class Fleet {
     options.node_name = name;
     std::vector<std::unique_ptr<hotplug::EventSource>> events;
     events.push_back(std::make_unique<fake::FakeEvents>(node->wire));
-    node->daemon = std::make_unique<Daemon>(
-        DaemonPorts{{scheduler, executor, node->machine.view(), std::move(events), log, {}},
-                    crowd,
-                    [dice = &node->dice] { return dice->real(); }},
+    node->daemon = std::make_unique<sliced::daemon::Daemon>(
+        sliced::daemon::Ports{{scheduler, executor, node->machine.view(), std::move(events), log, {}},
+                              crowd,
+                              [dice = &node->dice] { return dice->real(); }},
         options);
     nodes.push_back(std::move(node));
   }

@@ -618,10 +618,10 @@ void World::start_daemon() {
     std::vector<std::unique_ptr<hotplug::EventSource>> events;
     events.push_back(std::make_unique<fake::FakeEvents>(udev_));
     events.push_back(std::make_unique<fake::FakeEvents>(netlink_));
-    daemon = std::make_unique<Daemon>(
-        DaemonPorts{{sim_scheduler, sim_executor, machine.view(), std::move(events), log, {}},
-                    sim_cluster,
-                    [this] { return daemon_dice_.real(); }},
+    daemon = std::make_unique<sliced::daemon::Daemon>(
+        sliced::daemon::Ports{{sim_scheduler, sim_executor, machine.view(), std::move(events), log, {}},
+                              sim_cluster,
+                              [this] { return daemon_dice_.real(); }},
         options, [this](const policy::Decision& decision) { border.leave([&] { on_decided(decision); }); });
     daemon->start();
     daemon->permit_writes(true);
@@ -676,7 +676,8 @@ void World::on_decided(const policy::Decision& decision) {
   exposed.decided(decision);
   has_old_write_ = sim_cluster.writes_under_way() > 0 && writes_arrived_ < sim_cluster.writes_begun();
   if (lives_ > 1) ++seen["restart"];
-  if (std::exchange(told_life_, lives_) != lives_ && lives_ > 1 && daemon->publisher().observed().empty())
+  if (std::exchange(told_life_, lives_) != lives_ && lives_ > 1 &&
+      daemon->offer_of(kDriver).publisher().observed().empty())
     ++seen["start without slices"];
   if (std::exchange(was_killed_in_write_, false)) ++seen["restart during a write"];
   if (!decision.refusals.empty()) ++seen["entry refused"];
@@ -697,7 +698,7 @@ void World::on_decided(const policy::Decision& decision) {
 
 // What a verdict calls offered is to be published, and nothing else is.
 void World::judge_verdicts(const policy::Decision& decision) {
-  const publishers::Publisher& publisher = daemon->publisher();
+  const publishers::Publisher& publisher = daemon->offer_of(kDriver).publisher();
   if (!publisher.has_desired()) return;
   if (decision.awaits_pods && publisher.observed().empty()) return;  // it is not published yet
   std::set<std::string> desired, offered;

@@ -148,7 +148,7 @@ class World {
   SimExecutor sim_executor{executor, border};
   SimCluster sim_cluster{cluster, scheduler, border};
   SimLog log;
-  std::unique_ptr<Daemon> daemon;
+  std::unique_ptr<sliced::daemon::Daemon> daemon;
   Knobs knobs;
   ExposureWorld exposed{*this};
 

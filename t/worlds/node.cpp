@@ -179,10 +179,10 @@ void Node::start() {
   events.push_back(std::make_unique<fake::FakeEvents>(netlink_));
   config::Options options;
   options.node_name = kName;
-  daemon_ = std::make_unique<Daemon>(
-      DaemonPorts{{scheduler, executor_, machine.view(), std::move(events), log_, {}},
-                  cluster,
-                  [this] { return dice_.real(); }},
+  daemon_ = std::make_unique<sliced::daemon::Daemon>(
+      sliced::daemon::Ports{{scheduler, executor_, machine.view(), std::move(events), log_, {}},
+                            cluster,
+                            [this] { return dice_.real(); }},
       options);
   daemon_->start();
   daemon_->permit_writes(true);

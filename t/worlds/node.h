@@ -91,7 +91,7 @@ class Node {
   std::map<uint64_t, reactor::Ticket> events_;
   uint64_t next_event_ = 0, life_ = 0;
   int boots_ = 1;
-  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<sliced::daemon::Daemon> daemon_;
 };
 
 }  // namespace sliced::worlds

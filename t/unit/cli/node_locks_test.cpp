@@ -36,7 +36,7 @@ TEST(RuntimeDirectory, IsTheFirstThatThereIs) {
       {"nothing", "", {}, 7, false, ""},
   };
   for (const auto& row : rows) {
-    const RuntimePlaces places{[&](const char* name) -> std::optional<std::string> {
+    const RuntimePorts ports{[&](const char* name) -> std::optional<std::string> {
                                  const auto at = row.env.find(name);
                                  return at == row.env.end() ? std::nullopt : std::optional(at->second);
                                },
@@ -46,7 +46,7 @@ TEST(RuntimeDirectory, IsTheFirstThatThereIs) {
                                         (path == "/run/user/8" && row.user == 8);
                                },
                                row.user};
-    EXPECT_EQ(find_runtime_directory(row.option, places), row.wanted) << row.why;
+    EXPECT_EQ(find_runtime_directory(row.option, ports), row.wanted) << row.why;
   }
 }
 

@@ -17,7 +17,7 @@ struct World {
   std::map<std::string, std::string> files;
   std::string host_name = "Node-A";
 
-  Surroundings surroundings() const {
+  Ports ports() const {
     return {[this](const char* name) -> std::optional<std::string> {
               const auto found = environment.find(name);
               return found == environment.end() ? std::nullopt : std::optional(found->second);
@@ -29,7 +29,7 @@ struct World {
             },
             host_name};
   }
-  Loaded load(const Words& arguments) const { return config::load(arguments, surroundings()); }
+  Loaded load(const Words& arguments) const { return config::load(arguments, ports()); }
 };
 
 TEST(Load, DefaultsOfRun) {
@@ -229,6 +229,15 @@ TEST(Load, AHostNameThatIsNoNodeName) {
   EXPECT_EQ(world.load({"version"}).problems, Words{});
 }
 
+// Red when help about a command that is misspelt is help in general: a script would take it for done.
+TEST(Load, HelpAboutNoCommandIsRefused) {
+  for (const Words& arguments : {Words{"pln", "--help"}, Words{"--help", "pln"}, Words{"help", "pln"}}) {
+    const Loaded loaded = World{}.load(arguments);
+    EXPECT_FALSE(loaded.wants_help);
+    EXPECT_EQ(loaded.problems, Words{"\"pln\" is no command; did you mean plan?; see sliced --help"});
+  }
+}
+
 TEST(Load, Help) {
   const struct {
     Words arguments;
@@ -264,7 +273,7 @@ TEST(Reload, TakesUpWhatMayChangeAndNamesTheRest) {
   ASSERT_EQ(loaded.problems, Words{});
 
   world.files["f"] = "syncInterval: 10m\nnamespace: b\nsettle: 1s\n";
-  Reloaded reloaded = reload(loaded.options, arguments, world.surroundings());
+  Reloaded reloaded = reload(loaded.options, arguments, world.ports());
   EXPECT_EQ(reloaded.problems, Words{});
   EXPECT_EQ(reloaded.changed, Words{"sync-interval"}) << "the flag still overrides settle";
   EXPECT_EQ(reloaded.needs_restart, Words{"namespace"});
@@ -272,27 +281,25 @@ TEST(Reload, TakesUpWhatMayChangeAndNamesTheRest) {
   EXPECT_EQ(reloaded.options.namespace_, "a");
 
   world.files["f"] = "syncInterval: 1s\n";
-  reloaded = reload(reloaded.options, arguments, world.surroundings());
+  reloaded = reload(reloaded.options, arguments, world.ports());
   EXPECT_EQ(reloaded.problems.size(), 1u);
   EXPECT_EQ(reloaded.changed, Words{});
   EXPECT_EQ(reloaded.options.sync_interval, Millis(600'000)) << "a wrong file changes nothing";
 }
 
-TEST(ProcessSurroundings, ReadsFilesWithinBounds) {
-  const Surroundings surroundings = process_surroundings();
+TEST(ProcessPorts, ReadsFilesWithinBounds) {
+  const Ports ports = process_ports();
   const auto directory =
       std::filesystem::temp_directory_path() / ("sliced-config-" + std::to_string(getpid()));
   std::filesystem::create_directory(directory);
   std::ofstream(directory / "small") << "a: b\n";
   std::ofstream(directory / "large") << std::string((1u << 20) + 1, '#');
-  EXPECT_EQ(surroundings.read_file(directory / "small").value_or(""), "a: b\n");
-  EXPECT_EQ(surroundings.read_file(directory / "large").error(),
-            (Error{Errc::kTooLarge, "is larger than 1 MiB"}));
-  EXPECT_EQ(surroundings.read_file(directory / "none").error(),
-            (Error{Errc::kIo, "No such file or directory"}));
-  EXPECT_FALSE(surroundings.read_file(directory).ok());
+  EXPECT_EQ(ports.read_file(directory / "small").value_or(""), "a: b\n");
+  EXPECT_EQ(ports.read_file(directory / "large").error(), (Error{Errc::kTooLarge, "is larger than 1 MiB"}));
+  EXPECT_EQ(ports.read_file(directory / "none").error(), (Error{Errc::kIo, "No such file or directory"}));
+  EXPECT_FALSE(ports.read_file(directory).ok());
   std::filesystem::remove_all(directory);
-  EXPECT_FALSE(surroundings.host_name.empty());
+  EXPECT_FALSE(ports.host_name.empty());
 }
 
 }  // namespace

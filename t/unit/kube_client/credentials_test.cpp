@@ -53,7 +53,7 @@ struct CredentialsTest : fixture::LoopTest {
 /// A source over real files, children and threads; time and the wall clock are the test's.
 struct World {
   explicit World(fixture::LoopTest& test_in) : test(test_in), executor(test.loop) {}
-  LoadingCredentials::Needs needs() {
+  LoadingCredentials::Ports ports() {
     return {test.loop, time, executor, log, [this] { return wall; }};
   }
   Result<Credentials> get(CredentialSource& source) {
@@ -209,7 +209,7 @@ TEST_F(CredentialsTest, ATokenIsReadAgainWithinAMinuteAndAtOnceWhenRefused) {
   write("token", "one");
   write("ca.crt", kPem);
   const auto source =
-      in_cluster_credentials(world.needs(), {.host = "h", .port = "1", .directory = directory});
+      in_cluster_credentials(world.ports(), {.host = "h", .port = "1", .directory = directory});
   const auto first = world.get(*source);
   ASSERT_TRUE(first) << first.error().what;
   EXPECT_EQ(first->token, "one");
@@ -230,7 +230,7 @@ TEST_F(CredentialsTest, AFailingRereadKeepsWhatTheServerTakes) {
   write("token", "one");
   write("ca.crt", kPem);
   const auto source =
-      in_cluster_credentials(world.needs(), {.host = "h", .port = "1", .directory = directory});
+      in_cluster_credentials(world.ports(), {.host = "h", .port = "1", .directory = directory});
   EXPECT_EQ(world.token(*source), "one");
   std::filesystem::remove(path("token"));
   world.time.advance(60s);
@@ -248,7 +248,7 @@ TEST_F(CredentialsTest, AFailingRereadKeepsWhatTheServerTakes) {
 TEST_F(CredentialsTest, AskersOfOneMomentShareOneLoad) {
   World world(*this);
   auto loads = std::make_shared<std::atomic<int>>(0);
-  LoadingCredentials source(world.needs(), "test", [loads]() -> Result<LoadedCredentials> {
+  LoadingCredentials source(world.ports(), "test", [loads]() -> Result<LoadedCredentials> {
     ++*loads;
     return LoadedCredentials{.credentials = {{}, "t"}};
   });
@@ -269,7 +269,7 @@ TEST_F(CredentialsTest, ASlowReadIsATimeoutAndTheSourceMayGo) {
   World world(*this);
   auto release = std::make_shared<std::atomic<bool>>(false);
   auto source = std::make_unique<LoadingCredentials>(
-      world.needs(), "test",
+      world.ports(), "test",
       [release]() -> Result<LoadedCredentials> {
         while (!*release) usleep(1000);
         return LoadedCredentials{};
@@ -289,7 +289,7 @@ TEST_F(CredentialsTest, ASlowReadIsATimeoutAndTheSourceMayGo) {
 TEST_F(CredentialsTest, InsecureIsSaidOnce) {
   World world(*this);
   write_kubeconfig("token: t", "insecure-skip-tls-verify: true");
-  const auto source = kubeconfig_credentials(world.needs(), path("kubeconfig"));
+  const auto source = kubeconfig_credentials(world.ports(), path("kubeconfig"));
   EXPECT_EQ(world.token(*source), "t");
   world.time.advance(60s);
   EXPECT_EQ(world.token(*source), "t");
@@ -316,7 +316,7 @@ TEST_F(CredentialsTest, APluginIsAskedAndItsAnswerKeptUntilItExpires) {
       "esac\n"
       R"(printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s","expirationTimestamp":"2001-09-09T01:56:40Z"}}' "$t")");
   // 2001-09-09T01:56:40Z is 10 minutes after the wall clock's 1000000000.
-  const auto source = kubeconfig_credentials(world.needs(), path("kubeconfig"));
+  const auto source = kubeconfig_credentials(world.ports(), path("kubeconfig"));
   EXPECT_EQ(world.token(*source), "1-first-red");
   world.time.advance(589s);
   EXPECT_EQ(world.token(*source), "1-first-red") << "files were read again, the plugin did not run";
@@ -330,7 +330,7 @@ TEST_F(CredentialsTest, APluginIsAskedAnewWhenRefusedOrChanged) {
   write("ca.crt", kPem);
   write_kubeconfig(kExec);
   write_plugin(print_status(R"({"token":"t"})"));
-  const auto source = kubeconfig_credentials(world.needs(), path("kubeconfig"));
+  const auto source = kubeconfig_credentials(world.ports(), path("kubeconfig"));
   const auto got = world.get(*source);
   ASSERT_TRUE(got) << got.error().what;
   world.time.advance(24h);
@@ -355,7 +355,7 @@ TEST_F(CredentialsTest, APluginIsNotRunForEachRefusalOrFailure) {
     SCOPED_TRACE(fails);
     World world(*this);
     write_plugin(fails ? "echo no >&2; exit 1" : print_status(R"({"token":"t"})"));
-    const auto source = kubeconfig_credentials(world.needs(), path("kubeconfig"));
+    const auto source = kubeconfig_credentials(world.ports(), path("kubeconfig"));
     const size_t before = plugin_runs();
     for (int i = 0; i < 600; ++i) {
       const auto got = world.get(*source);
@@ -373,7 +373,7 @@ TEST_F(CredentialsTest, APluginMayGiveACertificate) {
   write("ca.crt", kPem);
   write_kubeconfig(kExec);
   write_plugin(print_status(R"({"clientCertificateData":"C","clientKeyData":"K"})"));
-  const auto source = kubeconfig_credentials(world.needs(), path("kubeconfig"));
+  const auto source = kubeconfig_credentials(world.ports(), path("kubeconfig"));
   const auto got = world.get(*source);
   ASSERT_TRUE(got) << got.error().what;
   EXPECT_EQ(got->access.client_certificate_pem, "C");
@@ -396,7 +396,7 @@ TEST_F(CredentialsTest, TroubleWithAPluginIsTold) {
   for (const auto& [script, words] : rows) {
     World world(*this);
     write_plugin(script);
-    LoadingCredentials source(world.needs(), "kubeconfig k",
+    LoadingCredentials source(world.ports(), "kubeconfig k",
                               [file = path("kubeconfig")] { return load_kubeconfig(file); },
                               {.plugin_max = std::string_view(script) == "sleep 60" ? 300ms : 10s});
     const std::string got = world.token(source);
@@ -405,7 +405,7 @@ TEST_F(CredentialsTest, TroubleWithAPluginIsTold) {
   }
   World world(*this);
   std::filesystem::remove(path("plugin"));
-  const auto source = kubeconfig_credentials(world.needs(), path("kubeconfig"));
+  const auto source = kubeconfig_credentials(world.ports(), path("kubeconfig"));
   const std::string got = world.token(*source);
   EXPECT_NE(got.find("get it somewhere"), std::string::npos) << got;
 }
@@ -415,7 +415,7 @@ TEST_F(CredentialsTest, APluginDoesNotOutliveItsSource) {
   write("ca.crt", kPem);
   write_kubeconfig(kExec);
   write_plugin("sleep 600");
-  auto source = kubeconfig_credentials(world.needs(), path("kubeconfig"));
+  auto source = kubeconfig_credentials(world.ports(), path("kubeconfig"));
   const CallPtr call = source->get([](const Result<Credentials>&) { ADD_FAILURE() << "the source is gone"; });
   ASSERT_TRUE(run_until([&] {
     world.time.advance(0ms);

@@ -13,7 +13,7 @@
 
 namespace sliced::kube {
 
-struct ApiNeeds {
+struct ApiPorts {
   reactor::Scheduler& scheduler;
   Log& log;
   std::unique_ptr<CredentialSource> credentials;

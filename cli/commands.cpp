@@ -1,0 +1,52 @@
+#include "cli/commands.h"
+
+#include "cli/completion.h"
+#include "cli/help.h"
+#include "cli/man_page.h"
+#include "cli/process.h"
+
+namespace sliced::cli {
+namespace {
+
+using config::Command;
+
+int printed(const std::string& text) { return print(text) ? kExitSame : kExitError; }
+
+int version(const config::Options&) { return printed("sliced " SLICED_VERSION "\n"); }
+int man(const config::Options&) { return printed(man_page(SLICED_VERSION)); }
+int completion(const config::Options& options) { return printed(completion_script(options.arguments[0])); }
+
+template <int (*kWork)(const config::Options&)>
+int by_options(const Invocation& invocation) {
+  return kWork(invocation.options);
+}
+
+struct Row {
+  Command command;
+  Work work;
+};
+constexpr Row kRows[] = {
+    {Command::kRun, run},
+    {Command::kPlan, by_options<plan>},
+    {Command::kExplain, by_options<explain>},
+    {Command::kDiscover, by_options<discover>},
+    {Command::kMatch, by_options<match>},
+    {Command::kValidate, by_options<validate>},
+    {Command::kWithdraw, by_options<withdraw>},
+    {Command::kVersion, by_options<version>},
+    {Command::kHelp, by_options<help>},
+    {Command::kMan, by_options<man>},
+    {Command::kCompletion, by_options<completion>},
+};
+
+}  // namespace
+
+Work work_of(Command command) {
+  for (const Row& row : kRows)
+    if (row.command == command) return row.work;
+  return nullptr;
+}
+
+int help(const config::Options& options) { return printed(help_text(options.command, SLICED_VERSION)); }
+
+}  // namespace sliced::cli

@@ -1,0 +1,97 @@
+#include "config/command_table.h"
+
+#include <array>
+#include <cstdlib>
+
+namespace sliced::config {
+namespace {
+
+constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
+
+constexpr CommandInfo kCommands[] = {
+    {.id = Command::kRun,
+     .name = "run",
+     .summary = "Keep what is offered equal to what the policies allow.",
+     .description =
+         "Runs until SIGTERM, which leaves the slices in place: a restart must not be visible. SIGHUP reads "
+         "the configuration file again."},
+    {.id = Command::kPlan,
+     .name = "plan",
+     .summary = "Print what would be published, and change nothing.",
+     .description =
+         "With -o yaml or json it prints a List of ResourceSlice objects, with -o diff what would change "
+         "against what is published now. Exit status 0: nothing to change. 2: there are changes. 1: there is "
+         "no plan. Problems of single policies go to standard error and change nothing of this."},
+    {.id = Command::kExplain,
+     .name = "explain",
+     .arguments = "[DEVICE]",
+     .arguments_max = 1,
+     .summary = "Say why each device is offered or is not.",
+     .description =
+         "DEVICE is a PCI address, an interface name or a device name. Without it every device is explained."},
+    {.id = Command::kDiscover,
+     .name = "discover",
+     .summary = "Print the network devices of this machine with their facts."},
+    {.id = Command::kMatch,
+     .name = "match",
+     .arguments = "EXPRESSION",
+     .arguments_min = 1,
+     .arguments_max = 1,
+     .summary = "Say which devices a CEL expression matches, and what that costs.",
+     .description =
+         "EXPRESSION is read as the selector of a DeviceExposurePolicy and asked of every device of the host: "
+         "a known attribute that a device lacks is empty. With --slices it is read as a DeviceClass or a claim "
+         "has it and asked of every published device: there an absent attribute is an error, and one error "
+         "ends the scheduler's attempt. Exit status 0: something matches. 2: nothing does. 1: there is no "
+         "answer. An error of one device is no match."},
+    {.id = Command::kValidate,
+     .name = "validate",
+     .arguments = "FILE...",
+     .arguments_min = 1,
+     .arguments_max = 10'000,
+     .summary = "Check policy files, every problem with file and line.",
+     .description = "Exit status 0: all is well. 1: there are problems."},
+    {.id = Command::kWithdraw,
+     .name = "withdraw",
+     .summary = "Delete what this node has published.",
+     .description =
+         "For the end of a node's service, or before another driver takes over. A running daemon on the same "
+         "node would publish again: stop it first."},
+    {.id = Command::kVersion, .name = "version", .summary = "Print the version."},
+    {.id = Command::kHelp,
+     .name = "help",
+     .arguments = "[COMMAND]",
+     .arguments_max = 1,
+     .summary = "Print help, in general or for a command."},
+    {.id = Command::kMan,
+     .name = "man",
+     .summary = "Print the manual page, in the man macros of roff.",
+     .description = "To read it: sliced man | man -l -"},
+    {.id = Command::kCompletion,
+     .name = "completion",
+     .arguments = "SHELL",
+     .arguments_min = 1,
+     .arguments_max = 1,
+     .summary = "Print the completion script for bash, zsh or fish.",
+     .description =
+         "For the running bash: source <(sliced completion bash). For fish: sliced completion fish | source.",
+     .choices = kShells},
+};
+
+}  // namespace
+
+std::span<const CommandInfo> command_table() { return kCommands; }
+
+const CommandInfo* find_command(std::string_view name) {
+  for (const CommandInfo& command : command_table())
+    if (command.name == name) return &command;
+  return nullptr;
+}
+
+const CommandInfo& info_of(Command command) {
+  for (const CommandInfo& info : command_table())
+    if (info.id == command) return info;
+  std::abort();  // Command::kNone has no row
+}
+
+}  // namespace sliced::config

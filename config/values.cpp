@@ -1,0 +1,161 @@
+#include "config/values.h"
+
+#include <algorithm>
+
+#include "config/duration.h"
+#include "reactor/base/text.h"
+
+namespace sliced::config {
+namespace {
+
+constexpr size_t kNodeLabelsMax = 1000;
+
+std::string remark(std::string_view word, const std::vector<std::string_view>& candidates) {
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? "" : "; did you mean " + near + "?";
+}
+
+// The part of a label's key after the '/', and a label's value: [A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?, 63
+// bytes.
+bool is_label_word(std::string_view text) {
+  const auto inner = [](char c) { return c == '-' || c == '_' || c == '.'; };
+  const auto outer = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  return !text.empty() && text.size() <= 63 && outer(text.front()) && outer(text.back()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return inner(c) || outer(c); });
+}
+
+bool is_label_key(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return is_label_word(text);
+  return is_dns_subdomain(text.substr(0, slash)) && is_label_word(text.substr(slash + 1));
+}
+
+}  // namespace
+
+std::string describe(const ClusterSpec& cluster) {
+  if (const auto* kubeconfig = std::get_if<KubeconfigFile>(&cluster)) return "kubeconfig:" + kubeconfig->path;
+  if (const auto* directory = std::get_if<ClusterDirectory>(&cluster)) return "dir:" + directory->path;
+  return "in-cluster";
+}
+
+std::string not_one_of(std::string_view text, std::span<const std::string_view> texts) {
+  return "must be one of " + join({texts.begin(), texts.end()}, ", ") +
+         remark(text, {texts.begin(), texts.end()});
+}
+
+std::string parse_path(std::string_view text, std::string& value) {
+  if (text.empty()) return "must be a path";
+  if (text.find('\0') != std::string_view::npos) return "must not contain a NUL byte";
+  value = text;
+  return "";
+}
+
+std::string add_path(std::string_view text, std::vector<std::string>& value) {
+  std::string path;
+  const std::string wrong = parse_path(text, path);
+  if (wrong.empty()) value.push_back(path);
+  return wrong;
+}
+
+std::string parse_cluster(std::string_view text, ClusterSpec& value) {
+  const size_t colon = text.find(':');
+  const std::string_view form = text.substr(0, colon);
+  const std::string_view path = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+  std::string bytes;
+  if (text == "in-cluster") return value = InCluster{}, "";
+  if (form == "kubeconfig" && parse_path(path, bytes).empty()) return value = KubeconfigFile{bytes}, "";
+  if (form == "dir" && parse_path(path, bytes).empty()) return value = ClusterDirectory{bytes}, "";
+  const std::string wanted = "must be in-cluster, kubeconfig:PATH or dir:PATH";
+  if (text.find('/') != std::string_view::npos && colon == std::string_view::npos)
+    return wanted + "; did you mean dir:" + escaped(text) + " or kubeconfig:" + escaped(text) + "?";
+  return wanted + remark(form, {"in-cluster", "kubeconfig", "dir"});
+}
+
+std::string parse_node_name(std::string_view text, std::string& value) {
+  if (!is_dns_subdomain(text))
+    return "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes" +
+           (is_dns_subdomain(lower(text)) ? "; did you mean " + lower(text) + "?" : "");
+  value = text;
+  return "";
+}
+
+std::string parse_node_labels(std::string_view text, std::map<std::string, std::string>& value) {
+  std::map<std::string, std::string> labels;
+  if (text.empty()) return value = labels, "";
+  for (const std::string_view pair : split(text, ',')) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string_view::npos) return in_quotes(pair) + " has no '='; write key=value,key2=value2";
+    const std::string_view key = pair.substr(0, equals), word = pair.substr(equals + 1);
+    if (!is_label_key(key))
+      return in_quotes(key) + " is no label key: [DNS name/]letters, digits, '-', '_', '.'";
+    if (!word.empty() && !is_label_word(word))
+      return "the value " + in_quotes(word) + " of " + std::string(key) +
+             " is no label value: at most 63 letters, digits, '-', '_', '.', the first and last a letter or "
+             "digit";
+    if (!labels.emplace(key, word).second) return in_quotes(key) + " is there twice";
+    if (labels.size() > kNodeLabelsMax) return "more than " + std::to_string(kNodeLabelsMax) + " labels";
+  }
+  value = std::move(labels);
+  return "";
+}
+
+std::string parse_namespace(std::string_view text, std::string& value) {
+  if (!is_dns_label(text)) return "must be a namespace: lower-case letters, digits and '-', at most 63 bytes";
+  value = text;
+  return "";
+}
+
+std::string parse_driver_name(std::string_view text, std::string& value) {
+  if (!is_dns_subdomain(text, 63))
+    return "must be a DNS name (lower-case letters, digits, '-', '.') of at most 63 bytes";
+  value = text;
+  return "";
+}
+
+std::string parse_scheduler_version(std::string_view text, std::string& value) {
+  if (!text.empty() && !parse_version(text)) return "must be a version such as v1.36.3";
+  value = text;
+  return "";
+}
+
+std::string parse_kinds(std::string_view text, std::set<std::string>& value) {
+  std::set<std::string> kinds;
+  if (text.empty()) return value = kinds, "";
+  for (const std::string_view word : split(text, ',')) {
+    const auto kind =
+        std::find_if(kKinds.begin(), kKinds.end(), [&](auto k) { return lower(k) == lower(word); });
+    if (kind == kKinds.end())
+      return in_quotes(word) + " is no kind that sliced watches" +
+             remark(word, {kKinds.begin(), kKinds.end()});
+    kinds.emplace(*kind);
+  }
+  value = std::move(kinds);
+  return "";
+}
+
+std::string parse_time(std::string_view text, Millis& value) {
+  const auto duration = parse_duration(text);
+  if (!duration) return "must be a duration such as 5m, 90s, 1m30s or 100ms";
+  value = *duration;
+  return "";
+}
+
+std::string print(const std::string& value) { return value; }
+
+std::string print(const std::vector<std::string>& value) { return join(value, " "); }
+
+std::string print(const ClusterSpec& value) { return describe(value); }
+
+std::string print(const std::map<std::string, std::string>& value) {
+  std::vector<std::string> pairs;
+  for (const auto& [key, word] : value) pairs.push_back(key + "=" + word);
+  return join(pairs, ",");
+}
+
+std::string print(const std::set<std::string>& value) { return join({value.begin(), value.end()}, ","); }
+
+std::string print(const Millis& value) { return format_duration(value); }
+
+}  // namespace sliced::config

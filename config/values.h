@@ -1,0 +1,88 @@
+#pragma once
+// The values of options as text, and back. Pure.
+//
+// parse_*: sets `value` from its text; "" when that went well, else what is wrong and what would be right, to
+//          stand behind the value in quotes; `value` is then as it was.
+// print:   the text that parses to the value; "" when it is unset.
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/options.h"
+
+namespace sliced::config {
+
+/// A word that stands for a value: of those that have a short list of them.
+template <class T>
+struct Word {
+  std::string_view text;
+  T value;
+};
+template <class T>
+inline constexpr std::array<Word<T>, 0> kWords = {};
+template <>
+inline constexpr std::array kWords<bool> = {Word{"true", true}, Word{"false", false}};
+template <>
+inline constexpr std::array kWords<LogFormat> = {
+    Word{"auto", LogFormat::kAuto}, Word{"text", LogFormat::kText}, Word{"json", LogFormat::kJson},
+    Word{"journald", LogFormat::kJournald}};
+template <>
+inline constexpr std::array kWords<Level> = {Word{"debug", Level::kDebug}, Word{"info", Level::kInfo},
+                                             Word{"warning", Level::kWarning}, Word{"error", Level::kError}};
+template <>
+inline constexpr std::array kWords<OutputFormat> = {
+    Word{"table", OutputFormat::kTable}, Word{"yaml", OutputFormat::kYaml}, Word{"json", OutputFormat::kJson},
+    Word{"diff", OutputFormat::kDiff}};
+/// Their texts alone.
+template <class T>
+inline constexpr auto kTexts = [] {
+  std::array<std::string_view, kWords<T>.size()> texts{};
+  for (size_t i = 0; i < texts.size(); ++i) texts[i] = kWords<T>[i].text;
+  return texts;
+}();
+
+/// What --kinds-off takes.
+inline constexpr std::array<std::string_view, 3> kKinds = {"SriovResourcePolicy", "DeviceAttributes",
+                                                           "DeviceExposurePolicy"};
+
+/// "must be one of auto, text, json, journald; did you mean json?"
+std::string not_one_of(std::string_view text, std::span<const std::string_view> texts);
+
+template <class T>
+std::string parse_word(std::string_view text, T& value) {
+  for (const Word<T>& word : kWords<T>)
+    if (word.text == text) return value = word.value, "";
+  return not_one_of(text, kTexts<T>);
+}
+std::string parse_path(std::string_view text, std::string& value);
+/// Adds to those that are there.
+std::string add_path(std::string_view text, std::vector<std::string>& value);
+std::string parse_cluster(std::string_view text, ClusterSpec& value);
+std::string parse_node_name(std::string_view text, std::string& value);
+std::string parse_node_labels(std::string_view text, std::map<std::string, std::string>& value);
+std::string parse_namespace(std::string_view text, std::string& value);
+std::string parse_driver_name(std::string_view text, std::string& value);
+std::string parse_scheduler_version(std::string_view text, std::string& value);
+std::string parse_kinds(std::string_view text, std::set<std::string>& value);
+std::string parse_time(std::string_view text, Millis& value);
+
+template <class T>
+  requires(kWords<T>.size() > 0)
+std::string print(const T& value) {
+  for (const Word<T>& word : kWords<T>)
+    if (word.value == value) return std::string(word.text);
+  std::abort();  // an enumerator without its word
+}
+std::string print(const std::string& value);
+std::string print(const std::vector<std::string>& value);
+std::string print(const ClusterSpec& value);
+std::string print(const std::map<std::string, std::string>& value);
+std::string print(const std::set<std::string>& value);
+std::string print(const Millis& value);
+
+}  // namespace sliced::config

@@ -1,0 +1,83 @@
+#pragma once
+// What the daemon hears of the cluster: its own Node, the policies, and the slices that each driver has
+// published for the node. Made, watched and looked after here; what an outage means is Reach's (reach.h).
+//
+// Ownership: cluster, scheduler and log outlive this. Dropping it ends all watches.
+// Reentry:   handlers run on turns of the loop, never from inside the constructor or start(), and may not
+//            destroy this.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/policy_book.h"
+#include "daemon/reach.h"
+#include "daemon/schema_check.h"
+#include "watchers/node_watcher.h"
+#include "watchers/policy_watcher.h"
+#include "watchers/slice_watcher.h"
+
+namespace sliced::daemon {
+
+class ClusterSources {
+ public:
+  struct Driver {
+    std::string name;
+    std::string slices;  // the name of its slices as a source: "own slices"
+    size_t slices_bytes_max = SIZE_MAX;
+    std::vector<PolicyKind> kinds;  // empty where they are off: what it has published is withdrawn then
+  };
+  struct Scope {
+    std::string node;
+    bool is_directory = false;  // in the place of an API server
+    std::vector<Driver> drivers;
+  };
+  struct Handlers {
+    std::function<void(const SourceEvent<watchers::NodeWatcher::Item>&)> on_node;
+    std::function<void(const kube::Resource& kind, const PolicyBook::Event&)> on_policies;
+    std::function<void(size_t driver, const SourceEvent<watchers::SliceWatcher::Item>&)>
+        on_slices;  // of scope.drivers
+    /// Of objects of a kind that a list lacks: true to keep them until a second list lacks them too; may be
+    /// empty.
+    std::function<bool(const kube::Resource& kind, const std::vector<PolicyBook::Id>& missing)> keeps_missing;
+    std::function<void()> on_standing;  // one of them stands otherwise than before
+    Reach::OnNews on_news;
+  };
+
+  ClusterSources(watchers::Ports ports, const Scope& scope, Handlers handlers);
+
+  void start();
+  /// Nothing keeps from writing: no outage, and nobody of whom it is not known whether he is back.
+  bool may_write() const { return reach_.may_write(); }
+  /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ...".
+  std::vector<std::string> silent() const;
+  /// Of those what one look is enough to know: kinds that the API server does not have, what it does not
+  /// allow, a directory that cannot be read.
+  std::vector<std::string> missing() const;
+  bool has_node_spoken() const { return sources_.front().watcher->standing().known; }
+  /// The server does not have the kind; one that is off it may have.
+  bool is_absent(const kube::Resource& kind) const;
+
+ private:
+  struct Named {
+    std::string name;
+    kube::Resource kind;
+    std::unique_ptr<watchers::Source> watcher;
+  };
+  std::vector<Named> make_sources(const watchers::Ports& ports, const Scope& scope);
+  std::unique_ptr<watchers::Source> make_policies(const watchers::Ports& ports, const PolicyKind& kind,
+                                                  watchers::PolicyWatcher::OnStanding on_standing);
+  /// Those that have not given their first word.
+  template <class Wanted>
+  std::vector<std::string> described(Wanted wanted) const;
+  std::vector<watchers::Source*> watched() const;
+
+  const Handlers handlers_;
+  const bool is_directory_;
+  std::vector<Named> sources_;  // the Node's first
+  SchemaCheck schemas_;
+  Reach reach_;
+};
+
+}  // namespace sliced::daemon

@@ -1,0 +1,159 @@
+#include "daemon/decider.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "policy/decide.h"
+#include "reactor/base/text.h"
+
+namespace sliced::daemon {
+namespace {
+
+constexpr reactor::BackoffPolicy kBackoff{
+    .initial = Millis{1'000}, .cap = Millis{60'000}, .jitter = 0.5, .reset_after = Millis{600'000}};
+constexpr size_t kReasonsInLog = 4;
+// What is decided on the loop's own thread: a millisecond or two. Selectors have budgets, but not so small
+// ones.
+constexpr size_t kDevicesOnLoop = 512;
+constexpr uint64_t kFilterEntriesOnLoop = 200'000;  // over all devices
+
+bool may_take_long(const policy::Inputs& inputs) {
+  const size_t devices = inputs.inventory->devices.size();
+  uint64_t entries = 0;
+  for (const uint64_t one : inputs.policies->filter_entries) entries += one;
+  uint64_t looks = inputs.policies->node_selector_entries;
+  for (const uint64_t one : inputs.policies->attribute_entries) looks += one;
+  return !inputs.policies->exposures.empty() || devices > kDevicesOnLoop ||
+         devices * entries + looks > kFilterEntriesOnLoop;
+}
+
+}  // namespace
+
+// It lives as long as anybody works on it.
+struct Decider::Attempt {
+  InputsPtr inputs;
+  std::string why;
+  TimePoint began;
+  std::unique_ptr<reactor::Job> job = {};
+  bool is_void = false;  // something has changed that a decision without it must not follow
+  std::stop_source stop = {};
+  policy::Decision decision = {};  // the worker's, until the job is finished
+};
+
+Decider::Decider(Ports ports, Handlers handlers)
+    : ports_(std::move(ports)), handlers_(std::move(handlers)), backoff_(ports_.random, kBackoff) {}
+
+Decider::~Decider() {
+  if (const auto* attempt = std::get_if<std::shared_ptr<Attempt>>(&state_)) (*attempt)->stop.request_stop();
+}
+
+void Decider::note(std::string why) {
+  if (news_.size() < kReasonsInLog && std::find(news_.begin(), news_.end(), why) == news_.end())
+    news_.push_back(std::move(why));
+}
+
+void Decider::mark(std::string why) {
+  note(std::move(why));
+  if (idle()) arm();
+}
+
+void Decider::mark_void(std::string why) {
+  if (auto* attempt = std::get_if<std::shared_ptr<Attempt>>(&state_)) (*attempt)->is_void = true;
+  mark(std::move(why));
+}
+
+void Decider::decide_now() {
+  if (auto* attempt = std::get_if<std::shared_ptr<Attempt>>(&state_))
+    (*attempt)->is_void |= !news_.empty();
+  else if (!idle())
+    decide();
+}
+
+void Decider::arm() {
+  const TimePoint now = ports_.scheduler.now();
+  const Millis delay = not_before_ ? std::max(Millis{0}, *not_before_ - now) : Millis{0};
+  state_ = Due{ports_.scheduler.after(delay, [this] { decide(); })};
+}
+
+void Decider::decide() {
+  state_ = Idle{};
+  const std::string why = join(std::exchange(news_, {}), "; ");
+  const InputsPtr inputs = handlers_.prepare();
+  if (!inputs) return;
+  if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
+  was_overtaken_ = false;
+  late_.clear();
+  conclude(policy::decide(inputs), why);
+}
+
+void Decider::decide_elsewhere(InputsPtr inputs, std::string why) {
+  std::erase_if(abandoned_, [](const auto& attempt) { return attempt.expired(); });
+  if (abandoned_.size() >= kAbandonedMax) {
+    news_.insert(news_.begin(), std::move(why));
+    return try_again_later(*inputs, std::to_string(abandoned_.size()) + " that were given up still run");
+  }
+  auto attempt =
+      std::make_shared<Attempt>(Attempt{std::move(inputs), std::move(why), ports_.scheduler.now()});
+  state_ = attempt;
+  auto work = [attempt] { attempt->decision = policy::decide(attempt->inputs, attempt->stop.get_token()); };
+  auto done = [this](bool finished) {
+    const auto ended = std::move(std::get<std::shared_ptr<Attempt>>(state_));
+    const auto own_job = std::move(ended->job);  // it owns this function
+    state_ = Idle{};
+    end(*ended, finished);
+    if (!finished) abandoned_.push_back(ended);
+  };
+  auto job = ports_.executor.run(std::move(work), decision_max_, std::move(done));
+  if (const auto* here = std::get_if<std::shared_ptr<Attempt>>(&state_); here != nullptr && *here == attempt)
+    attempt->job = std::move(job);
+}
+
+void Decider::end(Attempt& attempt, bool finished) {
+  if (!finished) {
+    attempt.stop.request_stop();
+    news_.insert(news_.begin(), std::move(attempt.why));
+    const std::string limit = std::to_string(decision_max_.count()) + " ms";
+    decision_max_ = std::min(2 * decision_max_, kDecisionMaxEver);
+    return try_again_later(*attempt.inputs, "it was not made within " + limit);
+  }
+  const Millis took = ports_.scheduler.now() - attempt.began;
+  decision_max_ = std::clamp(2 * took, kDecisionMax, kDecisionMaxEver);
+  if (is_overtaken(attempt)) {
+    news_.insert(news_.begin(), attempt.why);
+    return decide();
+  }
+  backoff_.reset();
+  if (!std::exchange(late_, {}).empty())
+    ports_.log.info("a decision is made in time again", {{"took_ms", took.count()}});
+  conclude(std::move(attempt.decision), attempt.why);
+}
+
+bool Decider::is_overtaken(const Attempt& attempt) {
+  if (attempt.is_void || handlers_.awaits()) return true;
+  was_overtaken_ = !was_overtaken_ && !news_.empty();
+  return was_overtaken_;
+}
+
+void Decider::conclude(policy::Decision decision, const std::string& why) {
+  const bool changed = handlers_.conclude(std::move(decision), why);
+  not_before_ = ports_.scheduler.now() + (changed ? kCoalesce : kBreath);
+  if (!news_.empty()) arm();
+}
+
+void Decider::try_again_later(const policy::Inputs& inputs, std::string what) {
+  const TimePoint now = ports_.scheduler.now();
+  const Millis wait = backoff_.next(now);
+  if (late_.empty())
+    ports_.log.warning(
+        "no decision in time: what is offered stays as it is, nothing is added or withdrawn, and it is tried "
+        "again; is the machine overloaded, or does a policy ask for too much?",
+        {{"why", what},
+         {"exposure_policies", inputs.policies->exposures.size()},
+         {"devices", inputs.inventory->devices.size()},
+         {"again_in_ms", wait.count()}});
+  late_ = std::move(what);
+  not_before_ = now + wait;
+  arm();
+}
+
+}  // namespace sliced::daemon

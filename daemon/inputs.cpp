@@ -1,0 +1,60 @@
+#include "daemon/inputs.h"
+
+#include <memory>
+#include <utility>
+
+namespace sliced::daemon {
+namespace {
+
+using publishers::Ability;
+
+policy::Settings settings_of(const config::Options& options, const publishers::Abilities& abilities) {
+  policy::Settings settings;
+  settings.sriov_driver = options.sriov_driver_name;
+  settings.exposure_driver = options.exposure_driver_name;
+  settings.list_attributes = abilities.has(Ability::kListAttributes);
+  settings.counters = abilities.has(Ability::kCounters);
+  settings.shared_devices = abilities.has(Ability::kSharedDevices);
+  return settings;
+}
+
+policy::DesiredPoolsPtr pools_before(const Offers& offers) {
+  policy::DesiredPools pools;
+  for (const Offer& offer : offers) pools[offer.driver()] = offer.desired_last();
+  return std::make_shared<const policy::DesiredPools>(std::move(pools));
+}
+
+}  // namespace
+
+Decider::InputsPtr gather_inputs(const Knowledge& known) {
+  const auto& ledger = known.charges.ledger();
+  auto inputs = std::make_shared<policy::Inputs>();
+  inputs->inventory = known.inventory;
+  inputs->policies = known.policies;
+  inputs->node = known.node;
+  inputs->settings = settings_of(known.options, known.abilities);
+  inputs->quarantine = {known.offers[kSriov].quarantine(), known.offers[kExposure].quarantine()};
+  inputs->holdings = ledger.holdings();
+  inputs->doubt = ledger.doubt();
+  inputs->awaits_pods = known.charges.awaits_pods(!known.policies->exposures.empty());
+  if (known.decision != nullptr) inputs->selectors = known.decision->selectors;
+  inputs->settling = known.settling.of(*known.inventory);
+  if (!inputs->settling.empty()) inputs->before = pools_before(known.offers);
+  // Where nobody uses the exposure driver, nothing of the other one waits for it.
+  const bool has_exposures = !known.policies->exposures.empty() || !inputs->holdings.empty();
+  if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = ledger.sriov_holdings();
+  if (has_exposures) {
+    inputs->is_sriov_doubted = ledger.is_sriov_doubted();
+    inputs->published =
+        publishers::published(own_slices(known.offers, known.options), *known.inventory, inputs->holdings);
+  }
+  inputs->published.is_sriov_pool_there = !known.offers[kSriov].publisher().observed().empty();
+  return inputs;
+}
+
+publishers::OwnSlices own_slices(const Offers& offers, const config::Options& options) {
+  return {offers[kSriov].publisher().observed(), offers[kExposure].publisher().observed(),
+          options.sriov_driver_name, options.exposure_driver_name, options.node_name};
+}
+
+}  // namespace sliced::daemon

@@ -1,0 +1,114 @@
+#include "daemon/offer.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "reactor/base/text.h"
+
+namespace sliced::daemon {
+namespace {
+
+constexpr size_t kNamesInLog = 8;
+
+// A slice that cannot be decoded is one that is not what we want, if it is ours; the publisher finds out.
+kube::ResourceSlice slice_of(const Offer::Item& item) {
+  return item.value ? *item.value : publishers::unread_slice(item.id.name, item.uid, item.resource_version);
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<long>(std::min(names.size(), kNamesInLog)));
+  if (names.size() > kNamesInLog)
+    shown.push_back("and " + std::to_string(names.size() - kNamesInLog) + " more");
+  return join(shown, ",");
+}
+
+}  // namespace
+
+Offer::Offer(publishers::Ports ports, std::string driver, Handlers handlers)
+    : log_(ports.log),
+      driver_(std::move(driver)),
+      publisher_(std::move(ports), driver_,
+                 {.on_refused =
+                      [this, told = std::move(handlers.on_refused)](auto entries) {
+                        for (auto& entry : entries)
+                          quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
+                        told();
+                      },
+                  .on_lost = std::move(handlers.on_lost),
+                  .on_settled = std::move(handlers.on_settled),
+                  .on_met = std::move(handlers.on_met)}) {
+  publisher_.permit(false);
+}
+
+std::vector<const kube::ResourceSlice*> Offer::apply(const Event& event) {
+  std::vector<const kube::ResourceSlice*> shown;
+  if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
+    publisher_.on_slices(Changed<kube::ResourceSlice>{slice_of(changed->now)});
+    const auto at = publisher_.observed().find(changed->now.id.name);
+    if (at != publisher_.observed().end()) shown.push_back(&at->second);
+  } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
+    publisher_.on_slices(Removed<kube::ResourceSlice>{{removed->id.name}});
+  } else {
+    const auto& list = std::get<Relisted<Item>>(event);
+    Relisted<kube::ResourceSlice> whole{{}, list.why};
+    for (const Item& item : list.all) whole.all.push_back(slice_of(item));
+    publisher_.on_slices(whole);
+    for (const auto& [name, slice] : publisher_.observed()) shown.push_back(&slice);
+  }
+  return shown;
+}
+
+bool Offer::empty_quarantine() { return !std::exchange(quarantine_, {}).empty(); }
+
+const std::vector<policy::DesiredPool>& Offer::desired_last() const {
+  return publisher_.desired().empty() ? before_gap_ : publisher_.desired();
+}
+
+void Offer::forsake() {
+  if (!publisher_.desired().empty()) before_gap_ = publisher_.desired();
+  publisher_.clear_desired();
+}
+
+void Offer::set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node) {
+  publisher_.set_desired(std::move(pools), std::move(node));
+  before_gap_.clear();
+}
+
+void Offer::put_off(std::vector<policy::DesiredPool> pools) {
+  publisher_.await_desired();
+  before_gap_ = std::move(pools);
+}
+
+bool Offer::tell_news(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const {
+  std::map<std::string_view, const kube::Device*> before;
+  for (const auto& pool : publisher_.desired())
+    for (const kube::Device& device : pool.devices) before[device.name] = &device;
+  std::vector<std::string> added, changed, removed;
+  size_t offered = 0;
+  for (const auto& pool : pools) {
+    for (const kube::Device& device : pool.devices) {
+      ++offered;
+      const auto at = before.find(device.name);
+      if (at == before.end())
+        added.push_back(device.name);
+      else if (*at->second != device)
+        changed.push_back(device.name);
+      before.erase(device.name);
+    }
+  }
+  for (const auto& [name, device] : before) removed.emplace_back(name);
+  if (!origin.is_first && added.empty() && changed.empty() && removed.empty()) return false;
+  log_.info(origin.is_first ? "decided" : "offer changed", {{"driver", driver_},
+                                                            {"why", origin.why},
+                                                            {"offered", offered},
+                                                            {"devices", origin.devices},
+                                                            {"policies", origin.policies},
+                                                            {"added", some_of(added)},
+                                                            {"changed", some_of(changed)},
+                                                            {"removed", some_of(removed)}});
+  return true;
+}
+
+}  // namespace sliced::daemon

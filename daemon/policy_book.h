@@ -1,0 +1,89 @@
+#pragma once
+// The policies as they are kept: what their sources say goes in, the set that is decided from comes out. One
+// way of taking in for every kind; what differs between kinds is a row of traits (policy_book.cpp).
+//
+// Ownership: policies are shared with the sets made of them, never copied. Nothing here calls back.
+// Memory:    what there is no room for was left out by its watcher (watchers/rooms.h) and is known by name.
+//            One policy stands in the set for all excludes that are left out: it may mean any device.
+// Errors:    none: an object that cannot be read is kept as a policy that offers nothing and says why.
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/options.h"
+#include "kube/cluster.h"
+#include "kube/selector.h"
+#include "policy/decision.h"
+#include "policy/policy_set.h"
+#include "reactor/base/shared.h"
+#include "reactor/base/source_event.h"
+#include "watchers/policy_watcher.h"
+#include "watchers/rooms.h"
+
+namespace sliced::daemon {
+
+/// A kind of policy, for those who watch it.
+struct PolicyKind {
+  kube::Resource resource;
+  std::string source;      // its name as a source: "exposure policies"
+  std::string namespace_;  // whose objects count; "": all
+  watchers::PolicyKind decoding;
+  std::vector<std::string> fields;  // paths that we read below the object, as the served schema should have
+};
+/// Those of a driver that the options leave on.
+std::vector<PolicyKind> sriov_kinds(const config::Options& options);
+std::vector<PolicyKind> exposure_kinds(const config::Options& options);
+
+/// What is known when a policy comes or goes; each nullptr while it is not.
+struct Known {
+  const policy::Decision* decision = nullptr;  // that stands
+  const kube::NodeView* node = nullptr;        // this one
+};
+
+class PolicyBook {
+ public:
+  using Item = watchers::PolicyWatcher::Item;
+  using Event = SourceEvent<Item>;
+  using Id = watchers::PolicyWatcher::Id;
+
+  /// Takes in what the kind's source says. An exclude that can no longer be understood goes on as it was last
+  /// understood. Returns why there is something to decide: "policy ns/name changed".
+  std::string apply(const kube::Resource& kind, const Event& event, const Known& known);
+
+  /// Whether objects that a list lacks are too much to lose by one list: most of the offer stands on them, or
+  /// one is an exclude that there is no room for. A server that is ill, or a replica that lost its data, may
+  /// lack anything.
+  bool keeps_missing(const kube::Resource& kind, const std::vector<Id>& missing, const Known& known) const;
+
+  /// Everything that is kept, in the order of evaluation; made anew after a change.
+  const policy::PolicySetPtr& set();
+
+  /// The problems of every policy as they stand: "policy ns/name: spec.configs[0]....: ...".
+  void for_each_problem(const std::function<void(const std::string&)>& say) const;
+  /// Of each kind of which not everything is kept how much that is, and what.
+  void for_each_left_out(const std::function<void(const std::string&)>& say) const;
+
+ private:
+  template <class Policy>
+  struct Shelf {
+    std::map<typename Policy::Id, Shared<Policy>> kept;
+    watchers::LeftOut left_out;  // for want of room
+  };
+  template <class Visit>
+  static auto on_shelf(auto& book, const kube::Resource& kind, Visit visit);
+  template <class Visit>
+  static void on_each_shelf(auto& book, Visit visit);
+  template <class Policy>
+  static void put(Shelf<Policy>& shelf, const Item& item,
+                  const std::map<typename Policy::Id, Shared<Policy>>& before, const Known& known);
+  template <class Policy>
+  static void take(Shelf<Policy>& shelf, const Event& event, const Known& known);
+
+  Shelf<policy::SriovPolicy> sriov_;
+  Shelf<policy::DeviceAttributes> attributes_;
+  Shelf<policy::ExposurePolicy> exposures_;
+  policy::PolicySetPtr set_;  // nullptr: to be made anew
+};
+
+}  // namespace sliced::daemon

@@ -1,0 +1,29 @@
+#include "daemon/problem_teller.h"
+
+#include "reactor/base/first_few.h"
+#include "reactor/base/text.h"
+
+namespace sliced::daemon {
+
+void for_each_problem(const PolicyBook& policies, const policy::Decision* decision,
+                      const std::function<void(const std::string&)>& say) {
+  policies.for_each_problem(say);
+  if (decision != nullptr)
+    for (const auto& [policy, problem] : policy::problems_of(*decision))
+      say(policy + ": " + (problem.field.empty() ? "" : problem.field + ": ") + problem.what);
+  policies.for_each_left_out(say);
+}
+
+void ProblemTeller::say(const std::string& why) { log_.warning("not used as written", {{"why", why}}); }
+
+void ProblemTeller::tell(const PolicyBook& policies, const policy::Decision& decision) {
+  const auto say_if_new = [this](SaidOnce& said, const std::string& text) {
+    if (said.note(text)) say(cut(text, kMessageBytesMax));
+  };
+  for_each_problem(policies, &decision, [&](const std::string& text) { say_if_new(problems_, text); });
+  for (const std::string& note : decision.notes) say_if_new(notes_, note);
+  if (const size_t more = decision.notes.more(); more > 0) say_if_new(notes_, and_more(more, "note"));
+  if (const size_t unsaid = problems_.end_round() + notes_.end_round(); unsaid > 0) say(and_more(unsaid));
+}
+
+}  // namespace sliced::daemon

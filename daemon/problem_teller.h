@@ -1,0 +1,35 @@
+#pragma once
+// What is wrong with the policies, and what a decision drops or holds back, as people are told.
+//
+// Log: each of it once while it lasts, and of one change no more than somebody reads.
+#include <functional>
+#include <string>
+
+#include "daemon/policy_book.h"
+#include "policy/decision.h"
+#include "reactor/base/log.h"
+#include "reactor/base/said_once.h"
+
+namespace sliced::daemon {
+
+/// The problems of every policy as they stand, those that a decision has found, and of what is not kept how
+/// much that is: "policy ns/name: spec.configs[0]....: ...". decision: nullptr none.
+void for_each_problem(const PolicyBook& policies, const policy::Decision* decision,
+                      const std::function<void(const std::string&)>& say);
+
+class ProblemTeller {
+ public:
+  /// The log outlives this.
+  explicit ProblemTeller(Log& log) : log_(log) {}
+
+  /// After each decision.
+  void tell(const PolicyBook& policies, const policy::Decision& decision);
+
+ private:
+  void say(const std::string& why);
+
+  Log& log_;
+  SaidOnce problems_, notes_;
+};
+
+}  // namespace sliced::daemon

@@ -1,0 +1,74 @@
+#include "daemon/reach.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sliced::daemon {
+namespace {
+
+using Phase = watchers::Outage::Phase;
+using State = watchers::Standing::State;
+
+constexpr Millis kCatchUpStep{250};
+constexpr int kCatchUpSteps = 7;
+constexpr int kCatchUpStepsTold = 240;  // while a server says how long to wait
+
+}  // namespace
+
+Reach::Reach(reactor::Scheduler& scheduler, reactor::Random random, std::vector<watchers::Source*> sources,
+             OnNews on_news)
+    : scheduler_(scheduler),
+      random_(std::move(random)),
+      sources_(std::move(sources)),
+      on_news_(std::move(on_news)) {}
+
+void Reach::note() {
+  if (!look_) look_ = scheduler_.after(Millis{0}, [this] { look(); });
+}
+
+size_t Reach::count(State state) const {
+  return static_cast<size_t>(
+      std::count_if(sources_.begin(), sources_.end(),
+                    [&](const watchers::Source* source) { return source->standing().state == state; }));
+}
+
+void Reach::look() {
+  look_.reset();
+  const Phase before = outage_.phase();
+  const Phase now = outage_.note(count(State::kLive), count(State::kUnreachable), count(State::kDenied));
+  park_all_but_one(now == Phase::kAway);
+  if (now != Phase::kCatchingUp) catch_up_.reset();
+  if (now == Phase::kCatchingUp && now != before) catch_up(kCatchUpSteps, kCatchUpStepsTold);
+  on_news_({.is_over = before != Phase::kServed && may_write(),
+            .is_followed = may_write() && count(State::kLive) > 0});
+}
+
+// If each knocked, the first of them to be let in would decide, and a fleet's reconnects would crowd into the
+// first seconds.
+void Reach::park_all_but_one(bool away) {
+  bool one_knocks = false;
+  for (watchers::Source* source : sources_) {
+    const bool waits = source->standing().state == State::kUnreachable;
+    source->park(away && waits && one_knocks);
+    one_knocks |= waits;
+  }
+}
+
+void Reach::catch_up(int steps_left, int told_steps_left) {
+  bool is_told_to_wait = false;
+  for (watchers::Source* source : sources_) {
+    const State state = source->standing().state;
+    if (state == State::kUnreachable || state == State::kDenied) source->retry_now();
+    is_told_to_wait |= source->is_told_to_wait();
+  }
+  const int taken = is_told_to_wait && told_steps_left > 0 ? 0 : 1;
+  const Millis step(static_cast<int64_t>(static_cast<double>(kCatchUpStep.count()) * (0.5 + random_())));
+  catch_up_ = scheduler_.after(step, [this, steps_left, told_steps_left, taken] {
+    if (steps_left > 0) return catch_up(steps_left - taken, told_steps_left - 1);
+    catch_up_.reset();
+    outage_.give_up();
+    on_news_({.is_over = true});
+  });
+}
+
+}  // namespace sliced::daemon

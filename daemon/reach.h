@@ -1,0 +1,54 @@
+#pragma once
+// Whether the cluster can be reached, and so whether anything may be written, of how its sources stand
+// (watchers/outage.h). During an outage one source knocks for all; once it is let in, the others are asked,
+// and until they have answered, or had their time, nothing is written.
+//
+//   served ──▶ away: all but one are parked ──▶ catching up: each is asked again, every quarter of a second,
+//     ▲                                             two seconds in all, and longer while a server says how
+//     └── all have answered, or had their time ─────┘ long to wait
+//
+// Units:     Millis. Steps of catching up are jittered: a fleet comes back together.
+// Ownership: sources, scheduler and random outlive this; the owner tells of each change of a standing.
+// Reentry:   the owner is told on a turn of its own, never from inside note().
+#include <functional>
+#include <vector>
+
+#include "reactor/backoff.h"
+#include "reactor/scheduler.h"
+#include "watchers/list_watch.h"
+#include "watchers/outage.h"
+
+namespace sliced::daemon {
+
+class Reach {
+ public:
+  /// What has come of the sources' standings.
+  struct News {
+    bool is_over = false;      // an outage: what was told meanwhile is decided before anything is written
+    bool is_followed = false;  // somebody is, and nothing keeps from writing: no wait need go on
+  };
+  using OnNews = std::function<void(const News&)>;
+
+  Reach(reactor::Scheduler& scheduler, reactor::Random random, std::vector<watchers::Source*> sources,
+        OnNews on_news);
+
+  /// A source stands otherwise than before.
+  void note();
+  bool may_write() const { return outage_.may_write(); }
+
+ private:
+  void look();
+  void park_all_but_one(bool away);
+  void catch_up(int steps_left, int told_steps_left);
+  size_t count(watchers::Standing::State state) const;
+
+  reactor::Scheduler& scheduler_;
+  const reactor::Random random_;
+  const std::vector<watchers::Source*> sources_;
+  const OnNews on_news_;
+  watchers::Outage outage_;
+  reactor::Ticket look_;      // at the standings, next turn
+  reactor::Ticket catch_up_;  // between two rounds of asking those that still wait
+};
+
+}  // namespace sliced::daemon

@@ -1,0 +1,45 @@
+#include "daemon/schema_check.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "reactor/base/text.h"
+#include "watchers/served_schema.h"
+
+namespace sliced::daemon {
+
+SchemaCheck::SchemaCheck(kube::Cluster& cluster, Log& log, std::vector<Kind> kinds)
+    : cluster_(cluster), log_(log), kinds_(std::move(kinds)) {}
+
+void SchemaCheck::listed(const kube::Resource& kind) {
+  const std::string& group = kind.group;
+  const auto first = std::find_if(kinds_.begin(), kinds_.end(),
+                                  [&](const Kind& one) { return one.resource.group == group; });
+  if (first == kinds_.end() || first->resource.kind != kind.kind) return;
+  calls_[group] = cluster_.schema(
+      group, kind.version,
+      [this, group](std::string_view schema) {
+        for (const Kind& one : kinds_)
+          if (one.resource.group == group) tell(one, schema);
+      },
+      [this](const kube::Failure& failure) {
+        if (said_failure_.is_news(failure.what))
+          log_.info("the served schema of the policies is not readable", {{"problem", failure.what}});
+      });
+}
+
+void SchemaCheck::tell(const Kind& kind, std::string_view schema) {
+  const auto dropped = watchers::fields_dropped_by_schema(schema, kind.resource, kind.fields);
+  std::string text;
+  if (!dropped && dropped.error().code != Errc::kNotFound)  // not installed is another matter
+    text = dropped.error().what;
+  else if (dropped && !dropped->empty())
+    text = "drops " + join(*dropped, ", ");
+  if (said_[kind.resource.kind].is_news(text))
+    log_.warning(
+        "the installed CRD drops fields of ours; policies that use them say less than they should: install "
+        "the CRD of this version",
+        {{"kind", kind.resource.kind}, {"schema", text}});
+}
+
+}  // namespace sliced::daemon

@@ -1,0 +1,35 @@
+#pragma once
+// Which host devices are in motion, of what the host says (publishers/settle.h), with the clock that ends it.
+//
+// Ownership: the scheduler outlives this.
+// Reentry:   on_settled runs on a turn of its own.
+#include <functional>
+#include <set>
+#include <string>
+
+#include "hotplug/host_source.h"
+#include "publishers/settle.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::daemon {
+
+class Settling {
+ public:
+  Settling(reactor::Scheduler& scheduler, Millis quiet, Millis longest, std::function<void()> on_settled);
+
+  /// follows: what comes now may wait. Before the first decision nothing does.
+  void note(const hotplug::InventoryUpdate& update, bool follows);
+  void set_windows(Millis quiet, Millis longest) { settler_.set_windows(quiet, longest); }
+  /// Those of the inventory that are.
+  std::set<std::string> of(const hotplug::Inventory& inventory) const;
+
+ private:
+  void arm();
+
+  reactor::Scheduler& scheduler_;
+  const std::function<void()> on_settled_;
+  publishers::Settler settler_;
+  reactor::Ticket ticket_;
+};
+
+}  // namespace sliced::daemon

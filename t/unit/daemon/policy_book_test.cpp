@@ -1,0 +1,156 @@
+#include "daemon/policy_book.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/kinds.h"
+#include "kube/yaml.h"
+#include "policy/exposure/resolve.h"
+
+namespace sliced::daemon {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+struct PolicyBookTest : testing::Test {
+  /// As the watcher of the kind makes it of an object.
+  PolicyBook::Item item(const kube::Resource& kind, const std::string& name, const std::string& spec) const {
+    const std::string namespace_ = kind.namespaced ? "ns" : "";
+    const std::string meta = "{name: " + name + (kind.namespaced ? ", namespace: ns}" : "}");
+    const kube::Json object = kube::decode_yaml("metadata: " + meta + "\nspec: " + spec).documents.at(0);
+    for (const auto& kinds : {sriov_kinds(options), exposure_kinds(options)})
+      for (const PolicyKind& one : kinds)
+        if (one.resource.kind == kind.kind)
+          return {{namespace_, name}, "uid", "1", one.decoding.decode(object)};
+    throw std::logic_error("no such kind");
+  }
+  static PolicyBook::Item broken(const std::string& namespace_, const std::string& name) {
+    return {{namespace_, name}, "", "1", Error{Errc::kInvalid, "cannot be read"}};
+  }
+  static PolicyBook::Item left_out(const std::string& name, bool guards) {
+    return {{"", name}, "", "1", watchers::PolicyObject{nullptr, {.guards = guards}}};
+  }
+  Texts names() {
+    Texts out;
+    for (const policy::SriovPolicy& one : book.set()->sriov) out.push_back(one.id.name);
+    for (const policy::DeviceAttributes& one : book.set()->attributes) out.push_back(one.id.name);
+    for (const policy::ExposurePolicy& one : book.set()->exposures) out.push_back(one.id.name);
+    return out;
+  }
+  Texts problems() const {
+    Texts out;
+    book.for_each_problem([&](const std::string& text) { out.push_back(text); });
+    book.for_each_left_out([&](const std::string& text) { out.push_back(text); });
+    return out;
+  }
+
+  const config::Options options;
+  PolicyBook book;
+};
+
+TEST_F(PolicyBookTest, TakesInEveryKindInOneWay) {
+  const struct {
+    const kube::Resource& kind;
+    const char *spec, *changed, *listed, *removed;
+  } rows[] = {
+      {kube::kSriovResourcePolicies, "{configs: [{}]}", "policy ns/a changed", "policy listed: 410",
+       "policy ns/b deleted"},
+      {kube::kDeviceAttributes, "{attributes: {x: {string: y}}}", "DeviceAttributes ns/a changed",
+       "DeviceAttributes listed: 410", "DeviceAttributes ns/b deleted"},
+      {kube::kDeviceExposurePolicies, "{selector: {cel: 'true'}}", "DeviceExposurePolicy a changed",
+       "DeviceExposurePolicy listed: 410", "DeviceExposurePolicy b deleted"},
+  };
+  for (const auto& row : rows) {
+    book = {};
+    EXPECT_EQ(book.apply(row.kind, Changed<PolicyBook::Item>{item(row.kind, "a", row.spec)}, {}),
+              row.changed);
+    EXPECT_EQ(names(), Texts{"a"});
+    const std::vector<PolicyBook::Item> all = {item(row.kind, "b", row.spec), item(row.kind, "c", row.spec)};
+    EXPECT_EQ(book.apply(row.kind, Relisted<PolicyBook::Item>{all, "410"}, {}), row.listed);
+    EXPECT_EQ(names(), (Texts{"b", "c"})) << "a list replaces all";
+    EXPECT_EQ(book.apply(row.kind, Relisted<PolicyBook::Item>{{all[0]}, "410", {all[1].id}}, {}), row.listed);
+    EXPECT_EQ(names(), (Texts{"b", "c"})) << "but for what is not let go yet";
+    EXPECT_EQ(book.apply(row.kind, Removed<PolicyBook::Item>{all[0].id}, {}), row.removed);
+    EXPECT_EQ(names(), Texts{"c"});
+    book.apply(row.kind, Changed<PolicyBook::Item>{broken(all[1].id.namespace_, "c")}, {});
+    EXPECT_EQ(names(), Texts{"c"}) << "it is there, and offers nothing";
+    ASSERT_EQ(problems().size(), 1u);
+    EXPECT_NE(problems()[0].find("cannot be read"), std::string::npos) << problems()[0];
+  }
+}
+
+TEST_F(PolicyBookTest, PoliciesAreSharedWithTheSet) {
+  const PolicyBook::Item one = item(kube::kSriovResourcePolicies, "a", "{configs: [{}]}");
+  book.apply(kube::kSriovResourcePolicies, Changed<PolicyBook::Item>{one}, {});
+  EXPECT_EQ(static_cast<const void*>(&*book.set()->sriov.at(0)), one.value->policy.get());
+  EXPECT_EQ(book.set(), book.set()) << "made anew after a change only";
+}
+
+// One for other nodes is understood without its selector.
+TEST_F(PolicyBookTest, AnExcludeThatCannotBeReadGoesOnAsItWasUnderstood) {
+  const kube::Resource& kind = kube::kDeviceExposurePolicies;
+  const PolicyBook::Item exclude =
+      item(kind, "a", "{action: exclude, selector: {cel: 'true'}, nodeSelector: {matchLabels: {a: b}}}");
+  policy::Decision decision;
+  policy::SelectorAnswers answers;
+  answers.programs = std::make_shared<policy::SelectorProgramsPtr::element_type>();
+  decision.selectors = std::make_shared<const policy::SelectorAnswers>(answers);
+  const kube::NodeView node{"n", {}};
+  for (const Known& known : {Known{}, Known{&decision, nullptr}, Known{&decision, &node}}) {
+    book.apply(kind, Changed<PolicyBook::Item>{exclude}, known);
+    book.apply(kind, Changed<PolicyBook::Item>{broken("", "a")}, known);
+    const bool is_understood = known.node != nullptr;
+    EXPECT_EQ(book.set()->exposures.at(0)->last_understood != nullptr, is_understood);
+    book.apply(kind, Relisted<PolicyBook::Item>{{broken("", "a")}, ""}, known);
+    EXPECT_EQ(book.set()->exposures.at(0)->last_understood != nullptr, is_understood) << "by a list too";
+  }
+}
+
+// Red when what there is no room for counts as if it were not there.
+TEST_F(PolicyBookTest, OneStandsForAllExcludesThatAreLeftOut) {
+  const kube::Resource& kind = kube::kDeviceExposurePolicies;
+  book.apply(kind, Changed<PolicyBook::Item>{item(kind, "a", "{selector: {cel: 'true'}}")}, {});
+  book.apply(kind, Changed<PolicyBook::Item>{left_out("a", false)}, {});
+  EXPECT_EQ(names(), Texts{});
+  ASSERT_EQ(problems().size(), 1u);
+  EXPECT_EQ(problems()[0].rfind("DeviceExposurePolicies: 1 object is left out", 0), 0u) << problems()[0];
+  book.apply(kind, Changed<PolicyBook::Item>{left_out("b", true)}, {});
+  book.apply(kind, Changed<PolicyBook::Item>{left_out("c", true)}, {});
+  EXPECT_EQ(names(), Texts{"(left out)"});
+  book.apply(kind, Relisted<PolicyBook::Item>{{}, "", {{"", "b"}}}, {});
+  EXPECT_EQ(names(), Texts{"(left out)"}) << "a list lacks it, and it is not let go yet";
+  book.apply(kind, Removed<PolicyBook::Item>{{"", "b"}}, {});
+  EXPECT_EQ(names(), Texts{});
+  EXPECT_EQ(problems(), Texts{});
+}
+
+TEST_F(PolicyBookTest, AnExcludeThatIsLeftOutIsNotLetGoByOneList) {
+  const kube::Resource& kind = kube::kDeviceExposurePolicies;
+  book.apply(kind, Changed<PolicyBook::Item>{left_out("b", true)}, {});
+  auto inputs = std::make_shared<policy::Inputs>();
+  inputs->policies = book.set();
+  policy::Decision decision;
+  decision.inputs = inputs;
+  const Known known{&decision, nullptr};
+  EXPECT_TRUE(book.keeps_missing(kind, {{"", "b"}}, known));
+  EXPECT_FALSE(book.keeps_missing(kind, {{"", "b"}}, {})) << "nothing stands on it before the first decision";
+}
+
+TEST(PolicyKinds, DeviceAttributesGoWithWhatTheySpeakOf) {
+  config::Options options;
+  const auto sources = [&] {
+    Texts out;
+    for (const auto& kinds : {sriov_kinds(options), exposure_kinds(options)})
+      for (const PolicyKind& kind : kinds) out.push_back(kind.source);
+    return out;
+  };
+  EXPECT_EQ(sources(), (Texts{"policies", "device attributes", "exposure policies"}));
+  options.kinds_off = {"DeviceAttributes"};
+  EXPECT_EQ(sources(), (Texts{"policies", "exposure policies"}));
+  options.kinds_off = {"SriovResourcePolicy"};
+  EXPECT_EQ(sources(), Texts{"exposure policies"});
+  options.kinds_off = {"DeviceExposurePolicy"};
+  EXPECT_EQ(sources(), (Texts{"policies", "device attributes"}));
+}
+
+}  // namespace
+}  // namespace sliced::daemon

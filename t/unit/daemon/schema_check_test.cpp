@@ -1,0 +1,66 @@
+#include "daemon/schema_check.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/kinds.h"
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_scheduler.h"
+#include "t/fake/memory_log.h"
+
+namespace sliced::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct SchemaCheckTest : testing::Test {
+  /// An OpenAPI document whose SriovResourcePolicy has that property of spec and no other.
+  static std::string schema_with(const std::string& property) {
+    return R"({"components":{"schemas":{"x":{"x-kubernetes-group-version-kind":[{"group":")" +
+           kube::kSriovResourcePolicies.group + R"(","version":"v1alpha1","kind":"SriovResourcePolicy"}],)" +
+           R"("properties":{"spec":{"properties":{")" + property + R"(":{}}}}}}}})";
+  }
+  void serve(const std::string& text) {
+    cluster.schemas[kube::kSriovResourcePolicies.group + "/v1alpha1"] = text;
+  }
+  void list(const kube::Resource& kind) {
+    check.listed(kind);
+    scheduler.advance(1s);
+  }
+  fake::FakeScheduler scheduler;
+  fake::FakeCluster cluster{scheduler};
+  fake::MemoryLog log;
+  SchemaCheck check{cluster,
+                    log,
+                    {{kube::kSriovResourcePolicies, {"spec.priority"}},
+                     {kube::kDeviceAttributes, {}},
+                     {kube::kDeviceExposurePolicies, {"spec.priority"}}}};
+};
+
+TEST_F(SchemaCheckTest, SaysOnceWhatIsDroppedWhileItIs) {
+  serve(schema_with("other"));
+  for (int i = 0; i < 3; ++i) list(kube::kSriovResourcePolicies);
+  EXPECT_EQ(log.count("drops spec.priority"), 1u) << log.all();
+  serve(schema_with("priority"));
+  list(kube::kSriovResourcePolicies);
+  EXPECT_EQ(log.lines.size(), 1u) << log.all();
+  serve(schema_with("other"));
+  list(kube::kSriovResourcePolicies);
+  EXPECT_EQ(log.count("drops spec.priority"), 2u) << "it is so again";
+}
+
+TEST_F(SchemaCheckTest, AGroupIsAskedOnceForAllOfItsKinds) {
+  serve(schema_with("priority"));
+  size_t asked = 0;
+  cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    asked += request.verb == "schema" ? 1 : 0;
+    return std::nullopt;
+  };
+  list(kube::kDeviceAttributes);
+  EXPECT_EQ(asked, 0u);
+  list(kube::kSriovResourcePolicies);
+  EXPECT_EQ(asked, 1u);
+  EXPECT_EQ(log.lines.size(), 0u) << log.all();
+}
+
+}  // namespace
+}  // namespace sliced::daemon
