@@ -25,7 +25,8 @@ struct Holding {
   bool is_withdrawn = false;  // no longer offered, and may still be allocated
   /// Withdrawn before this process began, and its device has not been seen yet: it may come still.
   bool is_awaited = false;
-  /// Withdrawn, and it may be allocated beside another contested one of its group: an edit has put both there.
+  /// Withdrawn, and it may be allocated beside another contested one of its group: an edit has put both there, or
+  /// both were found to be allocated where no record told of them.
   bool is_contested = false;
   bool operator==(const Holding&) const = default;
 };

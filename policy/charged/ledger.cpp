@@ -81,6 +81,7 @@ void Ledger::find_awaited(const hotplug::Inventory& inventory, TimePoint now) {
       Holding holding = unknown_holding(one.first);
       if (inventory.find(holding.device) == nullptr) return false;
       holding.is_exclusive = !one.second;
+      holding.is_contested = true;
       pools_[key].entries.try_emplace(one.first, Entry{std::move(holding), now});
       return true;
     });
@@ -308,6 +309,7 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, boo
   Holding holding = is_of_links ? unknown_holding(entry, inventory) : unknown_holding(entry);
   if (inventory.find(holding.device) == nullptr) return 0;
   holding.is_exclusive = !is_share;
+  holding.is_contested = true;  // it is allocated, beside whatever else is
   pool.entries.emplace(entry, Entry{std::move(holding), now, true});
   return 1;
 }

@@ -297,6 +297,17 @@ TEST_F(ChargedLedger, WhatAnEditHasPutIntoOneGroupIsWithdrawnAsOfThatGroup) {
   EXPECT_FALSE(ledger.holdings().at(kPool.second).at(0).is_contested);
 }
 
+// What groups they were of is not known, but both are allocated. Red when policies that offer them in one group
+// get them back both: their counter would be overdrawn.
+TEST_F(ChargedLedger, WhatIsFoundToBeAllocatedIsContested) {
+  ledger.begin({.exposure = {true, {}}}, now);
+  decide({});
+  census(10s, {{kPool, {{share("-i").entry, true}, {share("-m").entry, true}}}});
+  decide({});
+  for (const Holding& holding : ledger.record(kPool).holdings()) EXPECT_TRUE(holding.is_contested);
+  EXPECT_EQ(recorded(), (Set{share("-i").entry, share("-m").entry}));
+}
+
 TEST_F(ChargedLedger, WhatIsOfferedTellsItsGroup) {
   decide({share("-m", "rx"), share("-i")});
   EXPECT_EQ(ledger.groups(kPool), (Groups{{share("-m").entry, "rx"}}));

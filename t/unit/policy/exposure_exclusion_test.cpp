@@ -195,6 +195,10 @@ TEST(Exclusion, WhatAnEditPutsIntoOneGroupWhileBothMayBeAllocated) {
        {m_rx, i_rx},
        {}},
       {"contested already", {share("m", "rx", true), share("i", "rx", true)}, {m_rx, i_rx}, {"m", "i"}},
+      {"both were found to be allocated",
+       {share("m", any.c_str(), true), share("i", any.c_str(), true)},
+       {m_rx, i_rx},
+       {"m", "i"}},
       {"one of them is free now", {share("m", "rx", true)}, {m_rx, i_rx}, {}},
       {"and is offered again", {share("m", "rx", true), i_rx}, {m_rx, i_rx}, {}},
       {"the edit is taken back", {share("m", "rx", true), share("i", "rx", true)}, {m, i}, {}}};

@@ -637,6 +637,24 @@ size_t annotation_bytes(const kube::ResourceSlice& slice) {
   return bytes;
 }
 
+// Red when a slice is made anew, or written for ever, for want of room for what is only good to have.
+TEST(DiffPool, GroupsGiveWayToOthersAnnotations) {
+  const std::string key = "dra.networking/groups", theirs = "example.com/theirs";
+  policy::DesiredPool desired = pool(devices(0, 1));
+  desired.can_count = true;
+  desired.groups = {{device_name(0), "rx"}};
+  ObservedSlices observed = published(desired);
+  kube::ResourceSlice& slice = observed.begin()->second;
+  EXPECT_TRUE(slice.meta.annotations.contains(key));
+  EXPECT_TRUE(diff(desired, observed).empty());
+  slice.meta.annotations[theirs] =
+      std::string((size_t{256} << 10) - annotation_bytes(slice) - theirs.size(), 'x');
+  EXPECT_TRUE(diff(desired, observed).empty()) << "there is just enough room";
+  slice.meta.annotations[theirs] += "x";
+  slice.meta.annotations.erase(key);
+  EXPECT_TRUE(diff(desired, observed).empty()) << "they are left out";
+}
+
 // Red when what others write beside ours keeps a record, and with it a withdrawal, from being written.
 TEST(DiffPool, ARecordBesideOthersAnnotations) {
   constexpr size_t kMax = size_t{256} << 10;

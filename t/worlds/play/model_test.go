@@ -185,7 +185,7 @@ type grant struct {
 	born     int // of the device
 	// Groups that its policies have given it since the daemon was last seen at rest, the newest last.
 	groups []string
-	// Its entry was withdrawn while there was no daemon, and the next one cannot know of which group it was.
+	// Its slices are gone and its entry is offered no more, so the daemon cannot know of which group it was.
 	hasAnyGroup bool
 	isLate      bool // given away after the slices were deleted, by what was before
 }

@@ -763,7 +763,9 @@ func (w *world) stepKill() {
 		if ok {
 			w.carryOut(second)
 		}
-		w.forgetGroups()
+		if isWiped {
+			w.forgetGroups()
+		}
 	}
 	w.p.do("run", fields{"ms": w.dice.IntN(3000)})
 	w.p.do("start", nil)
@@ -786,8 +788,8 @@ func (w *world) wipe() {
 	w.calm = false
 }
 
-// forgetGroups is of a daemon that starts and finds entries in slices which no policy offers any more: they do not tell their
-// group, so they count as one of each.
+// forgetGroups is of a daemon that starts without slices: nothing tells the group of what was given away and is offered by no
+// policy any more, so it counts as one of each.
 func (w *world) forgetGroups() {
 	entries := w.offered()
 	for _, g := range w.live() {
@@ -832,7 +834,8 @@ func (w *world) stepReboot() {
 	w.say("the machine boots again")
 	before := w.state.clone()
 	w.p.do("reboot", nil)
-	if w.dice.chance(0.7) {
+	isWiped := w.dice.chance(0.7)
+	if isWiped {
 		w.wipe()
 	}
 	w.host.devices = map[string]*device{}
@@ -857,7 +860,9 @@ func (w *world) stepReboot() {
 		}
 	}
 	w.surviveBoot(before)
-	w.forgetGroups()
+	if isWiped {
+		w.forgetGroups()
+	}
 	w.p.do("start", nil)
 	w.settled, w.calm = false, false
 	w.settle()
