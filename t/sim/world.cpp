@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "kube/kinds.h"
+#include "policy/explain.h"
 #include "reactor/base/text.h"
 
 namespace sliced::sim {
