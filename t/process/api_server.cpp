@@ -54,6 +54,7 @@ struct ApiServer::State {
   bool list(int fd, const Request& request, const std::string& plural);
   bool watch(int fd, const Request& request, const std::string& plural);
   bool store(int fd, const Request& request);
+  bool get(int fd, const std::string& slice) const;
   bool send_event(int fd, const std::string& type, const std::string& object) const {
     const std::string line = R"({"type":")" + type + R"(","object":)" + object + "}\n";
     return send(fd, hex(line.size(), 8) + "\r\n" + line + "\r\n");
@@ -72,6 +73,8 @@ struct ApiServer::State {
   std::condition_variable changed;
   std::map<std::string, ObjectSet> sets;
   std::map<std::string, std::string> slices;  // by name, as stored
+  std::map<std::string, std::string> held;    // by name; of held_driver; never read here
+  std::string held_driver;
   std::set<std::string> devices_ever;
   std::vector<Watch> watches;
   std::set<int> open;  // connections
@@ -121,6 +124,7 @@ bool ApiServer::State::answer(int fd, const Request& request) {
   if (request.method != "GET") return store(fd, request);
   if (request.path.starts_with("/openapi") || request.path == "/apis" || request.path == "/api")
     return respond(fd, 404, R"({"kind":"Status","status":"Failure","reason":"NotFound","code":404})");
+  if (request.path.find("/resourceslices/") != std::string::npos) return get(fd, plural);
   if (request.asks("watch=")) return watch(fd, request, plural);
   return list(fd, request, plural);
 }
@@ -139,6 +143,8 @@ ObjectSet ApiServer::State::set_of(const Request& request, const std::string& pl
     std::vector<std::string> own;
     for (const auto& [name, text] : slices)
       if (selects(request.query, text)) own.push_back(text);
+    if (!held.empty() && request.query.find(held_driver) != std::string::npos)
+      for (const auto& [name, text] : held) own.push_back(text);
     const size_t count = own.size();
     return {count, [own = std::move(own)](size_t index) { return own[index]; }};
   }
@@ -187,15 +193,29 @@ bool ApiServer::State::watch(int fd, const Request& request, const std::string& 
   return false;
 }
 
+bool ApiServer::State::get(int fd, const std::string& slice) const {
+  std::string text;
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto at = slices.find(slice); at != slices.end()) text = at->second;
+    if (const auto at = held.find(slice); at != held.end()) text = at->second;
+  }
+  if (!text.empty()) return respond(fd, 200, text);
+  return respond(fd, 404, R"({"kind":"Status","status":"Failure","reason":"NotFound","code":404})");
+}
+
 bool ApiServer::State::store(int fd, const Request& request) {
+  static const std::string kDeleted = R"({"kind":"Status","status":"Success"})";
   auto body = kube::decode_json(request.body);
   if (request.method == "DELETE") {
     {
       const std::lock_guard lock(mutex);
-      slices.erase(request.path.substr(request.path.rfind('/') + 1));
+      const std::string name = request.path.substr(request.path.rfind('/') + 1);
+      slices.erase(name);
+      if (held.erase(name) > 0 && !held.empty()) return respond(fd, 200, kDeleted);
     }
     changed.notify_all();
-    return respond(fd, 200, R"({"kind":"Status","status":"Success"})");
+    return respond(fd, 200, kDeleted);
   }
   if (!body)
     return respond(fd, 400, R"({"kind":"Status","status":"Failure","reason":"BadRequest","code":400})");
@@ -272,6 +292,12 @@ void ApiServer::serve(const std::string& plural, ObjectSet set) {
   state_->sets[plural] = std::move(set);
 }
 
+void ApiServer::hold_slice(const std::string& driver, const std::string& name, std::string text) {
+  const std::lock_guard lock(state_->mutex);
+  state_->held_driver = driver;
+  state_->held[name] = std::move(text);
+}
+
 void ApiServer::tell(const std::string& plural, const std::string& type, const std::string& object) {
   std::unique_lock lock(state_->mutex);
   const auto has_watch = [&] {
@@ -286,7 +312,8 @@ void ApiServer::tell(const std::string& plural, const std::string& type, const s
 
 bool ApiServer::wait_for_devices(const std::set<std::string>& wanted) {
   std::unique_lock lock(state_->mutex);
-  return state_->changed.wait_for(lock, kLongWhile, [&] { return state_->devices() == wanted; });
+  return state_->changed.wait_for(lock, kLongWhile,
+                                  [&] { return state_->held.empty() && state_->devices() == wanted; });
 }
 
 std::set<std::string> ApiServer::devices() const {

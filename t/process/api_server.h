@@ -28,10 +28,13 @@ class ApiServer {
   uint16_t port() const;
   /// What a list of the plural is, before anybody asks.
   void serve(const std::string& plural, ObjectSet set);
+  /// As somebody else has written it, before anybody asks. All of one driver.
+  void hold_slice(const std::string& driver, const std::string& name, std::string text);
   /// Tells all open watches of the plural: {"type":type,"object":object}.
   void tell(const std::string& plural, const std::string& type, const std::string& object);
 
-  /// Waits until the names of all devices in the stored slices are these; false after a long while.
+  /// Waits until the names of all devices in the stored slices are these, and none is held; false after a long
+  /// while.
   bool wait_for_devices(const std::set<std::string>& wanted);
   std::set<std::string> devices() const;
   /// Every device that was ever in a slice.

@@ -104,9 +104,9 @@ struct ProcessTest : testing::Test {
         << server->port() << "\"}}]\n";
   }
   void start_on(const std::string& cluster, std::vector<std::string> more = {}, int out = -1, int err = -1) {
-    std::vector<std::string> words = {SLICED_PROGRAM, "run",       "--cluster",           cluster,
-                                      "--host",       tree.root(), "--node-name",         node,
-                                      "--log-format", "text",      "--runtime-directory", scratch / "run"};
+    std::vector<std::string> words = {SLICED_PROGRAM, command,       "--cluster", cluster,        "--host",
+                                      tree.root(),    "--node-name", node,        "--log-format", "text"};
+    if (command == "run") words.insert(words.end(), {"--runtime-directory", scratch / "run"});
     words.insert(words.end(), more.begin(), more.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -169,6 +169,7 @@ struct ProcessTest : testing::Test {
       R"({"action":"exclude","selector":{"cel":"device.attributes['dra.networking'].ifName == 'ens1f0v0'"}})";
 
   const std::string node = "node-" + std::to_string(getpid());
+  std::string command = "run";
   fixture::SysfsTree tree;
   std::filesystem::path scratch;
   std::unique_ptr<ApiServer> server;
@@ -263,6 +264,31 @@ TEST_F(ProcessTest, HostileExposurePoliciesLeaveTheExcludeInForce) {
   expect_served();
 }
 
+// 60 MiB of slices that say that they are of this driver and node. Red when all of them are decoded and kept.
+TEST_F(ProcessTest, SlicesOfOthersUnderOurNameAreTakenAway) {
+  serve(true);
+  serve_policies(0, [](size_t) { return std::string(); });
+  std::string devices;
+  for (int d = 0; d < 120; ++d) {
+    devices += (d == 0 ? R"({"name":"d)" : R"(,{"name":"d)") + std::to_string(d) + R"(","attributes":{)";
+    for (int a = 0; a < 30; ++a) devices += (a == 0 ? "\"a" : ",\"a") + std::to_string(a) + R"(":{"int":1})";
+    devices += "}}";
+  }
+  const std::string driver = "sriovnetwork.k8snetworkplumbingwg.io";
+  for (int i = 0; i < 1'000; ++i) {
+    const std::string name = "00000-theirs-" + std::to_string(i);
+    server->hold_slice(driver, name,
+                       R"({"metadata":{"name":")" + name +
+                           R"(","uid":"u","resourceVersion":"7"},"spec":)"
+                           R"({"driver":")" +
+                           driver + R"(","nodeName":")" + node +
+                           R"(","pool":{"name":"p","generation":1,"resourceSliceCount":1},"devices":[)" +
+                           devices + "]}}");
+  }
+  start();
+  expect_served();
+}
+
 // The same without a server. The files are read one at a time, and what they say is kept as text.
 struct DirectoryTest : ProcessTest {
   DirectoryTest() {
@@ -315,6 +341,22 @@ TEST_F(DirectoryTest, ManyLargePoliciesLeaveTheExcludeInForce) {
     put(named(i), kSriov, "SriovResourcePolicy",
         policy(named(i), "{" + repeated(R"("k#":1)", kPolicyText) + "}"));
   expect_followed({"0000-3b-02-1", "0000-3b-02-3"});
+}
+
+// More objects than even their names have room for. Red when a command waits for that to change.
+TEST_F(DirectoryTest, ACommandSaysWhatADirectoryHasNoRoomFor) {
+  for (int file = 0; file < 4; ++file) {
+    std::ofstream out(cluster / ("many" + std::to_string(file) + ".yaml"));
+    for (int i = 0; i < 12'000; ++i)
+      out << "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c" << file << "-" << i << "}\n";
+  }
+  command = "plan";
+  start_on("dir:" + cluster.string());
+  int status = 0;
+  ASSERT_GT(waitpid(std::exchange(child, -1), &status, 0), 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+  EXPECT_NE(log().find("nothing can be decided"), std::string::npos) << tail();
+  EXPECT_NE(log().find("remove some, or split the directory"), std::string::npos) << tail();
 }
 
 // A pipe that nobody reads, for both outputs.
