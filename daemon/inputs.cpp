@@ -37,7 +37,10 @@ Decider::InputsPtr gather_inputs(const Knowledge& known) {
   inputs->holdings = ledger.holdings();
   inputs->doubt = ledger.doubt();
   inputs->awaits_pods = known.charges.awaits_pods(!known.policies->exposures.empty());
-  if (known.decision != nullptr) inputs->selectors = known.decision->selectors;
+  if (known.decision != nullptr) {
+    inputs->selectors = known.decision->selectors;
+    inputs->entries = known.decision->entries;
+  }
   inputs->settling = known.settling.of(*known.inventory);
   if (!inputs->settling.empty()) inputs->before = pools_before(known.offers);
   // Where nobody uses the exposure driver, nothing of the other one waits for it.

@@ -22,7 +22,8 @@ bool is_plainly_good(const kube::Device& entry);
 /// Why the server refused this very content before; "" when it did not.
 std::string refused_before(const kube::Device& entry, const QuarantinedEntries& quarantine);
 
-/// A stable fingerprint of an entry's content, for Quarantine.
+/// A stable fingerprint of an entry's content, for Quarantine: of all but what it takes of counters, which
+/// follows from what else is offered.
 uint64_t content_hash(const kube::Device& device);
 
 }  // namespace sliced::policy

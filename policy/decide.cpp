@@ -1,8 +1,8 @@
 #include "policy/decide.h"
 
+#include "policy/deciding.h"
 #include "policy/exposure/decide_exposure.h"
 #include "policy/exposure/resolve.h"
-#include "policy/gates/gates.h"
 #include "policy/sriov/decide_sriov.h"
 
 namespace sliced::policy {
@@ -28,7 +28,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   Decision out;
   const Inputs& in = *inputs;
   // What the policies say of each device: excludes first, which hold for both kinds.
-  out.selectors = ask_selectors(in.policies->exposures, in.node, in.settings.exposure_driver, *in.inventory,
+  out.selectors = ask_selectors(in.policies->exposures, in.node, in.settings.exposure_driver, in.inventory,
                                 in.selectors, in.settings.budgets, stop, in.published);
   if (stop.stop_requested()) return out;
   const Resolutions resolutions{resolve(in.policies->exposures, *out.selectors, *in.inventory,
@@ -43,8 +43,12 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
                               .doubted_pools = pools_in_doubt(in, resolutions, names)};
   const Gates gates(circumstances);
   // What is left, by driver. Of a function that both kinds offer the first has it.
-  decide_sriov(in, resolutions, gates, circumstances, out);
-  decide_exposures(in, resolutions, gates, circumstances, out);
+  const SameFacts same(*in.inventory, in.entries == nullptr ? nullptr : in.entries->inventory.get());
+  auto memory = std::make_shared<EntryMemory>(EntryMemory{in.inventory, in.policies, {}, {}});
+  Deciding deciding{in, resolutions, same, gates, circumstances, out, *memory};
+  decide_sriov(deciding);
+  decide_exposures(deciding);
+  out.entries = std::move(memory);
   out.wanted = std::move(circumstances.wanted);
   out.awaits_pods = circumstances.awaits_pods;
   out.inputs = std::move(inputs);

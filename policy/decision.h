@@ -28,8 +28,10 @@ struct Decision {
   std::set<std::string> doubted;  // pools of the exposure driver that are charged as a whole for doubt
   /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
   std::set<std::string> wanted;
-  bool awaits_pods = false;      // something waits until the pods of this node have been looked at
-  SelectorAnswersPtr selectors;  // for the next decision
+  bool awaits_pods = false;  // something waits until the pods of this node have been looked at
+  // For the next decision.
+  SelectorAnswersPtr selectors;
+  EntryMemoryPtr entries;
   // By policy: why it is not used although it was understood, and its selector has been asked.
   std::map<int32_t, Problem> sriov_problems, exposure_problems;
   Notes notes;  // what was dropped or held back and why, for the log

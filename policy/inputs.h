@@ -12,6 +12,7 @@
 #include "policy/budget.h"
 #include "policy/charged/doubt.h"
 #include "policy/desired.h"
+#include "policy/entry_memory.h"
 #include "policy/holding.h"
 #include "policy/policy_set.h"
 #include "policy/published.h"
@@ -64,7 +65,9 @@ struct Inputs {
   bool is_sriov_doubted = false;  // any VF may be allocated through the other driver
   Doubt doubt;                    // beside `holdings`
   bool awaits_pods = false;       // what pods of this node have of pools in doubt has not been looked at
-  SelectorAnswersPtr selectors;   // of the decision before; nullptr none
+  // Of the decision before; nullptr none. entries: without it, only more is made anew.
+  SelectorAnswersPtr selectors;
+  EntryMemoryPtr entries;
 };
 
 }  // namespace sliced::policy

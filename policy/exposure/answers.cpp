@@ -1,11 +1,13 @@
 #include "policy/exposure/answers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/exclude_record.h"
 #include "policy/exposure/selector.h"
 #include "policy/identity.h"
+#include "policy/same_facts.h"
 
 namespace sliced::policy {
 namespace {
@@ -18,7 +20,7 @@ int32_t index_in(const std::vector<std::string>& sorted, const std::string& text
 }
 
 bool is_in_slices(const hotplug::HostDevice& device, const Published& published) {
-  if (!device.pci) return false;
+  if (!device.pci || (published.sriov.empty() && published.exposure.empty())) return false;
   const std::string name = function_name(*device.pci);
   if (published.sriov.contains(name)) return true;
   auto persona = published.exposure.lower_bound(name);
@@ -52,18 +54,22 @@ class Surveying {
         published_(published),
         record_(record),
         view_(driver),
-        inventory_(inventory) {
+        inventory_(inventory),
+        same_(inventory, before == nullptr ? nullptr : before->inventory.get()) {
     for (const Question& question : questions) memory_.selectors.push_back(question.cel);
     memory_.selectors.insert(memory_.selectors.end(), kept.begin(), kept.end());
     std::sort(memory_.selectors.begin(), memory_.selectors.end());
     memory_.selectors.erase(std::unique(memory_.selectors.begin(), memory_.selectors.end()),
                             memory_.selectors.end());
     memory_.of_excludes.resize(memory_.selectors.size());
+    memory_.is_about_virtual.resize(memory_.selectors.size());
+    memory_.steps.resize(memory_.selectors.size(), SelectorMemory::kNotAll);
     is_asked_.resize(memory_.selectors.size());
     for (const Question& question : questions) {
       columns_.push_back(static_cast<size_t>(index_in(memory_.selectors, question.cel)));
       is_asked_[columns_.back()] = true;
       memory_.of_excludes[columns_.back()] = question.is_exclude;
+      memory_.is_about_virtual[columns_.back()] = question.is_about_virtual;
     }
     if (memory_.selectors.empty()) return;
     memory_.devices.reserve(inventory.devices.size());
@@ -71,6 +77,7 @@ class Surveying {
     for (const auto& [id, device] : inventory.devices) {
       memory_.devices.push_back(id);
       devices_.push_back(&device);
+      memory_.is_published.push_back(is_in_slices(device, published));
     }
     memory_.answers.resize(devices_.size() * memory_.selectors.size());
     next_.resize(questions.size(), 0);
@@ -84,7 +91,10 @@ class Surveying {
     Survey out;
     for (size_t i = 0; i < questions_.size(); ++i) {
       out.is_answered.push_back(spent[i].is_done);
-      if (!spent[i].is_done) forget(i);
+      if (spent[i].is_done)
+        memory_.steps[columns_[i]] = spent[i].steps;
+      else
+        forget(i);
     }
     out.memory = std::move(memory_);
     out.worked = worked_;
@@ -96,19 +106,58 @@ class Surveying {
     return memory_.answers[device * memory_.selectors.size() + column];
   }
 
-  // Of devices whose interface is away. What is not asked this time stands too.
+  // What is not asked this time stands too.
   void keep_what_stands() {
     if (before_ == nullptr) return;
-    std::vector<int32_t> former;
-    for (size_t c = 0; c < memory_.selectors.size(); ++c) former.push_back(former_column(c));
+    for (size_t c = 0; c < memory_.selectors.size(); ++c) former_.push_back(former_column(c));
+    is_all_kept_ = same_.are_all();
+    size_t row = 0;  // of before_, where devices are in the same order
     for (size_t d = 0; d < devices_.size(); ++d) {
-      if (!is_away(*devices_[d])) continue;
-      const ptrdiff_t row = before_->row_of(memory_.devices[d]);
-      for (size_t c = 0; c < former.size() && row >= 0; ++c) {
-        const auto place = static_cast<size_t>(row + former[c]);
-        if (former[c] >= 0 && !before_->is_unknown(place)) answer(d, c) = before_->answers[place];
-      }
+      while (row < before_->devices.size() && before_->devices[row] < memory_.devices[d]) ++row;
+      const bool was_there = row < before_->devices.size() && before_->devices[row] == memory_.devices[d];
+      const bool is_same = was_there && same_.has(*devices_[d]) && row < before_->is_published.size() &&
+                           before_->is_published[row] == memory_.is_published[d];
+      is_all_kept_ &= is_same;
+      if (is_same) keep_row(d, row);
+      if (was_there && is_away(*devices_[d])) keep_known(d, row);
     }
+  }
+
+  // Of what is asked now: the rest is of no use unless it cannot be asked again.
+  void keep_row(size_t d, size_t row) {
+    const bool is_virtual = devices_[d]->type == hotplug::DeviceType::kVirtual;
+    if (!before_->unknown.empty()) memory_.unknown.resize(memory_.answers.size());
+    for (size_t c = 0; c < former_.size(); ++c) {
+      if (former_[c] < 0 || !is_asked_[c] || (is_virtual && !memory_.is_about_virtual[c])) continue;
+      const size_t from = row * before_->selectors.size() + static_cast<size_t>(former_[c]);
+      const size_t to = d * memory_.selectors.size() + c;
+      if (!before_->answers[from].is_known()) continue;
+      if (before_->is_unknown(from)) {
+        // What an exclude may say of what is published, slices may tell meanwhile.
+        if (memory_.of_excludes[c] && memory_.is_published[d]) {
+          is_all_kept_ = false;
+          continue;
+        }
+        memory_.unknown[to] = before_->unknown[from];
+      }
+      memory_.answers[to] = before_->answers[from];
+    }
+  }
+
+  // Of a device whose interface is away.
+  void keep_known(size_t d, size_t row) {
+    for (size_t c = 0; c < former_.size(); ++c) {
+      const size_t place = row * before_->selectors.size() + static_cast<size_t>(std::max(former_[c], 0));
+      if (former_[c] >= 0 && !before_->is_unknown(place)) answer(d, c) = before_->answers[place];
+    }
+  }
+
+  // What asking about every device takes, when nothing has to be asked; kNotAll otherwise.
+  uint64_t kept_steps(const Question& question, size_t column) const {
+    const int32_t former = is_all_kept_ ? former_[column] : -1;
+    if (former < 0 || before_->is_about_virtual[static_cast<size_t>(former)] != question.is_about_virtual)
+      return SelectorMemory::kNotAll;
+    return before_->steps[static_cast<size_t>(former)];
   }
 
   // -1: none whose answers can stand.
@@ -120,12 +169,23 @@ class Surveying {
     return memory_.of_excludes[column] == was_of_exclude ? at : -1;
   }
 
+  void ask(const std::vector<size_t>& some, uint64_t cap, std::vector<Spent>& spent) {
+    std::vector<size_t> left;
+    for (const size_t q : some)
+      if (const uint64_t steps = kept_steps(questions_[q], columns_[q]);
+          steps == SelectorMemory::kNotAll || steps > cap)
+        left.push_back(q);
+      else
+        spent[q] = {steps, true};
+    if (!left.empty()) ask_each(left, cap, spent);
+  }
+
   // Device by device, since what was read of one serves all questions.
-  void ask(const std::vector<size_t>& left, uint64_t cap, std::vector<Spent>& spent) {
+  void ask_each(const std::vector<size_t>& left, uint64_t cap, std::vector<Spent>& spent) {
     size_t first = devices_.size();
     for (const size_t q : left) first = std::min(first, next_[q]);
     for (size_t d = first; d < devices_.size(); ++d) {
-      view_.look_at(facts_of(*devices_[d], inventory_));
+      looked_at_ = nullptr;
       for (const size_t q : left) {
         if (next_[q] != d) continue;  // its share is spent, or it has been asked
         if (stop_.stop_requested()) return;
@@ -154,11 +214,12 @@ class Surveying {
     using Is = cel::Answer::Is;
     const Question& question = questions_[q];
     const hotplug::HostDevice& device = *devices_[d];
+    look_at(device);
     Asked asked = select(question, HostDeviceView::Unknown::kIsAnError, room);
     if (question.is_exclude && !is_graver(asked.is, Is::kUnknown)) ask_ports(question, device, room, asked);
     if (asked.steps > room) return {Is::kError, asked.steps};
     if (asked.is != Is::kUnknown) return {asked.is, asked.steps};
-    const bool is_published = is_in_slices(device, published_);
+    const bool is_published = memory_.is_published[d];
     if (question.is_exclude && is_published && was_not_meant(question, d)) return {Is::kFalse, asked.steps};
     if (!question.is_exclude && is_published) {
       const Asked absent = select(question, HostDeviceView::Unknown::kIsAbsent, room - asked.steps);
@@ -166,6 +227,20 @@ class Surveying {
     }
     note_unknown(d, q, *asked.fact);
     return {Is::kError, asked.steps};
+  }
+
+  // What is read of it serves all questions.
+  void look_at(const hotplug::HostDevice& device) {
+    if (std::exchange(looked_at_, &device) == &device) return;
+    DeviceFacts facts{.device = device, .inventory = &inventory_};
+    if (device.pf && device.pf != last_pf_) {
+      last_pf_ = device.pf;
+      last_pf_device_ = inventory_.find(device.pf->text());
+    }
+    if (device.pf) facts.pf = last_pf_device_;
+    if (device.netdev && !device.netdev->master.empty())
+      facts.master = inventory_.find(device.netdev->master);
+    view_.look_at(facts);
   }
 
   void note_unknown(size_t d, size_t q, const KnownAttribute& fact) {
@@ -243,7 +318,13 @@ class Surveying {
   HostDeviceView view_;
   cel::Evaluator evaluator_;
   const hotplug::Inventory& inventory_;
+  const SameFacts same_;
   std::vector<const hotplug::HostDevice*> devices_;
+  std::vector<int32_t> former_;  // by selector: its column of before_; -1 none whose answers can stand
+  bool is_all_kept_ = false;     // of each device that each selector of before_ was asked about
+  const hotplug::HostDevice* looked_at_ = nullptr;
+  std::optional<hotplug::PciAddress> last_pf_;
+  const hotplug::HostDevice* last_pf_device_ = nullptr;
   std::vector<size_t> columns_;  // by question
   std::vector<bool> is_asked_;   // by selector
   std::vector<size_t> next_;     // by question: the device that it is asked about next

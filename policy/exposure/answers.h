@@ -24,6 +24,7 @@ class KeptAnswer {
   KeptAnswer(cel::Answer::Is is, uint64_t steps);
   bool is_known() const { return (bits_ & 3) != 0; }
   cel::Answer::Is is() const { return static_cast<cel::Answer::Is>((bits_ & 3) - 1); }
+  bool says_yes() const { return (bits_ & 3) == static_cast<unsigned>(cel::Answer::Is::kTrue) + 1; }
   uint64_t steps() const { return static_cast<uint64_t>(bits_ >> 6) << ((bits_ >> 2) & 15); }
   bool operator==(const KeptAnswer&) const = default;
 
@@ -31,9 +32,9 @@ class KeptAnswer {
   uint16_t bits_ = 0;  // 10 bits of steps, 4 of their exponent, 2 of the answer
 };
 
-/// What selectors said of the devices of a node. While a function's interface is away, what they read of it
-/// may be gone, and what they said before stands. By their text: no edit of anything else in a policy changes
-/// it.
+/// What selectors said of the devices of a node. It stands while the facts stay the same: asking again would
+/// say the same. And while a function's interface is away, what they read of it may be gone, and what they
+/// said before stands. By their text: no edit of anything else in a policy changes it.
 struct SelectorMemory {
   std::vector<std::string> selectors;  // sorted, none twice
   /// By selector: it was asked as an exclude's, about each port and with nothing taken for absent. What the
@@ -41,6 +42,13 @@ struct SelectorMemory {
   std::vector<bool> of_excludes;
   std::vector<std::string> devices;  // host device ids, sorted
   std::vector<KeptAnswer> answers;   // for each device one of each selector
+  hotplug::InventoryPtr inventory;   // whose facts they are of; nullptr: only what is away stands
+  std::vector<bool> is_published;    // by device: it stood in our slices, which decides what is not known
+  /// By selector: of all its answers together, when it had been asked about each device (other virtual links
+  /// too, where is_about_virtual); kNotAll.
+  static constexpr uint64_t kNotAll = ~uint64_t{0};
+  std::vector<uint64_t> steps;
+  std::vector<bool> is_about_virtual;
   /// Beside answers: the fact that was asked for and that nobody can tell now, as an index of
   /// known_attributes() plus 1; 0 none. The answer is kError then. Empty: all is known.
   std::vector<uint8_t> unknown;

@@ -14,15 +14,15 @@ using hotplug::HostDevice;
 
 class ExposureDecision {
  public:
-  ExposureDecision(const Inputs& inputs, const Gates& gates, Circumstances& circumstances, Decision& out)
-      : in_(inputs),
-        gates_(gates),
-        now_(circumstances),
-        out_(out),
-        links_(link_names(*inputs.inventory, inputs.published.links)),
-        names_(*inputs.inventory, inputs.published.links),
-        entries_(inputs, out.notes),
-        settling_(inputs) {}
+  explicit ExposureDecision(Deciding& deciding)
+      : in_(deciding.in),
+        gates_(deciding.gates),
+        now_(deciding.now),
+        out_(deciding.out),
+        links_(link_names(*in_.inventory, in_.published.links)),
+        names_(*in_.inventory, in_.published.links),
+        entries_(in_, deciding.same, out_.notes),
+        settling_(in_) {}
 
   void add(const HostDevice& device, const Resolution& resolution) {
     if (resolution.personas.empty()) return;
@@ -35,8 +35,9 @@ class ExposureDecision {
     }
   }
 
-  void finish(const std::string& exclude_record) {
-    ExposurePools(in_, links_, settling_, std::move(pools_), now_, exclude_record, out_).finish();
+  void finish(Deciding& deciding) {
+    ExposurePools(deciding, links_, settling_, std::move(pools_)).finish();
+    deciding.memory.exposure = entries_.kept();
   }
 
  private:
@@ -45,14 +46,13 @@ class ExposureDecision {
     const Exposure& exposure = policy.exposure;
     const std::string& pool = now_.pools.of(device);
     verdict.entry = names_.name(device, base, exposure.name_suffix);
-    Draft draft;
+    Draft nameless;
+    Draft* draft = &nameless;
     const auto make = [&]() -> const Draft& {
-      if (verdict.entry.empty())
-        draft.refusal = in_quotes(base + exposure.name_suffix) +
-                        " is no DNS label of at most 63 characters, or another entry's name";
-      else
-        draft = entries_.make(device, verdict.policy, verdict.entry);
-      return draft;
+      if (!verdict.entry.empty()) return *(draft = &entries_.of(device, verdict.policy, verdict.entry));
+      nameless.refusal = in_quotes(base + exposure.name_suffix) +
+                         " is no DNS label of at most 63 characters, or another entry's name";
+      return nameless;
     };
     const bool is_exclusive = !exposure.allow_multiple_allocations;
     const Offer offer{.kind = PolicyKind::kExposure,
@@ -63,13 +63,13 @@ class ExposureDecision {
                       .allows_host_use = policy.allow_host_use,
                       .draft = make};
     if (auto no = gates_.ask(offer)) return hold_back(std::move(*no), verdict);
-    settling_.keep_attributes(device, pool, draft.entry);
     pools_[pool].push_back(
         {&device,
          &verdict,
          &policy,
          {verdict.entry, device.id.text, base, is_exclusive, exposure.exclusion_group, false},
-         std::move(draft.entry)});
+         settling_.as_it_was(device, pool, draft->entry),
+         draft});
   }
 
   void hold_back(HeldBack no, PersonaVerdict& verdict) {
@@ -103,21 +103,21 @@ void note_unknown(const Inputs& in, const Resolutions& resolutions, Notes& notes
 
 }  // namespace
 
-void decide_exposures(const Inputs& inputs, const Resolutions& resolutions, const Gates& gates,
-                      Circumstances& circumstances, Decision& out) {
-  out.pools[inputs.settings.exposure_driver];
-  if (inputs.policies->exposures.empty() && inputs.holdings.empty()) return;
-  note_unknown(inputs, resolutions, out.notes);
-  ExposureDecision decision(inputs, gates, circumstances, out);
+void decide_exposures(Deciding& deciding) {
+  const Inputs& in = deciding.in;
+  deciding.out.pools[in.settings.exposure_driver];
+  if (in.policies->exposures.empty() && in.holdings.empty()) return;
+  note_unknown(in, deciding.resolutions, deciding.out.notes);
+  ExposureDecision decision(deciding);
   // Functions are named before links: theirs are never another's.
   for (const bool are_functions : {true, false}) {
-    auto resolution = resolutions.devices.begin();
-    for (const auto& [id, device] : inputs.inventory->devices) {
+    auto resolution = deciding.resolutions.devices.begin();
+    for (const auto& [id, device] : in.inventory->devices) {
       if (device.pci.has_value() == are_functions) decision.add(device, *resolution);
       ++resolution;
     }
   }
-  decision.finish(resolutions.exclude_record);
+  decision.finish(deciding);
 }
 
 }  // namespace sliced::policy

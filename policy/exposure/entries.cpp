@@ -4,29 +4,57 @@
 
 namespace sliced::policy {
 
-ExposedEntries::ExposedEntries(const Inputs& inputs, Notes& notes)
-    : in_(inputs), notes_(notes), attributes_(inputs.settings.exposure_driver) {}
+ExposedEntries::ExposedEntries(const Inputs& inputs, const SameFacts& same, Notes& notes)
+    : in_(inputs), same_(same), notes_(notes), attributes_(inputs.settings.exposure_driver) {
+  kept_.driver = in_.settings.exposure_driver;
+  kept_.takes_lists = in_.settings.list_attributes;
+  if (in_.entries == nullptr) return;
+  const KeptEntries& before = in_.entries->exposure;
+  if (before.driver == kept_.driver && before.takes_lists == kept_.takes_lists) before_ = &before;
+}
 
 const ExposurePolicy& ExposedEntries::policy_of(int32_t index) const {
   return in_.policies->exposures[static_cast<size_t>(index)];
 }
 
-Draft ExposedEntries::make(const hotplug::HostDevice& device, int32_t policy, const std::string& name) {
+const KeptEntries::Kept* ExposedEntries::former(const hotplug::HostDevice& device, int32_t policy,
+                                                const std::string& name) const {
+  if (before_ == nullptr || !same_.has(device)) return nullptr;
+  const auto at = before_->by_name.find(name);
+  if (at == before_->by_name.end() || !at->second.is_plain) return nullptr;
+  const auto& was = in_.entries->policies->exposures[static_cast<size_t>(at->second.policy)];
+  return is_same(in_.policies->exposures[static_cast<size_t>(policy)], was) ? &at->second : nullptr;
+}
+
+Draft& ExposedEntries::of(const hotplug::HostDevice& device, int32_t policy, const std::string& name) {
+  persona_of(device.type, policy);  // says what it leaves out
+  KeptEntries::Kept& kept = kept_.by_name[name];
+  if (const KeptEntries::Kept* before = former(device, policy, name))
+    kept = *before;
+  else
+    kept.is_plain = make(device, policy, name, kept.draft);
+  kept.policy = policy;
+  return kept.draft;
+}
+
+// False when there was something to say.
+bool ExposedEntries::make(const hotplug::HostDevice& device, int32_t policy, const std::string& name,
+                          Draft& out) {
   const ExposurePolicy& of = policy_of(policy);
   Persona& persona = persona_of(device.type, policy);
-  std::vector<std::string> notes;
-  Draft out;
-  out.entry.name = name;
-  out.entry.attributes = attributes_.of(facts_of(device, *in_.inventory), persona.adds, notes);
+  std::vector<std::string> notes, dropped;
+  kube::Device entry{.name = name};
+  entry.attributes = attributes_.of(facts_of(device, *in_.inventory), persona.adds, notes);
   note_all(of, notes);
-  out.entry.capacity = of.exposure.capacity;
-  out.entry.allow_multiple_allocations = of.exposure.allow_multiple_allocations;
-  if (persona.is_acceptable && is_plainly_good(out.entry)) return out;
-  notes.clear();
-  out.refusal = drop_refused(out.entry, [](const std::string&) { return false; }, notes);
-  persona.is_acceptable = out.refusal.empty() && notes.empty();
-  notes_.add(notes);
-  return out;
+  entry.capacity = of.exposure.capacity;
+  entry.allow_multiple_allocations = of.exposure.allow_multiple_allocations;
+  if (!persona.is_acceptable || !is_plainly_good(entry)) {
+    out.refusal = drop_refused(entry, [](const std::string&) { return false; }, dropped);
+    persona.is_acceptable = out.refusal.empty() && dropped.empty();
+    notes_.add(dropped);
+  }
+  out.entry = std::move(entry);
+  return notes.empty() && dropped.empty();
 }
 
 ExposedEntries::Persona& ExposedEntries::persona_of(hotplug::DeviceType type, int32_t policy) {

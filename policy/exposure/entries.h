@@ -6,20 +6,24 @@
 #include <utility>
 #include <vector>
 
+#include "policy/entry_memory.h"
 #include "policy/exposure/attributes.h"
-#include "policy/gates/gate.h"
 #include "policy/inputs.h"
 #include "policy/notes.h"
+#include "policy/same_facts.h"
 
 namespace sliced::policy {
 
 /// Makes the entries of one decision.
 class ExposedEntries {
  public:
-  /// notes: what is left out, and why. Both outlive this.
-  ExposedEntries(const Inputs& inputs, Notes& notes);
-  /// policy: index into PolicySet::exposures.
-  Draft make(const hotplug::HostDevice& device, int32_t policy, const std::string& name);
+  /// notes: what is left out, and why. All outlive this.
+  ExposedEntries(const Inputs& inputs, const SameFacts& same, Notes& notes);
+  /// policy: index into PolicySet::exposures. Valid as long as this; what is published in its place, with its
+  /// counters, may be put there.
+  Draft& of(const hotplug::HostDevice& device, int32_t policy, const std::string& name);
+  /// What the next decision need not make again.
+  KeptEntries kept() { return std::move(kept_); }
 
  private:
   // What the entries of a policy have in common.
@@ -27,14 +31,20 @@ class ExposedEntries {
     PersonaAttributes adds;
     bool is_acceptable = false;  // one with them has been checked as a whole, and nothing was wrong
   };
+  const KeptEntries::Kept* former(const hotplug::HostDevice& device, int32_t policy,
+                                  const std::string& name) const;
+  bool make(const hotplug::HostDevice& device, int32_t policy, const std::string& name, Draft& out);
   Persona& persona_of(hotplug::DeviceType type, int32_t policy);
   void note_all(const ExposurePolicy& policy, const std::vector<std::string>& notes);
   const ExposurePolicy& policy_of(int32_t index) const;
 
   const Inputs& in_;
+  const SameFacts& same_;
   Notes& notes_;
   const EntryAttributes attributes_;
   std::map<std::pair<int32_t, hotplug::DeviceType>, Persona> personas_;  // by policy and type
+  const KeptEntries* before_ = nullptr;                                  // nullptr: nothing of it stands
+  KeptEntries kept_;
 };
 
 }  // namespace sliced::policy

@@ -20,17 +20,25 @@ bool drop_refused(std::vector<Candidate>& candidates) {
                        [](const Candidate& one) { return one.verdict->outcome != Outcome::kOffered; }) > 0;
 }
 
+// With what it takes now. As long as that stays the same, so does the entry.
+kube::DevicePtr published(Candidate& candidate) {
+  const bool is_draft = is_same(candidate.entry, candidate.draft->entry);
+  if (candidate.entry->consumes_counters != candidate.takes)
+    candidate.entry.edit([&](kube::Device& entry) { entry.consumes_counters = std::move(candidate.takes); });
+  if (is_draft) candidate.draft->entry = candidate.entry;
+  return candidate.entry;
+}
+
 }  // namespace
 
-ExposurePools::ExposurePools(const Inputs& inputs, const std::map<std::string, std::string>& links,
-                             const Settling& settling, CandidatesByPool candidates,
-                             Circumstances& circumstances, const std::string& exclude_record, Decision& out)
-    : in_(inputs),
-      exclude_record_(exclude_record),
+ExposurePools::ExposurePools(Deciding& deciding, const std::map<std::string, std::string>& links,
+                             const Settling& settling, CandidatesByPool candidates)
+    : in_(deciding.in),
+      exclude_record_(deciding.resolutions.exclude_record),
       links_(links),
       settling_(settling),
-      now_(circumstances),
-      out_(out) {
+      now_(deciding.now),
+      out_(deciding.out) {
   for (auto& [name, all] : candidates) pools_[name].candidates = std::move(all);
 }
 
@@ -77,7 +85,7 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
   if (!withdrawn.empty()) note_withdrawn(name, withdrawn);
   auto& offered = out_.offered[name];
   for (Candidate& candidate : pool.candidates) {
-    desired.devices.push_back(std::move(candidate.entry));
+    desired.devices.push_back(published(candidate));
     offered.push_back(std::move(candidate.holding));
   }
   std::sort(desired.devices.begin(), desired.devices.end(),
@@ -197,14 +205,13 @@ void ExposurePools::count(Pool& pool, const std::vector<Holding>& holdings, Desi
     Exclusion exclusion = exclude(members);
     desired.counters = std::move(exclusion.counters);
     for (Candidate& candidate : pool.candidates) {
-      if (const auto why = exclusion.refused.find(candidate.entry.name); why != exclusion.refused.end()) {
+      if (const auto why = exclusion.refused.find(candidate.holding.entry); why != exclusion.refused.end()) {
         candidate.verdict->outcome = Outcome::kRefused;
         candidate.verdict->why = why->second;
       }
-      const auto taken = exclusion.consumed.find(candidate.entry.name);
-      candidate.entry.consumes_counters = taken == exclusion.consumed.end()
-                                              ? std::vector<kube::CounterConsumption>()
-                                              : std::move(taken->second);
+      const auto taken = exclusion.consumed.find(candidate.holding.entry);
+      candidate.takes = taken == exclusion.consumed.end() ? std::vector<kube::CounterConsumption>()
+                                                          : std::move(taken->second);
     }
   } while (drop_refused(pool.candidates));
 }
@@ -244,7 +251,7 @@ void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>
       order.push_back(&candidate);
   const auto rank = [&](const Candidate* one) {
     return std::tuple(!former.contains(one->holding.entry), -one->policy->priority,
-                      one->device->type == DeviceType::kPf, std::string_view(one->entry.name));
+                      one->device->type == DeviceType::kPf, std::string_view(one->holding.entry));
   };
   std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
   std::vector<Holding> in_order;
@@ -252,7 +259,7 @@ void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>
   const auto names = without_conflict(in_order, pool.pf);
   const std::set<std::string_view> kept(names.begin(), names.end());
   for (Candidate& candidate : pool.candidates)
-    if (!kept.contains(candidate.entry.name)) candidate.verdict->outcome = Outcome::kNoCounters;
+    if (!kept.contains(candidate.holding.entry)) candidate.verdict->outcome = Outcome::kNoCounters;
 }
 
 // A PF as a whole.

@@ -7,10 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/decision.h"
+#include "policy/deciding.h"
 #include "policy/exposure/exclusion.h"
 #include "policy/exposure/policy.h"
-#include "policy/gates/gate.h"
 #include "policy/gates/settling.h"
 
 namespace sliced::policy {
@@ -21,7 +20,9 @@ struct Candidate {
   PersonaVerdict* verdict;
   const ExposurePolicy* policy;
   Holding holding;
-  kube::Device entry;
+  kube::DevicePtr entry;  // with the counters of before
+  Draft* draft;           // that it comes from
+  std::vector<kube::CounterConsumption> takes = {};
 };
 using CandidatesByPool = std::map<std::string, std::vector<Candidate>>;
 
@@ -29,9 +30,8 @@ using CandidatesByPool = std::map<std::string, std::vector<Candidate>>;
 class ExposurePools {
  public:
   /// links: names of links without suffix, by id. All but candidates outlives this.
-  ExposurePools(const Inputs& inputs, const std::map<std::string, std::string>& links,
-                const Settling& settling, CandidatesByPool candidates, Circumstances& circumstances,
-                const std::string& exclude_record, Decision& out);
+  ExposurePools(Deciding& deciding, const std::map<std::string, std::string>& links, const Settling& settling,
+                CandidatesByPool candidates);
   /// Adds the pools and notes, and changes verdicts of what cannot be offered beside the rest. Once.
   void finish();
 

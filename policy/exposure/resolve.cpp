@@ -1,6 +1,7 @@
 #include "policy/exposure/resolve.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cel/ast.h"
 #include "policy/exposure/attributes.h"
@@ -49,7 +50,7 @@ class Asking {
     }
   }
 
-  SelectorAnswersPtr run(const hotplug::Inventory& inventory) {
+  SelectorAnswersPtr run(const hotplug::InventoryPtr& inventory) {
     compile();
     if (stop_.stop_requested()) return nullptr;
     for (size_t i = 0; i < exposures_.size(); ++i) place(i);
@@ -143,8 +144,8 @@ class Asking {
     return exclude_record(std::move(recorded));
   }
 
-  void ask(const hotplug::Inventory& inventory) {
-    const size_t asked_max = budgets_.answers / std::max<size_t>(inventory.devices.size(), 1);
+  void ask(const hotplug::InventoryPtr& inventory) {
+    const size_t asked_max = budgets_.answers / std::max<size_t>(inventory->devices.size(), 1);
     const size_t asked = std::min(questions_.size(), asked_max);
     questions_.resize(asked);
     std::vector<std::string> kept;
@@ -153,9 +154,10 @@ class Asking {
         if (kept.size() < asked_max && before_->memory.index_of(policy.selector.cel) >= 0)
           kept.push_back(policy.selector.cel);
     const std::string now = record_of(std::vector<bool>(questions_.size(), true));
-    Survey found = survey(inventory, questions_, driver_, before_ == nullptr ? nullptr : &before_->memory,
+    Survey found = survey(*inventory, questions_, driver_, before_ == nullptr ? nullptr : &before_->memory,
                           kept, budgets_.selectors, stop_, published_, now);
     out_.memory = std::move(found.memory);
+    out_.memory.inventory = inventory;
     out_.exclude_record = record_of(found.is_answered);
     const auto is_left = [&](int32_t policy) {
       const size_t question = question_of_.at(asked_[static_cast<size_t>(policy)]->selector.cel);
@@ -225,23 +227,45 @@ class Resolving {
         inventory_(inventory),
         excludes_(columns_of(answers.node.excludes, answers, exposures)),
         exposes_(columns_of(answers.node.exposes, answers, exposures)),
-        is_used_(exposes_.size(), true),
-        winners_(exposes_.size()) {}
+        asked_by_(answers.memory.selectors.size()),
+        winners_(exposes_.size(), -1),
+        entries_(exposes_.size(), 0) {
+    for (size_t i = 0; i < exposes_.size(); ++i)
+      asked_by_[static_cast<size_t>(exposes_[i].at)].push_back(static_cast<int32_t>(i));
+  }
 
-  // Counted before any is made, by the memory that each takes: policies times devices are more than a daemon,
+  std::vector<Resolution> run(Budget entries, std::map<int32_t, Problem>& problems) {
+    std::vector<Resolution> out;
+    out.reserve(inventory_.devices.size());
+    const KeptAnswer* row = answers_.memory.answers.data();
+    for (const auto& [id, device] : inventory_.devices) {
+      Resolution& one = out.emplace_back();
+      if (is_excluded(row))
+        note_exclude(id, row, one);
+      else
+        find_winners(device, row, one.personas);
+      row += asked_by_.size();
+    }
+    const std::vector<bool> fits = limit_entries(entries, problems);
+    const bool do_all_fit = std::find(fits.begin(), fits.end(), false) == fits.end();
+    for (Resolution& one : out) {
+      if (!do_all_fit)
+        std::erase_if(one.personas, [&](int32_t expose) { return !fits[static_cast<size_t>(expose)]; });
+      for (int32_t& persona : one.personas) persona = exposes_[static_cast<size_t>(persona)].policy;
+    }
+    return out;
+  }
+
+ private:
+  // Counted by the memory that each takes, before any is made: policies times devices are more than a daemon,
   // its server and its scheduler can hold.
-  void limit_entries(Budget budget, std::map<int32_t, Problem>& problems) {
-    std::vector<uint64_t> count(exposes_.size(), 0);
-    for_each_device([&](const auto& device, const KeptAnswer* row) {
-      if (excluded_by(row) != nullptr || !find_winners(device, row)) return;
-      for (const int32_t winner : winners_)
-        if (winner >= 0) ++count[static_cast<size_t>(winner)];
-    });
+  std::vector<bool> limit_entries(Budget budget, std::map<int32_t, Problem>& problems) {
     for (size_t i = 0; i < exposes_.size(); ++i)
-      count[i] *= 1 + footprint(exposures_[static_cast<size_t>(exposes_[i].policy)]->exposure) / kEntryBytes;
-    is_used_ = who_fits(count, budget);
+      entries_[i] *=
+          1 + footprint(exposures_[static_cast<size_t>(exposes_[i].policy)]->exposure) / kEntryBytes;
+    const std::vector<bool> fits = who_fits(entries_, budget);
     for (size_t i = 0; i < exposes_.size(); ++i)
-      if (!is_used_[i])
+      if (!fits[i])
         problems[exposes_[i].policy] = {
             "spec.selector.cel",
             "selects more devices than there is room for, so it is not used: a node offers at most " +
@@ -249,38 +273,13 @@ class Resolving {
                 " entries through all policies of this kind, of which one with many attributes or values of "
                 "capacities counts for several",
             exposures_[static_cast<size_t>(exposes_[i].policy)]->selector.line};
+    return fits;
   }
 
-  std::vector<Resolution> run() {
-    std::vector<Resolution> out;
-    out.reserve(inventory_.devices.size());
-    for_each_device([&](const auto& device, const KeptAnswer* row) {
-      Resolution& one = out.emplace_back();
-      if (excluded_by(row) != nullptr) {
-        note_exclude(device.id.text, row, one);
-      } else if (find_winners(device, row)) {
-        for (const int32_t winner : winners_)
-          if (winner >= 0 && is_used_[static_cast<size_t>(winner)])
-            one.personas.push_back(exposes_[static_cast<size_t>(winner)].policy);
-      }
+  bool is_excluded(const KeptAnswer* row) const {
+    return std::any_of(excludes_.begin(), excludes_.end(), [&](const Column& exclude) {
+      return row[exclude.at].is() != cel::Answer::Is::kFalse;
     });
-    return out;
-  }
-
- private:
-  template <class Visit>
-  void for_each_device(Visit visit) const {
-    const KeptAnswer* row = answers_.memory.answers.data();
-    for (const auto& [id, device] : inventory_.devices) {
-      visit(device, row);
-      row += answers_.memory.selectors.size();
-    }
-  }
-
-  const Column* excluded_by(const KeptAnswer* row) const {
-    const auto takes = [&](const Column& exclude) { return row[exclude.at].is() != cel::Answer::Is::kFalse; };
-    const auto at = std::find_if(excludes_.begin(), excludes_.end(), takes);
-    return at == excludes_.end() ? nullptr : &*at;
   }
 
   // One that is known to mean the device says more than one that may.
@@ -299,28 +298,39 @@ class Resolving {
     }
   }
 
-  // The first of each suffix, as indices of exposes_. False when there is none.
-  bool find_winners(const hotplug::HostDevice& device, const KeptAnswer* row) {
-    std::fill(winners_.begin(), winners_.end(), -1);
-    bool is_offered = false;
-    for (size_t i = 0; i < exposes_.size(); ++i) {
-      const Column& expose = exposes_[i];
+  // The first of each suffix, by suffix, as indices of exposes_. Few selectors take a device, so it is looked
+  // for those that do, and not for each policy what it says.
+  void find_winners(const hotplug::HostDevice& device, const KeptAnswer* row, std::vector<int32_t>& out) {
+    hits_.clear();
+    for (size_t c = 0; c < asked_by_.size(); ++c)
+      if (row[c].says_yes()) hits_.insert(hits_.end(), asked_by_[c].begin(), asked_by_[c].end());
+    if (hits_.empty()) return;
+    for (const int32_t hit : hits_) {
+      const Column& expose = exposes_[static_cast<size_t>(hit)];
       if (device.type == DeviceType::kVirtual &&
           !exposures_[static_cast<size_t>(expose.policy)]->include_virtual)
         continue;
-      if (winners_[expose.suffix] >= 0 || row[expose.at].is() != cel::Answer::Is::kTrue) continue;
-      winners_[expose.suffix] = static_cast<int32_t>(i);
-      is_offered = true;
+      int32_t& winner = winners_[expose.suffix];
+      if (winner < 0 || hit < winner) winner = hit;
     }
-    return is_offered;
+    for (const int32_t hit : hits_) {
+      int32_t& winner = winners_[exposes_[static_cast<size_t>(hit)].suffix];
+      if (winner >= 0) out.push_back(std::exchange(winner, -1));
+    }
+    std::sort(out.begin(), out.end(), [this](int32_t a, int32_t b) {
+      return exposes_[static_cast<size_t>(a)].suffix < exposes_[static_cast<size_t>(b)].suffix;
+    });
+    for (const int32_t winner : out) ++entries_[static_cast<size_t>(winner)];
   }
 
   const std::vector<Shared<ExposurePolicy>>& exposures_;
   const SelectorAnswers& answers_;
   const hotplug::Inventory& inventory_;
   const std::vector<Column> excludes_, exposes_;
-  std::vector<bool> is_used_;     // by index of exposes_
-  std::vector<int32_t> winners_;  // by suffix
+  std::vector<std::vector<int32_t>>
+      asked_by_;                         // by selector: the exposes that ask it, as indices of exposes_
+  std::vector<int32_t> hits_, winners_;  // of one device; winners by suffix
+  std::vector<uint64_t> entries_;        // by index of exposes_: how many it offers
 };
 
 }  // namespace
@@ -332,7 +342,7 @@ bool SelectorAnswers::understands(const std::string& cel) const {
 
 SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
                                  const kube::NodeView& node, const std::string& driver,
-                                 const hotplug::Inventory& inventory, const SelectorAnswersPtr& before,
+                                 const hotplug::InventoryPtr& inventory, const SelectorAnswersPtr& before,
                                  const WorkBudgets& budgets, const std::stop_token& stop,
                                  const Published& published) {
   return Asking(exposures, node, driver, before, budgets, stop, published).run(inventory);
@@ -341,9 +351,7 @@ SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& expo
 std::vector<Resolution> resolve(const std::vector<Shared<ExposurePolicy>>& exposures,
                                 const SelectorAnswers& answers, const hotplug::Inventory& inventory,
                                 Budget entries, std::map<int32_t, Problem>& problems) {
-  Resolving resolving(exposures, answers, inventory);
-  resolving.limit_entries(entries, problems);
-  return resolving.run();
+  return Resolving(exposures, answers, inventory).run(entries, problems);
 }
 
 }  // namespace sliced::policy

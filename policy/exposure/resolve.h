@@ -47,7 +47,7 @@ struct SelectorAnswers {
 /// requested, what is returned is of no use.
 SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
                                  const kube::NodeView& node, const std::string& driver,
-                                 const hotplug::Inventory& inventory, const SelectorAnswersPtr& before,
+                                 const hotplug::InventoryPtr& inventory, const SelectorAnswersPtr& before,
                                  const WorkBudgets& budgets, const std::stop_token& stop = {},
                                  const Published& published = {});
 

@@ -14,20 +14,14 @@
 #include <string_view>
 
 #include "hotplug/facts.h"
-#include "kube/resource_slice.h"
 #include "policy/decision.h"
+#include "policy/entry_memory.h"
 #include "policy/identity.h"
 #include "policy/verdict.h"
 
 namespace sliced::policy {
 
 enum class PolicyKind : uint8_t { kSriov, kExposure };
-
-/// A device entry as it would be sent, and why the API server would refuse it; "" it would not.
-struct Draft {
-  kube::Device entry;
-  std::string refusal;
-};
 
 /// One entry that a policy offers.
 struct Offer {

@@ -15,7 +15,7 @@ class QuarantineGate final : public Gate {
     const Draft& draft = offer.draft();
     if (!draft.refusal.empty()) return HeldBack{Outcome::kRefused, draft.refusal};
     std::string why =
-        refused_before(draft.entry, offer.kind == PolicyKind::kSriov ? refused_.sriov : refused_.exposure);
+        refused_before(*draft.entry, offer.kind == PolicyKind::kSriov ? refused_.sriov : refused_.exposure);
     if (why.empty()) return std::nullopt;
     return HeldBack{Outcome::kRefused, std::move(why)};
   }

@@ -21,11 +21,13 @@ bool Settling::was_there(std::string_view pool, std::string_view entry) const {
   return before_.contains({pool, entry});
 }
 
-void Settling::keep_attributes(const hotplug::HostDevice& device, std::string_view pool,
-                               kube::Device& entry) const {
-  if (!is_in_motion(device)) return;
-  if (const auto was = before_.find({pool, entry.name}); was != before_.end())
-    entry.attributes = was->second->attributes;
+kube::DevicePtr Settling::as_it_was(const hotplug::HostDevice& device, std::string_view pool,
+                                    kube::DevicePtr entry) const {
+  if (!is_in_motion(device)) return entry;
+  const auto was = before_.find({pool, entry->name});
+  if (was != before_.end() && was->second->attributes != entry->attributes)
+    entry.edit([&](kube::Device& kept) { kept.attributes = was->second->attributes; });
+  return entry;
 }
 
 namespace gates {

@@ -18,7 +18,8 @@ class Settling {
   /// Whether an entry of a device in motion was to be published before: if not, it waits.
   bool was_there(std::string_view pool, std::string_view entry) const;
   /// What was there keeps the attributes that it had while its device is in motion; what it takes is of now.
-  void keep_attributes(const hotplug::HostDevice& device, std::string_view pool, kube::Device& entry) const;
+  kube::DevicePtr as_it_was(const hotplug::HostDevice& device, std::string_view pool,
+                            kube::DevicePtr entry) const;
 
  private:
   const Inputs& in_;

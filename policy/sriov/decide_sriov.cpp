@@ -20,24 +20,26 @@ bool is_taken(Outcome outcome) {
 
 class SriovDecision {
  public:
-  SriovDecision(const Inputs& inputs, const Gates& gates, Circumstances& circumstances, Decision& out)
-      : in_(inputs),
-        gates_(gates),
-        now_(circumstances),
-        out_(out),
-        selected_(policies_within_budget(inputs, out.sriov_problems)),
-        entries_(inputs, out.notes),
-        settling_(inputs),
-        pool_{.driver = inputs.settings.sriov_driver, .name = inputs.node.name} {}
+  explicit SriovDecision(Deciding& deciding)
+      : in_(deciding.in),
+        gates_(deciding.gates),
+        now_(deciding.now),
+        out_(deciding.out),
+        matcher_(*in_.policies, policies_within_budget(in_, out_.sriov_problems)),
+        entries_(in_, deciding.same, out_.notes),
+        settling_(in_),
+        pool_{.driver = in_.settings.sriov_driver, .name = in_.node.name} {}
 
   Verdict decide(const HostDevice& device, const Resolution& said) {
-    Verdict verdict = decide_function(device, *in_.policies, selected_);
+    Verdict verdict = matcher_.decide(device);
     if (said.excluded_by >= 0)
       return {.outcome = said.is_unknown ? Outcome::kExcludeUnknown : Outcome::kExcluded,
               .exposure = said.excluded_by};
     if (verdict.outcome == Outcome::kOffered) offer(device, verdict);
     return verdict;
   }
+
+  KeptEntries kept() { return entries_.kept(); }
 
   DesiredPool pool(const std::string& exclude_record) {
     std::sort(pool_.devices.begin(), pool_.devices.end(),
@@ -49,7 +51,7 @@ class SriovDecision {
  private:
   void offer(const HostDevice& vf, Verdict& verdict) {
     const std::string name = function_name(*vf.pci);
-    Draft draft;
+    const Draft* draft = nullptr;
     const Offer offer{
         .kind = PolicyKind::kSriov,
         .device = vf,
@@ -57,13 +59,11 @@ class SriovDecision {
         .pool = pool_.name,
         .is_exclusive = true,
         .allows_host_use = in_.policies->sriov[static_cast<size_t>(verdict.policy)]->allow_host_use,
-        .draft = [&]() -> const Draft& { return draft = entries_.make(vf, name, verdict); }};
+        .draft = [&]() -> const Draft& { return *(draft = &entries_.of(vf, name, verdict)); }};
     if (auto no = gates_.ask(offer))
       hold_back(vf, name, std::move(*no), verdict);
-    else {
-      settling_.keep_attributes(vf, pool_.name, draft.entry);
-      pool_.devices.push_back(std::move(draft.entry));
-    }
+    else
+      pool_.devices.push_back(settling_.as_it_was(vf, pool_.name, draft->entry));
     if (!in_.policies->exposures.empty() && is_taken(verdict.outcome)) now_.taken_by_sriov.insert(vf.id.text);
   }
 
@@ -80,7 +80,7 @@ class SriovDecision {
   const Gates& gates_;
   Circumstances& now_;
   Decision& out_;
-  const std::vector<int32_t> selected_;
+  const VfMatcher matcher_;
   SriovEntries entries_;
   const Settling settling_;
   DesiredPool pool_;
@@ -88,17 +88,19 @@ class SriovDecision {
 
 }  // namespace
 
-void decide_sriov(const Inputs& inputs, const Resolutions& resolutions, const Gates& gates,
-                  Circumstances& circumstances, Decision& out) {
-  SriovDecision decision(inputs, gates, circumstances, out);
-  auto resolution = resolutions.devices.begin();
-  for (const auto& [id, device] : inputs.inventory->devices)
-    out.verdicts.emplace_hint(out.verdicts.end(), id, decision.decide(device, *resolution++));
-  auto& pools = out.pools[inputs.settings.sriov_driver];
-  pools.push_back(decision.pool(resolutions.exclude_record));
+void decide_sriov(Deciding& deciding) {
+  const Inputs& in = deciding.in;
+  SriovDecision decision(deciding);
+  auto resolution = deciding.resolutions.devices.begin();
+  auto& verdicts = deciding.out.verdicts;
+  for (const auto& [id, device] : in.inventory->devices)
+    verdicts.emplace_hint(verdicts.end(), id, decision.decide(device, *resolution++));
+  auto& pools = deciding.out.pools[in.settings.sriov_driver];
+  pools.push_back(decision.pool(deciding.resolutions.exclude_record));
   // What waits for a look at the pods comes in a moment, with the pool.
-  if (circumstances.awaits_pods && !inputs.published.is_sriov_pool_there)
+  if (deciding.now.awaits_pods && !in.published.is_sriov_pool_there)
     std::erase_if(pools, [](const DesiredPool& pool) { return pool.devices.empty(); });
+  deciding.memory.sriov = decision.kept();
 }
 
 }  // namespace sliced::policy

@@ -1,5 +1,6 @@
 #include "policy/sriov/entries.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "policy/acceptable.h"
@@ -8,11 +9,31 @@ namespace sliced::policy {
 
 using hotplug::HostDevice;
 
-SriovEntries::SriovEntries(const Inputs& inputs, Notes& notes)
+namespace {
+
+// DeviceAttributes are joined by what they are all together.
+bool are_same(const PolicySet& a, const PolicySet& b) {
+  return &a == &b ||
+         std::equal(a.attributes.begin(), a.attributes.end(), b.attributes.begin(), b.attributes.end(),
+                    [](const auto& x, const auto& y) { return is_same(x, y); });
+}
+
+}  // namespace
+
+SriovEntries::SriovEntries(const Inputs& inputs, const SameFacts& same, Notes& notes)
     : in_(inputs),
+      same_(same),
       notes_(notes),
       own_(inputs.settings.sriov_driver),
-      resource_name_key_(inputs.settings.sriov_driver + "/" + std::string(kResourceNameId)) {}
+      resource_name_key_(inputs.settings.sriov_driver + "/" + std::string(kResourceNameId)) {
+  kept_.driver = in_.settings.sriov_driver;
+  kept_.takes_lists = in_.settings.list_attributes;
+  if (in_.entries == nullptr) return;
+  const KeptEntries& before = in_.entries->sriov;
+  if (before.driver == kept_.driver && before.takes_lists == kept_.takes_lists &&
+      are_same(*in_.entries->policies, *in_.policies))
+    before_ = &before;
+}
 
 bool SriovEntries::names_resource(const std::string& key) const {
   return key == kMultusResourceName || key == resource_name_key_;
@@ -25,19 +46,42 @@ const HostDevice* SriovEntries::pf_of(const HostDevice& vf) {
   return at->second;
 }
 
-Draft SriovEntries::make(const HostDevice& vf, const std::string& name, const Verdict& verdict) {
+const KeptEntries::Kept* SriovEntries::former(const HostDevice& vf, const std::string& name,
+                                              const Verdict& verdict) const {
+  if (before_ == nullptr || !same_.has(vf)) return nullptr;
+  const auto at = before_->by_name.find(name);
+  if (at == before_->by_name.end() || !at->second.is_plain || at->second.config != verdict.config)
+    return nullptr;
+  const auto& policy = in_.policies->sriov[static_cast<size_t>(verdict.policy)];
+  return is_same(policy, in_.entries->policies->sriov[static_cast<size_t>(at->second.policy)]) ? &at->second
+                                                                                               : nullptr;
+}
+
+const Draft& SriovEntries::of(const HostDevice& vf, const std::string& name, const Verdict& verdict) {
+  additions_of(verdict);  // says what it leaves out
+  KeptEntries::Kept& kept = kept_.by_name[name];
+  if (const KeptEntries::Kept* before = former(vf, name, verdict)) {
+    kept = *before;
+  } else {
+    kept.is_plain = make(vf, name, verdict, kept.draft);
+    kept.config = verdict.config;
+  }
+  kept.policy = verdict.policy;
+  return kept.draft;
+}
+
+// False when there was something to say.
+bool SriovEntries::make(const HostDevice& vf, const std::string& name, const Verdict& verdict, Draft& out) {
   const Additions& additions = additions_of(verdict);
-  Draft out;
-  out.entry.name = name;
-  out.entry.attributes = own_.of(vf, pf_of(vf));
-  out.entry.attributes.insert(additions.attributes.begin(), additions.attributes.end());
+  kube::Device entry{.name = name, .attributes = own_.of(vf, pf_of(vf))};
+  entry.attributes.insert(additions.attributes.begin(), additions.attributes.end());
   out.refusal = additions.refusal;
-  if (!out.refusal.empty() || (additions.is_acceptable && is_plainly_good(out.entry))) return out;
   std::vector<std::string> notes;
-  out.refusal =
-      drop_refused(out.entry, [this](const std::string& key) { return names_resource(key); }, notes);
+  if (out.refusal.empty() && !(additions.is_acceptable && is_plainly_good(entry)))
+    out.refusal = drop_refused(entry, [this](const std::string& key) { return names_resource(key); }, notes);
   notes_.add(notes);
-  return out;
+  out.entry = std::move(entry);
+  return notes.empty();
 }
 
 const SriovEntries::Additions& SriovEntries::additions_of(const Verdict& verdict) {

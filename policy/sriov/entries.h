@@ -5,20 +5,24 @@
 #include <string>
 #include <utility>
 
-#include "policy/gates/gate.h"
+#include "policy/entry_memory.h"
 #include "policy/inputs.h"
 #include "policy/notes.h"
+#include "policy/same_facts.h"
 #include "policy/sriov/attributes.h"
+#include "policy/verdict.h"
 
 namespace sliced::policy {
 
 /// Makes the entries of one decision.
 class SriovEntries {
  public:
-  /// notes: what is left out, and why. Both outlive this.
-  SriovEntries(const Inputs& inputs, Notes& notes);
-  /// verdict: which policy and config take the VF.
-  Draft make(const hotplug::HostDevice& vf, const std::string& name, const Verdict& verdict);
+  /// notes: what is left out, and why. All outlive this.
+  SriovEntries(const Inputs& inputs, const SameFacts& same, Notes& notes);
+  /// verdict: which policy and config take the VF. Valid as long as this.
+  const Draft& of(const hotplug::HostDevice& vf, const std::string& name, const Verdict& verdict);
+  /// What the next decision need not make again.
+  KeptEntries kept() { return std::move(kept_); }
 
  private:
   // Attributes that a config adds to each of its entries, joined once per config.
@@ -27,6 +31,9 @@ class SriovEntries {
     std::string refusal;         // not empty: the entries are held back, and why
     bool is_acceptable = false;  // the API server takes each of the attributes
   };
+  const KeptEntries::Kept* former(const hotplug::HostDevice& vf, const std::string& name,
+                                  const Verdict& verdict) const;
+  bool make(const hotplug::HostDevice& vf, const std::string& name, const Verdict& verdict, Draft& out);
   const Additions& additions_of(const Verdict& verdict);
   Additions join(const SriovPolicy& policy, const ResourceConfig& config);
   void join_objects(const SriovPolicy& policy, const ResourceConfig& config, Additions& out);
@@ -35,11 +42,14 @@ class SriovEntries {
   const hotplug::HostDevice* pf_of(const hotplug::HostDevice& vf);
 
   const Inputs& in_;
+  const SameFacts& same_;
   Notes& notes_;
   const VfAttributes own_;
   const std::string resource_name_key_;
   std::map<std::pair<int32_t, int32_t>, Additions> additions_;  // by policy and config
   std::map<hotplug::PciAddress, const hotplug::HostDevice*> pfs_;
+  const KeptEntries* before_ = nullptr;  // nullptr: nothing of it stands
+  KeptEntries kept_;
 };
 
 }  // namespace sliced::policy

@@ -1,6 +1,7 @@
 #include "policy/sriov/match.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "policy/sriov/attributes.h"
 #include "reactor/base/text.h"
@@ -46,6 +47,24 @@ bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice&
       return filter.link_type.empty() || filter.link_type == link_type_of(vf);
   }
   return false;
+}
+
+// Which fields say anything.
+uint32_t fields_of(const ResourceFilter& filter) {
+  uint32_t out = 0;
+  const auto note = [&](FilterField field, bool says_anything) {
+    if (says_anything) out |= uint32_t{1} << static_cast<int>(field);
+  };
+  note(FilterField::kVendors, !filter.vendors.empty());
+  note(FilterField::kDevices, !filter.devices.empty());
+  note(FilterField::kDrivers, !filter.drivers.empty());
+  note(FilterField::kPciAddresses, !filter.pci_addresses.empty());
+  note(FilterField::kPfNames, !filter.pf_names.empty());
+  note(FilterField::kPfPciAddresses, !filter.pf_pci_addresses.empty());
+  note(FilterField::kRootDevices, !filter.root_devices.empty());
+  note(FilterField::kNumaNodes, !filter.numa_nodes.empty());
+  note(FilterField::kLinkType, !filter.link_type.empty());
+  return out;
 }
 
 std::string with_index(std::string pf, const HostDevice& vf) {
@@ -130,12 +149,33 @@ std::optional<FilterField> first_refusal(const ResourceFilter& filter, const Hos
   return std::nullopt;
 }
 
-Verdict decide_function(const HostDevice& device, const PolicySet& policies,
-                        const std::vector<int32_t>& selected) {
+VfMatcher::VfMatcher(const PolicySet& policies, const std::vector<int32_t>& selected)
+    : is_any_selected_(!selected.empty()) {
+  for (const int32_t p : selected) {
+    const auto& configs = policies.sriov[static_cast<size_t>(p)]->configs;
+    for (int32_t c = 0; c < static_cast<int32_t>(configs.size()); ++c) {
+      const ResourceConfig& config = configs[static_cast<size_t>(c)];
+      if (!config.problems.empty()) continue;
+      if (config.filters.empty()) asked_.push_back({nullptr, 0, {Outcome::kOffered, p, c}});
+      for (int32_t f = 0; f < static_cast<int32_t>(config.filters.size()); ++f) {
+        const ResourceFilter& filter = config.filters[static_cast<size_t>(f)];
+        asked_.push_back({&filter, fields_of(filter), {Outcome::kOffered, p, c, f}});
+      }
+    }
+  }
+}
+
+Verdict VfMatcher::decide(const HostDevice& device) const {
   if (!device.broken.empty()) return {Outcome::kBroken};
   if (device.type != hotplug::DeviceType::kVf || !device.pci) return {Outcome::kNotAVf};
-  if (selected.empty()) return {Outcome::kNoPolicy};
-  return walk(device, policies, selected, [](const Step&) {});
+  if (!is_any_selected_) return {Outcome::kNoPolicy};
+  for (const Asked& one : asked_) {
+    uint32_t left = one.fields;
+    while (left != 0 && says_yes(static_cast<FilterField>(std::countr_zero(left)), *one.filter, device))
+      left &= left - 1;
+    if (left == 0) return one.verdict;
+  }
+  return {Outcome::kNoMatch};
 }
 
 Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies) {

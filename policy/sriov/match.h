@@ -28,10 +28,23 @@ struct Step {
 /// The step as text: field, value found, value wanted.
 Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& policies);
 
-/// Which policy and config take a device, before anything is held back of it. selected: indices of the policies
-/// that are asked, in order.
-Verdict decide_function(const hotplug::HostDevice& device, const PolicySet& policies,
-                        const std::vector<int32_t>& selected);
+/// Which policy and config take a device, before anything is held back of it: as walk() does, for many devices.
+/// selected: indices of the policies that are asked, in order.
+class VfMatcher {
+ public:
+  VfMatcher(const PolicySet& policies, const std::vector<int32_t>& selected);  // policies outlive it
+  Verdict decide(const hotplug::HostDevice& device) const;
+
+ private:
+  // Filters one after the other, and what of each is asked: there are policies times devices of them.
+  struct Asked {
+    const ResourceFilter* filter;  // nullptr: every VF
+    uint32_t fields;               // a bit for each that says anything
+    Verdict verdict;
+  };
+  std::vector<Asked> asked_;
+  const bool is_any_selected_;
+};
 
 /// Policies in order, configs in order; the first that matches decides. record(Step) hears of each, also of
 /// the last.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "policy/decide.h"
+#include "policy/exposure/resolve.h"
 #include "policy/exposure/selector.h"
 #include "policy/sriov/match.h"
 #include "policy/sriov/selection.h"
@@ -139,6 +140,44 @@ size_t evaluate_only(const policy::Inputs& inputs, const std::vector<cel::Progra
   return taken;
 }
 
+// One of the policies is edited, by turns, while everything else stays: an attribute of its entries, or its
+// selector.
+void compare_edits(size_t& sink) {
+  for (const bool is_selector : {false, true}) {
+    std::vector<policy::PolicySetPtr> sets;
+    auto exposures = policy::share(make_exposures(kPolicies, kEverySecondPf));
+    for (int i = 0; i < 2; ++i) {
+      exposures[7].edit([&](policy::ExposurePolicy& one) {
+        if (is_selector)
+          one.selector.cel = selector(1, kPolicies, "") + " && " + std::to_string(i) + " < 2";
+        else
+          one.exposure.additional_attributes["example.com/rack"] = int64_t{i};
+      });
+      sets.push_back(std::make_shared<const policy::PolicySet>(policy::make_policy_set({}, {}, exposures)));
+    }
+    auto inputs = exposure_inputs(kPfs, kPolicies);
+    std::shared_ptr<policy::Inputs> next;
+    policy::Decision last = policy::decide(inputs);
+    size_t turn = 0;
+    const auto edit = [&](bool is_warm) {
+      next = std::make_shared<policy::Inputs>(*inputs);
+      next->policies = sets[turn++ % 2];
+      next->selectors = last.selectors;
+      if (is_warm) next->entries = last.entries;
+      if (!is_warm) {
+        auto anew = std::make_shared<policy::SelectorAnswers>(*last.selectors);
+        anew->memory.inventory = nullptr;
+        next->selectors = anew;
+      }
+      last = policy::decide(next);
+      sink += last.pools.size();
+    };
+    bench::compare(
+        is_selector ? "a selector edited, warm memory / anew" : "an attribute edited, warm memory / anew", 9,
+        [&] { edit(false); }, [&] { edit(true); });
+  }
+}
+
 int compare_exposures(size_t& sink) {
   for (const char* taken : {kOnePf, kEverySecondPf}) {
     auto inputs = exposure_inputs(kPfs, kPolicies, taken);
@@ -154,6 +193,7 @@ int compare_exposures(size_t& sink) {
         "decide with CEL / expressions alone", 9, [&] { sink += evaluate_only(*inputs, programs); },
         [&] { sink += policy::decide(inputs).pools.size(); });
   }
+  compare_edits(sink);
   for (const int part : {4, 2, 1}) {
     const auto devices = exposure_inputs(kPfs / part, kPolicies),
                policies = exposure_inputs(kPfs, kPolicies / part);
@@ -195,8 +235,9 @@ int main() {
       "verdicts / loop by hand", 15,
       [&] { by_hand(*inputs->inventory, *inputs->policies, taken), sink += taken.size(); },
       [&] {
+        const policy::VfMatcher matcher(*inputs->policies, selected);
         for (const auto& [id, device] : inputs->inventory->devices)
-          sink += policy::decide_function(device, *inputs->policies, selected).policy >= 0;
+          sink += matcher.decide(device).policy >= 0;
       });
   bench::compare(
       "decide with entries built / loop by hand", 15,

@@ -4,7 +4,9 @@
 #include <cstdio>
 
 #include "kube/kinds.h"
+#include "policy/decide.h"
 #include "policy/explain.h"
+#include "policy/exposure/resolve.h"
 #include "reactor/base/text.h"
 
 namespace sliced::sim {
@@ -671,6 +673,21 @@ void World::reload() {
   border.enter([&] { daemon->reload(options); });
 }
 
+namespace {
+
+// "" none.
+std::string difference_of(const policy::Decision& a, const policy::Decision& b) {
+  if (a.verdicts != b.verdicts) return "verdicts";
+  if (a.personas != b.personas) return "personas";
+  if (a.refusals != b.refusals) return "refusals";
+  if (a.offered != b.offered || a.doubted != b.doubted || a.wanted != b.wanted) return "holdings";
+  if (!std::equal(a.notes.begin(), a.notes.end(), b.notes.begin(), b.notes.end())) return "notes";
+  if (a.selectors->memory.answers != b.selectors->memory.answers) return "answers";
+  return "";
+}
+
+}  // namespace
+
 void World::on_decided(const policy::Decision& decision) {
   ++decisions_;
   in_place_.clear();
@@ -695,6 +712,33 @@ void World::on_decided(const policy::Decision& decision) {
   for (const auto& [id, device] : decision.inputs->inventory->devices)
     if (device.netdev && device.netdev->stale) ++seen["interface away"];
   judge_verdicts(decision);
+  judge_kept(decision);
+}
+
+// What was kept of the decision before has changed nothing.
+void World::judge_kept(const policy::Decision& decision) {
+  auto inputs = std::make_shared<policy::Inputs>(*decision.inputs);
+  inputs->entries = nullptr;
+  if (inputs->selectors != nullptr) {
+    auto selectors = std::make_shared<policy::SelectorAnswers>(*inputs->selectors);
+    selectors->memory.inventory = nullptr;  // what is away stands all the same
+    inputs->selectors = std::move(selectors);
+  }
+  const policy::Decision anew = policy::decide(std::move(inputs));
+  if (const std::string what = difference_of(decision, anew); !what.empty())
+    return fail("I2", "deciding everything anew gives other " + what);
+  for (const char* driver : {kDriver, kExposureDriver}) {
+    const publishers::Publisher& publisher = daemon->offer_of(driver).publisher();
+    if (decision.awaits_pods && publisher.observed().empty()) continue;  // it is not published yet
+    for (const policy::DesiredPool& pool : publisher.desired()) {
+      const auto& pools = anew.pools.at(pool.driver);
+      const auto at =
+          std::find_if(pools.begin(), pools.end(), [&](const auto& one) { return one.name == pool.name; });
+      if (at == pools.end() || at->devices != pool.devices || at->counters != pool.counters ||
+          at->excludes != pool.excludes)
+        return fail("I2", "deciding everything anew gives another pool " + pool.name);
+    }
+  }
 }
 
 // What a verdict calls offered is to be published, and nothing else is.

@@ -192,6 +192,7 @@ class World {
 
   void on_decided(const policy::Decision& decision);
   void judge_verdicts(const policy::Decision& decision);
+  void judge_kept(const policy::Decision& decision);
   void note_event(const std::string& plural, kube::EventType type);
   void judge_sent(const fake::Request& request, const kube::Json& object);
   void judge_stored(const fake::Request& request);

@@ -87,7 +87,7 @@ TEST(Gates, BothKindsAskTheSame) {
     world.kind = kind;
     EXPECT_EQ(world.said(), "");
     (kind == PolicyKind::kSriov ? world.in.quarantine.sriov : world.in.quarantine.exposure)[""] = {
-        content_hash(world.draft.entry), "refused before"};
+        content_hash(*world.draft.entry), "refused before"};
     EXPECT_EQ(world.said(), "refused");
     world.in.settling = {world.vf.id.text};
     EXPECT_EQ(world.said(), "settling");

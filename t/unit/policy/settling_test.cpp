@@ -93,9 +93,9 @@ TEST(Settling, KeepsAttributesAndNothingElse) {
   const auto kept = [&](const hotplug::HostDevice& device, const std::string& pool) {
     kube::Device now{.name = "eth1", .attributes = {{"a/b", int64_t{7}}}};
     now.consumes_counters = {{"pf", {{"slots", kube::Quantity(1)}}}};
-    settling.keep_attributes(device, pool, now);
-    EXPECT_EQ(now.consumes_counters.size(), 1u) << "what it takes is of now";
-    return std::get<int64_t>(now.attributes.at("a/b"));
+    const kube::DevicePtr kept = settling.as_it_was(device, pool, now);
+    EXPECT_EQ(kept->consumes_counters.size(), 1u) << "what it takes is of now";
+    return std::get<int64_t>(kept->attributes.at("a/b"));
   };
   EXPECT_EQ(kept(eth1, "n1/net"), 0);
   EXPECT_EQ(kept(eth2, "n1/net"), 7) << "it is not in motion";
