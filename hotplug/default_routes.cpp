@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hotplug/netlink_decode.h"
-#include "hotplug/socket_fd.h"
+#include "reactor/descriptor.h"
 
 namespace sliced::hotplug {
 namespace {
@@ -34,8 +34,8 @@ Error errno_error(const char* call) {
 // the kernel has not (IPv6, a table, rules, nexthop objects) is empty.
 template <class Decode>
 Result<Unit> dump(const std::string& request, Decode decode) {
-  const SocketFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket.is_open()) return errno_error("socket");
+  const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket) return errno_error("socket");
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
   const int strict = 1;
   ::setsockopt(socket.get(), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict, sizeof strict);

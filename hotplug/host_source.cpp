@@ -11,27 +11,7 @@
 namespace sliced::hotplug {
 namespace {
 
-constexpr size_t kTouchedMax = 65536;
 constexpr Millis kRetryDelayMax{60000};
-
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
-         name.find('/') == std::string_view::npos;
-}
-
-std::string property(const Uevent& event, const char* key) {
-  const auto at = event.properties.find(key);
-  return at == event.properties.end() ? std::string() : at->second;
-}
-
-std::string text_of(const Uevent& event) {
-  return "uevent " + escaped(event.action, 16) + " " + escaped(event.devpath);
-}
-
-const std::string* own_name(const std::map<PciAddress, std::string>& own, const PciAddress& function) {
-  const auto at = own.find(function);
-  return at == own.end() ? nullptr : &at->second;
-}
 
 }  // namespace
 
@@ -63,163 +43,6 @@ void HostSource::rescan(std::string why, OnRescanned on_rescanned) {
 void HostSource::recover_sticky(std::vector<RecoveredNetdev> recovered) {
   book_.recover_sticky(std::move(recovered));
   if (has_reported_) assemble("netdevs recovered from what was published", marks_.news, false);
-}
-
-// Events.
-
-void HostSource::on_event(HostEvent event) {
-  ++counters_.events;
-  std::visit([this](const auto& one) { on(one); }, event);
-}
-
-void HostSource::on(const Uevent& event) {
-  if (event.subsystem == "pci") return on_pci(event);
-  if (event.subsystem == "net") return on_net(event);
-  if (event.subsystem != "infiniband") return;
-  marks_.touched.lists = true;
-  mark(text_of(event));
-}
-
-void HostSource::on_pci(const Uevent& event) {
-  const auto address = PciAddress::decode(last_component(event.devpath));
-  if (!address) return;
-  const auto known = readings_.functions.find(*address);
-  if (known != readings_.functions.end() && known->second.physfn)
-    marks_.touched.functions.insert(*known->second.physfn);
-  if (event.action == "remove") return vanish(EraseFunction{*address}, text_of(event));
-  marks_.touched.functions.insert(*address);
-  mark(text_of(event));
-}
-
-void HostSource::on_net(const Uevent& event) {
-  const std::string given = property(event, "INTERFACE");
-  const std::string name = is_name(given) ? given : std::string(last_component(event.devpath));
-  if (!is_name(name)) return;
-  marks_.touched.netdevs.insert(name);
-  const int ifindex =
-      static_cast<int>(std::clamp<int64_t>(parse_int(property(event, "IFINDEX")).value_or(0), 0, INT32_MAX));
-  if (event.action == "remove") {
-    marks_.news.left.insert(name);
-    return vanish(EraseNetdev{name, ifindex}, text_of(event));
-  }
-  if (event.action == "move") {
-    const std::string from(last_component(property(event, "DEVPATH_OLD")));
-    if (is_name(from) && from != name)
-      rename({from, name, ifindex});
-    else
-      marks_.news.renamed_to.insert(name);
-  }
-  mark(text_of(event));
-}
-
-void HostSource::on(const LinkChange& event) {
-  if (!is_name(event.name)) return;
-  const std::string why = std::string("link ") +
-                          (event.is_deleted ? event.is_moved ? "moved away " : "deleted " : "changed ") +
-                          escaped(event.name, 64);
-  marks_.touched.netdevs.insert(event.name);
-  if (event.is_deleted) {
-    marks_.news.left.insert(event.name);
-    if (!event.is_moved) marks_.news.ended[event.ifindex] = event.name;
-    return vanish(EraseNetdev{event.name, event.ifindex}, why);
-  }
-  const std::string known = name_of_ifindex(event.ifindex);
-  if (!known.empty() && known != event.name) rename({known, event.name, event.ifindex});
-  mark(why);
-}
-
-// It may be gone under its new name before it has been read.
-void HostSource::rename(const RenameNetdev& change) {
-  marks_.news.renamed_to.insert(change.to);
-  marks_.touched.netdevs.insert(change.from);
-  book_.rename(change.from, change.to, change.ifindex);
-  edit(change);
-}
-
-void HostSource::on(const RouteChange&) {
-  marks_.touched.lists = true;
-  mark("default route changed");
-}
-
-void HostSource::on(const Overflow& event) {
-  ++counters_.overflows;
-  ports_.log.warning("host events were lost; everything is read again", {{"why", event.why}});
-  marks_.full = marks_.relisted = true;
-  mark("events lost: " + event.why);
-}
-
-void HostSource::mark(std::string why) {
-  if (marks_.why.empty()) marks_.why = std::move(why);
-  if (marks_.touched.functions.size() + marks_.touched.netdevs.size() > kTouchedMax) {
-    marks_.touched = {};
-    marks_.full = true;
-  }
-  schedule();
-}
-
-bool HostSource::apply(const Edit& edit, HostReadings& readings) {
-  if (const auto* gone = std::get_if<EraseFunction>(&edit)) {
-    std::erase_if(readings.netdevs, [&](const auto& entry) {
-      return entry.second.is_functions_own && entry.second.function == gone->function;
-    });
-    readings.rdma_of_function.erase(gone->function);
-    readings.admin_macs.erase(gone->function);
-    return readings.functions.erase(gone->function) > 0;
-  }
-  if (const auto* gone = std::get_if<EraseNetdev>(&edit)) {
-    const auto at = readings.netdevs.find(gone->name);
-    if (at == readings.netdevs.end() || (gone->ifindex != 0 && at->second.ifindex != gone->ifindex))
-      return false;
-    readings.netdevs.erase(at);
-    readings.default_routes.erase(gone->name);  // they go with it; the name may be another's in a moment
-    return true;
-  }
-  const auto& rename = std::get<RenameNetdev>(edit);
-  const auto known = readings.netdevs.find(rename.from);
-  if (known == readings.netdevs.end() || (rename.ifindex != 0 && known->second.ifindex != rename.ifindex))
-    return false;
-  auto entry = readings.netdevs.extract(known);
-  if (readings.netdevs.contains(rename.to)) return true;
-  entry.key() = entry.mapped().name = rename.to;
-  if (readings.default_routes.erase(rename.from) > 0) readings.default_routes.insert(rename.to);
-  readings.netdevs.insert(std::move(entry));
-  return true;
-}
-
-void HostSource::edit(Edit change) {
-  apply(change, readings_);
-  if (!reading_) return;
-  if (reading_->is_read)
-    apply(change, *reading_->result);
-  else
-    reading_->edits.push_back(std::move(change));
-}
-
-// The first of a burst leaves at once; the others follow together.
-void HostSource::vanish(Edit change, const std::string& why) {
-  // An interface often goes because its function does, and udev may be slow to say so.
-  if (const auto* gone = std::get_if<EraseNetdev>(&change))
-    if (const auto at = readings_.netdevs.find(gone->name);
-        at != readings_.netdevs.end() && at->second.is_functions_own)
-      marks_.touched.functions.insert(*at->second.function);
-  edit(std::move(change));
-  mark(why);
-  if (!has_reported_) return;
-  if (burst_) {
-    is_assembly_due_ = true;
-    return;
-  }
-  burst_ = ports_.scheduler.after(kBurst, [this, why] {
-    burst_.reset();
-    if (std::exchange(is_assembly_due_, false)) assemble(why, marks_.news, false);
-  });
-  assemble(why, marks_.news, false);
-}
-
-std::string HostSource::name_of_ifindex(int ifindex) const {
-  for (const auto& [name, netdev] : readings_.netdevs)
-    if (netdev.ifindex == ifindex) return name;
-  return "";
 }
 
 // Readings.
@@ -431,12 +254,12 @@ std::vector<CarefulReads::Ask> HostSource::slow_asks() {
     if (marks.full || !netdev.slow || marks.touched.netdevs.contains(name))
       asks.push_back(slow_ask(name, netdev.ifindex));
   if (!ports_.read_admin_macs) return asks;
-  const auto own = own_netdevs(result);
+  const auto ports = ports_of_functions(result);
   for (const auto& [address, function] : result.functions) {
-    const std::string* name = own_name(own, address);
-    if (function.vfs.empty() || name == nullptr) continue;
-    if (marks.full || marks.touched.functions.contains(address) || marks.touched.netdevs.contains(*name))
-      asks.push_back(admin_macs_ask(address, result.netdevs.at(*name).ifindex));
+    const NetdevReading* own = own_netdev(ports, address);
+    if (function.vfs.empty() || own == nullptr) continue;
+    if (marks.full || marks.touched.functions.contains(address) || marks.touched.netdevs.contains(own->name))
+      asks.push_back(admin_macs_ask(address, own->ifindex));
   }
   return asks;
 }

@@ -38,6 +38,7 @@ struct InventoryUpdate {
 
 class HostSource {
  public:
+  static constexpr size_t kTouchedMax = 65536;  // entries that are marked one by one; more is everything
   static constexpr Millis kCoalesce{15};
   static constexpr Millis kBurst{5};  // between two conclusions from what vanished
   static constexpr Millis kScanDeadline{5000};

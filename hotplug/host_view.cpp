@@ -13,28 +13,16 @@
 
 #include "hotplug/default_routes.h"
 #include "reactor/base/text.h"
+#include "reactor/descriptor.h"
 
 namespace sliced::hotplug {
 namespace {
 
+using reactor::Descriptor;
+
 // An attribute is one page and comes in one read; what may be longer (proc's lists) comes in several.
 constexpr size_t kAttributeSizeMax = 4096;
 constexpr size_t kLinkSizeMax = 4096;
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 Error errno_error(std::string_view path, int number) {
   const char* name = ::strerrorname_np(number);
@@ -67,7 +55,7 @@ auto retried(Call call) {
   }
 }
 
-Result<std::string> read_whole(const Fd& fd, std::string_view path, size_t size_max) {
+Result<std::string> read_whole(const Descriptor& fd, std::string_view path, size_t size_max) {
   char page[kAttributeSizeMax + 1];
   std::string bytes;
   for (;;) {
@@ -85,7 +73,7 @@ Result<std::string> read_whole(const Fd& fd, std::string_view path, size_t size_
   return bytes;
 }
 
-Result<std::vector<std::string>> list_names(const Fd& fd, std::string_view path) {
+Result<std::vector<std::string>> list_names(const Descriptor& fd, std::string_view path) {
   std::vector<std::string> names;
   alignas(dirent64) char buffer[16384];
   for (;;) {
@@ -124,14 +112,14 @@ bool is_single_component(std::string_view name) {
 // A single component opened with O_NOFOLLOW cannot leave its directory, so no openat2 is needed here.
 class OpenDir final : public HostDir {
  public:
-  OpenDir(Fd fd, std::string_view path) : fd_(std::move(fd)), path_(path) {}
+  OpenDir(Descriptor fd, std::string_view path) : fd_(std::move(fd)), path_(path) {}
 
   Result<std::string> read(std::string_view name, size_t size_max) const override {
     if (!is_single_component(name)) return errno_error(below(name), EINVAL);
     const std::string text(name);
-    const Fd file(
+    const Descriptor file(
         ::openat(fd_.get(), text.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-    if (!file.is_open()) return errno_error(below(name), errno);
+    if (!file) return errno_error(below(name), errno);
     auto bytes = read_whole(file, name, size_max);
     if (!bytes) return std::move(bytes.error()).in(escaped(path_));
     return bytes;
@@ -154,30 +142,30 @@ class OpenDir final : public HostDir {
  private:
   std::string below(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  Fd fd_;
+  Descriptor fd_;
   std::string path_;
   mutable bool listed_ = false;
 };
 
 class FileHostView final : public HostView {
  public:
-  FileHostView(Fd root, bool is_live) : root_(std::move(root)), is_live_(is_live) {}
+  FileHostView(Descriptor root, bool is_live) : root_(std::move(root)), is_live_(is_live) {}
 
   Result<std::string> read(std::string_view path, size_t size_max) const override {
-    const Fd file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (!file.is_open()) return errno_error(path, errno);
+    const Descriptor file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!file) return errno_error(path, errno);
     return read_whole(file, path, size_max);
   }
 
   Result<std::vector<std::string>> list(std::string_view path) const override {
-    const Fd dir = open(path, O_RDONLY | O_DIRECTORY);
-    if (!dir.is_open()) return errno_error(path, errno);
+    const Descriptor dir = open(path, O_RDONLY | O_DIRECTORY);
+    if (!dir) return errno_error(path, errno);
     return list_names(dir, path);
   }
 
   Result<std::string> readlink(std::string_view path) const override {
-    const Fd link = open(path, O_PATH | O_NOFOLLOW);
-    if (!link.is_open()) return errno_error(path, errno);
+    const Descriptor link = open(path, O_PATH | O_NOFOLLOW);
+    if (!link) return errno_error(path, errno);
     auto target = read_link_at(link.get(), "", path);
     // readlinkat("") on something that is no link says ENOENT; say what a plain readlink would.
     if (!target && target.error().code == Errc::kNotFound) return errno_error(path, EINVAL);
@@ -185,8 +173,8 @@ class FileHostView final : public HostView {
   }
 
   Result<std::unique_ptr<HostDir>> open_dir(std::string_view path) const override {
-    Fd dir = open(path, O_RDONLY | O_DIRECTORY);
-    if (!dir.is_open()) return errno_error(path, errno);
+    Descriptor dir = open(path, O_RDONLY | O_DIRECTORY);
+    if (!dir) return errno_error(path, errno);
     return std::unique_ptr<HostDir>(std::make_unique<OpenDir>(std::move(dir), path));
   }
 
@@ -200,13 +188,13 @@ class FileHostView final : public HostView {
   bool is_live() const override { return is_live_; }
 
  private:
-  Fd open(std::string_view path, int flags) const {
+  Descriptor open(std::string_view path, int flags) const {
     if (path.empty() || path[0] == '/' || path.find('\0') != std::string_view::npos) {
       errno = EINVAL;
-      return Fd(-1);
+      return Descriptor(-1);
     }
     const std::string text(path);
-    if (is_live_) return Fd(::openat(root_.get(), text.c_str(), flags | O_CLOEXEC));
+    if (is_live_) return Descriptor(::openat(root_.get(), text.c_str(), flags | O_CLOEXEC));
     open_how how{};
     how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
@@ -214,11 +202,11 @@ class FileHostView final : public HostView {
     // inside.
     for (int tries = 0;; ++tries) {
       const long fd = ::syscall(SYS_openat2, root_.get(), text.c_str(), &how, sizeof how);
-      if (fd >= 0 || errno != EAGAIN || tries == 16) return Fd(static_cast<int>(fd));
+      if (fd >= 0 || errno != EAGAIN || tries == 16) return Descriptor(static_cast<int>(fd));
     }
   }
 
-  Fd root_;
+  Descriptor root_;
   bool is_live_;
 };
 
@@ -249,15 +237,15 @@ Result<std::unique_ptr<HostDir>> HostView::open_dir(std::string_view path) const
 }
 
 Result<std::unique_ptr<HostView>> open_host_view(const std::string& root) {
-  Fd dir(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!dir.is_open()) return errno_error(root, errno);
+  Descriptor dir(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!dir) return errno_error(root, errno);
   const bool is_live = root.find_first_not_of('/') == std::string::npos;
   if (!is_live) {
     open_how how{};
     how.flags = O_PATH | O_CLOEXEC;
     how.resolve = RESOLVE_IN_ROOT;
-    const Fd probe(static_cast<int>(::syscall(SYS_openat2, dir.get(), ".", &how, sizeof how)));
-    if (!probe.is_open())
+    const Descriptor probe(static_cast<int>(::syscall(SYS_openat2, dir.get(), ".", &how, sizeof how)));
+    if (!probe)
       return Error{Errc::kIo, in_quotes(root) + " cannot be read safely: the kernel refuses openat2 (" +
                                   ::strerrorname_np(errno) + "); Linux 5.6 or later is needed"};
   }

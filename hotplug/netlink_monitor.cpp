@@ -12,12 +12,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <vector>
 
+#include "hotplug/datagrams.h"
 #include "hotplug/netlink_decode.h"
-#include "hotplug/socket_fd.h"
 #include "reactor/loop.h"
-#include "reactor/poll.h"
 
 namespace sliced::hotplug {
 namespace {
@@ -32,8 +30,11 @@ Error errno_error(const char* call) {
                std::string("netlink: ") + call + ": " + (name != nullptr ? name : "unknown error")};
 }
 
-bool is_from_kernel(const msghdr& message, const sockaddr_nl& from) {
-  return message.msg_namelen == sizeof from && from.nl_family == AF_NETLINK && from.nl_pid == 0;
+bool is_from_kernel(const Datagram& datagram) {
+  sockaddr_nl from;
+  if (datagram.from_size != sizeof from) return false;
+  std::memcpy(&from, &datagram.from, sizeof from);
+  return from.nl_family == AF_NETLINK && from.nl_pid == 0;
 }
 
 // Routes come and go by the thousand on nodes that route for pods: only default routes wake us. The packet
@@ -57,75 +58,54 @@ bool keep_default_routes_only(int fd) {
 
 class NetlinkMonitor final : public EventSource {
  public:
-  explicit NetlinkMonitor(reactor::Loop& loop) : loop_(loop), buffer_(kDatagramSizeMax) {}
+  explicit NetlinkMonitor(reactor::Loop& loop) : loop_(loop) {}
 
   std::string name() const override { return "netlink"; }
 
   Result<Unit> start(OnEvent on_event) override {
     on_event_ = std::move(on_event);
-    socket_ = SocketFd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
-    if (!socket_.is_open()) return errno_error("socket");
-    grow_receive_buffer(socket_.get());
-    sockaddr_nl self{};
-    self.nl_family = AF_NETLINK;
-    if (::bind(socket_.get(), reinterpret_cast<sockaddr*>(&self), sizeof self) != 0)
-      return errno_error("bind");
-    if (!join(RTNLGRP_LINK)) return errno_error("RTNLGRP_LINK");
-    // Without the filter every route would wake us; then default routes wait for the periodic rescan.
-    if (keep_default_routes_only(socket_.get()) && !(join(RTNLGRP_IPV4_ROUTE) && join(RTNLGRP_IPV6_ROUTE)))
-      return errno_error("RTNLGRP_IPV4_ROUTE");
-    // What leads to a default route, or is one's next hop. Kernels without rules or nexthop objects have no
-    // groups.
-    for (const int group : {RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_NEXTHOP}) join(group);
-    auto poll = reactor::Poll::open(loop_, socket_.get(), [this](reactor::Poll::Ready) { receive(); });
-    if (!poll) return poll.error();
-    poll_ = std::move(*poll);
-    poll_->interest(true, false);
+    reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
+    if (!socket) return errno_error("socket");
+    if (auto bound = bind(socket.get()); !bound) return bound;
+    auto opened = Datagrams::open(loop_, std::move(socket), kDatagramSizeMax,
+                                  {[this](const Datagram& datagram) { take(datagram); },
+                                   [this] { on_event_(Overflow{"netlink: ENOBUFS"}); }});
+    if (!opened) return opened.error();
+    datagrams_ = std::move(*opened);
     return Unit{};
   }
 
  private:
-  bool join(int group) {
-    return ::setsockopt(socket_.get(), SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) == 0;
+  static bool join(int fd, int group) {
+    return ::setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) == 0;
   }
 
-  void receive() {
-    for (int turn = 0; turn < kDatagramsPerTurnMax; ++turn) {
-      sockaddr_nl from{};
-      iovec part{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
-      msghdr message{};
-      message.msg_name = &from;
-      message.msg_namelen = sizeof from;
-      message.msg_iov = &part;
-      message.msg_iovlen = 1;
-      const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
-      if (got < 0) {
-        if (errno == EINTR) continue;
-        if (errno == ENOBUFS) {
-          on_event_(Overflow{"netlink: ENOBUFS"});
-          continue;
-        }
-        return;
-      }
-      if (!is_from_kernel(message, from)) continue;
-      if ((message.msg_flags & MSG_TRUNC) != 0)
-        on_event_(Overflow{"netlink: datagram cut"});
-      else
-        deliver(std::string_view(buffer_.data(), static_cast<size_t>(got)));
-    }
+  static Result<Unit> bind(int fd) {
+    grow_receive_buffer(fd);
+    sockaddr_nl self{};
+    self.nl_family = AF_NETLINK;
+    if (::bind(fd, reinterpret_cast<sockaddr*>(&self), sizeof self) != 0) return errno_error("bind");
+    if (!join(fd, RTNLGRP_LINK)) return errno_error("RTNLGRP_LINK");
+    // Without the filter every route would wake us; then default routes wait for the periodic rescan.
+    if (keep_default_routes_only(fd) && !(join(fd, RTNLGRP_IPV4_ROUTE) && join(fd, RTNLGRP_IPV6_ROUTE)))
+      return errno_error("RTNLGRP_IPV4_ROUTE");
+    // What leads to a default route, or is one's next hop. Kernels without rules or nexthop objects have no
+    // groups.
+    for (const int group : {RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_NEXTHOP}) join(fd, group);
+    return Unit{};
   }
 
-  void deliver(std::string_view datagram) {
-    auto events = decode_link_events(datagram);
+  void take(const Datagram& datagram) {
+    if (!is_from_kernel(datagram)) return;
+    if (datagram.is_cut) return on_event_(Overflow{"netlink: datagram cut"});
+    auto events = decode_link_events(datagram.bytes);
     if (!events) return on_event_(Overflow{events.error().what});
     for (HostEvent& event : *events) on_event_(std::move(event));
   }
 
   reactor::Loop& loop_;
   OnEvent on_event_;
-  SocketFd socket_;  // outlives the Poll on it
-  std::unique_ptr<reactor::Poll> poll_;
-  std::vector<char> buffer_;
+  std::unique_ptr<Datagrams> datagrams_;
 };
 
 // The answer's size is asked first: one message holds all VFs.
@@ -145,19 +125,13 @@ Result<std::string> receive_answer(int fd) {
 
 }  // namespace
 
-void grow_receive_buffer(int fd) {
-  const int bytes = kReceiveBufferBytes;
-  if (::setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
-    ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-}
-
 std::unique_ptr<EventSource> make_netlink_monitor(reactor::Loop& loop) {
   return std::make_unique<NetlinkMonitor>(loop);
 }
 
 Result<std::map<int, std::string>> read_admin_macs(int ifindex) {
-  const SocketFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket.is_open()) return errno_error("socket");
+  const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket) return errno_error("socket");
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;

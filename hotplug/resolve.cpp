@@ -86,9 +86,7 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
 class Resolver {
  public:
   Resolver(const HostReadings& readings, const StickyNetdevs& sticky)
-      : readings_(readings), sticky_(sticky), ports_(ports_of_functions(readings)) {
-    for (const auto& [address, ports] : ports_) own_.emplace(address, ports.front()->name);
-  }
+      : readings_(readings), sticky_(sticky), ports_(ports_of_functions(readings)) {}
 
   std::vector<HostDevice> run() {
     for (const auto& [address, reading] : readings_.functions) add_function(reading);
@@ -136,8 +134,8 @@ class Resolver {
 
   // A netdev whose port facts have not been read yet may turn out to be an uplink.
   bool is_port_known(const PciAddress& pf) const {
-    const auto own = own_.find(pf);
-    return own == own_.end() || readings_.netdevs.at(own->second).slow.has_value();
+    const NetdevReading* own = own_netdev(ports_, pf);
+    return own == nullptr || own->slow.has_value();
   }
 
   void add_own_netdev(HostDevice& device) {
@@ -252,10 +250,9 @@ class Resolver {
       return at != readings_.functions.end() && at->second.total_vfs > 0 ? &at->second : nullptr;
     }
     const FunctionReading* found = nullptr;
-    for (const auto& [address, name] : own_) {
+    for (const auto& [address, ports] : ports_) {
       const FunctionReading& function = readings_.functions.at(address);
-      if (function.total_vfs == 0 || switch_id_of(readings_.netdevs.at(name)) != switch_id_of(netdev))
-        continue;
+      if (function.total_vfs == 0 || switch_id_of(*ports.front()) != switch_id_of(netdev)) continue;
       if (port.pf >= 0 && port.pf != address.function) continue;
       if (found != nullptr) return nullptr;  // a switch of several PFs and a name that does not say which
       found = &function;
@@ -271,9 +268,8 @@ class Resolver {
       if (link == devices_.end() || link->second.pci) continue;
       const FunctionReading* pf = pf_of_representor(netdev, port);
       if (pf == nullptr) continue;
-      const auto uplink = own_.find(pf->pci);
-      if (uplink == own_.end() || switch_id_of(readings_.netdevs.at(uplink->second)) != switch_id_of(netdev))
-        continue;
+      const NetdevReading* uplink = own_netdev(ports_, pf->pci);
+      if (uplink == nullptr || switch_id_of(*uplink) != switch_id_of(netdev)) continue;
       devices_.at(pf->pci.text()).eswitch_mode = "switchdev";
       const auto vf = std::find_if(pf->vfs.begin(), pf->vfs.end(),
                                    [&](const auto& entry) { return entry.second == port.vf; });
@@ -345,8 +341,7 @@ class Resolver {
 
   const HostReadings& readings_;
   const StickyNetdevs& sticky_;
-  const std::map<PciAddress, std::vector<const NetdevReading*>> ports_;
-  std::map<PciAddress, std::string> own_;  // of ports_ the first ones
+  const FunctionPorts ports_;
   std::map<std::string, HostDevice> devices_;
 };
 
@@ -380,8 +375,8 @@ PortName decode_port_name(std::string_view text) {
   return port;
 }
 
-std::map<PciAddress, std::vector<const NetdevReading*>> ports_of_functions(const HostReadings& readings) {
-  std::map<PciAddress, std::vector<const NetdevReading*>> out;
+FunctionPorts ports_of_functions(const HostReadings& readings) {
+  FunctionPorts out;
   for (const auto& [name, netdev] : readings.netdevs) {
     if (!netdev.is_functions_own || !readings.functions.contains(*netdev.function)) continue;
     const bool is_vfs =
@@ -399,10 +394,9 @@ std::map<PciAddress, std::vector<const NetdevReading*>> ports_of_functions(const
   return out;
 }
 
-std::map<PciAddress, std::string> own_netdevs(const HostReadings& readings) {
-  std::map<PciAddress, std::string> own;
-  for (const auto& [address, ports] : ports_of_functions(readings)) own.emplace(address, ports.front()->name);
-  return own;
+const NetdevReading* own_netdev(const FunctionPorts& ports, const PciAddress& function) {
+  const auto at = ports.find(function);
+  return at == ports.end() ? nullptr : at->second.front();
 }
 
 Netdev facts_of(const NetdevReading& reading) {

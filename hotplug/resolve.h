@@ -28,9 +28,11 @@ std::vector<HostDevice> resolve(const HostReadings& readings, const StickyNetdev
 
 /// The interfaces of our namespace that are functions' own, by function: one for each of its ports, in the
 /// order of the ports (dev_port, then port name, then age); representors of other functions are none of them.
-std::map<PciAddress, std::vector<const NetdevReading*>> ports_of_functions(const HostReadings& readings);
-/// Names of the first ones.
-std::map<PciAddress, std::string> own_netdevs(const HostReadings& readings);
+/// No list is empty; what is in them are the readings' own.
+using FunctionPorts = std::map<PciAddress, std::vector<const NetdevReading*>>;
+FunctionPorts ports_of_functions(const HostReadings& readings);
+/// The first one: what stands for the function; nullptr when it has none here.
+const NetdevReading* own_netdev(const FunctionPorts& ports, const PciAddress& function);
 
 /// The facts of an interface beside what is concluded of it.
 Netdev facts_of(const NetdevReading& reading);

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "hotplug/socket_fd.h"
+#include "hotplug/datagrams.h"
 #include "hotplug/uevent_decode.h"
 #include "reactor/loop.h"
 #include "reactor/poll.h"

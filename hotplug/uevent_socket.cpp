@@ -9,13 +9,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
-#include "hotplug/socket_fd.h"
+#include "hotplug/datagrams.h"
 #include "hotplug/uevent_decode.h"
 #include "reactor/base/text.h"
 #include "reactor/loop.h"
-#include "reactor/poll.h"
 
 namespace sliced::hotplug {
 namespace {
@@ -31,11 +29,10 @@ int open_beneath(int root, const char* path) {
 
 class UeventSocket final : public EventSource {
  public:
-  UeventSocket(reactor::Loop& loop, std::string root)
-      : loop_(loop), root_(std::move(root)), buffer_(kUeventSizeMax + 1) {}
+  UeventSocket(reactor::Loop& loop, std::string root) : loop_(loop), root_(std::move(root)) {}
 
   ~UeventSocket() override {
-    poll_.reset();
+    datagrams_.reset();
     if (is_bound_) ::unlinkat(dir_.get(), kName, 0);
   }
 
@@ -44,11 +41,14 @@ class UeventSocket final : public EventSource {
   Result<Unit> start(OnEvent on_event) override {
     on_event_ = std::move(on_event);
     if (auto made = make_dir(); !made) return made;
-    if (auto bound = bind_here(); !bound) return bound;
-    auto poll = reactor::Poll::open(loop_, socket_.get(), [this](reactor::Poll::Ready) { receive(); });
-    if (!poll) return poll.error();
-    poll_ = std::move(*poll);
-    poll_->interest(true, false);
+    reactor::Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket) return failed("socket");
+    if (auto bound = bind_here(socket.get()); !bound) return bound;
+    auto opened = Datagrams::open(loop_, std::move(socket), kUeventSizeMax + 1,
+                                  {[this](const Datagram& datagram) { take(datagram.bytes); },
+                                   [this] { on_event_(Overflow{name() + ": ENOBUFS"}); }});
+    if (!opened) return opened.error();
+    datagrams_ = std::move(*opened);
     return Unit{};
   }
 
@@ -60,61 +60,49 @@ class UeventSocket final : public EventSource {
   }
 
   Result<Unit> make_dir() {
-    const SocketFd root(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root.is_open()) return failed("open");
-    SocketFd parent;
+    const reactor::Descriptor root(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root) return failed("open");
+    reactor::Descriptor parent;
     for (const auto& [path, leaf] : {std::pair{".", "run"}, {"run", "sliced"}}) {
-      parent = SocketFd(open_beneath(root.get(), path));
-      if (!parent.is_open()) return failed("open");
+      parent = reactor::Descriptor(open_beneath(root.get(), path));
+      if (!parent) return failed("open");
       if (::mkdirat(parent.get(), leaf, 0755) != 0 && errno != EEXIST) return failed("mkdir");
     }
-    dir_ = SocketFd(open_beneath(root.get(), "run/sliced"));
-    if (!dir_.is_open()) return failed("open");
+    dir_ = reactor::Descriptor(open_beneath(root.get(), "run/sliced"));
+    if (!dir_) return failed("open");
     return Unit{};
   }
 
   // By way of /proc/self/fd: no path can be too long for a socket address, and none leads elsewhere.
-  Result<Unit> bind_here() {
+  Result<Unit> bind_here(int socket) {
     struct stat old{};
     if (::fstatat(dir_.get(), kName, &old, AT_SYMLINK_NOFOLLOW) == 0) {
       errno = EEXIST;
       if (!S_ISSOCK(old.st_mode) || ::unlinkat(dir_.get(), kName, 0) != 0)
         return failed("something else is in the way");
     }
-    socket_ = SocketFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket_.is_open()) return failed("socket");
-    grow_receive_buffer(socket_.get());
+    grow_receive_buffer(socket);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string path = "/proc/self/fd/" + std::to_string(dir_.get()) + "/" + kName;
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
       return failed("bind");
     is_bound_ = true;
     return Unit{};
   }
 
-  void receive() {
-    for (int turn = 0; turn < kDatagramsPerTurnMax; ++turn) {
-      const ssize_t got = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return;
-      const std::string_view bytes(buffer_.data(), static_cast<size_t>(got));
-      if (bytes == "overflow") {
-        on_event_(Overflow{"told so by " + name()});
-        continue;
-      }
-      if (auto event = decode_uevent(bytes)) on_event_(std::move(*event));
-    }
+  void take(std::string_view bytes) {
+    if (bytes == "overflow") return on_event_(Overflow{"told so by " + name()});
+    if (auto event = decode_uevent(bytes)) on_event_(std::move(*event));
   }
 
   reactor::Loop& loop_;
   const std::string root_;
   OnEvent on_event_;
-  SocketFd dir_, socket_;
+  reactor::Descriptor dir_;
   bool is_bound_ = false;
-  std::unique_ptr<reactor::Poll> poll_;
-  std::vector<char> buffer_;
+  std::unique_ptr<Datagrams> datagrams_;
 };
 
 }  // namespace

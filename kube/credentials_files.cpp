@@ -9,6 +9,7 @@
 #include "kube/credentials.h"
 #include "kube/yaml.h"
 #include "reactor/base/text.h"
+#include "reactor/descriptor.h"
 #include "reactor/net/tls_session.h"
 
 namespace sliced::kube {
@@ -29,27 +30,22 @@ Error cannot_read(const std::string& path, int number) {
 
 // A FIFO or device would hang or never end, so only regular files are taken.
 Result<std::string> read_file(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return cannot_read(path, errno);
-  std::string bytes;
+  const reactor::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return cannot_read(path, errno);
   struct stat status{};
-  std::optional<Error> error;
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    error = Error{Errc::kInvalid, in_quotes(path) + ": is not a regular file"};
-  }
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return Error{Errc::kInvalid, in_quotes(path) + ": is not a regular file"};
+  std::string bytes;
   char chunk[16 << 10];
-  while (!error) {
-    const ssize_t count = read(fd, chunk, sizeof chunk);
-    if (count == 0) break;
+  for (;;) {
+    const ssize_t count = read(file.get(), chunk, sizeof chunk);
+    if (count == 0) return bytes;
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) error = cannot_read(path, errno);
-    if (count > 0) bytes.append(chunk, static_cast<size_t>(count));
+    if (count < 0) return cannot_read(path, errno);
+    bytes.append(chunk, static_cast<size_t>(count));
     if (bytes.size() > kFileBytesMax)
-      error = Error{Errc::kTooLarge, in_quotes(path) + ": is larger than 1 MiB"};
+      return Error{Errc::kTooLarge, in_quotes(path) + ": is larger than 1 MiB"};
   }
-  close(fd);
-  if (error) return *error;
-  return bytes;
 }
 
 Result<std::string> read_token(const std::string& path) {

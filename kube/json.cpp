@@ -403,7 +403,7 @@ void append_json_string(std::string& out, std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte >= 0x80) {
-      const size_t size = utf8_sequence(text.substr(i));
+      const size_t size = utf8_length(text.substr(i));
       if (size == 0) {
         flush(i);
         out += "\xEF\xBF\xBD";
@@ -442,26 +442,6 @@ void append_json_string(std::string& out, std::string_view text) {
   }
   flush(text.size());
   out += '"';
-}
-
-size_t utf8_sequence(std::string_view bytes) {
-  if (bytes.empty()) return 0;
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char first = at(0);
-  if (first < 0x80) return 1;
-  const size_t size = first >= 0xC2 && first <= 0xDF   ? 2
-                      : first >= 0xE0 && first <= 0xEF ? 3
-                      : first >= 0xF0 && first <= 0xF4 ? 4
-                                                       : 0;
-  if (size == 0 || bytes.size() < size) return 0;
-  for (size_t i = 1; i < size; ++i) {
-    if ((at(i) & 0xC0) != 0x80) return 0;
-  }
-  if (first == 0xE0 && at(1) < 0xA0) return 0;  // overlong
-  if (first == 0xED && at(1) > 0x9F) return 0;  // surrogate
-  if (first == 0xF0 && at(1) < 0x90) return 0;  // overlong
-  if (first == 0xF4 && at(1) > 0x8F) return 0;  // beyond U+10FFFF
-  return size;
 }
 
 }  // namespace sliced::kube

@@ -87,7 +87,5 @@ std::string encode_json(const Json& value);
 std::string encode_json_pretty(const Json& value);
 /// Appends a JSON string literal with quotes; invalid UTF-8 becomes U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
-/// Bytes of the well-formed UTF-8 sequence that `bytes` starts with (RFC 3629); 0 when it starts with none.
-size_t utf8_sequence(std::string_view bytes);
 
 }  // namespace sliced::kube

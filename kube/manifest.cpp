@@ -9,6 +9,7 @@
 
 #include "kube/object_meta.h"
 #include "reactor/base/text.h"
+#include "reactor/descriptor.h"
 
 namespace sliced::kube {
 
@@ -109,17 +110,12 @@ bool is_manifest_name(std::string_view name) {
 }
 
 Result<std::string> read_manifest(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return io_error(path, errno);
+  const reactor::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) return io_error(path, errno);
   struct stat status{};
-  Result<std::string> out = Error{Errc::kInvalid, in_quotes(path) + ": not a regular file"};
-  if (::fstat(fd, &status) != 0) {
-    out = io_error(path, errno);
-  } else if (S_ISREG(status.st_mode)) {
-    out = read_all(fd, path, JsonLimits().size_max);
-  }
-  ::close(fd);
-  return out;
+  if (::fstat(file.get(), &status) != 0) return io_error(path, errno);
+  if (!S_ISREG(status.st_mode)) return Error{Errc::kInvalid, in_quotes(path) + ": not a regular file"};
+  return read_all(file.get(), path, JsonLimits().size_max);
 }
 
 }  // namespace sliced::kube

@@ -61,7 +61,7 @@ bool is_printable(uint32_t code) {
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';
   for (size_t i = 0; i < text.size();) {
-    const size_t size = utf8_sequence(text.substr(i));
+    const size_t size = utf8_length(text.substr(i));
     if (size == 0) {
       out += "\xEF\xBF\xBD";
       ++i;

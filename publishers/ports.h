@@ -1,17 +1,9 @@
 #pragma once
 // What publishing needs of the outside.
-#include "kube/cluster.h"
-#include "reactor/backoff.h"
-#include "reactor/base/log.h"
-#include "reactor/scheduler.h"
+#include "kube/ports.h"
 
 namespace sliced::publishers {
 
-struct Ports {
-  kube::Cluster& cluster;
-  reactor::Scheduler& scheduler;
-  Log& log;
-  reactor::Random random;
-};
+using kube::Ports;
 
 }  // namespace sliced::publishers

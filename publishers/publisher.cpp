@@ -89,10 +89,9 @@ Publisher::Publisher(Ports ports, std::string driver, Handlers handlers)
       handlers_(std::move(handlers)),
       failure_backoff_(ports_.random, kWriteBackoff),
       fight_backoff_(ports_.random, kFightBackoff),
-      queue_(
-          ports_.scheduler,
-          [this](const std::string&, reactor::ReconcileQueue::Done done) { run(std::move(done)); },
-          ports_.random) {}
+      reconciler_(
+          ports_.scheduler, [this](reactor::Reconciler::Done done) { run(std::move(done)); }, ports_.random) {
+}
 
 Publisher::~Publisher() = default;
 
@@ -103,12 +102,11 @@ void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
   adopt_generations();
   if (different) share_entries();
   tell_foreign();
-  if (different || std::holds_alternative<Relisted<ResourceSlice>>(event))
-    queue_.mark(std::string(kQueueKey));
+  if (different || std::holds_alternative<Relisted<ResourceSlice>>(event)) reconciler_.mark();
 }
 
 void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node) {
-  if (std::exchange(awaits_desired_, false)) queue_.mark(std::string(kQueueKey));
+  if (std::exchange(awaits_desired_, false)) reconciler_.mark();
   if (desired_ && *desired_ == pools && node_ == node) return;
   desired_ = std::move(pools);
   share_entries();
@@ -121,7 +119,7 @@ void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity
   requests_left_ = 0;
   adopt_generations();
   tell_foreign();
-  queue_.mark(std::string(kQueueKey));
+  reconciler_.mark();
 }
 
 void Publisher::clear_desired() {
@@ -132,12 +130,12 @@ void Publisher::clear_desired() {
 
 void Publisher::permit(bool writes) {
   permitted_ = writes;
-  if (writes) queue_.mark(std::string(kQueueKey));
+  if (writes) reconciler_.mark();
 }
 
 void Publisher::retry_now() {
   failed_until_.reset();
-  queue_.mark(std::string(kQueueKey));
+  reconciler_.mark();
 }
 
 const std::vector<policy::DesiredPool>& Publisher::desired() const {
@@ -195,12 +193,12 @@ std::optional<TimePoint> Publisher::not_before() const {
   return latest;
 }
 
-void Publisher::run(reactor::ReconcileQueue::Done done) {
+void Publisher::run(reactor::Reconciler::Done done) {
   const TimePoint now = ports_.scheduler.now();
   if (!may_write() || !cache_.listed()) return done(true);
   if (std::exchange(is_disturbed_, false) && !plan().empty()) note_fight();
   if (const auto due = not_before(); due && now < *due) {
-    queue_.mark(std::string(kQueueKey), *due - now);
+    reconciler_.mark(*due - now);
     return done(true);
   }
   retry_after_.reset();
@@ -498,9 +496,9 @@ void Publisher::finish(bool ok) {
   if (!ok) {
     const Millis wait = failure_backoff_.next(now);
     if (++failed_runs_ > kFailuresFree) failed_until_ = now + wait;
-    queue_.mark(std::string(kQueueKey), wait);
+    reconciler_.mark(wait);
   }
-  if (const auto due = not_before()) queue_.mark(std::string(kQueueKey), std::max(Millis{0}, *due - now));
+  if (const auto due = not_before()) reconciler_.mark(std::max(Millis{0}, *due - now));
   if (auto done = std::exchange(done_, {})) done(true);
 }
 
@@ -508,7 +506,7 @@ void Publisher::watch_deadline() {
   const auto due = cache_.next_deadline();
   if (!due) return deadline_.reset();
   deadline_ = ports_.scheduler.after(*due - ports_.scheduler.now(), [this] {
-    if (cache_.settle(ports_.scheduler.now())) queue_.mark(std::string(kQueueKey));
+    if (cache_.settle(ports_.scheduler.now())) reconciler_.mark();
     watch_deadline();
   });
 }

@@ -18,7 +18,7 @@
 #include "publishers/slice_cache.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
-#include "reactor/reconcile_queue.h"
+#include "reactor/reconciler.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::publishers {
@@ -76,7 +76,7 @@ class Publisher {
   const std::string& last_failure() const { return last_failure_; }  // "" when the last write went well
 
  private:
-  void run(reactor::ReconcileQueue::Done done);
+  void run(reactor::Reconciler::Done done);
   void next_step();
   void send(kube::WriteRequest request, std::optional<kube::ResourceSlice> sent, std::string why);
   void on_answer(kube::Verb verb, const kube::ResourceSlice& sent, std::string_view object,
@@ -103,8 +103,6 @@ class Publisher {
   void share_entries();
   void tell_settled(const Plan& plan);
 
-  static constexpr std::string_view kQueueKey = "slices";  // one key: one write in flight
-
   Ports ports_;
   const std::string driver_;
   const Handlers handlers_;
@@ -114,8 +112,8 @@ class Publisher {
   NodeIdentity node_;
   bool permitted_ = true, awaits_desired_ = false;
 
-  reactor::ReconcileQueue::Done done_;  // set while a run is under way
-  kube::CallPtr call_;                  // the one request in flight
+  reactor::Reconciler::Done done_;  // set while a run is under way
+  kube::CallPtr call_;              // the one request in flight
   uint64_t writes_ = 0, run_writes_ = 0;
   size_t requests_left_ = 0;  // of this run; 0: what is desired is new, and so is the allowance
   size_t failed_runs_ = 0;    // since nothing was left to be written
@@ -131,7 +129,7 @@ class Publisher {
   std::vector<TimePoint> restored_at_;
   reactor::Backoff fight_backoff_;
   reactor::Ticket deadline_;
-  reactor::ReconcileQueue queue_;  // last: its runs use all of the above
+  reactor::Reconciler reconciler_;  // last: its runs use all of the above
 };
 
 }  // namespace sliced::publishers

@@ -43,38 +43,37 @@ FileEvent::Kind kind_of(uint32_t mask) {
 }  // namespace
 
 Result<std::unique_ptr<Inotify>> Inotify::open(Loop& loop, OnEvent on_event) {
-  const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (fd < 0 && errno == EMFILE)
+  Descriptor fd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!fd && errno == EMFILE)
     return Error{Errc::kTooLarge,
                  "inotify: too many instances or open files; raise fs.inotify.max_user_instances"};
-  if (fd < 0) return Error{Errc::kIo, std::string("inotify: ") + std::strerror(errno)};
-  std::unique_ptr<Inotify> made(new Inotify(fd, std::move(on_event)));
-  auto poll = Poll::open(loop, fd, [alive = made->alive_](Poll::Ready) { read_events(alive); });
+  if (!fd) return Error{Errc::kIo, std::string("inotify: ") + std::strerror(errno)};
+  std::unique_ptr<Inotify> made(new Inotify(std::move(fd), std::move(on_event)));
+  auto poll = Poll::open(loop, made->fd_.get(), [alive = made->alive_](Poll::Ready) { read_events(alive); });
   if (!poll) return std::move(poll.error()).in("inotify");
   made->poll_ = std::move(poll).value();
   made->poll_->interest(true, false);
   return made;
 }
 
-Inotify::Inotify(int fd, OnEvent on_event)
-    : fd_(fd),
+Inotify::Inotify(Descriptor fd, OnEvent on_event)
+    : fd_(std::move(fd)),
       on_event_(std::make_shared<OnEvent>(std::move(on_event))),
       alive_(std::make_shared<Inotify*>(this)) {}
 
 Inotify::~Inotify() {
   *alive_ = nullptr;
   poll_.reset();
-  ::close(fd_);
 }
 
 Result<Unit> Inotify::watch(const std::string& directory) {
-  const int wd = inotify_add_watch(fd_, directory.c_str(), kMask);
+  const int wd = inotify_add_watch(fd_.get(), directory.c_str(), kMask);
   if (wd < 0) return watch_error(errno, directory);
   // The path may have been renamed away and made again since it was watched last: the old directory is not it
   // any more.
   std::erase_if(directories_, [&](const auto& entry) {
     if (entry.second != directory || entry.first == wd) return false;
-    inotify_rm_watch(fd_, entry.first);
+    inotify_rm_watch(fd_.get(), entry.first);
     return true;
   });
   directories_[wd] = directory;
@@ -84,7 +83,7 @@ Result<Unit> Inotify::watch(const std::string& directory) {
 void Inotify::unwatch(const std::string& directory) {
   std::erase_if(directories_, [&](const auto& entry) {
     if (entry.second != directory) return false;
-    inotify_rm_watch(fd_, entry.first);
+    inotify_rm_watch(fd_.get(), entry.first);
     return true;
   });
 }
@@ -92,7 +91,7 @@ void Inotify::unwatch(const std::string& directory) {
 void Inotify::read_events(const std::shared_ptr<Inotify*>& self) {
   alignas(inotify_event) char buffer[8192];
   const ssize_t size =
-      ::read((*self)->fd_, buffer, sizeof buffer);  // more is told by the next turn's readiness
+      ::read((*self)->fd_.get(), buffer, sizeof buffer);  // more is told by the next turn's readiness
   for (ssize_t at = 0; at < size && *self != nullptr;) {
     inotify_event event;
     std::memcpy(&event, buffer + at, sizeof event);
@@ -111,7 +110,7 @@ void Inotify::deliver(int wd, uint32_t mask, std::string name) {
   if (mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)) {
     event.kind = FileEvent::Kind::kDirectoryGone;
     event.is_directory = true;
-    if (mask & IN_MOVE_SELF) inotify_rm_watch(fd_, wd);
+    if (mask & IN_MOVE_SELF) inotify_rm_watch(fd_.get(), wd);
     directories_.erase(at);
   } else {
     event.kind = kind_of(mask);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "reactor/base/result.h"
+#include "reactor/descriptor.h"
 
 namespace sliced::reactor {
 
@@ -50,11 +51,11 @@ class Inotify {
   void unwatch(const std::string& directory);
 
  private:
-  Inotify(int fd, OnEvent on_event);
+  Inotify(Descriptor fd, OnEvent on_event);
   static void read_events(const std::shared_ptr<Inotify*>& self);
   void deliver(int wd, uint32_t mask, std::string name);
 
-  int fd_;
+  Descriptor fd_;
   std::shared_ptr<OnEvent> on_event_;  // shared with the running call, which may destroy us
   std::unique_ptr<Poll> poll_;
   std::map<int, std::string> directories_;  // by watch descriptor

@@ -47,7 +47,7 @@ struct ThreadExecutor::Shared {
   uv_async_t* async = nullptr;
 
   static TimePoint clock() { return std::chrono::time_point_cast<Millis>(Clock::now()); }
-  static void* work_on(void* reference) noexcept;
+  static void work_on(Shared& shared) noexcept;
   bool take(std::unique_lock<std::mutex>& lock, Waiting& job);
   bool put_back(JobId id);
   std::deque<Waiting> withdraw(JobId id);
@@ -57,19 +57,17 @@ struct ThreadExecutor::Shared {
   }
 };
 
-void* ThreadExecutor::Shared::work_on(void* reference) noexcept {
-  const std::unique_ptr<std::shared_ptr<Shared>> owned(static_cast<std::shared_ptr<Shared>*>(reference));
-  Shared& shared = **owned;
+void ThreadExecutor::Shared::work_on(Shared& shared) noexcept {
   for (;;) {
     Waiting job;
     {
       std::unique_lock lock(shared.mutex);
-      if (!shared.take(lock, job)) return nullptr;
+      if (!shared.take(lock, job)) return;
     }
     job.work();
     job.work = nullptr;  // what it captured goes before the loop hears of the end
     const std::lock_guard lock(shared.mutex);
-    if (!shared.put_back(job.id)) return nullptr;
+    if (!shared.put_back(job.id)) return;
   }
 }
 
@@ -135,7 +133,6 @@ class ThreadExecutor::Loopside {
   void watch(TimePoint when);
   void look_at_deadlines();
   void staff();
-  bool start_worker();
   void refuse(std::deque<Shared::Waiting> jobs);
   void complete(const std::vector<JobId>& jobs, bool finished);
 
@@ -246,8 +243,9 @@ void ThreadExecutor::Loopside::staff() {
   const size_t lost = shared_->lost();
   const size_t busy = shared_->running.size() - lost;
   if (lost < limits_.lost_max)
-    while (shared_->workers < limits_.workers && shared_->workers - busy < shared_->waiting.size())
-      if (!start_worker()) break;
+    while (shared_->workers < limits_.workers && shared_->workers - busy < shared_->waiting.size() &&
+           start_detached_thread<&Shared::work_on>(kStackBytes, shared_))
+      ++shared_->workers;
   const bool hopeless = lost >= limits_.lost_max || shared_->workers == 0;
   if (hopeless && !shared_->waiting.empty()) refuse(std::exchange(shared_->waiting, {}));
 }
@@ -259,14 +257,6 @@ void ThreadExecutor::Loopside::refuse(std::deque<Shared::Waiting> jobs) {
     for (const auto& job : std::exchange(refused_, {})) ids.push_back(job.id);
     complete(ids, false);  // last statement: an on_done may destroy the executor
   });
-}
-
-bool ThreadExecutor::Loopside::start_worker() {
-  auto reference = std::make_unique<std::shared_ptr<Shared>>(shared_);
-  if (!start_detached_thread(kStackBytes, &Shared::work_on, reference.get())) return false;
-  reference.release();
-  ++shared_->workers;
-  return true;
 }
 
 ThreadExecutor::ThreadExecutor(Loop& loop, Limits limits)

@@ -27,25 +27,6 @@ std::string_view describe(State state) {
   return "?";
 }
 
-void ProblemLog::report(const ObjectHead& head, const Error* problem) {
-  if (problem == nullptr) return forget(head);
-  const uint64_t now = stable_hash(problem->what);
-  const auto [at, is_new] = told_.try_emplace({head.namespace_, head.name}, now);
-  if (!is_new && std::exchange(at->second, now) == now) return;
-  if (++news_ > kProblemsMax) return;
-  log_.warning("object cannot be understood", {{"resource", resource_},
-                                               {"namespace", head.namespace_},
-                                               {"name", head.name},
-                                               {"why", cut(problem->what, kMessageBytesMax)}});
-}
-
-void ProblemLog::end_round() {
-  const size_t news = std::exchange(news_, 0);
-  if (news > kProblemsMax)
-    log_.warning("objects cannot be understood",
-                 {{"resource", resource_}, {"why", and_more(news - kProblemsMax, "object")}});
-}
-
 ListWatch::ListWatch(Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
     : ports_(std::move(ports)),
       scope_(std::move(scope)),
@@ -352,10 +333,7 @@ void ListWatch::on_failure(const Failure& failure) {
   accepted_.reset();
   note_health();
   if (failure.code == Errc::kNotFound) return look_for_kind(failure);
-  // A replica that lags behind answers 504; asking for its newest state mends it (apiserver storage
-  // TooLargeResourceVersion).
-  const bool too_new = failure.what.find("Too large resource version") != std::string::npos;
-  if (failure.code == Errc::kGone || too_new) return on_version_gone(failure);
+  if (failure.code == Errc::kGone) return on_version_gone(failure);
   if (step_ == Step::kWatching) return on_watch_failure(failure);
   on_list_failure(failure);
 }

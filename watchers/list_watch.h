@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "kube/cluster.h"
+#include "kube/ports.h"
 #include "reactor/backoff.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/log.h"
@@ -35,17 +36,12 @@
 #include "reactor/scheduler.h"
 #include "watchers/allowance.h"
 #include "watchers/object_head.h"
+#include "watchers/problem_log.h"
 #include "watchers/rooms.h"
 
 namespace sliced::watchers {
 
-/// What every watcher needs of its surroundings; all of it outlives the watcher.
-struct Ports {
-  kube::Cluster& cluster;
-  reactor::Scheduler& scheduler;
-  Log& log;
-  reactor::Random random;
-};
+using kube::Ports;
 
 /// How a source stands. The first word has been given once `known` is set: a list, or discovery's word that
 /// the kind is not installed. Denied, busy or unreachable say nothing: what was known before stays as it was
@@ -230,29 +226,6 @@ struct Watched {
   Id id;
   std::string uid, resource_version;
   Result<T> value;
-};
-
-/// Tells once what is wrong with an object, and forgets when it is mended or gone. Of one list no more than
-/// kProblemsMax are told by name.
-class ProblemLog {
- public:
-  ProblemLog(Log& log, std::string resource) : log_(log), resource_(std::move(resource)) {}
-  void report(const ObjectHead& head, const Error* problem);  // nullptr: it is well
-  void forget(const ObjectHead& head) { told_.erase({head.namespace_, head.name}); }
-  /// A list is whole: keeps only what is in it.
-  template <class Known>
-  void retain(Known known) {
-    std::erase_if(told_, [&](const auto& entry) { return !known(entry.first.first, entry.first.second); });
-    end_round();
-  }
-  /// What was reported since is all of one change.
-  void end_round();
-
- private:
-  Log& log_;
-  const std::string resource_;
-  std::map<std::pair<std::string, std::string>, uint64_t> told_;  // namespace and name -> hash of the problem
-  size_t news_ = 0;                                               // of this round
 };
 
 /// What values of a type take of the room for them (RoomSizes); where it is not said, all are kept.

@@ -28,7 +28,7 @@ struct LineWriter::Shared {
 
   Shared(int to, TellLoss how, size_t most) : fd(to), tell_loss(std::move(how)), bytes_max(most) {}
 
-  static void* write_on(void* reference) noexcept;
+  static void write_on(Shared& shared) noexcept;
   std::optional<Line> take();
   void finish(const Line& line, uint64_t refused);
   bool is_idle() const { return lines.empty() && !is_writing && (lost == 0 || is_refused); }
@@ -67,9 +67,7 @@ void LineWriter::Shared::finish(const Line& line, uint64_t refused) {
   work_done.notify_all();
 }
 
-void* LineWriter::Shared::write_on(void* reference) noexcept {
-  const std::unique_ptr<std::shared_ptr<Shared>> owned(static_cast<std::shared_ptr<Shared>*>(reference));
-  Shared& shared = **owned;
+void LineWriter::Shared::write_on(Shared& shared) noexcept {
   while (const auto line = shared.take()) {
     uint64_t refused = 0;
     if (line->lost_before > 0) {
@@ -79,7 +77,6 @@ void* LineWriter::Shared::write_on(void* reference) noexcept {
     if (!write_all(shared.fd, line->text.data(), line->text.size())) ++refused;
     shared.finish(*line, refused);
   }
-  return nullptr;
 }
 
 LineWriter::LineWriter(int fd, TellLoss tell_loss, size_t bytes_max)
@@ -96,11 +93,7 @@ void LineWriter::put(std::string line) {
   if (line.empty()) return;
   Shared& shared = *shared_;
   const std::lock_guard lock(shared.mutex);
-  if (!shared.has_thread) {
-    auto reference = std::make_unique<std::shared_ptr<Shared>>(shared_);
-    shared.has_thread = start_detached_thread(kStackBytes, &Shared::write_on, reference.get());
-    if (shared.has_thread) (void)reference.release();
-  }
+  if (!shared.has_thread) shared.has_thread = start_detached_thread<&Shared::write_on>(kStackBytes, shared_);
   Shared::Line next{std::move(line), shared.lost};
   if (!shared.has_thread || next.size() > shared.bytes_max - shared.bytes) return void(++shared.lost);
   shared.lost = 0;

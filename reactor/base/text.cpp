@@ -13,22 +13,6 @@ bool is_space(char c) {
 }
 bool is_label_char(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-// Length of the UTF-8 sequence at the start of bytes, 0 when it is not valid (overlong, surrogate, cut).
-size_t utf8_length(std::string_view bytes) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || bytes.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  if (lead == 0xe0 && byte(1) < 0xa0) return 0;
-  if (lead == 0xed && byte(1) > 0x9f) return 0;
-  if (lead == 0xf0 && byte(1) < 0x90) return 0;
-  if (lead == 0xf4 && byte(1) > 0x8f) return 0;
-  return length;
-}
-
 constexpr size_t kComparedBytesMax = 128;
 
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -133,6 +117,22 @@ bool is_dns_subdomain(std::string_view text, size_t size_max) {
     return !part.empty() && part.front() != '-' && part.back() != '-' &&
            std::all_of(part.begin(), part.end(), [](char c) { return c == '-' || is_label_char(c); });
   });
+}
+
+size_t utf8_length(std::string_view bytes) {
+  if (bytes.empty()) return 0;
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || bytes.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (lead == 0xe0 && byte(1) < 0xa0) return 0;  // overlong
+  if (lead == 0xed && byte(1) > 0x9f) return 0;  // surrogate
+  if (lead == 0xf0 && byte(1) < 0x90) return 0;  // overlong
+  if (lead == 0xf4 && byte(1) > 0x8f) return 0;  // beyond U+10FFFF
+  return length;
 }
 
 bool is_utf8(std::string_view bytes) {

@@ -22,6 +22,8 @@ bool is_dns_label(std::string_view text);
 /// RFC 1123 subdomain: labels joined by '.', at most size_max bytes in all.
 bool is_dns_subdomain(std::string_view text, size_t size_max = 253);
 bool is_utf8(std::string_view bytes);
+/// Bytes of the well-formed UTF-8 sequence that `bytes` starts with (RFC 3629); 0 when it starts with none.
+size_t utf8_length(std::string_view bytes);
 
 /// Foreign bytes made fit for a terminal, a log line or an error text: control bytes, quotes, backslash and
 /// invalid UTF-8 become \xHH; cut at size_max bytes with "...".

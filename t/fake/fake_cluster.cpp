@@ -415,7 +415,7 @@ void FakeCluster::serve_list(const CallRef& call, const kube::ListRequest& what,
                              const kube::ListHandlers& handlers) {
   if (parse_int(what.resource_version).value_or(0) > version_)
     return refuse(call, handlers.on_failure,
-                  failure(Errc::kBusy, 504, "Timeout", call->request, "Too large resource version"));
+                  failure(Errc::kGone, 504, "Timeout", call->request, "Too large resource version"));
   int64_t version = version_;
   std::vector<std::string> items;
   // A page of a list: "version/offset".
@@ -487,7 +487,7 @@ void FakeCluster::serve_watch(const CallRef& call, const kube::WatchRequest& wha
   const int64_t from = parse_int(what.resource_version).value_or(0);
   if (from > version_)
     return refuse(call, handlers.on_failure,
-                  failure(Errc::kBusy, 504, "Timeout", call->request, "Too large resource version"));
+                  failure(Errc::kGone, 504, "Timeout", call->request, "Too large resource version"));
   if (!what.send_initial_events && from < compacted_)
     return refuse(call, handlers.on_failure,
                   failure(Errc::kGone, 410, "Expired", call->request, "too old resource version"));

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "kube/kinds.h"
+#include "t/fake/forwarding_cluster.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {
@@ -77,10 +78,10 @@ constexpr int64_t kClaimsPerNode = 10;
 
 // The API server with ResourceClaims and pods that are too many to be kept here: each page of a list counts
 // in full, and one object of it is delivered.
-class CrowdedCluster final : public kube::Cluster {
+class CrowdedCluster final : public fake::ForwardingCluster {
  public:
   CrowdedCluster(fake::FakeCluster& inner, reactor::Scheduler& scheduler, Meter& meter)
-      : inner_(inner), scheduler_(scheduler), meter_(meter) {}
+      : ForwardingCluster(inner), latency_(inner.latency), scheduler_(scheduler), meter_(meter) {}
 
   size_t lists_of_claims = 0;
   int64_t claims = 0;
@@ -89,35 +90,16 @@ class CrowdedCluster final : public kube::Cluster {
     const std::string& plural = request.scope.resource.plural;
     if (plural == "resourceclaims") return page(std::move(request), std::move(handlers));
     if (plural == "pods") return pods(std::move(request), std::move(handlers));
-    return inner_.list(std::move(request), std::move(handlers));
-  }
-  kube::CallPtr watch(kube::WatchRequest request, kube::WatchHandlers handlers) override {
-    return inner_.watch(std::move(request), std::move(handlers));
-  }
-  kube::CallPtr write(kube::WriteRequest request, kube::WriteHandlers handlers) override {
-    return inner_.write(std::move(request), std::move(handlers));
+    return ForwardingCluster::list(std::move(request), std::move(handlers));
   }
   kube::CallPtr get(kube::GetRequest request, kube::WriteHandlers handlers) override {
     if (request.resource.plural != "resourceclaims")
-      return inner_.get(std::move(request), std::move(handlers));
+      return ForwardingCluster::get(std::move(request), std::move(handlers));
     return later([this, done = handlers.on_done, name = request.name] {
       const std::string text = claim(name);
       count(text.size());
       done(text);
     });
-  }
-  kube::CallPtr discover(std::string group, std::string version,
-                         std::function<void(std::vector<std::string>)> on_done,
-                         std::function<void(const kube::Failure&)> on_failure) override {
-    return inner_.discover(std::move(group), std::move(version), std::move(on_done), std::move(on_failure));
-  }
-  kube::CallPtr schema(std::string group, std::string version, std::function<void(std::string_view)> on_done,
-                       std::function<void(const kube::Failure&)> on_failure) override {
-    return inner_.schema(std::move(group), std::move(version), std::move(on_done), std::move(on_failure));
-  }
-  kube::CallPtr server_info(std::function<void(kube::ServerInfo)> on_done,
-                            std::function<void(const kube::Failure&)> on_failure) override {
-    return inner_.server_info(std::move(on_done), std::move(on_failure));
   }
   std::string describe() const override { return "crowded"; }
 
@@ -128,7 +110,7 @@ class CrowdedCluster final : public kube::Cluster {
   kube::CallPtr later(std::function<void()> task) {
     auto call = std::make_unique<Pending>();
     ++meter_.at(scheduler_.now()).requests;
-    call->due = scheduler_.after(inner_.latency, std::move(task));
+    call->due = scheduler_.after(latency_, std::move(task));
     return call;
   }
   void count(size_t bytes) { meter_.at(scheduler_.now()).bytes_out += bytes; }
@@ -175,7 +157,7 @@ class CrowdedCluster final : public kube::Cluster {
     });
   }
 
-  fake::FakeCluster& inner_;
+  const Millis& latency_;
   reactor::Scheduler& scheduler_;
   Meter& meter_;
 };

@@ -151,7 +151,7 @@ void answer_anything(World& world, double share, Millis time) {
       {Errc::kInvalid, 400, "BadRequest", "bad request", std::nullopt},
       {Errc::kBusy, 429, "TooManyRequests", "too many requests", Millis{1'000}},
       {Errc::kBusy, 500, "InternalError", "internal error", std::nullopt},
-      {Errc::kBusy, 504, "Timeout", "Too large resource version", std::nullopt},
+      {Errc::kBusy, 504, "Timeout", "the server was unable to answer in time", std::nullopt},
       {Errc::kIo, 0, "", "connection reset", std::nullopt},
       {Errc::kTimeout, 0, "", "no answer", std::nullopt}};
   world.fault(

@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "t/fake/forwarding_cluster.h"
 #include "t/fixture/daemon_world.h"
 
 namespace sliced {
@@ -15,10 +16,10 @@ using kube::EventType;
 using kube::Failure;
 
 /// Each request is answered by the server behind, or by chance: for a while in one way, then in another.
-class AnyServer final : public kube::Cluster {
+class AnyServer final : public fake::ForwardingCluster {
  public:
   AnyServer(reactor::Scheduler& scheduler, kube::Cluster& inner, unsigned seed)
-      : scheduler_(scheduler), inner_(inner), dice_(seed) {}
+      : ForwardingCluster(inner), scheduler_(scheduler), dice_(seed) {}
 
   /// Requests since the last look: by source ("plural selector"), and "writes" with what they look up.
   std::map<std::string, size_t> look() { return std::exchange(counts_, {}); }
@@ -27,7 +28,7 @@ class AnyServer final : public kube::Cluster {
     ++counts_[key_of(request.scope)];
     switch (mood(request.scope.resource.plural)) {
       case Mood::kWell:
-        return inner_.list(std::move(request), std::move(to));
+        return behind_.list(std::move(request), std::move(to));
       case Mood::kRefuses:
         return answer([to, why = failure()] { to.on_failure(why); });
       case Mood::kBriefly:
@@ -41,7 +42,7 @@ class AnyServer final : public kube::Cluster {
     ++counts_[key_of(request.scope)];
     switch (mood(request.scope.resource.plural)) {
       case Mood::kWell:
-        return inner_.watch(std::move(request), std::move(to));
+        return behind_.watch(std::move(request), std::move(to));
       case Mood::kRefuses:
         return answer([to, why = failure()] { to.on_failure(why); });
       case Mood::kBriefly:
@@ -54,11 +55,11 @@ class AnyServer final : public kube::Cluster {
   }
   kube::CallPtr write(kube::WriteRequest request, kube::WriteHandlers to) override {
     ++counts_["writes"];
-    return one("writes", to, [&] { return inner_.write(std::move(request), to); });
+    return one("writes", to, [&] { return behind_.write(std::move(request), to); });
   }
   kube::CallPtr get(kube::GetRequest request, kube::WriteHandlers to) override {
     ++counts_["writes"];
-    return one("writes", to, [&] { return inner_.get(std::move(request), to); });
+    return one("writes", to, [&] { return behind_.get(std::move(request), to); });
   }
   kube::CallPtr discover(std::string group, std::string version,
                          std::function<void(std::vector<std::string>)> on_done,
@@ -66,8 +67,8 @@ class AnyServer final : public kube::Cluster {
     ++counts_["discover " + group];
     switch (mood("discover " + group)) {
       case Mood::kWell:
-        return inner_.discover(std::move(group), std::move(version), std::move(on_done),
-                               std::move(on_failure));
+        return behind_.discover(std::move(group), std::move(version), std::move(on_done),
+                                std::move(on_failure));
       case Mood::kRefuses:
         return answer([on_failure, why = failure()] { on_failure(why); });
       default:
@@ -78,13 +79,13 @@ class AnyServer final : public kube::Cluster {
                        std::function<void(const Failure&)> on_failure) override {
     ++counts_["schema"];
     return one("schema", {on_done, on_failure},
-               [&] { return inner_.schema(std::move(group), std::move(version), on_done, on_failure); });
+               [&] { return behind_.schema(std::move(group), std::move(version), on_done, on_failure); });
   }
   kube::CallPtr server_info(std::function<void(kube::ServerInfo)> on_done,
                             std::function<void(const Failure&)> on_failure) override {
     ++counts_["version"];
     const auto told = [on_done](std::string_view text) { on_done({std::string(text)}); };
-    return one("version", {told, on_failure}, [&] { return inner_.server_info(on_done, on_failure); });
+    return one("version", {told, on_failure}, [&] { return behind_.server_info(on_done, on_failure); });
   }
   std::string describe() const override { return "any"; }
 
@@ -192,7 +193,6 @@ class AnyServer final : public kube::Cluster {
   }
 
   reactor::Scheduler& scheduler_;
-  kube::Cluster& inner_;
   std::minstd_rand dice_;
   std::map<std::string, std::pair<TimePoint, Mood>> moods_;
   std::map<std::string, size_t> counts_;

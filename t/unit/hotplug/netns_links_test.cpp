@@ -24,8 +24,8 @@
 #include "hotplug/default_routes.h"
 #include "hotplug/host_source.h"
 #include "hotplug/netlink_monitor.h"
-#include "hotplug/socket_fd.h"
 #include "hotplug/udev_monitor.h"
+#include "reactor/descriptor.h"
 #include "reactor/thread_executor.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/loop_fixture.h"
@@ -94,7 +94,7 @@ class Links {
     rtnl_link_put(link);
   }
   void default_route(const std::string& name) {
-    const SocketFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const reactor::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     rtentry route{};
     route.rt_dst.sa_family = route.rt_genmask.sa_family = AF_INET;
     route.rt_flags = RTF_UP;
@@ -135,7 +135,8 @@ class OtherNamespace {
     ::close(ready[0]);
     ::close(ready[1]);
     if (said == 'y')
-      fd_ = SocketFd(::open(("/proc/" + std::to_string(child_) + "/ns/net").c_str(), O_RDONLY | O_CLOEXEC));
+      fd_ = reactor::Descriptor(
+          ::open(("/proc/" + std::to_string(child_) + "/ns/net").c_str(), O_RDONLY | O_CLOEXEC));
   }
   ~OtherNamespace() {
     ::kill(child_, SIGKILL);
@@ -145,7 +146,7 @@ class OtherNamespace {
 
  private:
   pid_t child_ = -1;
-  SocketFd fd_;
+  reactor::Descriptor fd_;
 };
 
 struct NetnsLinksTest : fixture::LoopTest {
@@ -232,8 +233,8 @@ TEST_F(NetnsLinksTest, AMoveIsToldFromADeletion) {
 
 // More events than the buffer holds, while nobody reads.
 void provoke_uevents(int count) {
-  const SocketFd file(::open("/sys/class/net/lo/uevent", O_WRONLY | O_CLOEXEC));
-  ASSERT_TRUE(file.is_open());
+  const reactor::Descriptor file(::open("/sys/class/net/lo/uevent", O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(static_cast<bool>(file));
   for (int i = 0; i < count; ++i) ASSERT_EQ(::write(file.get(), "change", 6), 6);
 }
 

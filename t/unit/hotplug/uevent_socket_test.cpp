@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "hotplug/socket_fd.h"
+#include "reactor/descriptor.h"
 #include "t/fixture/loop_fixture.h"
 #include "t/fixture/sysfs_tree.h"
 
@@ -22,7 +22,7 @@ struct UeventSocketTest : fixture::LoopTest {
 
   std::string path() const { return tree.root() + "/run/sliced/uevents"; }
   void send(const std::string& datagram) {
-    const SocketFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const reactor::Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     ASSERT_LT(path().size(), sizeof address.sun_path);

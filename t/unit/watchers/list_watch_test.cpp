@@ -186,7 +186,7 @@ TEST_F(ListWatchTest, AListBehindAReplicaThatLagsAsksForTheNewest) {
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (!lagging || request.resource_version.empty()) return std::nullopt;
     return kube::Failure{
-        Errc::kBusy, 504, "Timeout", "watch things: Too large resource version: 9, current: 5", {}};
+        Errc::kGone, 504, "Timeout", "watch things: Too large resource version: 9, current: 5", {}};
   };
   cluster.end_watches();
   scheduler.advance(2s);

@@ -1,0 +1,18 @@
+#pragma once
+// What whoever talks to a cluster needs of its surroundings: the one set of ports of watchers/ and publishers/.
+#include "kube/cluster.h"
+#include "reactor/backoff.h"
+#include "reactor/base/log.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::kube {
+
+/// All of it outlives whoever is given it; on one thread, the loop's.
+struct Ports {
+  Cluster& cluster;
+  reactor::Scheduler& scheduler;  // time and timers
+  Log& log;
+  reactor::Random random;  // jitter
+};
+
+}  // namespace sliced::kube

@@ -1,0 +1,29 @@
+#include "watchers/problem_log.h"
+
+#include <utility>
+
+#include "reactor/base/first_few.h"
+#include "reactor/base/text.h"
+
+namespace sliced::watchers {
+
+void ProblemLog::report(const ObjectHead& head, const Error* problem) {
+  if (problem == nullptr) return forget(head);
+  const uint64_t now = stable_hash(problem->what);
+  const auto [at, is_new] = told_.try_emplace({head.namespace_, head.name}, now);
+  if (!is_new && std::exchange(at->second, now) == now) return;
+  if (++news_ > kProblemsMax) return;
+  log_.warning("object cannot be understood", {{"resource", resource_},
+                                               {"namespace", head.namespace_},
+                                               {"name", head.name},
+                                               {"why", cut(problem->what, kMessageBytesMax)}});
+}
+
+void ProblemLog::end_round() {
+  const size_t news = std::exchange(news_, 0);
+  if (news > kProblemsMax)
+    log_.warning("objects cannot be understood",
+                 {{"resource", resource_}, {"why", and_more(news - kProblemsMax, "object")}});
+}
+
+}  // namespace sliced::watchers
