@@ -11,6 +11,8 @@
 namespace sliced::cli {
 namespace {
 
+constexpr const char* kOfWhat = "this driver and node";
+
 constexpr size_t kFileNameMax = 200;  // of the 255 that a file system takes
 constexpr const char* kSystemDirectory = "/run/sliced";
 
@@ -71,13 +73,15 @@ Result<std::string> NodeLocks::prepare(const config::Options& options) {
 NodeLocks::NodeLocks(Process& process, const config::Options& options, const std::string& directory,
                      std::function<void()> on_acquired)
     : first_(process.loop.scheduler(), *process.log, reactor::system_random(),
-             {directory, lock_file_name(std::min(options.sriov_driver_name, options.exposure_driver_name),
-                                        options.node_name)},
+             {directory,
+              lock_file_name(std::min(options.sriov_driver_name, options.exposure_driver_name),
+                             options.node_name),
+              kOfWhat},
              [this, &process, on_acquired = std::move(on_acquired), directory,
               file = lock_file_name(std::max(options.sriov_driver_name, options.exposure_driver_name),
                                     options.node_name)] {
                second_.emplace(process.loop.scheduler(), *process.log, reactor::system_random(),
-                               reactor::FileLock::Where{directory, file}, on_acquired);
+                               reactor::FileLock::Where{directory, file, kOfWhat}, on_acquired);
              }) {}
 
 }  // namespace sliced::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/duration.h"
+#include "kube/names.h"
 #include "reactor/base/text.h"
 
 namespace sliced::config {
@@ -29,7 +30,7 @@ bool is_label_word(std::string_view text) {
 bool is_label_key(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return is_label_word(text);
-  return is_dns_subdomain(text.substr(0, slash)) && is_label_word(text.substr(slash + 1));
+  return kube::is_dns_subdomain(text.substr(0, slash)) && is_label_word(text.substr(slash + 1));
 }
 
 }  // namespace
@@ -74,9 +75,9 @@ std::string parse_cluster(std::string_view text, ClusterSpec& value) {
 }
 
 std::string parse_node_name(std::string_view text, std::string& value) {
-  if (!is_dns_subdomain(text))
+  if (!kube::is_dns_subdomain(text))
     return "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes" +
-           (is_dns_subdomain(lower(text)) ? "; did you mean " + lower(text) + "?" : "");
+           (kube::is_dns_subdomain(lower(text)) ? "; did you mean " + lower(text) + "?" : "");
   value = text;
   return "";
 }
@@ -102,20 +103,20 @@ std::string parse_node_labels(std::string_view text, std::map<std::string, std::
 }
 
 std::string parse_namespace(std::string_view text, std::string& value) {
-  if (!is_dns_label(text)) return "must be a namespace: lower-case letters, digits and '-', at most 63 bytes";
+  if (!kube::is_dns_label(text)) return "must be a namespace: lower-case letters, digits and '-', at most 63 bytes";
   value = text;
   return "";
 }
 
 std::string parse_driver_name(std::string_view text, std::string& value) {
-  if (!is_dns_subdomain(text, 63))
+  if (!kube::is_dns_subdomain(text, 63))
     return "must be a DNS name (lower-case letters, digits, '-', '.') of at most 63 bytes";
   value = text;
   return "";
 }
 
 std::string parse_scheduler_version(std::string_view text, std::string& value) {
-  if (!text.empty() && !parse_version(text)) return "must be a version such as v1.36.3";
+  if (!text.empty() && !kube::decode_version(text)) return "must be a version such as v1.36.3";
   value = text;
   return "";
 }

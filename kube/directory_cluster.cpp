@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kube/kinds.h"
+#include "kube/names.h"
 #include "kube/resource_slice.h"
 #include "kube/yaml.h"
 #include "reactor/base/text.h"

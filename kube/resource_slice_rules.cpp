@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kube/names.h"
 #include "kube/resource_slice.h"
 #include "kube/selector.h"
 #include "reactor/base/text.h"

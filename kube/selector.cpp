@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kube/names.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kube {

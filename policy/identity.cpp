@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kube/names.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -124,7 +125,7 @@ std::string EntryNames::name(const hotplug::HostDevice& device, const std::strin
   if (base.empty()) return "";
   std::string name = base + suffix;
   if (!device.pci && is_anothers(name, device)) name = with_hash(base, device.id.text) + suffix;
-  if (!is_dns_label(name) || !taken_.insert(name).second) return "";
+  if (!kube::is_dns_label(name) || !taken_.insert(name).second) return "";
   return name;
 }
 

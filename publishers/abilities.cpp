@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kube/kinds.h"
+#include "kube/names.h"
 #include "kube/resource_slice.h"
 #include "reactor/base/text.h"
 
@@ -80,7 +81,7 @@ std::set<Ability> lost_abilities(const kube::ResourceSlice& sent, const kube::Re
 }
 
 bool has_counting_scheduler(std::string_view git_version) {
-  const auto version = parse_version(git_version);
+  const auto version = kube::decode_git_version(git_version);
   return version && *version >= std::array<int64_t, 3>{1, 36, 2};
 }
 

@@ -96,7 +96,7 @@ struct FileLock::State {
     const auto taken = take();
     if (taken && *taken) return acquire();
     taken
-        ? say("another instance is active for this driver and node; waiting until it ends", "holder", holder)
+        ? say("another instance is active for " + where.of_what + "; waiting until it ends", "holder", holder)
         : say("cannot take the lock; nothing is written before it is taken", "why", taken.error().what);
     const Millis jitter{static_cast<int64_t>(random() * static_cast<double>(kRetry.count()))};
     ticket = scheduler.after(kRetry + jitter, [this] { attempt(); });

@@ -31,6 +31,7 @@ class FileLock {
   struct Where {
     std::string directory;  // prepare_private_directory() is asked about it before each attempt
     std::string file;
+    std::string of_what;  // what one process at a time is for, in the log: "this driver and node"
   };
   FileLock(Scheduler& scheduler, Log& log, Random random, Where where, std::function<void()> on_acquired);
   ~FileLock();

@@ -6,6 +6,7 @@
 #include "cel/lib/regex.h"
 #include "cel/lib/timestamp.h"
 #include "cel/lib/url_text.h"
+#include "kube/names.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {
@@ -26,7 +27,7 @@ Problems subdomain(std::string_view text) {
   Problems problems;
   add_unless(text.size() <= kSubdomainBytesMax, at_most(kSubdomainBytesMax), problems);
   add_unless(
-      is_dns_subdomain(text, text.size()),
+      kube::is_dns_subdomain(text, text.size()),
       "must be lower case letters, digits, '-' and '.', with a letter or digit at both ends of every part",
       problems);
   return problems;
@@ -35,7 +36,7 @@ Problems subdomain(std::string_view text) {
 Problems label(std::string_view text) {
   Problems problems;
   add_unless(text.size() <= kLabelBytesMax, at_most(kLabelBytesMax), problems);
-  const bool fine = is_dns_subdomain(text, text.size()) && text.find('.') == std::string_view::npos;
+  const bool fine = kube::is_dns_subdomain(text, text.size()) && text.find('.') == std::string_view::npos;
   add_unless(fine, "must be lower case letters, digits and '-', with a letter or digit at both ends",
              problems);
   return problems;
@@ -44,7 +45,7 @@ Problems label(std::string_view text) {
 Problems label_1035(std::string_view text) {
   Problems problems;
   add_unless(text.size() <= kLabelBytesMax, at_most(kLabelBytesMax), problems);
-  const bool fine = is_dns_subdomain(text, text.size()) && text.find('.') == std::string_view::npos;
+  const bool fine = kube::is_dns_subdomain(text, text.size()) && text.find('.') == std::string_view::npos;
   add_unless(
       fine && !starts_with_digit(text),
       "must be lower case letters, digits and '-', with a letter at the beginning and no '-' at the end",

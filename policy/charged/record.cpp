@@ -5,6 +5,7 @@
 
 #include "hotplug/facts.h"
 #include "kube/json.h"
+#include "kube/names.h"
 #include "policy/attribute_value.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"
@@ -21,7 +22,7 @@ std::string dashed(std::string text) {
   return text;
 }
 
-bool is_group(const std::string& text) { return text.empty() || text == kAnyGroup || is_dns_label(text); }
+bool is_group(const std::string& text) { return text.empty() || text == kAnyGroup || kube::is_dns_label(text); }
 
 Json encode_holding(const Holding& holding) {
   if (holding_of_function(holding.entry) == holding) return Json(holding.entry);
@@ -44,7 +45,7 @@ Result<Holding> decode_holding(const Json& json) {
   holding.device = json.text("device");
   holding.base = json.text("base");
   holding.group = json.text("group");
-  if (holding.device.empty() || !is_dns_label(holding.base) || !is_group(holding.group))
+  if (holding.device.empty() || !kube::is_dns_label(holding.base) || !is_group(holding.group))
     return unknown_holding(name);
   const Json* shared = json.find("shared");
   holding.is_exclusive = shared == nullptr || !(*shared == Json(true));
@@ -154,7 +155,7 @@ std::optional<Groups> decode_groups(const kube::ResourceSlice& slice) {
   if (groups == nullptr) return out;
   if (groups->object() == nullptr) return std::nullopt;
   for (const auto& [group, entries] : *groups->object()) {
-    if (!is_dns_label(group) || entries.array() == nullptr) return std::nullopt;
+    if (!kube::is_dns_label(group) || entries.array() == nullptr) return std::nullopt;
     for (const Json& entry : *entries.array())
       if (entry.string() != nullptr) out[*entry.string()] = group;
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "kube/names.h"
 #include "policy/exposure/attributes.h"
 #include "policy/field_reader.h"
 #include "policy/given_attribute.h"
@@ -99,7 +100,7 @@ class ExposureDecoder {
   void read_names() {
     out_.name_suffix = reader_.text("deviceNameSuffix");
     if (out_.name_suffix.size() > kSuffixBytesMax ||
-        (!out_.name_suffix.empty() && !is_dns_label("0000-03-00-0" + out_.name_suffix)))
+        (!out_.name_suffix.empty() && !kube::is_dns_label("0000-03-00-0" + out_.name_suffix)))
       reader_.problem(
           "deviceNameSuffix",
           "is " + in_quotes(out_.name_suffix, 64) + ", wants at most " + std::to_string(kSuffixBytesMax) +
@@ -107,7 +108,7 @@ class ExposureDecoder {
               "make a DNS label");
     out_.exclusion_group = reader_.text("exclusionGroup");
     if (!out_.exclusion_group.empty() &&
-        (out_.exclusion_group.size() > kGroupBytesMax || !is_dns_label(out_.exclusion_group)))
+        (out_.exclusion_group.size() > kGroupBytesMax || !kube::is_dns_label(out_.exclusion_group)))
       reader_.problem("exclusionGroup", "is " + in_quotes(out_.exclusion_group, 80) +
                                             ", wants a DNS label (a-z, 0-9, -) of at most " +
                                             std::to_string(kGroupBytesMax) + " bytes");

@@ -1,6 +1,7 @@
 #include "reactor/base/text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <numeric>
 #include <utility>
@@ -11,7 +12,6 @@ namespace {
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v' || c == '\0';
 }
-bool is_label_char(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 constexpr size_t kComparedBytesMax = 128;
 
@@ -104,21 +104,6 @@ std::string lower(std::string_view text) {
 
 bool starts_with_digit(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
 
-bool is_dns_label(std::string_view text) {
-  if (text.empty() || text.size() > 63 || text.front() == '-' || text.back() == '-') return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return c == '-' || is_label_char(c); });
-}
-
-bool is_dns_subdomain(std::string_view text, size_t size_max) {
-  if (text.empty() || text.size() > size_max) return false;
-  const auto parts = split(text, '.');
-  return std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
-    // A subdomain's parts may be longer than 63 bytes (Kubernetes checks only the whole).
-    return !part.empty() && part.front() != '-' && part.back() != '-' &&
-           std::all_of(part.begin(), part.end(), [](char c) { return c == '-' || is_label_char(c); });
-  });
-}
-
 size_t utf8_length(std::string_view bytes) {
   if (bytes.empty()) return 0;
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
@@ -187,19 +172,6 @@ std::string nearest(std::string_view word, const std::vector<std::string_view>& 
     if (distance < best_distance) best = candidate, best_distance = distance;
   }
   return std::string(best);
-}
-
-std::optional<std::array<int64_t, 3>> parse_version(std::string_view text) {
-  if (text.starts_with('v')) text.remove_prefix(1);
-  const auto parts = split(text.substr(0, text.find_first_of("-+")), '.');
-  std::array<int64_t, 3> out;
-  if (parts.size() != out.size()) return std::nullopt;
-  for (size_t i = 0; i < out.size(); ++i) {
-    const auto number = parse_int(parts[i]);
-    if (!number || *number < 0) return std::nullopt;
-    out[i] = *number;
-  }
-  return out;
 }
 
 }  // namespace sliced

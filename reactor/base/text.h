@@ -1,7 +1,5 @@
 #pragma once
-// Small text helpers shared by all rooms: checks of Kubernetes name forms, escaping of foreign bytes, stable
-// hashes.
-#include <array>
+// Small text helpers shared by all rooms: escaping of foreign bytes, numbers, stable hashes.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,10 +15,6 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 std::string lower(std::string_view text);  // ASCII only
 bool starts_with_digit(std::string_view text);
 
-/// RFC 1123 label: [a-z0-9]([-a-z0-9]*[a-z0-9])?, at most 63 bytes.
-bool is_dns_label(std::string_view text);
-/// RFC 1123 subdomain: labels joined by '.', at most size_max bytes in all.
-bool is_dns_subdomain(std::string_view text, size_t size_max = 253);
 bool is_utf8(std::string_view bytes);
 /// Bytes of the well-formed UTF-8 sequence that `bytes` starts with (RFC 3629); 0 when it starts with none.
 size_t utf8_length(std::string_view bytes);
@@ -45,8 +39,6 @@ std::string hex(uint64_t value, int digits);
 
 /// Whole text as a decimal number; no sign for unsigned, no white space. nullopt on junk or overflow.
 std::optional<int64_t> parse_int(std::string_view text);
-/// Major, minor and patch of a version of Kubernetes: "v1.36.2+k3s1"; nullopt for anything else.
-std::optional<std::array<int64_t, 3>> parse_version(std::string_view text);
 std::optional<uint64_t> parse_hex(std::string_view text);  // without 0x
 
 /// The candidate nearest to `word` for a "did you mean" remark; empty when none is near. Nothing is near a

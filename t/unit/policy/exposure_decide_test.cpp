@@ -4,6 +4,7 @@
 #include <sstream>
 #include <thread>
 
+#include "kube/names.h"
 #include "kube/yaml.h"
 #include "policy/decide.h"
 #include "policy/explain.h"
@@ -456,7 +457,7 @@ TEST(ExposureDecide, PoolNamesFitWhateverTheNodeIsCalled) {
       EXPECT_LE(name.size(), 253u);
       const size_t slash = name.find('/');
       EXPECT_EQ(name.substr(slash + 1), rest);
-      EXPECT_TRUE(is_dns_subdomain(name.substr(0, slash))) << name;
+      EXPECT_TRUE(kube::is_dns_subdomain(name.substr(0, slash))) << name;
       EXPECT_NE(name, exposure_pool_name(other, device));
       EXPECT_EQ(name == node + "/" + rest, size + 1 + std::string(rest).size() <= 253) << name;
     }

@@ -1,3 +1,4 @@
+#include "kube/names.h"
 #include "publishers/diff_pool.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +125,7 @@ TEST(DiffPool, NamesAreDeterministicAndValid) {
   const std::string other_node = std::string(200, 'a') + ".example.org";
   EXPECT_LE(slice_name(0, kDriver, long_node, long_node, 0).size(), 253u);
   EXPECT_NE(slice_name(0, kDriver, long_node, "p", 0), slice_name(0, kDriver, other_node, "p", 0));
-  EXPECT_TRUE(is_dns_subdomain(slice_name(0, kDriver, long_node, long_node, 0)));
+  EXPECT_TRUE(kube::is_dns_subdomain(slice_name(0, kDriver, long_node, long_node, 0)));
 }
 
 TEST(DiffPool, ManyDevicesAreSplitAndAllOfOneGeneration) {

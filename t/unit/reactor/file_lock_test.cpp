@@ -31,7 +31,8 @@ struct FileLockTest : testing::Test {
 
   std::unique_ptr<FileLock> lock(bool& has, const std::string& file = "a.lock") {
     return std::make_unique<FileLock>(
-        scheduler, log, [] { return 0.0; }, FileLock::Where{directory, file}, [&has] { has = true; });
+        scheduler, log, [] { return 0.0; }, FileLock::Where{directory, file, "this test"},
+        [&has] { has = true; });
   }
   std::string path() const { return directory + "/a.lock"; }
   mode_t mode(const std::string& of) const {
@@ -262,7 +263,7 @@ TEST_F(FileLockTest, ADirectoryThatComesLaterIsWaitedFor) {
 TEST_F(FileLockTest, MayBeDestroyedByItsCallback) {
   std::unique_ptr<FileLock> own;
   own = std::make_unique<FileLock>(
-      scheduler, log, [] { return 0.0; }, FileLock::Where{directory, "a.lock"},
+      scheduler, log, [] { return 0.0; }, FileLock::Where{directory, "a.lock", "this test"},
       [&, canary = std::make_shared<int>(7)] {
         own.reset();
         EXPECT_EQ(*canary, 7);

@@ -42,50 +42,6 @@ TEST(Text, StartsWithDigit) {
   EXPECT_FALSE(starts_with_digit(""));
 }
 
-TEST(Text, DnsLabel) {
-  const struct {
-    std::string in;
-    bool good;
-  } rows[] = {
-      {"a", true},
-      {"0", true},
-      {"a-b", true},
-      {std::string(63, 'a'), true},
-      {std::string(64, 'a'), false},
-      {"", false},
-      {"-a", false},
-      {"a-", false},
-      {"A", false},
-      {"a.b", false},
-      {"a_b", false},
-      {"ä", false},
-      {"a\0"s, false},
-  };
-  for (const auto& row : rows) EXPECT_EQ(is_dns_label(row.in), row.good) << row.in;
-}
-
-TEST(Text, DnsSubdomain) {
-  const struct {
-    std::string in;
-    bool good;
-  } rows[] = {
-      {"a", true},
-      {"a.b-c.0", true},
-      {std::string(253, 'a'), true},
-      {std::string(254, 'a'), false},
-      {"", false},
-      {".a", false},
-      {"a.", false},
-      {"a..b", false},
-      {"a.-b", false},
-      {"a-.b", false},
-      {"A.b", false},
-      {"a/b", false},
-  };
-  for (const auto& row : rows) EXPECT_EQ(is_dns_subdomain(row.in), row.good) << row.in;
-  EXPECT_FALSE(is_dns_subdomain("abcd", 3));
-}
-
 TEST(Text, Utf8) {
   const struct {
     const char* why;
