@@ -25,6 +25,9 @@ inline constexpr size_t kBlockBytes = 64, kReadBytes = 16;
 /// sure.
 inline constexpr int kDepthMax = 250;
 
+/// Not thread-safe, and cheap to use again: reset() keeps the first block. Whoever makes values in it
+/// checks what it gives; who counts steps looks at the answer where a loop can be long, and otherwise at
+/// is_worn_out() in the end.
 class Arena {
  public:
   /// bytes_max: of all that is made between two resets. first_block: what is taken for a start.
@@ -92,6 +95,8 @@ class Arena {
     size_t blocks, at, used, owned;
   };
   Mark mark() const { return {blocks_.size(), at_, used_, owned_.size()}; }
+  /// What was made since is destroyed, and its memory is there again; what was exhausted or too deep stays
+  /// so.
   void release(const Mark& mark);
 
  private:

@@ -13,6 +13,8 @@ struct Function;
 struct Overload;
 class Regex;
 
+/// What a node is. The parser makes those above the line below; the checker turns some of them into the
+/// others.
 enum class Op : uint8_t {
   kLiteral,
   kName,         // a variable, or the first part of a qualified name
@@ -52,6 +54,9 @@ enum class Macro : uint8_t {
   kSortBy       // list, key
 };
 
+/// One part of an expression. The parser fills in what was written, the checker what it means (type,
+/// function, overload, slots), and folding turns what follows from constants into literals; evaluating
+/// changes nothing.
 struct Node {
   /// What `device` has: slot2 of a selection on it.
   enum Field : int32_t { kDriver, kAllowMultipleAllocations, kAttributes, kCapacity };

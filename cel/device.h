@@ -27,7 +27,10 @@ class KnownAttributes {
     int index;
     Kind kind;
   };
+  /// domain as the expression writes it. nullopt: a mistake, which compiling reports with what there is
+  /// instead.
   virtual std::optional<Attribute> find(std::string_view domain, std::string_view id) const = 0;
+  /// For messages: what there is instead.
   virtual std::vector<std::string_view> domains() const = 0;
   virtual std::vector<std::string_view> ids(std::string_view domain) const = 0;
 };
@@ -36,6 +39,7 @@ class KnownAttributes {
 class Device {
  public:
   virtual ~Device() = default;
+  /// The name of the driver whose device it is.
   virtual std::string_view driver() const = 0;
   virtual bool allow_multiple_allocations() const = 0;
   /// What reading the path gives; nullopt: no such key.

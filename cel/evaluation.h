@@ -22,6 +22,7 @@ inline constexpr int kNestedMax = 1'500;
 
 /// Upstream's scale: resource/v1 CELSelectorExpressionMaxCost.
 inline constexpr uint64_t kCostMax = 1'000'000;
+/// Of one evaluation: all values that it makes.
 inline constexpr size_t kMemoryMax = size_t{1} << 20;
 /// Of one evaluation: at most 0.1 s. Selectors that people write take tens or hundreds.
 inline constexpr uint64_t kStepsMax = 1'000'000;
@@ -35,6 +36,8 @@ struct Local {
   uint64_t owed = 0;            // charged when it is first read
 };
 
+/// Used again for one evaluation after the other: begin() forgets the last one, and with it all values that
+/// were made. Functions of the library get it with their arguments; they fail by what fail() gives.
 class Evaluation {
  public:
   explicit Evaluation(size_t memory_max = kMemoryMax, size_t first_block = 4096)
@@ -45,6 +48,7 @@ class Evaluation {
   /// Adds to the cost; above the limit the evaluation ends, whatever a function answers. What calls cost is
   /// charged by who makes them (price.h): functions count their steps and nothing else.
   void charge(uint64_t cost) { cost_ += cost; }
+  /// So far.
   uint64_t cost() const { return cost_; }
   /// Goes back to what was charged for before, as cel-go does where an expression is part of another.
   void recharge(uint64_t cost) { cost_ = cost; }
@@ -55,6 +59,7 @@ class Evaluation {
     return arena.step_for(bytes, bytes_a_step);
   }
   uint64_t steps() const { return arena.steps(); }
+  /// A new evaluation: values of the last one are invalid from here on.
   void begin(uint64_t cost_max, uint64_t steps_max = kStepsMax) {
     arena.reset();
     arena.limit_steps(steps_max);
@@ -63,6 +68,8 @@ class Evaluation {
   }
   /// Goes on with what is there, at a cost of 0: for constants, which stay.
   void begin_more() { cost_ = 0; }
+  /// One of the four limits is passed: cost, steps, memory, depth. The evaluation then ends with an error
+  /// that nothing absorbs, whatever the functions under way answer.
   bool is_beyond() const {
     return cost_ > cost_max_ || arena.is_worn_out() || arena.is_exhausted() || arena.is_too_deep();
   }
@@ -72,6 +79,7 @@ class Evaluation {
   /// about is copied.
   Value fail(Failure failure, std::string_view about = {}, int32_t offset = -1);
   Value no_overload(std::string_view function = {}) { return fail(Failure::kNoSuchOverload, function); }
+  /// kInvalidArgument; takes the steps of putting the text together.
   Value invalid(std::string_view why);
 
   // Answers of functions, copied into the arena; an error where that has no more room.

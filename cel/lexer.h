@@ -1,10 +1,13 @@
 #pragma once
+// Text -> tokens.
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace sliced::cel {
 
+/// kSign: operators, brackets, and the words that are some. kWrong: what begins no token; nothing follows
+/// it.
 enum class Token : uint8_t { kEnd, kName, kReserved, kInt, kUint, kDouble, kString, kBytes, kSign, kWrong };
 
 /// One token after the other. `in`, `true`, `false` and `null` are kSign; other words that cannot be names
@@ -18,8 +21,10 @@ class Lexer {
   std::string_view spelled() const { return spelled_; }
   /// What a string or bytes literal means; what is wrong of kWrong.
   const std::string& content() const { return content_; }
+  /// Of its first byte in the text.
   int32_t offset() const { return static_cast<int32_t>(start_); }
   bool is(std::string_view sign) const { return token_ == Token::kSign && spelled_ == sign; }
+  /// The next token; kEnd for ever at the end.
   void next();
 
  private:

@@ -15,6 +15,7 @@ namespace sliced::cel {
 /// args are as many as the signature says, none of them an error, each of a kind that fits its type.
 using Implementation = Value (*)(Evaluation& in, const Value* args);
 
+/// One signature of a function. Of several that fit the first one is taken, as upstream does.
 struct Overload {
   bool is_member = false;
   std::vector<const Type*> args;  // the receiver first
@@ -22,9 +23,11 @@ struct Overload {
   Implementation run = nullptr;
   PriceTag price;
 
+  /// Whether values of these kinds may stand where its arguments do.
   bool accepts(const Value* given, size_t count) const;
 };
 
+/// All overloads of one name, in the order in which they were declared.
 struct Function {
   std::string name;
   std::vector<Overload> overloads;
@@ -37,6 +40,7 @@ struct Declaration {
   Implementation run;
 };
 
+/// Immutable, and made once: whoever points into it may keep the pointer.
 class Library {
  public:
   /// What Kubernetes 1.36 gives to device selectors.

@@ -15,12 +15,14 @@ inline constexpr size_t kExpressionBytesMax = 10 * 1024;  // resource/v1: CELSel
 /// where selections, indexes, receivers, binary operators and ?: count: a.b.c is one higher with each part.
 inline constexpr int kRecursionMax = 250;
 
+/// The first thing that is wrong with an expression, for people: where, and what.
 struct Mistake {
   int32_t offset = 0;  // byte of the text
   std::string what;
   uint64_t steps = 0;  // of compiling up to it (Program::compile)
 };
 
+/// Without macros all() and its like are calls of functions that do not exist.
 struct ParseOptions {
   bool macros = true;
 };

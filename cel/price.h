@@ -16,7 +16,7 @@ enum class Pricing : uint8_t {
   kOne,
   kTraversal,    // all that is in the first argument
   kText,         // a tenth of the first argument
-  kTextTwice,    //
+  kTextTwice,    // the same, twice
   kResultTwice,  // a tenth of the result, twice
   kSum,          // a tenth of both
   kLess,         // a tenth of the shorter
@@ -33,6 +33,7 @@ enum class Pricing : uint8_t {
   kContainsCidr
 };
 
+/// How a function is charged for, found once when the library is made.
 struct PriceTag {
   Pricing pricing = Pricing::kOne;
   /// Whichever overload it is. Otherwise only where the types leave one; where they do not, upstream

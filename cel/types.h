@@ -8,6 +8,7 @@
 
 namespace sliced::cel {
 
+/// Immutable, and compared by what it says: the same type may be there several times.
 struct Type {
   enum class Tag : uint8_t { kDyn, kAny, kPlain, kParameter };
   Tag tag = Tag::kDyn;
@@ -22,7 +23,9 @@ struct Type {
   bool is(Kind of) const { return tag == Tag::kPlain && kind == of; }
 };
 
+/// Of which nothing is known until it is evaluated.
 const Type* dyn_type();
+/// Of what there is none: the elements of [].
 const Type* any_type();
 /// Lists, maps and optionals are of dyn.
 const Type* plain_type(Kind kind);
@@ -39,6 +42,7 @@ const Type* parse_type(std::string_view text, Arena& arena);
 const Type* list_of(const Type* item, Arena& arena);
 const Type* map_of(const Type* key, const Type* value, Arena& arena);
 const Type* optional_of(const Type* item, Arena& arena);
+/// The type of a type: what type() gives.
 const Type* type_of(const Type* type, Arena& arena);
 
 /// What A, B and C stand for in one call.
@@ -59,7 +63,9 @@ const Type* unified(const Type* a, const Type* b, Arena& arena);
 bool is_general(const Type* a, const Type* b);
 /// The type of what is either; dyn when they differ.
 const Type* joined(const Type* a, const Type* b, Arena& arena);
+/// Equal in all parts.
 bool same_type(const Type* a, const Type* b);
+/// Whether kAny is in it, at any depth.
 bool has_any(const Type& type);
 /// Whether sort() and min() take values of it; of what is dyn nobody knows.
 bool is_ordered(const Type& type);

@@ -14,6 +14,7 @@
 
 namespace sliced::cel {
 
+/// What a value is. The order counts: Kubernetes' own come last.
 enum class Kind : uint8_t {
   kError,
   kNull,
@@ -41,6 +42,7 @@ enum class Kind : uint8_t {
 /// As type() and messages spell it: "int", "google.protobuf.Timestamp", "kubernetes.Quantity".
 std::string_view name_of(Kind kind);
 
+/// Why an expression has no value. The order counts: see ends_evaluation().
 enum class Failure : uint8_t {
   kNoSuchKey,
   kNoSuchOverload,
@@ -59,6 +61,7 @@ enum class Failure : uint8_t {
 
 constexpr bool ends_evaluation(Failure failure) { return failure >= Failure::kNoMemory; }
 
+/// An error is a value, which operators absorb or pass on. Its text is made when somebody asks.
 struct EvalError {
   Failure failure;
   int32_t offset;          // of the code point in the expression, -1 unknown
@@ -78,11 +81,14 @@ struct Time {
   bool operator==(const Time& other) const { return seconds == other.seconds && nanos == other.nanos; }
 };
 
+/// Bytes that belong to somebody else: never a copy.
 struct Text {
   const char* data;
   size_t size;
 };
 
+/// 24 bytes, copied freely. kind says which member of the union counts; reading another is a mistake of
+/// ours.
 struct Value {
   Kind kind = Kind::kNull;
   union {
@@ -130,9 +136,11 @@ struct Value {
   static Value of(const Map* map) {
     return make(Kind::kMap, [&](Value& v) { v.map = map; });
   }
+  /// nullptr: none. The value is the arena's.
   static Value some_or_none(const Value* value) {
     return make(Kind::kOptional, [&](Value& v) { v.optional = value; });
   }
+  /// object: of the library's own type for that kind; it outlives the value.
   static Value opaque_of(Kind kind, const void* object) {
     return make(kind, [&](Value& v) { v.opaque = object; });
   }
@@ -156,6 +164,7 @@ struct Value {
   }
 };
 
+/// Its items are the arena's, the program's or the device's.
 struct List {
   const Value* items;
   size_t size;

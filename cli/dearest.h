@@ -12,6 +12,7 @@ namespace sliced::cli {
 inline constexpr std::string_view kNearLimit =
     "that is more than half of what an evaluation may take; beyond it is an error";
 
+/// The most of what was asked for, each of the three for itself: they may be of different devices.
 struct Dearest {
   uint64_t cost = 0, steps = 0, compile_steps = 0;
   uint64_t work = 0;  // steps of all together, or cost units where those are more

@@ -13,12 +13,14 @@
 
 namespace sliced::cli {
 
+/// What the expression says of one device or entry.
 struct Match {
   std::vector<std::string> subject;  // one text for each of Matches::columns
   cel::Answer answer;
   bool operator==(const Match& other) const;
 };
 
+/// Rows are in the order of the inventory or of the slices.
 struct Matches {
   std::vector<std::string> columns;  // "device", "type", "interface"; keys of the data
   std::vector<Match> rows;

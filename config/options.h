@@ -34,6 +34,7 @@ enum class Command : unsigned {
 struct InCluster {  // the service account that Kubernetes mounts into a pod
   bool operator==(const InCluster&) const = default;
 };
+/// Read as kubectl reads it; its current context says who and where.
 struct KubeconfigFile {
   std::string path;
   bool operator==(const KubeconfigFile&) const = default;
@@ -42,16 +43,21 @@ struct ClusterDirectory {  // a directory of YAML files instead of an API server
   std::string path;
   bool operator==(const ClusterDirectory&) const = default;
 };
+/// One of three ways to a cluster; a process has one of them from its start to its end.
 using ClusterSpec = std::variant<InCluster, KubeconfigFile, ClusterDirectory>;
 std::string describe(const ClusterSpec& cluster);  // the text that --cluster takes
 
+/// How a command prints what it found. kDiff: of `plan` alone.
 enum class OutputFormat { kTable, kYaml, kJson, kDiff };
 
+/// A value, copied and compared. Which of it may change while the daemon runs is in the table
+/// (OptionInfo::reloadable); the rest stays as it was at the start.
 struct Options {
   Command command = Command::kNone;
   std::vector<std::string> arguments;  // what follows the command and is no option: a device, files, a shell
   std::string config_file;             // "" none
 
+  // Who this is and where it works.
   ClusterSpec cluster = InCluster{};
   std::string node_name;  // a DNS subdomain; never empty after a load without problems
   std::map<std::string, std::string> node_labels;  // for a directory cluster without a Node object
@@ -59,8 +65,9 @@ struct Options {
   std::string host_root = "/";  // "/" is the running system
   std::string sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver_name = "dra.networking";
-  std::string runtime_directory;    // where a lock stands; "": cli/node_locks.h finds it
-  std::string scheduler_version;    // "v1.36.3"; "": that of the API server
+  std::string runtime_directory;  // where a lock stands; "": cli/node_locks.h finds it
+  std::string scheduler_version;  // "v1.36.3"; "": that of the API server
+  // What is obeyed and how fast.
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...
 
   Millis sync_interval = 5min;  // full rescan of the host
@@ -68,12 +75,14 @@ struct Options {
   Millis settle = 100ms;   // quiet time before additions from the host are published
   Millis settle_max = 1s;  // the longest that additions wait when it never gets quiet
 
+  // What single commands are asked for.
   bool show = false;   // run prints devices and verdicts
   bool watch = false;  // discover goes on
 
   bool published = false;                // match asks of slices, not of the host
   std::vector<std::string> slice_files;  // where match takes them from; empty: from the cluster
 
+  // How things are said.
   LogFormat log_format = LogFormat::kAuto;
   Level log_level = Level::kInfo;
   OutputFormat output = OutputFormat::kTable;
@@ -81,6 +90,7 @@ struct Options {
   bool operator==(const Options&) const = default;
 };
 
+/// Bounds of the intervals; load() refuses what is outside of them.
 inline constexpr Millis kSyncIntervalMin = 1min;
 inline constexpr Millis kSyncIntervalShortMin = 30s;  // with --allow-short-sync
 inline constexpr Millis kSyncIntervalMax = 24h;

@@ -15,6 +15,10 @@
 
 namespace sliced::hotplug {
 
+/// Threads: used on the loop's thread; what is read is read on the executor's workers.
+/// Ownership: dropping it forgets what waits; a read that runs ends on its worker and touches nothing of
+/// ours.
+/// Reentry: what read() returned, on_hung and on_all run on the loop's thread, one after the other.
 class CarefulReads {
  public:
   using Apply = std::function<void()>;
@@ -31,6 +35,7 @@ class CarefulReads {
   /// (the newest) is called once nothing waits or runs, within this call when there is nothing to do; it may
   /// ask again.
   void ask(std::vector<Ask> asks, std::function<void()> on_all);
+  /// Something waits or runs; what hangs does not count.
   bool is_running() const { return !waiting_.empty() || !jobs_.empty(); }
   /// Reads past their deadline that have not returned.
   size_t hung() const;

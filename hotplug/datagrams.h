@@ -16,11 +16,13 @@ namespace sliced::hotplug {
 
 /// The kernel keeps what arrives while we are busy; without CAP_NET_ADMIN it is capped at net.core.rmem_max.
 inline constexpr int kReceiveBufferBytes = 8 << 20;
+/// Best effort: what the system does not give is done without, and an overflow tells of it.
 void grow_receive_buffer(int fd);
 
 /// Datagrams taken per turn of the loop, so that a storm of events leaves room for the rest.
 inline constexpr int kDatagramsPerTurnMax = 512;
 
+/// As it arrived, whoever sent it: checking `from` is the receiver's.
 struct Datagram {
   std::string_view bytes;  // valid during the call
   bool is_cut = false;     // it was larger than size_max

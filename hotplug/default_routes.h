@@ -1,4 +1,5 @@
 #pragma once
+// Which interfaces carry default routes, asked of the running kernel.
 #include <set>
 
 #include "reactor/base/result.h"

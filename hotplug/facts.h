@@ -17,12 +17,15 @@ struct PciAddress {
   uint32_t domain = 0;
   uint8_t bus = 0, device = 0, function = 0;
 
+  /// nullopt for any other spelling: sysfs has one.
   static std::optional<PciAddress> decode(std::string_view text);  // lower-case hex as in sysfs
   std::string text() const;
   std::string dashed() const;  // "0000-03-00-2": a DNS label
   auto operator<=>(const PciAddress&) const = default;
 };
 
+/// What a device is. A function is a PF as soon as it can have VFs, whether it has some or not; kVirtual is
+/// what is none of the others.
 enum class DeviceType { kPf, kVf, kNic, kBridge, kVlan, kBond, kVirtual };
 std::string_view name_of(DeviceType type);  // pf vf nic bridge vlan bond virtual
 
@@ -108,6 +111,7 @@ struct Inventory {
   std::string boot_id;                        // proc/sys/kernel/random/boot_id
   std::map<std::string, HostDevice> devices;  // by Id::text
 
+  /// nullptr where there is none of that id. Good as long as the inventory.
   const HostDevice* find(std::string_view id) const;
 };
 using InventoryPtr = std::shared_ptr<const Inventory>;

@@ -2,15 +2,13 @@
 // The host as one source: events say where to look, workers read it, the inventory book concludes, and
 // whoever listens gets whole inventories with what differs.
 //
-// Order:    event sources are opened before the first scan, so that nothing falls between the two.
-// Rhythm:   events within kCoalesce are one reading; one reading at a time. What vanished leaves the
-// inventory at once,
-//           without a reading, the first of a burst at its first event.
-// Silence:  no update when nothing differs, but for the first.
-// Errors:   what could not be read is read again, soon and then ever more rarely, until it can be.
-// Hangs:    a reading that passes its deadline is repeated entry by entry, and an entry that hangs keeps its
-// last facts or
-//           is `broken`; facts behind the kernel's locks are always read so.
+// Order:   event sources are opened before the first scan, so that nothing falls between the two.
+// Rhythm:  events within kCoalesce are one reading; one reading at a time. What vanished leaves the
+//          inventory at once, without a reading, the first of a burst at its first event.
+// Silence: no update when nothing differs, but for the first.
+// Errors:  what could not be read is read again, soon and then ever more rarely, until it can be.
+// Hangs:   a reading that passes its deadline is repeated entry by entry, and an entry that hangs keeps its
+//          last facts or is `broken`; facts behind the kernel's locks are always read so.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +27,7 @@
 
 namespace sliced::hotplug {
 
+/// What listeners get: the whole, what differs from the one before, and what set the reading off.
 struct InventoryUpdate {
   InventoryPtr now;
   std::vector<std::string> added, changed, removed;  // ids, sorted
@@ -36,6 +35,10 @@ struct InventoryUpdate {
   std::string why;                                   // "start", "uevent add /devices/...", "sync timer"
 };
 
+/// Threads:   on the loop's thread; what reads files runs on the executor, with a copy of what it needs.
+/// Ownership: dropping it stops its event sources and forgets readings under way.
+/// Reentry:   on_update runs from the scheduler's, executor's or event sources' callbacks and must not
+/// destroy it.
 class HostSource {
  public:
   static constexpr size_t kTouchedMax = 65536;  // entries that are marked one by one; more is everything

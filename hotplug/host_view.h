@@ -5,9 +5,8 @@
 //
 // Threads: const and safe to use from workers. Every call may block.
 // Errors:  kNotFound (ENOENT, ENODEV, ENXIO: the entry is not there, or its device went away), kInvalid
-// (EINVAL,
-//          EOPNOTSUPP, ENOTSUP: the entry is there and the kernel has no value for it), kDenied, kTooLarge,
-//          kIo (the text has the path and the errno's name).
+//          (EINVAL, EOPNOTSUPP, ENOTSUP: the entry is there and the kernel has no value for it), kDenied,
+//          kTooLarge, kIo (the text has the path and the errno's name).
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,9 +18,10 @@
 
 namespace sliced::hotplug {
 
-/// A directory held open, so that reading its entries walks no path and cannot be led elsewhere by a rename.
-/// Names are single components, and a link is not followed. It stays open after the directory is gone: every
-/// read is then kNotFound. Threads: one at a time.
+/// A directory held open, so that reading its entries walks no path and cannot be led elsewhere by a
+/// rename. Names are single components, and a link is not followed. It stays open after the directory is
+/// gone: every read is then kNotFound.
+/// Threads: one at a time.
 class HostDir {
  public:
   virtual ~HostDir() = default;
@@ -56,8 +56,9 @@ class HostView {
 /// Entries of one directory that list() accepts; more is kTooLarge.
 inline constexpr size_t kDirEntriesMax = 65536;
 
-/// root "/" is the running system. Errors: kNotFound or kDenied for root itself; kIo where another root
-/// cannot be confined because the kernel has no openat2 (Linux < 5.6).
+/// root "/" is the running system.
+/// Errors: kNotFound or kDenied for root itself; kIo where another root cannot be confined because the
+///         kernel has no openat2 (Linux < 5.6).
 Result<std::unique_ptr<HostView>> open_host_view(const std::string& root);
 
 }  // namespace sliced::hotplug

@@ -19,6 +19,7 @@ struct InventoryDiff {
   size_t size() const { return added.size() + changed.size() + removed.size(); }
   bool operator==(const InventoryDiff&) const = default;
 };
+/// By id; a device is changed when any of its facts differs. Linear in both.
 InventoryDiff diff_inventory(const Inventory& before, const Inventory& now);
 
 /// What events said of interfaces since the readings before these: state alone cannot tell a rename here from
@@ -44,6 +45,7 @@ class InventoryBook {
   /// The name that we give it waits for that: on its way into a pod it may have one for a moment. ifindex: 0
   /// for whichever has the name.
   void rename(const std::string& from, const std::string& to, int ifindex);
+  /// What is remembered of interfaces that are away: for tests, and for who shows it.
   const StickyNetdevs& sticky() const { return sticky_; }
 
  private:

@@ -29,6 +29,7 @@ void read_vlans(const HostView& host, HostReadings& readings);
 /// Default routes of `before` for what has not been able to read them again: they stay with their interfaces,
 /// whatever those are called now.
 void keep_default_routes(const HostReadings& before, HostReadings& now);
+/// By netlink on the running system, from proc in a snapshot.
 void read_default_routes(const HostView& host, HostReadings& readings);
 
 }  // namespace sliced::hotplug

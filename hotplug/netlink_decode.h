@@ -17,9 +17,9 @@ namespace sliced::hotplug {
 /// an Overflow.
 Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram);
 
-/// The MACs a PF enforces on its VFs, by VF index, out of the answer to one RTM_GETLINK with RTEXT_FILTER_VF;
-/// VFs with none (all zeros) are left out. Errors: kInvalid; kNotFound and others for an NLMSG_ERROR, by its
-/// errno.
+/// The MACs a PF enforces on its VFs, by VF index, out of the answer to one RTM_GETLINK with
+/// RTEXT_FILTER_VF; VFs with none (all zeros) are left out.
+/// Errors: kInvalid; kNotFound and others for an NLMSG_ERROR, by its errno.
 Result<std::map<int, std::string>> decode_vf_macs(std::string_view datagram);
 
 /// Links by nexthop object (linux/nexthop.h); a group has those of its members.
@@ -31,7 +31,7 @@ struct Nexthops {
 
 // One datagram of the answer to one of the dumps below; each adds what it tells. True when it was the last.
 // Errors: kInvalid; others for an NLMSG_ERROR, by its errno: kNotFound also where the kernel has no such
-// thing.
+//         thing.
 
 /// Tables in which traffic of the host is looked up: those of rules that choose by neither source address nor
 /// mark. A rule that is turned around ("not from ..."), or asks for mark 0, takes in what has neither; one

@@ -7,6 +7,7 @@
 
 namespace sliced::hotplug {
 
+/// Links that are followed of a PF: more than any hardware has, fewer than a hostile tree could make.
 inline constexpr int kVfsPerPfMax = 4096;
 
 /// nullopt when the function is gone or is no network function (class 02xx). A function that loses its

@@ -29,6 +29,7 @@ std::string read_link_name(const HostDir& dir, std::string_view name, std::vecto
 
 /// "name: EIO" of an error whose text ends so.
 std::string unreadable_note(std::string_view name, const Error& error);
+/// Of a path; the whole of it where it has no '/'.
 std::string_view last_component(std::string_view path);
 
 }  // namespace sliced::hotplug

@@ -13,6 +13,8 @@
 namespace sliced::hotplug {
 
 /// One network function below /sys/bus/pci/devices.
+/// What could not be read costs only itself and is named in `unreadable` ("driver: EIO"); what makes the
+/// whole of it unreliable is in `broken`.
 struct FunctionReading {
   PciAddress pci;
   std::string pcie_root;  // "" when the path does not begin with a root complex
@@ -20,6 +22,7 @@ struct FunctionReading {
   std::optional<int> numa_node;  // as it stands: -1 is kept
   std::optional<PciAddress> physfn;
   int total_vfs = 0, num_vfs = 0;
+  /// Of a PF, as its links say: a VF is believed only when both ends agree.
   std::map<PciAddress, int> vfs;  // virtfnN links: address -> N
   std::vector<std::string> unreadable;
   std::string broken;
@@ -36,6 +39,7 @@ struct SlowFacts {
 };
 
 /// One interface below /sys/class/net.
+/// `unreadable` and `broken` as those of a function.
 struct NetdevReading {
   std::string name;
   int ifindex = 0;
@@ -57,12 +61,15 @@ struct NetdevReading {
   bool operator==(const NetdevReading&) const = default;
 };
 
+/// A line of proc/net/vlan/config: the VLAN's number and the interface below it.
 struct VlanEntry {
   int id = 0;
   std::string parent;
   bool operator==(const VlanEntry&) const = default;
 };
 
+/// Everything of one moment, or as near to one as sysfs allows: files are read one after the other while
+/// the kernel goes on. A value, handed to a worker and back.
 struct HostReadings {
   std::string boot_id;
   std::map<PciAddress, FunctionReading> functions;
@@ -72,6 +79,7 @@ struct HostReadings {
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config
   std::set<std::string> default_routes;               // names of interfaces that carry one
   std::map<PciAddress, std::string> admin_macs;       // VF -> what its PF enforces (rtnetlink)
+  /// For the log, each said once while it lasts.
   std::vector<std::string> problems;
   /// A directory that tells what there is could not be listed (no descriptors, no memory, EIO): what is
   /// missing here may well be there, so nothing must be concluded.

@@ -44,13 +44,14 @@ bool is_port_before(const Netdev& a, const Netdev& b);
 /// phys_port_name as the kernel's devlink writes it.
 struct PortName {
   enum class Kind {
-    kUplink,
-    kVf,
-    kOther
-  } kind = Kind::kOther;  // "p0", "p0s1" · "pf0vf3", "c0pf0vf3" or "3" · the rest
-  int pf = -1, vf = -1;   // pf is -1 where the name does not say
+    kUplink,  // "p0", "p0s1"
+    kVf,      // "pf0vf3", "c0pf0vf3" or "3"
+    kOther,
+  } kind = Kind::kOther;
+  int pf = -1, vf = -1;  // pf is -1 where the name does not say
   bool operator==(const PortName&) const = default;
 };
+/// kOther for what no driver writes so.
 PortName decode_port_name(std::string_view text);
 
 }  // namespace sliced::hotplug

@@ -13,6 +13,7 @@
 
 namespace sliced::hotplug {
 
+/// What there is, with conclusions: for commands that look once.
 struct ScanResult {
   std::vector<HostDevice> devices;    // sorted by id
   std::vector<std::string> problems;  // what could not be read, for the log

@@ -12,6 +12,7 @@ class Loop;
 
 namespace sliced::hotplug {
 
+/// Whose messages: udevd's, sent when its rules are done, or the kernel's own.
 enum class UdevKind { kUdev, kKernel };
 
 /// kUdev where /run/udev/control exists. (The udev source opens without complaint where no udevd runs, and

@@ -1,4 +1,5 @@
 #pragma once
+// Kernel uevents as they come in a datagram (lib/kobject_uevent.c).
 #include <string_view>
 
 #include "hotplug/event_source.h"

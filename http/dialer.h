@@ -1,4 +1,5 @@
 #pragma once
+// From a target to a stream to it: TCP, a proxy on the way, TLS.
 #include <functional>
 #include <memory>
 #include <optional>

@@ -1,4 +1,5 @@
 #pragma once
+// HTTP/1.1 (RFC 9112) as a Connection.
 #include "http/connection.h"
 #include "reactor/net/stream.h"
 

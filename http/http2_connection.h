@@ -1,4 +1,5 @@
 #pragma once
+// HTTP/2 (RFC 9113) as a Connection: http2_session.h turns the bytes, this moves them.
 #include "http/connection.h"
 #include "http/http2_session.h"
 #include "reactor/base/time.h"

@@ -17,6 +17,7 @@
 
 namespace sliced::http {
 
+/// exchanges_max: of all servers together; who asks for one more is told kBusy.
 struct PoolBounds {
   size_t exchanges_max = 64;
   size_t idle_max = 4;       // connections kept for later

@@ -35,8 +35,8 @@ ProxyEnvironment process_proxy_environment();
 
 /// nullopt: directly. proxy_url: a kubeconfig's; NO_PROXY does not apply to it.
 /// Errors: kInvalid, with the variable or field: an address that cannot be understood, a scheme other than
-/// http (https, socks5), an API server without TLS behind a proxy. What does not apply is no error. Texts do
-/// not show user information.
+///         http (https, socks5), an API server without TLS behind a proxy. What does not apply is no error.
+///         Texts do not show user information.
 Result<std::optional<Proxy>> proxy_for(const Url& server, const std::string& proxy_url,
                                        const ProxyEnvironment& environment);
 

@@ -1,4 +1,5 @@
 #pragma once
+// The way through a proxy.
 #include <memory>
 
 #include "http/proxy.h"

@@ -22,8 +22,11 @@ constexpr int64_t kPageItems = 500;
 /// One page: `continue_token` is "" for the first. Without a limit and a resource version pages are of
 /// kPageItems.
 ApiRequest encode_list(const ListRequest& request, const std::string& continue_token);
+/// A watch asks for bookmarks, and with send_initial_events for the list as events (WatchList).
 ApiRequest encode_watch(const WatchRequest& request);
+/// Never repeatable as a create: an answer that was lost does not say whether it was made.
 ApiRequest encode_write(const WriteRequest& request);
+/// All of these may be sent twice: they change nothing.
 ApiRequest encode_get(const GetRequest& request);
 ApiRequest encode_discover(const std::string& group, const std::string& version);
 ApiRequest encode_discover_groups();  // of all groups but core

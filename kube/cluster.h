@@ -3,9 +3,9 @@
 // (kube/api_cluster.h), by a directory of YAML files (kube/directory_cluster.h), and by tests.
 //
 // Threads:   everything on the loop's thread.
-// Reentry:   callbacks may start and drop calls, their own included; none is called from inside the call that
-// made it. Ownership: every call returns a Call; dropping it cancels, and none of its callbacks runs
-// afterwards.
+// Reentry:   callbacks may start and drop calls, their own included; none is called from inside the call
+//            that made it.
+// Ownership: every call returns a Call; dropping it cancels, and none of its callbacks runs afterwards.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,25 +45,28 @@ struct Failure {
   std::string reason;   // Status.reason: "AlreadyExists", "Expired" ...
   std::string what;     // outermost first, with verb and resource
   std::optional<Millis> retry_after;
-  std::vector<std::string>
-      fields;  // Status.details.causes[].field: "spec.devices[3].attributes[example.com/x].string"
+  /// Status.details.causes[].field: "spec.devices[3].attributes[example.com/x].string"
+  std::vector<std::string> fields;
   bool operator==(const Failure&) const = default;
 };
 
+/// A call under way: who drops it hears no more of it. What a write has done by then stands.
 class Call {
  public:
   virtual ~Call() = default;
 };
 using CallPtr = std::unique_ptr<Call>;
 
+/// kBookmark: no object, only how far the watch has come.
 enum class EventType { kAdded, kModified, kDeleted, kBookmark };
 
 struct WatchEvent {
   EventType type;
-  std::string_view
-      object;  // one JSON object; valid during the callback only. One of more than 2 MiB lacks its end
+  /// One JSON object; valid during the callback only. One of more than 2 MiB lacks its end.
+  std::string_view object;
 };
 
+/// A list is whole or it fails: no caller sees a part of one as if it were all.
 struct ListRequest {
   Scope scope;
   std::string resource_version;  // "" most recent, "0" any
@@ -73,6 +76,7 @@ struct ListRequest {
   bool first_page_only = false;  // on_done then, however many more there are
   std::string continue_token;    // from on_continue: the page after that one, of the same list
 };
+/// Called on the loop's thread, never from within list().
 struct ListHandlers {
   /// Each item whole; valid during the callback only. One of more than item_bytes_max lacks its end.
   std::function<void(std::string_view object)> on_item;
@@ -85,6 +89,7 @@ struct ListHandlers {
   std::function<void(std::string continue_token)> on_continue = {};
 };
 
+/// Everything that happens to a scope after a version, in order; or first the state as it is now.
 struct WatchRequest {
   Scope scope;
   std::string resource_version;  // "" only with send_initial_events
@@ -92,6 +97,7 @@ struct WatchRequest {
       false;          // the current state as kAdded, then a bookmark annotated k8s.io/initial-events-end
   Millis timeout{0};  // asked of the server; 0: its own
 };
+/// on_end or on_failure is the last word; until then events come in the server's order.
 struct WatchHandlers {
   std::function<void(const WatchEvent&)> on_event;
   std::function<void()> on_end;                    // clean end of the stream
@@ -101,6 +107,8 @@ struct WatchHandlers {
   std::function<void()> on_open = {};
 };
 
+/// What may be written. An update replaces the whole object, provided that nobody else has changed it
+/// since.
 enum class Verb { kCreate, kUpdate, kDelete };
 
 struct WriteRequest {
@@ -118,21 +126,27 @@ struct WriteHandlers {
   std::function<void(const Failure&)> on_failure;
 };
 
+/// One object by its name.
 struct GetRequest {
   Resource resource;
   std::string namespace_, name;
 };
 
+/// What the server says of itself.
 struct ServerInfo {
   std::string git_version;  // "v1.36.3"; "" when the cluster has none (a directory)
   bool operator==(const ServerInfo&) const = default;
 };
 
+/// Bounds: what is too large is told as kTooLarge or without its end, never passed on whole. Errors come
+/// through on_failure alone; no function here fails by itself.
 class Cluster {
  public:
   virtual ~Cluster() = default;
+  /// Items may come before a failure: they count only once on_done says that the list is whole.
   virtual CallPtr list(ListRequest request, ListHandlers handlers) = 0;
   virtual CallPtr watch(WatchRequest request, WatchHandlers handlers) = 0;
+  /// Where the answer is lost, nobody knows whether it was done: the caller looks.
   virtual CallPtr write(WriteRequest request, WriteHandlers handlers) = 0;
   virtual CallPtr get(GetRequest request, WriteHandlers handlers) = 0;
   /// Which of the group-version's plurals are served; empty when discovery names no such group-version. Only

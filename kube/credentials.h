@@ -28,18 +28,20 @@ struct Access {
   std::string system_ca_stamp = {};  // of the system's store, where that is trusted
   bool operator==(const Access&) const = default;
 };
+/// As whom to speak. The token is no part of Access: a new one needs no new connection.
 struct Credentials {
   Access access;
   std::string token;  // "" when there is none
   bool operator==(const Credentials&) const = default;
 };
 
+/// On the loop's thread. Texts never hold a secret.
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
   /// on_ready is called once, never from within get(); dropping the Call cancels. Cheap when nothing has to
-  /// be read. Errors: kInvalid, kNotFound, kDenied, kIo, kTimeout; the text names file and field, or the
-  /// plugin.
+  /// be read.
+  /// Errors: kInvalid, kNotFound, kDenied, kIo, kTimeout; the text names file and field, or the plugin.
   [[nodiscard]] virtual CallPtr get(std::function<void(Result<Credentials>)> on_ready) = 0;
   /// The server refused these (401): the next get() reads everything anew, unless that has happened already.
   virtual void invalidate(const Credentials& refused) = 0;
@@ -82,10 +84,13 @@ struct ExecCredential {
   std::optional<int64_t> expires;  // seconds since 1970
   bool operator==(const ExecCredential&) const = default;
 };
+/// api_version: what the kubeconfig asks for; kInvalid for an answer in another one, or without token and
+/// certificate.
 Result<ExecCredential> decode_exec_credential(std::string_view text, const std::string& api_version);
 /// The value of KUBERNETES_EXEC_INFO.
 std::string encode_exec_info(const ExecPlugin& plugin, const Access& access);
 
+/// How long what was read is good, and how long reading may take.
 struct CredentialTimes {
   Millis reread_after{50'000};  // tokens are rotated in place: never older than a minute, with 10 s to spare
   Millis read_max{10'000};

@@ -16,15 +16,12 @@
 namespace sliced::kube {
 
 /// Versions:  resourceVersions grow with every change of content and start anew with the process; uids are
-/// stable hashes.
-///            Neither is written into files, so that a restart with nothing changed finds what it would
-///            write.
+///            stable hashes. Neither is written into files, so that a restart with nothing changed finds
+///            what it would write.
 /// Errors:    while the directory cannot be read, every call is kIo and open watches end with kIo; it is
-/// looked for until
-///            it is back. Lost inotify events end every watch with kGone.
+///            looked for until it is back. Lost inotify events end every watch with kGone.
 /// Writing:   only cluster-scoped objects, and only in the files this class would write itself.
-/// ResourceSlices are
-///            checked by the API server's rules.
+///            ResourceSlices are checked by the API server's rules.
 /// Ownership: calls may outlive it; they are silent then.
 class DirectoryCluster final : public Cluster {
  public:

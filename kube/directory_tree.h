@@ -3,10 +3,9 @@
 // local and bounded.
 //
 //   a file is written, moved in ──▶ read ─▶ parses ─▶ its objects are put
-//                                     └─▶ does not ─▶ last content stays 2 s, read again ─▶ its objects go,
-//                                     error
-//   a file is deleted, moved out ─▶ 100 ms for a replacement (editors rename the old file away first) ─▶
-//   objects go folders come and go, events are lost ─▶ everything is looked at again
+//                                     └─▶ does not ─▶ last content stays 2 s, read again ─▶ its objects go
+//   a file is deleted, moved out ──▶ 100 ms for a replacement (editors rename the old one away) ─▶ objects go
+//   folders come and go, events are lost ──▶ everything is looked at again
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,6 +30,7 @@ class Loop;
 
 namespace sliced::kube {
 
+/// Patience and bounds; the defaults are for a folder that people edit.
 struct DirectoryLimits {
   Millis broken_for{2'000};  // a file that does not parse keeps its last content this long
   Millis missing_for{100};   // a file that vanished may be on its way back
@@ -44,9 +44,8 @@ struct DirectoryLimits {
 
 /// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
 /// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to
-/// folders are not
-///          looked at. An object that is in two files is taken from the first path in sort order, with a
-///          warning.
+///          folders are not looked at. An object that is in two files is taken from the first path in sort
+///          order, with a warning.
 class DirectoryTree {
  public:
   enum class Event {
@@ -68,10 +67,12 @@ class DirectoryTree {
 
   /// The file, relative to the directory, that an object is taken from; "" when there is none.
   std::string file_of(const ObjectKey& key) const;
+  /// How many objects a file has, those that another file shadows included.
   size_t objects_in(const std::string& file) const;
   /// Replaces a file as a whole (scratch file, fsync, rename), makes its folder, and takes its objects over:
   /// the store is right afterwards, and the kernel's echo changes nothing.
   Result<Unit> write(const std::string& file, const std::string& text);
+  /// The file goes, and its objects with it. Errors: kNotFound, kDenied, kIo.
   Result<Unit> erase(const std::string& file);
 
  private:

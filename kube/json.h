@@ -15,6 +15,9 @@
 
 namespace sliced::kube {
 
+/// Numbers: what fits an int64 is one, everything else is a double; a decimal text does not come back digit
+/// by digit.
+/// Threads: a value; const access from several threads is safe.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -67,6 +70,7 @@ class Json {
   int line_ = 0;
 };
 
+/// Of one document: text, nesting, and how many values it may hold.
 struct JsonLimits {
   size_t size_max = 3u << 20;  // bytes of text; the API server's own request limit
   int depth_max = 64;

@@ -17,21 +17,21 @@ namespace sliced::kube {
 ///          piece_bytes_max or a key beyond kKeyBytesMax (both as written), kCanceled when a callback
 ///          returned false. The cutter is of no use after an error.
 /// Items:   one beyond piece_bytes_max is given too, without its end: its first piece_bytes_max bytes. It
-/// harms
-///          no other, and its name may be read from them.
+///          harms no other, and its name may be read from them.
 /// Reentry: callbacks must not destroy the cutter; they return false to stop.
 class JsonCutter {
  public:
   static constexpr size_t kKeyBytesMax = 1024;
   struct Handlers {
-    std::function<bool(std::string_view key, std::string_view raw)>
-        on_member;  // keys as written, escapes kept
+    /// Keys as written, escapes kept.
+    std::function<bool(std::string_view key, std::string_view raw)> on_member;
     std::function<bool(std::string_view raw)> on_item;
   };
   /// The member named list_key is cut into items when it is a list ("" for none); null counts as an empty
   /// list.
   JsonCutter(std::string list_key, size_t piece_bytes_max, Handlers handlers);
 
+  /// Cut anywhere, also within a character or an escape.
   Result<Unit> feed(std::string_view bytes);
   /// kInvalid unless exactly one object, and nothing but white space behind it, has been fed.
   Result<Unit> finish();

@@ -35,6 +35,8 @@ struct ExecPlugin {
   bool operator==(const ExecPlugin&) const = default;
 };
 
+/// What the current context names: one server, and how to be somebody there. A client certificate goes with
+/// the connection, a token with each request.
 struct Kubeconfig {
   std::string context, cluster, user;  // names, for error texts
   std::string namespace_;              // of the context; "" when it names none

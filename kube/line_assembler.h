@@ -9,13 +9,15 @@
 
 namespace sliced::kube {
 
-/// Bounds:  a longer line is given as its first line_bytes_max + 1 bytes: its end is missing, and that can be
-/// seen. Errors:  kCanceled when on_line returned false. The assembler is of no use then. Reentry: on_line
-/// must not destroy the assembler; it returns false to stop.
+/// Bounds:  a longer line is given as its first line_bytes_max + 1 bytes: its end is missing, and that can
+///          be seen.
+/// Errors:  kCanceled when on_line returned false. The assembler is of no use then.
+/// Reentry: on_line must not destroy the assembler; it returns false to stop.
 class LineAssembler {
  public:
   using OnLine = std::function<bool(std::string_view line)>;  // valid during the call
   explicit LineAssembler(size_t line_bytes_max) : line_bytes_max_(line_bytes_max) {}
+  /// Cut anywhere. on_line is called for each line that ends in it, without the line's end.
   Result<Unit> feed(std::string_view bytes, const OnLine& on_line);
   /// Bytes of a line whose end has not come.
   size_t pending() const { return line_.size(); }

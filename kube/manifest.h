@@ -20,7 +20,9 @@ struct ObjectKey {
 };
 std::string describe(const ObjectKey& key);  // "v1 Node worker-1"
 
+/// What a file says, in its order.
 struct Manifest {
+  // The value is the object as it stands in the file.
   struct Object {
     ObjectKey key;
     Json value;

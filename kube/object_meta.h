@@ -11,6 +11,7 @@
 
 namespace sliced::kube {
 
+/// Whose object this is: when the owner goes, the garbage collector takes it away.
 struct OwnerReference {
   std::string api_version, kind, name, uid;
   bool controller = false;
@@ -18,6 +19,8 @@ struct OwnerReference {
   bool operator==(const OwnerReference&) const = default;
 };
 
+/// What was not there is empty. namespace_ "" is a cluster-scoped object's; uid and resource_version are
+/// the server's, and empty in what has not been written yet.
 struct ObjectMeta {
   std::string name, namespace_, uid, resource_version;
   int64_t generation = 0;

@@ -34,6 +34,7 @@ struct KeptObject {
 };
 using KeptPtr = std::shared_ptr<const KeptObject>;
 
+/// One step of the history.
 struct ObjectChange {
   uint64_t version = 0;
   ObjectKey key;
@@ -57,11 +58,14 @@ struct ObjectFilter {
 
   /// Whether the kind and the namespace are those of the scope: what is asked before an object is read.
   bool concerns(const ObjectKey& key) const;
+  /// The field selector too, for which the object has to be read.
   bool selects(const ObjectKey& key, const Json& object) const;
   /// The object as the server would send it for this scope, as JSON text.
   std::string present(const ObjectKey& key, const Json& object) const;
 };
 
+/// Versions grow by one with each change, whichever object it is of. The history is bounded in bytes: what
+/// is older than it goes back cannot be watched from, as with a real server (410).
 class ObjectStore {
  public:
   /// Objects get uid (a stable hash of kind, namespace and name), generation and resourceVersion where the
@@ -69,6 +73,7 @@ class ObjectStore {
   /// already.
   bool put(const ObjectKey& key, const ContentPtr& content);
   bool put(const ObjectKey& key, Json content) { return put(key, content_of(std::move(content))); }
+  /// False when it was not there.
   bool remove(const ObjectKey& key);
 
   /// As the server has it, read anew.

@@ -24,6 +24,7 @@ std::optional<QuantitySuffix> decode_quantity_suffix(std::string_view text);
 class Quantity {
  public:
   Quantity() = default;
+  /// A whole number; its text is plain digits.
   explicit Quantity(int64_t value);
 
   /// kInvalid for anything but the grammar; kTooLarge beyond 2^63-1 or finer than nano (the server caps and
@@ -33,6 +34,7 @@ class Quantity {
   static Result<Quantity> decode(const char* text) { return decode(std::string_view(text)); }
   static Result<Quantity> decode(const Json& value);
 
+  /// As it was read.
   const std::string& text() const { return text_; }
   std::strong_ordering operator<=>(const Quantity& other) const;
   bool operator==(const Quantity& other) const { return (*this <=> other) == 0; }

@@ -31,33 +31,42 @@ using AttributeValue = std::variant<int64_t, bool, std::string, Version, std::ve
 size_t value_count(const AttributeValue& value);
 inline bool is_list(const AttributeValue& value) { return value.index() >= 4; }  // gate DRAListTypeAttributes
 
+/// What a claim may ask for of a capacity: from min to max in steps. Without a step any amount between
+/// them.
 struct ValidRange {
   Quantity min;
   std::optional<Quantity> max, step;
   bool operator==(const ValidRange&) const = default;
 };
+/// How much of a capacity one claim gets: what it asks for, rounded up to what is valid here; default_
+/// where it asks for nothing (KEP-5075).
 struct RequestPolicy {
   std::optional<Quantity> default_;
   std::vector<Quantity> valid_values;
   std::optional<ValidRange> valid_range;
   bool operator==(const RequestPolicy&) const = default;
 };
+/// An amount of something that a device has; without a policy a claim takes all of it.
 struct Capacity {
   Quantity value;
   std::optional<RequestPolicy> request_policy;
   bool operator==(const Capacity&) const = default;
 };
+/// Name of a counter -> its amount.
 using Counters = std::map<std::string, Quantity>;
+/// What several devices of a pool draw on: the scheduler gives out no more than there is (KEP-4815).
 struct CounterSet {
   std::string name;
   Counters counters;
   bool operator==(const CounterSet&) const = default;
 };
+/// What a device draws while it is allocated.
 struct CounterConsumption {
   std::string counter_set;
   Counters counters;
   bool operator==(const CounterConsumption&) const = default;
 };
+/// Keeps claims away that do not tolerate it; effect: "NoSchedule" or "NoExecute" (KEP-5055).
 struct Taint {
   std::string key, value, effect;  // timeAdded is the server's and takes no part
   bool operator==(const Taint&) const = default;
@@ -80,6 +89,8 @@ struct Device {
 /// thousands.
 using DevicePtr = Shared<Device>;
 
+/// A pool's slices belong together when they are of one generation and as many as slice_count says: the
+/// scheduler uses no others.
 struct Pool {
   std::string name;
   int64_t generation = 0;
@@ -87,6 +98,7 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
+/// What a driver offers of one node: up to 128 devices of a pool, or the counters that they share.
 struct ResourceSlice {
   struct Id {  // a slice is known by its object name
     std::string name;
@@ -134,15 +146,17 @@ std::vector<DeviceProblem> validate_device(const Device& device);
 std::vector<std::string> validate_slice(const ResourceSlice& slice);
 
 inline constexpr size_t kDevicesPerSliceMax = 128;
-inline constexpr size_t kDevicesPerSliceAdvancedMax =
-    64;  // any device has taints, counters or a list attribute
+/// Where any device has taints, counters or a list attribute.
+inline constexpr size_t kDevicesPerSliceAdvancedMax = 64;
 inline constexpr size_t kAttributesAndCapacitiesMax = 32;
 inline constexpr size_t kAttributeValuesMax = 48;
 inline constexpr size_t kAttributeValueBytesMax = 64;
+/// Whether the smaller bound holds because of it.
 bool has_advanced_features(const Device& device);
 
 /// "domain/id" or "id": id is a C identifier of at most 32 bytes, domain a DNS subdomain of at most 63.
 bool is_qualified_name(std::string_view key);
+/// semver.org 2.0.0, as the API server takes it in an attribute.
 bool is_semver(std::string_view text);
 
 }  // namespace sliced::kube

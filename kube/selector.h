@@ -15,8 +15,10 @@ namespace sliced::kube {
 
 using Labels = std::map<std::string, std::string>;
 
+/// kGt and kLt: of node selectors alone, over integers.
 enum class Operator { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
 
+/// One condition on one label. values: none for kExists and kDoesNotExist, one for kGt and kLt.
 struct Requirement {
   std::string key;
   Operator op = Operator::kIn;
@@ -42,6 +44,7 @@ struct NodeSelector {
   bool operator==(const NodeSelector&) const = default;
 };
 
+/// What selectors see of a node.
 struct NodeView {
   std::string name;
   Labels labels;
@@ -65,6 +68,8 @@ using FieldProblems = FirstFew<FieldProblem>;
 NodeSelector decode_node_selector(const Json& value, FieldProblems& problems);
 LabelSelector decode_label_selector(const Json& value, FieldProblems& problems);
 
+/// As apimachinery has it: a requirement on a label that is absent holds for kNotIn and kDoesNotExist
+/// alone.
 bool matches(const LabelSelector& selector, const Labels& labels);
 
 /// Why a node matched or not: the requirement that said no, with the value found ("" when absent) and wanted.
@@ -73,6 +78,7 @@ struct NodeMatch {
   std::string field, found, wanted;  // of the last term that failed
   bool operator==(const NodeMatch&) const = default;
 };
+/// Terms in their order; the first that holds decides.
 NodeMatch match_node(const NodeSelector& selector, const NodeView& node);
 
 /// "[prefix/]name": name of at most 63 bytes [A-Za-z0-9._-], prefix a DNS subdomain (labels, annotations,

@@ -9,6 +9,7 @@
 
 namespace sliced::kube {
 
+/// What a line says, its object still as text.
 struct WatchFrame {
   std::optional<EventType> type;  // nullopt: ERROR, and object is a Status
   std::string object;             // raw text of one JSON object

@@ -1,4 +1,5 @@
 #pragma once
+// Waits that grow while something fails, and the chance that spreads them.
 #include <functional>
 
 #include "reactor/base/time.h"
@@ -12,6 +13,7 @@ Random system_random();
 
 /// As client-go's reflector waits (k8s.io/client-go/tools/cache: 0.8 s, factor 2, cap 30 s, jitter 1.0, reset
 /// 2 min).
+/// The figures keep a fleet that failed together from coming back together.
 struct BackoffPolicy {
   Millis initial{800};
   double factor = 2.0;

@@ -13,6 +13,7 @@ namespace sliced::reactor {
 
 class Loop;
 
+/// What to run. No shell is involved: argv is what the program gets.
 struct ChildSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in the child's PATH unless it contains '/'
   std::optional<std::vector<std::string>> env;  // "NAME=value", complete; nullopt inherits ours
@@ -22,6 +23,7 @@ struct ChildSpec {
   size_t output_bytes_max = 1 << 20;  // of standard output and standard error each; the rest is thrown away
 };
 
+/// How it ended, and what it said. A program that exits with an error is an answer and no failure of ours.
 struct ChildResult {
   int exit_status = 0;  // meaningful when signal is 0
   int signal = 0;       // the signal that ended it
@@ -36,8 +38,7 @@ struct ChildResult {
 /// Ownership: dropping the Child kills the group with SIGKILL and reaps it; on_exit is then not called.
 /// Reentry:   on_exit is called once, never from within start(), and may destroy the Child.
 /// End:       on_exit waits for the exit and for the end of both outputs, but at most one second for the
-/// latter (a
-///            grandchild may keep them open; what is left of the group is killed then).
+///            latter (a grandchild may keep them open; what is left of the group is killed then).
 class Child {
  public:
   using OnExit = std::function<void(ChildResult)>;
@@ -46,6 +47,7 @@ class Child {
   ~Child();
   Child(Child&&) = delete;
 
+  /// Of the process, which is its group's too; good as long as it runs.
   int pid() const;
 
  private:

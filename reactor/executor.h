@@ -16,17 +16,16 @@ class Job {
 };
 
 /// Threads:  work runs on a worker and must touch only what it captured by value or shared_ptr-to-const;
-/// on_done runs on
-///           the loop's thread, exactly once, unless the Job was dropped.
+///           on_done runs on the loop's thread, exactly once, unless the Job was dropped.
 /// Deadline: when it passes first, on_done(false) is called; the worker is given up and replaced (up to a
-/// bound), and
-///           what the work yields later is thrown away. 0 means no deadline.
+///           bound), and what the work yields later is thrown away. 0 means no deadline.
 /// Errors:   work must not throw.
 class Executor {
  public:
   virtual ~Executor() = default;
   using Work = std::function<void()>;
   using Done = std::function<void(bool finished)>;
+  /// The real one never calls on_done from within this call; a test's may.
   [[nodiscard]] virtual std::unique_ptr<Job> run(Work work, Millis deadline, Done on_done) = 0;
 };
 

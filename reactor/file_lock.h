@@ -37,6 +37,7 @@ class FileLock {
   ~FileLock();
   FileLock(FileLock&&) = delete;
 
+  /// Whether it is held now: from on_acquired until the FileLock goes.
   bool acquired() const;
 
  private:

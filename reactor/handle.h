@@ -41,9 +41,11 @@ class Handle {
     close_handle(reinterpret_cast<uv_handle_s*>(raw_),
                  [](uv_handle_s* closed) noexcept { delete reinterpret_cast<H*>(closed); });
   }
+  /// Stays ours; nullptr when there is none.
   H* get() const { return raw_; }
   H* operator->() const { return raw_; }
   explicit operator bool() const { return raw_ != nullptr; }
+  /// The caller's from now on, who has to see to it that close_handle() is called.
   H* release() { return std::exchange(raw_, nullptr); }
 
  private:

@@ -15,6 +15,7 @@ namespace sliced::reactor {
 class Loop;
 class Poll;
 
+/// Something happened to an entry of a directory that is watched, or to the directory itself.
 struct FileEvent {
   enum class Kind {
     kCreated,   // a directory, link or special file is there; a regular file will say kWritten when it is
@@ -45,9 +46,10 @@ class Inotify {
   Inotify(Inotify&&) = delete;
 
   /// Not recursive. Watching a directory again is harmless. Two paths of one directory are one watch: the
-  /// last wins. Errors: kNotFound, kDenied, kInvalid (not a directory), kTooLarge
-  /// (fs.inotify.max_user_watches).
+  /// last wins.
+  /// Errors: kNotFound, kDenied, kInvalid (not a directory), kTooLarge (fs.inotify.max_user_watches).
   Result<Unit> watch(const std::string& directory);
+  /// Harmless for what is not watched.
   void unwatch(const std::string& directory);
 
  private:

@@ -14,12 +14,12 @@ namespace sliced::reactor {
 struct LongTurn;  // reactor/turn_watch.h
 
 /// Ownership: outlives every handle, stream and timer made on it. Whatever is still open when it goes is a
-/// bug: its
-///            kind is printed to stderr and the loop's memory is given up rather than freed under its users.
+///            bug: its kind is printed to stderr and the loop's memory is given up rather than freed under
+///            its users.
 /// Threads:   all of it belongs to one thread, except post().
 /// Errors:    a process that cannot open a loop (no descriptors at start-up) says so and aborts.
 /// Signals:   SIGPIPE is ignored from construction on; writes to a peer that is gone are errors of that
-/// stream.
+///            stream.
 class Loop {
  public:
   Loop();
@@ -36,6 +36,7 @@ class Loop {
 
   /// Monotonic, constant within one turn.
   TimePoint now() const;
+  /// Its time and timers as a port; lives as long as the loop.
   Scheduler& scheduler();
 
   /// Any thread, while the loop lives: task runs on the loop's thread in one of the next turns, in order of
@@ -49,6 +50,7 @@ class Loop {
   /// is still open, one entry a handle. Empty is good.
   std::vector<std::string> surviving_handles();
 
+  /// The library's own loop.
   uv_loop_s* raw();  // for reactor/ only
 
  private:

@@ -16,6 +16,7 @@ class OrphanReaper {
  public:
   /// nullptr when this process is not process 1.
   static Result<std::unique_ptr<OrphanReaper>> open_for_init(Loop& loop);
+  /// Whatever the process is. Errors: those of Signal::open (SIGCHLD).
   static Result<std::unique_ptr<OrphanReaper>> open(Loop& loop);
   OrphanReaper(const OrphanReaper&) = delete;
 

@@ -1,4 +1,5 @@
 #pragma once
+// A descriptor that somebody else reads: the loop says when.
 #include <functional>
 #include <memory>
 
@@ -12,7 +13,8 @@ class Loop;
 
 /// Readiness of a file descriptor (level-triggered). The descriptor stays the caller's: it must stay open
 /// while the Poll lives and may be closed as soon as the Poll is gone. It is set to non-blocking. One Poll
-/// per descriptor. Reentry: the callback may change the interest, or destroy the Poll that called it.
+/// per descriptor.
+/// Reentry: the callback may change the interest, or destroy the Poll that called it.
 class Poll {
  public:
   /// `failed`: the descriptor has an error pending (a netlink socket after an overflow, a reset connection).
@@ -26,12 +28,13 @@ class Poll {
   };
   using OnReady = std::function<void(Ready)>;
 
-  /// Watches for nothing until interest() is called. Errors: the descriptor cannot be polled (a regular
-  /// file).
+  /// Watches for nothing until interest() is called.
+  /// Errors: the descriptor cannot be polled (a regular file).
   static Result<std::unique_ptr<Poll>> open(Loop& loop, int fd, OnReady on_ready);
   ~Poll();
   Poll(Poll&&) = delete;
 
+  /// From now on, until it is said otherwise. on_ready is called in each turn in which one of them holds.
   void interest(bool readable, bool writable);
 
  private:

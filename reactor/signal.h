@@ -1,4 +1,5 @@
 #pragma once
+// Signals of the process on the loop.
 #include <functional>
 #include <memory>
 
@@ -16,6 +17,8 @@ class Loop;
 class Signal {
  public:
   /// Errors: a number that cannot be caught.
+  /// on_signal runs on the loop's thread in a turn of its own, never in the signal handler, so that it may
+  /// do anything, and destroy the Signal.
   static Result<std::unique_ptr<Signal>> open(Loop& loop, int number, Task on_signal);
   ~Signal();
   Signal(Signal&&) = delete;

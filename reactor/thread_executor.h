@@ -10,13 +10,14 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// Deadline: counts from the moment a worker takes the job up, so that a job does not pay for those ahead of
-/// it. Lost:     a worker whose job passed its deadline is replaced; when its work returns after all it
-/// retires. With
-///           lost_max workers lost, new and waiting jobs fail: on_done(false) in the next turn.
-/// End:      the destructor does not wait for work that runs. What is still running then touches only what it
-/// captured;
-///           a process in which hung() is true must leave by _exit, since exit() would tear down under it.
+/// Deadline: counts from the moment a worker takes the job up, so that a job does not pay for those ahead
+///           of it.
+/// Lost:     a worker whose job passed its deadline is replaced; when its work returns after all it
+///           retires. With lost_max workers lost, new and waiting jobs fail: on_done(false) in the next
+///           turn.
+/// End:      the destructor does not wait for work that runs. What is still running then touches only what
+///           it captured; a process in which hung() is true must leave by _exit, since exit() would tear
+///           down under it.
 class ThreadExecutor final : public Executor {
  public:
   /// Of a worker's stack: as much as the first thread of a process has. What is not used is no memory.
@@ -33,6 +34,7 @@ class ThreadExecutor final : public Executor {
 
   /// Some work is past its deadline and still runs.
   bool hung() const { return lost() > 0; }
+  /// Workers that were given up and have not come back.
   size_t lost() const;
   /// Some work runs or waits. Ask before leaving: `busy() ? _exit(status) : exit(status)`.
   bool busy() const;

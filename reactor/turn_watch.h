@@ -14,6 +14,7 @@ struct uv_loop_s;
 
 namespace sliced::reactor {
 
+/// What is told of a turn that took too long.
 struct LongTurn {
   Millis took{0};    // from the first call to the last, without waiting
   Millis on_cpu{0};  // of that; less where the machine had no processor for us
@@ -27,6 +28,7 @@ class TurnWatch {
  public:
   static constexpr Millis kLong{100};
   static constexpr Millis kSilence{600'000};  // the same call is told once in this time
+  /// Nanoseconds of a clock that only goes forward, and of the processor time of the thread that asks.
   struct Clocks {
     std::function<uint64_t()> monotonic_ns, cpu_ns;  // of this thread
   };
@@ -34,6 +36,7 @@ class TurnWatch {
 
   /// A call within a call is part of it. kind: a literal.
   void begin(const char* kind, const std::type_info& who);
+  /// Of the call begun last.
   void end();
   /// At the end of each turn: what there is to tell of it.
   std::optional<LongTurn> end_turn();

@@ -9,6 +9,8 @@
 
 namespace sliced::watchers {
 
+/// A value that is told how the sources stand whenever one of them changes. It says when writing has to
+/// wait; who writes asks may_write().
 class Outage {
  public:
   enum class Phase { kServed, kAway, kCatchingUp };

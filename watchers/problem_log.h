@@ -16,6 +16,7 @@ namespace sliced::watchers {
 class ProblemLog {
  public:
   ProblemLog(Log& log, std::string resource) : log_(log), resource_(std::move(resource)) {}
+  /// Says it unless it was said of this object already. The same problem in other words is another one.
   void report(const ObjectHead& head, const Error* problem);  // nullptr: it is well
   void forget(const ObjectHead& head) { told_.erase({head.namespace_, head.name}); }
   /// A list is whole: keeps only what is in it.

@@ -11,10 +11,9 @@
 namespace sliced::watchers {
 
 /// Those of `paths` ("spec.configs[].resourceFilters[].drivers") that the kind's schema in an OpenAPI v3
-/// document
-/// (/openapi/v3/apis/GROUP/VERSION) has no place for, in the order given. Counted as kept: named properties,
-/// additionalProperties, and everything below x-kubernetes-preserve-unknown-fields that is not named there.
-/// An empty text (a cluster without schemas) drops nothing.
+/// document (/openapi/v3/apis/GROUP/VERSION) has no place for, in the order given. Counted as kept: named
+/// properties, additionalProperties, and everything below x-kubernetes-preserve-unknown-fields that is not
+/// named there. An empty text (a cluster without schemas) drops nothing.
 /// Errors: kInvalid when the document cannot be read, kNotFound when it has no schema for the kind.
 Result<std::vector<std::string>> fields_dropped_by_schema(std::string_view openapi,
                                                           const kube::Resource& kind,

@@ -3,6 +3,7 @@
 
 namespace sliced::cel {
 
+/// Bytes of UTF-8 beyond ASCII are neither.
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 

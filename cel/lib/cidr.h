@@ -23,6 +23,7 @@ struct Cidr {
 /// "10.0.0.0/8", "2001:db8::/32". kInvalid for whatever decode_ip refuses and for leading zeros of the
 /// length.
 Result<Cidr> decode_cidr(std::string_view text);
+/// "10.0.0.0/8"; the bits behind the prefix stay as they are.
 std::string encode_cidr(const Cidr& cidr);
 
 }  // namespace sliced::cel

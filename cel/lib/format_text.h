@@ -31,6 +31,7 @@ struct FormatPiece {
 /// kInvalid for a clause that is unknown or cut off, kTooLarge for a precision beyond 255.
 Result<std::vector<FormatPiece>> decode_format(std::string_view text);
 
+/// Bytes, told apart from text: %x shows them as hexadecimal, %s as what they spell.
 struct FormatBytes {
   std::string_view octets;
 };

@@ -9,6 +9,7 @@
 
 namespace sliced::cel {
 
+/// A value. Kubernetes refuses zones and IPv4 written as IPv6, so that there is one text for each address.
 struct IpAddress {
   int family = 4;                       // 4 or 6
   std::array<uint8_t, 16> octets = {};  // in network order; of IPv4 the first four, the others 0

@@ -30,7 +30,8 @@ inline constexpr size_t kPatternBytesMax = 4 * kPatternMax;
 
 /// A compiled pattern; copies share it, and threads may.
 /// Limits: patterns of 512 code points, 256 KiB of memory for one (a search that would need more becomes
-/// slower). Shapes:  texts are UTF-8; views that come back lie in the text that was searched.
+///         slower).
+/// Shapes: texts are UTF-8; views that come back lie in the text that was searched.
 class Regex {
  public:
   /// kTooLarge for a pattern beyond the limits, kInvalid for one that is not understood, and for \C, which

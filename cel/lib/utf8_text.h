@@ -1,10 +1,10 @@
 #pragma once
 // CEL's strings: sequences of code points, kept as UTF-8. The strings extension in version 2, as Kubernetes
-// has it. Shapes:  every text given is valid UTF-8; positions and lengths count code points; views that come
-// back lie in the
-//          text that was given.
-// Errors:  kInvalid for a position outside of the text, kTooLarge for a result beyond bytes_max.
-// Time:    linear, but for searching, which takes the product of both lengths at worst.
+// has it.
+// Shapes: every text given is valid UTF-8; positions and lengths count code points; views that come back
+//         lie in the text that was given.
+// Errors: kInvalid for a position outside of the text, kTooLarge for a result beyond bytes_max.
+// Time:   linear, but for searching, which takes the product of both lengths at worst.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -52,6 +52,7 @@ class FirstFew {
     more_ += other.more();
   }
 
+  /// What comes now is counted and not kept.
   bool is_full() const { return kept_.size() >= count_max_; }
   bool empty() const { return kept_.empty(); }
   size_t size() const { return kept_.size() + more_; }

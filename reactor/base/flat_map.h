@@ -31,22 +31,26 @@ class FlatMap {
   bool empty() const { return entries_.empty(); }
   void reserve(size_t count) { entries_.reserve(count); }
 
+  /// end() where there is none. A binary search, as all look-ups are.
   const_iterator find(const Lookup& key) const {
     const auto at = lower_bound(key);
     return at != end() && !(key < Lookup(at->first)) ? at : end();
   }
   bool contains(const Lookup& key) const { return find(key) != end(); }
+  /// Throws std::out_of_range where there is no such key: for callers that know that it is there.
   const Value& at(const Lookup& key) const {
     const auto found = find(key);
     if (found == end()) throw std::out_of_range("FlatMap::at");
     return found->second;
   }
+  /// A default value where there is none.
   Value& operator[](Key key) { return entry(std::move(key), Value{}).first->second; }
 
   /// Keeps what is there.
   std::pair<const_iterator, bool> emplace(Key key, Value value) {
     return entry(std::move(key), std::move(value));
   }
+  /// Replaces what is there.
   void insert_or_assign(Key key, Value value) {
     const auto [at, fresh] = entry(std::move(key), std::move(value));
     if (!fresh) at->second = std::move(value);
@@ -55,6 +59,7 @@ class FlatMap {
   void insert(Iterator first, Iterator last) {
     for (; first != last; ++first) emplace(first->first, first->second);
   }
+  /// How many went: 0 or 1.
   size_t erase(const Lookup& key) {
     const auto at = find(key);
     if (at == end()) return 0;

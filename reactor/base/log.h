@@ -8,6 +8,8 @@
 
 namespace sliced {
 
+/// kError: the daemon cannot do its work. kWarning: something is not as it should be, and somebody may want
+/// to do something about it. kInfo: something changed. kDebug: what helps whoever looks for a reason.
 enum class Level { kDebug, kInfo, kWarning, kError };
 
 /// A named value of a log line. Foreign bytes need no care here: every sink escapes.
@@ -26,6 +28,8 @@ struct Field {
 class Log {
  public:
   virtual ~Log() = default;
+  /// message: a literal in lower case, the same for every occurrence; what varies is in the fields. Never
+  /// blocks and never fails: a line that cannot be written is counted by the sink (log_sinks.h).
   virtual void line(Level level, std::string_view message, std::initializer_list<Field> fields) = 0;
 
   void debug(std::string_view message, std::initializer_list<Field> fields = {}) {

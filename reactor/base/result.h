@@ -9,6 +9,8 @@
 
 namespace sliced {
 
+/// What callers branch on, whatever it was that failed: a file, the kernel, a server. What nobody tells
+/// apart has no code of its own and is kIo.
 enum class Errc {
   kIo,        // the operating system or the network said no
   kTimeout,   // a deadline passed
@@ -22,14 +24,18 @@ enum class Errc {
   kBusy,      // try later (HTTP 429, 5xx)
 };
 
+/// A failure as a value. `what` is for people: the object, the field, the value and the remedy; foreign
+/// bytes in it are escaped by whoever puts them there. Nobody reads it to decide anything.
 struct Error {
   Errc code = Errc::kIo;
   std::string what;
 
+  /// The same failure seen from one step further out: "step: what".
   Error in(std::string_view step) && { return {code, std::string(step) + ": " + what}; }
   bool operator==(const Error&) const = default;
 };
 
+/// The value of what gives none: Result<Unit> says that it went well, or why not.
 struct Unit {
   bool operator==(const Unit&) const = default;
 };
@@ -41,6 +47,7 @@ class [[nodiscard]] Result {
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
+  /// Ask before reading; [[nodiscard]] reminds whoever asks for nothing at all.
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
@@ -56,6 +63,7 @@ class [[nodiscard]] Result {
   Error& error() { return *checked<1>(); }
   const Error& error() const { return *checked<1>(); }
 
+  /// For what may fail and has a stand-in: the error is lost.
   T value_or(T other) const& { return ok() ? value() : std::move(other); }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 // Values that are made once and held in many places: copies share one immutable object. Equality is that of
-// the values, and costs nothing between copies. Threads: as std::shared_ptr: the count is safe, and nobody
-// can change what is counted.
+// the values, and costs nothing between copies.
+// Threads: as std::shared_ptr: the count is safe, and nobody can change what is counted.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +9,8 @@
 
 namespace sliced {
 
+/// Never empty, but when it was moved from: a default one holds a T{}. Nothing can be changed through it but
+/// by edit(), which changes this holder alone.
 template <class T>
 class Shared {
  public:

@@ -7,20 +7,25 @@
 
 namespace sliced {
 
+/// T has an Id, and says with it whom it is about. One that was not known before has come to be.
 template <class T>
 struct Changed {  // complete facts, never a delta
   T now;
 };
+/// It is not there any more. Of what was not known before this says nothing new.
 template <class T>
 struct Removed {
   typename T::Id id;
 };
+/// The first word of every source, and again whenever something may have been missed: who hears it forgets
+/// what it knew, but for what is `kept`. why: for the log.
 template <class T>
 struct Relisted {  // replaces everything known before
   std::vector<T> all;
   std::string why;
   std::vector<typename T::Id> kept = {};  // known before and not in the list, but not to be let go yet
 };
+/// One of three; sources call their receiver with them on the loop's thread.
 template <class T>
 using SourceEvent = std::variant<Changed<T>, Removed<T>, Relisted<T>>;
 

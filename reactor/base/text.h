@@ -13,8 +13,10 @@ std::vector<std::string_view> split(std::string_view text,
                                     char separator);  // keeps empty parts; views into text
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string lower(std::string_view text);  // ASCII only
+/// An ASCII digit; false for "".
 bool starts_with_digit(std::string_view text);
 
+/// Well-formed throughout (RFC 3629); "" is.
 bool is_utf8(std::string_view bytes);
 /// Bytes of the well-formed UTF-8 sequence that `bytes` starts with (RFC 3629); 0 when it starts with none.
 size_t utf8_length(std::string_view bytes);

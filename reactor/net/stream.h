@@ -18,8 +18,9 @@ struct StreamEvents {
 };
 
 /// A connected, ordered, reliable stream of bytes.
-/// Ownership: dropping it closes at once: what is unsent is lost and no event follows. close() first where it
-/// matters. Reentry:   no event is delivered from within write(), close(), pause(), resume() or receive().
+/// Ownership: dropping it closes at once: what is unsent is lost and no event follows. close() first where
+///            it matters.
+/// Reentry:   no event is delivered from within write(), close(), pause(), resume() or receive().
 /// Errors:    come through on_error, once; after it writes are ignored.
 class ByteStream {
  public:
@@ -31,6 +32,7 @@ class ByteStream {
   /// Queues; never blocks, never fails here. Callers with much to say watch unsent_bytes(), and wait for
   /// on_drained.
   virtual void write(std::string bytes) = 0;
+  /// What was written and is not the kernel's yet.
   virtual size_t unsent_bytes() const = 0;
   /// What TLS has agreed to speak (ALPN, RFC 7301): "h2"; "" where nobody was asked.
   virtual std::string protocol() const { return ""; }

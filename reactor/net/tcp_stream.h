@@ -1,4 +1,5 @@
 #pragma once
+// TCP, as client.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@ class Loop;
 
 namespace sliced::reactor::net {
 
+/// Where to connect to, or to listen.
 struct Endpoint {
   std::string host;  // a name, or an IPv4 or IPv6 address without brackets
   uint16_t port = 0;

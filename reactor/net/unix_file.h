@@ -10,14 +10,17 @@
 
 namespace sliced::reactor::net {
 
+/// Exists as long as the file is ours to remove.
 class UnixFile {
  public:
-  /// A socket that listens at path, which appears when it does. Errors: those of listen_unix(), without the
-  /// path. Null: an abstract name, which has no file.
+  /// A socket that listens at path, which appears when it does.
+  /// Errors: those of listen_unix(), without the path. Null: an abstract name, which has no file.
   struct Bound {
     Descriptor socket;
     std::unique_ptr<UnixFile> file;
   };
+  /// mode: of the file, from its first moment on. backlog: listen(2)'s. What is in the way is removed only
+  /// if it is a socket at which nobody answers.
   static Result<Bound> bind(const std::string& path, unsigned mode, int backlog);
   /// Removes it, unless somebody else's is there by now.
   ~UnixFile();

@@ -9,13 +9,14 @@
 
 namespace sliced::reactor::net {
 
+/// As bind(2) and connect(2) want it.
 struct UnixAddress {
   sockaddr_un raw{};
   unsigned size = 0;
 };
 
-/// A path, or an abstract name after a NUL. Errors: kInvalid (empty, longer than 107 bytes, NUL inside a
-/// path).
+/// A path, or an abstract name after a NUL.
+/// Errors: kInvalid (empty, longer than 107 bytes, NUL inside a path).
 Result<UnixAddress> unix_address(const std::string& path);
 
 /// The path as text: an abstract name is shown with '@'.

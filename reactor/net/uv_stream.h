@@ -14,6 +14,8 @@
 
 namespace sliced::reactor::net {
 
+/// A write is given to the kernel at once as far as it takes it; the rest is libuv's until it is sent or the
+/// stream goes.
 class UvStream final : public ByteStream {
  public:
   using AnyHandle = std::variant<Handle<uv_tcp_t>, Handle<uv_pipe_t>>;
@@ -41,9 +43,10 @@ class UvStream final : public ByteStream {
   AnyHandle handle_;
   std::string name_;
   std::shared_ptr<void> lease_;
-  std::shared_ptr<StreamEvents>
-      events_;                        // shared with the running call, which may replace them or destroy us
-  std::shared_ptr<UvStream*> alive_;  // write requests outlive us and ask it
+  // Shared with the running call, which may replace them or destroy us.
+  std::shared_ptr<StreamEvents> events_;
+  // Write requests outlive us and ask it.
+  std::shared_ptr<UvStream*> alive_;
   Ticket failure_;
   bool paused_ = false;
   bool ended_ = false;   // the peer's half
@@ -51,7 +54,8 @@ class UvStream final : public ByteStream {
   bool dead_ = false;
 };
 
-/// A connected socket as a stream; TCP with TCP_NODELAY and keep-alive. Errors: the loop's.
+/// A connected socket as a stream; TCP with TCP_NODELAY and keep-alive.
+/// Errors: the loop's.
 Result<std::unique_ptr<ByteStream>> adopt_tcp(Loop& loop, Descriptor socket, const std::string& name,
                                               std::shared_ptr<void> lease = nullptr);
 Result<std::unique_ptr<ByteStream>> adopt_unix(Loop& loop, Descriptor socket, const std::string& name,
