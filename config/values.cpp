@@ -116,7 +116,7 @@ std::string parse_driver_name(std::string_view text, std::string& value) {
 }
 
 std::string parse_scheduler_version(std::string_view text, std::string& value) {
-  if (!text.empty() && !kube::decode_version(text)) return "must be a version such as v1.36.3";
+  if (!text.empty() && !kube::decode_git_version(text)) return "must be a version such as v1.36.3";
   value = text;
   return "";
 }
