@@ -92,13 +92,13 @@ std::string text_of(const Id& id) {
     return id.name;
 }
 
-template <class Policy>
-watchers::PolicyKind decoding(watchers::RoomSizes room, std::function<Policy(const kube::Json&)> decode) {
-  return {[decode = std::move(decode)](const kube::Json& object) -> watchers::PolicyObject {
-            auto kept = std::make_shared<const Policy>(decode(object));
+template <class Policy, class Decode>
+watchers::PolicyKind decoding(watchers::RoomSizes room, Decode decode) {
+  return {[decode = std::move(decode)](const kube::Json& object,
+                                       const kube::ObjectMeta& meta) -> watchers::PolicyObject {
+            auto kept = std::make_shared<const Policy>(decode(object, meta));
             const watchers::Weight weight{policy::footprint(*kept), is_guard(*kept),
-                                          static_cast<uint8_t>(is_in_effect(*kept) ? 0 : 1),
-                                          watchers::created_at(object)};
+                                          static_cast<uint8_t>(is_in_effect(*kept) ? 0 : 1)};
             return {std::move(kept), weight};
           },
           room};
@@ -146,11 +146,15 @@ std::vector<PolicyKind> sriov_kinds(const config::Options& options) {
   // DeviceAttributes say something of what the others offer, and nothing alone.
   if (options.kinds_off.contains(kube::kSriovResourcePolicies.kind)) return kinds;
   kinds.push_back({kube::kSriovResourcePolicies, "policies", options.namespace_,
-                   decoding<SriovPolicy>(kSriovRoom, policy::decode_sriov_policy),
+                   decoding<SriovPolicy>(kSriovRoom,
+                                         [](const kube::Json& object, const kube::ObjectMeta& meta) {
+                                           return policy::decode_sriov_policy(object, meta);
+                                         }),
                    policy::sriov_policy_fields()});
   if (options.kinds_off.contains(kube::kDeviceAttributes.kind)) return kinds;
-  const auto decode = [driver = options.sriov_driver_name](const kube::Json& object) {
-    return policy::decode_device_attributes(object, driver);
+  const auto decode = [driver = options.sriov_driver_name](const kube::Json& object,
+                                                           const kube::ObjectMeta& meta) {
+    return policy::decode_device_attributes(object, driver, meta);
   };
   kinds.push_back({kube::kDeviceAttributes, "device attributes", options.namespace_,
                    decoding<DeviceAttributes>(kAttributesRoom, decode), policy::device_attributes_fields()});
@@ -159,8 +163,9 @@ std::vector<PolicyKind> sriov_kinds(const config::Options& options) {
 
 std::vector<PolicyKind> exposure_kinds(const config::Options& options) {
   if (options.kinds_off.contains(kube::kDeviceExposurePolicies.kind)) return {};
-  const auto decode = [driver = options.exposure_driver_name](const kube::Json& object) {
-    return policy::decode_exposure_policy(object, driver);
+  const auto decode = [driver = options.exposure_driver_name](const kube::Json& object,
+                                                              const kube::ObjectMeta& meta) {
+    return policy::decode_exposure_policy(object, driver, meta);
   };
   return {{kube::kDeviceExposurePolicies, "exposure policies", "",
            decoding<ExposurePolicy>(kExposureRoom, decode), policy::exposure_policy_fields()}};

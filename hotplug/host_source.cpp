@@ -6,6 +6,7 @@
 #include "hotplug/link.h"
 #include "hotplug/pci_function.h"
 #include "hotplug/read_value.h"
+#include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
 namespace sliced::hotplug {
@@ -205,11 +206,13 @@ void HostSource::say_hung(const std::string& what) {
 
 void HostSource::on_read() {
   // Each problem is said once while it lasts.
-  std::set<std::string> problems(reading_->result->problems.begin(), reading_->result->problems.end());
+  const auto say = [this](const std::string& problem) {
+    ports_.log.warning("the host cannot be read in full", {{"problem", problem}});
+  };
+  const std::set<std::string> problems(reading_->result->problems.begin(), reading_->result->problems.end());
   for (const std::string& problem : problems)
-    if (!said_problems_.contains(problem))
-      ports_.log.warning("the host cannot be read in full", {{"problem", problem}});
-  said_problems_ = std::move(problems);
+    if (said_problems_.note(problem)) say(problem);
+  if (const size_t unsaid = said_problems_.end_round(); unsaid > 0) say(and_more(unsaid));
   if (reading_->result->is_incomplete) return retry_later();  // what was read before stands
   retry_delay_ = Millis{1000};
   for (const Edit& late : std::exchange(reading_->edits, {})) apply(late, *reading_->result);

@@ -22,6 +22,7 @@
 #include "hotplug/inventory.h"
 #include "hotplug/scan.h"
 #include "reactor/base/log.h"
+#include "reactor/base/said_once.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
 
@@ -166,7 +167,8 @@ class HostSource {
   bool has_started_ = false, has_reported_ = false, is_assembly_due_ = false, is_careful_ = false;
   Millis retry_delay_{1000};
   Millis look_again_delay_{1000};
-  std::set<std::string> said_to_hang_, said_problems_;
+  std::set<std::string> said_to_hang_;
+  SaidOnce said_problems_;
   uint64_t readings_begun_ = 0;
   Counters counters_;
 };

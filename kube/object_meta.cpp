@@ -20,6 +20,14 @@ Result<Unit> read_text(const Json& metadata, std::string_view key, std::string& 
   return Unit{};
 }
 
+// Of "2026-11-22T05:33:52Z"; 0 for anything without digits.
+int64_t number_of_timestamp(std::string_view text) {
+  std::string digits;
+  for (const char c : text.substr(0, 20))
+    if (c >= '0' && c <= '9') digits += c;
+  return parse_int(digits).value_or(0);
+}
+
 Result<Unit> read_map(const Json& metadata, std::string_view key, std::map<std::string, std::string>& out) {
   const Json* value = metadata.find(key);
   if (value == nullptr || value->is_null()) return Unit{};
@@ -89,6 +97,7 @@ Result<ObjectMeta> decode_object_meta(const Json& object) {
       return wrong_kind("metadata.generation", "whole number", *generation);
     meta.generation = *generation->integer();
   }
+  meta.created_at = number_of_timestamp(metadata->text("creationTimestamp"));
   if (auto read = read_map(*metadata, "labels", meta.labels); !read.ok()) return read.error();
   if (auto read = read_map(*metadata, "annotations", meta.annotations); !read.ok()) return read.error();
   if (auto read = read_owners(*metadata, meta.owner_references); !read.ok()) return read.error();

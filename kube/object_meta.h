@@ -29,6 +29,7 @@ struct ObjectMeta {
   bool being_deleted = false;  // deletionTimestamp is set
   std::vector<std::string> finalizers = {};
   std::string generate_name = {};
+  int64_t created_at = 0;  // creationTimestamp as a number that grows with time: 20261122053352; 0 none
   bool operator==(const ObjectMeta&) const = default;
 };
 

@@ -39,17 +39,15 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
         "slices of ours have named more devices than a node can have; the pool is charged as a whole until "
         "the ResourceClaims tell",
         {{"pool", slice.pool.name}, {"remedy", "find out who else writes the ResourceSlices of this node"}});
-  if (!learned.problem.empty() &&
-      std::exchange(told_record_, slice.meta.name + ": " + learned.problem) != told_record_)
+  if (!learned.problem.empty() && told_record_.is_news(slice.meta.name + ": " + learned.problem))
     ports_.log.error(
         "the record of withdrawn devices in a slice of ours cannot be understood; whatever it may have named "
         "is charged until the ResourceClaims tell",
-        {{"problem", told_record_}});
-  if (is_unreadable(slice) &&
-      std::exchange(told_slice_, slice.meta.name + ": " + slice.unknown_fields.back()) != told_slice_)
+        {{"problem", told_record_.text()}});
+  if (is_unreadable(slice) && told_slice_.is_news(slice.meta.name + ": " + slice.unknown_fields.back()))
     ports_.log.error(
         "a slice of ours cannot be understood; what can be read of it is charged, and it is replaced",
-        {{"problem", told_slice_}});
+        {{"problem", told_slice_.text()}});
   return learned.is_news;
 }
 
@@ -149,7 +147,7 @@ void Charges::see_pods(policy::Sighting seen, Evidence::Look look) {
 void Charges::see_list(policy::Census census) {
   listed_at_ = ports_.scheduler.now();
   backoff_.reset();
-  told_.clear();
+  told_.forget();
   const bool was_wanted = look_.is_wanted();
   const auto change = ledger_.take(census, ports_.scheduler.now());
   if (change.ends_doubt) look_.close();
@@ -169,7 +167,7 @@ void Charges::fail(const kube::Failure& failure) {
   listed_at_ = ports_.scheduler.now();
   has_seen_pods_ = true;  // or is not going to
   const bool is_denied = failure.code == Errc::kDenied;
-  if (std::exchange(told_, failure.what) != failure.what)
+  if (told_.is_news(failure.what))
     ports_.log.warning(
         "the ResourceClaims cannot be listed; what was withdrawn stays charged",
         {{"problem", failure.what},

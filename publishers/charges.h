@@ -18,6 +18,7 @@
 #include "publishers/pod_look.h"
 #include "publishers/ports.h"
 #include "reactor/backoff.h"
+#include "reactor/base/said_once.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::publishers {
@@ -85,7 +86,7 @@ class Charges {
   reactor::Ticket due_;
   std::optional<TimePoint> listed_at_;
   reactor::Backoff backoff_;
-  std::string told_, told_record_, told_slice_;  // said once while it lasts
+  SaidLast told_, told_record_, told_slice_;
 };
 
 }  // namespace sliced::publishers

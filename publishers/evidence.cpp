@@ -228,7 +228,7 @@ void Evidence::next_pod_claim() {
   call_.reset();
   if (pod_claims_.empty()) {
     if (!problem_.empty()) miss({.what = "ResourceClaim " + problem_}, "");
-    if (look_ == Look::kWhole) told_pods_.clear();
+    if (look_ == Look::kWhole) told_pods_.forget();
     return handlers_.on_pods({std::exchange(found_, {})}, look_);
   }
   auto claim = pod_claims_.extract(pod_claims_.begin()).value();
@@ -255,7 +255,7 @@ void Evidence::miss(const kube::Failure& failure, std::string_view permission) {
   const bool is_first = look_ == Look::kWhole;
   if (is_first || failure.code != Errc::kDenied)
     look_ = failure.code == Errc::kDenied ? Look::kDenied : Look::kFailed;
-  if (!is_first || std::exchange(told_pods_, failure.what) == failure.what) return;
+  if (!is_first || !told_pods_.is_news(failure.what)) return;
   ports_.log.warning(
       "the pods of this node cannot be looked at; a list of ResourceClaims alone can tell what is allocated",
       {{"problem", failure.what},

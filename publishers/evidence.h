@@ -18,6 +18,7 @@
 #include "policy/charged/ledger.h"
 #include "publishers/ports.h"
 #include "reactor/backoff.h"
+#include "reactor/base/said_once.h"
 #include "reactor/base/time.h"
 #include "reactor/scheduler.h"
 
@@ -91,7 +92,7 @@ class Evidence {
   policy::Allocations found_;
   std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; still to be looked at
   Look look_ = Look::kWhole;
-  std::string told_pods_;  // said once while it lasts
+  SaidLast told_pods_;
   kube::CallPtr call_;
   reactor::Ticket due_;
 };

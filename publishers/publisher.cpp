@@ -177,13 +177,13 @@ void Publisher::tell_foreign() {
   const auto foreign = std::find_if(all.begin(), all.end(), [&](const auto& entry) {
     return !is_unread(entry.second) && !is_of(entry.second, driver_, node_.name);
   });
-  if (foreign == all.end()) is_foreign_told_ = false;
-  if (foreign == all.end() || std::exchange(is_foreign_told_, true)) return;
-  ports_.log.warning("slices of another driver or node were shown as ours; they are left alone",
-                     {{"slice", foreign->first},
-                      {"driver", foreign->second.driver},
-                      {"node", foreign->second.node_name},
-                      {"remedy", "the API server, or a proxy before it, ignores fieldSelector"}});
+  constexpr std::string_view kProblem =
+      "slices of another driver or node were shown as ours; they are left alone";
+  if (!foreign_.is_news(foreign == all.end() ? "" : kProblem)) return;
+  ports_.log.warning(kProblem, {{"slice", foreign->first},
+                                {"driver", foreign->second.driver},
+                                {"node", foreign->second.node_name},
+                                {"remedy", "the API server, or a proxy before it, ignores fieldSelector"}});
 }
 
 std::optional<TimePoint> Publisher::not_before() const {
@@ -329,7 +329,7 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
   if (sent.pool.generation != kEmptiedGeneration) memory_.generations[sent.pool.name] = sent.pool.generation;
   const std::set<Ability> lost = lost_abilities(sent, *stored);
   const bool other_loss = mutilated.empty() && !same_content(*stored, sent);
-  if (!other_loss) last_failure_.clear();
+  if (!other_loss) last_failure_.forget();
   cache_.on_stored(std::move(*stored));
   share_entries();
   if (!lost.empty()) {
@@ -369,9 +369,8 @@ void Publisher::refuse(const std::string& problem, const Failure& failure) {
 }
 
 void Publisher::fail(const std::string& problem) {
-  if (last_failure_ != problem)
+  if (last_failure_.is_news(problem))
     ports_.log.warning("write failed; will be tried again", {{"problem", problem}});
-  last_failure_ = problem;
   finish(false);
 }
 

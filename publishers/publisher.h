@@ -18,6 +18,7 @@
 #include "publishers/slice_cache.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
+#include "reactor/base/said_once.h"
 #include "reactor/reconciler.h"
 #include "reactor/scheduler.h"
 
@@ -72,8 +73,10 @@ class Publisher {
   bool idle() const { return !done_; }
   /// Nothing is in flight and nothing would be written.
   bool converged() const;
-  uint64_t writes() const { return writes_; }                        // answered or not, dry runs excluded
-  const std::string& last_failure() const { return last_failure_; }  // "" when the last write went well
+  uint64_t writes() const { return writes_; }  // answered or not, dry runs excluded
+  const std::string& last_failure() const {
+    return last_failure_.text();
+  }  // "" when the last write went well
 
  private:
   void run(reactor::Reconciler::Done done);
@@ -121,9 +124,9 @@ class Publisher {
   std::optional<TimePoint> failed_until_;  // no event of the server's shortens this wait
   std::optional<TimePoint> retry_after_;   // what the server asked for
   std::optional<TimePoint> fight_until_;  // before the next restoring; what we want anew does not wait for it
-  std::string last_failure_;              // said once
+  SaidLast last_failure_;
   std::optional<std::set<std::string>> told_unsettled_;  // of what is desired now
-  bool is_foreign_told_ = false;
+  SaidLast foreign_;
   bool restoring_ = false;     // desired has been reached since it was set: what differs now, others did
   bool is_disturbed_ = false;  // others have changed something since
   std::vector<TimePoint> restored_at_;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kube/json.h"
+#include "kube/object_meta.h"
 #include "watchers/list_watch.h"
 #include "watchers/rooms.h"
 
@@ -34,7 +35,8 @@ struct Weighing<PolicyObject> {
 /// How the objects of one kind are understood.
 struct PolicyKind {
   /// Never fails: what is wrong is in the policy. The object's text and its JSON go when it returns.
-  std::function<PolicyObject(const kube::Json& object)> decode;
+  /// meta: the object's. The weight's created_at is set by the watcher.
+  std::function<PolicyObject(const kube::Json& object, const kube::ObjectMeta& meta)> decode;
   RoomSizes room;
 };
 
@@ -44,9 +46,6 @@ using PolicyWatcher = WatchedSource<PolicyObject>;
 inline constexpr kube::JsonLimits kPolicyLimits{.size_max = 3u << 19, .depth_max = 64, .nodes_max = 150'000};
 /// Of all objects of a kind while they are listed: they are not kept as text.
 inline constexpr size_t kPolicyListBytesMax = 512u << 20;
-
-/// metadata.creationTimestamp as a number that grows with time; 0 where there is none.
-int64_t created_at(const kube::Json& object);
 
 /// One source per kind (kube/kinds.h). namespace_ "" watches all namespaces.
 std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind,

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "kube/object_meta.h"
 #include "policy/exposure/attributes.h"
 #include "policy/exposure/decode_exposure.h"
 #include "policy/field_reader.h"
+#include "policy/prologue.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -66,20 +66,15 @@ DeviceSelector read_selector(FieldReader& spec, int line, Problems& problems) {
 
 }  // namespace
 
-ExposurePolicy decode_exposure_policy(const Json& object, const std::string& driver) {
+ExposurePolicy decode_exposure_policy(const Json& object, const std::string& driver,
+                                      const Result<kube::ObjectMeta>& its_meta) {
   ExposurePolicy policy;
-  if (auto meta = kube::decode_object_meta(object)) {
-    policy.id = {meta->name};
-    policy.uid = meta->uid;
-    policy.generation = meta->generation;
-  } else {
-    policy.problems.push_back({"metadata", meta.error().what, object.line()});
-  }
-  const Json* spec = object.find("spec");
-  if (spec == nullptr || spec->is_null()) {
-    policy.problems.push_back({"spec", "is missing; a policy without spec offers nothing", object.line()});
-    return policy;
-  }
+  const kube::ObjectMeta meta = meta_of(its_meta, object, policy.problems);
+  policy.id = {meta.name};
+  policy.uid = meta.uid;
+  policy.generation = meta.generation;
+  const Json* spec = spec_of(object, policy.problems);
+  if (spec == nullptr) return policy;
   FieldReader reader(spec, "spec", policy.problems);
   reader.only(kSpecFields);
   policy.action = read_action(reader, *spec);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kube/json.h"
+#include "kube/object_meta.h"
 #include "policy/exposure/policy.h"
 #include "policy/problem.h"
 
@@ -11,8 +12,13 @@ namespace sliced::policy {
 
 /// Never fails: what is wrong becomes problems, and problems offer nothing. status is not read.
 /// driver: the domain of keys without one.
-ExposurePolicy decode_exposure_policy(const kube::Json& object,
-                                      const std::string& driver = std::string(kExposureDriver));
+/// meta: the object's, where somebody has decoded it already.
+ExposurePolicy decode_exposure_policy(const kube::Json& object, const std::string& driver,
+                                      const Result<kube::ObjectMeta>& meta);
+inline ExposurePolicy decode_exposure_policy(const kube::Json& object,
+                                             const std::string& driver = std::string(kExposureDriver)) {
+  return decode_exposure_policy(object, driver, kube::decode_object_meta(object));
+}
 
 /// What `validate` says beyond errors: legal, and probably not meant.
 Problems warnings_of(const ExposurePolicy& policy);

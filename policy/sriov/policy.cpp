@@ -5,6 +5,7 @@
 
 #include "policy/field_reader.h"
 #include "policy/given_attribute.h"
+#include "policy/prologue.h"
 #include "policy/sriov/attributes.h"
 #include "reactor/base/text.h"
 
@@ -178,20 +179,14 @@ std::string_view name_of(FilterField field) {
 
 std::string text_of(const SriovPolicy::Id& id) { return id.namespace_ + "/" + id.name; }
 
-SriovPolicy decode_sriov_policy(const Json& object) {
+SriovPolicy decode_sriov_policy(const Json& object, const Result<kube::ObjectMeta>& its_meta) {
   SriovPolicy policy;
-  if (auto meta = kube::decode_object_meta(object)) {
-    policy.id = {meta->namespace_, meta->name};
-    policy.uid = meta->uid;
-    policy.generation = meta->generation;
-  } else {
-    policy.problems.push_back({"metadata", meta.error().what, object.line()});
-  }
-  const Json* spec = object.find("spec");
-  if (spec == nullptr || spec->is_null()) {
-    policy.problems.push_back({"spec", "is missing; a policy without spec offers nothing", object.line()});
-    return policy;
-  }
+  const kube::ObjectMeta meta = meta_of(its_meta, object, policy.problems);
+  policy.id = {meta.namespace_, meta.name};
+  policy.uid = meta.uid;
+  policy.generation = meta.generation;
+  const Json* spec = spec_of(object, policy.problems);
+  if (spec == nullptr) return policy;
   FieldReader reader(spec, "spec", policy.problems);
   reader.only({"nodeSelector", "configs", "priority", "allowHostUse"});
   policy.priority = reader.integer("priority", -kSriovPriorityMax, kSriovPriorityMax, 0);
@@ -222,14 +217,12 @@ SriovPolicy unreadable_sriov_policy(SriovPolicy::Id id, std::string why) {
   return policy;
 }
 
-DeviceAttributes decode_device_attributes(const Json& object, const std::string& driver) {
+DeviceAttributes decode_device_attributes(const Json& object, const std::string& driver,
+                                          const Result<kube::ObjectMeta>& its_meta) {
   DeviceAttributes out;
-  if (auto meta = kube::decode_object_meta(object)) {
-    out.id = {meta->namespace_, meta->name};
-    out.labels = meta->labels;
-  } else {
-    out.problems.push_back({"metadata", meta.error().what, object.line()});
-  }
+  const kube::ObjectMeta meta = meta_of(its_meta, object, out.problems);
+  out.id = {meta.namespace_, meta.name};
+  out.labels = meta.labels;
   FieldReader spec(object.find("spec"), "spec", out.problems);
   spec.only({"attributes"});
   const Json* attributes = spec.member("attributes");

@@ -107,9 +107,17 @@ struct DeviceAttributes {
 };
 
 /// Decodes never fail: what is wrong becomes problems, and problems offer nothing.
-SriovPolicy decode_sriov_policy(const kube::Json& object);
+/// meta: the object's, where somebody has decoded it already.
+SriovPolicy decode_sriov_policy(const kube::Json& object, const Result<kube::ObjectMeta>& meta);
+inline SriovPolicy decode_sriov_policy(const kube::Json& object) {
+  return decode_sriov_policy(object, kube::decode_object_meta(object));
+}
 /// driver: the domain of keys without one.
-DeviceAttributes decode_device_attributes(const kube::Json& object, const std::string& driver);
+DeviceAttributes decode_device_attributes(const kube::Json& object, const std::string& driver,
+                                          const Result<kube::ObjectMeta>& meta);
+inline DeviceAttributes decode_device_attributes(const kube::Json& object, const std::string& driver) {
+  return decode_device_attributes(object, driver, kube::decode_object_meta(object));
+}
 
 /// Of the policy and of its configs: what is told of them.
 Problems problems_of(const SriovPolicy& policy);

@@ -20,7 +20,8 @@ struct PolicyBookTest : testing::Test {
     for (const auto& kinds : {sriov_kinds(options), exposure_kinds(options)})
       for (const PolicyKind& one : kinds)
         if (one.resource.kind == kind.kind)
-          return {{namespace_, name}, "uid", "1", one.decoding.decode(object)};
+          return {
+              {namespace_, name}, "uid", "1", one.decoding.decode(object, *kube::decode_object_meta(object))};
     throw std::logic_error("no such kind");
   }
   static PolicyBook::Item broken(const std::string& namespace_, const std::string& name) {

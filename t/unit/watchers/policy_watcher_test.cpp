@@ -10,12 +10,10 @@ struct Text {
   std::string text;
 };
 
-PolicyObject decode_text(const kube::Json& object) {
+PolicyObject decode_text(const kube::Json& object, const kube::ObjectMeta&) {
   const kube::Json* spec = object.find("spec");
   auto text = std::make_shared<const Text>(Text{std::string(spec == nullptr ? "" : spec->text("text"))});
-  const Weight weight{.bytes = 1'000 + text->text.size(),
-                      .guards = text->text.starts_with("guard"),
-                      .created_at = created_at(object)};
+  const Weight weight{.bytes = 1'000 + text->text.size(), .guards = text->text.starts_with("guard")};
   return {std::move(text), weight};
 }
 

@@ -1,0 +1,27 @@
+#pragma once
+// What an object of every policy kind begins with: who it is, and its spec. What is wrong with them are the first
+// of its problems.
+#include "kube/json.h"
+#include "kube/object_meta.h"
+#include "policy/problem.h"
+#include "reactor/base/result.h"
+
+namespace sliced::policy {
+
+/// meta: of the object (kube::decode_object_meta); empty where it cannot be read.
+inline kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube::Json& object,
+                                Problems& problems) {
+  if (meta) return *meta;
+  problems.push_back({"metadata", meta.error().what, object.line()});
+  return {};
+}
+
+/// nullptr where there is none.
+inline const kube::Json* spec_of(const kube::Json& object, Problems& problems) {
+  const kube::Json* spec = object.find("spec");
+  if (spec != nullptr && !spec->is_null()) return spec;
+  problems.push_back({"spec", "is missing; a policy without spec offers nothing", object.line()});
+  return nullptr;
+}
+
+}  // namespace sliced::policy
