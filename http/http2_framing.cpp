@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "http/nghttp2_values.h"
 #include "reactor/base/text.h"
 
 namespace sliced::http {
@@ -132,6 +133,19 @@ void Http2Framing::note_goaway(uint32_t code, std::string_view reason) {
 }
 
 void Http2Framing::earn(size_t frames) { budget_ = std::min(kHttp2FrameBudget, budget_) + frames; }
+
+ssize_t Http2Framing::hand_out(int32_t stream, size_t bytes, bool is_last, const Headers& trailers,
+                               uint32_t* flags) {
+  if (!is_last && bytes == 0) return NGHTTP2_ERR_DEFERRED;
+  if (!is_last) return static_cast<ssize_t>(bytes);
+  *flags |= NGHTTP2_DATA_FLAG_EOF;
+  if (!trailers.empty()) {
+    const auto raw_fields = fields(trailers);
+    *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    nghttp2_submit_trailer(raw_, stream, raw_fields.data(), raw_fields.size());
+  }
+  return static_cast<ssize_t>(bytes);
+}
 
 bool Http2Framing::spend() {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now_ - refilled_);

@@ -6,6 +6,8 @@
 //            refills with time and with use; CONTINUATION frames of a header block are counted. nghttp2 1.52
 //            (Debian 12) bounds neither; what it does bound (the size of SETTINGS, HPACK's tables, answers
 //            that wait) is left to it.
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -60,6 +62,9 @@ class Http2Framing {
   /// The peer has broken a rule: GOAWAY, and nothing more.
   void fail(uint32_t code, Error why);
   void earn(size_t frames);
+  /// What nghttp2's read callback returns, and the flags, for a piece of a body that is in its space. is_last:
+  /// nothing follows but these trailers.
+  ssize_t hand_out(int32_t stream, size_t bytes, bool is_last, const Headers& trailers, uint32_t* flags);
   /// Of a GOAWAY of ours that nghttp2 has made: the rule that was broken.
   void note_goaway(uint32_t code, std::string_view reason);
   /// A frame or a header block has begun and is not whole.

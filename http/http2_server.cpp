@@ -188,7 +188,7 @@ struct Http2ServerSession::Callbacks {
     return 0;
   }
 
-  static ssize_t read_body(nghttp2_session* raw, int32_t id, uint8_t* space, size_t size, uint32_t* flags,
+  static ssize_t read_body(nghttp2_session*, int32_t id, uint8_t* space, size_t size, uint32_t* flags,
                            nghttp2_data_source*, void* user) noexcept {
     Http2ServerSession& self = of(user);
     Stream* stream = self.find(id);
@@ -200,18 +200,8 @@ struct Http2ServerSession::Callbacks {
     if (!response.has_body()) stream->is_watched = false;
     if (response.take_room()) self.rooms_.insert(id);
     if (!part.empty()) self.earn(2 + part.size() / 1024);  // clients return its credit in small pieces
-    if (response.is_whole() && !response.has_body()) {
-      *flags |= NGHTTP2_DATA_FLAG_EOF;
-      if (response.has_trailers()) {
-        const Headers trailers = response.take_trailers();
-        const auto raw_fields = fields(trailers);
-        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-        nghttp2_submit_trailer(raw, id, raw_fields.data(), raw_fields.size());
-      }
-    } else if (part.empty()) {
-      return NGHTTP2_ERR_DEFERRED;
-    }
-    return static_cast<ssize_t>(part.size());
+    const bool is_last = response.is_whole() && !response.has_body();
+    return self.hand_out(id, part.size(), is_last, is_last ? response.take_trailers() : Headers{}, flags);
   }
 
   static CallbacksPtr make() {

@@ -167,20 +167,14 @@ struct Http2Session::Callbacks {
     const std::string_view part = upload->take(size);
     std::memcpy(space, part.data(), part.size());
     self.earn(2 + part.size() / 1024);  // servers return its credit in small pieces
-    if (upload->is_whole() && upload->unsent_bytes() == 0) {
-      *flags |= NGHTTP2_DATA_FLAG_EOF;
-      const auto trailers = fields(upload->trailers());
-      if (!trailers.empty()) {
-        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-        nghttp2_submit_trailer(self.raw_, id, trailers.data(), trailers.size());
-      }
-      stream.upload->attach(nullptr);
+    const bool is_last = upload->is_whole() && upload->unsent_bytes() == 0;
+    const ssize_t moved = self.hand_out(id, part.size(), is_last, upload->trailers(), flags);
+    if (is_last) {
+      upload->attach(nullptr);
       stream.upload.reset();
       stream.request.reset();
-    } else if (part.empty()) {
-      return NGHTTP2_ERR_DEFERRED;
     }
-    return static_cast<ssize_t>(part.size());
+    return moved;
   }
 
   static CallbacksPtr make() {

@@ -195,7 +195,22 @@ TEST(ServerTest, CallsHearThatTheServerIsGone) {
   EXPECT_TRUE(wire.is_gone);
 }
 
-struct SocketServerTest : fixture::LoopTest {};
+struct SocketServerTest : fixture::LoopTest {
+  Client client_of(const std::string& path) {
+    return Client(
+        loop.scheduler(),
+        [this, path](const reactor::net::Endpoint&, Millis deadline, reactor::net::OnConnected on_connected) {
+          return reactor::net::connect_unix(loop, path, deadline, std::move(on_connected));
+        },
+        [] { return 0.5; });
+  }
+  static std::shared_ptr<Target> target_of(bool is_http2) {
+    auto target = std::make_shared<Target>();
+    target->url = {.tls = false, .host = "localhost", .port = 80, .base_path = ""};
+    target->speaks_http2 = is_http2;
+    return target;
+  }
+};
 
 // What a call of gRPC does, with our own client: pieces both ways at once, half-close, trailers.
 struct Echo final : Call {
@@ -220,15 +235,8 @@ TEST_F(SocketServerTest, AnswersOverAUnixSocket) {
                     server.take(std::move(stream), std::move(peer));
                   }).value();
   for (const bool is_http2 : {false, true}) {
-    Client client(
-        loop.scheduler(),
-        [&](const reactor::net::Endpoint&, Millis deadline, reactor::net::OnConnected on_connected) {
-          return reactor::net::connect_unix(loop, path, deadline, std::move(on_connected));
-        },
-        [] { return 0.5; });
-    auto target = std::make_shared<Target>();
-    target->url = {.tls = false, .host = "localhost", .port = 80, .base_path = ""};
-    target->speaks_http2 = is_http2;
+    Client client = client_of(path);
+    const auto target = target_of(is_http2);
     std::string body, failure;
     bool is_done = false;
     const auto exchange = client.start(target, {.method = "GET", .path = "/x"}, {},
@@ -256,15 +264,8 @@ TEST_F(SocketServerTest, BothHalvesStreamOverBothVersions) {
                     server.take(std::move(stream), std::move(peer));
                   }).value();
   for (const bool is_http2 : {false, true}) {
-    Client client(
-        loop.scheduler(),
-        [&](const reactor::net::Endpoint&, Millis deadline, reactor::net::OnConnected on_connected) {
-          return reactor::net::connect_unix(loop, path, deadline, std::move(on_connected));
-        },
-        [] { return 0.5; });
-    auto target = std::make_shared<Target>();
-    target->url = {.tls = false, .host = "localhost", .port = 80, .base_path = ""};
-    target->speaks_http2 = is_http2;
+    Client client = client_of(path);
+    const auto target = target_of(is_http2);
     const auto upload = std::make_shared<Upload>();
     std::string body, failure;
     Headers trailers;
