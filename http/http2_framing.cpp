@@ -15,7 +15,8 @@ namespace {
 constexpr size_t kReasonShown = 128;
 constexpr size_t kFrameHeaderBytes = 9;
 constexpr size_t kFrameBytesMax = 16'384;  // ours (SETTINGS_MAX_FRAME_SIZE) is the initial one
-constexpr size_t kPaddingMax = 256;        // of a frame, its length included
+constexpr size_t kSmallPiece = 1024;
+constexpr size_t kPaddingMax = 256;  // of a frame, its length included
 
 uint32_t byte_at(const std::string& frame, size_t at) { return static_cast<uint8_t>(frame[at]); }
 
@@ -134,17 +135,18 @@ void Http2Framing::note_goaway(uint32_t code, std::string_view reason) {
 
 void Http2Framing::earn(size_t frames) { budget_ = std::min(kHttp2FrameBudget, budget_) + frames; }
 
-ssize_t Http2Framing::hand_out(int32_t stream, size_t bytes, bool is_last, const Headers& trailers,
-                               uint32_t* flags) {
-  if (!is_last && bytes == 0) return NGHTTP2_ERR_DEFERRED;
-  if (!is_last) return static_cast<ssize_t>(bytes);
+ssize_t Http2Framing::hand_out(int32_t stream, const Piece& piece, const Headers& trailers, uint32_t* flags) {
+  const auto bytes = static_cast<ssize_t>(piece.bytes);
+  if (piece.bytes >= kSmallPiece || (bytes > 0 && piece.left == 0)) earn(2 + piece.bytes / 1024);
+  if (!piece.is_last() && bytes == 0) return NGHTTP2_ERR_DEFERRED;
+  if (!piece.is_last()) return bytes;
   *flags |= NGHTTP2_DATA_FLAG_EOF;
   if (!trailers.empty()) {
     const auto raw_fields = fields(trailers);
     *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
     nghttp2_submit_trailer(raw_, stream, raw_fields.data(), raw_fields.size());
   }
-  return static_cast<ssize_t>(bytes);
+  return bytes;
 }
 
 bool Http2Framing::spend() {

@@ -24,7 +24,7 @@ namespace sliced::http {
 
 constexpr size_t kHttp2FrameBudget = 1000;       // frames that bring nothing, at once
 constexpr size_t kHttp2FrameBudgetASecond = 10;  // what of it comes back in time
-constexpr size_t kHttp2FrameBudgetAStream = 50;  // and with each exchange, beside one a KiB that we send
+constexpr size_t kHttp2FrameBudgetAStream = 50;  // and with each exchange; see hand_out()
 constexpr size_t kHttp2ContinuationsMax = 8;     // of one header block
 
 class Http2Framing {
@@ -62,9 +62,16 @@ class Http2Framing {
   /// The peer has broken a rule: GOAWAY, and nothing more.
   void fail(uint32_t code, Error why);
   void earn(size_t frames);
-  /// What nghttp2's read callback returns, and the flags, for a piece of a body that is in its space. is_last:
-  /// nothing follows but these trailers.
-  ssize_t hand_out(int32_t stream, size_t bytes, bool is_last, const Headers& trailers, uint32_t* flags);
+  /// A piece of a body that is in nghttp2's space; `left` is there and not in it. Nothing follows a whole body
+  /// but its trailers.
+  struct Piece {
+    size_t bytes = 0, left = 0;
+    bool is_whole = false;
+    bool is_last() const { return is_whole && left == 0; }
+  };
+  /// What nghttp2's read callback returns, and the flags. A piece earns 2 frames, and 1 a KiB: peers return its
+  /// credit in small pieces. One that is small because the peer gives small credit earns nothing.
+  ssize_t hand_out(int32_t stream, const Piece& piece, const Headers& trailers, uint32_t* flags);
   /// Of a GOAWAY of ours that nghttp2 has made: the rule that was broken.
   void note_goaway(uint32_t code, std::string_view reason);
   /// A frame or a header block has begun and is not whole.

@@ -15,9 +15,10 @@ namespace sliced::http {
 namespace {
 
 constexpr size_t kPrefaceBytes = 24;
-// What is left of a request that is answered is waited for so long before its stream is reset (RFC 9113 section
-// 8.1): curl 7.88 loses the answer that a reset follows at once.
-constexpr Millis kRestMax{1'000};
+// What is left of a request that is answered is taken and dropped for so long, as far as a body may go, before its
+// stream is reset (RFC 9113 section 8.1): curl 7.88 loses the answer that a reset follows at once, and reads none
+// while it has no credit.
+constexpr Millis kRestMax{10'000};
 constexpr uint8_t kLastCall[8] = {'l', 'a', 's', 't', 'c', 'a', 'l', 'l'};  // in the PING behind a GOAWAY
 
 class Http2ServerSession final : public ServerSession, private Http2Framing {
@@ -48,10 +49,11 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
     RequestHead head;            // until it is served
     Headers trailers;
     size_t head_bytes = 0, headers = 0, body_bytes = 0;
-    std::string kept;      // of the body, while paused
-    TimePoint since{};     // the request is awaited
-    TimePoint moved_at{};  // the client took some of what there was for it
-    size_t moved = 0;      // taken since then
+    size_t rest_bytes = 0;  // of the body, that nobody needs
+    std::string kept;       // of the body, while paused
+    TimePoint since{};      // the request is awaited
+    TimePoint moved_at{};   // the client took some of what there was for it
+    size_t moved = 0;       // taken since then
     bool has_head = false, is_head_request = false, has_ended = false, is_request_whole = false;
     bool was_paused = false, is_watched = false;     // for moved_at
     bool is_submitted = false, is_answered = false;  // the answer's end is on its way
@@ -76,6 +78,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   void begin(StreamId id, Stream& stream);
   int refusal_of(const Stream& stream) const;
   void take_body(StreamId id, Stream& stream, std::string_view bytes);
+  void drop_rest(StreamId id, Stream& stream, size_t bytes);
   void hand_over(StreamId id, Stream& stream, std::string_view bytes);
   void end_request(Stream& stream);
   void push(StreamId id);
@@ -199,9 +202,8 @@ struct Http2ServerSession::Callbacks {
     stream->moved += part.size();
     if (!response.has_body()) stream->is_watched = false;
     if (response.take_room()) self.rooms_.insert(id);
-    if (!part.empty()) self.earn(2 + part.size() / 1024);  // clients return its credit in small pieces
-    const bool is_last = response.is_whole() && !response.has_body();
-    return self.hand_out(id, part.size(), is_last, is_last ? response.take_trailers() : Headers{}, flags);
+    const Piece piece{.bytes = part.size(), .left = response.unsent_bytes(), .is_whole = response.is_whole()};
+    return self.hand_out(id, piece, piece.is_last() ? response.take_trailers() : Headers{}, flags);
   }
 
   static CallbacksPtr make() {
@@ -293,22 +295,33 @@ void Http2ServerSession::begin(StreamId id, Stream& stream) {
 }
 
 void Http2ServerSession::take_body(StreamId id, Stream& stream, std::string_view bytes) {
-  // No more credit: who has its answer need not send the rest of the request.
-  if (stream.is_answered) return void(nghttp2_session_consume_connection(raw_, bytes.size()));
+  if (!stream.call || stream.is_answered) return drop_rest(id, stream, bytes.size());
   stream.body_bytes += bytes.size();
   const size_t max = context_.bounds.request.body_bytes_max;
-  if (max != 0 && stream.body_bytes > max && stream.call)
+  if (max != 0 && stream.body_bytes > max) {
     lose(id, {Errc::kTooLarge, "the request's body is larger than " + std::to_string(max) + " bytes"}, 413);
-  else if (stream.response.is_paused() && stream.call)
+    nghttp2_session_consume(raw_, id, bytes.size());
+  } else if (stream.response.is_paused()) {
     stream.kept += bytes;
-  else
-    return hand_over(id, stream, bytes);
-  if (!find(id) || !stream.call) nghttp2_session_consume(raw_, id, bytes.size());
+  } else {
+    hand_over(id, stream, bytes);
+  }
+}
+
+// With credit, so that the client goes on to where it hears the answer.
+void Http2ServerSession::drop_rest(StreamId id, Stream& stream, size_t bytes) {
+  nghttp2_session_consume(raw_, id, bytes);
+  stream.rest_bytes += bytes;
+  const size_t max = context_.bounds.request.body_bytes_max;
+  if (max == 0 || stream.rest_bytes <= max) return;
+  nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id,
+                            stream.is_answered ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
+  (void)forget(id);
 }
 
 void Http2ServerSession::hand_over(StreamId id, Stream& stream, std::string_view bytes) {
   nghttp2_session_consume(raw_, id, bytes.size());
-  if (stream.call) stream.call->on_body(bytes);
+  stream.call->on_body(bytes);
 }
 
 void Http2ServerSession::end_request(Stream& stream) {

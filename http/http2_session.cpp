@@ -154,11 +154,9 @@ struct Http2Session::Callbacks {
     const size_t part = std::min(size, body.size() - stream->sent);
     std::memcpy(space, body.data() + stream->sent, part);
     stream->sent += part;
-    if (stream->sent == body.size()) {
-      *flags |= NGHTTP2_DATA_FLAG_EOF;
-      stream->request.reset();
-    }
-    return static_cast<ssize_t>(part);
+    const Piece piece{.bytes = part, .left = body.size() - stream->sent, .is_whole = true};
+    if (piece.is_last()) stream->request.reset();
+    return of(user).hand_out(id, piece, {}, flags);
   }
 
   static ssize_t read_upload(Http2Session& self, int32_t id, Stream& stream, uint8_t* space, size_t size,
@@ -166,10 +164,9 @@ struct Http2Session::Callbacks {
     const auto upload = stream.upload;
     const std::string_view part = upload->take(size);
     std::memcpy(space, part.data(), part.size());
-    self.earn(2 + part.size() / 1024);  // servers return its credit in small pieces
-    const bool is_last = upload->is_whole() && upload->unsent_bytes() == 0;
-    const ssize_t moved = self.hand_out(id, part.size(), is_last, upload->trailers(), flags);
-    if (is_last) {
+    const Piece piece{.bytes = part.size(), .left = upload->unsent_bytes(), .is_whole = upload->is_whole()};
+    const ssize_t moved = self.hand_out(id, piece, upload->trailers(), flags);
+    if (piece.is_last()) {
       upload->attach(nullptr);
       stream.upload.reset();
       stream.request.reset();
@@ -229,8 +226,7 @@ Http2Session::StreamId Http2Session::send(OutgoingRequestPtr request, const Limi
   const StreamId id = nghttp2_submit_request(raw_, nullptr, raw_fields.data(), raw_fields.size(),
                                              has_body ? &body : nullptr, nullptr);
   assert(id > 0);  // which streams_max() has promised
-  // Servers return the credit of a request's body in small pieces.
-  earn(kHttp2FrameBudgetAStream + request->request.body.size() / 1024);
+  earn(kHttp2FrameBudgetAStream);
   streams_.emplace(id, Stream{has_body ? std::move(request) : nullptr, &receiver, limits, 0, upload});
   return id;
 }

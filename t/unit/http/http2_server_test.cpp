@@ -1,5 +1,8 @@
 #include "http/http2_server.h"
 
+#include <algorithm>
+
+#include "reactor/base/text.h"
 #include "t/unit/http/http2_client.h"
 
 namespace sliced::http {
@@ -61,11 +64,79 @@ TEST_F(Http2ServerTest, ARefusalOfGrpcIsOneFrame) {
   EXPECT_TRUE(world.last().is_over);
   EXPECT_EQ(client.reset(1), -1) << "clients lose answers that a reset follows at once";
   client.say(data_frame(1, "rest"));
+  world.pass(9s);
+  client.look();
+  EXPECT_EQ(client.reset(1), -1);
   world.pass(2s);
   client.look();
   EXPECT_EQ(client.reset(1), NGHTTP2_NO_ERROR) << "the rest of the request is not needed";
-  EXPECT_EQ(client.server.count(NGHTTP2_WINDOW_UPDATE), 1u) << "and gets no credit";
   EXPECT_EQ(world.server->calls(), 0u);
+}
+
+// As curl does: everything that there is credit for, as long as nothing resets the stream.
+struct Uploader {
+  Uploader(Http2Client& client_in, uint32_t id_in) : client(client_in), id(id_in) { client.say(post(id)); }
+  /// Says whether all of it went.
+  bool send(size_t bytes, bool end) {
+    while (bytes > 0 && client.reset(id) == -1) {
+      const size_t piece = std::min<size_t>({bytes, 16'384, credit(id, 65'536), credit(0, 65'535)});
+      if (piece == 0) return false;
+      sent += piece;
+      bytes -= piece;
+      client.say(data_frame(id, std::string(piece, 'x'), end && bytes == 0));
+    }
+    return bytes == 0;
+  }
+  size_t credit(uint32_t stream, size_t first) const {
+    for (const auto& one : client.server.frames)
+      if (one.type == NGHTTP2_WINDOW_UPDATE && one.stream == stream)
+        first += static_cast<size_t>(std::stoul(hex_of(one.payload), nullptr, 16));
+    return first - sent;
+  }
+  static std::string hex_of(const std::string& bytes) {
+    std::string text;
+    for (const char c : bytes) text += hex(static_cast<uint8_t>(c), 2);
+    return text;
+  }
+  Http2Client& client;
+  const uint32_t id;
+  size_t sent = 0;
+};
+
+TEST_F(Http2ServerTest, TheRestOfARequestThatIsAnsweredIsTakenAndDropped) {
+  world.on_request = [](Served& served) { served.response->answer(403, "no"); };
+  Uploader whole(client, 1);
+  EXPECT_EQ(client.status(1), "403");
+  EXPECT_TRUE(client.answer(1).is_whole);
+  EXPECT_TRUE(whole.send(4u << 20, true)) << "stuck after " << whole.sent << " bytes";
+  EXPECT_EQ(client.reset(1), -1) << "it has ended by itself";
+  EXPECT_EQ(world.last().body, "") << "who has answered hears no more";
+  EXPECT_EQ(world.server->calls(), 0u);
+}
+
+TEST_F(Http2ServerTest, TheRestIsTakenAsFarAsABodyMayGo) {
+  ServerWorld one({.request = {.body_bytes_max = 1u << 20}});
+  one.on_request = [](Served& served) { served.response->answer(200, "ok"); };
+  Http2Client endless(one);
+  Uploader upload(endless, 1);
+  EXPECT_FALSE(upload.send(2u << 20, true));
+  EXPECT_EQ(endless.reset(1), NGHTTP2_NO_ERROR);
+  EXPECT_GT(upload.sent, 1u << 20);
+  EXPECT_LE(upload.sent, (1u << 20) + 16'384);
+  EXPECT_EQ(one.server->calls(), 0u);
+  endless.say(get(3));
+  EXPECT_EQ(endless.status(3), "200") << "and others go on";
+}
+
+TEST_F(Http2ServerTest, ABodyThatIsTooLargeIsAnsweredBeforeItsStreamIsReset) {
+  ServerWorld one({.request = {.body_bytes_max = 100'000}});
+  Http2Client large(one);
+  Uploader upload(large, 1);
+  EXPECT_FALSE(upload.send(1u << 20, true));
+  EXPECT_EQ(large.status(1), "413");
+  EXPECT_TRUE(large.answer(1).is_whole);
+  EXPECT_GT(upload.sent, 200'000u) << "as much again is dropped behind the answer";
+  EXPECT_EQ(large.reset(1), NGHTTP2_NO_ERROR);
 }
 
 TEST_F(Http2ServerTest, BothHalvesStream) {
@@ -247,6 +318,19 @@ TEST_F(Http2ServerTest, FloodsEndTheConnection) {
     rude.say(row.one());
     EXPECT_EQ(one.troubles.size(), 1u) << row.why << ": said once";
   }
+}
+
+TEST_F(Http2ServerTest, CreditByTheByteIsAFlood) {
+  client.say(settings_frame({{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0}}) + get(1));
+  world.last().response->answer(200, std::string(100'000, 'x'));
+  client.look();
+  int taken = 0;
+  while (taken < 5000 && client.goaway() == -1) {
+    client.say(window_frame(1, 1));
+    ++taken;
+  }
+  EXPECT_LT(taken, 1100);
+  EXPECT_EQ(client.goaway(), NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 TEST_F(Http2ServerTest, ManyStreamsAtOnceAreRefused) {

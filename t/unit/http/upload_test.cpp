@@ -69,6 +69,22 @@ TEST_F(UploadTest, WaitsForTheServersCreditAndSaysWhenThereIsRoom) {
   EXPECT_EQ(rooms, 1);
 }
 
+TEST_F(UploadTest, CreditByTheByteIsAFlood) {
+  world.greeting = settings_frame({{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0}});
+  const auto running = world.send(told, streamed());
+  world.settle();
+  upload->send(std::string(100'000, 'x'));
+  int taken = 0;
+  while (taken < 5000 && !told.is_over()) {
+    world.peer(0).say(fake::window_frame(1, 1));
+    world.settle();
+    ++taken;
+  }
+  EXPECT_LT(taken, 1100);
+  EXPECT_GT(taken, 900);
+  EXPECT_NE(told.what().find("frames that bring nothing"), std::string::npos) << told.what();
+}
+
 TEST_F(UploadTest, WhatTheKernelDoesNotTakeStaysWithItsMaker) {
   const auto running = world.send(told, streamed());
   world.settle();
