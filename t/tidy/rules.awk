@@ -16,6 +16,8 @@ BEGIN {
   may["policy/exposure"] = "reactor/base kube cel hotplug policy policy/gates policy/charged"
   may["policy/charged"] = "reactor/base kube hotplug policy"
   may["publishers"] = "reactor/base reactor kube policy"
+  may["cdi"] = "reactor/base reactor kube"
+  may["kubelet"] = "reactor/base reactor grpc http kube hotplug policy cdi"
   may["config"] = "reactor/base kube"
   may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"
   may["reactor/base"] = ""

@@ -1,0 +1,57 @@
+#include "cdi/store.h"
+
+#include "reactor/base/text.h"
+#include "reactor/durable_file.h"
+
+namespace sliced::cdi {
+namespace {
+
+// An id becomes part of a path.
+Result<Unit> check_id(std::string_view id) {
+  if (is_device_name(id) && id.size() <= 128) return Unit{};
+  return Error{Errc::kInvalid, "CDI spec of " + in_quotes(id) + ": wants an id of letters, digits, _ - . :"};
+}
+
+}  // namespace
+
+std::string Store::path(std::string_view kind, std::string_view id) const {
+  return root_ + "/" + transient_file(kind, id);
+}
+
+Result<Unit> Store::write(const Spec& spec, std::string_view id) const {
+  if (auto checked = check_id(id); !checked) return checked;
+  const auto text = encode_spec(spec);
+  if (!text) return text.error();
+  return reactor::write_durably(path(spec.kind, id), *text);
+}
+
+Result<Unit> Store::remove(std::string_view kind, std::string_view id) const {
+  if (auto checked = check_id(id); !checked) return checked;
+  return reactor::remove_durably(path(kind, id));
+}
+
+Result<Spec> Store::read(std::string_view kind, std::string_view id) const {
+  if (auto checked = check_id(id); !checked) return std::move(checked.error());
+  const auto text = reactor::read_whole(path(kind, id), kSpecBytesMax);
+  if (!text) return text.error();
+  auto spec = decode_spec(*text);
+  if (!spec) return std::move(spec.error()).in(path(kind, id));
+  return spec;
+}
+
+Result<std::vector<std::string>> Store::ids(std::string_view kind) const {
+  auto names = reactor::list_names(root_, kFilesMax);
+  if (!names) return names;
+  const std::string all = transient_file(kind, "");
+  constexpr std::string_view kEnd = ".yaml";
+  const std::string_view start = std::string_view(all).substr(0, all.size() - kEnd.size());
+  std::vector<std::string> ids;
+  for (const std::string& name : *names) {
+    if (name.size() <= all.size() || !name.starts_with(start) || !name.ends_with(kEnd)) continue;
+    std::string id = name.substr(start.size(), name.size() - all.size());
+    if (check_id(id)) ids.push_back(std::move(id));
+  }
+  return ids;
+}
+
+}  // namespace sliced::cdi

@@ -1,0 +1,38 @@
+#pragma once
+// The directory of CDI specifications that container runtimes watch, as far as it is ours. Every call blocks.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cdi/spec.h"
+#include "reactor/base/result.h"
+
+namespace sliced::cdi {
+
+/// Threads: const, safe from workers; two calls about one file come one after the other.
+class Store {
+ public:
+  /// A directory with more files is not ours to look through.
+  static constexpr size_t kFilesMax = 65'536;
+
+  explicit Store(std::string root) : root_(std::move(root)) {}
+
+  /// The spec of what has that id, replaced as a whole and on disk when it returns. The root is made where it
+  /// is missing.
+  Result<Unit> write(const Spec& spec, std::string_view id) const;
+  /// One that is not there is no error.
+  Result<Unit> remove(std::string_view kind, std::string_view id) const;
+  /// kNotFound, or what is wrong with it.
+  Result<Spec> read(std::string_view kind, std::string_view id) const;
+  /// Ids of that kind, sorted. Other programs' files are not looked at; nor is one that has an id no file of
+  /// ours can have.
+  Result<std::vector<std::string>> ids(std::string_view kind) const;
+
+ private:
+  std::string path(std::string_view kind, std::string_view id) const;
+
+  const std::string root_;
+};
+
+}  // namespace sliced::cdi

@@ -1,0 +1,139 @@
+#include "reactor/durable_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "reactor/descriptor.h"
+
+namespace sliced::reactor {
+namespace durable_file {
+namespace {
+
+constexpr unsigned kDirectoryMode = 0755;
+
+Error failed(const std::string& step, const std::string& path) {
+  const int error = errno;
+  const Errc code = error == ENOENT                                       ? Errc::kNotFound
+                    : error == EACCES || error == EPERM || error == EROFS ? Errc::kDenied
+                                                                          : Errc::kIo;
+  return {code, step + " " + path + ": " + std::strerror(error)};
+}
+
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string temporary_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const size_t name = slash == std::string::npos ? 0 : slash + 1;
+  return path.substr(0, name) + "." + path.substr(name) + ".tmp";
+}
+
+Result<Unit> make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), kDirectoryMode) == 0 || errno == EEXIST) return Unit{};
+  if (errno != ENOENT || path == "." || path == "/") return failed("create directory", path);
+  if (auto parent = make_directory(directory_of(path)); !parent) return parent;
+  if (::mkdir(path.c_str(), kDirectoryMode) == 0 || errno == EEXIST) return Unit{};
+  return failed("create directory", path);
+}
+
+Result<Unit> sync_directory(const std::string& path) {
+  const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return failed("open directory", path);
+  if (::fsync(directory.get()) != 0) return failed("sync directory", path);
+  return Unit{};
+}
+
+Result<Unit> write_synced(const std::string& path, std::string_view text, unsigned mode) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove", path);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (!file) return failed("create", path);
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed("write", path);
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  // Whatever umask there is: a container runtime reads some of these files.
+  if (::fchmod(file.get(), mode) != 0) return failed("chmod", path);
+  if (::fsync(file.get()) != 0) return failed("sync", path);
+  return Unit{};
+}
+
+}  // namespace
+}  // namespace durable_file
+
+Result<Unit> write_durably(const std::string& path, std::string_view text, unsigned mode) {
+  using namespace durable_file;
+  const std::string directory = directory_of(path), temporary = temporary_of(path);
+  if (auto made = make_directory(directory); !made) return made;
+  if (auto written = write_synced(temporary, text, mode); !written) {
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    Error error = failed("rename into", path);
+    ::unlink(temporary.c_str());
+    return error;
+  }
+  return sync_directory(directory);
+}
+
+Result<Unit> remove_durably(const std::string& path) {
+  using namespace durable_file;
+  if (::unlink(path.c_str()) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return Unit{};
+    return failed("remove", path);
+  }
+  return sync_directory(directory_of(path));
+}
+
+Result<std::string> read_whole(const std::string& path, size_t size_max) {
+  using namespace durable_file;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return failed("open", path);
+  std::string text;
+  std::array<char, 16384> piece;
+  while (true) {
+    const ssize_t count = ::read(file.get(), piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return failed("read", path);
+    if (count == 0) return text;
+    if (text.size() + static_cast<size_t>(count) > size_max)
+      return Error{Errc::kTooLarge,
+                   "read " + path + ": it has more than " + std::to_string(size_max) + " bytes"};
+    text.append(piece.data(), static_cast<size_t>(count));
+  }
+}
+
+Result<std::vector<std::string>> list_names(const std::string& directory, size_t count_max) {
+  using namespace durable_file;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
+  if (open == nullptr) {
+    if (errno == ENOENT) return std::vector<std::string>{};
+    return failed("list", directory);
+  }
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(open.get())) {
+    if (entry->d_name[0] == '.') continue;
+    if (names.size() == count_max)
+      return Error{Errc::kTooLarge,
+                   "list " + directory + ": it has more than " + std::to_string(count_max) + " entries"};
+    names.emplace_back(entry->d_name);
+  }
+  if (errno != 0) return failed("list", directory);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace sliced::reactor

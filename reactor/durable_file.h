@@ -1,0 +1,29 @@
+#pragma once
+// Small files that must be there after a power cut, whole. Knows neither loop nor libuv; every call blocks, so
+// workers make them.
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reactor/base/result.h"
+
+namespace sliced::reactor {
+
+/// Makes or replaces the file: whoever opens it, also after a power cut, finds the text of before or this one.
+/// A temporary file beside it (".<name>.tmp") is written, synced and renamed, then the directory is synced.
+/// The directory is made where it is missing (0755).
+/// Errors: kDenied, kIo; the text has the path and what the system said.
+Result<Unit> write_durably(const std::string& path, std::string_view text, unsigned mode = 0644);
+
+/// Afterwards there is no such file, also after a power cut. One that is not there is no error.
+Result<Unit> remove_durably(const std::string& path);
+
+/// Errors: kNotFound, kDenied, kTooLarge, kIo.
+Result<std::string> read_whole(const std::string& path, size_t size_max);
+
+/// Names in a directory, sorted, without those that begin with a dot; none where there is no directory.
+/// Errors: kTooLarge for more than count_max, kDenied, kIo.
+Result<std::vector<std::string>> list_names(const std::string& directory, size_t count_max);
+
+}  // namespace sliced::reactor

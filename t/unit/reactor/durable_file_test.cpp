@@ -1,0 +1,92 @@
+#include "reactor/durable_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace sliced::reactor {
+namespace durable_file_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DurableFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "durable-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    root_ = name;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+  std::string path(const std::string& name) const { return root_ + "/" + name; }
+
+  std::string root_;
+};
+
+TEST_F(DurableFile, IsMadeWithItsDirectoriesAndReplacedWhole) {
+  ASSERT_TRUE(write_durably(path("a/b/c"), "one"));
+  EXPECT_EQ(read_whole(path("a/b/c"), 100).value(), "one");
+  ASSERT_TRUE(write_durably(path("a/b/c"), ""));
+  EXPECT_EQ(read_whole(path("a/b/c"), 100).value(), "");
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("a/b")), {}), 1) << "nothing temporary stays";
+}
+
+TEST_F(DurableFile, HasTheModeThatWasAskedForWhateverTheUmask) {
+  const mode_t before = ::umask(077);
+  ASSERT_TRUE(write_durably(path("a"), "x", 0644));
+  ::umask(before);
+  struct stat found{};
+  ASSERT_EQ(::stat(path("a").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0644u);
+}
+
+TEST_F(DurableFile, WhatIsLeftOfAWriterThatDiedIsNoObstacle) {
+  std::ofstream(path(".a.tmp")) << "half";
+  ASSERT_TRUE(write_durably(path("a"), "whole"));
+  EXPECT_EQ(read_whole(path("a"), 100).value(), "whole");
+  EXPECT_FALSE(fs::exists(path(".a.tmp")));
+}
+
+TEST_F(DurableFile, ALinkInTheWayIsReplacedAndNotFollowed) {
+  std::ofstream(path("other")) << "untouched";
+  fs::create_symlink("other", path("a"));
+  fs::create_symlink("other", path(".a.tmp"));
+  ASSERT_TRUE(write_durably(path("a"), "mine"));
+  EXPECT_EQ(read_whole(path("other"), 100).value(), "untouched");
+  EXPECT_FALSE(fs::is_symlink(path("a")));
+}
+
+TEST_F(DurableFile, WhatCannotBeWrittenLeavesTheTextOfBefore) {
+  fs::create_directories(path("a/full"));  // a directory cannot be replaced by a file
+  const auto written = write_durably(path("a"), "x");
+  ASSERT_FALSE(written);
+  EXPECT_NE(written.error().what.find(path("a")), std::string::npos);
+  EXPECT_FALSE(fs::exists(path(".a.tmp")));
+}
+
+TEST_F(DurableFile, RemovingTwiceIsNoError) {
+  ASSERT_TRUE(write_durably(path("a"), "x"));
+  EXPECT_TRUE(remove_durably(path("a")));
+  EXPECT_FALSE(fs::exists(path("a")));
+  EXPECT_TRUE(remove_durably(path("a")));
+  EXPECT_TRUE(remove_durably(path("nowhere/a")));
+}
+
+TEST_F(DurableFile, ReadingAndListingAreBounded) {
+  ASSERT_TRUE(write_durably(path("a"), std::string(100, 'x')));
+  EXPECT_EQ(read_whole(path("a"), 100).value().size(), 100u);
+  EXPECT_EQ(read_whole(path("a"), 99).error().code, Errc::kTooLarge);
+  EXPECT_EQ(read_whole(path("b"), 99).error().code, Errc::kNotFound);
+  ASSERT_TRUE(write_durably(path("b"), ""));
+  std::ofstream(path(".hidden")) << "";
+  EXPECT_EQ(list_names(root_, 2).value(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(list_names(root_, 1).error().code, Errc::kTooLarge);
+  EXPECT_TRUE(list_names(path("nowhere"), 1).value().empty());
+}
+
+}  // namespace
+}  // namespace durable_file_test
+}  // namespace sliced::reactor
