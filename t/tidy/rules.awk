@@ -4,6 +4,7 @@ BEGIN {
   # Who may include whom, beside itself. cli, main.cpp and the tests see everything.
   may["reactor"] = "reactor/base"
   may["http"] = "reactor/base reactor"
+  may["grpc"] = "reactor/base reactor http"
   may["proto"] = "reactor/base"
   may["kube"] = "reactor/base reactor http"
   may["watchers"] = "reactor/base reactor kube"
