@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -59,7 +60,7 @@ class Accepting final : public Listener {
  public:
   Accepting(Loop& loop, const ListenOptions& options, OnAccept on_accept)
       : loop_(loop),
-        max_(options.connections_max),
+        options_(options),
         on_accept_(std::move(on_accept)),
         open_(std::make_shared<Open>(Open{.owner = this})) {}
   ~Accepting() override { open_->owner = nullptr; }
@@ -100,11 +101,12 @@ class Accepting final : public Listener {
     const std::shared_ptr<Open> open;
   };
 
-  void look() { poll_->interest(!retry_ && open_->count < max_, false); }
+  void look() { poll_->interest(!retry_ && open_->count < options_.connections_max, false); }
 
   void accept_some() {
     const auto open = open_;  // says whether we live
-    for (int i = 0; i < kAcceptedATurn && open->owner != nullptr && open->count < max_; ++i)
+    for (int i = 0; i < kAcceptedATurn && open->owner != nullptr && open->count < options_.connections_max;
+         ++i)
       if (!accept_one()) break;
     if (open->owner != nullptr) look();
   }
@@ -124,6 +126,10 @@ class Accepting final : public Listener {
       return errno == ECONNABORTED || errno == EINTR;
     }
     Peer peer = unix_name_.empty() ? Peer{address_text(from.raw), {}} : unix_peer(socket.get());
+    if (!unix_name_.empty() && !is_let_in(peer)) {
+      if (options_.on_refused) options_.on_refused(peer);
+      return true;
+    }
     auto lease = std::make_shared<Lease>(open_);
     auto stream = unix_name_.empty() ? adopt_tcp(loop_, std::move(socket), peer.name, std::move(lease))
                                      : adopt_unix(loop_, std::move(socket), peer.name, std::move(lease));
@@ -141,8 +147,14 @@ class Accepting final : public Listener {
             PeerCredentials{.pid = who.pid, .uid = who.uid, .gid = who.gid}};
   }
 
+  bool is_let_in(const Peer& peer) const {
+    const auto& users = options_.users;
+    return users.empty() ||
+           (peer.credentials && std::find(users.begin(), users.end(), peer.credentials->uid) != users.end());
+  }
+
   Loop& loop_;
-  const size_t max_;
+  const ListenOptions options_;
   const OnAccept on_accept_;
   const std::shared_ptr<Open> open_;
   std::string unix_name_;  // "": TCP

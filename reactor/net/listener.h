@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "reactor/net/stream.h"
 #include "reactor/net/tcp_stream.h"
@@ -29,6 +30,10 @@ using OnAccept = std::function<void(std::unique_ptr<ByteStream>, Peer)>;
 struct ListenOptions {
   size_t connections_max = 64;  // open at once; more wait in the kernel's backlog until one is gone
   unsigned mode = 0600;         // of a unix socket's file
+  /// Of a unix socket: whose processes are let in (SO_PEERCRED). Empty: whoever the file's mode lets in.
+  std::vector<uint32_t> users = {};
+  /// Optional. Somebody else has connected, and is closed already; for a log. May not destroy the listener.
+  std::function<void(const Peer&)> on_refused = {};
 };
 
 /// Accepts as long as it lives; what it accepted lives on without it. A process without free descriptors

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -22,13 +23,15 @@ constexpr int kTries = 3;  // to be quicker than others who do the same
 
 Error from_errno() { return uv_error(-errno); }
 
-// Beside the socket's file; watchers of such directories (the kubelet's) pass over hidden files.
+// Beside the socket's file; watchers of such directories (the kubelet's) pass over hidden files. A short name's
+// may not be longer than a path may be.
 std::string hidden_beside(const std::string& path) {
   uint32_t number = 0;
   (void)::getrandom(&number, sizeof number, GRND_NONBLOCK);
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  return directory + "." + hex(number, 8);
+  const size_t room = kUnixPathMax - std::min(kUnixPathMax - 1, directory.size() + 1);
+  return directory + "." + hex(number, 8).substr(0, room);
 }
 
 Result<Descriptor> listening(const std::string& path, unsigned mode, int backlog) {

@@ -9,6 +9,8 @@
 
 namespace sliced::reactor::net {
 
+constexpr size_t kUnixPathMax = 107;  // bytes: one less than there are, for the NUL
+
 /// As bind(2) and connect(2) want it.
 struct UnixAddress {
   sockaddr_un raw{};

@@ -67,12 +67,14 @@ class UnixConnect final : public Connecting {
 
 }  // namespace
 
+static_assert(kUnixPathMax + 1 == sizeof(sockaddr_un::sun_path));
+
 Result<UnixAddress> unix_address(const std::string& path) {
   UnixAddress address;
   const bool abstract = !path.empty() && path[0] == '\0';
-  if (path.size() < (abstract ? 2 : 1) || path.size() >= sizeof address.raw.sun_path)
-    return Error{Errc::kInvalid,
-                 "a unix socket's path has 1 to 107 bytes, this one " + std::to_string(path.size())};
+  if (path.size() < (abstract ? 2 : 1) || path.size() > kUnixPathMax)
+    return Error{Errc::kInvalid, "a unix socket's path has 1 to " + std::to_string(kUnixPathMax) +
+                                     " bytes, this one " + std::to_string(path.size())};
   if (!abstract && path.find('\0') != std::string::npos) return Error{Errc::kInvalid, "NUL byte in the path"};
   address.raw.sun_family = AF_UNIX;
   std::memcpy(address.raw.sun_path, path.data(), path.size());

@@ -139,6 +139,39 @@ TEST_F(Http2ServerTest, ABodyThatIsTooLargeIsAnsweredBeforeItsStreamIsReset) {
   EXPECT_EQ(large.reset(1), NGHTTP2_NO_ERROR);
 }
 
+// grpc-go's, by its version, where the target is "unix:///run/x.sock".
+TEST_F(Http2ServerTest, AnyAuthorityIsTakenThatClientsOfUnixSocketsSay) {
+  uint32_t id = 1;
+  for (const char* authority : {"localhost", "%2Fvar%2Flib%2Fkubelet%2Fplugins%2Fx%2Fdra.sock"}) {
+    Fields fields = request_fields();
+    fields[2].second = authority;
+    client.say(headers_frame(id, fields, true));
+    ASSERT_FALSE(world.served.empty()) << authority;
+    EXPECT_EQ(world.last().head.authority, authority);
+    world.last().response->answer(200, "ok");
+    client.look();
+    EXPECT_EQ(client.status(id), "200") << authority;
+    id += 2;
+  }
+}
+
+TEST_F(Http2ServerTest, ACallMayTakeItsTimeAndAnIdleConnectionMayStay) {
+  ServerWorld patient({.idle_max = 0ms});
+  Http2Client kubelet(patient);
+  for (const uint32_t id : {1u, 3u}) {
+    kubelet.say(post(id) + data_frame(id, "ask", true));
+    kubelet.live(id == 1 ? 45s : 1h);
+    EXPECT_FALSE(patient.last().loss);
+    patient.last().response->answer(200, "told");
+    kubelet.look();
+    EXPECT_EQ(kubelet.answer(id).body, "told");
+    kubelet.live(24h);
+    EXPECT_EQ(kubelet.goaway(), -1);
+    EXPECT_FALSE(kubelet.wire.is_ended || kubelet.wire.is_gone);
+  }
+  EXPECT_TRUE(patient.troubles.empty());
+}
+
 TEST_F(Http2ServerTest, BothHalvesStream) {
   client.say(post(1));
   Served& served = world.last();

@@ -191,6 +191,51 @@ TEST_F(ListenerTest, NothingElseIsEverRemoved) {
   }
 }
 
+TEST_F(ListenerTest, APathMayHaveAllTheBytesThereAre) {
+  for (const size_t name : {2u, 3u, 8u, 20u}) {  // shorter than the hidden name beside it, and longer
+    const std::string directory = root + "/" + std::string(107 - root.size() - 2 - name, 'd');
+    std::filesystem::create_directory(directory);
+    const std::string longest = directory + "/" + std::string(name, 's');
+    ASSERT_EQ(longest.size(), 107u);
+    leave_stale(longest);
+    std::vector<Accepted> accepted;
+    auto listener = listen_unix(loop, longest, {}, keep(accepted));
+    ASSERT_TRUE(listener) << listener.error().what;
+    EXPECT_TRUE(connect(longest));
+    EXPECT_FALSE(listen_unix(loop, longest + "s", {}, keep(accepted)));
+    listener = Error{};
+    EXPECT_TRUE(std::filesystem::is_empty(directory));
+  }
+}
+
+TEST_F(ListenerTest, OnlyTheUsersThatAreNamedAreLetIn) {
+  std::vector<Accepted> accepted;
+  std::vector<std::string> refused;
+  const auto on_refused = [&](const Peer& peer) { refused.push_back(peer.name); };
+  const auto others =
+      listen_unix(loop, path, {.mode = 0666, .users = {::getuid() + 1}, .on_refused = on_refused},
+                  keep(accepted))
+          .value();
+  const auto client = connect(path);
+  ASSERT_TRUE(client);
+  bool is_closed = false;
+  client->receive({.on_data = [](std::string_view) { ADD_FAILURE() << "nothing is said to it"; },
+                   .on_end = [&] { is_closed = true; },
+                   .on_error = [&](const Error&) { is_closed = true; }});
+  EXPECT_TRUE(run_until([&] { return is_closed; }));
+  EXPECT_TRUE(accepted.empty());
+  EXPECT_EQ(others->connections(), 0u);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_NE(refused[0].find("uid " + std::to_string(::getuid())), std::string::npos) << refused[0];
+  const auto ours =
+      listen_unix(loop, root + "/ours", {.users = {::getuid() + 1, ::getuid()}, .on_refused = on_refused},
+                  keep(accepted))
+          .value();
+  const auto welcome = connect(root + "/ours");
+  EXPECT_TRUE(run_until([&] { return accepted.size() == 1; }));
+  EXPECT_EQ(refused.size(), 1u);
+}
+
 TEST_F(ListenerTest, AnAddressThatIsTakenOrNoneIsRefusedByName) {
   const auto first = listen_tcp(loop, {"127.0.0.1", 0}, {}, [](auto, auto) {}).value();
   const auto second = listen_tcp(loop, {"127.0.0.1", first->port()}, {}, [](auto, auto) {});
