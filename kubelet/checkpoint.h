@@ -1,0 +1,25 @@
+#pragma once
+// What is prepared, as one small file: versioned, checksummed, and of one boot, since drivers, groups and CDI files
+// of before are gone. Pure; kubelet/preparer.h reads and writes it.
+#include <string>
+#include <string_view>
+
+#include "kubelet/prepared.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+struct Checkpoint {
+  std::string boot_id;  // proc/sys/kernel/random/boot_id when it was written
+  PreparedClaims claims;
+  bool operator==(const Checkpoint&) const = default;
+};
+
+inline constexpr size_t kCheckpointBytesMax = size_t{32} << 20;
+inline constexpr size_t kCheckpointClaimsMax = 8'192;
+
+std::string encode_checkpoint(const Checkpoint& checkpoint);
+/// kInvalid: it was cut short, edited, or written by a version that this one does not know; the text says which.
+Result<Checkpoint> decode_checkpoint(std::string_view text);
+
+}  // namespace sliced::kubelet

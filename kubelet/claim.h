@@ -1,0 +1,68 @@
+#pragma once
+// ResourceClaim, resource.k8s.io/v1, as far as preparing it takes. Who made the claim chose most of it: only
+// these fields are looked at, each bounded. Pure.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/json.h"
+#include "kube/selector.h"
+#include "kubelet/preparer_port.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+/// DeviceRequestAllocationResult.
+struct AllocatedDevice {
+  std::string request;  // "name", or "name/subrequest" of firstAvailable
+  std::string driver, pool, device;
+  std::string share_id;   // "" exclusive
+  bool is_admin = false;  // looks on, and holds nothing
+  bool operator==(const AllocatedDevice&) const = default;
+};
+
+/// DeviceAllocationConfiguration. has_opaque: the one form that there is; others have no driver either.
+struct AllocatedConfig {
+  bool is_claims = false;             // the claim's own; else its class's
+  std::vector<std::string> requests;  // empty: all
+  bool has_opaque = false;
+  std::string driver;
+  kube::Json parameters;
+  std::string path;  // "status.allocation.devices.config[2]"
+  bool operator==(const AllocatedConfig&) const = default;
+};
+
+/// ResourceClaimConsumerReference that names a pod.
+struct ReservingPod {
+  std::string name, uid;
+  bool operator==(const ReservingPod&) const = default;
+};
+
+struct Claim {
+  std::string namespace_, name, uid;
+  std::string pod_claim_name;  // annotation resource.kubernetes.io/pod-claim-name, "" none
+  bool is_allocated = false;
+  kube::NodeSelector nodes;  // where its devices can be reached from
+  std::vector<AllocatedDevice> devices;
+  std::vector<AllocatedConfig> configs;
+  std::vector<ReservingPod> pods;
+  bool operator==(const Claim&) const = default;
+};
+
+// What the API allows (resource/v1), and some.
+inline constexpr size_t kClaimDevicesMax = 64, kClaimConfigsMax = 128, kClaimPodsMax = 1'024;
+
+/// kInvalid with the field, or kTooLarge.
+Result<Claim> decode_claim(std::string_view object);
+
+/// "ResourceClaim namespace/name", for error texts.
+std::string describe(const PrepareRequest& claim);
+
+/// Whether the object is the claim that is meant, has devices for this node, and a pod that it is reserved for.
+/// kConflict: another claim has the name now. kInvalid: the rest.
+Result<Unit> check_claim(const Claim& claim, const PrepareRequest& request, const kube::NodeView& node);
+
+/// Of "name/subrequest" the name, as the kubelet wants it.
+std::string main_request(const std::string& request);
+
+}  // namespace sliced::kubelet

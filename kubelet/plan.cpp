@@ -1,0 +1,252 @@
+#include "kubelet/plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kube/json.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace plan_rules {
+namespace {
+
+constexpr std::string_view kSriovDriver = "sriovnetwork.k8snetworkplumbingwg.io";
+constexpr size_t kInterfaceNameMax = 15;
+
+std::string underscored(std::string text) {
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
+std::string at(const PrepareRequest& claim, size_t index) {
+  return describe(claim) + ": status.allocation.devices.results[" + std::to_string(index) + "]";
+}
+
+PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, VfConfig config) {
+  PreparedDevice out{.request = result.request,
+                     .pool = result.pool,
+                     .device = result.device,
+                     .share_id = result.share_id,
+                     .is_admin = result.is_admin,
+                     .holding = known.holding,
+                     .pf = known.pf,
+                     .config = std::move(config),
+                     .multus_resource = known.multus_resource};
+  const hotplug::HostDevice& device = known.device;
+  if (device.pci) out.pci = device.pci->text();
+  if (device.netdev) out.interface = device.netdev->name;
+  out.identity = {device.vendor, device.product, device.pf ? device.pf->text() : ""};
+  if (out.config.wants_vfio()) out.vfio = VfioBinding{};
+  return out;
+}
+
+Result<Unit> check_vfio(const PreparedDevice& device, const std::string& where) {
+  if (!device.vfio) return Unit{};
+  if (device.is_admin)
+    return Error{Errc::kInvalid,
+                 where + ": driver is vfio-pci, and adminAccess moves and binds nothing: leave out driver"};
+  if (device.pci.empty())
+    return Error{Errc::kInvalid, where + ": driver is vfio-pci, and " + escaped(device.device) +
+                                     " is no PCI function: leave out driver"};
+  if (!device.holding.is_exclusive || !device.share_id.empty())
+    return Error{Errc::kInvalid, where + ": driver is vfio-pci, and " + escaped(device.device) +
+                                     " is a shared device: others would lose it"};
+  return Unit{};
+}
+
+// Gives each device that becomes an interface of the pod a name of its own.
+class InterfaceNames {
+ public:
+  InterfaceNames(const std::set<std::string>& taken, std::string prefix)
+      : taken_(taken), prefix_(std::move(prefix)) {}
+
+  Result<Unit> keep(const PreparedDevice& device, const std::string& where) {
+    const std::string& name = device.config.if_name;
+    if (!has_interface(device) || name.empty() || taken_.insert(name).second) return Unit{};
+    return Error{Errc::kInvalid, where + ": ifName is " + in_quotes(name, 64) +
+                                     ", which another device of the pod has: leave it out, or name each"};
+  }
+  void give(PreparedDevice& device) {
+    if (!has_interface(device) || !device.config.if_name.empty()) return;
+    std::string name;
+    do name = prefix_.substr(0, kInterfaceNameMax - 4) + std::to_string(next_++);
+    while (!taken_.insert(name).second);
+    device.config.if_name = std::move(name);
+  }
+
+ private:
+  static bool has_interface(const PreparedDevice& device) {
+    return !device.is_admin && !device.vfio && !device.config.nad_name.empty();
+  }
+
+  std::set<std::string> taken_;
+  const std::string prefix_;
+  size_t next_ = 0;
+};
+
+void add_node(cdi::Edits& edits, const std::string& path, const std::string& host_path) {
+  const cdi::DeviceNode node{path, host_path};
+  if (std::find(edits.nodes.begin(), edits.nodes.end(), node) == edits.nodes.end())
+    edits.nodes.push_back(node);
+}
+
+void add_vfio(const PreparedDevice& device, const std::string& group, cdi::Edits& edits) {
+  constexpr std::string_view kNoIommu = "noiommu-";
+  const std::string host = "/dev/vfio/" + group;
+  const std::string inside =
+      group.starts_with(kNoIommu) ? "/dev/vfio/" + group.substr(kNoIommu.size()) : host;
+  add_node(edits, inside, host);
+  add_node(edits, "/dev/vfio/vfio", "/dev/vfio/vfio");
+  edits.env.push_back("SRIOVNETWORK_" + underscored(device.device) + "_VFIO_DEVICE=" + inside);
+}
+
+void add_rdma(const PreparedDevice& device, const HostLook& look, cdi::Edits& edits) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames = {
+      {{"uverbs", "UVERB"}, {"umad", "UMAD"}, {"issm", "ISSM"}, {"rdma_cm", "CM"}}};
+  const std::string start = "SRIOVNETWORK_" + underscored(device.device) + "_RDMA_";
+  for (const std::string& node : look.rdma_nodes) {
+    add_node(edits, node, node);
+    const std::string name = node.substr(node.rfind('/') + 1);
+    for (const auto& [prefix, key] : kNames)
+      if (name.starts_with(prefix)) edits.env.push_back(start + std::string(key) + "=" + node);
+  }
+  edits.env.push_back(start + "DEVICE=" + look.rdma_device);
+}
+
+std::string device_name(const PreparedClaim& claim, const PreparedDevice& device) {
+  return claim.uid + "-" + device.device + (device.share_id.empty() ? "" : "-" + device.share_id);
+}
+
+}  // namespace
+}  // namespace plan_rules
+
+Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const FindEntry& find,
+                           const std::set<std::string>& taken, const PlanSettings& settings) {
+  using namespace plan_rules;
+  const PrepareRequest who{claim.namespace_, claim.name, claim.uid};
+  const auto configs = VfConfigs::decode(claim, driver);
+  if (!configs) return Error(configs.error()).in(describe(who));
+  PreparedClaim out{.driver = driver,
+                    .namespace_ = claim.namespace_,
+                    .name = claim.name,
+                    .uid = claim.uid,
+                    .pod_claim_name = claim.pod_claim_name,
+                    .pods = claim.pods,
+                    .cdi_pod_id = pod_id_of(claim)};
+  InterfaceNames names(taken, settings.interface_prefix);
+  for (size_t i = 0; i < claim.devices.size(); ++i) {
+    const AllocatedDevice& result = claim.devices[i];
+    if (result.driver != driver) continue;
+    const auto known = find(driver, result.pool, result.device);
+    if (!known)
+      return Error{Errc::kInvalid,
+                   at(who, i) + ": device " + in_quotes(result.pool + "/" + result.device) +
+                       " is not on this node, or is gone: delete the pod, so that it is allocated another"};
+    PreparedDevice device = prepared(result, *known, configs->of(result.request));
+    if (auto checked = check_vfio(device, at(who, i)); !checked) return std::move(checked.error());
+    if (settings.names_interfaces)
+      if (auto kept = names.keep(device, at(who, i)); !kept) return std::move(kept.error());
+    out.devices.push_back(std::move(device));
+  }
+  if (settings.names_interfaces)
+    for (PreparedDevice& device : out.devices) names.give(device);
+  return out;
+}
+
+cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look) {
+  using namespace plan_rules;
+  cdi::Edits edits;
+  if (!device.pci.empty())
+    edits.env.push_back("SRIOVNETWORK_VF_DEVICE_" + underscored(device.device) + "=" + device.pci);
+  edits.env.push_back("SRIOVNETWORK_NET_ATTACH_DEF_NAME=" + device.config.nad_name);
+  if (device.is_admin) return edits;
+  if (device.vfio)
+    add_vfio(device, look.vfio_group, edits);
+  else if (!look.rdma_device.empty())
+    add_rdma(device, look, edits);
+  if (device.config.adds_vhost)
+    for (const char* node : {"/dev/vhost-net", "/dev/net/tun"}) add_node(edits, node, node);
+  return edits;
+}
+
+void add_resource_names(PreparedClaim& claim) {
+  std::map<std::string, std::string> addresses;
+  const auto key_of = [](const PreparedDevice& device) {
+    std::string key = "PCIDEVICE_";
+    for (const char c : device.multus_resource)
+      key += c >= 'a' && c <= 'z'                               ? static_cast<char>(c - 'a' + 'A')
+             : (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ? c
+                                                                : '_';
+    return key;
+  };
+  const auto is_named = [](const PreparedDevice& one) {
+    return !one.multus_resource.empty() && !one.pci.empty();
+  };
+  for (const PreparedDevice& device : claim.devices) {
+    if (!is_named(device)) continue;
+    std::string& all = addresses[key_of(device)];
+    all += (all.empty() ? "" : ",") + device.pci;
+  }
+  for (PreparedDevice& device : claim.devices)
+    if (is_named(device)) device.edits.env.push_back(key_of(device) + "=" + addresses[key_of(device)]);
+}
+
+std::string cdi_kind(const std::string& driver) {
+  return driver + (driver == plan_rules::kSriovDriver ? "/vf" : "/device");
+}
+
+cdi::Spec claim_spec(const PreparedClaim& claim) {
+  cdi::Spec spec{.kind = cdi_kind(claim.driver)};
+  for (const PreparedDevice& device : claim.devices)
+    spec.devices.push_back({plan_rules::device_name(claim, device), device.edits});
+  return spec;
+}
+
+std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& pod_id,
+                                  const PreparedClaims& prepared) {
+  std::vector<const PreparedClaim*> claims;
+  for (const auto& [key, claim] : prepared)
+    if (claim.cdi_pod_id == pod_id) claims.push_back(&claim);
+  std::sort(claims.begin(), claims.end(), [](const PreparedClaim* a, const PreparedClaim* b) {
+    return std::pair(a->name, a->driver) < std::pair(b->name, b->driver);
+  });
+  std::vector<std::string> addresses;
+  bool is_wanted = false;
+  for (const PreparedClaim* claim : claims) {
+    is_wanted |= claim->driver == driver;
+    for (const PreparedDevice& device : claim->devices)
+      if (!device.pci.empty()) addresses.push_back(device.pci);
+  }
+  if (!is_wanted) return std::nullopt;
+  return cdi::Spec{.kind = cdi_kind(driver),
+                   .devices = {{pod_id, {.env = {"SRIOVNETWORK_PCI_ADDRESSES=" + join(addresses, ",")}}}}};
+}
+
+std::string pod_id_of(const Claim& claim) {
+  return claim.pods.size() == 1 ? claim.pods.front().uid : claim.uid;
+}
+
+PrepareAnswer answer_of(const PreparedClaim& claim) {
+  PrepareAnswer out;
+  const std::string kind = cdi_kind(claim.driver);
+  for (const PreparedDevice& device : claim.devices)
+    out.devices.push_back({.request_names = {main_request(device.request)},
+                           .pool = device.pool,
+                           .device = device.device,
+                           .cdi_ids = {cdi::qualified_name(kind, plan_rules::device_name(claim, device)),
+                                       cdi::qualified_name(kind, claim.cdi_pod_id)},
+                           .share_id = device.share_id});
+  return out;
+}
+
+std::optional<DeviceInfo> device_info(const PreparedDevice& device, const std::string& directory) {
+  if (device.multus_resource.empty() || device.pci.empty() || device.is_admin) return std::nullopt;
+  std::string name = device.multus_resource + "-" + device.pci + "-device.json";
+  std::replace(name.begin(), name.end(), '/', '-');
+  return DeviceInfo{
+      directory + "/" + name,
+      kube::encode_json(kube::Json::Object{
+          {"type", "pci"}, {"version", "1.1.0"}, {"pci", kube::Json::Object{{"pci-address", device.pci}}}})};
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,87 @@
+#pragma once
+// From a claim, what is known of its devices, and its configuration to what is to be prepared: devices, edits of
+// the container, environment. Pure. The names are those that workloads know from dra-driver-sriov.
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cdi/spec.h"
+#include "hotplug/facts.h"
+#include "kubelet/claim.h"
+#include "kubelet/prepared.h"
+#include "kubelet/preparer_port.h"
+#include "policy/holding.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+/// What the daemon knows of an entry of this node, offered or withdrawn: its facts are those of before anything
+/// was bound or moved here.
+struct KnownEntry {
+  policy::Holding holding;
+  std::string pf;  // host device id of its pool's PF; "" none
+  hotplug::HostDevice device;
+  bool allows_host_use = false;          // its policy says so
+  std::string not_ready;                 // why it cannot be handed over now; "" it can
+  std::string multus_resource;           // attribute k8s.cni.cncf.io/resourceName; "" none
+  std::vector<std::string> cni_plugins;  // supportedCNIPlugins; empty: any
+};
+/// nullopt: no entry of this node has that driver, pool and name.
+using FindEntry = std::function<std::optional<KnownEntry>(const std::string& driver, const std::string& pool,
+                                                          const std::string& entry)>;
+
+struct PlanSettings {
+  bool names_interfaces = false;  // STANDALONE: who has no ifName gets one
+  std::string interface_prefix = "vfnet";
+  bool names_resources = false;  // also PCIDEVICE_<resource>, as of the SR-IOV device plugin
+};
+
+/// What is to be prepared, before the host has been looked at: no edits yet, and a vfio binding as a wish.
+/// taken: interface names that the same pod has of its other claims.
+/// Errors: kInvalid; the text names claim, field, value and remedy.
+Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const FindEntry& find,
+                           const std::set<std::string>& taken, const PlanSettings& settings);
+
+/// What the kernel says of one device when it is prepared.
+struct HostLook {
+  Identity identity;
+  std::string driver;               // bound now; "" none
+  std::vector<std::string> uppers;  // interfaces of the host that stand on its own: macvlan, VLAN, bridge ...
+  std::string rdma_device;          // "mlx5_0"; "" none
+  std::vector<std::string> rdma_nodes;  // "/dev/infiniband/uverbs0"
+  std::string vfio_group;               // after binding: "7", "noiommu-0"
+  bool operator==(const HostLook&) const = default;
+};
+
+/// The edits of one device, now that the host is known.
+cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look);
+
+/// PCIDEVICE_<resource> in each device of a claim, of all its devices with that resource.
+void add_resource_names(PreparedClaim& claim);
+
+/// "sriovnetwork.k8snetworkplumbingwg.io/vf" of that driver, "<driver>/device" of any other.
+std::string cdi_kind(const std::string& driver);
+/// Of one claim; its file has the claim's uid.
+cdi::Spec claim_spec(const PreparedClaim& claim);
+/// What a pod has of all its claims; nullopt: nothing.
+std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& pod_id,
+                                  const PreparedClaims& prepared);
+/// Whose pod spec the claim's devices come with: the one pod's that it is reserved for; a claim that several pods
+/// have tells of itself alone.
+std::string pod_id_of(const Claim& claim);
+
+/// For the kubelet.
+PrepareAnswer answer_of(const PreparedClaim& claim);
+
+/// Where Multus finds the function behind (resourceName, deviceID): NAD's DeviceInfo, version 1.1.0.
+struct DeviceInfo {
+  std::string path, text;
+  bool operator==(const DeviceInfo&) const = default;
+};
+/// nullopt: Multus does not know the device.
+std::optional<DeviceInfo> device_info(const PreparedDevice& device, const std::string& directory);
+
+}  // namespace sliced::kubelet

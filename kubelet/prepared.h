@@ -1,0 +1,67 @@
+#pragma once
+// What is prepared, as values: shared by the plan, the rules of safety, the checkpoint and the ledger of what may
+// be allocated. What is here outlives the process, so it names devices by what stays the same.
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cdi/spec.h"
+#include "kubelet/claim.h"
+#include "kubelet/vf_config.h"
+#include "policy/holding.h"
+
+namespace sliced::kubelet {
+
+/// Which function stands behind an address: another one there is another device.
+struct Identity {
+  std::string vendor, product;  // 4 hexadecimal digits; "" of a link, or unknown
+  std::string pf;               // a VF's PF; "" none
+  bool operator==(const Identity&) const = default;
+};
+
+/// A function that was bound to vfio-pci for a pod.
+struct VfioBinding {
+  std::string original_driver;  // "" none was bound
+  std::string group;            // "7", "noiommu-0"; "" not known yet
+  bool operator==(const VfioBinding&) const = default;
+};
+
+/// One result of a claim.
+struct PreparedDevice {
+  std::string request, pool, device, share_id;  // as AllocatedDevice has them
+  bool is_admin = false;
+  policy::Holding holding;  // what it keeps others from
+  std::string pf;           // host device id of its pool's PF: of policy::exclude_each_other(); "" none
+  std::string pci;          // "0000:03:00.2"; "" of a link
+  std::string interface;    // of the device on the host, as it was known; "" none
+  Identity identity;
+  VfConfig config;
+  std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" none
+  std::optional<VfioBinding> vfio;  // it is, or is to be, bound
+  cdi::Edits edits;
+  bool operator==(const PreparedDevice&) const = default;
+};
+
+/// The results that one driver has in one claim.
+struct PreparedClaim {
+  std::string driver, namespace_, name, uid;
+  std::string pod_claim_name;
+  std::vector<ReservingPod> pods;  // that it was reserved for when it was prepared
+  std::vector<PreparedDevice> devices;
+  bool is_complete = false;  // else preparing it was begun: its effects may be there, its answer is not
+  std::string cdi_pod_id;    // id of the spec with what the pod has of all its claims; "" none
+  bool operator==(const PreparedClaim&) const = default;
+};
+
+/// Driver, uid of the claim.
+using PreparedKey = std::pair<std::string, std::string>;
+using PreparedClaims = std::map<PreparedKey, PreparedClaim>;
+
+inline PreparedKey key_of(const PreparedClaim& claim) { return {claim.driver, claim.uid}; }
+inline PrepareRequest request_of(const PreparedClaim& claim) {
+  return {claim.namespace_, claim.name, claim.uid};
+}
+
+}  // namespace sliced::kubelet

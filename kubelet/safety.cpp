@@ -1,0 +1,90 @@
+#include "kubelet/safety.h"
+
+#include <algorithm>
+
+#include "policy/exposure/exclusion.h"
+#include "policy/gates/host_use.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace safety {
+namespace {
+
+std::string named(const PreparedDevice& device) {
+  return "device " + escaped(device.pool + "/" + device.device);
+}
+
+std::string held_by(const PreparedDevice& device, const PreparedClaim& other, const PreparedDevice& held) {
+  const std::string who = describe(request_of(other)) + " (uid " + escaped(other.uid) + ")";
+  if (held.device == device.device && held.pool == device.pool)
+    return named(device) + " is prepared for " + who +
+           ": it can be had again when that claim's pod has ended";
+  return named(device) + " excludes " + named(held) + ", which is prepared for " + who +
+         ": it can be had when that claim's pod has ended";
+}
+
+std::string shown(const std::string& value) { return value.empty() ? "unknown" : escaped(value); }
+
+// An unknown fact of before speaks against nothing.
+bool differs(const std::string& before, const std::string& now) { return !before.empty() && before != now; }
+
+}  // namespace
+}  // namespace safety
+
+bool conflict(const PreparedDevice& a, const PreparedDevice& b) {
+  if (a.is_admin || b.is_admin) return false;
+  const policy::Holding &one = a.holding, &other = b.holding;
+  // The same entry, or that of the other driver on the same function.
+  if (one.device == other.device && one.entry == other.entry) return one.is_exclusive || other.is_exclusive;
+  return policy::exclude_each_other(one, other, a.pf == b.pf ? a.pf : "");
+}
+
+std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, const KnownEntry& known,
+                    const PreparedClaims& prepared) {
+  using namespace safety;
+  if (device.is_admin) return "";
+  if (!known.device.broken.empty())
+    return named(device) + " cannot be told from others (" + escaped(known.device.broken) + ")";
+  if (!known.not_ready.empty()) return named(device) + " is not ready: " + known.not_ready;
+  for (const auto& [key, other] : prepared) {
+    if (other.uid == claim.uid && other.driver == claim.driver) continue;
+    for (const PreparedDevice& held : other.devices)
+      if (conflict(device, held)) return held_by(device, other, held);
+  }
+  if (policy::is_held_for_host(known.device, device.holding.is_exclusive, known.allows_host_use))
+    return named(device) + " is used by the host (" + escaped(known.device.host_use) + ")";
+  return "";
+}
+
+std::string conflict_within(const PreparedClaim& claim) {
+  using namespace safety;
+  for (size_t i = 0; i < claim.devices.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (conflict(claim.devices[i], claim.devices[j]))
+        return named(claim.devices[i]) + " and " + named(claim.devices[j]) +
+               " of the same claim exclude each other";
+  return "";
+}
+
+std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look) {
+  using namespace safety;
+  const Identity &before = device.identity, &now = look.identity;
+  if (differs(before.vendor, now.vendor) || differs(before.product, now.product) ||
+      differs(before.pf, now.pf))
+    return named(device) + " is another function now: vendor " + shown(now.vendor) + ", device " +
+           shown(now.product) + ", PF " + shown(now.pf) + "; it was published as vendor " +
+           shown(before.vendor) + ", device " + shown(before.product) + ", PF " + shown(before.pf);
+  if (device.is_admin || !device.holding.is_exclusive || known.allows_host_use || look.uppers.empty())
+    return "";
+  return named(device) + " is used by the host: " + escaped(join(look.uppers, ", ")) +
+         (look.uppers.size() == 1 ? " stands" : " stand") + " on its interface " + escaped(device.interface);
+}
+
+std::string refusal_of_cni(const KnownEntry& known, std::string_view type) {
+  const auto& all = known.cni_plugins;
+  if (all.empty() || std::find(all.begin(), all.end(), type) != all.end()) return "";
+  return "its NetworkAttachmentDefinition is of type " + in_quotes(type, 64) +
+         ", and the policy of the device allows " + join(all, ", ");
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,30 @@
+#pragma once
+// The rules that hold when a device is handed over, whatever a scheduler has counted: counters may be switched off
+// in the server, and a scheduler may be too old for them. Pure; each refusal says what it is because of.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubelet/plan.h"
+#include "kubelet/prepared.h"
+
+namespace sliced::kubelet {
+
+/// Before anything is done. "" nothing speaks against it. Who looks on (adminAccess) is asked nothing but
+/// whether the device is there.
+/// prepared: of both drivers, begun ones as well; the claim's own record counts for nothing.
+std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, const KnownEntry& known,
+                    const PreparedClaims& prepared);
+/// Of two devices of the same claim. "" they can stand beside each other.
+std::string conflict_within(const PreparedClaim& claim);
+
+/// After the host was looked at, before anything is bound: another function stands there, or the host uses it.
+std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look);
+
+/// What a NetworkAttachmentDefinition's plugin may do with the device. "" it may.
+std::string refusal_of_cni(const KnownEntry& known, std::string_view type);
+
+/// Whether a claim that holds one keeps the other from being handed over.
+bool conflict(const PreparedDevice& a, const PreparedDevice& b);
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,154 @@
+#include "kubelet/vf_config.h"
+
+#include <algorithm>
+
+#include "kube/names.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace vf_config {
+namespace {
+
+using kube::Json;
+
+constexpr std::string_view kApiVersion = "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1";
+constexpr std::string_view kKind = "VfConfig";
+constexpr size_t kIfNameMax = 15;  // IFNAMSIZ without its NUL
+const std::vector<std::string_view> kFields = {
+    "apiVersion", "kind", "driver", "addVhostMount", "ifName", "netAttachDefName", "netAttachDefNamespace"};
+
+Error invalid(const std::string& path, std::string_view key, const std::string& what) {
+  return {Errc::kInvalid, path + "." + std::string(key) + " " + what};
+}
+
+Result<Unit> only_known(const Json& value, const std::string& path) {
+  for (const auto& [key, ignored] : *value.object()) {
+    if (std::find(kFields.begin(), kFields.end(), key) != kFields.end()) continue;
+    const std::string near = nearest(key, kFields);
+    return invalid(path, escaped(key, 64),
+                   "is an unknown field; " + (near.empty() ? "known are driver, ifName, netAttachDefName, "
+                                                             "netAttachDefNamespace and addVhostMount"
+                                                           : "did you mean " + near + "?"));
+  }
+  return Unit{};
+}
+
+Result<std::string> text(const Json& value, std::string_view key, const std::string& path) {
+  const Json* at = value.find(key);
+  if (at == nullptr || at->is_null()) return std::string();
+  if (at->string() == nullptr)
+    return invalid(path, key, "is a " + std::string(at->kind_name()) + ", wants a string");
+  return *at->string();
+}
+
+// What the kernel takes (dev_valid_name in net/core/dev.c), and no control bytes.
+bool is_interface_name(std::string_view name) {
+  return !name.empty() && name.size() <= kIfNameMax && name != "." && name != ".." &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return c > ' ' && c < '\x7f' && c != '/' && c != ':' && c != '%'; });
+}
+
+Result<Unit> check_driver(const std::string& driver, const std::string& path) {
+  if (driver.empty() || driver == "default" || driver == kVfioDriver) return Unit{};
+  if (lower(driver).find("mdev") != std::string::npos)
+    return invalid(
+        path, "driver",
+        "is " + in_quotes(driver, 64) + ": mediated devices are not prepared; use vfio-pci with a VF");
+  return invalid(path, "driver", "is " + in_quotes(driver, 64) + ", wants default or vfio-pci");
+}
+
+}  // namespace
+}  // namespace vf_config
+
+Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
+                                             const std::string& claim_namespace) {
+  using namespace vf_config;
+  const std::string path = config.path + ".opaque.parameters";
+  const Json& value = config.parameters;
+  if (value.object() == nullptr)
+    return Error{Errc::kInvalid, path + " is a " + std::string(value.kind_name()) + ", wants a VfConfig"};
+  for (const auto& [key, wanted] :
+       {std::pair(std::string_view("apiVersion"), kApiVersion), std::pair(std::string_view("kind"), kKind)})
+    if (value.text(key) != wanted)
+      return invalid(path, key, "is " + in_quotes(value.text(key), 64) + ", wants " + std::string(wanted));
+  if (auto known = only_known(value, path); !known) return std::move(known.error());
+
+  One out{.is_claims = config.is_claims, .requests = config.requests};
+  for (const auto& [key, field] : {std::pair("driver", &out.driver), std::pair("ifName", &out.if_name),
+                                   std::pair("netAttachDefName", &out.nad_name),
+                                   std::pair("netAttachDefNamespace", &out.nad_namespace)}) {
+    auto found = text(value, key, path);
+    if (!found) return std::move(found.error());
+    *field = std::move(*found);
+  }
+  if (auto checked = check_driver(out.driver, path); !checked) return std::move(checked.error());
+  if (!out.if_name.empty() && !is_interface_name(out.if_name))
+    return invalid(path, "ifName",
+                   "is " + in_quotes(out.if_name, 64) +
+                       ", wants an interface's name of at most 15 bytes without space, / : %");
+  if (!out.nad_name.empty() && !kube::is_dns_subdomain(out.nad_name))
+    return invalid(path, "netAttachDefName",
+                   "is " + in_quotes(out.nad_name, 64) + ", wants an object's name");
+  if (!out.nad_namespace.empty() && !kube::is_dns_label(out.nad_namespace))
+    return invalid(path, "netAttachDefNamespace",
+                   "is " + in_quotes(out.nad_namespace, 64) + ", wants a namespace's name");
+  if (out.is_claims && !out.nad_namespace.empty() && out.nad_namespace != claim_namespace)
+    return invalid(path, "netAttachDefNamespace",
+                   "is " + in_quotes(out.nad_namespace, 64) +
+                       "; a claim names objects of its own namespace (" + claim_namespace +
+                       "): leave it out, or have a DeviceClass name it");
+  if (const Json* vhost = value.find("addVhostMount"); vhost != nullptr && !vhost->is_null()) {
+    if (vhost->boolean() == nullptr)
+      return invalid(path, "addVhostMount",
+                     "is a " + std::string(vhost->kind_name()) + ", wants true or false");
+    out.adds_vhost = *vhost->boolean();
+  }
+  return out;
+}
+
+Result<VfConfigs> VfConfigs::decode(const Claim& claim, std::string_view driver) {
+  VfConfigs out;
+  out.namespace_ = claim.namespace_;
+  for (const bool is_claims : {false, true})
+    for (const AllocatedConfig& config : claim.configs) {
+      if (config.is_claims != is_claims) continue;
+      if (!config.has_opaque)
+        return Error{Errc::kInvalid,
+                     config.path + ".opaque is missing: only opaque parameters are understood"};
+      if (config.driver != driver) continue;
+      auto one = decode_one(config, claim.namespace_);
+      if (!one) return std::move(one.error());
+      out.in_order_.push_back(std::move(*one));
+    }
+  return out;
+}
+
+// A claim that names a definition means one of its own namespace: else it could choose any in its class's.
+void VfConfigs::merge(const One& one, const std::string& claim_namespace, VfConfig& out) {
+  if (!one.driver.empty()) out.driver = one.driver;
+  if (!one.if_name.empty()) out.if_name = one.if_name;
+  if (!one.nad_name.empty()) out.nad_name = one.nad_name;
+  if (!one.nad_namespace.empty())
+    out.nad_namespace = one.nad_namespace;
+  else if (one.is_claims && !one.nad_name.empty())
+    out.nad_namespace = claim_namespace;
+  if (one.adds_vhost) out.adds_vhost = *one.adds_vhost;
+}
+
+VfConfig VfConfigs::of(const std::string& request) const {
+  VfConfig out;
+  const std::string main = main_request(request);
+  for (const One& one : in_order_) {
+    const bool is_meant = one.requests.empty() ||
+                          std::any_of(one.requests.begin(), one.requests.end(),
+                                      [&](const auto& name) { return name == request || name == main; });
+    if (is_meant) merge(one, namespace_, out);
+  }
+  if (out.nad_name.empty())
+    out.nad_namespace.clear();
+  else if (out.nad_namespace.empty())
+    out.nad_namespace = namespace_;
+  return out;
+}
+
+}  // namespace sliced::kubelet

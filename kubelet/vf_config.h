@@ -1,0 +1,54 @@
+#pragma once
+// VfConfig: what a claim or its class asks to be done with a device before a container gets it (opaque
+// parameters, sriovnetwork.k8snetworkplumbingwg.io/v1alpha1). Strict: what is not understood prepares nothing.
+// Pure.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubelet/claim.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+inline constexpr std::string_view kVfioDriver = "vfio-pci";
+
+/// Of one device, all that was said of it merged. "" is not said.
+struct VfConfig {
+  std::string driver;         // "" or "default": as it is; kVfioDriver
+  std::string if_name;        // of the interface in the pod
+  std::string nad_namespace;  // of the NetworkAttachmentDefinition; set where nad_name is
+  std::string nad_name;
+  bool adds_vhost = false;  // /dev/vhost-net and /dev/net/tun
+  bool wants_vfio() const { return driver == kVfioDriver; }
+  bool operator==(const VfConfig&) const = default;
+};
+
+/// What the configurations of a claim say to one driver.
+class VfConfigs {
+ public:
+  /// Each that is the driver's must be understood, also where it is for none of the claim's devices.
+  /// Errors: kInvalid with path, value and remedy.
+  static Result<VfConfigs> decode(const Claim& claim, std::string_view driver);
+
+  /// Classes' before the claim's own, in their order; later ones win field by field. One without requests is for
+  /// all; one that names a request is for its sub-requests, too. A claim names NetworkAttachmentDefinitions of
+  /// its own namespace only, also where its class names another namespace.
+  VfConfig of(const std::string& request) const;
+
+ private:
+  struct One {
+    bool is_claims = false;
+    std::vector<std::string> requests;
+    std::string driver, if_name, nad_namespace, nad_name;
+    std::optional<bool> adds_vhost;
+  };
+  static Result<One> decode_one(const AllocatedConfig& config, const std::string& claim_namespace);
+  static void merge(const One& one, const std::string& claim_namespace, VfConfig& out);
+
+  std::string namespace_;  // the claim's
+  std::vector<One> in_order_;
+};
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,94 @@
+#include "kubelet/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace checkpoint_test {
+namespace {
+
+// Every field has a value that is not its own default, so that a forgotten one is missed.
+Checkpoint full() {
+  PreparedDevice device{
+      .request = "a/b",
+      .pool = "pool",
+      .device = "0000-03-00-2",
+      .share_id = "share",
+      .is_admin = true,
+      .holding = {.entry = "e", .device = "d", .base = "b", .is_exclusive = false, .group = "g"},
+      .pf = "0000:03:00.0",
+      .pci = "0000:03:00.2",
+      .interface = "eth2",
+      .identity = {"8086", "10ca", "0000:03:00.0"},
+      .config = {"vfio-pci", "net1", "ns", "nad", true},
+      .multus_resource = "intel.com/vf",
+      .vfio = VfioBinding{"igbvf", "7"},
+      .edits = {.env = {"A=1", "B=\"\n"}, .nodes = {{"/dev/a", "/dev/b"}}, .mounts = {{"/x", "/y", {"ro"}}}},
+  };
+  PreparedDevice plain{.device = "other"};
+  plain.vfio = VfioBinding{};
+  Checkpoint out{.boot_id = "boot"};
+  PreparedClaim claim{.driver = "d",
+                      .namespace_ = "ns",
+                      .name = "n",
+                      .uid = "u",
+                      .pod_claim_name = "p",
+                      .pods = {{"pod", "pod-uid"}},
+                      .devices = {device, plain},
+                      .is_complete = true,
+                      .cdi_pod_id = "pod-uid"};
+  out.claims.emplace(key_of(claim), claim);
+  claim.uid = "v";
+  claim.is_complete = false;
+  claim.devices.clear();
+  out.claims.emplace(key_of(claim), claim);
+  return out;
+}
+
+TEST(Checkpoint, IsReadAsItWasWritten) {
+  const auto again = decode_checkpoint(encode_checkpoint(full()));
+  ASSERT_TRUE(again) << again.error().what;
+  EXPECT_EQ(*again, full());
+  EXPECT_EQ(decode_checkpoint(encode_checkpoint({})).value(), Checkpoint{});
+}
+
+TEST(Checkpoint, CutShortAnywhereIsKnown) {
+  const std::string text = encode_checkpoint(full());
+  for (size_t size = 0; size + 2 < text.size(); ++size)
+    ASSERT_FALSE(decode_checkpoint(std::string_view(text).substr(0, size))) << size;
+}
+
+TEST(Checkpoint, AnyChangedByteOfItsStateIsKnown) {
+  const std::string text = encode_checkpoint(full());
+  for (size_t at = text.find("\"state\""); at + 2 < text.size(); ++at) {
+    std::string changed = text;
+    changed[at] ^= 1;
+    ASSERT_FALSE(decode_checkpoint(changed)) << at;
+  }
+}
+
+TEST(Checkpoint, AnotherVersionIsNamed) {
+  // The checksum is that of this text, so that only the version speaks against it.
+  const std::string state = R"({"version":2,"bootID":"b","claims":[]})";
+  const auto found =
+      decode_checkpoint("{\"checksum\":\"" + hex(stable_hash(state), 16) + "\",\"state\":" + state + "}");
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().what.find("version is 2, wants 1"), std::string::npos) << found.error().what;
+}
+
+TEST(Checkpoint, WhatIsOfTheWrongKindIsKnown) {
+  for (const char* claims : {"7", "[7]", "[{}]", R"([{"driver":"d","uid":"u","devices":7}])",
+                             R"([{"driver":"d","uid":"u"},{"driver":"d","uid":"u"}])",
+                             R"([{"driver":"d","uid":"u","devices":[{"vfio":[]}]}])",
+                             R"([{"driver":"d","uid":"u","complete":"yes"}])"}) {
+    const std::string state = std::string(R"({"version":1,"bootID":"b","claims":)") + claims + "}";
+    EXPECT_FALSE(
+        decode_checkpoint("{\"checksum\":\"" + hex(stable_hash(state), 16) + "\",\"state\":" + state + "}"))
+        << claims;
+  }
+}
+
+}  // namespace
+}  // namespace checkpoint_test
+}  // namespace sliced::kubelet

@@ -1,0 +1,213 @@
+#include "kubelet/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "t/unit/kubelet/sample_claims.h"
+
+namespace sliced::kubelet {
+namespace plan_test {
+namespace {
+
+using kube::Json;
+using sample::ClaimText;
+using sample::config;
+using sample::result;
+
+std::optional<KnownEntry> known(const std::string& driver, const std::string& pool,
+                                const std::string& entry) {
+  if (pool != "node-a" || entry == "0000-03-00-7") return std::nullopt;
+  KnownEntry out = sample::vf(entry);
+  if (driver == sample::kExposure) out.holding.is_exclusive = false;
+  return out;
+}
+
+Result<PreparedClaim> planned(const ClaimText& text, const std::string& driver = sample::kSriov,
+                              const PlanSettings& settings = {}, const std::set<std::string>& taken = {}) {
+  return plan(text.decoded(), driver, known, taken, settings);
+}
+
+ClaimText of_two() {
+  ClaimText text;
+  text.results = {result("a", "0000-03-00-2"), result("b/fast", "0000-03-00-3")};
+  return text;
+}
+
+TEST(Plan, HasEachResultOfTheDriverInOrder) {
+  ClaimText text = of_two();
+  text.results.insert(text.results.begin(), result("gpu", "gpu-0", "gpu.example.com", "x"));
+  const auto claim = planned(text);
+  ASSERT_TRUE(claim) << claim.error().what;
+  ASSERT_EQ(claim->devices.size(), 2u);
+  EXPECT_EQ(claim->devices[0].device, "0000-03-00-2");
+  EXPECT_EQ(claim->devices[0].pci, "0000:03:00.2");
+  EXPECT_EQ(claim->devices[0].identity, (Identity{"8086", "10ca", "0000:03:00.0"}));
+  EXPECT_EQ(claim->devices[1].device, "0000-03-00-3");
+  EXPECT_EQ(claim->cdi_pod_id, "pod-uid-1");
+  EXPECT_FALSE(claim->is_complete);
+  EXPECT_TRUE(planned(text, sample::kExposure)->devices.empty());
+}
+
+TEST(Plan, WhatIsNotHereIsNamed) {
+  ClaimText text = of_two();
+  text.results[1] = result("b", "0000-03-00-7");
+  const auto claim = planned(text);
+  ASSERT_FALSE(claim);
+  EXPECT_EQ(
+      claim.error().what,
+      "ResourceClaim ns/claim-1: status.allocation.devices.results[1]: device \"node-a/0000-03-00-7\" is not on "
+      "this node, or is gone: delete the pod, so that it is allocated another");
+}
+
+TEST(Plan, OnlyWhatIsAFunctionAndNobodyElsesIsBound) {
+  ClaimText text = of_two();
+  text.configs = {config({{"driver", "vfio-pci"}}, {"a"})};
+  const auto claim = planned(text);
+  ASSERT_TRUE(claim);
+  EXPECT_TRUE(claim->devices[0].vfio.has_value());
+  EXPECT_FALSE(claim->devices[1].vfio.has_value());
+
+  text.results[0].set("adminAccess", true);
+  EXPECT_NE(planned(text).error().what.find("adminAccess moves and binds nothing"), std::string::npos);
+  text = of_two();
+  text.results = {result("a", "0000-03-00-2", sample::kExposure)};
+  text.configs = {config({{"driver", "vfio-pci"}}, {"a"}, "FromClaim", sample::kExposure)};
+  EXPECT_NE(planned(text, sample::kExposure).error().what.find("is a shared device"), std::string::npos);
+}
+
+TEST(Plan, InterfacesOfAPodHaveNamesOfTheirOwn) {
+  ClaimText text = of_two();
+  text.configs = {config({{"netAttachDefName", "fast"}})};
+  const PlanSettings standalone{.names_interfaces = true};
+  const auto claim = planned(text, sample::kSriov, standalone, {"vfnet0"});
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(claim->devices[0].config.if_name, "vfnet1");
+  EXPECT_EQ(claim->devices[1].config.if_name, "vfnet2");
+  text.configs.push_back(config({{"ifName", "net1"}}));
+  EXPECT_NE(planned(text, sample::kSriov, standalone).error().what.find("ifName is \"net1\""),
+            std::string::npos);
+  EXPECT_TRUE(planned(text)) << "Multus names them";
+  text.configs.back() = config({{"ifName", "net1"}}, {"a"});
+  EXPECT_NE(planned(text, sample::kSriov, standalone, {"net1"}).error().what.find("results[0]"),
+            std::string::npos);
+  ASSERT_TRUE(planned(text, sample::kSriov, standalone));
+  EXPECT_EQ(planned(text, sample::kSriov, standalone)->devices[1].config.if_name, "vfnet0");
+}
+
+PreparedDevice first(const ClaimText& text) { return planned(text)->devices[0]; }
+
+TEST(Edits, NameWhatWorkloadsKnow) {
+  ClaimText text = of_two();
+  text.configs = {config({{"netAttachDefName", "fast"}, {"addVhostMount", true}})};
+  const HostLook look{.rdma_device = "mlx5_3",
+                      .rdma_nodes = {"/dev/infiniband/uverbs3", "/dev/infiniband/umad3",
+                                     "/dev/infiniband/issm3", "/dev/infiniband/rdma_cm"}};
+  const cdi::Edits edits = edits_of(first(text), look);
+  EXPECT_EQ(edits.env, (std::vector<std::string>{
+                           "SRIOVNETWORK_VF_DEVICE_0000_03_00_2=0000:03:00.2",
+                           "SRIOVNETWORK_NET_ATTACH_DEF_NAME=fast",
+                           "SRIOVNETWORK_0000_03_00_2_RDMA_UVERB=/dev/infiniband/uverbs3",
+                           "SRIOVNETWORK_0000_03_00_2_RDMA_UMAD=/dev/infiniband/umad3",
+                           "SRIOVNETWORK_0000_03_00_2_RDMA_ISSM=/dev/infiniband/issm3",
+                           "SRIOVNETWORK_0000_03_00_2_RDMA_CM=/dev/infiniband/rdma_cm",
+                           "SRIOVNETWORK_0000_03_00_2_RDMA_DEVICE=mlx5_3",
+                       }));
+  EXPECT_EQ(edits.nodes.size(), 6u);
+  EXPECT_EQ(edits.nodes[5], (cdi::DeviceNode{"/dev/net/tun", "/dev/net/tun"}));
+}
+
+TEST(Edits, OfAFunctionOnVfioAreItsGroup) {
+  ClaimText text = of_two();
+  text.configs = {config({{"driver", "vfio-pci"}})};
+  const cdi::Edits edits = edits_of(first(text), {.rdma_device = "mlx5_3", .vfio_group = "7"});
+  EXPECT_EQ(edits.nodes, (std::vector<cdi::DeviceNode>{{"/dev/vfio/7", "/dev/vfio/7"},
+                                                       {"/dev/vfio/vfio", "/dev/vfio/vfio"}}));
+  EXPECT_EQ(edits.env.back(), "SRIOVNETWORK_0000_03_00_2_VFIO_DEVICE=/dev/vfio/7");
+  EXPECT_EQ(edits_of(first(text), {.vfio_group = "noiommu-2"}).nodes[0],
+            (cdi::DeviceNode{"/dev/vfio/2", "/dev/vfio/noiommu-2"}));
+}
+
+TEST(Edits, WhoLooksOnGetsNoDeviceNode) {
+  ClaimText text = of_two();
+  text.results[0].set("adminAccess", true);
+  text.configs = {config({{"addVhostMount", true}})};
+  EXPECT_TRUE(edits_of(first(text), {.rdma_device = "mlx5_3", .rdma_nodes = {"/dev/infiniband/uverbs3"}})
+                  .nodes.empty());
+}
+
+TEST(Answer, NamesTheDevicesOfTheSpec) {
+  ClaimText text = of_two();
+  text.results[1].set("shareID", "5hare");
+  PreparedClaim claim = planned(text).value();
+  for (PreparedDevice& device : claim.devices) device.edits = edits_of(device, {});
+  const PrepareAnswer answer = answer_of(claim);
+  const cdi::Spec spec = claim_spec(claim);
+  ASSERT_EQ(answer.devices.size(), 2u);
+  EXPECT_EQ(answer.devices[0],
+            (AnsweredDevice{.request_names = {"a"},
+                            .pool = "node-a",
+                            .device = "0000-03-00-2",
+                            .cdi_ids = {"sriovnetwork.k8snetworkplumbingwg.io/vf=claim-uid-1-0000-03-00-2",
+                                        "sriovnetwork.k8snetworkplumbingwg.io/vf=pod-uid-1"}}));
+  EXPECT_EQ(answer.devices[1].request_names, std::vector<std::string>{"b"}) << "without its sub-request";
+  EXPECT_EQ(answer.devices[1].share_id, "5hare");
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(answer.devices[i].cdi_ids[0], cdi::qualified_name(spec.kind, spec.devices[i].name));
+  EXPECT_TRUE(cdi::encode_spec(spec));
+}
+
+TEST(Answer, OfAClaimThatSeveralPodsHaveTellsOfItselfAlone) {
+  ClaimText text = of_two();
+  text.pods.push_back(Json::Object{{"resource", "pods"}, {"name", "pod-2"}, {"uid", "pod-uid-2"}});
+  EXPECT_EQ(planned(text)->cdi_pod_id, "claim-uid-1");
+}
+
+TEST(PodSpec, HasTheAddressesOfAllClaimsOfThePod) {
+  PreparedClaims prepared;
+  const auto add = [&](const std::string& name, Json::Array results,
+                       const std::string& driver = sample::kSriov) {
+    ClaimText text;
+    text.name = name;
+    text.uid = name + "-uid";
+    text.results = std::move(results);
+    PreparedClaim claim = planned(text, driver).value();
+    prepared.emplace(key_of(claim), std::move(claim));
+  };
+  add("second", {result("a", "0000-03-00-4")});
+  add("first", {result("a", "0000-03-00-3"), result("a", "0000-03-00-2")});
+  add("third", {result("a", "0000-03-00-5", sample::kExposure)}, sample::kExposure);
+  const auto spec = pod_spec(sample::kSriov, "pod-uid-1", prepared);
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->devices[0].name, "pod-uid-1");
+  EXPECT_EQ(spec->devices[0].edits.env,
+            std::vector<std::string>{
+                "SRIOVNETWORK_PCI_ADDRESSES=0000:03:00.3,0000:03:00.2,0000:03:00.4,0000:03:00.5"});
+  EXPECT_EQ(pod_spec(sample::kExposure, "pod-uid-1", prepared)->kind, "dra.networking/device");
+  EXPECT_FALSE(pod_spec(sample::kSriov, "pod-uid-2", prepared));
+  prepared.erase({sample::kSriov, "first-uid"});
+  EXPECT_EQ(pod_spec(sample::kSriov, "pod-uid-1", prepared)->devices[0].edits.env[0],
+            "SRIOVNETWORK_PCI_ADDRESSES=0000:03:00.4,0000:03:00.5");
+}
+
+TEST(ResourceNames, AreThoseOfTheDevicePlugin) {
+  PreparedClaim claim = planned(of_two()).value();
+  claim.devices[0].multus_resource = claim.devices[1].multus_resource = "intel.com/sriov-netdevice";
+  add_resource_names(claim);
+  for (const PreparedDevice& device : claim.devices)
+    EXPECT_EQ(device.edits.env,
+              std::vector<std::string>{"PCIDEVICE_INTEL_COM_SRIOV_NETDEVICE=0000:03:00.2,0000:03:00.3"});
+}
+
+TEST(DeviceInfoFile, IsWhereMultusLooks) {
+  PreparedDevice device = first(of_two());
+  EXPECT_FALSE(device_info(device, "/dp"));
+  device.multus_resource = "intel.com/vf";
+  EXPECT_EQ(device_info(device, "/dp"),
+            (DeviceInfo{"/dp/intel.com-vf-0000:03:00.2-device.json",
+                        R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:03:00.2"}})"}));
+  device.is_admin = true;
+  EXPECT_FALSE(device_info(device, "/dp"));
+}
+
+}  // namespace
+}  // namespace plan_test
+}  // namespace sliced::kubelet

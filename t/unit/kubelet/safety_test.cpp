@@ -1,0 +1,163 @@
+#include "kubelet/safety.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "t/unit/kubelet/sample_claims.h"
+
+namespace sliced::kubelet {
+namespace safety_test {
+namespace {
+
+// An entry of the exposure driver: the function's, whole or in shares, in a group.
+PreparedDevice persona(const std::string& base, const std::string& suffix, bool is_exclusive,
+                       const std::string& group = "") {
+  const KnownEntry known = sample::vf(base);
+  PreparedDevice out{
+      .pool = "node-a/0000-03-00-0", .device = base + suffix, .holding = known.holding, .pf = known.pf};
+  out.holding.entry = base + suffix;
+  out.holding.is_exclusive = is_exclusive;
+  out.holding.group = group;
+  return out;
+}
+
+PreparedDevice of_sriov(const std::string& base) {
+  PreparedDevice out = persona(base, "", true);
+  out.pool = "node-a";
+  return out;
+}
+
+PreparedClaim claim_with(const std::string& uid, const PreparedDevice& device) {
+  return {
+      .driver = sample::kExposure, .namespace_ = "ns", .name = "of-" + uid, .uid = uid, .devices = {device}};
+}
+
+TEST(Safety, TheRulesOfCountersHoldWithoutCounters) {
+  const std::string pf = "0000-03-00-0", vf = "0000-03-00-2", other = "0000-03-00-3";
+  PreparedDevice admin = persona(vf, "", true);
+  admin.is_admin = true;
+  PreparedDevice elsewhere = persona(vf, "", true);
+  elsewhere.holding.device = "0000:3b:00.2";
+  elsewhere.pf = "0000:3b:00.0";
+  struct Case {
+    const char* name;
+    PreparedDevice a, b;
+    bool is_conflict;
+  };
+  const Case cases[] = {
+      {"one device twice", persona(vf, "", true), persona(vf, "", true), true},
+      {"shares of one device", persona(vf, "-macvlan", false), persona(vf, "-macvlan", false), false},
+      {"two VFs", persona(vf, "", true), persona(other, "", true), false},
+      {"both drivers", of_sriov(vf), persona(vf, "", true), true},
+      {"both drivers, a share", of_sriov(vf), persona(vf, "-macvlan", false), true},
+      {"whole and shared", persona(vf, "-whole", true), persona(vf, "-macvlan", false), true},
+      {"one group", persona(vf, "-macvlan", false, "g"), persona(vf, "-ipvlan", false, "g"), true},
+      {"two groups", persona(vf, "-macvlan", false, "g"), persona(vf, "-ipvlan", false, "h"), false},
+      {"no groups", persona(vf, "-macvlan", false), persona(vf, "-ipvlan", false), false},
+      {"a PF as a whole and its VF", persona(pf, "", true), persona(vf, "", true), true},
+      {"a PF as a whole and the other driver's VF", persona(pf, "", true), of_sriov(vf), true},
+      {"a PF in shares and its VF", persona(pf, "-macvlan", false), persona(vf, "", true), false},
+      {"a PF as a whole and another's VF", persona(pf, "", true), elsewhere, false},
+      {"who looks on", admin, persona(vf, "", true), false},
+  };
+  for (const Case& one : cases) {
+    EXPECT_EQ(conflict(one.a, one.b), one.is_conflict) << one.name;
+    EXPECT_EQ(conflict(one.b, one.a), one.is_conflict) << one.name << ", the other way round";
+  }
+}
+
+TEST(Safety, NamesTheClaimThatHoldsIt) {
+  const PreparedDevice macvlan = persona("0000-03-00-2", "-macvlan", false, "g"),
+                       ipvlan = persona("0000-03-00-2", "-ipvlan", false, "g");
+  PreparedClaims prepared;
+  const PreparedClaim holder = claim_with("uid-1", macvlan), asking = claim_with("uid-2", ipvlan);
+  prepared.emplace(key_of(holder), holder);
+  const KnownEntry known = sample::vf("0000-03-00-2");
+  EXPECT_EQ(
+      refusal(asking, ipvlan, known, prepared),
+      "device node-a/0000-03-00-0/0000-03-00-2-ipvlan excludes device node-a/0000-03-00-0/0000-03-00-2-macvlan, "
+      "which is prepared for ResourceClaim ns/of-uid-1 (uid uid-1): it can be had when that claim's pod has ended");
+  EXPECT_EQ(refusal(holder, macvlan, known, prepared), "") << "its own record counts for nothing";
+}
+
+TEST(Safety, SaysWhyADeviceIsNotHandedOver) {
+  struct Case {
+    const char* says;
+    std::function<void(KnownEntry&)> spoil;
+  };
+  const Case cases[] = {
+      {"cannot be told from others (name not UTF-8)",
+       [](KnownEntry& known) { known.device.broken = "name not UTF-8"; }},
+      {"is not ready: its VFs are being configured",
+       [](KnownEntry& known) { known.not_ready = "its VFs are being configured"; }},
+      {"is used by the host (enslaved to br0)",
+       [](KnownEntry& known) { known.device.host_use = "enslaved to br0"; }},
+  };
+  for (const Case& one : cases) {
+    KnownEntry known = sample::vf("0000-03-00-2");
+    one.spoil(known);
+    PreparedDevice device = of_sriov("0000-03-00-2");
+    const PreparedClaim claim = claim_with("uid", device);
+    EXPECT_NE(refusal(claim, device, known, {}).find(one.says), std::string::npos)
+        << refusal(claim, device, known, {});
+    device.is_admin = true;
+    EXPECT_EQ(refusal(claim, device, known, {}), "") << "who looks on holds nothing";
+  }
+  KnownEntry allowed = sample::vf("0000-03-00-2");
+  allowed.device.host_use = "enslaved to br0";
+  allowed.allows_host_use = true;
+  const PreparedDevice device = of_sriov("0000-03-00-2");
+  EXPECT_EQ(refusal(claim_with("uid", device), device, allowed, {}), "");
+}
+
+TEST(Safety, AnotherFunctionBehindTheAddressIsAnotherDevice) {
+  const KnownEntry known = sample::vf("0000-03-00-2");
+  PreparedDevice device = of_sriov("0000-03-00-2");
+  device.identity = {"8086", "10ca", "0000:03:00.0"};
+  const HostLook same{.identity = device.identity};
+  EXPECT_EQ(refusal(device, known, same), "");
+  for (const Identity& now :
+       {Identity{"15b3", "10ca", "0000:03:00.0"}, Identity{"8086", "1234", "0000:03:00.0"},
+        Identity{"8086", "10ca", "0000:3b:00.0"}, Identity{}})
+    EXPECT_NE(refusal(device, known, {.identity = now}).find("is another function now"), std::string::npos);
+  device.identity = {};
+  EXPECT_EQ(refusal(device, known, same), "") << "a checkpoint of others does not know it";
+}
+
+TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
+  KnownEntry known = sample::vf("0000-03-00-2");
+  PreparedDevice device = of_sriov("0000-03-00-2");
+  device.interface = "eth2";
+  const HostLook used{.uppers = {"macvlan0", "br0"}};
+  EXPECT_EQ(refusal(device, known, used),
+            "device node-a/0000-03-00-2 is used by the host: macvlan0, br0 stand on its interface eth2");
+  known.allows_host_use = true;
+  EXPECT_EQ(refusal(device, known, used), "");
+  known.allows_host_use = false;
+  device.holding.is_exclusive = false;
+  EXPECT_EQ(refusal(device, known, used), "") << "a share is what macvlans are for";
+}
+
+TEST(Safety, APolicySaysWhichPluginsItsDevicesAreFor) {
+  KnownEntry known = sample::vf("0000-03-00-2");
+  EXPECT_EQ(refusal_of_cni(known, "bridge"), "");
+  known.cni_plugins = {"macvlan", "ipvlan"};
+  EXPECT_EQ(refusal_of_cni(known, "ipvlan"), "");
+  EXPECT_EQ(
+      refusal_of_cni(known, "bridge"),
+      "its NetworkAttachmentDefinition is of type \"bridge\", and the policy of the device allows macvlan, ipvlan");
+}
+
+TEST(Safety, AClaimDoesNotExcludeItself) {
+  PreparedClaim claim = claim_with("uid", persona("0000-03-00-2", "-macvlan", false, "g"));
+  EXPECT_EQ(conflict_within(claim), "");
+  claim.devices.push_back(persona("0000-03-00-2", "-macvlan", false, "g"));
+  EXPECT_EQ(conflict_within(claim), "") << "two shares";
+  claim.devices.push_back(persona("0000-03-00-2", "-ipvlan", false, "g"));
+  EXPECT_NE(conflict_within(claim).find("exclude each other"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace safety_test
+}  // namespace sliced::kubelet

@@ -1,0 +1,138 @@
+#include "kubelet/vf_config.h"
+
+#include <gtest/gtest.h>
+
+#include "t/unit/kubelet/sample_claims.h"
+
+namespace sliced::kubelet {
+namespace vf_config_test {
+namespace {
+
+using kube::Json;
+using sample::config;
+
+Result<VfConfigs> configs_of(Json::Array configs) {
+  sample::ClaimText text;
+  text.configs = std::move(configs);
+  return VfConfigs::decode(text.decoded(), sample::kSriov);
+}
+
+VfConfig config_of(Json::Array configs, const std::string& request = "vf") {
+  return configs_of(std::move(configs)).value().of(request);
+}
+
+TEST(VfConfigs, AllFieldsAreHonoured) {
+  const VfConfig all = config_of({config({{"driver", "vfio-pci"},
+                                          {"ifName", "net1"},
+                                          {"netAttachDefName", "fast"},
+                                          {"netAttachDefNamespace", "ns"},
+                                          {"addVhostMount", true}})});
+  EXPECT_EQ(all, (VfConfig{"vfio-pci", "net1", "ns", "fast", true}));
+  EXPECT_TRUE(all.wants_vfio());
+  EXPECT_EQ(config_of({}), VfConfig{});
+}
+
+TEST(VfConfigs, TheClaimsComeAfterItsClassesWhateverTheirOrder) {
+  const Json claims = config({{"ifName", "mine"}});
+  const Json classes = config({{"ifName", "theirs"}, {"addVhostMount", true}}, {}, "FromClass");
+  for (const Json::Array& order : {Json::Array{claims, classes}, Json::Array{classes, claims}}) {
+    EXPECT_EQ(config_of(order).if_name, "mine");
+    EXPECT_TRUE(config_of(order).adds_vhost) << "what the claim does not say stays";
+  }
+  EXPECT_EQ(config_of({config({{"ifName", "a"}}), config({{"ifName", "b"}})}).if_name, "b");
+  EXPECT_FALSE(config_of({classes, config({{"addVhostMount", false}})}).adds_vhost);
+  EXPECT_FALSE(config_of({config({{"driver", "vfio-pci"}}, {}, "FromClass"), config({{"driver", "default"}})})
+                   .wants_vfio());
+}
+
+TEST(VfConfigs, RequestsChooseWhoIsMeant) {
+  struct Case {
+    Json::Array requests;
+    const char* request;
+    bool is_meant;
+  };
+  const Case cases[] = {
+      {{}, "vf", true},           {{"vf"}, "vf", true},           {{"other"}, "vf", false},
+      {{"vf"}, "vf/fast", true},  {{"vf/fast"}, "vf/fast", true}, {{"vf/slow"}, "vf/fast", false},
+      {{"vf/fast"}, "vf", false}, {{"other", "vf"}, "vf", true},
+  };
+  for (const Case& one : cases)
+    EXPECT_EQ(config_of({config({{"ifName", "net1"}}, one.requests)}, one.request).if_name == "net1",
+              one.is_meant)
+        << one.request;
+}
+
+TEST(VfConfigs, OtherDriversSayTheirOwn) {
+  Json other = config({{"ifName", "x"}}, {}, "FromClaim", "gpu.example.com");
+  other.set("opaque", Json::Object{{"driver", "gpu.example.com"}, {"parameters", Json::Object{{"any", 1}}}});
+  EXPECT_EQ(config_of({other}), VfConfig{});
+}
+
+TEST(VfConfigs, AClaimChoosesAmongDefinitionsOfItsOwnNamespaceOnly) {
+  const Json classes =
+      config({{"netAttachDefName", "infra"}, {"netAttachDefNamespace", "kube-system"}}, {}, "FromClass");
+  EXPECT_EQ(config_of({classes}).nad_namespace, "kube-system");
+  const VfConfig chosen = config_of({classes, config({{"netAttachDefName", "mine"}})});
+  EXPECT_EQ(chosen.nad_namespace + "/" + chosen.nad_name, "ns/mine")
+      << "else a claim could choose any of another namespace";
+  EXPECT_EQ(config_of({config({{"netAttachDefName", "mine"}})}).nad_namespace, "ns");
+  EXPECT_EQ(config_of({config({{"netAttachDefNamespace", "ns"}})}).nad_namespace, "") << "of no definition";
+}
+
+TEST(VfConfigs, WhatIsNotUnderstoodPreparesNothing) {
+  struct Case {
+    Json::Object parameters;
+    const char* says;
+  };
+  const Case cases[] = {
+      {{{"driverr", "vfio-pci"}}, "driverr is an unknown field; did you mean driver?"},
+      {{{"zzzzzzzzzz", 1}}, "zzzzzzzzzz is an unknown field; known are"},
+      {{{"driver", "igb_uio"}}, "driver is \"igb_uio\", wants default or vfio-pci"},
+      {{{"driver", "mdev"}}, "mediated devices are not prepared"},
+      {{{"driver", 7}}, "driver is a number, wants a string"},
+      {{{"ifName", "sixteen-bytes-ab"}}, "ifName is \"sixteen-bytes-ab\""},
+      {{{"ifName", "a/b"}}, "ifName"},
+      {{{"ifName", "a b"}}, "ifName"},
+      {{{"ifName", ".."}}, "ifName"},
+      {{{"ifName", "a\nb"}}, "ifName"},
+      {{{"netAttachDefName", "../x"}}, "netAttachDefName"},
+      {{{"netAttachDefName", "Upper"}}, "netAttachDefName"},
+      {{{"netAttachDefNamespace", "a.b"}}, "netAttachDefNamespace"},
+      {{{"netAttachDefNamespace", "kube-system"}}, "a claim names objects of its own namespace (ns)"},
+      {{{"addVhostMount", "yes"}}, "addVhostMount is a string, wants true or false"},
+  };
+  for (const Case& one : cases) {
+    const auto found = configs_of({config(one.parameters)});
+    ASSERT_FALSE(found) << one.says;
+    EXPECT_NE(found.error().what.find(one.says), std::string::npos) << found.error().what;
+    EXPECT_NE(found.error().what.find("status.allocation.devices.config[0].opaque.parameters"),
+              std::string::npos)
+        << found.error().what;
+  }
+}
+
+TEST(VfConfigs, AnotherKindOrFormIsRefused) {
+  const auto refused = [](Json parameters, const char* says) {
+    Json one = config({});
+    one.set("opaque", Json::Object{{"driver", sample::kSriov}, {"parameters", std::move(parameters)}});
+    const auto found = configs_of({one});
+    ASSERT_FALSE(found);
+    EXPECT_NE(found.error().what.find(says), std::string::npos) << found.error().what;
+  };
+  refused(Json::Object{{"apiVersion", "v1"}, {"kind", "VfConfig"}}, "apiVersion is \"v1\"");
+  refused(Json::Object{{"apiVersion", sample::kVfConfigVersion}, {"kind", "VFConfig"}},
+          "kind is \"VFConfig\"");
+  refused(Json(), "wants a VfConfig");
+  refused(Json("driver: vfio-pci"), "wants a VfConfig");
+  Json formless = config({});
+  formless = Json::Object{{"source", "FromClaim"}};
+  EXPECT_NE(configs_of({formless}).error().what.find("only opaque parameters"), std::string::npos);
+}
+
+TEST(VfConfigs, OneForARequestThatIsNotOursIsUnderstoodToo) {
+  EXPECT_FALSE(configs_of({config({{"driver", "igb_uio"}}, {"nobody"})}));
+}
+
+}  // namespace
+}  // namespace vf_config_test
+}  // namespace sliced::kubelet
