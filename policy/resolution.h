@@ -6,12 +6,21 @@
 
 namespace sliced::policy {
 
+/// The winner of a suffix.
+struct Winner {
+  int32_t policy = -1;
+  /// One of its suffix that comes before it, and may mean the device and offer it in another way: its selector
+  /// asks for what is not known. -1: none.
+  int32_t waits_for = -1;
+  bool operator==(const Winner&) const = default;
+};
+
 /// Of one device.
 struct Resolution {
   int32_t excluded_by = -1;           // the first exclude that selects the device
   bool is_excluded_by_error = false;  // its selector erred there, which hides the device too
   bool is_unknown = false;            // no exclude is known to select it, but that one may
-  std::vector<int32_t> personas;      // the winner of each suffix, by suffix
+  std::vector<Winner> personas;       // by suffix
   bool operator==(const Resolution&) const = default;
 };
 

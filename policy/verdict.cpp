@@ -24,6 +24,8 @@ std::string_view name_of(Outcome outcome) {
       return "exclude-unreadable";
     case Outcome::kExcludeUnknown:
       return "exclude-unknown";
+    case Outcome::kExposeUnknown:
+      return "expose-unknown";
     case Outcome::kConflict:
       return "conflict";
     case Outcome::kNoCounters:

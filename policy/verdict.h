@@ -19,6 +19,7 @@ enum class Outcome : uint8_t {
   kExcluded,           // a policy excludes it
   kExcludeUnreadable,  // an exclude that cannot be understood may mean it, and it is not offered yet
   kExcludeUnknown,     // an exclude asks for facts of its interface, which is elsewhere
+  kExposeUnknown,      // a policy of its suffix that comes first asks for facts of its interface
   kConflict,           // a SriovResourcePolicy offers the function, or one of its VFs
   kNoCounters,         // it excludes another entry, and the cluster cannot count that
   kNoSharing,          // it may be allocated several times, and the cluster cannot count that
@@ -43,7 +44,7 @@ struct PersonaVerdict {
   int32_t policy = -1;  // index into PolicySet::exposures
   Outcome outcome = Outcome::kOffered;
   std::string entry;  // name of the device entry, "" when it has none
-  std::string why;    // where the outcome alone does not say it
+  std::string why;    // where the outcome alone does not say it; of kExposeUnknown the policy
   bool operator==(const PersonaVerdict&) const = default;
 };
 

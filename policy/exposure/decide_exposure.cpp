@@ -29,9 +29,12 @@ class ExposureDecision {
     auto& verdicts = out_.personas[device.id.text];
     verdicts.reserve(resolution.personas.size());
     const std::string base = device.pci ? function_name(*device.pci) : links_.at(device.id.text);
-    for (const int32_t index : resolution.personas) {
-      verdicts.push_back({.policy = index});
-      offer(device, base, verdicts.back());
+    for (const Winner& winner : resolution.personas) {
+      verdicts.push_back({.policy = winner.policy});
+      if (winner.waits_for < 0)
+        offer(device, base, verdicts.back());
+      else
+        hold_back({Outcome::kExposeUnknown, policy_at(winner.waits_for).id.name}, verdicts.back());
     }
   }
 
@@ -41,8 +44,12 @@ class ExposureDecision {
   }
 
  private:
+  const ExposurePolicy& policy_at(int32_t index) const {
+    return *in_.policies->exposures[static_cast<size_t>(index)];
+  }
+
   void offer(const HostDevice& device, const std::string& base, PersonaVerdict& verdict) {
-    const ExposurePolicy& policy = in_.policies->exposures[static_cast<size_t>(verdict.policy)];
+    const ExposurePolicy& policy = policy_at(verdict.policy);
     const Exposure& exposure = policy.exposure;
     const std::string& pool = now_.pools.of(device);
     verdict.entry = names_.name(device, base, exposure.name_suffix);

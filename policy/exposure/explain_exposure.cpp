@@ -67,6 +67,10 @@ std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
   if (verdict.outcome == Outcome::kNoCounters)
     return "it excludes another entry that is offered, and this cluster cannot count that "
            "(DRAPartitionableDevices, kube-scheduler 1.36.2)";
+  if (verdict.outcome == Outcome::kExposeUnknown)
+    return "DeviceExposurePolicy " + verdict.why +
+           " comes first and may offer it: it asks for what is not known of an interface that is in another "
+           "network namespace, or has not been read yet";
   const GateKind* gate = gate_of(verdict.outcome);
   return gate == nullptr
              ? ""

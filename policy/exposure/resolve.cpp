@@ -229,6 +229,7 @@ class Resolving {
         exposes_(columns_of(answers.node.exposes, answers, exposures)),
         asked_by_(answers.memory.selectors.size()),
         winners_(exposes_.size(), -1),
+        waiting_(exposes_.size(), nullptr),
         entries_(exposes_.size(), 0) {
     for (size_t i = 0; i < exposes_.size(); ++i)
       asked_by_[static_cast<size_t>(exposes_[i].at)].push_back(static_cast<int32_t>(i));
@@ -244,14 +245,18 @@ class Resolving {
         note_exclude(id, row, one);
       else
         find_winners(device, row, one.personas);
+      if (!one.personas.empty() && !answers_.memory.unknown.empty()) note_waits(row, one.personas);
       row += asked_by_.size();
     }
     const std::vector<bool> fits = limit_entries(entries, problems);
     const bool do_all_fit = std::find(fits.begin(), fits.end(), false) == fits.end();
     for (Resolution& one : out) {
       if (!do_all_fit)
-        std::erase_if(one.personas, [&](int32_t expose) { return !fits[static_cast<size_t>(expose)]; });
-      for (int32_t& persona : one.personas) persona = exposes_[static_cast<size_t>(persona)].policy;
+        std::erase_if(one.personas,
+                      [&](const Winner& winner) { return !fits[static_cast<size_t>(winner.policy)]; });
+      for (Winner& winner : one.personas)
+        for (int32_t* expose : {&winner.policy, &winner.waits_for})
+          if (*expose >= 0) *expose = exposes_[static_cast<size_t>(*expose)].policy;
     }
     return out;
   }
@@ -298,9 +303,9 @@ class Resolving {
     }
   }
 
-  // The first of each suffix, by suffix, as indices of exposes_. Few selectors take a device, so it is looked
+  // The first of each suffix, by suffix, as indices of exposes_ until all are known. Few selectors take a device, so it is looked
   // for those that do, and not for each policy what it says.
-  void find_winners(const hotplug::HostDevice& device, const KeptAnswer* row, std::vector<int32_t>& out) {
+  void find_winners(const hotplug::HostDevice& device, const KeptAnswer* row, std::vector<Winner>& out) {
     hits_.clear();
     for (size_t c = 0; c < asked_by_.size(); ++c)
       if (row[c].says_yes()) hits_.insert(hits_.end(), asked_by_[c].begin(), asked_by_[c].end());
@@ -315,13 +320,39 @@ class Resolving {
     }
     for (const int32_t hit : hits_) {
       int32_t& winner = winners_[exposes_[static_cast<size_t>(hit)].suffix];
-      if (winner >= 0) out.push_back(std::exchange(winner, -1));
+      if (winner >= 0) out.push_back({std::exchange(winner, -1)});
     }
-    std::sort(out.begin(), out.end(), [this](int32_t a, int32_t b) {
-      return exposes_[static_cast<size_t>(a)].suffix < exposes_[static_cast<size_t>(b)].suffix;
-    });
-    for (const int32_t winner : out) ++entries_[static_cast<size_t>(winner)];
+    std::sort(out.begin(), out.end(),
+              [this](const Winner& a, const Winner& b) { return suffix_of(a) < suffix_of(b); });
+    for (const Winner& winner : out) ++entries_[static_cast<size_t>(winner.policy)];
   }
+
+  // What nobody can tell of the device now does not let another policy offer it in its own way meanwhile.
+  void note_waits(const KeptAnswer* row, std::vector<Winner>& winners) {
+    for (Winner& winner : winners) waiting_[suffix_of(winner)] = &winner;
+    const auto first = static_cast<size_t>(row - answers_.memory.answers.data());
+    for (size_t c = 0; c < asked_by_.size(); ++c) {
+      if (!answers_.memory.is_unknown(first + c)) continue;
+      for (const int32_t unknown : asked_by_[c]) {
+        Winner* winner = waiting_[exposes_[static_cast<size_t>(unknown)].suffix];
+        if (winner == nullptr || winner->policy < unknown) continue;
+        if (winner->waits_for >= 0 && winner->waits_for < unknown) continue;
+        if (!offer_alike(unknown, winner->policy)) winner->waits_for = unknown;
+      }
+    }
+    for (const Winner& winner : winners) waiting_[suffix_of(winner)] = nullptr;
+  }
+
+  // Both as indices of exposes_.
+  bool offer_alike(int32_t a, int32_t b) const {
+    const auto policy_of = [this](int32_t expose) -> const ExposurePolicy& {
+      return *exposures_[static_cast<size_t>(exposes_[static_cast<size_t>(expose)].policy)];
+    };
+    return policy_of(a).exposure == policy_of(b).exposure &&
+           policy_of(a).allow_host_use == policy_of(b).allow_host_use;
+  }
+
+  size_t suffix_of(const Winner& winner) const { return exposes_[static_cast<size_t>(winner.policy)].suffix; }
 
   const std::vector<Shared<ExposurePolicy>>& exposures_;
   const SelectorAnswers& answers_;
@@ -330,6 +361,7 @@ class Resolving {
   std::vector<std::vector<int32_t>>
       asked_by_;                         // by selector: the exposes that ask it, as indices of exposes_
   std::vector<int32_t> hits_, winners_;  // of one device; winners by suffix
+  std::vector<Winner*> waiting_;         // by suffix: the winner, while it is looked for whom it waits
   std::vector<uint64_t> entries_;        // by index of exposes_: how many it offers
 };
 

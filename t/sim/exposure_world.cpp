@@ -364,21 +364,15 @@ bool ExposureWorld::any_recent(const std::string& id, const Visit& visit) const 
   const auto past = devices_.find(id);
   if (past == devices_.end()) return false;
   static const Past<PfFacts> kNoPf = {{TimePoint{}, PfFacts{}}};
-  // Its interface may not have been read yet: what asks for that says nothing, and the next policy decides.
-  const bool has_come_lately = past->second.size() > 1;
   for (auto device = past->second.rbegin(); device != past->second.rend(); ++device) {
     const auto pf = world_.pf_past_.find(device->second.pf);
     const Past<PfFacts>& pfs = pf == world_.pf_past_.end() ? kNoPf : pf->second;
     for (auto names = pfs.rbegin(); names != pfs.rend(); ++names)
       for (auto policies = policies_past_.rbegin(); policies != policies_past_.rend(); ++policies)
         for (auto node = world_.labels_past_.rbegin(); node != world_.labels_past_.rend(); ++node)
-          for (const bool is_unseen : {false, true}) {
-            DeviceFacts facts = device->second;
-            if (is_unseen && (!has_come_lately || facts.name.empty())) continue;
-            facts.is_away = facts.is_away || is_unseen;
-            if (visit(facts, personas_of(facts, names->second.names, policies->second, node->second)))
-              return true;
-          }
+          if (visit(device->second,
+                    personas_of(device->second, names->second.names, policies->second, node->second)))
+            return true;
   }
   return false;
 }

@@ -20,18 +20,22 @@ constexpr const char* kVfEntry = "0000-03-00-2";
 
 std::string attribute(const std::string& id) { return "device.attributes[\"dra.networking\"]." + id; }
 
-std::vector<Shared<ExposurePolicy>> exposures_of(const std::string& expose,
-                                                 const std::vector<std::string>& excludes) {
-  std::string text = "---\nmetadata: {name: p}\nspec: {selector: {cel: '" + expose + "'}}\n";
-  for (const std::string& exclude : excludes)
-    text += "---\nmetadata: {name: x" + std::to_string(&exclude - excludes.data()) +
-            "}\nspec: {action: exclude, selector: {cel: '" + exclude + "'}}\n";
+std::vector<Shared<ExposurePolicy>> exposures_in(const std::string& text) {
   std::vector<Shared<ExposurePolicy>> out;
   for (const auto& document : kube::decode_yaml(text).documents) {
     out.emplace_back(decode_exposure_policy(document));
     EXPECT_TRUE(out.back()->problems.empty()) << text;
   }
   return out;
+}
+
+std::vector<Shared<ExposurePolicy>> exposures_of(const std::string& expose,
+                                                 const std::vector<std::string>& excludes) {
+  std::string text = "---\nmetadata: {name: p}\nspec: {selector: {cel: '" + expose + "'}}\n";
+  for (const std::string& exclude : excludes)
+    text += "---\nmetadata: {name: x" + std::to_string(&exclude - excludes.data()) +
+            "}\nspec: {action: exclude, selector: {cel: '" + exclude + "'}}\n";
+  return exposures_in(text);
 }
 
 // A PF that is here, and a VF whose interface is not.
@@ -63,9 +67,13 @@ struct Away : testing::Test {
 
   std::string decide_with(const std::vector<std::string>& excludes,
                           const std::string& expose = attribute("type") + " == \"vf\"") {
+    return decide_over(exposures_of(expose, excludes));
+  }
+  std::string decide_text(const std::string& text) { return decide_over(exposures_in(text)); }
+  std::string decide_over(std::vector<Shared<ExposurePolicy>> exposures) {
     auto in = std::make_shared<Inputs>();
     in->inventory = std::make_shared<const hotplug::Inventory>(host);
-    in->policies = std::make_shared<const PolicySet>(make_policy_set({}, {}, exposures_of(expose, excludes)));
+    in->policies = std::make_shared<const PolicySet>(make_policy_set({}, {}, std::move(exposures)));
     in->node.name = "n1";
     in->published = published;
     in->selectors = memory;
@@ -262,6 +270,63 @@ TEST_F(Away, AnExposeOffersNothingByWhatIsNotKnown) {
   published.exposure = {kVfEntry};
   EXPECT_EQ(decide_with({}, free), "offered");
   EXPECT_EQ(decide_with({}, attribute("ifName") + " == \"x\""), "no-policy");
+}
+
+// Of one suffix the first decides. Red when the next one offers in its own way what the first may mean.
+TEST_F(Away, WhoComesBehindOneThatAsksForWhatIsNotKnownWaits) {
+  const std::string name = attribute("ifName") + " == \"x\"", vf_type = attribute("type") + " == \"vf\"";
+  const struct {
+    const char* first;  // of the spec of who asks, beside its selector
+    const char* then;   // of who would offer it
+    const char* outcome;
+  } rows[] = {
+      {"priority: 200, allowHostUse: true", "priority: 100", "expose-unknown"},
+      {"priority: 200, exposure: {exclusionGroup: a}", "priority: 100", "expose-unknown"},
+      {"priority: 200, exposure: {exclusionGroup: a}", "priority: 300", "offered"},
+      {"priority: 200", "priority: 100", "offered"},  // alike
+      {"priority: 200, exposure: {exclusionGroup: a, deviceNameSuffix: -a}", "priority: 100", "offered"},
+      {"priority: 200, exposure: {exclusionGroup: a}, nodeSelector: {matchLabels: {no: node}}",
+       "priority: 100", "offered"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(std::string(row.first) + " | " + row.then);
+    const auto decide_now = [&] {
+      return decide_text("---\nmetadata: {name: asks}\nspec: {selector: {cel: '" + name + "'}, " + row.first +
+                         "}\n---\nmetadata: {name: takes}\nspec: {selector: {cel: '" + vf_type + "'}, " +
+                         row.then + "}\n");
+    };
+    published = {};
+    vf().netdev.reset();
+    EXPECT_EQ(decide_now(), row.outcome);
+    const Explanation why = explain(last, kVf);
+    if (why.outcome == "expose-unknown") {
+      EXPECT_NE(why.summary.find("takes: DeviceExposurePolicy asks comes first"), std::string::npos)
+          << why.summary;
+      EXPECT_TRUE(last.pools.at(std::string(kExposureDriver)).at(0).devices.empty());
+    }
+    vf().netdev = hotplug::Netdev{.name = "y"};
+    EXPECT_EQ(decide_now(), "offered") << "it is known not to be meant";
+    vf().netdev.reset();
+    published.exposure = {kVfEntry};
+    EXPECT_EQ(decide_now(), "offered") << "what is published stays";
+  }
+}
+
+TEST_F(Away, WhoWaitsIsToldTheFirstThatOffersOtherwise) {
+  std::string text;
+  const auto add = [&](const char* policy, const char* id, const char* rest) {
+    text += std::string("---\nmetadata: {name: ") + policy + "}\nspec: {selector: {cel: '" + attribute(id) +
+            " != \"z\"'}, " + rest + "}\n";
+  };
+  add("a-alike", "ifName", "priority: 400");
+  add("b-other", "mac", "priority: 300, allowHostUse: true");
+  add("c-other", "ifName", "priority: 200, allowHostUse: true");
+  add("d-takes", "type", "priority: 100");
+  add("e-behind", "ifName", "priority: 50, allowHostUse: true");
+  EXPECT_EQ(decide_text(text), "expose-unknown");
+  const PersonaVerdict& verdict = last.personas.at(kVf).at(0);
+  EXPECT_EQ(last.inputs->policies->exposures[static_cast<size_t>(verdict.policy)]->id.name, "d-takes");
+  EXPECT_EQ(verdict.why, "b-other");
 }
 
 // Red when an exclude is asked about the first port alone.

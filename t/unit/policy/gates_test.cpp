@@ -12,9 +12,9 @@ namespace gates_test {
 constexpr auto kLast = Outcome::kCharged;
 
 // What is no gate's is the word of the policies, or comes of what else is offered.
-const std::set<Outcome> kOfPolicies = {Outcome::kOffered,   Outcome::kNotAVf,   Outcome::kNoPolicy,
-                                       Outcome::kNoMatch,   Outcome::kExcluded, Outcome::kExcludeUnknown,
-                                       Outcome::kNoCounters};
+const std::set<Outcome> kOfPolicies = {Outcome::kOffered,       Outcome::kNotAVf,    Outcome::kNoPolicy,
+                                       Outcome::kNoMatch,       Outcome::kExcluded,  Outcome::kExcludeUnknown,
+                                       Outcome::kExposeUnknown, Outcome::kNoCounters};
 
 TEST(Gates, EachOutcomeIsOneGatesOrThePolicies) {
   std::set<std::string_view> names;
