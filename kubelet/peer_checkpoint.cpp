@@ -4,6 +4,7 @@
 #include "kube/json.h"
 #include "kube/json_scanner.h"
 #include "kubelet/checkpoint.h"
+#include "kubelet/recall.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -48,15 +49,6 @@ VfConfig config_in(const Json* value) {
   return out;
 }
 
-// The group that was bound stands in the device nodes.
-std::string group_in(const cdi::Edits& edits) {
-  constexpr std::string_view kStart = "/dev/vfio/";
-  for (const cdi::DeviceNode& node : edits.nodes)
-    if (node.host_path.starts_with(kStart) && node.host_path != "/dev/vfio/vfio")
-      return node.host_path.substr(kStart.size());
-  return "";
-}
-
 std::optional<PreparedDevice> device_in(const Json& one) {
   const Json* device = one.find("Device");
   if (device == nullptr) return std::nullopt;
@@ -73,7 +65,7 @@ std::optional<PreparedDevice> device_in(const Json& one) {
   if (out.config.if_name.empty()) out.config.if_name = one.text("IfName");
   out.edits = edits_in(one.find("ContainerEdits"));
   if (out.config.wants_vfio())
-    out.vfio = VfioBinding{std::string(one.text("OriginalDriver")), group_in(out.edits)};
+    out.vfio = VfioBinding{std::string(one.text("OriginalDriver")), vfio_group_in(out.edits)};
   return out;
 }
 

@@ -1,0 +1,50 @@
+#include "kubelet/commits.h"
+
+#include <utility>
+
+namespace sliced::kubelet {
+
+struct Commits::Batch {
+  std::vector<FileChange> changes;
+  std::string checkpoint;
+  std::vector<Done> done;
+  std::vector<Result<Unit>> results;
+  Result<Unit> written = Unit{};
+};
+
+Commits::Commits(reactor::Executor& executor, std::shared_ptr<const Host> host,
+                 std::function<std::string()> encode)
+    : executor_(executor), host_(std::move(host)), encode_(std::move(encode)) {}
+
+void Commits::add(Make make, Done done) {
+  waiting_.push_back({std::move(make), std::move(done)});
+  if (!is_running_) begin();
+}
+
+void Commits::begin() {
+  is_running_ = true;
+  auto batch = std::make_shared<Batch>();
+  for (Waiting& one : std::exchange(waiting_, {})) {
+    batch->changes.push_back(one.make());
+    batch->done.push_back(std::move(one.done));
+  }
+  batch->checkpoint = encode_();
+  const auto work = [batch, host = host_] {
+    for (const FileChange& change : batch->changes) batch->results.push_back(host->apply(change));
+    batch->written = host->write_checkpoint(batch->checkpoint);
+  };
+  job_ = executor_.run(work, Millis{0}, [this, batch](bool) { finish(batch); });
+}
+
+void Commits::finish(const std::shared_ptr<Batch>& batch) {
+  const std::weak_ptr<int> alive = life_;
+  job_.reset();
+  is_running_ = false;
+  for (size_t i = 0; i < batch->done.size(); ++i) {
+    batch->done[i](batch->written.ok() ? batch->results[i] : batch->written);
+    if (alive.expired()) return;
+  }
+  if (!is_running_ && !waiting_.empty()) begin();
+}
+
+}  // namespace sliced::kubelet

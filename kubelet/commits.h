@@ -1,0 +1,45 @@
+#pragma once
+// Changes on their way to the disk: those that wait go together, then the checkpoint once for all of them. So fifty
+// pods at once sync a few times, and no older text overwrites a newer one.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kubelet/host.h"
+#include "reactor/executor.h"
+
+namespace sliced::kubelet {
+
+/// Threads: the loop's. One job at a time, without a deadline: what hangs in a disk may still be written, and must
+///          not be overtaken.
+/// Reentry: done is never called from within add(), and may add more.
+class Commits {
+ public:
+  using Make = std::function<FileChange()>;
+  using Done = std::function<void(const Result<Unit>&)>;
+  /// encode: the checkpoint's text as it is to be from now on; called before each job.
+  Commits(reactor::Executor& executor, std::shared_ptr<const Host> host, std::function<std::string()> encode);
+
+  /// make: called when its turn comes. done: its files and the checkpoint are on disk, or why not.
+  void add(Make make, Done done);
+
+ private:
+  struct Waiting {
+    Make make;
+    Done done;
+  };
+  struct Batch;
+  void begin();
+  void finish(const std::shared_ptr<Batch>& batch);
+
+  reactor::Executor& executor_;
+  const std::shared_ptr<const Host> host_;
+  const std::function<std::string()> encode_;
+  std::vector<Waiting> waiting_;
+  bool is_running_ = false;
+  std::unique_ptr<reactor::Job> job_;
+  const std::shared_ptr<int> life_ = std::make_shared<int>();
+};
+
+}  // namespace sliced::kubelet

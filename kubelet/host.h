@@ -1,0 +1,56 @@
+#pragma once
+// What preparing does to the node, as a port: reading a device, binding it, small files. The real one is
+// kubelet/node_host.h; a test's and the simulation's are stepped.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cdi/spec.h"
+#include "kubelet/plan.h"
+#include "kubelet/prepared.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+/// Files that follow one change of what is prepared.
+struct FileChange {
+  struct SpecFile {
+    cdi::Spec spec;
+    std::string id;
+  };
+  struct SpecName {
+    std::string kind, id;
+  };
+  std::vector<SpecFile> specs;
+  std::vector<SpecName> removed_specs;
+  std::vector<DeviceInfo> infos;           // for Multus
+  std::vector<std::string> removed_infos;  // paths
+};
+
+/// Threads: called on workers, several at once; about one device, and about files, one call at a time.
+/// Every call may block, and those about devices hang in the kernel: whoever calls has a deadline.
+class Host {
+ public:
+  virtual ~Host() = default;
+  /// The device as the kernel has it now. kNotFound: it is not there.
+  virtual Result<HostLook> look(const PreparedDevice& device) const = 0;
+  /// Binds the function to vfio-pci, unless it is already, and waits for its group's node. Yields the group. What
+  /// was begun and failed is taken back. kBusy: the group is shared with what is not the claim's.
+  virtual Result<std::string> bind(const PreparedDevice& device) const = 0;
+  /// Back to its original driver; whatever is bound to another driver than vfio-pci stays.
+  virtual Result<Unit> restore(const PreparedDevice& device) const = 0;
+
+  /// All of it, or what failed first.
+  virtual Result<Unit> apply(const FileChange& change) const = 0;
+  virtual Result<Unit> write_checkpoint(const std::string& text) const = 0;
+  /// kNotFound: there is none.
+  virtual Result<std::string> read_checkpoint() const = 0;
+  virtual Result<std::string> read_peer_checkpoint() const = 0;
+  /// Renames ours out of the way; yields its new path.
+  virtual Result<std::string> set_checkpoint_aside() const = 0;
+  /// Ids of the specs of that kind, and one of them.
+  virtual Result<std::vector<std::string>> spec_ids(const std::string& kind) const = 0;
+  virtual Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const = 0;
+};
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,56 @@
+#include "kubelet/recall.h"
+
+#include <algorithm>
+
+#include "hotplug/facts.h"
+#include "policy/identity.h"
+
+namespace sliced::kubelet {
+namespace {
+
+// A share's device has its id behind the name.
+std::string entry_in(const std::string& text) {
+  constexpr size_t kShareId = 36;  // a UUID
+  const size_t end = text.size() > kShareId + 1 ? text.size() - kShareId - 1 : std::string::npos;
+  const bool has_share = end != std::string::npos && text[end] == '-' &&
+                         std::count(text.begin() + static_cast<long>(end) + 1, text.end(), '-') == 4;
+  return has_share ? text.substr(0, end) : text;
+}
+
+}  // namespace
+
+std::optional<PreparedClaim> recall(const std::string& driver, const std::string& id, const cdi::Spec& spec) {
+  PreparedClaim out{.driver = driver, .namespace_ = "?", .name = "?", .uid = id, .cdi_pod_id = id};
+  for (const cdi::Device& one : spec.devices) {
+    if (!one.name.starts_with(id + "-")) continue;
+    PreparedDevice device{.device = entry_in(one.name.substr(id.size() + 1)), .edits = one.edits};
+    const auto function = policy::function_named_by(device.device);
+    if (function) device.pci = function->text();
+    device.holding = {.entry = device.device,
+                      .device = function ? function->text() : device.device,
+                      .base = function ? policy::function_name(*function) : device.device};
+    if (const std::string group = vfio_group_in(one.edits); !group.empty()) {
+      device.vfio = VfioBinding{"", group};
+      device.config.driver = kVfioDriver;
+    }
+    out.devices.push_back(std::move(device));
+  }
+  if (out.devices.empty()) return std::nullopt;
+  return out;
+}
+
+std::string vfio_group_in(const cdi::Edits& edits) {
+  constexpr std::string_view kStart = "/dev/vfio/";
+  for (const cdi::DeviceNode& node : edits.nodes)
+    if (node.host_path.starts_with(kStart) && node.host_path != "/dev/vfio/vfio")
+      return node.host_path.substr(kStart.size());
+  return "";
+}
+
+void forget_boot(PreparedClaim& claim) {
+  claim.is_complete = false;
+  for (PreparedDevice& device : claim.devices)
+    if (device.vfio) device.vfio = VfioBinding{};
+}
+
+}  // namespace sliced::kubelet

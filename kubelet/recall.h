@@ -1,0 +1,21 @@
+#pragma once
+// What a CDI spec tells of a claim whose record is lost: enough that nobody else gets its devices, and that it can
+// be taken back. Pure.
+#include <optional>
+#include <string>
+
+#include "kubelet/prepared.h"
+
+namespace sliced::kubelet {
+
+/// id: of the spec's file. nullopt: it is no claim's (a pod's has no devices of its own). Name and namespace of the
+/// claim, pools and requests are not told; each device counts as exclusive.
+std::optional<PreparedClaim> recall(const std::string& driver, const std::string& id, const cdi::Spec& spec);
+
+/// The group of a function that is on vfio-pci, by its device nodes; "" none.
+std::string vfio_group_in(const cdi::Edits& edits);
+
+/// A record of another boot: nothing of it is done any more, and it is still the claim's.
+void forget_boot(PreparedClaim& claim);
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,107 @@
+#pragma once
+// A node as the kubelet plugin sees it, in memory: drivers, groups, CDI specs, the checkpoint. It outlives who
+// uses it, as a node does a daemon; each step can fail, and says that it was done.
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kubelet/host.h"
+
+namespace sliced::fake {
+
+struct FakeNode {
+  struct Function {
+    kubelet::HostLook look;  // as it is now
+    std::string driver = "igbvf";
+    std::string group = "7";
+  };
+  std::map<std::string, Function> functions;  // by PCI address
+  std::map<std::pair<std::string, std::string>, cdi::Spec> specs;
+  std::map<std::string, std::string> infos;
+  std::optional<std::string> checkpoint, peer_checkpoint, aside;
+  size_t checkpoint_writes = 0;
+  std::vector<std::string> steps;  // "bind 0000:03:00.2"
+  /// Asked before each step; an Error is what becomes of it.
+  std::function<std::optional<Error>(const std::string& step)> on_step;
+
+  std::optional<Error> step(const std::string& name) {
+    steps.push_back(name);
+    return on_step ? on_step(name) : std::nullopt;
+  }
+};
+
+class FakeHost final : public kubelet::Host {
+ public:
+  explicit FakeHost(FakeNode& node) : node_(node) {}
+
+  Result<kubelet::HostLook> look(const kubelet::PreparedDevice& device) const override {
+    if (auto error = node_.step("look " + device.pci)) return *error;
+    const auto at = node_.functions.find(device.pci);
+    if (at == node_.functions.end()) return Error{Errc::kNotFound, device.pci + " is gone"};
+    kubelet::HostLook look = at->second.look;
+    look.driver = at->second.driver;
+    return look;
+  }
+  Result<std::string> bind(const kubelet::PreparedDevice& device) const override {
+    if (auto error = node_.step("bind " + device.pci)) return *error;
+    auto& function = node_.functions.at(device.pci);
+    function.driver = "vfio-pci";
+    return function.group;
+  }
+  Result<Unit> restore(const kubelet::PreparedDevice& device) const override {
+    if (auto error = node_.step("restore " + device.pci)) return *error;
+    auto& function = node_.functions.at(device.pci);
+    if (function.driver == "vfio-pci") function.driver = device.vfio->original_driver;
+    return Unit{};
+  }
+  Result<Unit> apply(const kubelet::FileChange& change) const override {
+    for (const auto& file : change.specs) {
+      if (auto error = node_.step("spec " + file.id)) return *error;
+      if (auto text = cdi::encode_spec(file.spec); !text) return text.error();
+      node_.specs[{file.spec.kind, file.id}] = file.spec;
+    }
+    for (const auto& [kind, id] : change.removed_specs) {
+      if (auto error = node_.step("remove " + id)) return *error;
+      node_.specs.erase({kind, id});
+    }
+    for (const auto& info : change.infos) node_.infos[info.path] = info.text;
+    for (const std::string& path : change.removed_infos) node_.infos.erase(path);
+    return Unit{};
+  }
+  Result<Unit> write_checkpoint(const std::string& text) const override {
+    if (auto error = node_.step("checkpoint")) return *error;
+    ++node_.checkpoint_writes;
+    node_.checkpoint = text;
+    return Unit{};
+  }
+  Result<std::string> read_checkpoint() const override { return read(node_.checkpoint); }
+  Result<std::string> read_peer_checkpoint() const override { return read(node_.peer_checkpoint); }
+  Result<std::string> set_checkpoint_aside() const override {
+    node_.aside = std::exchange(node_.checkpoint, std::nullopt);
+    return std::string("aside");
+  }
+  Result<std::vector<std::string>> spec_ids(const std::string& kind) const override {
+    std::vector<std::string> ids;
+    for (const auto& [key, spec] : node_.specs)
+      if (key.first == kind) ids.push_back(key.second);
+    return ids;
+  }
+  Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const override {
+    const auto at = node_.specs.find({kind, id});
+    if (at == node_.specs.end()) return Error{Errc::kNotFound, id + " is not there"};
+    return at->second;
+  }
+
+ private:
+  static Result<std::string> read(const std::optional<std::string>& text) {
+    if (!text) return Error{Errc::kNotFound, "it is not there"};
+    return *text;
+  }
+  FakeNode& node_;
+};
+
+}  // namespace sliced::fake

@@ -1,0 +1,426 @@
+#include "kubelet/preparer.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "kube/kinds.h"
+#include "kubelet/checkpoint.h"
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_executor.h"
+#include "t/fake/fake_node.h"
+#include "t/fake/memory_log.h"
+#include "t/unit/kubelet/sample_claims.h"
+
+namespace sliced::kubelet {
+namespace preparer_test {
+namespace {
+
+using kube::Json;
+using sample::ClaimText;
+using sample::config;
+using sample::kSriov;
+using sample::result;
+
+constexpr const char* kKind = "sriovnetwork.k8snetworkplumbingwg.io/vf";
+
+// A node that lives on while daemons come and go.
+class PreparerTest : public testing::Test {
+ protected:
+  PreparerTest() {
+    cluster.install(kube::kResourceClaims);
+    for (const char* pci : {"0000:03:00.2", "0000:03:00.3", "0000:03:00.4"})
+      node.functions[pci] = {.look = {.identity = {"8086", "10ca", "0000:03:00.0"}}};
+    run();
+  }
+
+  // The daemon is killed, wherever it is, and another begins.
+  void run() {
+    preparer.reset();
+    preparer = std::make_unique<ClaimPreparer>(
+        ClaimPreparer::Ports{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node)},
+        ClaimPreparer::Knowledge{[this] { return waits_for; },
+                                 [this](const std::string&, const std::string& pool,
+                                        const std::string& entry) { return find(pool, entry); },
+                                 [] { return kube::NodeView{"node-a", {}}; }, [this] { return boot_id; }},
+        ClaimPreparer::Handlers{
+            [this](const policy::Prepared& one) { charged.insert(one.claim + " " + one.entry); },
+            [this](const policy::Unprepared& one) { charged.erase(one.claim + " " + one.entry); }},
+        ClaimPreparer::Settings{.drivers = {kSriov, sample::kExposure}, .device_info_directory = "/dp"});
+    charged.clear();
+    preparer->start();
+    settle();
+  }
+  std::optional<KnownEntry> find(const std::string& pool, const std::string& entry) const {
+    if (pool != "node-a" || gone.contains(entry)) return std::nullopt;
+    KnownEntry known = sample::vf(entry);
+    known.device.driver = "igbvf";
+    known.multus_resource = "intel.com/vf";
+    return known;
+  }
+  void settle() { scheduler.advance(Millis{1'000}); }
+
+  static ClaimText claim(int index, const std::string& device, Json::Array configs = {}) {
+    ClaimText text;
+    text.name = "claim-" + std::to_string(index);
+    text.uid = "uid-" + std::to_string(index);
+    text.results = {result("vf", device)};
+    text.configs = std::move(configs);
+    return text;
+  }
+  ClaimText put(ClaimText text) {
+    cluster.put(kube::kResourceClaims, text.object());
+    return text;
+  }
+  // What the server has as uid is its own.
+  PrepareRequest request(const ClaimText& text) {
+    const auto object = cluster.object(kube::kResourceClaims, text.name, "ns");
+    return {"ns", text.name, object ? std::string(object->find("metadata")->text("uid")) : text.uid};
+  }
+  std::optional<PrepareAnswer> prepare(const ClaimText& text) {
+    std::optional<PrepareAnswer> answer;
+    preparer->prepare(kSriov, request(text), [&](PrepareAnswer one) { answer = std::move(one); });
+    settle();
+    return answer;
+  }
+  std::optional<std::string> unprepare(const PrepareRequest& claim) {
+    std::optional<std::string> problem;
+    preparer->unprepare(kSriov, claim, [&](std::string one) { problem = std::move(one); });
+    settle();
+    return problem;
+  }
+  std::string driver_of(const std::string& pci) { return node.functions.at(pci).driver; }
+  bool has_spec(const std::string& id) const { return node.specs.contains({kKind, id}); }
+
+  fake::FakeScheduler scheduler;
+  fake::FakeExecutor executor{scheduler};
+  fake::FakeCluster cluster{scheduler};
+  fake::MemoryLog log;
+  fake::FakeNode node;
+  std::string boot_id = "boot-1", waits_for;
+  std::set<std::string> gone;     // entries that are not there
+  std::set<std::string> charged;  // what the ledger has been told
+  std::unique_ptr<ClaimPreparer> preparer;
+};
+
+TEST_F(PreparerTest, AClaimBecomesSpecsACheckpointAndAnAnswer) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  const PrepareRequest who = request(text);
+  const auto answer = prepare(text);
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->error, "");
+  ASSERT_EQ(answer->devices.size(), 1u);
+  EXPECT_EQ(answer->devices[0].cdi_ids,
+            (std::vector<std::string>{std::string(kKind) + "=" + who.uid + "-0000-03-00-2",
+                                      std::string(kKind) + "=pod-uid-1"}));
+  EXPECT_TRUE(has_spec(who.uid));
+  EXPECT_TRUE(has_spec("pod-uid-1"));
+  EXPECT_EQ(node.infos.size(), 1u);
+  EXPECT_EQ(decode_checkpoint(*node.checkpoint).value().claims.size(), 1u);
+  EXPECT_EQ(charged, std::set<std::string>{who.uid + " 0000-03-00-2"});
+  EXPECT_EQ(node.checkpoint_writes, 1u) << "one sync for what binds nothing";
+
+  EXPECT_EQ(unprepare(who), "");
+  EXPECT_TRUE(node.specs.empty());
+  EXPECT_TRUE(node.infos.empty());
+  EXPECT_TRUE(decode_checkpoint(*node.checkpoint).value().claims.empty());
+  EXPECT_TRUE(charged.empty());
+}
+
+TEST_F(PreparerTest, AskedAgainItAnswersTheSameAndWritesNothing) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  const auto first = prepare(text);
+  node.steps.clear();
+  EXPECT_EQ(prepare(text), first);
+  EXPECT_TRUE(node.steps.empty());
+}
+
+TEST_F(PreparerTest, WhatIsNotOnDiskIsNotAnswered) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  node.on_step = [](const std::string& step) {
+    return step == "checkpoint" ? std::optional(Error{Errc::kIo, "no space left"}) : std::nullopt;
+  };
+  const auto answer = prepare(text);
+  EXPECT_NE(answer->error.find("no space left"), std::string::npos) << answer->error;
+  EXPECT_TRUE(answer->devices.empty());
+  node.on_step = nullptr;
+  EXPECT_EQ(prepare(text)->error, "");
+}
+
+TEST_F(PreparerTest, OneClaimsErrorIsItsOwn) {
+  const ClaimText good = put(claim(1, "0000-03-00-2")),
+                  bad = put(claim(2, "0000-03-00-3", {config({{"driver", "x"}})}));
+  std::map<std::string, PrepareAnswer> answers;
+  for (const ClaimText& one : {bad, good})
+    preparer->prepare(kSriov, request(one),
+                      [&, name = one.name](PrepareAnswer answer) { answers[name] = std::move(answer); });
+  settle();
+  EXPECT_EQ(answers["claim-1"].error, "");
+  EXPECT_EQ(
+      answers["claim-2"].error,
+      "ResourceClaim ns/claim-2: status.allocation.devices.config[0].opaque.parameters.driver is \"x\", wants "
+      "default or vfio-pci");
+  EXPECT_EQ(charged.size(), 1u);
+}
+
+TEST_F(PreparerTest, ADeviceIsOneClaimsAlsoWhileItIsBeingPrepared) {
+  const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-2"));
+  std::vector<std::string> errors;
+  for (const ClaimText& one : {first, second})
+    preparer->prepare(kSriov, request(one), [&](PrepareAnswer answer) { errors.push_back(answer.error); });
+  settle();
+  std::sort(errors.begin(), errors.end());
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0], "");
+  EXPECT_NE(errors[1].find("is prepared for ResourceClaim ns/claim-"), std::string::npos) << errors[1];
+  EXPECT_EQ(charged.size(), 1u);
+}
+
+TEST_F(PreparerTest, TheClaimOfThatUidIsMeant) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  std::string error;
+  preparer->prepare(kSriov, {"ns", text.name, "another"},
+                    [&](PrepareAnswer answer) { error = answer.error; });
+  settle();
+  EXPECT_NE(error.find("another claim has the name now"), std::string::npos) << error;
+  preparer->prepare(kSriov, {"ns", "nobody", "uid"}, [&](PrepareAnswer answer) { error = answer.error; });
+  settle();
+  EXPECT_EQ(error, "ResourceClaim ns/nobody: it is gone");
+  cluster.deny("resourceclaims");
+  EXPECT_NE(prepare(text)->error.find("grant get on resourceclaims"), std::string::npos);
+}
+
+TEST_F(PreparerTest, NothingIsLookedUpBeforeAnythingIsKnown) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  waits_for = "policies";
+  EXPECT_NE(prepare(text)->error.find("not known yet (policies)"), std::string::npos);
+  waits_for.clear();
+  EXPECT_EQ(prepare(text)->error, "");
+}
+
+TEST_F(PreparerTest, AClaimWithoutOurDevicesHasNoneAndLeavesNothing) {
+  ClaimText text = claim(1, "gpu-0");
+  text.results = {result("gpu", "gpu-0", "gpu.example.com")};
+  const auto answer = prepare(put(text));
+  EXPECT_EQ(*answer, PrepareAnswer{});
+  EXPECT_TRUE(preparer->prepared().empty());
+}
+
+TEST_F(PreparerTest, SeveralClaimsOfAPodComeAndGoByThemselves) {
+  const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-3"));
+  prepare(first);
+  prepare(second);
+  const auto addresses = [&] { return node.specs.at({kKind, "pod-uid-1"}).devices[0].edits.env[0]; };
+  EXPECT_EQ(addresses(), "SRIOVNETWORK_PCI_ADDRESSES=0000:03:00.2,0000:03:00.3");
+  EXPECT_EQ(unprepare(request(first)), "");
+  EXPECT_FALSE(has_spec(request(first).uid));
+  EXPECT_TRUE(has_spec(request(second).uid));
+  EXPECT_EQ(addresses(), "SRIOVNETWORK_PCI_ADDRESSES=0000:03:00.3");
+  EXPECT_EQ(unprepare(request(second)), "");
+  EXPECT_TRUE(node.specs.empty());
+}
+
+TEST_F(PreparerTest, AClaimThatPodsShareHasItsOwnAddresses) {
+  ClaimText text = claim(1, "0000-03-00-2");
+  text.pods.push_back(Json::Object{{"resource", "pods"}, {"name", "pod-2"}, {"uid", "pod-uid-2"}});
+  put(text);
+  const std::string uid = request(text).uid;
+  const auto answer = prepare(text);
+  ASSERT_EQ(answer->error, "");
+  EXPECT_EQ(answer->devices[0].cdi_ids[1], std::string(kKind) + "=" + uid);
+  EXPECT_EQ(node.specs.at({kKind, uid}).devices.size(), 2u);
+  EXPECT_EQ(node.specs.size(), 1u);
+}
+
+TEST_F(PreparerTest, UnprepareWorksWhenClaimPodAndDeviceAreGone) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  const PrepareRequest who = request(text);
+  prepare(text);
+  cluster.remove(kube::kResourceClaims, text.name, "ns");
+  gone.insert("0000-03-00-2");
+  node.functions.clear();
+  run();
+  EXPECT_EQ(unprepare(who), "");
+  EXPECT_TRUE(node.specs.empty());
+  EXPECT_TRUE(charged.empty());
+  EXPECT_EQ(unprepare(who), "") << "also when nothing was";
+  EXPECT_EQ(unprepare({"ns", "never", "seen"}), "");
+}
+
+TEST_F(PreparerTest, AFunctionIsBoundAndComesBack) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  const auto answer = prepare(text);
+  ASSERT_EQ(answer->error, "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
+  const auto& device = node.specs.at({kKind, request(text).uid}).devices[0];
+  EXPECT_EQ(device.edits.nodes[0].path, "/dev/vfio/7");
+  EXPECT_EQ(node.checkpoint_writes, 2u) << "who had it before is on disk before it is bound";
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+}
+
+TEST_F(PreparerTest, WhatCannotBeBoundIsTakenBack) {
+  ClaimText text = claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})});
+  text.results.push_back(result("vf", "0000-03-00-3"));
+  put(text);
+  node.on_step = [](const std::string& step) {
+    return step == "bind 0000:03:00.3" ? std::optional(Error{Errc::kBusy, "group 7 is the host's, too"})
+                                       : std::nullopt;
+  };
+  EXPECT_NE(prepare(text)->error.find("group 7 is the host's, too"), std::string::npos);
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+  EXPECT_TRUE(charged.empty());
+  EXPECT_TRUE(decode_checkpoint(*node.checkpoint).value().claims.empty());
+}
+
+TEST_F(PreparerTest, WhatCannotBeRestoredStaysOnRecordUntilItIs) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  prepare(text);
+  node.on_step = [](const std::string& step) {
+    return step.starts_with("restore") ? std::optional(Error{Errc::kBusy, "somebody holds /dev/vfio/7"})
+                                       : std::nullopt;
+  };
+  EXPECT_NE(unprepare(request(text))->find("somebody holds /dev/vfio/7"), std::string::npos);
+  const ClaimText next = put(claim(2, "0000-03-00-2"));
+  EXPECT_NE(prepare(next)->error.find("is prepared for ResourceClaim ns/claim-1"), std::string::npos);
+  node.on_step = nullptr;
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(prepare(next)->error, "");
+}
+
+TEST_F(PreparerTest, AHangingKernelIsSaidAndNothingIsGivenAway) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  executor.hang_next = 1;
+  std::string error;
+  preparer->prepare(kSriov, request(text), [&](PrepareAnswer answer) { error = answer.error; });
+  scheduler.advance(ClaimPreparer::kLookMax + Millis{1'000});
+  EXPECT_NE(error.find("the kernel does not answer"), std::string::npos) << error;
+  EXPECT_TRUE(charged.empty());
+  EXPECT_EQ(prepare(text)->error, "");
+}
+
+TEST_F(PreparerTest, AnotherClaimIsPreparedBesideOneThatHangs) {
+  const ClaimText slow = put(claim(1, "0000-03-00-2")), fast = put(claim(2, "0000-03-00-3"));
+  preparer->prepare(kSriov, request(slow), [](PrepareAnswer) {});
+  cluster.delay_of = [&](const fake::Request& asked) { return Millis{asked.name == "claim-1" ? 60'000 : 0}; };
+  preparer->prepare(kSriov, request(fast), [](PrepareAnswer) {});
+  EXPECT_EQ(prepare(fast)->error, "");
+}
+
+TEST_F(PreparerTest, TheNextDaemonKnowsWhatIsPrepared) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  const auto before = prepare(text);
+  run();
+  EXPECT_EQ(charged.size(), 1u) << "prepared means allocated, also for who comes after";
+  EXPECT_NE(prepare(put(claim(2, "0000-03-00-2")))->error.find("ns/claim-1"), std::string::npos);
+  node.specs.clear();  // somebody cleaned up
+  EXPECT_EQ(prepare(text), before);
+  EXPECT_TRUE(has_spec(request(text).uid)) << "its files are made sure of once";
+}
+
+TEST_F(PreparerTest, AfterAnotherBootEverythingIsDoneAnew) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  prepare(text);
+  boot_id = "boot-2";
+  node.specs.clear();
+  node.functions["0000:03:00.2"].driver = "igbvf";
+  node.functions["0000:03:00.2"].group = "9";
+  run();
+  EXPECT_EQ(charged.size(), 1u);
+  EXPECT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
+  EXPECT_EQ(node.specs.at({kKind, request(text).uid}).devices[0].edits.nodes[0].path, "/dev/vfio/9");
+}
+
+TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  const PrepareRequest who = request(text);
+  prepare(text);
+  node.checkpoint->resize(node.checkpoint->size() / 2);
+  run();
+  EXPECT_TRUE(node.aside.has_value());
+  EXPECT_EQ(log.count("what was prepared before is not known by its record"), 1u);
+  EXPECT_NE(prepare(put(claim(2, "0000-03-00-2")))->error.find("is prepared for"), std::string::npos);
+  EXPECT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(unprepare(who), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf") << "who had it before is found again";
+}
+
+TEST_F(PreparerTest, SpecsThatNobodyOwnsAreRemovedAtTheStart) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  prepare(text);
+  node.specs[{kKind, "uid-lost"}] = {.kind = kKind, .devices = {{"uid-lost-x", {.env = {"A=1"}}}}};
+  run();
+  EXPECT_FALSE(has_spec("uid-lost"));
+  EXPECT_TRUE(has_spec(request(text).uid));
+  EXPECT_TRUE(has_spec("pod-uid-1"));
+}
+
+TEST_F(PreparerTest, AClaimThatWasGivenOtherDevicesMeanwhileGetsThese) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  prepare(text);
+  ClaimText again = claim(1, "0000-03-00-3");
+  put(again);
+  const auto answer = prepare(again);
+  ASSERT_EQ(answer->error, "");
+  EXPECT_EQ(answer->devices[0].device, "0000-03-00-3");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+  EXPECT_EQ(charged, std::set<std::string>{request(text).uid + " 0000-03-00-3"});
+}
+
+TEST_F(PreparerTest, FiftyAtOnceSyncAFewTimes) {
+  std::vector<ClaimText> all;
+  for (int i = 0; i < 50; ++i) {
+    const std::string bus = hex(static_cast<uint64_t>(0x10 + i), 2);
+    node.functions["0000:" + bus + ":00.2"] = {.look = {.identity = {"8086", "10ca", "0000:03:00.0"}}};
+    all.push_back(put(claim(i, "0000-" + bus + "-00-2")));
+  }
+  size_t good = 0;
+  for (const ClaimText& one : all)
+    preparer->prepare(kSriov, request(one), [&](PrepareAnswer answer) { good += answer.error.empty(); });
+  settle();
+  EXPECT_EQ(good, 50u);
+  EXPECT_LE(node.checkpoint_writes, 10u);
+  EXPECT_EQ(decode_checkpoint(*node.checkpoint).value().claims.size(), 50u);
+}
+
+// Killed after each step of a prepare and of an unprepare: whoever comes next completes it, no function stays on
+// the wrong driver, and no file is left.
+TEST_F(PreparerTest, KilledAtAnyStepTheNextCompletesIt) {
+  for (const bool is_prepare : {true, false})
+    for (size_t killed_at = 0; killed_at < 12; ++killed_at) {
+      SCOPED_TRACE((is_prepare ? "prepare, step " : "unprepare, step ") + std::to_string(killed_at));
+      const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+      const PrepareRequest who = request(text);
+      if (!is_prepare) {
+        ASSERT_EQ(prepare(text)->error, "");
+      }
+      const size_t from = node.steps.size();
+      // From that step on nothing is done any more, and nobody hears of it.
+      node.on_step = [&](const std::string&) -> std::optional<Error> {
+        if (node.steps.size() - from > killed_at) throw fake::FakeExecutor::Hang{};
+        return std::nullopt;
+      };
+      if (is_prepare)
+        preparer->prepare(kSriov, who, [](PrepareAnswer) {});
+      else
+        preparer->unprepare(kSriov, who, [](const std::string&) {});
+      scheduler.advance(Millis{100});
+      node.on_step = nullptr;
+      run();
+      if (is_prepare) {
+        EXPECT_EQ(prepare(text)->error, "");
+        EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
+        EXPECT_TRUE(has_spec(who.uid));
+      }
+      EXPECT_EQ(unprepare(who), "");
+      EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+      EXPECT_TRUE(node.specs.empty());
+      EXPECT_TRUE(charged.empty());
+      EXPECT_TRUE(preparer->idle());
+    }
+}
+
+}  // namespace
+}  // namespace preparer_test
+}  // namespace sliced::kubelet

@@ -1,0 +1,44 @@
+#include "kubelet/recall.h"
+
+#include <gtest/gtest.h>
+
+#include "kubelet/plan.h"
+#include "t/unit/kubelet/sample_claims.h"
+
+namespace sliced::kubelet {
+namespace recall_test {
+namespace {
+
+constexpr const char* kShare = "01234567-89ab-cdef-0123-456789abcdef";
+
+TEST(Recall, ASpecTellsWhoseDevicesAreTaken) {
+  PreparedClaim claim{
+      .driver = sample::kSriov, .namespace_ = "ns", .name = "n", .uid = "uid-1", .cdi_pod_id = "pod"};
+  claim.devices = {{.device = "0000-03-00-2", .pci = "0000:03:00.2", .vfio = VfioBinding{}},
+                   {.device = "br0-macvlan", .share_id = kShare}};
+  for (PreparedDevice& device : claim.devices) device.edits = edits_of(device, {.vfio_group = "7"});
+  const auto again = recall(sample::kSriov, "uid-1", claim_spec(claim));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(key_of(*again), key_of(claim));
+  EXPECT_FALSE(again->is_complete);
+  ASSERT_EQ(again->devices.size(), 2u);
+  EXPECT_EQ(again->devices[0].holding.device, "0000:03:00.2");
+  EXPECT_EQ(again->devices[0].vfio, (VfioBinding{"", "7"}));
+  EXPECT_EQ(again->devices[1].device, "br0-macvlan");
+}
+
+TEST(Recall, APodsSpecIsNobodysDevices) {
+  const cdi::Spec spec{.kind = "a.b/vf", .devices = {{"pod", {.env = {"A=1"}}}}};
+  EXPECT_FALSE(recall(sample::kSriov, "pod", spec));
+}
+
+TEST(Recall, AnotherBootHasBoundNothing) {
+  PreparedClaim claim{.devices = {{.vfio = VfioBinding{"igbvf", "7"}}}, .is_complete = true};
+  forget_boot(claim);
+  EXPECT_FALSE(claim.is_complete);
+  EXPECT_EQ(claim.devices[0].vfio, VfioBinding{});
+}
+
+}  // namespace
+}  // namespace recall_test
+}  // namespace sliced::kubelet
