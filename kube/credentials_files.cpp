@@ -1,55 +1,17 @@
 // Reading credentials from files: the blocking half of kube/credentials.h.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "kube/credentials.h"
 #include "kube/yaml.h"
 #include "reactor/base/text.h"
-#include "reactor/descriptor.h"
 #include "reactor/net/tls_session.h"
+#include "reactor/small_file.h"
 
 namespace sliced::kube {
 namespace {
 
-constexpr size_t kFileBytesMax = 1u << 20;
 constexpr size_t kTokenBytesMax = 64u << 10;
 
-Errc errc_of_errno(int number) {
-  return number == ENOENT || number == ENOTDIR ? Errc::kNotFound
-         : number == EACCES || number == EPERM ? Errc::kDenied
-                                               : Errc::kIo;
-}
-
-Error cannot_read(const std::string& path, int number) {
-  return {errc_of_errno(number), in_quotes(path) + ": cannot be read: " + std::strerror(number)};
-}
-
-// A FIFO or device would hang or never end, so only regular files are taken.
-Result<std::string> read_file(const std::string& path) {
-  const reactor::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return cannot_read(path, errno);
-  struct stat status{};
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    return Error{Errc::kInvalid, in_quotes(path) + ": is not a regular file"};
-  std::string bytes;
-  char chunk[16 << 10];
-  for (;;) {
-    const ssize_t count = read(file.get(), chunk, sizeof chunk);
-    if (count == 0) return bytes;
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return cannot_read(path, errno);
-    bytes.append(chunk, static_cast<size_t>(count));
-    if (bytes.size() > kFileBytesMax)
-      return Error{Errc::kTooLarge, in_quotes(path) + ": is larger than 1 MiB"};
-  }
-}
-
 Result<std::string> read_token(const std::string& path) {
-  auto bytes = read_file(path);
+  auto bytes = reactor::read_small_file(path);
   if (!bytes) return bytes;
   std::string token(trim(*bytes));
   if (token.empty()) return Error{Errc::kInvalid, in_quotes(path) + ": is empty, wanted a token"};
@@ -62,7 +24,7 @@ Result<std::string> read_token(const std::string& path) {
 
 Result<std::string> read_pem(const PemSource& source) {
   if (source.path.empty()) return source.data;
-  auto bytes = read_file(source.path);
+  auto bytes = reactor::read_small_file(source.path);
   if (bytes && bytes->find("-----BEGIN ") == std::string::npos)
     return Error{Errc::kInvalid, in_quotes(source.path) + ": has no PEM text in it"};
   return bytes;
@@ -105,14 +67,15 @@ Result<LoadedCredentials> load_in_cluster(const InClusterPaths& paths,
   loaded.credentials.access.server = *std::move(url);
   loaded.credentials.access.ca_pem = *std::move(ca);
   loaded.credentials.token = *std::move(token);
-  if (const auto name = read_file(paths.directory + "/namespace")) loaded.namespace_ = trim(*name);
+  if (const auto name = reactor::read_small_file(paths.directory + "/namespace"))
+    loaded.namespace_ = trim(*name);
   return loaded;
 }
 
 namespace {
 
 Result<Json> read_kubeconfig_document(const std::string& path) {
-  const auto bytes = read_file(path);
+  const auto bytes = reactor::read_small_file(path);
   if (!bytes) return bytes.error();
   YamlDocuments read = decode_yaml(*bytes);
   if (!read.problems.empty())

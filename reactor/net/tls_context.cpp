@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <utility>
 
@@ -67,9 +68,14 @@ Result<Unit> load_anchors(SSL_CTX* context, const TlsConfig& config) {
   return add_anchors(store, config.ca_pem);
 }
 
+int64_t seconds_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  return ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
+}
+
 // whose: "client" or "server".
-Result<Unit> load_identity(SSL_CTX* context, const std::string& cert_pem, const std::string& key_pem,
-                           const std::string& whose) {
+Result<TlsContext::Validity> load_identity(SSL_CTX* context, const std::string& cert_pem,
+                                           const std::string& key_pem, const std::string& whose) {
   if (cert_pem.empty() || key_pem.empty())
     return Error{Errc::kInvalid, whose + " certificate and key are only of use together"};
   auto chain = decode_certificates(cert_pem, whose + " certificate");
@@ -90,7 +96,8 @@ Result<Unit> load_identity(SSL_CTX* context, const std::string& cert_pem, const 
     ERR_clear_error();
     return Error{Errc::kInvalid, whose + " key does not belong to the " + whose + " certificate"};
   }
-  return Unit{};
+  const X509* leaf = chain->front().get();
+  return TlsContext::Validity{seconds_of(X509_get0_notBefore(leaf)), seconds_of(X509_get0_notAfter(leaf))};
 }
 
 Result<std::string> alpn_wire(const std::vector<std::string>& protocols) {
@@ -160,9 +167,11 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsConfig& conf
   if (raw == nullptr) return Error{Errc::kIo, "TLS: " + openssl_reason()};
   context->verify_ = !config.insecure_skip_verify;
   if (auto loaded = load_anchors(raw, config); !loaded) return std::move(loaded.error()).in("TLS");
-  if (!config.client_cert_pem.empty() || !config.client_key_pem.empty())
-    if (auto loaded = load_identity(raw, config.client_cert_pem, config.client_key_pem, "client"); !loaded)
-      return std::move(loaded.error()).in("TLS");
+  if (!config.client_cert_pem.empty() || !config.client_key_pem.empty()) {
+    const auto loaded = load_identity(raw, config.client_cert_pem, config.client_key_pem, "client");
+    if (!loaded) return Error(loaded.error()).in("TLS");
+    context->validity_ = *loaded;
+  }
   const auto wire = alpn_wire(config.alpn);
   if (!wire) return Error(wire.error()).in("TLS");
   if (!wire->empty())
@@ -181,8 +190,9 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make_server(const TlsServe
   SSL_CTX_set_cipher_list(raw, "ECDHE+AESGCM:ECDHE+CHACHA20");
   SSL_CTX_set_options(raw, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(raw, 0);  // nobody resumes: each client shows its certificate
-  if (auto loaded = load_identity(raw, config.cert_pem, config.key_pem, "server"); !loaded)
-    return std::move(loaded.error()).in("TLS");
+  const auto loaded = load_identity(raw, config.cert_pem, config.key_pem, "server");
+  if (!loaded) return Error(loaded.error()).in("TLS");
+  context->validity_ = *loaded;
   if (context->verify_)
     if (auto loaded = add_anchors(SSL_CTX_get_cert_store(raw), config.client_ca_pem); !loaded)
       return std::move(loaded.error()).in("TLS: clients");

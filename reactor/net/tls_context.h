@@ -1,5 +1,6 @@
 #pragma once
 // Who we are over TLS, and whom we trust (OpenSSL).
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,11 @@ class TlsContext {
   /// TLS 1.2 with forward secrecy and later; no session is resumed. Errors: the same.
   static Result<std::shared_ptr<const TlsContext>> make_server(const TlsServerConfig& config);
   ~TlsContext();
+  /// Of our own certificate, the first of its chain: from, and to before, these seconds since 1970.
+  struct Validity {
+    int64_t begins = 0, ends = 0;
+  };
+  Validity validity() const { return validity_; }
   TlsContext(const TlsContext&) = delete;
 
  private:
@@ -55,6 +61,7 @@ class TlsContext {
 
   ssl_ctx_st* raw_ = nullptr;
   std::string alpn_;  // ours, as the wire has them; of a server
+  Validity validity_;
   bool verify_ = true, is_server_ = false;
 };
 

@@ -1,7 +1,12 @@
 // A server with TLS on real sockets: who is let in, what is spoken, and other certificates while it runs.
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
 #include "http/client.h"
 #include "http/server.h"
 #include "reactor/net/listener.h"
+#include "reactor/net/tls_files.h"
 #include "reactor/thread_executor.h"
 #include "t/fake/certificates.h"
 #include "t/fixture/loop_fixture.h"
@@ -115,6 +120,42 @@ TEST_F(TlsServerTest, AnotherCertificateIsShownFromThenOn) {
   world.server.use(server_tls(other));
   EXPECT_NE(ask(world.listener->port(), {.ca_pem = authority.cert_pem()}).failure, "");
   EXPECT_EQ(ask(world.listener->port(), {.ca_pem = other.cert_pem()}).failure, "");
+}
+
+TEST_F(TlsServerTest, WhatItsFilesHoldIsShownFromThenOn) {
+  char name[] = "/tmp/tls-server-test-XXXXXX";
+  const std::string root = ::mkdtemp(name), cert = root + "/tls.crt", key = root + "/tls.key";
+  const auto write = [&](const Identity& from) {
+    const Identity own = from.issue({.common_name = "server", .addresses = {"127.0.0.1"}});
+    std::ofstream(cert) << own.cert_pem();
+    std::ofstream(key) << own.key_pem();
+  };
+  write(authority);
+  reactor::ThreadExecutor executor(loop);
+  std::optional<TlsWorld> world;
+  int contexts = 0;
+  std::vector<std::string> said;
+  const reactor::net::TlsFiles files({loop, loop.scheduler(), executor, [] { return std::time(nullptr); }},
+                                     {cert, key, ""}, {"h2", "http/1.1"},
+                                     {.on_context =
+                                          [&](std::shared_ptr<const TlsContext> made) {
+                                            ++contexts;
+                                            world ? world->server.use(std::move(made))
+                                                  : void(world.emplace(*this, std::move(made)));
+                                          },
+                                      .on_trouble = [&](const Error& why) { said.push_back(why.what); }});
+  ASSERT_TRUE(run_until([&] { return contexts == 1; }));
+  EXPECT_EQ(ask(world->listener->port(), {.ca_pem = authority.cert_pem()}).failure, "");
+  write(other);
+  ASSERT_TRUE(run_until([&] { return contexts == 2; }));
+  EXPECT_NE(ask(world->listener->port(), {.ca_pem = authority.cert_pem()}).failure, "");
+  EXPECT_EQ(ask(world->listener->port(), {.ca_pem = other.cert_pem()}).failure, "");
+  std::ofstream(key) << authority.key_pem();
+  ASSERT_TRUE(run_until([&] { return !said.empty(); }));
+  EXPECT_NE(said[0].find("server key does not belong to the server certificate"), std::string::npos)
+      << said[0];
+  EXPECT_EQ(ask(world->listener->port(), {.ca_pem = other.cert_pem()}).failure, "") << "as before";
+  std::filesystem::remove_all(root);
 }
 
 TEST_F(TlsServerTest, WhatCannotBeUsedIsNamed) {
