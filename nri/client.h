@@ -1,0 +1,46 @@
+#pragma once
+// The side of ttrpc that calls.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "nri/frames.h"
+#include "nri/messages.h"
+#include "nri/server.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::nri {
+
+/// One connection's calls. Answers to nobody's call are passed over.
+/// Ownership: dropping it drops the calls; nobody is told.
+/// Reentry:   on_answer is called from receive() or a timer, never from call(), and may drop the client.
+class Client {
+ public:
+  /// The answer's payload. Errors: kTimeout, kInvalid (no message, refused), kIo (any other status); the text
+  /// names the method.
+  using OnAnswer = std::function<void(Result<std::string>)>;
+  Client(reactor::Scheduler& scheduler, Send send) : scheduler_(scheduler), send_(std::move(send)) {}
+  void call(std::string service, std::string method, std::string payload, Millis timeout, OnAnswer on_answer);
+  /// Bytes of the connection. Last thing a caller does with it, for the client may be gone.
+  void receive(std::string_view bytes);
+
+ private:
+  struct Pending {
+    std::string method;
+    OnAnswer on_answer;
+    reactor::Ticket timer;
+  };
+  void end(uint32_t stream, Result<std::string> outcome);
+
+  reactor::Scheduler& scheduler_;
+  Send send_;
+  FrameReader reader_;
+  uint32_t next_stream_ = 1;
+  std::map<uint32_t, Pending> pending_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sliced::nri

@@ -1,0 +1,94 @@
+#pragma once
+// What goes over ttrpc and NRI, as values. Decoding takes at most kMessageMemoryMax of memory a message and
+// yields text: bytes that are none are shown escaped.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reactor/base/result.h"
+#include "reactor/base/time.h"
+
+namespace sliced::nri {
+
+inline constexpr size_t kMessageMemoryMax = 48u << 20;
+
+/// gRPC's codes, as far as we say them or tell them apart (google/rpc/code.proto).
+enum class Code : int32_t {
+  kOk = 0,
+  kUnknown = 2,  // what Go's servers say of an error without a code
+  kInvalidArgument = 3,
+  kResourceExhausted = 8,
+  kAborted = 10,
+  kUnimplemented = 12,
+  kInternal = 13,
+};
+
+struct Status {
+  Code code = Code::kOk;
+  std::string message;  // for people
+  bool operator==(const Status&) const = default;
+};
+
+struct Request {
+  std::string service, method, payload;
+  Millis timeout{0};  // how long the caller waits; 0: not said
+};
+struct Response {
+  Status status;
+  std::string payload;
+};
+
+std::string encode_request(const Request& request);
+Result<Request> decode_request(std::string_view bytes);
+/// The status' message is cut at 1 KiB.
+std::string encode_response(const Response& response);
+Result<Response> decode_response(std::string_view bytes);
+
+/// A pod's sandbox, as the runtime knows it.
+struct PodSandbox {
+  std::string id;                         // the CNI's container id
+  std::string name, namespace_name, uid;  // of the pod
+  std::string
+      network_namespace;  // path of the file; "" in the host's network, and of a sandbox that has ended
+  std::vector<std::string> ips;  // of the pod's own network
+  bool operator==(const PodSandbox&) const = default;
+};
+
+enum class ContainerState : int32_t { kUnknown = 0, kCreated = 1, kPaused = 2, kRunning = 3, kStopped = 4 };
+
+struct Container {
+  std::string id, sandbox_id, name;
+  ContainerState state = ContainerState::kUnknown;  // as it came: it may be one that has no name here
+  std::vector<std::string> cdi_devices;             // qualified names; none from containerd before 2.0
+  bool operator==(const Container&) const = default;
+};
+
+struct Configure {
+  std::string runtime_name, runtime_version, nri_version;
+  Millis request_timeout{0};  // for each call to us; 0: not said
+};
+
+struct Synchronize {
+  std::vector<PodSandbox> pods;
+  std::vector<Container> containers;
+  bool more = false;  // another part follows
+};
+
+/// Of RunPodSandbox, StopPodSandbox, RemovePodSandbox and, with the container, CreateContainer.
+struct SandboxCall {
+  PodSandbox pod;
+  Container container;
+};
+
+/// Events that a plugin wants to hear of, as bits (api.proto, enum Event; bit 0 is event 1).
+inline constexpr int32_t kSandboxAndCreateEvents = 0b1111;
+
+std::string encode_register(std::string_view name, std::string_view index, std::string_view version);
+std::string encode_configure_answer(int32_t events);
+std::string encode_synchronize_answer(bool more);
+Result<Configure> decode_configure(std::string_view bytes);
+Result<Synchronize> decode_synchronize(std::string_view bytes);
+Result<SandboxCall> decode_sandbox_call(std::string_view bytes);
+
+}  // namespace sliced::nri

@@ -1,0 +1,48 @@
+#include "nri/mux.h"
+
+#include <gtest/gtest.h>
+
+#include "t/unit/nri/wire.h"
+
+namespace sliced::nri {
+namespace {
+
+// The runtime reads a piece into a buffer of 4096 bytes.
+TEST(Mux, PiecesAreNoLongerThanTheRuntimeReads) {
+  EXPECT_EQ(encode_pieces(2, "abc"), test::piece(2, "abc"));
+  EXPECT_EQ(encode_pieces(1, std::string(5000, 'x')),
+            test::piece(1, std::string(4096, 'x')) + test::piece(1, std::string(904, 'x')));
+  EXPECT_EQ(encode_pieces(1, ""), "");
+}
+
+TEST(Mux, WhatConnectionsSayIsKeptApartHoweverItIsCut) {
+  const std::string bytes =
+      test::piece(1, "for us ") + test::piece(2, "an answer") + test::piece(1, "") + test::piece(1, "again");
+  for (size_t cut = 1; cut < bytes.size(); ++cut) {
+    PieceReader reader;
+    std::string said[3];
+    for (size_t at = 0; at < bytes.size(); at += cut) {
+      reader.add(std::string_view(bytes).substr(at, cut));
+      for (auto next = reader.next(); next.ok() && *next; next = reader.next())
+        said[(*next)->connection] += (*next)->bytes;
+    }
+    EXPECT_EQ(said[1], "for us again") << "cut every " << cut;
+    EXPECT_EQ(said[2], "an answer");
+  }
+}
+
+TEST(Mux, WhatNobodyMaySendEndsTheTrunk) {
+  for (const std::string& header : {test::u32(0) + test::u32(1), test::u32(1) + test::u32((4u << 20) + 11)}) {
+    PieceReader reader;
+    reader.add(header);
+    const auto outcome = reader.next();
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_EQ(outcome.error().code, Errc::kInvalid);
+  }
+  PieceReader reader;
+  reader.add(test::u32(1) + test::u32((4u << 20) + 10) + "x");
+  EXPECT_TRUE(reader.next().ok());
+}
+
+}  // namespace
+}  // namespace sliced::nri
