@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,9 +22,11 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
+inline constexpr std::string_view kNoDriver = "(none)";  // no driver has such a name
+
 /// A function that was bound to vfio-pci for a pod.
 struct VfioBinding {
-  std::string original_driver;  // "" none was bound
+  std::string original_driver;  // kNoDriver none was bound; "" not known: whichever the kernel chooses
   std::string group;            // "7", "noiommu-0"; "" not known yet
   bool operator==(const VfioBinding&) const = default;
 };

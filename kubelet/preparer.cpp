@@ -5,8 +5,6 @@
 
 #include "kube/kinds.h"
 #include "kubelet/checkpoint.h"
-#include "kubelet/peer_checkpoint.h"
-#include "kubelet/recall.h"
 #include "kubelet/safety.h"
 #include "reactor/base/text.h"
 
@@ -133,101 +131,24 @@ void ClaimPreparer::fail(Task& task, const std::string& why) {
 
 // ---- the start
 
-struct ClaimPreparer::Recalled {
-  PreparedClaims claims;
-  std::string from = "nothing";
-  std::string problem;
-  size_t removed = 0;  // specs that nobody owns
-};
-
-namespace {
-
-// Where no record of ours tells, the specs do: what they name must not be given away.
-void recall_specs(const Host& host, const std::vector<std::string>& drivers, PreparedClaims& out) {
-  for (const std::string& driver : drivers) {
-    const auto ids = host.spec_ids(cdi_kind(driver));
-    if (!ids) continue;
-    for (const std::string& id : *ids) {
-      const auto spec = host.read_spec(cdi_kind(driver), id);
-      if (!spec) continue;
-      if (auto claim = recall(driver, id, *spec)) out.emplace(key_of(*claim), std::move(*claim));
-    }
-  }
-}
-
-size_t remove_unowned(const Host& host, const std::vector<std::string>& drivers,
-                      const PreparedClaims& claims) {
-  std::set<std::string> owned;
-  for (const auto& [key, claim] : claims) owned.insert({claim.uid, claim.cdi_pod_id});
-  FileChange change;
-  for (const std::string& driver : drivers)
-    if (const auto ids = host.spec_ids(cdi_kind(driver)); ids)
-      for (const std::string& id : *ids)
-        if (!owned.contains(id)) change.removed_specs.push_back({cdi_kind(driver), id});
-  return host.apply(change) ? change.removed_specs.size() : 0;
-}
-
-// Of another boot unless it says otherwise.
-void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
-  out = std::move(found.claims);
-  if (!boot_id.empty() && found.boot_id == boot_id) return;
-  for (auto& [key, claim] : out) forget_boot(claim);
-}
-
-// dra-driver-sriov's record does not tell its boot; its specs do, which another boot has not.
-bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem) {
-  const auto text = host.read_peer_checkpoint();
-  if (!text) return false;
-  auto claims = decode_peer_checkpoint(*text);
-  if (!claims) {
-    problem = claims.error().what;
-    return false;
-  }
-  out = std::move(*claims);
-  for (auto& [key, claim] : out)
-    if (!host.read_spec(cdi_kind(claim.driver), claim.uid)) forget_boot(claim);
-  return true;
-}
-
-}  // namespace
-
 void ClaimPreparer::start() {
-  auto recalled = std::make_shared<Recalled>();
+  auto recalled = std::make_shared<Records>();
   const auto work = [recalled, host = ports_.host, drivers = settings_.drivers,
-                     boot_id = knowledge_.boot_id()] {
-    const auto text = host->read_checkpoint();
-    auto found = text ? decode_checkpoint(*text) : Result<Checkpoint>(text.error());
-    if (found) {
-      adopt(std::move(*found), boot_id, recalled->claims);
-      recalled->from = "the checkpoint";
-      recalled->removed = remove_unowned(*host, drivers, recalled->claims);
-      return;
-    }
-    const bool is_first = found.error().code == Errc::kNotFound;
-    if (!is_first) {
-      const auto aside = host->set_checkpoint_aside();
-      recalled->problem =
-          found.error().what + (aside ? "; it is kept as " + *aside : "; " + aside.error().what);
-    }
-    if (is_first && adopt_peer(*host, recalled->claims, recalled->problem))
-      return void(recalled->from = "the checkpoint of dra-driver-sriov");
-    recall_specs(*host, drivers, recalled->claims);
-    if (!recalled->claims.empty()) recalled->from = "CDI specs";
-  };
-  start_job_ = ports_.executor.run(work, Millis{0}, [this, recalled](bool) { take_over(recalled); });
+                     boot_id = knowledge_.boot_id()] { *recalled = read_records(*host, drivers, boot_id); };
+  start_job_ = ports_.executor.run(work, Millis{0}, [this, recalled](bool) { take_over(*recalled); });
 }
 
-void ClaimPreparer::take_over(const std::shared_ptr<Recalled>& recalled) {
+void ClaimPreparer::take_over(Records& recalled) {
   start_job_.reset();
-  if (!recalled->problem.empty())
+  if (!recalled.problem.empty())
     ports_.log.warning("what was prepared before is not known by its record; CDI specs tell of it",
-                       {{"problem", recalled->problem},
+                       {{"problem", recalled.problem},
                         {"remedy", "none; pods that run go on, and the kubelet's next calls complete it"}});
-  if (!recalled->claims.empty() || recalled->removed > 0)
-    ports_.log.info("what was prepared before is taken over", {{"claims", recalled->claims.size()},
-                                                               {"from", recalled->from},
-                                                               {"specs_removed", recalled->removed}});
-  for (auto& [key, claim] : recalled->claims) reserve(std::move(claim));
+  if (!recalled.claims.empty() || recalled.removed > 0)
+    ports_.log.info(
+        "what was prepared before is taken over",
+        {{"claims", recalled.claims.size()}, {"from", recalled.from}, {"specs_removed", recalled.removed}});
+  for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
   has_started_ = true;
   for (auto& [uid, queue] : tasks_) begin(*queue.front());
 }
@@ -339,7 +260,8 @@ void ClaimPreparer::judge_looks(Task& task) {
     if (const std::string why = refusal(device, task.known[i], *look); !why.empty())
       return take_back(task, why);
     if (!device.vfio || !device.vfio->original_driver.empty()) continue;
-    device.vfio->original_driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
+    const std::string& driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
+    device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;
   }
   if (!is_bound(task.claim)) return commit_prepared(task);
   // Who had the function before must be known to whoever comes after us.

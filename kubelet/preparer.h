@@ -20,6 +20,7 @@
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
 #include "kubelet/preparer_port.h"
+#include "kubelet/records.h"
 #include "policy/charged/ledger.h"
 #include "reactor/base/log.h"
 #include "reactor/executor.h"
@@ -77,7 +78,6 @@ class ClaimPreparer final : public Preparer {
 
  private:
   struct Task;
-  struct Recalled;
   using Tasks =
       std::map<std::string, std::deque<std::unique_ptr<Task>>>;  // by claim uid, the first is being done
 
@@ -108,7 +108,7 @@ class ClaimPreparer final : public Preparer {
   std::set<std::string> interface_names(const Claim& claim) const;
   void reserve(PreparedClaim claim);
   void release(const PreparedKey& key);
-  void take_over(const std::shared_ptr<Recalled>& recalled);
+  void take_over(Records& recalled);
   std::string encode() const;
 
   Ports ports_;

@@ -1,0 +1,224 @@
+#include "kubelet/node_host.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "kubelet/checkpoint.h"
+#include "reactor/base/text.h"
+#include "reactor/descriptor.h"
+#include "reactor/durable_file.h"
+
+namespace sliced::kubelet {
+namespace node_host {
+namespace {
+
+constexpr std::string_view kDrivers = "sys/bus/pci/drivers/";
+constexpr std::string_view kBridgeClass = "0x0604";  // PCI to PCI: takes no part in a group's isolation
+constexpr Millis kNodePoll{20};
+
+std::string function_path(const std::string& pci) { return "sys/bus/pci/devices/" + pci; }
+
+std::string last(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string without_0x(const std::string& text) { return text.starts_with("0x") ? text.substr(2) : text; }
+
+// One write(2), as sysfs wants it.
+Result<Unit> write_attribute(const std::string& path, std::string_view text) {
+  const std::string whole = "/" + path;
+  const reactor::Descriptor file(::open(whole.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()))
+    return Unit{};
+  const int error = errno;
+  return Error{error == ENOENT || error == ENODEV ? Errc::kNotFound
+               : error == EBUSY                   ? Errc::kBusy
+                                                  : Errc::kIo,
+               "write " + in_quotes(trim(text), 64) + " to " + whole + ": " + std::strerror(error)};
+}
+
+}  // namespace
+}  // namespace node_host
+
+NodeHost::Kernel NodeHost::running_kernel() {
+  return {&node_host::write_attribute, [](const std::string& path) {
+            struct stat found{};
+            return ::stat(path.c_str(), &found) == 0;
+          }};
+}
+
+NodeHost::NodeHost(std::unique_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths)
+    : view_(std::move(view)), kernel_(std::move(kernel)), paths_(std::move(paths)), specs_(paths_.cdi_root) {}
+
+// ---- reading
+
+std::string NodeHost::text(const std::string& path) const { return view_->read(path).value_or(""); }
+
+std::vector<std::string> NodeHost::names(const std::string& path, std::string_view prefix) const {
+  std::vector<std::string> out;
+  for (std::string& name : view_->list(path).value_or({}))
+    if (name.starts_with(prefix)) out.push_back(std::move(name));
+  return out;
+}
+
+std::string NodeHost::driver_of(const std::string& pci) const {
+  return node_host::last(view_->readlink(node_host::function_path(pci) + "/driver").value_or(""));
+}
+
+void NodeHost::look_at_rdma(const std::string& device, HostLook& out) const {
+  const auto rdma = names(device + "/infiniband");
+  if (rdma.empty()) return;
+  out.rdma_device = rdma.front();
+  for (const char* kind : {"infiniband_verbs", "infiniband_mad"})
+    for (const std::string& node : names(device + "/" + kind))
+      out.rdma_nodes.push_back("/dev/infiniband/" + node);
+  if (kernel_.has_node("/dev/infiniband/rdma_cm")) out.rdma_nodes.emplace_back("/dev/infiniband/rdma_cm");
+}
+
+Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
+  using namespace node_host;
+  HostLook out;
+  const auto read_uppers = [&](const std::string& interface) {
+    constexpr std::string_view kUpper = "upper_";
+    for (const std::string& name : names("sys/class/net/" + interface, kUpper))
+      out.uppers.push_back(name.substr(kUpper.size()));
+  };
+  if (device.pci.empty()) {
+    if (!view_->list("sys/class/net/" + device.interface))
+      return Error{Errc::kNotFound, "interface " + escaped(device.interface) + " is gone"};
+    read_uppers(device.interface);
+    return out;
+  }
+  const std::string path = function_path(device.pci);
+  const auto vendor = view_->read(path + "/vendor");
+  if (!vendor) return Error{Errc::kNotFound, "device " + device.pci + " is gone"};
+  out.identity = {without_0x(*vendor), without_0x(text(path + "/device")),
+                  last(view_->readlink(path + "/physfn").value_or(""))};
+  out.driver = driver_of(device.pci);
+  for (const std::string& interface : names(path + "/net")) read_uppers(interface);
+  look_at_rdma(path, out);
+  return out;
+}
+
+// ---- binding
+
+// Whoever has one function of a group has all of it.
+Result<Unit> NodeHost::check_group(const std::string& pci) const {
+  using namespace node_host;
+  for (const std::string& other : names(function_path(pci) + "/iommu_group/devices")) {
+    if (other == pci || text(function_path(other) + "/class").starts_with(kBridgeClass)) continue;
+    return Error{Errc::kBusy,
+                 "device " + pci + " is in one IOMMU group with " + escaped(other) +
+                     ": a container that had it could reach both; use a slot or a kernel that isolates it"};
+  }
+  return Unit{};
+}
+
+Result<std::string> NodeHost::group_node(const std::string& pci) const {
+  using namespace node_host;
+  std::string group = last(view_->readlink(function_path(pci) + "/iommu_group").value_or(""));
+  if (group.empty())
+    return Error{Errc::kIo,
+                 "device " + pci + " has no IOMMU group: switch the IOMMU on (intel_iommu=on, amd_iommu=on)"};
+  if (text(function_path(pci) + "/iommu_group/name") == "vfio-noiommu") group = "noiommu-" + group;
+  const std::string node = "/dev/vfio/" + group;
+  const auto until = Clock::now() + kNodeWaitMax;
+  while (!kernel_.has_node(node)) {
+    if (Clock::now() >= until) return Error{Errc::kTimeout, node + " does not appear"};
+    std::this_thread::sleep_for(kNodePoll);
+  }
+  return group;
+}
+
+// driver: "" whichever the kernel chooses. Only that driver is asked for, and afterwards nobody is preferred.
+Result<Unit> NodeHost::rebind(const std::string& pci, const std::string& driver) const {
+  using namespace node_host;
+  const std::string path = function_path(pci), override = path + "/driver_override";
+  if (auto written = kernel_.write(override, driver.empty() ? "\n" : driver + "\n"); !written) return written;
+  if (const std::string bound = driver_of(pci); !bound.empty() && bound != driver)
+    if (auto unbound = kernel_.write(path + "/driver/unbind", pci); !unbound) return unbound;
+  if (driver_of(pci).empty())
+    if (auto probed = kernel_.write("sys/bus/pci/drivers_probe", pci); !probed) return probed;
+  if (!driver.empty() && driver_of(pci) != driver)
+    return Error{Errc::kIo, "device " + pci + " is not taken by driver " + escaped(driver)};
+  return Unit{};
+}
+
+Result<std::string> NodeHost::bind(const PreparedDevice& device) const {
+  using namespace node_host;
+  const std::string& pci = device.pci;
+  if (auto checked = check_group(pci); !checked) return std::move(checked.error());
+  if (!view_->list(std::string(kDrivers) + std::string(kVfioDriver)))
+    return Error{Errc::kIo, "driver vfio-pci is not there: load it (modprobe vfio-pci)"};
+  auto bound = rebind(pci, std::string(kVfioDriver));
+  auto group = bound ? group_node(pci) : Result<std::string>(bound.error());
+  if (!group)
+    if (auto back = restore(device); !back) group.error().what += "; and " + back.error().what;
+  return group;
+}
+
+Result<Unit> NodeHost::restore(const PreparedDevice& device) const {
+  using namespace node_host;
+  const std::string& pci = device.pci;
+  const std::string original = device.vfio ? device.vfio->original_driver : "";
+  if (original == kVfioDriver || !view_->read(function_path(pci) + "/vendor")) return Unit{};
+  const std::string bound = driver_of(pci);
+  if (!bound.empty() && bound != kVfioDriver)
+    return kernel_.write(function_path(pci) + "/driver_override", "\n");
+  if (original == kNoDriver) {
+    if (auto cleared = kernel_.write(function_path(pci) + "/driver_override", "\n"); !cleared) return cleared;
+    return bound.empty() ? Result<Unit>(Unit{}) : kernel_.write(function_path(pci) + "/driver/unbind", pci);
+  }
+  if (auto back = rebind(pci, original); !back) return back;
+  return original.empty() ? Result<Unit>(Unit{})
+                          : kernel_.write(function_path(pci) + "/driver_override", "\n");
+}
+
+// ---- files
+
+Result<Unit> NodeHost::apply(const FileChange& change) const {
+  for (const auto& file : change.specs)
+    if (auto written = specs_.write(file.spec, file.id); !written) return written;
+  for (const DeviceInfo& info : change.infos)
+    if (auto written = reactor::write_durably(info.path, info.text); !written) return written;
+  for (const auto& [kind, id] : change.removed_specs)
+    if (auto removed = specs_.remove(kind, id); !removed) return removed;
+  for (const std::string& path : change.removed_infos)
+    if (auto removed = reactor::remove_durably(path); !removed) return removed;
+  return Unit{};
+}
+
+Result<Unit> NodeHost::write_checkpoint(const std::string& text) const {
+  constexpr unsigned kOursOnly = 0600;
+  return reactor::write_durably(paths_.checkpoint, text, kOursOnly);
+}
+
+Result<std::string> NodeHost::read_checkpoint() const {
+  return reactor::read_whole(paths_.checkpoint, kCheckpointBytesMax);
+}
+
+Result<std::string> NodeHost::read_peer_checkpoint() const {
+  return reactor::read_whole(paths_.peer_checkpoint, kCheckpointBytesMax);
+}
+
+Result<std::string> NodeHost::set_checkpoint_aside() const {
+  std::string aside = paths_.checkpoint + ".corrupt";
+  if (std::rename(paths_.checkpoint.c_str(), aside.c_str()) == 0) return aside;
+  return Error{Errc::kIo, "rename " + paths_.checkpoint + ": " + std::strerror(errno)};
+}
+
+Result<std::vector<std::string>> NodeHost::spec_ids(const std::string& kind) const {
+  return specs_.ids(kind);
+}
+
+Result<cdi::Spec> NodeHost::read_spec(const std::string& kind, const std::string& id) const {
+  return specs_.read(kind, id);
+}
+
+}  // namespace sliced::kubelet

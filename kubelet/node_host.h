@@ -1,0 +1,62 @@
+#pragma once
+// kubelet::Host over this node: sysfs, /dev, and files that outlast a power cut.
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cdi/store.h"
+#include "hotplug/host_view.h"
+#include "kubelet/host.h"
+#include "reactor/base/time.h"
+
+namespace sliced::kubelet {
+
+class NodeHost final : public Host {
+ public:
+  static constexpr Millis kNodeWaitMax{5'000};  // for udev or devtmpfs to make a group's node
+
+  struct Paths {
+    std::string cdi_root = "/var/run/cdi";
+    std::string checkpoint;       // ours
+    std::string peer_checkpoint;  // dra-driver-sriov's, read only
+  };
+  /// Of the kernel, beside reading: a test has its own.
+  struct Kernel {
+    /// Writes an attribute; path begins with "sys/".
+    std::function<Result<Unit>(const std::string& path, std::string_view text)> write;
+    /// Whether "/dev/..." is there.
+    std::function<bool(const std::string& path)> has_node;
+  };
+  static Kernel running_kernel();
+
+  NodeHost(std::unique_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths);
+
+  Result<HostLook> look(const PreparedDevice& device) const override;
+  Result<std::string> bind(const PreparedDevice& device) const override;
+  Result<Unit> restore(const PreparedDevice& device) const override;
+  Result<Unit> apply(const FileChange& change) const override;
+  Result<Unit> write_checkpoint(const std::string& text) const override;
+  Result<std::string> read_checkpoint() const override;
+  Result<std::string> read_peer_checkpoint() const override;
+  Result<std::string> set_checkpoint_aside() const override;
+  Result<std::vector<std::string>> spec_ids(const std::string& kind) const override;
+  Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const override;
+
+ private:
+  std::string driver_of(const std::string& pci) const;
+  std::string text(const std::string& path) const;
+  std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
+  void look_at_rdma(const std::string& device, HostLook& out) const;
+  Result<Unit> check_group(const std::string& pci) const;
+  Result<std::string> group_node(const std::string& pci) const;
+  Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
+
+  const std::unique_ptr<const hotplug::HostView> view_;
+  const Kernel kernel_;
+  const Paths paths_;
+  const cdi::Store specs_;
+};
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,86 @@
+#include "kubelet/records.h"
+
+#include <set>
+
+#include "kubelet/checkpoint.h"
+#include "kubelet/peer_checkpoint.h"
+#include "kubelet/plan.h"
+#include "kubelet/recall.h"
+
+namespace sliced::kubelet {
+namespace {
+
+// Where no record of ours tells, the specs do: what they name must not be given away.
+void recall_specs(const Host& host, const std::vector<std::string>& drivers, PreparedClaims& out) {
+  for (const std::string& driver : drivers) {
+    const auto ids = host.spec_ids(cdi_kind(driver));
+    if (!ids) continue;
+    for (const std::string& id : *ids) {
+      const auto spec = host.read_spec(cdi_kind(driver), id);
+      if (!spec) continue;
+      if (auto claim = recall(driver, id, *spec)) out.emplace(key_of(*claim), std::move(*claim));
+    }
+  }
+}
+
+size_t remove_unowned(const Host& host, const std::vector<std::string>& drivers,
+                      const PreparedClaims& claims) {
+  std::set<std::string> owned;
+  for (const auto& [key, claim] : claims) owned.insert({claim.uid, claim.cdi_pod_id});
+  FileChange change;
+  for (const std::string& driver : drivers)
+    if (const auto ids = host.spec_ids(cdi_kind(driver)); ids)
+      for (const std::string& id : *ids)
+        if (!owned.contains(id)) change.removed_specs.push_back({cdi_kind(driver), id});
+  return host.apply(change) ? change.removed_specs.size() : 0;
+}
+
+// Of another boot unless it says otherwise.
+void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
+  out = std::move(found.claims);
+  if (!boot_id.empty() && found.boot_id == boot_id) return;
+  for (auto& [key, claim] : out) forget_boot(claim);
+}
+
+// dra-driver-sriov's record does not tell its boot; its specs do, which another boot has not.
+bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem) {
+  const auto text = host.read_peer_checkpoint();
+  if (!text) return false;
+  auto claims = decode_peer_checkpoint(*text);
+  if (!claims) {
+    problem = claims.error().what;
+    return false;
+  }
+  out = std::move(*claims);
+  for (auto& [key, claim] : out)
+    if (!host.read_spec(cdi_kind(claim.driver), claim.uid)) forget_boot(claim);
+  return true;
+}
+
+}  // namespace
+
+Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id) {
+  Records out;
+  const auto text = host.read_checkpoint();
+  auto found = text ? decode_checkpoint(*text) : Result<Checkpoint>(text.error());
+  if (found) {
+    adopt(std::move(*found), boot_id, out.claims);
+    out.from = "the checkpoint";
+    out.removed = remove_unowned(host, drivers, out.claims);
+    return out;
+  }
+  const bool is_first = found.error().code == Errc::kNotFound;
+  if (!is_first) {
+    const auto aside = host.set_checkpoint_aside();
+    out.problem = found.error().what + (aside ? "; it is kept as " + *aside : "; " + aside.error().what);
+  }
+  if (is_first && adopt_peer(host, out.claims, out.problem)) {
+    out.from = "the checkpoint of dra-driver-sriov";
+    return out;
+  }
+  recall_specs(host, drivers, out.claims);
+  if (!out.claims.empty()) out.from = "CDI specs";
+  return out;
+}
+
+}  // namespace sliced::kubelet

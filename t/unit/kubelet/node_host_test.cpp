@@ -1,0 +1,173 @@
+#include "kubelet/node_host.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "t/fixture/sysfs_tree.h"
+
+namespace sliced::kubelet {
+namespace node_host_test {
+namespace {
+
+namespace fs = std::filesystem;
+using fixture::SysfsTree;
+
+constexpr const char* kVf = "0000:03:00.2";
+
+// A tree that answers writes as the kernel does: overrides, unbinding, probing (drivers/pci, drivers/base).
+class NodeHostTest : public testing::Test {
+ protected:
+  NodeHostTest() {
+    std::string name = testing::TempDir() + "node-XXXXXX";
+    root_ = ::mkdtemp(name.data());
+    vf().id("8086", "10ca").driver("igbvf").attr("driver_override", "").attr("class", "0x020000");
+    fs::create_directories(tree_.root() + "/sys/bus/pci/drivers/vfio-pci");
+    group(kVf, "7");
+  }
+  ~NodeHostTest() override { fs::remove_all(root_); }
+
+  SysfsTree::Pci vf() { return tree_.pci(kVf); }
+  void group(const std::string& pci, const std::string& number) {
+    const std::string path = tree_.root() + "/sys/kernel/iommu_groups/" + number;
+    fs::create_directories(path + "/devices");
+    fs::create_directory_symlink("../../../../" + tree_.pci(pci).path(), path + "/devices/" + pci);
+    const std::string function = tree_.root() + "/" + tree_.pci(pci).path();
+    fs::create_directory_symlink(fs::relative(path, fs::canonical(function)), function + "/iommu_group");
+  }
+  NodeHost host() {
+    return {std::move(hotplug::open_host_view(tree_.root())).value(),
+            {[this](const std::string& path, std::string_view text) { return write(path, text); },
+             [this](const std::string& path) { return nodes_.contains(path); }},
+            {.cdi_root = root_ + "/cdi",
+             .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
+             .peer_checkpoint = root_ + "/plugins/checkpoint.json"}};
+  }
+  Result<Unit> write(const std::string& path, std::string_view text) {
+    writes_.push_back(path.substr(path.rfind('/') + 1) + "=" + std::string(trim(text)));
+    if (path.ends_with("driver_override")) override_ = trim(text);
+    if (path.ends_with("unbind")) vf().driver("");
+    if (path.ends_with("drivers_probe") && !refuses_.contains(override_))
+      vf().driver(override_.empty() ? "igbvf" : override_);
+    return Unit{};
+  }
+  std::string driver() { return host().look(device())->driver; }
+  static PreparedDevice device(const std::string& original = "igbvf") {
+    return {.device = "0000-03-00-2", .pci = kVf, .vfio = VfioBinding{original, ""}};
+  }
+
+  SysfsTree tree_;
+  std::string root_;
+  std::string override_;
+  std::set<std::string> nodes_ = {"/dev/vfio/7"}, refuses_;
+  std::vector<std::string> writes_;
+};
+
+TEST_F(NodeHostTest, LooksAtAFunctionAsTheKernelHasIt) {
+  tree_.pci("0000:03:00.0").id("8086", "10c9");
+  vf().netdev("eth2").link("physfn", "../0000:03:00.0");
+  fs::create_directories(tree_.root() + "/" + vf().path() + "/net/eth2/upper_macvlan0");
+  const auto look = host().look(device());
+  ASSERT_TRUE(look) << look.error().what;
+  EXPECT_EQ(look->identity, (Identity{"8086", "10ca", "0000:03:00.0"}));
+  EXPECT_EQ(look->driver, "igbvf");
+  EXPECT_EQ(look->uppers, std::vector<std::string>{"macvlan0"});
+  vf().remove();
+  EXPECT_EQ(host().look(device()).error().code, Errc::kNotFound);
+}
+
+TEST_F(NodeHostTest, LooksAtRdma) {
+  for (const char* name :
+       {"infiniband/mlx5_3", "infiniband_verbs/uverbs3", "infiniband_mad/issm3", "infiniband_mad/umad3"})
+    fs::create_directories(tree_.root() + "/" + vf().path() + "/" + name);
+  nodes_.insert("/dev/infiniband/rdma_cm");
+  const auto look = host().look(device());
+  EXPECT_EQ(look->rdma_device, "mlx5_3");
+  EXPECT_EQ(look->rdma_nodes, (std::vector<std::string>{"/dev/infiniband/uverbs3", "/dev/infiniband/issm3",
+                                                        "/dev/infiniband/umad3", "/dev/infiniband/rdma_cm"}));
+}
+
+TEST_F(NodeHostTest, BindsByOverrideAndRestores) {
+  EXPECT_EQ(host().bind(device()).value(), "7");
+  EXPECT_EQ(writes_, (std::vector<std::string>{"driver_override=vfio-pci", std::string("unbind=") + kVf,
+                                               std::string("drivers_probe=") + kVf}));
+  EXPECT_EQ(driver(), "vfio-pci");
+  EXPECT_EQ(host().bind(device()).value(), "7") << "again";
+  EXPECT_EQ(driver(), "vfio-pci");
+  ASSERT_TRUE(host().restore(device()));
+  EXPECT_EQ(driver(), "igbvf");
+  EXPECT_EQ(override_, "") << "the next probe is the kernel's own";
+}
+
+TEST_F(NodeHostTest, RestoresWhatWasThere) {
+  struct Case {
+    std::string original, before, after;
+  };
+  const std::string none(kNoDriver);
+  for (const Case& one : {Case{"igbvf", "vfio-pci", "igbvf"},
+                          {"other", "vfio-pci", "other"},
+                          {none, "vfio-pci", ""},
+                          {"", "vfio-pci", "igbvf"},
+                          {"vfio-pci", "vfio-pci", "vfio-pci"},
+                          {"other", "igbvf", "igbvf"},
+                          {"igbvf", "", "igbvf"}}) {
+    vf().driver(one.before);
+    override_ = "vfio-pci";
+    ASSERT_TRUE(host().restore(device(one.original))) << one.original;
+    EXPECT_EQ(driver(), one.after) << one.original << " after " << one.before;
+  }
+  vf().remove();
+  EXPECT_TRUE(host().restore(device())) << "what is gone needs nothing";
+}
+
+TEST_F(NodeHostTest, AGroupWithOthersIsRefusedAndNothingIsTouched) {
+  tree_.pci("0000:03:00.3").id("8086", "10ca").attr("class", "0x020000");
+  fs::create_directory_symlink("x", tree_.root() + "/sys/kernel/iommu_groups/7/devices/0000:03:00.3");
+  const auto bound = host().bind(device());
+  EXPECT_EQ(bound.error().code, Errc::kBusy);
+  EXPECT_NE(bound.error().what.find("0000:03:00.3"), std::string::npos);
+  EXPECT_TRUE(writes_.empty());
+  tree_.pci("0000:03:00.3").attr("class", "0x060400");
+  EXPECT_TRUE(host().bind(device())) << "a bridge takes no part";
+}
+
+TEST_F(NodeHostTest, WhatCannotBeBoundHasItsDriverAgain) {
+  refuses_ = {"vfio-pci"};
+  EXPECT_NE(host().bind(device()).error().what.find("is not taken by driver vfio-pci"), std::string::npos);
+  EXPECT_EQ(driver(), "igbvf");
+  refuses_.clear();
+  fs::remove_all(tree_.root() + "/sys/bus/pci/drivers/vfio-pci");
+  EXPECT_NE(host().bind(device()).error().what.find("modprobe vfio-pci"), std::string::npos);
+}
+
+TEST_F(NodeHostTest, WithoutAnIommuTheGroupSaysSo) {
+  std::ofstream(tree_.root() + "/sys/kernel/iommu_groups/7/name") << "vfio-noiommu\n";
+  nodes_ = {"/dev/vfio/noiommu-7"};
+  EXPECT_EQ(host().bind(device()).value(), "noiommu-7");
+}
+
+TEST_F(NodeHostTest, FilesAreWrittenAndRemoved) {
+  const cdi::Spec spec{.kind = "a.b/vf", .devices = {{"d", {.env = {"A=1"}}}}};
+  ASSERT_TRUE(host().apply({.specs = {{spec, "uid"}}, .infos = {{root_ + "/dp/x.json", "{}"}}}));
+  EXPECT_EQ(host().spec_ids("a.b/vf").value(), std::vector<std::string>{"uid"});
+  EXPECT_EQ(host().read_spec("a.b/vf", "uid").value(), spec);
+  EXPECT_TRUE(fs::exists(root_ + "/dp/x.json"));
+  ASSERT_TRUE(host().apply({.removed_specs = {{"a.b/vf", "uid"}}, .removed_infos = {root_ + "/dp/x.json"}}));
+  EXPECT_TRUE(host().spec_ids("a.b/vf")->empty());
+  EXPECT_FALSE(fs::exists(root_ + "/dp/x.json"));
+
+  EXPECT_EQ(host().read_checkpoint().error().code, Errc::kNotFound);
+  ASSERT_TRUE(host().write_checkpoint("text"));
+  EXPECT_EQ(host().read_checkpoint().value(), "text");
+  EXPECT_EQ(fs::status(root_ + "/plugins/sliced-checkpoint.json").permissions(), fs::perms(0600));
+  const std::string aside = host().set_checkpoint_aside().value();
+  EXPECT_TRUE(fs::exists(aside));
+  EXPECT_EQ(host().read_checkpoint().error().code, Errc::kNotFound);
+}
+
+}  // namespace
+}  // namespace node_host_test
+}  // namespace sliced::kubelet
