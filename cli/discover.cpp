@@ -19,7 +19,7 @@ std::string whole(const hotplug::Inventory& inventory, config::OutputFormat form
 }
 
 // One line a change: {"change":"added","device":{...}}, or the device's name and what happened for people.
-std::string news(const hotplug::InventoryUpdate& update, config::OutputFormat format) {
+std::string changes(const hotplug::InventoryUpdate& update, config::OutputFormat format) {
   std::string out;
   const auto tell = [&](const char* what, const std::string& id) {
     const hotplug::HostDevice* device = update.now->find(id);
@@ -51,7 +51,7 @@ int discover(const config::Options& options) {
         // Watching as data, every line is a change; the first ones say what is there.
         const bool lines = options.watch && options.output != config::OutputFormat::kTable;
         std::string text =
-            first && !lines ? whole(*update.now, options.output) : news(update, options.output);
+            first && !lines ? whole(*update.now, options.output) : changes(update, options.output);
         if (options.watch)
           (*process)->out.put(std::move(text));
         else

@@ -67,8 +67,8 @@ struct Place {
 };
 
 // What the selector costs, and whether that is near what it may.
-void weigh(const cel::Program& program, const policy::ExposurePolicy& policy, const Place& at,
-           Report& report) {
+void check_cost(const cel::Program& program, const policy::ExposurePolicy& policy, const Place& at,
+                Report& report) {
   const Dearest its = asked_of_nobody(program, at.driver);
   report.selector_work += its.work;
   if (its.is_near())
@@ -96,7 +96,7 @@ void validate_exposure(const kube::Json& object, const std::string& file, const 
   report.add(file, object.line(), who, policy.problems, true);
   report.add(file, object.line(), who, warnings_of(policy), false);
   if (compiled.program != nullptr)
-    weigh(*compiled.program, policy, {file, object.line(), who, driver}, report);
+    check_cost(*compiled.program, policy, {file, object.line(), who, driver}, report);
 }
 
 // The kinds that are checked, with their groups.

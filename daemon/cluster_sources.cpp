@@ -28,7 +28,7 @@ ClusterSources::ClusterSources(watchers::Ports ports, const Scope& scope, Handle
       is_directory_(scope.is_directory),
       sources_(make_sources(ports, scope)),
       schemas_(ports.cluster, ports.log, schemas_of(scope)),
-      reach_(ports.scheduler, ports.random, watched(), handlers_.on_news) {}
+      reach_(ports.scheduler, ports.random, watched(), handlers_.on_change) {}
 
 std::vector<ClusterSources::Named> ClusterSources::make_sources(const watchers::Ports& ports,
                                                                 const Scope& scope) {

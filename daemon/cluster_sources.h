@@ -42,7 +42,7 @@ class ClusterSources {
     /// empty.
     std::function<bool(const kube::Resource& kind, const std::vector<PolicyBook::Id>& missing)> keeps_missing;
     std::function<void()> on_standing;  // one of them stands otherwise than before
-    Reach::OnNews on_news;
+    Reach::OnChange on_change;
   };
 
   ClusterSources(watchers::Ports ports, const Scope& scope, Handlers handlers);
@@ -50,12 +50,12 @@ class ClusterSources {
   void start();
   /// Nothing keeps from writing: no outage, and nobody of whom it is not known whether he is back.
   bool may_write() const { return reach_.may_write(); }
-  /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ...".
+  /// Which sources have not synced yet, and why: "policies: denied: list sriovresourcepolicies: ...".
   std::vector<std::string> silent() const;
   /// Of those what one look is enough to know: kinds that the API server does not have, what it does not
   /// allow, a directory that cannot be read.
   std::vector<std::string> missing() const;
-  bool has_node_spoken() const { return sources_.front().watcher->standing().known; }
+  bool has_node_synced() const { return sources_.front().watcher->standing().known; }
   /// The server does not have the kind; one that is off it may have.
   bool is_absent(const kube::Resource& kind) const;
 
@@ -68,7 +68,7 @@ class ClusterSources {
   std::vector<Named> make_sources(const watchers::Ports& ports, const Scope& scope);
   std::unique_ptr<watchers::Source> make_policies(const watchers::Ports& ports, const PolicyKind& kind,
                                                   watchers::PolicyWatcher::OnStanding on_standing);
-  /// Those that have not given their first word.
+  /// Those whose initial sync is not complete.
   template <class Wanted>
   std::vector<std::string> described(Wanted wanted) const;
   std::vector<watchers::Source*> watched() const;

@@ -83,9 +83,9 @@ ClusterSources::Handlers Daemon::cluster_handlers() {
       .on_slices = [this](size_t driver, const auto& event) { on_slices(offers_[driver], event); },
       .on_standing =
           [this] {
-            if (!decision_) decider_.mark("a source has spoken");
+            if (!decision_) decider_.mark("a source has synced");
           },
-      .on_news = [this](const Reach::News& news) { on_reach(news); }};
+      .on_change = [this](const Reach::Change& change) { on_reach(change); }};
   // A directory shows what is there.
   if (!is_directory())
     handlers.keeps_missing = [this](const auto& kind, const auto& missing) {
@@ -143,10 +143,10 @@ void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
 }
 
 void Daemon::on_node(const OwnNode::Event& event) {
-  const bool is_news = node_.apply(event);
+  const bool has_changed = node_.apply(event);
   if (!node_.is_there())
     for (Offer& offer : offers_) offer.forsake();
-  if (is_news)
+  if (has_changed)
     decider_.mark("node changed");
   else if (!decision_)
     decider_.mark("node listed");
@@ -172,8 +172,8 @@ void Daemon::decide_before_writing(std::string why) {
   decider_.mark_void(std::move(why));
 }
 
-void Daemon::on_reach(const Reach::News& news) {
-  if (news.is_over) {
+void Daemon::on_reach(const Reach::Change& change) {
+  if (change.is_over) {
     abilities_.server_may_have_changed();
     if (!decider_.idle()) {
       for (Offer& offer : offers_) offer.publisher().await_desired();
@@ -181,7 +181,7 @@ void Daemon::on_reach(const Reach::News& news) {
     }
   }
   apply_permission();
-  if (news.is_followed)
+  if (change.is_followed)
     for (Offer& offer : offers_) offer.publisher().retry_now();
 }
 
@@ -253,7 +253,7 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
     // That nothing is offered at all is said once.
     const bool is_first = !decision_ && (which == kSriov || !pools.at(offer.driver()).empty());
     changed |=
-        offer.tell_news(pools.at(offer.driver()), {why, decision.verdicts.size(), kept[which], is_first});
+        offer.log_changes(pools.at(offer.driver()), {why, decision.verdicts.size(), kept[which], is_first});
   }
   decision_ = std::move(decision);
   problems_.tell(policies_, *decision_);
@@ -305,7 +305,7 @@ std::vector<std::string> Daemon::waiting_for() const {
 
 std::vector<std::string> Daemon::missing() const {
   std::vector<std::string> out = sources_.missing();
-  if (sources_.has_node_spoken() && !node_.is_there()) out.push_back(node_.missing());
+  if (sources_.has_node_synced() && !node_.is_there()) out.push_back(node_.missing());
   return out;
 }
 

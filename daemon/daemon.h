@@ -39,7 +39,7 @@ struct Ports {
   reactor::Random random;
 };
 
-/// First word: nothing is decided before host, node, policies and own slices have each been told once.
+/// Initial sync: nothing is decided before host, node, policies and own slices have each been told once.
 /// Threads:    decisions that may take long are made on a worker (decider.h).
 /// Writing:    not before permit_writes(true); decisions are made and the plan is kept meanwhile.
 /// Reentry:    on_decided may not destroy the daemon.
@@ -57,8 +57,8 @@ class Daemon {
   /// SIGHUP: what may change while running takes effect, and the host is read again.
   void reload(const config::Options& options);
 
-  /// The last decision, without its pools (the publishers' desired() has them); nullptr before the first word
-  /// is complete.
+  /// The last decision, without its pools (the publishers' desired() has them); nullptr before the initial
+  /// sync is complete.
   const policy::Decision* decision() const { return decision_ ? &*decision_ : nullptr; }
   const hotplug::InventoryPtr& inventory() const { return host_.inventory(); }
   /// Of SriovResourcePolicies and of DeviceExposurePolicies: a driver each.
@@ -69,7 +69,7 @@ class Daemon {
   bool converged() const;
   /// No write is on its way.
   bool idle() const;
-  /// Who has not given its first word, and why: "policies: denied: list sriovresourcepolicies: ..."; and
+  /// Which sources have not synced yet, and why: "policies: denied: list sriovresourcepolicies: ..."; and
   /// whether the first decision takes too long. Empty when decided.
   std::vector<std::string> waiting_for() const;
   /// Of that what one look is enough to know: kinds that the API server does not have, what it does not
@@ -90,7 +90,7 @@ class Daemon {
   void on_inventory(const hotplug::InventoryUpdate& update);
   void on_node(const OwnNode::Event& event);
   void on_slices(Offer& offer, const Offer::Event& event);
-  void on_reach(const Reach::News& news);
+  void on_reach(const Reach::Change& change);
   void meet(const kube::ResourceSlice& slice);
   void decide_before_writing(std::string why);
 

@@ -48,8 +48,8 @@ Decider::~Decider() {
 }
 
 void Decider::note(std::string why) {
-  if (news_.size() < kReasonsInLog && std::find(news_.begin(), news_.end(), why) == news_.end())
-    news_.push_back(std::move(why));
+  if (changes_.size() < kReasonsInLog && std::find(changes_.begin(), changes_.end(), why) == changes_.end())
+    changes_.push_back(std::move(why));
 }
 
 void Decider::mark(std::string why) {
@@ -64,7 +64,7 @@ void Decider::mark_void(std::string why) {
 
 void Decider::decide_now() {
   if (auto* attempt = std::get_if<std::shared_ptr<Attempt>>(&state_))
-    (*attempt)->is_void |= !news_.empty();
+    (*attempt)->is_void |= !changes_.empty();
   else if (!idle())
     decide();
 }
@@ -77,7 +77,7 @@ void Decider::arm() {
 
 void Decider::decide() {
   state_ = Idle{};
-  const std::string why = join(std::exchange(news_, {}), "; ");
+  const std::string why = join(std::exchange(changes_, {}), "; ");
   const InputsPtr inputs = handlers_.prepare();
   if (!inputs) return;
   if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
@@ -89,7 +89,7 @@ void Decider::decide() {
 void Decider::decide_elsewhere(InputsPtr inputs, std::string why) {
   std::erase_if(abandoned_, [](const auto& attempt) { return attempt.expired(); });
   if (abandoned_.size() >= kAbandonedMax) {
-    news_.insert(news_.begin(), std::move(why));
+    changes_.insert(changes_.begin(), std::move(why));
     return try_again_later(*inputs, std::to_string(abandoned_.size()) + " that were given up still run");
   }
   auto attempt =
@@ -111,7 +111,7 @@ void Decider::decide_elsewhere(InputsPtr inputs, std::string why) {
 void Decider::end(Attempt& attempt, bool finished) {
   if (!finished) {
     attempt.stop.request_stop();
-    news_.insert(news_.begin(), std::move(attempt.why));
+    changes_.insert(changes_.begin(), std::move(attempt.why));
     const std::string limit = std::to_string(decision_max_.count()) + " ms";
     decision_max_ = std::min(2 * decision_max_, kDecisionMaxEver);
     return try_again_later(*attempt.inputs, "it was not made within " + limit);
@@ -119,7 +119,7 @@ void Decider::end(Attempt& attempt, bool finished) {
   const Millis took = ports_.scheduler.now() - attempt.began;
   decision_max_ = std::clamp(2 * took, kDecisionMax, kDecisionMaxEver);
   if (is_overtaken(attempt)) {
-    news_.insert(news_.begin(), attempt.why);
+    changes_.insert(changes_.begin(), attempt.why);
     return decide();
   }
   backoff_.reset();
@@ -130,14 +130,14 @@ void Decider::end(Attempt& attempt, bool finished) {
 
 bool Decider::is_overtaken(const Attempt& attempt) {
   if (attempt.is_void || handlers_.awaits()) return true;
-  was_overtaken_ = !was_overtaken_ && !news_.empty();
+  was_overtaken_ = !was_overtaken_ && !changes_.empty();
   return was_overtaken_;
 }
 
 void Decider::conclude(policy::Decision decision, const std::string& why) {
   const bool changed = handlers_.conclude(std::move(decision), why);
-  not_before_ = ports_.scheduler.now() + (changed ? kCoalesce : kBreath);
-  if (!news_.empty()) arm();
+  not_before_ = ports_.scheduler.now() + (changed ? kCoalesce : kYield);
+  if (!changes_.empty()) arm();
 }
 
 void Decider::try_again_later(const policy::Inputs& inputs, std::string what) {

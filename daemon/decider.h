@@ -2,18 +2,18 @@
 // When to decide, on which thread, and what overtakes it. What is decided from and what follows are its
 // owner's: Decider asks for the inputs when it is time, and hands over the decision.
 //
-//   idle ── news ──▶ due ── its time ──▶ decided on the loop ───────────────▶ idle, or due where more has come
+//   idle ─ change ─▶ due ── its time ──▶ decided on the loop ───────────────▶ idle, or due where more has come
 //                     ▲                └▶ deciding, on a worker ── in time ──▶ the same
 //                     │                                        ── overtaken ─▶ at once anew
 //                     └──────── tried again later ◀─────────── ── too late
 //
-// Pace:      the first decision follows news at once; what follows within kCoalesce is decided together. One
-//            that changed nothing opens no window, only a breath for the loop.
+// Pace:      the first decision follows a change at once; what follows within kCoalesce is decided together.
+//            One that changed nothing opens no such window: the loop gets kYield, and goes on.
 // Threads:   what may take long is decided on a worker, from immutable inputs. One that takes too long is
 //            given up: the last one stands, nothing is added or withdrawn, and it is tried again, never on
 //            the loop. The clock never takes a device away and never adds one.
-// Overtaken: what has changed meanwhile may be bad news, so the decision is made anew; but not twice in a
-//            row, or a stream of news would keep everything from being decided. One that is void is always.
+// Overtaken: what has changed meanwhile may be a removal, so the decision is made anew; but not twice in a
+//            row, or a stream of changes would keep everything from being decided. One that is void is always.
 // Ownership: ports outlive this. Dropping it stops what is being decided.
 // Reentry:   handlers may mark() and mark_void(); they run on turns of their own or from decide_now(), never
 //            from inside mark(). They may not destroy this.
@@ -39,7 +39,7 @@ class Decider {
   using InputsPtr = std::shared_ptr<const policy::Inputs>;
 
   static constexpr Millis kCoalesce{50};
-  static constexpr Millis kBreath{5};
+  static constexpr Millis kYield{5};
   /// What a decision may take on a worker. Budgets keep one to a second or two; the clock is for what nobody
   /// has thought of. A machine that hardly runs gets more time with each attempt.
   static constexpr Millis kDecisionMax{5'000}, kDecisionMaxEver{120'000};
@@ -56,7 +56,7 @@ class Decider {
     std::function<InputsPtr()> prepare;
     /// Whether what prepare() waits for is missing (again).
     std::function<bool()> awaits;
-    /// why: the news that it was made for. True when the offer changed.
+    /// why: the changes that it was made for. True when the offer changed.
     std::function<bool(policy::Decision, const std::string& why)> conclude;
   };
 
@@ -67,7 +67,7 @@ class Decider {
   void mark(std::string why);
   /// The same, and what is being decided without it does not count.
   void mark_void(std::string why);
-  /// What is due is decided now, and what is being decided without the news does not count.
+  /// What is due is decided now, and what is being decided without the changes does not count.
   void decide_now();
 
   /// Nothing has been told that is not decided.
@@ -96,7 +96,7 @@ class Decider {
   const Ports ports_;
   const Handlers handlers_;
   State state_;
-  std::vector<std::string> news_;                  // that is not decided; a few, for the log
+  std::vector<std::string> changes_;               // that is not decided; a few, for the log
   std::optional<TimePoint> not_before_;            // the next decision
   std::vector<std::weak_ptr<Attempt>> abandoned_;  // given up, and perhaps still at work
   reactor::Backoff backoff_;

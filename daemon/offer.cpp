@@ -81,7 +81,7 @@ void Offer::put_off(std::vector<policy::DesiredPool> pools) {
   before_gap_ = std::move(pools);
 }
 
-bool Offer::tell_news(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const {
+bool Offer::log_changes(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const {
   std::map<std::string_view, const kube::Device*> before;
   for (const auto& pool : publisher_.desired())
     for (const kube::Device& device : pool.devices) before[device.name] = &device;

@@ -60,7 +60,7 @@ class Offer {
   /// These are not to be published yet; what moves meanwhile stays as it stands in them.
   void put_off(std::vector<policy::DesiredPool> pools);
   /// Says what is new in these pools; true when it did.
-  bool tell_news(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const;
+  bool log_changes(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const;
 
  private:
   Log& log_;

@@ -22,9 +22,10 @@ using policy::SriovPolicy;
 using watchers::LeftOut;
 
 // How much of each kind is kept (docs/scale.md): for the three and what passes, a process of 64 MiB has room.
-constexpr watchers::RoomSizes kSriovRoom{.guards_bytes_max = 1u << 20, .others_bytes_max = 4u << 20};
-constexpr watchers::RoomSizes kExposureRoom{.guards_bytes_max = 2u << 20, .others_bytes_max = 4u << 20};
-constexpr watchers::RoomSizes kAttributesRoom{.guards_bytes_max = 1u << 20, .others_bytes_max = 2u << 20};
+constexpr watchers::MemoryLimits kSriovMemory{.guards_bytes_max = 1u << 20, .others_bytes_max = 4u << 20};
+constexpr watchers::MemoryLimits kExposureMemory{.guards_bytes_max = 2u << 20, .others_bytes_max = 4u << 20};
+constexpr watchers::MemoryLimits kAttributesMemory{.guards_bytes_max = 1u << 20,
+                                                   .others_bytes_max = 2u << 20};
 
 bool is_in_effect(const SriovPolicy& policy) {
   return policy.problems.empty() &&
@@ -73,7 +74,7 @@ constexpr std::string_view kPlural<DeviceAttributes> = "DeviceAttributes";
 template <>
 constexpr std::string_view kPlural<ExposurePolicy> = "DeviceExposurePolicies";
 
-watchers::Rooms::Name name_of(const PolicyBook::Id& id) { return {id.namespace_, id.name}; }
+watchers::MemoryBudget::Name name_of(const PolicyBook::Id& id) { return {id.namespace_, id.name}; }
 
 template <class Id>
 Id id_of(const PolicyBook::Id& id) {
@@ -93,15 +94,15 @@ std::string text_of(const Id& id) {
 }
 
 template <class Policy, class Decode>
-watchers::PolicyKind decoding(watchers::RoomSizes room, Decode decode) {
+watchers::PolicyKind decoding(watchers::MemoryLimits memory, Decode decode) {
   return {[decode = std::move(decode)](const kube::Json& object,
                                        const kube::ObjectMeta& meta) -> watchers::PolicyObject {
             auto kept = std::make_shared<const Policy>(decode(object, meta));
-            const watchers::Weight weight{policy::footprint(*kept), is_guard(*kept),
-                                          static_cast<uint8_t>(is_in_effect(*kept) ? 0 : 1)};
-            return {std::move(kept), weight};
+            const watchers::Footprint footprint{policy::footprint(*kept), is_guard(*kept),
+                                                static_cast<uint8_t>(is_in_effect(*kept) ? 0 : 1)};
+            return {std::move(kept), footprint};
           },
-          room};
+          memory};
 }
 
 // "policy ns/name changed", "policy ns/name deleted", "policy listed: 410 Gone"
@@ -146,7 +147,7 @@ std::vector<PolicyKind> sriov_kinds(const config::Options& options) {
   // DeviceAttributes say something of what the others offer, and nothing alone.
   if (options.kinds_off.contains(kube::kSriovResourcePolicies.kind)) return kinds;
   kinds.push_back({kube::kSriovResourcePolicies, "policies", options.namespace_,
-                   decoding<SriovPolicy>(kSriovRoom,
+                   decoding<SriovPolicy>(kSriovMemory,
                                          [](const kube::Json& object, const kube::ObjectMeta& meta) {
                                            return policy::decode_sriov_policy(object, meta);
                                          }),
@@ -157,7 +158,8 @@ std::vector<PolicyKind> sriov_kinds(const config::Options& options) {
     return policy::decode_device_attributes(object, driver, meta);
   };
   kinds.push_back({kube::kDeviceAttributes, "device attributes", options.namespace_,
-                   decoding<DeviceAttributes>(kAttributesRoom, decode), policy::device_attributes_fields()});
+                   decoding<DeviceAttributes>(kAttributesMemory, decode),
+                   policy::device_attributes_fields()});
   return kinds;
 }
 
@@ -168,7 +170,7 @@ std::vector<PolicyKind> exposure_kinds(const config::Options& options) {
     return policy::decode_exposure_policy(object, driver, meta);
   };
   return {{kube::kDeviceExposurePolicies, "exposure policies", "",
-           decoding<ExposurePolicy>(kExposureRoom, decode), policy::exposure_policy_fields()}};
+           decoding<ExposurePolicy>(kExposureMemory, decode), policy::exposure_policy_fields()}};
 }
 
 template <class Visit>
@@ -190,7 +192,7 @@ void PolicyBook::put(Shelf<Policy>& shelf, const Item& item,
                      const std::map<typename Policy::Id, Shared<Policy>>& before, const Known& known) {
   const auto id = id_of<typename Policy::Id>(item.id);
   if (item.value && item.value->is_left_out()) {
-    shelf.left_out.put(name_of(item.id), item.value->weight.guards);
+    shelf.left_out.put(name_of(item.id), item.value->footprint.guards);
     shelf.kept.erase(id);
     return;
   }
@@ -212,7 +214,7 @@ void PolicyBook::take(Shelf<Policy>& shelf, const Event& event, const Known& kno
     // What a list lacks leaves, except for what is kept until a second list lacks it too.
     const auto& list = std::get<Relisted<Item>>(event);
     const auto before = std::exchange(shelf.kept, {});
-    std::vector<watchers::Rooms::Name> names;
+    std::vector<watchers::MemoryBudget::Name> names;
     for (const Id& id : list.kept) {
       names.push_back(name_of(id));
       if (const auto at = before.find(id_of<typename Policy::Id>(id)); at != before.end())

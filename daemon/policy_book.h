@@ -3,7 +3,7 @@
 // way of taking in for every kind; what differs between kinds is a row of traits (policy_book.cpp).
 //
 // Ownership: policies are shared with the sets made of them, never copied. Nothing here calls back.
-// Memory:    what there is no room for was left out by its watcher (watchers/rooms.h) and is known by name.
+// Memory:    what there is no room for was left out by its watcher (watchers/memory_budget.h) and is known by name.
 //            One policy stands in the set for all excludes that are left out: it may mean any device.
 // Errors:    none: an object that cannot be read is kept as a policy that offers nothing and says why.
 #include <functional>
@@ -18,8 +18,8 @@
 #include "policy/policy_set.h"
 #include "reactor/base/shared.h"
 #include "reactor/base/source_event.h"
+#include "watchers/memory_budget.h"
 #include "watchers/policy_watcher.h"
-#include "watchers/rooms.h"
 
 namespace sliced::daemon {
 

@@ -16,11 +16,11 @@ constexpr int kCatchUpStepsTold = 240;  // while a server says how long to wait
 }  // namespace
 
 Reach::Reach(reactor::Scheduler& scheduler, reactor::Random random, std::vector<watchers::Source*> sources,
-             OnNews on_news)
+             OnChange on_change)
     : scheduler_(scheduler),
       random_(std::move(random)),
       sources_(std::move(sources)),
-      on_news_(std::move(on_news)) {}
+      on_change_(std::move(on_change)) {}
 
 void Reach::note() {
   if (!look_) look_ = scheduler_.after(Millis{0}, [this] { look(); });
@@ -39,18 +39,18 @@ void Reach::look() {
   park_all_but_one(now == Phase::kAway);
   if (now != Phase::kCatchingUp) catch_up_.reset();
   if (now == Phase::kCatchingUp && now != before) catch_up(kCatchUpSteps, kCatchUpStepsTold);
-  on_news_({.is_over = before != Phase::kServed && may_write(),
-            .is_followed = may_write() && count(State::kLive) > 0});
+  on_change_({.is_over = before != Phase::kServed && may_write(),
+              .is_followed = may_write() && count(State::kLive) > 0});
 }
 
-// If each knocked, the first of them to be let in would decide, and a fleet's reconnects would crowd into the
+// If each probed the server, the first of them to be let in would decide, and a fleet's reconnects would crowd into the
 // first seconds.
 void Reach::park_all_but_one(bool away) {
-  bool one_knocks = false;
+  bool is_probing = false;
   for (watchers::Source* source : sources_) {
     const bool waits = source->standing().state == State::kUnreachable;
-    source->park(away && waits && one_knocks);
-    one_knocks |= waits;
+    source->park(away && waits && is_probing);
+    is_probing |= waits;
   }
 }
 
@@ -67,7 +67,7 @@ void Reach::catch_up(int steps_left, int told_steps_left) {
     if (steps_left > 0) return catch_up(steps_left - taken, told_steps_left - 1);
     catch_up_.reset();
     outage_.give_up();
-    on_news_({.is_over = true});
+    on_change_({.is_over = true});
   });
 }
 

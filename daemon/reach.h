@@ -1,6 +1,6 @@
 #pragma once
 // Whether the cluster can be reached, and so whether anything may be written, of how its sources stand
-// (watchers/outage.h). During an outage one source knocks for all; once it is let in, the others are asked,
+// (watchers/outage.h). During an outage one source probes for all; once it is let in, the others are asked,
 // and until they have answered, or had their time, nothing is written.
 //
 //   served ──▶ away: all but one are parked ──▶ catching up: each is asked again, every quarter of a second,
@@ -23,14 +23,14 @@ namespace sliced::daemon {
 class Reach {
  public:
   /// What has come of the sources' standings.
-  struct News {
+  struct Change {
     bool is_over = false;      // an outage: what was told meanwhile is decided before anything is written
     bool is_followed = false;  // somebody is, and nothing keeps from writing: no wait need go on
   };
-  using OnNews = std::function<void(const News&)>;
+  using OnChange = std::function<void(const Change&)>;
 
   Reach(reactor::Scheduler& scheduler, reactor::Random random, std::vector<watchers::Source*> sources,
-        OnNews on_news);
+        OnChange on_change);
 
   /// A source stands otherwise than before.
   void note();
@@ -45,7 +45,7 @@ class Reach {
   reactor::Scheduler& scheduler_;
   const reactor::Random random_;
   const std::vector<watchers::Source*> sources_;
-  const OnNews on_news_;
+  const OnChange on_change_;
   watchers::Outage outage_;
   reactor::Ticket look_;      // at the standings, next turn
   reactor::Ticket catch_up_;  // between two rounds of asking those that still wait

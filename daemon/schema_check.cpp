@@ -23,7 +23,7 @@ void SchemaCheck::listed(const kube::Resource& kind) {
           if (one.resource.group == group) tell(one, schema);
       },
       [this](const kube::Failure& failure) {
-        if (said_failure_.is_news(failure.what))
+        if (said_failure_.is_new(failure.what))
           log_.info("the served schema of the policies is not readable", {{"problem", failure.what}});
       });
 }
@@ -35,7 +35,7 @@ void SchemaCheck::tell(const Kind& kind, std::string_view schema) {
     text = dropped.error().what;
   else if (dropped && !dropped->empty())
     text = "drops " + join(*dropped, ", ");
-  if (said_[kind.resource.kind].is_news(text))
+  if (said_[kind.resource.kind].is_new(text))
     log_.warning(
         "the installed CRD drops fields of ours; policies that use them say less than they should: install "
         "the CRD of this version",

@@ -43,7 +43,7 @@ void HostSource::rescan(std::string why, OnRescanned on_rescanned) {
 
 void HostSource::recover_sticky(std::vector<RecoveredNetdev> recovered) {
   book_.recover_sticky(std::move(recovered));
-  if (has_reported_) assemble("netdevs recovered from what was published", marks_.news, false);
+  if (has_reported_) assemble("netdevs recovered from what was published", marks_.changes, false);
 }
 
 // Readings.
@@ -51,9 +51,9 @@ void HostSource::recover_sticky(std::vector<RecoveredNetdev> recovered) {
 void HostSource::Marks::merge(Marks other) {
   touched.functions.merge(other.touched.functions);
   touched.netdevs.merge(other.touched.netdevs);
-  news.left.merge(other.news.left);
-  news.renamed_to.merge(other.news.renamed_to);
-  news.ended.merge(other.news.ended);
+  changes.left.merge(other.changes.left);
+  changes.renamed_to.merge(other.changes.renamed_to);
+  changes.ended.merge(other.changes.ended);
   touched.lists |= other.touched.lists;
   full |= other.full;
   relisted |= other.relisted;
@@ -224,7 +224,7 @@ void HostSource::on_read() {
     if (reading_ && reading_->number == number) commit();
   };
   slow_.ask(std::move(asks), commit_this);
-  // The first word waits for them: each has a deadline of its own, and without them a restart would publish
+  // The initial sync waits for them: each has a deadline of its own, and without them a restart would publish
   // guesses.
   if (reading_ && reading_->number == number && has_reported_)
     grace_ = ports_.scheduler.after(kSlowGrace, commit_this);
@@ -323,12 +323,12 @@ void HostSource::commit() {
   reading_.reset();
   late_.reset();
   is_assembly_due_ = false;
-  NetdevNews news = marks.news;
-  news.left.insert(marks_.news.left.begin(), marks_.news.left.end());
-  news.renamed_to.insert(marks_.news.renamed_to.begin(), marks_.news.renamed_to.end());
-  news.ended.insert(marks_.news.ended.begin(), marks_.news.ended.end());
-  news.is_complete = !marks.full;
-  const InventoryDiff diff = assemble(marks.why, news, marks.relisted);
+  NetdevChanges changes = marks.changes;
+  changes.left.insert(marks_.changes.left.begin(), marks_.changes.left.end());
+  changes.renamed_to.insert(marks_.changes.renamed_to.begin(), marks_.changes.renamed_to.end());
+  changes.ended.insert(marks_.changes.ended.begin(), marks_.changes.ended.end());
+  changes.is_complete = !marks.full;
+  const InventoryDiff diff = assemble(marks.why, changes, marks.relisted);
   if (marks.is_sync) report_missed(marks, diff);
   look_again_later();
   schedule();
@@ -364,13 +364,13 @@ void HostSource::note_late_facts() {
   if (late_ || !has_reported_) return;
   late_ = ports_.scheduler.after(kCoalesce, [this] {
     late_.reset();
-    assemble("facts that were slow to read", marks_.news, false);
+    assemble("facts that were slow to read", marks_.changes, false);
   });
 }
 
-InventoryDiff HostSource::assemble(const std::string& why, const NetdevNews& news, bool relisted) {
+InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& changes, bool relisted) {
   const InventoryPtr before = book_.now();
-  InventoryDiff diff = book_.take(readings_, news);
+  InventoryDiff diff = book_.take(readings_, changes);
   if (book_.now() == before && has_reported_) return diff;  // the boot id alone may differ
   has_reported_ = true;
   on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});

@@ -62,7 +62,7 @@ class HostSource {
     ReadAdminMacs read_admin_macs = {};
   };
   using OnUpdate = std::function<void(const InventoryUpdate&)>;
-  /// The number of devices that differed although no event had spoken of them.
+  /// The number of devices that differed although no event had told of them.
   using OnRescanned = std::function<void(size_t missed)>;
 
   HostSource(Ports ports, OnUpdate on_update);
@@ -104,7 +104,7 @@ class HostSource {
     Touched touched;
     bool full = false, relisted = false, is_sync = false;
     std::string why;
-    NetdevNews news;
+    NetdevChanges changes;
     std::vector<OnRescanned> on_rescanned;
     bool is_empty() const { return touched.is_empty() && !full; }
     void merge(Marks other);
@@ -150,7 +150,7 @@ class HostSource {
   void change_readings(Change change);  // in readings_ and, once it is read, in the reading on its way
   void commit();
   void note_late_facts();
-  InventoryDiff assemble(const std::string& why, const NetdevNews& news, bool relisted);
+  InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
   void report_missed(const Marks& marks, const InventoryDiff& diff);
   void retry_later();
   void look_again_later();

@@ -57,7 +57,7 @@ void HostSource::on_net(const Uevent& event) {
   const int ifindex =
       static_cast<int>(std::clamp<int64_t>(parse_int(property(event, "IFINDEX")).value_or(0), 0, INT32_MAX));
   if (event.action == "remove") {
-    marks_.news.left.insert(name);
+    marks_.changes.left.insert(name);
     return vanish(EraseNetdev{name, ifindex}, text_of(event));
   }
   if (event.action == "move") {
@@ -65,7 +65,7 @@ void HostSource::on_net(const Uevent& event) {
     if (is_name(from) && from != name)
       rename({from, name, ifindex});
     else
-      marks_.news.renamed_to.insert(name);
+      marks_.changes.renamed_to.insert(name);
   }
   mark(text_of(event));
 }
@@ -77,8 +77,8 @@ void HostSource::on(const LinkChange& event) {
                           escaped(event.name, 64);
   marks_.touched.netdevs.insert(event.name);
   if (event.is_deleted) {
-    marks_.news.left.insert(event.name);
-    if (!event.is_moved) marks_.news.ended[event.ifindex] = event.name;
+    marks_.changes.left.insert(event.name);
+    if (!event.is_moved) marks_.changes.ended[event.ifindex] = event.name;
     return vanish(EraseNetdev{event.name, event.ifindex}, why);
   }
   const std::string known = name_of_ifindex(event.ifindex);
@@ -88,7 +88,7 @@ void HostSource::on(const LinkChange& event) {
 
 // It may be gone under its new name before it has been read.
 void HostSource::rename(const RenameNetdev& change) {
-  marks_.news.renamed_to.insert(change.to);
+  marks_.changes.renamed_to.insert(change.to);
   marks_.touched.netdevs.insert(change.from);
   book_.rename(change.from, change.to, change.ifindex);
   edit(change);
@@ -169,9 +169,9 @@ void HostSource::vanish(Edit change, const std::string& why) {
   }
   burst_ = ports_.scheduler.after(kBurst, [this, why] {
     burst_.reset();
-    if (std::exchange(is_assembly_due_, false)) assemble(why, marks_.news, false);
+    if (std::exchange(is_assembly_due_, false)) assemble(why, marks_.changes, false);
   });
-  assemble(why, marks_.news, false);
+  assemble(why, marks_.changes, false);
 }
 
 std::string HostSource::name_of_ifindex(int ifindex) const {

@@ -17,13 +17,13 @@ bool has_port(const std::vector<Netdev>& ports, int ifindex) {
   return std::any_of(ports.begin(), ports.end(), [&](const Netdev& port) { return port.ifindex == ifindex; });
 }
 
-bool has_left(const Netdev& netdev, const NetdevNews& news) {
-  return news.left.contains(netdev.kernel_name) || news.left.contains(netdev.name);
+bool has_left(const Netdev& netdev, const NetdevChanges& changes) {
+  return changes.left.contains(netdev.kernel_name) || changes.left.contains(netdev.name);
 }
 
-bool has_ended(const Netdev& netdev, const NetdevNews& news) {
-  const auto at = news.ended.find(netdev.ifindex);
-  return at != news.ended.end() && at->second == netdev.kernel_name;
+bool has_ended(const Netdev& netdev, const NetdevChanges& changes) {
+  const auto at = changes.ended.find(netdev.ifindex);
+  return at != changes.ended.end() && at->second == netdev.kernel_name;
 }
 
 // The driver of the reading, or the one before where this one could not be read: that says nothing.
@@ -53,8 +53,8 @@ InventoryDiff diff_inventory(const Inventory& before, const Inventory& now) {
   return diff;
 }
 
-InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevNews& news) {
-  remember(readings, news);
+InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChanges& changes) {
+  remember(readings, changes);
   auto next = std::make_shared<Inventory>();
   next->boot_id = readings.boot_id;
   for (HostDevice& device : resolve(readings, sticky_)) {
@@ -96,7 +96,7 @@ void InventoryBook::rename(const std::string& from, const std::string& to, int i
   }
 }
 
-void InventoryBook::remember(const HostReadings& readings, const NetdevNews& news) {
+void InventoryBook::remember(const HostReadings& readings, const NetdevChanges& changes) {
   std::erase_if(sticky_, [&](const auto& entry) { return !readings.functions.contains(entry.first); });
   const auto ports = ports_of_functions(readings);
   for (const auto& [address, function] : readings.functions) {
@@ -104,23 +104,23 @@ void InventoryBook::remember(const HostReadings& readings, const NetdevNews& new
     const StickyNetdev before = known == sticky_.end() ? StickyNetdev{} : known->second;
     const auto found = ports.find(address);
     const Ports here = found == ports.end() ? Ports() : found->second;
-    if (is_first_away(function, here, news))
-      remember_absent(function, news);
+    if (is_first_away(function, here, changes))
+      remember_absent(function, changes);
     else
-      remember_present(function, *here.front(), readings, news);
-    remember_other_ports(function, before, here, news);
+      remember_present(function, *here.front(), readings, changes);
+    remember_other_ports(function, before, here, changes);
   }
   recovered_.clear();
 }
 
 // The ports that are here are others than the first one that the function has.
 bool InventoryBook::is_first_away(const FunctionReading& function, const Ports& here,
-                                  const NetdevNews& news) const {
+                                  const NetdevChanges& changes) const {
   const auto at = sticky_.find(function.pci);
   if (here.empty() || at == sticky_.end() || at->second.last.name.empty()) return here.empty();
   const StickyNetdev& sticky = at->second;
   const Netdev first = facts_of(*here.front());
-  if (sticky.driver != driver_of(function, sticky) || has_ended(sticky.last, news)) return false;
+  if (sticky.driver != driver_of(function, sticky) || has_ended(sticky.last, changes)) return false;
   if (are_different_ports(sticky.last, first)) return is_port_before(sticky.last, first);
   // Where ports are not numbered, those that were others all along are none that has come back.
   return first.ifindex != sticky.last.ifindex &&
@@ -130,7 +130,7 @@ bool InventoryBook::is_first_away(const FunctionReading& function, const Ports& 
 
 // What is no longer here of the other ports is kept as it was last, like the first one.
 void InventoryBook::remember_other_ports(const FunctionReading& function, const StickyNetdev& before,
-                                         const Ports& here, const NetdevNews& news) {
+                                         const Ports& here, const NetdevChanges& changes) {
   const auto at = sticky_.find(function.pci);
   if (at == sticky_.end()) return;
   StickyNetdev& sticky = at->second;
@@ -141,7 +141,7 @@ void InventoryBook::remember_other_ports(const FunctionReading& function, const 
     if (sticky.is_away || port->ifindex != sticky.last.ifindex) now.push_back(facts_of(*port));
   const size_t present = now.size();
   for (Netdev& port : former) {
-    if (before.driver != sticky.driver || has_ended(port, news)) continue;
+    if (before.driver != sticky.driver || has_ended(port, changes)) continue;
     const bool is_there =
         std::any_of(now.begin(), now.begin() + static_cast<long>(present), [&](const Netdev& one) {
           // Not numbered: one that was not known may be this one, come back.
@@ -158,7 +158,7 @@ void InventoryBook::remember_other_ports(const FunctionReading& function, const 
 }
 
 void InventoryBook::remember_present(const FunctionReading& function, const NetdevReading& own,
-                                     const HostReadings& readings, const NetdevNews& news) {
+                                     const HostReadings& readings, const NetdevChanges& changes) {
   const auto [at, is_new] = sticky_.try_emplace(function.pci);
   StickyNetdev& sticky = at->second;
   const StickyNetdev before = std::exchange(sticky, StickyNetdev{});
@@ -171,24 +171,24 @@ void InventoryBook::remember_present(const FunctionReading& function, const Netd
   // A value that could not be read again is not a value that went away.
   if (!own.slow && own.ifindex == before.last.ifindex) sticky.last.speed_mbps = before.last.speed_mbps;
 
-  const bool is_another_netdev = is_new || before.driver != sticky.driver || has_ended(before.last, news) ||
-                                 before.last.name.empty() ||  // its RDMA device alone was known
-                                 are_different_ports(before.last, sticky.last) ||
-                                 has_port(before.other_ports, own.ifindex);
-  if (is_another_netdev || own.name == before.last.name || news.renamed_to.contains(own.name)) return;
+  const bool is_another_netdev =
+      is_new || before.driver != sticky.driver || has_ended(before.last, changes) ||
+      before.last.name.empty() ||  // its RDMA device alone was known
+      are_different_ports(before.last, sticky.last) || has_port(before.other_ports, own.ifindex);
+  if (is_another_netdev || own.name == before.last.name || changes.renamed_to.contains(own.name)) return;
   const bool is_same_link = own.ifindex == before.last.ifindex;  // a rename here changes nothing else
   const bool is_explained = !before.is_unexplained || (before.is_away && !is_same_link);
   const bool was_away =
-      has_left(before.last, news) || ((before.is_away || before.keeps_name) && is_explained);
+      has_left(before.last, changes) || ((before.is_away || before.keeps_name) && is_explained);
   // Another name without having been seen to leave: the event that explains it may still be on its way,
   // unless events were lost or it has had its time.
-  if (!was_away && (!news.is_complete || before.is_unexplained)) return;
+  if (!was_away && (!changes.is_complete || before.is_unexplained)) return;
   sticky.last.name = before.last.name;
   sticky.keeps_name = true;
   sticky.is_unexplained = !was_away;
 }
 
-void InventoryBook::remember_absent(const FunctionReading& function, const NetdevNews& news) {
+void InventoryBook::remember_absent(const FunctionReading& function, const NetdevChanges& changes) {
   auto at = sticky_.find(function.pci);
   if (at == sticky_.end()) {
     const auto recovered = recovered_.find(function.pci);
@@ -203,14 +203,14 @@ void InventoryBook::remember_absent(const FunctionReading& function, const Netde
   }
   StickyNetdev& sticky = at->second;
   // Without its driver there is no netdev anywhere, and an unregistered one is in no pod.
-  if (sticky.driver != driver_of(function, sticky) || has_ended(sticky.last, news)) {
+  if (sticky.driver != driver_of(function, sticky) || has_ended(sticky.last, changes)) {
     sticky_.erase(at);
     return;
   }
   // Looked for under its old name it is not there, which a rename explains as well; all readings at once
   // would have found it under the new one.
   const bool may_be_renamed = !sticky.is_away || sticky.is_unexplained;
-  sticky.is_unexplained = may_be_renamed && news.is_complete && !has_left(sticky.last, news);
+  sticky.is_unexplained = may_be_renamed && changes.is_complete && !has_left(sticky.last, changes);
   drop_volatile(sticky.last);
   sticky.is_away = true;
   sticky.keeps_name = false;

@@ -24,7 +24,7 @@ InventoryDiff diff_inventory(const Inventory& before, const Inventory& now);
 
 /// What events said of interfaces since the readings before these: state alone cannot tell a rename here from
 /// a rename in a pod, nor a move from an end.
-struct NetdevNews {
+struct NetdevChanges {
   std::set<std::string> left;        // names that went away, by a move or for good
   std::set<std::string> renamed_to;  // names given in our namespace
   std::map<int, std::string> ended;  // ifindex -> name of those that were unregistered (not moved)
@@ -37,7 +37,7 @@ class InventoryBook {
  public:
   const InventoryPtr& now() const { return now_; }
   /// The next inventory. Its version grows by one if anything differs; else now() stays the same pointer.
-  InventoryDiff take(const HostReadings& readings, const NetdevNews& news);
+  InventoryDiff take(const HostReadings& readings, const NetdevChanges& changes);
   /// Takes effect with the next take(), for functions that have no netdev there and have a driver. Those with
   /// a netdev show what the kernel says.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
@@ -49,14 +49,14 @@ class InventoryBook {
   const StickyNetdevs& sticky() const { return sticky_; }
 
  private:
-  void remember(const HostReadings& readings, const NetdevNews& news);
+  void remember(const HostReadings& readings, const NetdevChanges& changes);
   void remember_present(const FunctionReading& function, const NetdevReading& own,
-                        const HostReadings& readings, const NetdevNews& news);
-  void remember_absent(const FunctionReading& function, const NetdevNews& news);
+                        const HostReadings& readings, const NetdevChanges& changes);
+  void remember_absent(const FunctionReading& function, const NetdevChanges& changes);
   using Ports = std::vector<const NetdevReading*>;  // of one function, in order
-  bool is_first_away(const FunctionReading& function, const Ports& here, const NetdevNews& news) const;
+  bool is_first_away(const FunctionReading& function, const Ports& here, const NetdevChanges& changes) const;
   void remember_other_ports(const FunctionReading& function, const StickyNetdev& before, const Ports& here,
-                            const NetdevNews& news);
+                            const NetdevChanges& changes);
   bool may_be_here(const HostDevice& device) const;
 
   InventoryPtr now_ = std::make_shared<const Inventory>();

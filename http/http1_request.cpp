@@ -69,7 +69,7 @@ struct RequestDecoder::State {
     RequestHead& request = head.request;
     head.is_http10 = parser.http_minor == 0;
     if (parser.http_major != 1 || parser.http_minor > 1)
-      return refuse(505, "HTTP/1.0 and HTTP/1.1 are spoken here");
+      return refuse(505, "only HTTP/1.0 and HTTP/1.1 are supported");
     request.method = llhttp_method_name(static_cast<llhttp_method_t>(parser.method));
     if (parser.method == HTTP_CONNECT) return refuse(501, "this is no proxy");
     if (const int refused = find_host(); refused != 0) return refused;

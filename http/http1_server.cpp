@@ -43,7 +43,7 @@ class Http1ServerSession final : public ServerSession {
 
  private:
   struct Exchange {
-    explicit Exchange(std::function<void()> on_news) : response(std::move(on_news)) {}
+    explicit Exchange(std::function<void()> on_progress) : response(std::move(on_progress)) {}
     QueuedResponse response;
     std::unique_ptr<Call> call;  // goes before its response
     bool is_head_request = false, is_http10 = false, keeps_alive = false, expects_continue = false;

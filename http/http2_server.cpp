@@ -43,7 +43,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
 
  private:
   struct Stream {
-    explicit Stream(std::function<void()> on_news) : response(std::move(on_news)) {}
+    explicit Stream(std::function<void()> on_progress) : response(std::move(on_progress)) {}
     QueuedResponse response;
     std::unique_ptr<Call> call;  // goes before its response
     RequestHead head;            // until it is served
@@ -93,8 +93,8 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
 
   const SessionContext context_;
   std::map<StreamId, std::unique_ptr<Stream>> streams_;
-  std::set<StreamId> answered_;      // whose answers are on their way
-  std::set<StreamId> news_, rooms_;  // whose answers have grown; whose have room
+  std::set<StreamId> answered_;       // whose answers are on their way
+  std::set<StreamId> ready_, rooms_;  // whose answers have grown; whose have room
   const TimePoint began_;
   bool has_settings_ = false, has_ack_ = false, is_draining_ = false, has_said_last_ = false;
   bool is_lost_ = false;
@@ -109,7 +109,7 @@ struct Http2ServerSession::Callbacks {
     const StreamId id = frame->hd.stream_id;
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     auto stream = std::make_unique<Stream>([&self, id] {
-      self.news_.insert(id);
+      self.ready_.insert(id);
       self.context_.wake();
     });
     stream->since = self.now_;
@@ -338,7 +338,7 @@ void Http2ServerSession::turn(TimePoint now) {
 
 // Only what is new: calls may make more, which has a turn of its own.
 void Http2ServerSession::push_all() {
-  for (const StreamId id : std::exchange(news_, {})) push(id);
+  for (const StreamId id : std::exchange(ready_, {})) push(id);
 }
 
 void Http2ServerSession::push(StreamId id) {

@@ -39,7 +39,7 @@ void Upload::send(std::string bytes) {
   bytes_.erase(0, std::exchange(taken_, 0));
   bytes_ += bytes;
   was_full_ |= bytes_.size() > kUploadRoom;
-  tell_news();
+  tell_progress();
 }
 
 void Upload::finish(Headers trailers) {
@@ -49,11 +49,11 @@ void Upload::finish(Headers trailers) {
     return !is_writable(header);
   });
   trailers_ = std::move(trailers);
-  tell_news();
+  tell_progress();
 }
 
-void Upload::tell_news() {
-  const auto told = on_news_;  // which may end with this
+void Upload::tell_progress() {
+  const auto told = on_progress_;  // which may end with this
   if (told) told();
 }
 

@@ -36,7 +36,7 @@ class Upload {
   std::function<void()> on_room;  // unsent_bytes() was above kUploadRoom, and is not now
 
   // For connections.
-  void attach(std::function<void()> on_news) { on_news_ = std::move(on_news); }
+  void attach(std::function<void()> on_progress) { on_progress_ = std::move(on_progress); }
   bool is_begun() const { return is_begun_; }
   bool is_whole() const { return is_whole_; }
   /// Valid until the next call of anything here.
@@ -45,8 +45,8 @@ class Upload {
   void tell_room();
 
  private:
-  void tell_news();
-  std::function<void()> on_news_;
+  void tell_progress();
+  std::function<void()> on_progress_;
   std::string bytes_;
   size_t taken_ = 0;  // of bytes_
   Headers trailers_;

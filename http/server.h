@@ -25,7 +25,7 @@ struct ServerOptions {
   std::function<void(const reactor::net::Peer& who, const Error& why)> on_trouble = {};
 };
 
-/// Which version is spoken is TLS's word (ALPN); where it has none, the client's first bytes'.
+/// The version is negotiated by TLS (ALPN); without it, the client's first bytes say it.
 /// Ownership: dropping it cuts all connections; calls hear of it (on_loss).
 /// Reentry:   no handler is called from within take() and shut_down(); the destructor calls on_loss().
 class Server {

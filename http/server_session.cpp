@@ -45,7 +45,7 @@ void QueuedResponse::send_head(Head head) {
   std::erase_if(head.headers, [](Header& header) { return is_ours(header.name = lower(header.name)); });
   is_begun_ = true;
   head_ = std::move(head);
-  on_news_();
+  on_progress_();
 }
 
 void QueuedResponse::send_body(std::string bytes) {
@@ -56,7 +56,7 @@ void QueuedResponse::send_body(std::string bytes) {
   else
     body_ += bytes;
   was_full_ |= body_.size() > kResponseRoom;
-  on_news_();
+  on_progress_();
 }
 
 void QueuedResponse::finish(Headers trailers) {
@@ -68,22 +68,22 @@ void QueuedResponse::finish(Headers trailers) {
   });
   is_whole_ = true;
   trailers_ = std::move(trailers);
-  on_news_();
+  on_progress_();
 }
 
 void QueuedResponse::abandon() {
   is_abandoned_ = true;
-  on_news_();
+  on_progress_();
 }
 
 void QueuedResponse::pause_request() {
   is_paused_ = true;
-  on_news_();
+  on_progress_();
 }
 
 void QueuedResponse::resume_request() {
   is_paused_ = false;
-  on_news_();
+  on_progress_();
 }
 
 void QueuedResponse::replace(int status, std::string text) {
@@ -92,7 +92,7 @@ void QueuedResponse::replace(int status, std::string text) {
   body_ = std::move(text) + "\n";
   trailers_.clear();
   is_begun_ = is_whole_ = true;
-  on_news_();
+  on_progress_();
 }
 
 Head QueuedResponse::take_head(bool of_head, const std::function<int64_t()>& clock) {

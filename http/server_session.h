@@ -59,7 +59,7 @@ struct SessionContext {
 /// An answer as far as it is made and not taken yet.
 class QueuedResponse final : public Response {
  public:
-  explicit QueuedResponse(std::function<void()> on_news) : on_news_(std::move(on_news)) {}
+  explicit QueuedResponse(std::function<void()> on_progress) : on_progress_(std::move(on_progress)) {}
 
   void send_head(Head head) override;
   void send_body(std::string bytes) override;
@@ -88,7 +88,7 @@ class QueuedResponse final : public Response {
   void replace(int status, std::string text);
 
  private:
-  const std::function<void()> on_news_;
+  const std::function<void()> on_progress_;
   std::optional<Head> head_;
   std::string body_;
   size_t taken_ = 0;  // of body_

@@ -49,7 +49,7 @@ class Tunnel final : public Connecting {
     const auto words = split(line, ' ');
     if (words.size() < 2 || words[1] != "200")
       return finish(Error{Errc::kIo, "the proxy refuses: " + in_quotes(line.substr(0, 256))});
-    // The API server says nothing before it is spoken to.
+    // The API server sends nothing before it is asked.
     if (end + kHeadEnd.size() != head_.size())
       return finish(Error{Errc::kIo, "the proxy sends something of its own into the tunnel"});
     stream_->receive({});

@@ -227,7 +227,7 @@ void Plugin::State::lose(const std::string& why) {
   session.reset();
   const Millis wait = backoff.next(scheduler.now());
   retry = scheduler.after(wait, [this] { connect(); });
-  if (said.is_news(why))
+  if (said.is_new(why))
     log.warning("not connected to the container runtime: interfaces cannot be moved into pods",
                 {{"socket", options.socket}, {"reason", why}});
   if (was_up) hooks.link_changed();

@@ -9,14 +9,14 @@ namespace {
 class Dealing {
  public:
   Dealing(size_t count, Budget budget, const WorkOn& work_on)
-      : budget_(budget), work_on_(work_on), left_(count), spent_(count) {
+      : budget_(budget), work_on_(work_on), left_(count), used_(count) {
     std::iota(left_.begin(), left_.end(), size_t{0});
   }
 
-  std::vector<Spent> run() {
+  std::vector<Usage> run() {
     deal_equally();
     deal_the_rest();
-    return std::move(spent_);
+    return std::move(used_);
   }
 
  private:
@@ -24,7 +24,7 @@ class Dealing {
   // the end, who is left would take more than half with half as much again as the cap; so all who are here
   // take more than a third with the cap, and the fair share of a third is below it.
   void deal_equally() {
-    uint64_t rest = budget_.all / 2;  // without what those have spent that are done
+    uint64_t rest = budget_.all / 2;  // without what those have used that are done
     for (bool is_first = true; !left_.empty(); is_first = false) {
       const uint64_t share = std::min(budget_.each, rest / left_.size());
       // Small steps forward would have much work begun again.
@@ -37,38 +37,38 @@ class Dealing {
 
   // What is left, in order.
   void deal_the_rest() {
-    uint64_t spare = budget_.all - std::min(budget_.all, spent_by_done_ + cap_ * left_.size());
+    uint64_t spare = budget_.all - std::min(budget_.all, used_by_done_ + cap_ * left_.size());
     for (const size_t one : std::vector<size_t>(left_)) {
       const uint64_t cap = std::min(budget_.each, cap_ + spare);
       if (cap <= cap_) return;
       go_on({one}, cap);
-      spare -= (spent_[one].is_done ? std::max(spent_[one].steps, cap_) : cap) - cap_;
+      spare -= (used_[one].is_done ? std::max(used_[one].steps, cap_) : cap) - cap_;
     }
   }
 
-  // Returns what those have spent that are done now.
+  // Returns what those have used that are done now.
   uint64_t go_on(const std::vector<size_t>& some, uint64_t cap) {
-    work_on_(some, cap, spent_);
-    uint64_t spent = 0;
+    work_on_(some, cap, used_);
+    uint64_t used = 0;
     std::erase_if(left_, [&](size_t one) {
-      if (spent_[one].is_done) spent += spent_[one].steps;
-      return spent_[one].is_done;
+      if (used_[one].is_done) used += used_[one].steps;
+      return used_[one].is_done;
     });
-    spent_by_done_ += spent;
-    return spent;
+    used_by_done_ += used;
+    return used;
   }
 
   const Budget budget_;
   const WorkOn& work_on_;
   uint64_t cap_ = 0;  // what each of those left has been given
-  uint64_t spent_by_done_ = 0;
+  uint64_t used_by_done_ = 0;
   std::vector<size_t> left_;
-  std::vector<Spent> spent_;
+  std::vector<Usage> used_;
 };
 
 }  // namespace
 
-std::vector<Spent> deal_out(size_t count, Budget budget, const WorkOn& work_on) {
+std::vector<Usage> deal_out(size_t count, Budget budget, const WorkOn& work_on) {
   return Dealing(count, budget, work_on).run();
 }
 
@@ -77,18 +77,18 @@ std::vector<bool> who_fits(const std::vector<uint64_t>& needs, Budget budget) {
   std::iota(by_need.begin(), by_need.end(), size_t{0});
   std::stable_sort(by_need.begin(), by_need.end(), [&](size_t a, size_t b) { return needs[a] < needs[b]; });
   std::vector<bool> fits(needs.size(), false);
-  uint64_t spent = 0;
+  uint64_t used = 0;
   size_t left = needs.size();
   for (const size_t one : by_need) {
-    if (needs[one] > std::min(budget.each, (budget.all - spent) / left)) break;
+    if (needs[one] > std::min(budget.each, (budget.all - used) / left)) break;
     fits[one] = true;
-    spent += needs[one];
+    used += needs[one];
     --left;
   }
   for (size_t one = 0; one < needs.size(); ++one) {
-    if (fits[one] || needs[one] > std::min(budget.each, budget.all - spent)) continue;
+    if (fits[one] || needs[one] > std::min(budget.each, budget.all - used)) continue;
     fits[one] = true;
-    spent += needs[one];
+    used += needs[one];
   }
   return fits;
 }

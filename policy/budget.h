@@ -37,22 +37,22 @@ struct WorkBudgets {
   uint64_t answers = 3'000'000;
 };
 
-struct Spent {
+struct Usage {
   uint64_t steps = 0;
   bool is_done = false;
 };
 
-/// Goes on with the work of those in `left` (indices, ascending) until each is done or would have spent more
+/// Goes on with the work of those in `left` (indices, ascending) until each is done or would have used more
 /// than cap in all; writes down how far each is. What shows to be too much for the cap ends there.
-using WorkOn = std::function<void(const std::vector<size_t>& left, uint64_t cap, std::vector<Spent>& spent)>;
+using WorkOn = std::function<void(const std::vector<size_t>& left, uint64_t cap, std::vector<Usage>& used)>;
 
 /// Deals a budget out to `count` whose needs show only as they work. Who needs no more than the fair share of
 /// a third of it is done, whatever others need and in whatever order they stand: half of it is dealt out
 /// equally, and what some leave over of that again among the others, in steps of half as much again. The
 /// other half goes to those who need more, in order, as far as it goes. In all no more than budget.all is
-/// spent, beside what is begun again after a pause, which is at most three times that. Who is not done at the
+/// used, beside what is begun again after a pause, which is at most three times that. Who is not done at the
 /// end needs more than there was for it.
-std::vector<Spent> deal_out(size_t count, Budget budget, const WorkOn& work_on);
+std::vector<Usage> deal_out(size_t count, Budget budget, const WorkOn& work_on);
 
 /// The same where needs are known beforehand: who gets what it needs. Who gets nothing spends nothing, so
 /// that the fair share is that of the whole budget; what is left over goes to the others, in order.

@@ -39,16 +39,16 @@ bool Charges::learn(const kube::ResourceSlice& slice) {
         "slices of ours have named more devices than a node can have; the pool is charged as a whole until "
         "the ResourceClaims tell",
         {{"pool", slice.pool.name}, {"remedy", "find out who else writes the ResourceSlices of this node"}});
-  if (!learned.problem.empty() && told_record_.is_news(slice.meta.name + ": " + learned.problem))
+  if (!learned.problem.empty() && told_record_.is_new(slice.meta.name + ": " + learned.problem))
     ports_.log.error(
         "the record of withdrawn devices in a slice of ours cannot be understood; whatever it may have named "
         "is charged until the ResourceClaims tell",
         {{"problem", told_record_.text()}});
-  if (is_unreadable(slice) && told_slice_.is_news(slice.meta.name + ": " + slice.unknown_fields.back()))
+  if (is_unreadable(slice) && told_slice_.is_new(slice.meta.name + ": " + slice.unknown_fields.back()))
     ports_.log.error(
         "a slice of ours cannot be understood; what can be read of it is charged, and it is replaced",
         {{"problem", told_slice_.text()}});
-  return learned.is_news;
+  return learned.is_new;
 }
 
 void Charges::find_awaited(const hotplug::Inventory& inventory) {
@@ -83,10 +83,10 @@ void Charges::acknowledged(const std::string& driver, const std::set<std::string
 }
 
 void Charges::permit(bool lists) {
-  const bool is_news = lists && !is_permitted_;
+  const bool is_new = lists && !is_permitted_;
   is_permitted_ = lists;
   ledger_.set_writing(lists);
-  if (is_news && look_.is_wanted()) {
+  if (is_new && look_.is_wanted()) {
     look_.begin();  // and what was decided for want of one waits again
     on_changed_();
   }
@@ -167,7 +167,7 @@ void Charges::fail(const kube::Failure& failure) {
   listed_at_ = ports_.scheduler.now();
   has_seen_pods_ = true;  // or is not going to
   const bool is_denied = failure.code == Errc::kDenied;
-  if (told_.is_news(failure.what))
+  if (told_.is_new(failure.what))
     ports_.log.warning(
         "the ResourceClaims cannot be listed; what was withdrawn stays charged",
         {{"problem", failure.what},

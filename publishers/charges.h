@@ -40,7 +40,7 @@ class Charges {
   /// was_possible: entries of the exposure driver may have been given away here; without, the pods are not
   /// looked at for the other driver's sake.
   void begin(policy::RecordDoubt doubt, bool was_possible);
-  /// An own slice as it is observed, before it is overwritten (Ledger::learn). True when it told news.
+  /// An own slice as it is observed, before it is overwritten (Ledger::learn). True when it told something new.
   bool learn(const kube::ResourceSlice& slice);
   /// Before a decision on that inventory.
   void find_awaited(const hotplug::Inventory& inventory);

@@ -461,7 +461,7 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
 }
 
 const ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observed) {
-  const auto is_news = [&](const ResourceSlice& slice) {
+  const auto is_new = [&](const ResourceSlice& slice) {
     const auto record = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
     if (record == slice.meta.annotations.end()) return false;
     const auto at = observed.find(slice.meta.name);
@@ -471,7 +471,7 @@ const ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observe
   };
   for (const auto* slices : {&plan.updates, &plan.creates})
     for (const ResourceSlice& slice : *slices)
-      if (is_news(slice)) return &slice;
+      if (is_new(slice)) return &slice;
   if (!plan.deletes.empty() && !plan.deletes.front().was_refused) return nullptr;
   for (const ResourceSlice& slice : plan.updates)
     if (slice.pool.generation == kEmptiedGeneration) return &slice;

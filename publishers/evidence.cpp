@@ -255,7 +255,7 @@ void Evidence::miss(const kube::Failure& failure, std::string_view permission) {
   const bool is_first = look_ == Look::kWhole;
   if (is_first || failure.code != Errc::kDenied)
     look_ = failure.code == Errc::kDenied ? Look::kDenied : Look::kFailed;
-  if (!is_first || !told_pods_.is_news(failure.what)) return;
+  if (!is_first || !told_pods_.is_new(failure.what)) return;
   ports_.log.warning(
       "the pods of this node cannot be looked at; a list of ResourceClaims alone can tell what is allocated",
       {{"problem", failure.what},

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "kube/json_scanner.h"
-#include "policy/acceptable.h"
+#include "policy/entry_validation.h"
 #include "reactor/base/text.h"
 
 namespace sliced::publishers {
@@ -21,7 +21,7 @@ constexpr size_t kRequestsFree = 4;  // of one run, beside two for each write of
 // Failed runs after which nothing but time begins the next one: an event that a failed write of ours has
 // caused would keep up the pace of the server.
 constexpr size_t kFailuresFree = 4;
-constexpr Millis kNewsWaitMax{2'000};  // of that time, for what is desired anew
+constexpr Millis kChangeWaitMax{2'000};  // of that time, for what is desired anew
 constexpr reactor::BackoffPolicy kWriteBackoff{
     .initial = Millis{200}, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
 constexpr reactor::BackoffPolicy kFightBackoff{
@@ -115,7 +115,7 @@ void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity
   restoring_ = is_disturbed_ = false;
   fight_until_.reset();
   // A withdrawal does not wait long; nor is what a refusal has changed sent at the server's pace.
-  if (failed_until_) failed_until_ = std::min(*failed_until_, ports_.scheduler.now() + kNewsWaitMax);
+  if (failed_until_) failed_until_ = std::min(*failed_until_, ports_.scheduler.now() + kChangeWaitMax);
   requests_left_ = 0;
   adopt_generations();
   tell_foreign();
@@ -179,7 +179,7 @@ void Publisher::tell_foreign() {
   });
   constexpr std::string_view kProblem =
       "slices of another driver or node were shown as ours; they are left alone";
-  if (!foreign_.is_news(foreign == all.end() ? "" : kProblem)) return;
+  if (!foreign_.is_new(foreign == all.end() ? "" : kProblem)) return;
   ports_.log.warning(kProblem, {{"slice", foreign->first},
                                 {"driver", foreign->second.driver},
                                 {"node", foreign->second.node_name},
@@ -369,7 +369,7 @@ void Publisher::refuse(const std::string& problem, const Failure& failure) {
 }
 
 void Publisher::fail(const std::string& problem) {
-  if (last_failure_.is_news(problem))
+  if (last_failure_.is_new(problem))
     ports_.log.warning("write failed; will be tried again", {{"problem", problem}});
   finish(false);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Until when good news settles (policy/gates/settling.h): what the host adds or changes waits for a quiet
+// Until when additions settle (policy/gates/settling.h): what the host adds or changes waits for a quiet
 // window per PF. Pure: time is a parameter.
 #include <algorithm>
 #include <map>

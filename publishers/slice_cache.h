@@ -23,7 +23,7 @@ class SliceCache {
   /// may have come from a cache behind the write).
   static constexpr Millis kListLagMax{1'500};
 
-  /// The watch has spoken. Returns true when what is known changed.
+  /// An event of the watch. Returns true when what is known changed.
   bool on_event(const SourceEvent<kube::ResourceSlice>& event, TimePoint now);
   /// Our own create or update was answered with this object.
   void on_stored(kube::ResourceSlice stored);

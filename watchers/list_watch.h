@@ -11,7 +11,7 @@
 // Pace:      waits between attempts double, whatever was answered; they start over only after a watch that
 // was
 //            open for half a minute. What need not wait (the next watch after a clean end, an attempt because
-//            others were let in) has an allowance. So no server can make requests spin.
+//            others were let in) has a token bucket. So no server can make requests spin.
 // Scope:     an object that is not what was asked for (a server or proxy that ignores selectors) is dropped
 //            here, and the source lives on.
 #include <cstdint>
@@ -34,16 +34,16 @@
 #include "reactor/base/source_event.h"
 #include "reactor/base/time.h"
 #include "reactor/scheduler.h"
-#include "watchers/allowance.h"
+#include "watchers/memory_budget.h"
 #include "watchers/object_head.h"
 #include "watchers/problem_log.h"
-#include "watchers/rooms.h"
+#include "watchers/token_bucket.h"
 
 namespace sliced::watchers {
 
 using kube::Ports;
 
-/// How a source stands. The first word has been given once `known` is set: a list, or discovery's word that
+/// How a source stands. It is synced once `known` is set: a list, or discovery's word that
 /// the kind is not installed. Denied, busy or unreachable say nothing: what was known before stays as it was
 /// last told. A kind that was known is absent once discovery has said so twice, half a minute apart; until
 /// then it is unreachable. Kinds of Kubernetes itself are never absent.
@@ -117,7 +117,7 @@ class ListWatch {
 
   void start();
   /// Ends a wait between attempts now: somebody knows that the server is back. Not one that the server asked
-  /// for, and not more often than it has an allowance for.
+  /// for, and not more often than its token bucket allows.
   void retry_now();
   /// The server has said how long to wait, and that is not over.
   bool is_told_to_wait() const;
@@ -192,15 +192,15 @@ class ListWatch {
   std::string resource_version_;   // the last one heard
   bool version_unusable_ = false;  // the server no longer has it, or does not have it yet
   std::optional<TimePoint> watch_list_off_until_;
-  bool relist_at_once_ = true;                   // one relist without a backoff per stretch of health
-  Allowance fresh_starts_{1, Millis{60'000}};    // of waits, because the server is known to be back
-  Allowance out_of_turn_{12, Millis{10'000}};    // attempts that do not wait for the backoff
-  Allowance lists_for_room_{3, Millis{60'000}};  // by list_again(): who edits objects does not set the pace
-  std::optional<TimePoint> not_before_;          // the server asked for it
+  bool relist_at_once_ = true;                     // one relist without a backoff per stretch of health
+  TokenBucket fresh_starts_{1, Millis{60'000}};    // of waits, because the server is known to be back
+  TokenBucket out_of_turn_{12, Millis{10'000}};    // attempts that do not wait for the backoff
+  TokenBucket lists_for_room_{3, Millis{60'000}};  // by list_again(): who edits objects does not set the pace
+  std::optional<TimePoint> not_before_;            // the server asked for it
   bool parked_ = false;
   bool looking_ = false;  // waiting for the kind to be installed
   bool is_known_absent_ = false;
-  std::optional<TimePoint> missed_at_;  // discovery's first word that a kind that was known is not served
+  std::optional<TimePoint> missed_at_;  // discovery's first answer that a kind that was known is not served
   std::optional<TimePoint> kept_at_;    // the list that lacked what was kept
 
   TimePoint opened_{}, last_word_{};
@@ -228,13 +228,13 @@ struct Watched {
   Result<T> value;
 };
 
-/// What values of a type take of the room for them (RoomSizes); where it is not said, all are kept.
+/// What values of a type take of the memory for them (MemoryLimits); where it is not said, all are kept.
 template <class T>
-struct Weighing {
-  static constexpr bool kIsWeighed = false;
-  // static constexpr Weight kUnreadable;                     of one that cannot be decoded
-  // static Weight of(const T& value);
-  // static Result<T> left_out(const Weight& weight);         in its place, where there is no room
+struct MemoryAccounting {
+  static constexpr bool kIsAccounted = false;
+  // static constexpr Footprint kUnreadable;                   of one that cannot be decoded
+  // static Footprint of(const T& value);
+  // static Result<T> left_out(const Footprint& footprint);    in its place, where there is no room
 };
 
 /// What a source is to who looks after several, whatever they yield.
@@ -264,13 +264,13 @@ class WatchedSource final : public Source, private ObjectSink {
   using KeepMissing = std::function<bool(const std::vector<Id>&)>;
 
   WatchedSource(Ports ports, kube::Scope scope, Decode decode, OnEvent on_event, OnStanding on_standing = {},
-                KeepMissing keep_missing = {}, ListWatchLimits limits = {}, RoomSizes sizes = {})
+                KeepMissing keep_missing = {}, ListWatchLimits limits = {}, MemoryLimits memory = {})
       : decode_(std::move(decode)),
         on_event_(std::move(on_event)),
         on_standing_(std::move(on_standing)),
         keep_missing_(std::move(keep_missing)),
         problems_(ports.log, scope.resource.plural),
-        sizes_(sizes),
+        memory_(memory),
         engine_(std::move(ports), std::move(scope), *this, limits) {}
 
   // Source; each as ListWatch says
@@ -282,7 +282,7 @@ class WatchedSource final : public Source, private ObjectSink {
   const kube::Scope& scope() const { return engine_.scope(); }
 
  private:
-  static constexpr bool kIsWeighed = Weighing<T>::kIsWeighed;
+  static constexpr bool kIsAccounted = MemoryAccounting<T>::kIsAccounted;
 
   Item item(const ObjectHead& head, std::string_view object) {
     return {{head.namespace_, head.name}, head.uid, head.resource_version, decode_(object)};
@@ -298,10 +298,10 @@ class WatchedSource final : public Source, private ObjectSink {
 
   void collect(const ObjectHead& head, std::string_view object) override {
     Item made = item(head, object);
-    if (!find_room(collecting_, made)) leave_out(made);
+    if (!admit(collecting_, made)) leave_out(made);
     const typename Item::Id id = made.id;
     collected_.insert_or_assign(id, std::move(made));
-    let_go(collecting_, false, [this](const Item& gone) { leave_out(collected_.at(gone.id)); });
+    evict(collecting_, false, [this](const Item& gone) { leave_out(collected_.at(gone.id)); });
   }
   void uncollect(const ObjectHead& head) override {
     collected_.erase({head.namespace_, head.name});
@@ -309,19 +309,19 @@ class WatchedSource final : public Source, private ObjectSink {
   }
   void abandon() override {
     collected_.clear();
-    collecting_ = Rooms(sizes_);
+    collecting_ = MemoryBudget(memory_);
   }
   size_t collected() const override { return collected_.size(); }
   bool knows(const ObjectHead& head) const override { return known_.contains({head.namespace_, head.name}); }
   size_t commit(const std::string& why, bool is_confirming) override {
     std::vector<Id> kept = kept_of(is_confirming);
     make_room_for(kept);
-    let_go(collecting_, true, [this](Item& gone) {
+    evict(collecting_, true, [this](Item& gone) {
       leave_out(gone);
       leave_out(collected_.try_emplace(gone.id, std::move(gone)).first->second);
     });
     std::erase_if(kept, [this](const Id& id) { return collected_.contains(id); });
-    rooms_ = std::exchange(collecting_, Rooms(sizes_));
+    budget_ = std::exchange(collecting_, MemoryBudget(memory_));
     Relisted<Item> whole{{}, why, std::move(kept)};
     known_ = unconfirmed_ = {whole.kept.begin(), whole.kept.end()};
     whole.all.reserve(collected_.size());
@@ -345,8 +345,8 @@ class WatchedSource final : public Source, private ObjectSink {
     known_.insert({head.namespace_, head.name});
     unconfirmed_.erase({head.namespace_, head.name});
     Changed<Item> change{item(head, object)};
-    if (!find_room(rooms_, change.now)) leave_out(change.now);
-    let_go(rooms_, true, [&](Item& gone) {
+    if (!admit(budget_, change.now)) leave_out(change.now);
+    evict(budget_, true, [&](Item& gone) {
       leave_out(gone);
       if (gone.id == change.now.id) {
         change.now = std::move(gone);
@@ -364,41 +364,44 @@ class WatchedSource final : public Source, private ObjectSink {
     known_.erase({head.namespace_, head.name});
     unconfirmed_.erase({head.namespace_, head.name});
     problems_.forget(head);
-    rooms_.erase({head.namespace_, head.name});
+    budget_.erase({head.namespace_, head.name});
     on_event_(Removed<Item>{{head.namespace_, head.name}});
     look_for_room();
   }
 
-  // Room, for values that have a weight. One that finds none stays known, without what it says.
-  bool find_room(Rooms& rooms, const Item& item) {
-    if constexpr (kIsWeighed) return rooms.put({item.id.namespace_, item.id.name}, weight_of(item));
+  // Room, for values that have a footprint. One that finds none stays known, without what it says.
+  bool admit(MemoryBudget& budget, const Item& item) {
+    if constexpr (kIsAccounted) return budget.put({item.id.namespace_, item.id.name}, footprint_of(item));
     return true;
   }
-  static Weight weight_of(const Item& item) {
-    return item.value ? Weighing<T>::of(*item.value) : Weighing<T>::kUnreadable;
+  static Footprint footprint_of(const Item& item) {
+    return item.value ? MemoryAccounting<T>::of(*item.value) : MemoryAccounting<T>::kUnreadable;
   }
   void leave_out(Item& item) {
-    if constexpr (kIsWeighed) item.value = Weighing<T>::left_out(weight_of(item));
+    if constexpr (kIsAccounted) item.value = MemoryAccounting<T>::left_out(footprint_of(item));
   }
   // What a list lacks takes as much as what it has.
   void make_room_for(const std::vector<Id>& kept) {
-    if constexpr (kIsWeighed)
+    if constexpr (kIsAccounted)
       for (const Id& id : kept)
-        if (const auto weight = rooms_.weight_of({id.namespace_, id.name});
-            weight && !collecting_.put({id.namespace_, id.name}, *weight))
-          collected_.emplace(id, Item{id, "", "", Weighing<T>::left_out(*weight)});
+        if (const auto footprint = budget_.footprint_of({id.namespace_, id.name});
+            footprint && !collecting_.put({id.namespace_, id.name}, *footprint))
+          collected_.emplace(id, Item{id, "", "", MemoryAccounting<T>::left_out(*footprint)});
   }
   template <class Gone>
-  void let_go(Rooms& rooms, bool final, Gone gone) {
-    if constexpr (kIsWeighed) {
-      for (auto& [name, weight] : rooms.let_go(final)) {
-        Item item{{std::move(name.first), std::move(name.second)}, "", "", Weighing<T>::left_out(weight)};
+  void evict(MemoryBudget& budget, bool final, Gone gone) {
+    if constexpr (kIsAccounted) {
+      for (auto& [name, footprint] : budget.evict(final)) {
+        Item item{{std::move(name.first), std::move(name.second)},
+                  "",
+                  "",
+                  MemoryAccounting<T>::left_out(footprint)};
         gone(item);
       }
     }
   }
   void look_for_room() {
-    if (rooms_.has_room_again()) engine_.list_again("there may be room for what was left out");
+    if (budget_.has_room_again()) engine_.list_again("there may be room for what was left out");
   }
   std::vector<Id> kept_of(bool is_confirming) const {
     std::vector<Id> kept;
@@ -416,8 +419,8 @@ class WatchedSource final : public Source, private ObjectSink {
   const OnStanding on_standing_;
   const KeepMissing keep_missing_;
   ProblemLog problems_;
-  const RoomSizes sizes_;
-  Rooms rooms_{sizes_}, collecting_{sizes_};  // of what is known, and of the list in the making
+  const MemoryLimits memory_;
+  MemoryBudget budget_{memory_}, collecting_{memory_};  // of what is known, and of the list in the making
   std::map<Id, Item> collected_;
   std::set<Id> known_, unconfirmed_;  // unconfirmed: known, kept, and missing from the last list
   ListWatch engine_;

@@ -12,7 +12,7 @@ Result<PolicyObject> decode_policy_object(std::string_view object, const PolicyK
   const Result<kube::ObjectMeta> meta = kube::decode_object_meta(*json);
   if (!meta.ok()) return meta.error();
   PolicyObject made = how.decode(*json, *meta);
-  made.weight.created_at = meta->created_at;
+  made.footprint.created_at = meta->created_at;
   return made;
 }
 
@@ -23,12 +23,12 @@ std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Reso
                                                    PolicyWatcher::OnEvent on_event,
                                                    PolicyWatcher::OnStanding on_standing,
                                                    PolicyWatcher::KeepMissing keep_missing) {
-  const RoomSizes room = how.room;
+  const MemoryLimits memory = how.memory;
   auto decode = [how = std::move(how)](std::string_view object) { return decode_policy_object(object, how); };
   return std::make_unique<PolicyWatcher>(
       std::move(ports), kube::Scope{kind, std::string(namespace_), "", false}, std::move(decode),
       std::move(on_event), std::move(on_standing), std::move(keep_missing),
-      ListWatchLimits{.list_bytes_max = kPolicyListBytesMax}, room);
+      ListWatchLimits{.list_bytes_max = kPolicyListBytesMax}, memory);
 }
 
 }  // namespace sliced::watchers

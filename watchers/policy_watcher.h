@@ -9,35 +9,37 @@
 #include "kube/json.h"
 #include "kube/object_meta.h"
 #include "watchers/list_watch.h"
-#include "watchers/rooms.h"
+#include "watchers/memory_budget.h"
 
 namespace sliced::watchers {
 
 /// An object of a policy kind, as its language understands it.
 struct PolicyObject {
   /// What the kind's decoder has made of the object. nullptr: there is no room for it, and nothing is known
-  /// of it but its weight.
+  /// of it but its footprint.
   std::shared_ptr<const void> policy;
-  Weight weight;
+  Footprint footprint;
 
   bool is_left_out() const { return policy == nullptr; }
 };
 
 template <>
-struct Weighing<PolicyObject> {
-  static constexpr bool kIsWeighed = true;
+struct MemoryAccounting<PolicyObject> {
+  static constexpr bool kIsAccounted = true;
   /// It may be anything.
-  static constexpr Weight kUnreadable{.bytes = 2'048, .guards = true, .rank = 2};
-  static Weight of(const PolicyObject& object) { return object.weight; }
-  static Result<PolicyObject> left_out(const Weight& weight) { return PolicyObject{nullptr, weight}; }
+  static constexpr Footprint kUnreadable{.bytes = 2'048, .guards = true, .rank = 2};
+  static Footprint of(const PolicyObject& object) { return object.footprint; }
+  static Result<PolicyObject> left_out(const Footprint& footprint) {
+    return PolicyObject{nullptr, footprint};
+  }
 };
 
 /// How the objects of one kind are understood.
 struct PolicyKind {
   /// Never fails: what is wrong is in the policy. The object's text and its JSON go when it returns.
-  /// meta: the object's. The weight's created_at is set by the watcher.
+  /// meta: the object's. The footprint's created_at is set by the watcher.
   std::function<PolicyObject(const kube::Json& object, const kube::ObjectMeta& meta)> decode;
-  RoomSizes room;
+  MemoryLimits memory;
 };
 
 using PolicyWatcher = WatchedSource<PolicyObject>;

@@ -12,7 +12,7 @@ void ProblemLog::report(const ObjectHead& head, const Error* problem) {
   const uint64_t now = stable_hash(problem->what);
   const auto [at, is_new] = told_.try_emplace({head.namespace_, head.name}, now);
   if (!is_new && std::exchange(at->second, now) == now) return;
-  if (++news_ > kProblemsMax) return;
+  if (++new_count_ > kProblemsMax) return;
   log_.warning("object cannot be understood", {{"resource", resource_},
                                                {"namespace", head.namespace_},
                                                {"name", head.name},
@@ -20,10 +20,10 @@ void ProblemLog::report(const ObjectHead& head, const Error* problem) {
 }
 
 void ProblemLog::end_round() {
-  const size_t news = std::exchange(news_, 0);
-  if (news > kProblemsMax)
+  const size_t new_count = std::exchange(new_count_, 0);
+  if (new_count > kProblemsMax)
     log_.warning("objects cannot be understood",
-                 {{"resource", resource_}, {"why", and_more(news - kProblemsMax, "object")}});
+                 {{"resource", resource_}, {"why", and_more(new_count - kProblemsMax, "object")}});
 }
 
 }  // namespace sliced::watchers

@@ -32,7 +32,7 @@ class ProblemLog {
   Log& log_;
   const std::string resource_;
   std::map<std::pair<std::string, std::string>, uint64_t> told_;  // namespace and name -> hash of the problem
-  size_t news_ = 0;                                               // of this round
+  size_t new_count_ = 0;                                          // of this round
 };
 
 }  // namespace sliced::watchers

@@ -102,7 +102,7 @@ std::unique_ptr<SliceWatcher> make_slice_watcher(Ports ports, std::string_view d
       std::move(ports), std::move(scope), salvages ? salvage_slice : decode_slice, std::move(on_event),
       std::move(on_standing), SliceWatcher::KeepMissing(),
       ListWatchLimits{.objects_max = kSlicesMax, .list_bytes_max = kListBytesMax},
-      RoomSizes{.others_bytes_max = bytes_max});
+      MemoryLimits{.others_bytes_max = bytes_max});
 }
 
 }  // namespace sliced::watchers

@@ -19,11 +19,11 @@ using SliceWatcher = WatchedSource<kube::ResourceSlice>;
 /// is like one that cannot be decoded: whoever owns it asks for it by name.
 size_t footprint(const kube::ResourceSlice& slice);
 template <>
-struct Weighing<kube::ResourceSlice> {
-  static constexpr bool kIsWeighed = true;
-  static constexpr Weight kUnreadable{.bytes = 1'024};
-  static Weight of(const kube::ResourceSlice& slice) { return {.bytes = footprint(slice)}; }
-  static Result<kube::ResourceSlice> left_out(const Weight&) { return no_room(); }
+struct MemoryAccounting<kube::ResourceSlice> {
+  static constexpr bool kIsAccounted = true;
+  static constexpr Footprint kUnreadable{.bytes = 1'024};
+  static Footprint of(const kube::ResourceSlice& slice) { return {.bytes = footprint(slice)}; }
+  static Result<kube::ResourceSlice> left_out(const Footprint&) { return no_room(); }
 };
 /// How many slices one scope may have at all: a list of more is refused.
 inline constexpr size_t kSlicesMax = 4'096;

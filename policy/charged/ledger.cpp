@@ -37,10 +37,10 @@ Ledger::Learned Ledger::learn(const kube::ResourceSlice& slice) {
     at->second.gone_since.reset();
     if (!fresh) continue;
     at->second = learned(std::move(holding));
-    out.is_news = true;
+    out.is_new = true;
   }
   learn_record(slice, *pool, out);
-  out.is_news |= out.is_overfull;
+  out.is_new |= out.is_overfull;
   return out;
 }
 
@@ -66,7 +66,7 @@ void Ledger::learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned&
     if (!pool.has_room(holding.entry))
       out.is_overfull |= charge_whole(slice.pool.name, pool);
     else
-      out.is_news |= pool.entries.try_emplace(holding.entry, learned(holding)).second;
+      out.is_new |= pool.entries.try_emplace(holding.entry, learned(holding)).second;
   }
 }
 
@@ -316,11 +316,11 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, boo
 
 size_t Ledger::learn_allocated(const PoolKey& key, const std::map<std::string, bool>& shared_by_name,
                                bool is_lost, TimePoint now) {
-  size_t news = 0;
+  size_t found = 0;
   if (inventory_ != nullptr)
     for (const auto& [name, is_share] : shared_by_name)
-      news += learn_allocated(key, name, is_share, *inventory_, is_lost, now);
-  return news;
+      found += learn_allocated(key, name, is_share, *inventory_, is_lost, now);
+  return found;
 }
 
 }  // namespace sliced::policy

@@ -74,7 +74,7 @@ class Ledger {
   void set_writing(bool writes);
 
   struct Learned {
-    bool is_news = false;      // entries or records that were not known
+    bool is_new = false;       // entries or records that were not known
     bool is_overfull = false;  // the pool is charged as a whole from now on: it has named more than kNamesMax
     std::string problem;       // why its record cannot be understood; "" it can
   };

@@ -85,14 +85,14 @@ class Surveying {
   }
 
   Survey run(Budget budget) {
-    const std::vector<Spent> spent = deal_out(questions_.size(), budget,
-                                              [this](const std::vector<size_t>& left, uint64_t cap,
-                                                     std::vector<Spent>& all) { ask(left, cap, all); });
+    const std::vector<Usage> used = deal_out(questions_.size(), budget,
+                                             [this](const std::vector<size_t>& left, uint64_t cap,
+                                                    std::vector<Usage>& all) { ask(left, cap, all); });
     Survey out;
     for (size_t i = 0; i < questions_.size(); ++i) {
-      out.is_answered.push_back(spent[i].is_done);
-      if (spent[i].is_done)
-        memory_.steps[columns_[i]] = spent[i].steps;
+      out.is_answered.push_back(used[i].is_done);
+      if (used[i].is_done)
+        memory_.steps[columns_[i]] = used[i].steps;
       else
         forget(i);
     }
@@ -169,42 +169,42 @@ class Surveying {
     return memory_.of_excludes[column] == was_of_exclude ? at : -1;
   }
 
-  void ask(const std::vector<size_t>& some, uint64_t cap, std::vector<Spent>& spent) {
+  void ask(const std::vector<size_t>& some, uint64_t cap, std::vector<Usage>& used) {
     std::vector<size_t> left;
     for (const size_t q : some)
       if (const uint64_t steps = kept_steps(questions_[q], columns_[q]);
           steps == SelectorMemory::kNotAll || steps > cap)
         left.push_back(q);
       else
-        spent[q] = {steps, true};
-    if (!left.empty()) ask_each(left, cap, spent);
+        used[q] = {steps, true};
+    if (!left.empty()) ask_each(left, cap, used);
   }
 
   // Device by device, since what was read of one serves all questions.
-  void ask_each(const std::vector<size_t>& left, uint64_t cap, std::vector<Spent>& spent) {
+  void ask_each(const std::vector<size_t>& left, uint64_t cap, std::vector<Usage>& used) {
     size_t first = devices_.size();
     for (const size_t q : left) first = std::min(first, next_[q]);
     for (size_t d = first; d < devices_.size(); ++d) {
       looked_at_ = nullptr;
       for (const size_t q : left) {
-        if (next_[q] != d) continue;  // its share is spent, or it has been asked
+        if (next_[q] != d) continue;  // its share is used, or it has been asked
         if (stop_.stop_requested()) return;
-        ask(q, d, cap, spent[q]);
+        ask(q, d, cap, used[q]);
       }
     }
-    for (const size_t q : left) spent[q].is_done = next_[q] == devices_.size();
+    for (const size_t q : left) used[q].is_done = next_[q] == devices_.size();
   }
 
-  void ask(size_t q, size_t d, uint64_t cap, Spent& spent) {
+  void ask(size_t q, size_t d, uint64_t cap, Usage& used) {
     const Question& question = questions_[q];
     const bool is_passed_over =
         devices_[d]->type == hotplug::DeviceType::kVirtual && !question.is_about_virtual;
     if (!is_passed_over) {
       KeptAnswer& kept = answer(d, columns_[q]);
-      const KeptAnswer now = kept.is_known() ? kept : evaluate(q, d, cap - spent.steps);
-      if (spent.steps + now.steps() > cap) return;
+      const KeptAnswer now = kept.is_known() ? kept : evaluate(q, d, cap - used.steps);
+      if (used.steps + now.steps() > cap) return;
       kept = now;
-      spent.steps += now.steps();
+      used.steps += now.steps();
     }
     ++next_[q];
   }

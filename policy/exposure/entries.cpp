@@ -1,6 +1,6 @@
 #include "policy/exposure/entries.h"
 
-#include "policy/acceptable.h"
+#include "policy/entry_validation.h"
 
 namespace sliced::policy {
 
@@ -48,9 +48,9 @@ bool ExposedEntries::make(const hotplug::HostDevice& device, int32_t policy, con
   note_all(of, notes);
   entry.capacity = of.exposure.capacity;
   entry.allow_multiple_allocations = of.exposure.allow_multiple_allocations;
-  if (!persona.is_acceptable || !is_plainly_good(entry)) {
+  if (!persona.is_valid || !is_trivially_valid(entry)) {
     out.refusal = drop_refused(entry, [](const std::string&) { return false; }, dropped);
-    persona.is_acceptable = out.refusal.empty() && dropped.empty();
+    persona.is_valid = out.refusal.empty() && dropped.empty();
     notes_.add(dropped);
   }
   out.entry = std::move(entry);

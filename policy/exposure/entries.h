@@ -29,7 +29,7 @@ class ExposedEntries {
   // What the entries of a policy have in common.
   struct Persona {
     PersonaAttributes adds;
-    bool is_acceptable = false;  // one with them has been checked as a whole, and nothing was wrong
+    bool is_valid = false;  // one with them has been checked as a whole, and nothing was wrong
   };
   const KeptEntries::Kept* former(const hotplug::HostDevice& device, int32_t policy,
                                   const std::string& name) const;

@@ -46,7 +46,7 @@ void SelectorCompiler::compile(const std::set<std::string>& texts) {
   std::vector<std::string> all;
   for (const std::string& text : texts)
     if (!compiled_.contains(text) || left_.contains(text)) all.push_back(text);
-  const auto work_on = [&](const std::vector<size_t>& some, uint64_t cap, std::vector<Spent>& spent) {
+  const auto work_on = [&](const std::vector<size_t>& some, uint64_t cap, std::vector<Usage>& used) {
     for (const size_t one : some) {
       if (stop_.stop_requested()) return;
       const std::string& text = all[one];
@@ -54,14 +54,14 @@ void SelectorCompiler::compile(const std::set<std::string>& texts) {
       const bool is_known = before_ != nullptr && known != before_->end();
       CompiledSelector compiled = is_known ? known->second : compile_once(text, driver_, cap);
       if (compiled.steps > cap) continue;
-      spent[one] = {compiled.steps, true};
+      used[one] = {compiled.steps, true};
       compiled_.insert_or_assign(text, std::move(compiled));
       left_.erase(text);
     }
   };
-  const std::vector<Spent> spent = deal_out(all.size(), budget_, work_on);
+  const std::vector<Usage> used = deal_out(all.size(), budget_, work_on);
   for (size_t i = 0; i < all.size(); ++i) {
-    if (spent[i].is_done) continue;
+    if (used[i].is_done) continue;
     left_.insert(all[i]);
     compiled_[all[i]] = {
         nullptr,

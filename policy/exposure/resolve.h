@@ -1,5 +1,5 @@
 #pragma once
-// Which policies of a node speak of a device, before devices are weighed against each other: excludes first,
+// Which policies of a node speak of a device, before conflicts between devices are resolved: excludes first,
 // then per name suffix the first expose in order, and whether it waits for one before it.
 #include <cstdint>
 #include <map>

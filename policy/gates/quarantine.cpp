@@ -1,5 +1,5 @@
 // Asks: would the API server refuse the entry, or has it refused or mutilated this very content?
-#include "policy/acceptable.h"
+#include "policy/entry_validation.h"
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {

@@ -1,6 +1,6 @@
 #pragma once
-// Bad news first, good news settles: a removal goes out at once, while what the host adds or changes waits
-// for a quiet window per PF, so that `echo 64 > sriov_numvfs` is a few writes and not 64.
+// Removals at once, additions debounced: a removal goes out at once, while what the host adds or changes
+// waits for a quiet window per PF, so that `echo 64 > sriov_numvfs` is a few writes and not 64.
 #include <map>
 #include <string_view>
 #include <utility>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "policy/acceptable.h"
+#include "policy/entry_validation.h"
 
 namespace sliced::policy {
 
@@ -77,7 +77,7 @@ bool SriovEntries::make(const HostDevice& vf, const std::string& name, const Ver
   entry.attributes.insert(additions.attributes.begin(), additions.attributes.end());
   out.refusal = additions.refusal;
   std::vector<std::string> notes;
-  if (out.refusal.empty() && !(additions.is_acceptable && is_plainly_good(entry)))
+  if (out.refusal.empty() && !(additions.is_valid && is_trivially_valid(entry)))
     out.refusal = drop_refused(entry, [this](const std::string& key) { return names_resource(key); }, notes);
   notes_.add(notes);
   out.entry = std::move(entry);
@@ -98,7 +98,7 @@ SriovEntries::Additions SriovEntries::join(const SriovPolicy& policy, const Reso
   if (config.attributes_selector) join_objects(policy, config, out);
   if (!config.resource_name.empty()) out.attributes[resource_name_key_] = config.resource_name;
   make_room(policy, out);
-  out.is_acceptable = kube::validate_device({.name = "x", .attributes = out.attributes}).empty();
+  out.is_valid = kube::validate_device({.name = "x", .attributes = out.attributes}).empty();
   return out;
 }
 

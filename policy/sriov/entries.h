@@ -28,8 +28,8 @@ class SriovEntries {
   // Attributes that a config adds to each of its entries, joined once per config.
   struct Additions {
     kube::Attributes attributes;
-    std::string refusal;         // not empty: the entries are held back, and why
-    bool is_acceptable = false;  // the API server takes each of the attributes
+    std::string refusal;    // not empty: the entries are held back, and why
+    bool is_valid = false;  // the API server takes each of the attributes
   };
   const KeptEntries::Kept* former(const hotplug::HostDevice& vf, const std::string& name,
                                   const Verdict& verdict) const;

@@ -17,8 +17,8 @@ namespace sliced {
 class SaidLast {
  public:
   /// Whether it is to be said: it is not what was said last. "" is never to be said: all is well, and what
-  /// comes is news again.
-  bool is_news(std::string_view text) {
+  /// comes is new again.
+  bool is_new(std::string_view text) {
     if (text == said_) return false;
     said_ = text;
     return !said_.empty();
@@ -40,21 +40,21 @@ class SaidOnce {
     const uint64_t hash = stable_hash(text);
     now_.push_back(hash);
     if (std::binary_search(before_.begin(), before_.end(), hash)) return false;
-    return ++news_ <= said_max_;
+    return ++new_count_ <= said_max_;
   }
   /// How many were new and not said.
   size_t end_round() {
     std::sort(now_.begin(), now_.end());
     now_.erase(std::unique(now_.begin(), now_.end()), now_.end());
     before_ = std::exchange(now_, {});
-    const size_t news = std::exchange(news_, 0);
-    return news - std::min(news, said_max_);
+    const size_t new_count = std::exchange(new_count_, 0);
+    return new_count - std::min(new_count, said_max_);
   }
 
  private:
   const size_t said_max_;
   std::vector<uint64_t> before_, now_;  // before_: sorted
-  size_t news_ = 0;
+  size_t new_count_ = 0;
 };
 
 }  // namespace sliced

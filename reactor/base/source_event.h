@@ -17,7 +17,7 @@ template <class T>
 struct Removed {
   typename T::Id id;
 };
-/// The first word of every source, and again whenever something may have been missed: who hears it forgets
+/// The initial sync of every source, and a resync whenever something may have been missed: who hears it forgets
 /// what it knew, but for what is `kept`. why: for the log.
 template <class T>
 struct Relisted {  // replaces everything known before

@@ -129,7 +129,7 @@ void TlsFiles::refuse(Error why) {
   if (std::exchange(bad_, why.what) != why.what) return look_within(kTlsFilesLookAgain);
   why.what += context_ ? "; what was there before stays in use" : "; nobody is served until then";
   why.what += "; put a certificate and its key there that are valid now, as PEM";
-  if (!said_bad_.is_news(why.what)) return look_at_the_end();
+  if (!said_bad_.is_new(why.what)) return look_at_the_end();
   const auto events = events_;
   events->on_trouble(why);  // last statement
 }
@@ -147,7 +147,7 @@ void TlsFiles::look_at_the_end() {
                                              ", on " + moment(ends);
   const Error why{Errc::kInvalid, "certificate " + in_quotes(paths_.cert) + ": " + when + "; renew it"};
   const auto events = events_;
-  if (said_end_.is_news(why.what)) events->on_trouble(why);  // last statement
+  if (said_end_.is_new(why.what)) events->on_trouble(why);  // last statement
 }
 
 }  // namespace sliced::reactor::net

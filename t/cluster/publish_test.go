@@ -89,7 +89,7 @@ func TestRestartWith300VFsWritesNothing(t *testing.T) {
 	}
 	for _, s := range lab.History.States(t, 0) {
 		if s.Offers() {
-			t.Errorf("the first word was an empty pool although a policy was there: %s", s)
+			t.Errorf("the initial sync published an empty pool although a policy was there: %s", s)
 		}
 	}
 	shared.Server.NewPod(t, lab.Namespace, "p", lab.Node, 8)
@@ -602,7 +602,7 @@ func TestStopKeepsAndWithdrawRemoves(t *testing.T) {
 	lab.History.Wait(t, "no slice", stopped, promptly, func(s harness.PoolState) bool { return len(s.Slices) == 0 })
 }
 
-// Turns red when plan shows something other than what run would write: its slices must be acceptable to the
+// Turns red when plan shows something other than what run would write: its slices must be valid for the
 // API server as they are, and after run has written there must be nothing left to plan.
 func TestPlanIsWhatRunWrites(t *testing.T) {
 	t.Parallel()

@@ -135,31 +135,31 @@ class TcpServer {
       return handshake_done = true;
     }
 
-    // Everything the socket allows now. Returns whether there is news for the test.
+    // Everything the socket allows now. Returns whether there is something new for the test.
     bool pump() {
       want_write_ = false;
-      bool news = false;
+      bool has_progressed = false;
       if (fd_ < 0) return false;
       if (shake()) {
-        news = receive();
+        has_progressed = receive();
         transmit();
       }
       if (fd_ >= 0) poll_->interest(!deaf_ && !peer_ended, want_write_ || (handshake_done && !out_.empty()));
-      return news;
+      return has_progressed;
     }
 
     bool receive() {
       char space[16384];
-      bool news = false;
+      bool has_progressed = false;
       while (fd_ >= 0 && !deaf_ && !peer_ended) {
         const int got = read_some(space, sizeof space);
         if (got == -1) break;
-        news = true;
+        has_progressed = true;
         if (got > 0) received.append(space, static_cast<size_t>(got));
         if (got == 0) peer_ended = true;
         if (got == -2) drop();
       }
-      return news;
+      return has_progressed;
     }
 
     void transmit() {
@@ -185,11 +185,11 @@ class TcpServer {
   };
 
   /// Called when a connection is there (received is empty then) and whenever it received something or ended.
-  using OnNews = std::function<void(Connection&)>;
+  using OnProgress = std::function<void(Connection&)>;
 
-  explicit TcpServer(reactor::Loop& loop, OnNews on_news = {}, std::optional<TlsServerConfig> tls = {},
-                     uint16_t port = 0)
-      : loop_(loop), on_news_(std::move(on_news)) {
+  explicit TcpServer(reactor::Loop& loop, OnProgress on_progress = {},
+                     std::optional<TlsServerConfig> tls = {}, uint16_t port = 0)
+      : loop_(loop), on_progress_(std::move(on_progress)) {
     if (tls) configure(*tls);
     listen(port);
   }
@@ -292,14 +292,14 @@ class TcpServer {
       SSL_set_mode(made.ssl_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     }
     made.poll_ = reactor::Poll::open(loop_, fd, [this, &made](reactor::Poll::Ready) {
-                   if (made.pump() && on_news_) on_news_(made);
+                   if (made.pump() && on_progress_) on_progress_(made);
                  }).value();
     made.poll_->interest(true, false);
-    if (on_news_) on_news_(made);
+    if (on_progress_) on_progress_(made);
   }
 
   reactor::Loop& loop_;
-  OnNews on_news_;
+  OnProgress on_progress_;
   SSL_CTX* tls_ = nullptr;
   std::vector<std::string> alpn_;
   int fd_ = -1;

@@ -101,7 +101,7 @@ func (w *world) tail(lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// running starts the daemon with one policy that takes every VF, and waits for its first word.
+// running starts the daemon with one policy that takes every VF, and waits until it has synced.
 func running(t testing.TB) *world {
 	t.Helper()
 	w := newWorld(t)

@@ -90,7 +90,7 @@ void Node::deliver(hotplug::HostEvent event, const std::string& key) {
 }
 
 // Between two things that the kernel does.
-void Node::breathe() {
+void Node::tick() {
   if (daemon_) scheduler.advance(dice_.millis(0, 3));
 }
 
@@ -102,7 +102,7 @@ const sim::Machine::Interface* Node::interface_named(const std::string& name) co
 
 void Node::plug(int slot, const std::string& name, const std::string& vendor, int numa, int total_vfs) {
   machine.plug_pf(slot, name, vendor, numa, total_vfs);
-  breathe();
+  tick();
 }
 
 void Node::set_vfs(const std::string& pf, int count, const std::string& driver) {
@@ -110,23 +110,23 @@ void Node::set_vfs(const std::string& pf, int count, const std::string& driver) 
   if (at == machine.functions().end()) return;
   for (const std::string& vf : machine.vfs_of(pf)) {
     machine.unlink_vf(pf, machine.functions().at(vf).index);
-    breathe();
+    tick();
     machine.unplug(vf);
-    breathe();
+    tick();
   }
   machine.announce_num_vfs(pf, 0);
   for (int i = 0; i < std::min(count, at->second.total_vfs); ++i) {
     machine.add_vf(pf, i);
-    breathe();
+    tick();
     machine.link_vf(pf, i);
-    breathe();
+    tick();
     const std::string vf = sim::Machine::vf_address(pf, i);
     machine.bind(vf, driver);
     const auto* netdev = machine.interface_of(vf);
     const auto* above = machine.interface_of(pf);
     if (netdev != nullptr && above != nullptr)
       machine.rename(netdev->ifindex, above->name + "v" + std::to_string(i));
-    breathe();
+    tick();
   }
   machine.announce_num_vfs(pf, std::min(count, at->second.total_vfs));
 }

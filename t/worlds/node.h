@@ -79,7 +79,7 @@ class Node {
  private:
   void wire();
   void deliver(hotplug::HostEvent event, const std::string& key);
-  void breathe();
+  void tick();
   const sim::Machine::Interface* interface_named(const std::string& name) const;
 
   sim::Dice dice_;

@@ -72,7 +72,7 @@ TEST_F(DaemonTest, ARestartWithNothingChangedWritesNothing) {
 }
 
 // Each source is late in turn. Deciding without one of them would withdraw what is offered.
-TEST_F(DaemonTest, NothingIsWrittenBeforeEveryFirstWord) {
+TEST_F(DaemonTest, NothingIsWrittenBeforeEverySourceHasSynced) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -178,8 +178,8 @@ TEST_F(DaemonTest, AfterAnOutageNothingIsWrittenByOldPolicies) {
 }
 
 // 64 VFs made one by one, 10 ms apart: a few writes, not 64.
-// A fleet that loses its server comes back by single knocks. Red when every source tries for itself.
-TEST_F(DaemonTest, DuringAnOutageOneSourceKnocks) {
+// A fleet that loses its server comes back by single probes. Red when every source tries for itself.
+TEST_F(DaemonTest, DuringAnOutageOneSourceProbes) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -196,8 +196,8 @@ TEST_F(DaemonTest, DuringAnOutageOneSourceKnocks) {
   EXPECT_EQ(cluster.open_watches(), 6u);
 }
 
-// The one that knocks is turned away for good: another takes its place.
-TEST_F(DaemonTest, ASourceThatIsDeniedKnocksForNobody) {
+// The one that probes is turned away for good: another takes its place.
+TEST_F(DaemonTest, ASourceThatIsDeniedProbesForNobody) {
   make_pf(4);
   start();
   run(2s);

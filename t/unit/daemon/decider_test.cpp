@@ -66,7 +66,7 @@ TEST_F(DeciderTest, OneThatChangedNothingOpensNoWindow) {
   decider.mark("a");
   run(0ms);
   decider.mark("b");
-  run(Decider::kBreath);
+  run(Decider::kYield);
   EXPECT_EQ(decided, (Whys{"a", "b"}));
 }
 
@@ -91,11 +91,11 @@ TEST_F(DeciderTest, ToldWhileItConcludesIsDecidedNext) {
   run(0ms);
   inner->mark("b");
   EXPECT_FALSE(decider.idle());
-  run(Decider::kBreath);
+  run(Decider::kYield);
   EXPECT_EQ(decided, (Whys{"a", "b"}));
 }
 
-// Red when what is overtaken is followed, or when news that never ends keeps everything from being decided.
+// Red when what is overtaken is followed, or when changes that never end keep everything from being decided.
 TEST_F(DeciderTest, WhatIsOvertakenIsMadeAnewOnce) {
   decide_slowly();
   decider.mark("a");
@@ -145,12 +145,12 @@ TEST_F(DeciderTest, WhatIsDueMayBeDecidedNow) {
   EXPECT_EQ(decided, (Whys{"a", "b"}));
 }
 
-TEST_F(DeciderTest, DecidingNowMeansWithTheNews) {
+TEST_F(DeciderTest, DecidingNowMeansWithTheChanges) {
   decide_slowly();
   decider.mark("a");
   run(100ms);
   decider.mark("b");
-  run(450ms);  // the second in a row, which news alone does not overtake
+  run(450ms);  // the second in a row, which changes alone do not overtake
   decider.mark("c");
   decider.decide_now();
   run(500ms);

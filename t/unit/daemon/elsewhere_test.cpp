@@ -38,8 +38,8 @@ TEST_F(ElsewhereTest, WhatIsOvertakenIsMadeAnew) {
   EXPECT_TRUE(daemon->converged());
 }
 
-// Red when news that never ends keeps everything from being decided.
-TEST_F(ElsewhereTest, AStreamOfNewsIsDecidedNowAndThen) {
+// Red when changes that never end keep everything from being decided.
+TEST_F(ElsewhereTest, AStreamOfChangesIsDecidedNowAndThen) {
   start_slowly();
   for (int i = 0; i < 20; ++i) {
     put_exposure("p", of_type(i % 2 == 0 ? "vf" : "pf"));
@@ -49,7 +49,7 @@ TEST_F(ElsewhereTest, AStreamOfNewsIsDecidedNowAndThen) {
 }
 
 // What comes during the second decision in a row does not stop it, and is decided next.
-TEST_F(ElsewhereTest, NoNewsIsForgotten) {
+TEST_F(ElsewhereTest, NoChangeIsForgotten) {
   start_slowly();
   put_exposure("p", of_type("vf"));
   run(100ms);
@@ -190,7 +190,7 @@ TEST_F(ElsewhereTest, WhatIsMetMeanwhileIsChargedFirst) {
   put_exposure("p", of_type("nothing"));
   run(100ms);
   put_exposure("p", of_type("pf"));
-  run(600ms);  // being decided for the second time: other news would wait
+  run(600ms);  // being decided for the second time: other changes would wait
   cluster.put(kube::kResourceSlices, kube::encode_resource_slice(unknown));
   run(10s);
   EXPECT_TRUE(is_deleted);

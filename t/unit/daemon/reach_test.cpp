@@ -45,9 +45,9 @@ struct ReachTest : testing::Test {
   Reach reach{scheduler,
               [] { return 0.5; },
               {&sources[0], &sources[1], &sources[2]},
-              [this](const Reach::News& news) {
-                over += news.is_over ? 1 : 0;
-                followed += news.is_followed ? 1 : 0;
+              [this](const Reach::Change& change) {
+                over += change.is_over ? 1 : 0;
+                followed += change.is_followed ? 1 : 0;
               }};
 };
 
@@ -63,7 +63,7 @@ TEST_F(ReachTest, TellsOnATurnOfItsOwnAndOnceForAll) {
   EXPECT_TRUE(reach.may_write());
 }
 
-TEST_F(ReachTest, OneKnocksForAll) {
+TEST_F(ReachTest, OneProbesForAll) {
   go_away();
   EXPECT_FALSE(reach.may_write());
   EXPECT_FALSE(sources[0].parked);

@@ -135,7 +135,7 @@ TEST_F(HostSourceTest, TheFirstUpdateIsEverything) {
   EXPECT_EQ(find("0000:3b:00.0")->netdev->speed_mbps, 25000) << "with what is slow to read";
 }
 
-TEST_F(HostSourceTest, AnEmptyHostIsAFirstWordToo) {
+TEST_F(HostSourceTest, AnEmptyHostIsAnInitialSyncToo) {
   start();
   scheduler.advance(1s);
   ASSERT_EQ(updates.size(), 1u);
@@ -464,7 +464,7 @@ TEST_F(HostSourceTest, ASlowReadThatHangsCostsThoseFactsOfThatDevice) {
   view->hanging = {"sys/class/net/ens1/speed"};
   start();
   scheduler.advance(HostSource::kReadDeadline + 10ms);
-  ASSERT_EQ(updates.size(), 1u) << "the first word waits for the read's own deadline and no longer";
+  ASSERT_EQ(updates.size(), 1u) << "the initial sync waits for the read's own deadline and no longer";
   EXPECT_EQ(find("0000:3c:00.0")->netdev->speed_mbps, 25000);
   EXPECT_EQ(find("0000:3b:00.0")->netdev->mtu, 1500);
   EXPECT_EQ(find("0000:3b:00.0")->netdev->speed_mbps, std::nullopt);
@@ -633,7 +633,7 @@ TEST_F(HostSourceTest, WhatCannotBeReadIsReadAgainSoon) {
 }
 
 // Red when a boot id that is known late is told to nobody.
-TEST_F(HostSourceTest, ABootIdAloneIsNews) {
+TEST_F(HostSourceTest, ABootIdAloneIsAChange) {
   tree.pci("0000:3b:00.0");
   tree.boot_id("boot-1");
   view->failing = {{"boot_id", 1}};

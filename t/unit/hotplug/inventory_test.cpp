@@ -12,7 +12,7 @@ const std::string kId = "0000:3b:02.0";
 struct BookTest : testing::Test {
   InventoryBook book;
   HostReadings readings;
-  NetdevNews news;
+  NetdevChanges changes;
 
   BookTest() {
     readings.functions[kVf] =
@@ -39,7 +39,7 @@ struct BookTest : testing::Test {
     readings.rdma_of_function.clear();
   }
   const HostDevice& take() {
-    diff = book.take(readings, std::exchange(news, {}));
+    diff = book.take(readings, std::exchange(changes, {}));
     return *book.now()->find(kId);
   }
   InventoryDiff diff;
@@ -69,7 +69,7 @@ TEST_F(BookTest, ANetdevThatIsAwayLeavesItsLastFacts) {
   present("ens1f0v0");
   take();
   absent();
-  news.left.insert("ens1f0v0");
+  changes.left.insert("ens1f0v0");
   const HostDevice& away = take();
   ASSERT_TRUE(away.netdev);
   EXPECT_TRUE(away.netdev->stale);
@@ -94,7 +94,7 @@ TEST_F(BookTest, BackUnderItsOwnNameNothingIsKept) {
   present("ens1f0v0");
   EXPECT_FALSE(take().netdev->stale);
   present("storage0");
-  news.renamed_to.insert("storage0");
+  changes.renamed_to.insert("storage0");
   EXPECT_EQ(take().netdev->name, "storage0");
 }
 
@@ -106,10 +106,10 @@ TEST_F(BookTest, BackUnderAPodsNameTheOldOneStandsUntilARenameHere) {
   present("net1", 12);
   EXPECT_EQ(take().netdev->name, "ens1f0v0");
   EXPECT_EQ(take().netdev->kernel_name, "net1");
-  news.is_complete = false;
+  changes.is_complete = false;
   EXPECT_EQ(take().netdev->name, "ens1f0v0") << "a rescan is no rename";
   present("ens1f0v0x", 12);
-  news.renamed_to.insert("ens1f0v0x");
+  changes.renamed_to.insert("ens1f0v0x");
   EXPECT_EQ(take().netdev->name, "ens1f0v0x");
 }
 
@@ -123,7 +123,7 @@ TEST_F(BookTest, ARenameHeardInTwoPiecesIsNoReturn) {
   EXPECT_EQ(take().netdev->name, "lan");
   absent();
   take();
-  news.left.insert("lan");
+  changes.left.insert("lan");
   take();
   present("net1");
   EXPECT_EQ(take().netdev->name, "lan") << "its leaving was heard later: it was in a pod";
@@ -136,12 +136,12 @@ TEST_F(BookTest, TheHostsUseEndsWithAnExplanation) {
   absent();
   EXPECT_EQ(take().host_use, "enslaved to br0") << "renamed, perhaps";
   EXPECT_EQ(take().host_use, "enslaved to br0");
-  news.left.insert("ens1f0v0");
+  changes.left.insert("ens1f0v0");
   EXPECT_EQ(take().host_use, "");
   present("ens1f0v0");
   take();
   absent();
-  news.is_complete = false;
+  changes.is_complete = false;
   EXPECT_EQ(take().host_use, "") << "everything was read";
 }
 
@@ -162,7 +162,7 @@ TEST_F(BookTest, AwayAndBackBetweenTwoReadings) {
   present("ens1f0v0");
   take();
   present("net1");
-  news.left.insert("ens1f0v0");
+  changes.left.insert("ens1f0v0");
   EXPECT_EQ(take().netdev->name, "ens1f0v0");
 }
 
@@ -171,7 +171,7 @@ TEST_F(BookTest, ANameWithoutExplanationWaitsOnce) {
   take();
   present("net1");
   EXPECT_EQ(take().netdev->name, "ens1f0v0") << "the event is on its way";
-  news.left.insert("ens1f0v0");
+  changes.left.insert("ens1f0v0");
   EXPECT_EQ(take().netdev->name, "ens1f0v0") << "it had left";
   EXPECT_EQ(take().netdev->name, "ens1f0v0");
 }
@@ -188,7 +188,7 @@ TEST_F(BookTest, AfterALossOfEventsANewNameIsARename) {
   present("ens1f0v0");
   take();
   present("storage0");
-  news.is_complete = false;
+  changes.is_complete = false;
   EXPECT_EQ(take().netdev->name, "storage0");
 }
 
@@ -196,7 +196,7 @@ TEST_F(BookTest, WhatEndedIsNotAway) {
   present("eth0");
   take();
   absent();
-  news.ended[7] = "eth0";
+  changes.ended[7] = "eth0";
   EXPECT_FALSE(take().netdev);
   present("eth1", 8);
   EXPECT_EQ(take().netdev->name, "eth1") << "a new netdev has its own name";
@@ -207,9 +207,9 @@ TEST_F(BookTest, TheEndMayBeToldAfterTheAbsenceWasSeen) {
   take();
   absent();
   EXPECT_TRUE(take().netdev);
-  news.ended[7] = "somebody-else";
+  changes.ended[7] = "somebody-else";
   EXPECT_TRUE(take().netdev) << "an ifindex that was given again";
-  news.ended[7] = "eth0";
+  changes.ended[7] = "eth0";
   EXPECT_FALSE(take().netdev);
 }
 
@@ -281,7 +281,7 @@ struct PortsTest : BookTest {
   }
   void leave(const std::string& name) {
     readings.netdevs.erase(name);
-    news.left.insert(name);
+    changes.left.insert(name);
   }
   /// From the beginning: one0 and two0, which their driver numbers or does not.
   void two_ports(bool is_numbered = true) {
@@ -328,7 +328,7 @@ TEST_F(PortsTest, TheSecondPortLeavesAndComesBack) {
     port("one0", 4, number(0));
     port("two0", 9, number(1));
     EXPECT_EQ(text(take()), "one0/4 two0/9");
-    news.ended[9] = "two0";
+    changes.ended[9] = "two0";
     leave("two0");
     EXPECT_EQ(text(take()), "one0/4") << "what is unregistered is in no pod";
   }

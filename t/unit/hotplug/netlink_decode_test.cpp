@@ -281,7 +281,7 @@ TEST(DecodeRuleTables, Messages) {
     std::set<uint32_t> tables;
     ASSERT_TRUE(decode_rule_tables(rule(row.rule), tables)) << row.why;
     EXPECT_EQ(tables, row.leads_there ? std::set<uint32_t>{100} : std::set<uint32_t>()) << row.why;
-    // And the news of such a rule, alone, is news of default routes.
+    // And a change of such a rule, alone, is one of default routes.
     for (const uint16_t type : {RTM_NEWRULE, RTM_DELRULE})
       EXPECT_EQ(decode_link_events(rule(row.rule, type))->size(), row.leads_there ? 1u : 0u) << row.why;
   }
@@ -313,8 +313,8 @@ TEST(DecodeVrfTables, Messages) {
   EXPECT_EQ(decode_vrf_tables(message(RTM_NEWLINK, "cut"), tables).error().code, Errc::kInvalid);
 }
 
-// Red when a VRF that comes to a table with a default route is no news of routes.
-TEST(DecodeLinkEvents, AVrfIsNewsOfRoutes) {
+// Red when a VRF that comes to a table with a default route is no change of routes.
+TEST(DecodeLinkEvents, AVrfIsAChangeOfRoutes) {
   for (const uint16_t type : {RTM_NEWLINK, RTM_DELLINK}) {
     EXPECT_EQ(decode_link_events(link(type, 5, name("blue") + vrf(10)))->size(), 2u);
     EXPECT_EQ(decode_link_events(link(type, 6, name("vlan7") + vrf(7, "vlan")))->size(), 1u);

@@ -315,16 +315,16 @@ TEST_F(ClientConnecting, FailuresNameTheServer) {
   EXPECT_EQ(world.server.requests.size(), 0u);
 }
 
-TEST_F(ClientConnecting, TlsSaysWhichVersionIsSpoken) {
-  for (const std::string& spoken : {std::string("h2"), std::string("http/1.1"), std::string()}) {
+TEST_F(ClientConnecting, TlsNegotiatesTheVersion) {
+  for (const std::string& alpn : {std::string("h2"), std::string("http/1.1"), std::string()}) {
     fake::TlsServerConfig tls = server_tls();
-    if (!spoken.empty()) tls.alpn = {spoken};
+    if (!alpn.empty()) tls.alpn = {alpn};
     fake::ClientFrames frames;
     bool is_answered = false;
     fake::TcpServer server(
         loop,
         [&](Connection& to) {
-          if (spoken != "h2") {
+          if (alpn != "h2") {
             if (to.received.ends_with("\r\n\r\n")) to.send(http_response(200, to.received.substr(0, 5)));
             return;
           }
@@ -339,7 +339,7 @@ TEST_F(ClientConnecting, TlsSaysWhichVersionIsSpoken) {
     target->tls =
         *reactor::net::TlsContext::make({.ca_pem = authority().cert_pem(), .alpn = {"h2", "http/1.1"}});
     world.target = target;
-    EXPECT_EQ(world.fetch().body, spoken == "h2" ? "/x" : "GET /") << spoken;
+    EXPECT_EQ(world.fetch().body, alpn == "h2" ? "/x" : "GET /") << alpn;
   }
 }
 

@@ -1,4 +1,4 @@
-// A server with TLS on real sockets: who is let in, what is spoken, and other certificates while it runs.
+// A server with TLS on real sockets: who is let in, which version is negotiated, and other certificates while it runs.
 #include <ctime>
 #include <filesystem>
 #include <fstream>

@@ -15,13 +15,13 @@ struct ScriptedProxy {
   ScriptedProxy(ClientWorld& world_in, std::string answer_in)
       : world(world_in),
         answer(std::move(answer_in)),
-        tcp(world.test.loop, [this](Connection& c) { news(c); }) {
+        tcp(world.test.loop, [this](Connection& c) { on_progress(c); }) {
     auto target = std::make_shared<Target>(*world.target);
     target->proxy = Proxy{"127.0.0.1", tcp.port(), "Basic YTpi", "HTTPS_PROXY"};
     world.target = target;
   }
 
-  void news(Connection& from) {
+  void on_progress(Connection& from) {
     if (upstream) {
       if (!from.received.empty()) upstream->write(std::exchange(from.received, ""));
       return;

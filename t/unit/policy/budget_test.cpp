@@ -14,7 +14,7 @@ struct Crowd {
   uint64_t worked = 0;
 
   std::vector<bool> deal(Budget budget) {
-    const auto spent = deal_out(needs.size(), budget, [&](const auto& left, uint64_t cap, auto& all) {
+    const auto used = deal_out(needs.size(), budget, [&](const auto& left, uint64_t cap, auto& all) {
       for (const size_t one : left) {
         const uint64_t to = std::min(cap, needs[one]);
         EXPECT_GE(to, all[one].steps);
@@ -23,7 +23,7 @@ struct Crowd {
       }
     });
     std::vector<bool> done;
-    for (const Spent& one : spent) done.push_back(one.is_done);
+    for (const Usage& one : used) done.push_back(one.is_done);
     return done;
   }
 };

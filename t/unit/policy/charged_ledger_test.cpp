@@ -156,9 +156,9 @@ TEST_F(ChargedLedger, WhatIsReleasedIsNotLearnedFromItsOldRecord) {
   withdraw_the_pf();
   const kube::ResourceSlice old = slice(kPool, {}, ledger.record(kPool).text());
   census(10s);
-  EXPECT_FALSE(ledger.learn(old).is_news) << "the record is being written anew";
+  EXPECT_FALSE(ledger.learn(old).is_new) << "the record is being written anew";
   acknowledge();
-  EXPECT_TRUE(ledger.learn(old).is_news) << "whoever wrote that did it since";
+  EXPECT_TRUE(ledger.learn(old).is_new) << "whoever wrote that did it since";
 }
 
 TEST_F(ChargedLedger, WhoWaitedForAnotherToEndTakesItsRecordsAsTheyAre) {
@@ -167,7 +167,7 @@ TEST_F(ChargedLedger, WhoWaitedForAnotherToEndTakesItsRecordsAsTheyAre) {
   census(10s);
   ledger.set_writing(false);
   ledger.set_writing(true);
-  EXPECT_TRUE(ledger.learn(old).is_news);
+  EXPECT_TRUE(ledger.learn(old).is_new);
 }
 
 TEST_F(ChargedLedger, ASightingChargesWhereARecordIsLostAndFreesNothing) {
@@ -270,12 +270,12 @@ TEST_F(ChargedLedger, AFunctionThatHasNotBeenSeenYetIsAwaited) {
 }
 
 TEST_F(ChargedLedger, WhatStandsInASliceWasOffered) {
-  EXPECT_TRUE(ledger.learn(slice(kPool, {kPf})).is_news);
-  EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_news);
+  EXPECT_TRUE(ledger.learn(slice(kPool, {kPf})).is_new);
+  EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_new);
   EXPECT_EQ(ledger.holdings().at(kPool.second).at(0).group, kAnyGroup);
   decide({});
   EXPECT_EQ(recorded(), Set{kPf});
-  EXPECT_FALSE(ledger.learn(slice({"other.example.com", "p"}, {"d"})).is_news);
+  EXPECT_FALSE(ledger.learn(slice({"other.example.com", "p"}, {"d"})).is_new);
 }
 
 TEST_F(ChargedLedger, WhatAnEditHasPutIntoOneGroupIsWithdrawnAsOfThatGroup) {
@@ -318,7 +318,7 @@ TEST_F(ChargedLedger, WhatIsOfferedTellsItsGroup) {
 
 TEST_F(ChargedLedger, WhatStandsThereAgainHasItsGraceAnew) {
   withdraw_the_pf();
-  EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_news);
+  EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_new);
   EXPECT_EQ(census(1min).released, 0u);
   now = at(1min);
   acknowledge();
@@ -351,7 +351,7 @@ TEST_F(ChargedLedger, BeyondTheBoundWhatIsKnownIsStillSeen) {
 
 TEST_F(ChargedLedger, ARecordThatCannotBeUnderstoodIsThePoolAsAWhole) {
   const auto learned = ledger.learn(slice(kPool, {}, "nonsense"));
-  EXPECT_TRUE(learned.is_news);
+  EXPECT_TRUE(learned.is_new);
   EXPECT_NE(learned.problem, "");
   decide({});
   acknowledge();
@@ -366,9 +366,9 @@ TEST_F(ChargedLedger, ARecordThatCannotBeUnderstoodIsThePoolAsAWhole) {
 TEST_F(ChargedLedger, WhatThisDaemonHasAbridgedItKnowsByName) {
   const std::string abridged = Record({whole_holding(kPool.second)}, kPool.second).text();
   withdraw_the_pf();
-  EXPECT_FALSE(ledger.learn(slice(kPool, {}, abridged)).is_news);
+  EXPECT_FALSE(ledger.learn(slice(kPool, {}, abridged)).is_new);
   ledger.set_writing(false);
-  EXPECT_TRUE(ledger.learn(slice(kPool, {}, abridged)).is_news) << "another daemon's";
+  EXPECT_TRUE(ledger.learn(slice(kPool, {}, abridged)).is_new) << "another daemon's";
 }
 
 TEST_F(ChargedLedger, DoubtIsChargedWhereItMatters) {

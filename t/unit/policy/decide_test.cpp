@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/yaml.h"
-#include "policy/acceptable.h"
+#include "policy/entry_validation.h"
 #include "policy/explain.h"
 #include "policy/sriov/attributes.h"
 #include "t/fixture/vf_host.h"

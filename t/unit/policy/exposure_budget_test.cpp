@@ -105,9 +105,9 @@ TEST_F(ExposureBudget, ManyCostlyPoliciesDoNotHurtTheOthers) {
   EXPECT_LT(problems.size(), 60u) << "the first by priority and name have what there is";
   EXPECT_FALSE(problems.contains("plain"));
   EXPECT_FALSE(problems.contains("costly0"));
-  uint64_t spent = 0;
-  for (const KeptAnswer& answer : decision.selectors->memory.answers) spent += answer.steps();
-  EXPECT_LE(spent, 2'000'000u);
+  uint64_t used = 0;
+  for (const KeptAnswer& answer : decision.selectors->memory.answers) used += answer.steps();
+  EXPECT_LE(used, 2'000'000u);
   EXPECT_EQ(named(decide_now()), problems) << "the same every time";
 }
 
@@ -185,7 +185,7 @@ TEST_F(ExposureBudget, EntriesHaveABudget) {
   EXPECT_TRUE(std::any_of(why.rules.begin(), why.rules.end(), says_so));
 }
 
-// Red when the entries of a policy weigh the same whatever it gives them.
+// Red when the entries of a policy cost the same whatever it gives them.
 TEST_F(ExposureBudget, LargeEntriesCountForSeveral) {
   std::string attributes;
   for (int i = 0; i < 16; ++i)

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "policy/acceptable.h"
+#include "policy/entry_validation.h"
 
 namespace sliced::policy {
 namespace gates_test {

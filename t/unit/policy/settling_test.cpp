@@ -59,7 +59,7 @@ struct World {
 };
 
 // Red when a kind of policy has a way of its own to settle, or a verdict says "offered" of what is held out.
-TEST(SettlingOf, BothKindsRemovalsPassAndNewsWaits) {
+TEST(SettlingOf, BothKindsRemovalsPassAndAdditionsWait) {
   for (const bool is_sriov : {true, false}) {
     World world(is_sriov, 3);
     const Decision first = world.decide_now();

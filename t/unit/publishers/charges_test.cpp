@@ -33,11 +33,11 @@ struct ChargesTest : testing::Test {
 
 // Somebody who may write our slices writes new names without end. Red when each of them is kept.
 TEST_F(ChargesTest, NamesWithoutEndAreThePoolAsAWhole) {
-  size_t news = 0;
-  for (int i = 0; i < 400; ++i) news += charges.learn(slice_of(i, "node-a")) ? 1 : 0;
+  size_t changes = 0;
+  for (int i = 0; i < 400; ++i) changes += charges.learn(slice_of(i, "node-a")) ? 1 : 0;
   EXPECT_LE(charges.ledger().sriov_holdings().size(), policy::Ledger::kNamesMax + 1);
   EXPECT_TRUE(charges.ledger().is_sriov_doubted());
-  EXPECT_LE(news, policy::Ledger::kNamesMax / 128 + 1) << "what changes nothing is decided nothing for";
+  EXPECT_LE(changes, policy::Ledger::kNamesMax / 128 + 1) << "what changes nothing is decided nothing for";
   EXPECT_EQ(log.count("more devices than a node can have"), 1u);
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/acceptable.h"
+#include "policy/entry_validation.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
@@ -615,8 +615,8 @@ TEST_F(PublisherTest, AServerThatTakesWritesAndHoldsNothingIsAskedLessAndLess) {
   EXPECT_LE(cluster.writes().size(), 200u);
 }
 
-// Each write is stored otherwise and answered with a failure, so that the watch brings news of it. Red when
-// that news begins the next attempt.
+// Each write is stored otherwise and answered with a failure, so that the watch tells of it. Red when
+// that event begins the next attempt.
 TEST_F(PublisherTest, EventsOfFailedWritesDoNotSetThePace) {
   int64_t count = 0;
   cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {

@@ -7,16 +7,16 @@ namespace {
 
 TEST(SaidLast, WhatLastsIsSaidOnceAndAgainWhenItComesBack) {
   SaidLast said;
-  EXPECT_FALSE(said.is_news("")) << "all is well";
-  EXPECT_TRUE(said.is_news("a"));
-  EXPECT_FALSE(said.is_news("a"));
-  EXPECT_TRUE(said.is_news("b"));
-  EXPECT_TRUE(said.is_news("a"));
+  EXPECT_FALSE(said.is_new("")) << "all is well";
+  EXPECT_TRUE(said.is_new("a"));
+  EXPECT_FALSE(said.is_new("a"));
+  EXPECT_TRUE(said.is_new("b"));
+  EXPECT_TRUE(said.is_new("a"));
   EXPECT_EQ(said.text(), "a");
-  EXPECT_FALSE(said.is_news(""));
-  EXPECT_TRUE(said.is_news("a"));
+  EXPECT_FALSE(said.is_new(""));
+  EXPECT_TRUE(said.is_new("a"));
   said.forget();
-  EXPECT_TRUE(said.is_news("a"));
+  EXPECT_TRUE(said.is_new("a"));
 }
 
 TEST(SaidOnce, ARoundForgetsWhatIsNoLongerSoAndCountsWhatIsTooMuch) {

@@ -78,7 +78,7 @@ TEST_F(FakeClusterTest, AnUpdateThatChangesNothingIsNoEvent) {
   EXPECT_EQ(write(update(R"({"spec":{"value":1},"metadata":{"uid":")" + meta("uid") + R"(","name":"a"}})")),
             "ok");
   EXPECT_EQ(meta("resourceVersion"), before);
-  EXPECT_EQ(news(), (Words{"relisted", "changed a=1"}));
+  EXPECT_EQ(events(), (Words{"relisted", "changed a=1"}));
 }
 
 TEST_F(FakeClusterTest, AdmissionMayRefuseOrDropAField) {

@@ -54,11 +54,11 @@ struct HandDriven final : kube::Cluster {
 // The list.
 // ---------------------------------------------------------------------------------------------------------
 
-TEST_F(ListWatchTest, TheFirstWordIsOneRelistedOverOneStream) {
+TEST_F(ListWatchTest, TheInitialSyncIsOneRelistedOverOneStream) {
   put("a", 1);
   put("b", 2);
   follow();
-  EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1 b=2"}));
   EXPECT_EQ(why, "start");
   EXPECT_EQ(asked(), (Words{"watch initial"}));
   EXPECT_EQ(source->standing(), (Standing{State::kLive, true, "", false}));
@@ -67,13 +67,13 @@ TEST_F(ListWatchTest, TheFirstWordIsOneRelistedOverOneStream) {
   remove("b");
   put("c", 4);
   settle();
-  EXPECT_EQ(news(), (Words{"changed a=3", "removed b", "changed c=4"}));
+  EXPECT_EQ(events(), (Words{"changed a=3", "removed b", "changed c=4"}));
   EXPECT_EQ(asked(), Words{}) << "the same stream goes on";
 }
 
 TEST_F(ListWatchTest, AnEmptyListIsAWordToo) {
   follow();
-  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(events(), (Words{"relisted"}));
   EXPECT_TRUE(source->standing().known);
 }
 
@@ -87,11 +87,11 @@ TEST_F(ListWatchTest, NothingIsToldOfAListThatBreaksOff) {
   settle();
   cluster.event_spacing = 0ms;
   cluster.set_network(Network::kUp);
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
   EXPECT_FALSE(source->standing().known);
   remove("a");
   scheduler.advance(2s);
-  EXPECT_EQ(news(), (Words{"relisted b=2"})) << "what the broken list held must not leak into the next";
+  EXPECT_EQ(events(), (Words{"relisted b=2"})) << "what the broken list held must not leak into the next";
 }
 
 TEST_F(ListWatchTest, AStreamThatEndsBeforeItsBookmarkIsAFailure) {
@@ -103,9 +103,9 @@ TEST_F(ListWatchTest, AStreamThatEndsBeforeItsBookmarkIsAFailure) {
   cluster.end_watches();
   settle();
   scheduler.advance(100ms);
-  ASSERT_EQ(news(), Words{});
+  ASSERT_EQ(events(), Words{});
   scheduler.advance(3s);
-  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
 TEST_F(ListWatchTest, WhatChangesBeforeTheListIsWholeIsPartOfIt) {
@@ -150,7 +150,7 @@ TEST_F(ListWatchTest, WithoutWatchListItListsAndRemembers) {
   cluster.watch_list = false;
   put("a", 1);
   follow();
-  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1"}));
   EXPECT_EQ(asked(), (Words{"watch initial", "list from ", "watch from " + version()}));
   EXPECT_EQ(log.count("cannot be read"), 0u) << "a missing ability is no outage";
 
@@ -192,7 +192,7 @@ TEST_F(ListWatchTest, AListBehindAReplicaThatLagsAsksForTheNewest) {
   scheduler.advance(2s);
   lagging = false;
   settle();
-  EXPECT_EQ(news().size(), 2u);
+  EXPECT_EQ(events().size(), 2u);
   const Words words = asked();
   ASSERT_GE(words.size(), 2u);
   EXPECT_EQ(words[1], "list from ");
@@ -201,18 +201,18 @@ TEST_F(ListWatchTest, AListBehindAReplicaThatLagsAsksForTheNewest) {
 TEST_F(ListWatchTest, MoreObjectsThanTheBoundKeepTheLastList) {
   put("a", 1);
   follow({.objects_max = 2});
-  ASSERT_EQ(news(), (Words{"relisted a=1"}));
+  ASSERT_EQ(events(), (Words{"relisted a=1"}));
   cluster.end_watches();
   cluster.compact();
   put("b", 2);
   put("c", 3);
   scheduler.advance(10s);
-  EXPECT_EQ(news(), (Words{})) << "neither a part of the list nor an empty one";
+  EXPECT_EQ(events(), (Words{})) << "neither a part of the list nor an empty one";
   EXPECT_EQ(source->standing().state, State::kUnreachable);
   EXPECT_TRUE(source->standing().known);
   remove("c");
   scheduler.advance(61s);
-  EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1 b=2"}));
 }
 
 // The watch.
@@ -221,7 +221,7 @@ TEST_F(ListWatchTest, MoreObjectsThanTheBoundKeepTheLastList) {
 TEST_F(ListWatchTest, ABookmarkMovesTheVersionAndNothingElse) {
   put("a", 1);
   follow();
-  news();
+  events();
   for (int i = 0; i < 3; ++i)
     cluster.put_text(kube::kNodes, R"({"metadata":{"name":"n)" + std::to_string(i) + R"("}})");
   cluster.bookmark();
@@ -230,7 +230,7 @@ TEST_F(ListWatchTest, ABookmarkMovesTheVersionAndNothingElse) {
   asked();
   settle();
   EXPECT_EQ(asked(), (Words{"watch from " + version()}));
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
 }
 
 TEST_F(ListWatchTest, ACleanEndIsWatchedOnAtOnceFromTheLastEvent) {
@@ -239,14 +239,14 @@ TEST_F(ListWatchTest, ACleanEndIsWatchedOnAtOnceFromTheLastEvent) {
   put("a", 1);
   settle();
   const std::string last = version();
-  news();
+  events();
   asked();
   cluster.end_watches();
   put("b", 2);  // while nobody watches
   scheduler.advance(5ms);
   EXPECT_EQ(asked(), (Words{"watch from " + last}));
   settle();
-  EXPECT_EQ(news(), (Words{"changed b=2"}));
+  EXPECT_EQ(events(), (Words{"changed b=2"}));
   EXPECT_EQ(log.lines.size(), 1u) << "an end is nothing to talk about";
 }
 
@@ -261,7 +261,7 @@ TEST_F(ListWatchTest, AWatchThatEndsAtOnceWithNothingIsAFailureWithoutARelist) {
   EXPECT_EQ(asked(), Words{}) << "it waits 0.8 s";
   scheduler.advance(200ms);
   EXPECT_EQ(asked(), (Words{"watch from " + version()}));
-  EXPECT_EQ(news(), (Words{"relisted"})) << "only the first one";
+  EXPECT_EQ(events(), (Words{"relisted"})) << "only the first one";
 }
 
 TEST_F(ListWatchTest, AShortWatchThatSaidSomethingIsNoFailure) {
@@ -281,14 +281,14 @@ TEST_F(ListWatchTest, AWatchThatBreaksOverAnEventIsMendedByAList) {
   put("a", 1);
   follow();
   scheduler.advance(70s);
-  news();
+  events();
   asked();
   cluster.fail_watches({Errc::kTooLarge, 0, "", "watch things: event of more than 4 MiB", {}});
   settle();
   EXPECT_EQ(asked(), Words{}) << "not at once";
   scheduler.advance(1s);
   EXPECT_EQ(asked(), (Words{"watch initial"})) << "the same watch would meet the same event";
-  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
 TEST_F(ListWatchTest, TheServerIsAskedForARandomTimeoutOfFiveToTenMinutes) {
@@ -310,12 +310,12 @@ TEST_F(ListWatchTest, ExpiredVersionsAreRelistedAtOnceWithTheReason) {
   put("b", 2);
   follow();
   scheduler.advance(70s);
-  news();
+  events();
   cluster.end_watches();
   remove("a");
   cluster.compact();  // the deletion will never be told
   settle();
-  EXPECT_EQ(news(), (Words{"relisted b=2"}));
+  EXPECT_EQ(events(), (Words{"relisted b=2"}));
   EXPECT_NE(why.find("too old resource version"), std::string::npos) << why;
   EXPECT_EQ(source->standing().state, State::kLive);
 }
@@ -339,7 +339,7 @@ TEST_F(ListWatchTest, BusyOnTheWatchWaitsAsToldAndDoesNotRelist) {
   scheduler.advance(70s);
   put("a", 1);
   settle();
-  news();
+  events();
   const std::string last = version();
   int refusals = 1;
   cluster.on_request = [&](const fake::Request&) { return refusals-- > 0 ? busy(7s) : std::nullopt; };
@@ -349,7 +349,7 @@ TEST_F(ListWatchTest, BusyOnTheWatchWaitsAsToldAndDoesNotRelist) {
   EXPECT_EQ(asked(), (Words{"watch from " + last}));
   scheduler.advance(200ms);
   EXPECT_EQ(asked(), (Words{"watch from " + last}));
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
 }
 
 TEST_F(ListWatchTest, RetryAfterIsCappedAtAMinute) {
@@ -369,7 +369,7 @@ TEST_F(ListWatchTest, AnOutageIsBridgedByTheWatchAndToldInTwoLines) {
   put("b", 1);
   follow();
   scheduler.advance(70s);
-  news();
+  events();
   log.lines.clear();
   cluster.set_network(Network::kRefused);
   scheduler.advance(10s);
@@ -378,10 +378,10 @@ TEST_F(ListWatchTest, AnOutageIsBridgedByTheWatchAndToldInTwoLines) {
   scheduler.advance(20s);
   EXPECT_EQ(source->standing().state, State::kUnreachable);
   EXPECT_TRUE(source->standing().known);
-  EXPECT_EQ(news(), Words{}) << "what was known stays";
+  EXPECT_EQ(events(), Words{}) << "what was known stays";
   cluster.set_network(Network::kUp);
   scheduler.advance(60s);
-  EXPECT_EQ(news(), (Words{"removed b", "changed a=2"})) << "from the history, no relist";
+  EXPECT_EQ(events(), (Words{"removed b", "changed a=2"})) << "from the history, no relist";
   ASSERT_EQ(log.lines.size(), 2u);
   EXPECT_NE(log.lines[0].find("cannot be read resource=things.example.com"), std::string::npos)
       << log.lines[0];
@@ -426,7 +426,7 @@ TEST_F(ListWatchTest, ASilentPeerIsLeftAfterFiveMinutesAndNotBefore) {
   random = 0.9;  // the server would end the watch after 570 s
   follow();
   scheduler.advance(150s);  // bookmarks at 60 and 120 s
-  news();
+  events();
   asked();
   const std::string last = version();
   cluster.set_network(Network::kBlackHole);
@@ -436,7 +436,7 @@ TEST_F(ListWatchTest, ASilentPeerIsLeftAfterFiveMinutesAndNotBefore) {
   EXPECT_EQ(asked(), Words{}) << "290 s since the last bookmark";
   scheduler.advance(20s);
   EXPECT_EQ(asked(), (Words{"watch from " + last}));
-  EXPECT_EQ(news(), (Words{"changed a=2"}));
+  EXPECT_EQ(events(), (Words{"changed a=2"}));
   EXPECT_EQ(log.lines.size(), 1u);
 }
 
@@ -450,7 +450,7 @@ TEST_F(ListWatchTest, AListThatIsNeverAnsweredIsAskedAgain) {
   EXPECT_FALSE(source->standing().known);
   cluster.set_network(Network::kUp);
   scheduler.advance(2s);
-  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(events(), (Words{"relisted"}));
 }
 
 TEST_F(ListWatchTest, RetryNowEndsAWait) {
@@ -460,7 +460,7 @@ TEST_F(ListWatchTest, RetryNowEndsAWait) {
   cluster.set_network(Network::kUp);
   source->retry_now();
   settle();
-  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(events(), (Words{"relisted"}));
   asked();
   source->retry_now();
   settle();
@@ -609,7 +609,7 @@ TEST_F(ListWatchTest, WhatWasNotAskedForIsDroppedAndSaidOnce) {
     put_elsewhere("a", 3);
     log.lines.clear();
     follow({.objects_max = 2});
-    ASSERT_EQ(news(), (Words{"relisted a=1"}));
+    ASSERT_EQ(events(), (Words{"relisted a=1"}));
     ASSERT_EQ(log.count("objects that were not asked for"), 1u);
     ASSERT_GT(log.lines.size(), 1u);
     EXPECT_NE(log.lines[1].find("asked=namespace ns objects=2"), std::string::npos) << log.lines[1];
@@ -618,12 +618,12 @@ TEST_F(ListWatchTest, WhatWasNotAskedForIsDroppedAndSaidOnce) {
     cluster.remove(kThings, "b", "other");
     put("a", 7);
     settle();
-    EXPECT_EQ(news(), (Words{"changed a=7"}));
+    EXPECT_EQ(events(), (Words{"changed a=7"}));
     EXPECT_EQ(source->standing().state, State::kLive) << "the source lives on";
     scheduler.advance(70s);
     cluster.expire_watches();
     settle();
-    EXPECT_EQ(news(), (Words{"relisted a=7"}));
+    EXPECT_EQ(events(), (Words{"relisted a=7"}));
     EXPECT_EQ(log.count("objects that were not asked for"), 1u) << "while it lasts";
     cluster.remove(kThings, "c", "other");
   }
@@ -642,7 +642,7 @@ struct MissingTest : ListWatchTest {
       return keep;
     });
     scheduler.advance(70s);
-    news();
+    events();
     asked();
   }
   Words questions;
@@ -659,7 +659,7 @@ struct MissingTest : ListWatchTest {
 TEST_F(MissingTest, StaysUntilASecondListLacksItToo) {
   follow_three();
   lose({"a", "b"});
-  EXPECT_EQ(news(), (Words{"relisted c=1 +a +b"}));
+  EXPECT_EQ(events(), (Words{"relisted c=1 +a +b"}));
   EXPECT_EQ(questions, (Words{"ab"}));
   EXPECT_EQ(log.count("they stay until a second list lacks them too resource=things.example.com objects=2"),
             1u);
@@ -668,7 +668,7 @@ TEST_F(MissingTest, StaysUntilASecondListLacksItToo) {
   EXPECT_EQ(asked(), Words{});
   scheduler.advance(200ms);
   EXPECT_EQ(asked(), (Words{"watch initial"}));
-  EXPECT_EQ(news(), (Words{"relisted c=1"}));
+  EXPECT_EQ(events(), (Words{"relisted c=1"}));
   EXPECT_EQ(why, "whether objects are gone");
   scheduler.advance(4min);
   EXPECT_EQ(asked(), Words{}) << "that was all";
@@ -679,7 +679,7 @@ TEST_F(MissingTest, TheSecondListIsConsistent) {
   follow_three();
   lose({"a"});
   scheduler.advance(70s);
-  news();
+  events();
   asked();
   put("d", 1);
   settle();
@@ -695,45 +695,45 @@ TEST_F(MissingTest, TheSecondListIsConsistent) {
 TEST_F(MissingTest, GoesAtOnceWhereItDoesNotMatter) {
   follow_three(/*keep=*/false);
   lose({"a", "b"});
-  EXPECT_EQ(news(), (Words{"relisted c=1"}));
+  EXPECT_EQ(events(), (Words{"relisted c=1"}));
   scheduler.advance(10s);
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
 }
 
 TEST_F(MissingTest, IsBackWithTheSecondListOrAnEvent) {
   follow_three();
   lose({"a", "b"});
-  news();
+  events();
   put("a", 2);
   settle();
-  EXPECT_EQ(news(), (Words{"changed a=2"}));
+  EXPECT_EQ(events(), (Words{"changed a=2"}));
   cluster.end_watches();
   put("b", 3);
   scheduler.advance(6s);
-  EXPECT_EQ(news(), (Words{"changed b=3", "relisted a=2 b=3 c=1"}));
+  EXPECT_EQ(events(), (Words{"changed b=3", "relisted a=2 b=3 c=1"}));
   scheduler.advance(70s);
   lose({"b"});
-  EXPECT_EQ(news(), (Words{"relisted a=2 c=1 +b"})) << "what is missed again is asked for again";
+  EXPECT_EQ(events(), (Words{"relisted a=2 c=1 +b"})) << "what is missed again is asked for again";
 }
 
 TEST_F(MissingTest, WhatIsMissedFirstByTheSecondListWaitsForAThird) {
   follow_three();
   lose({"a"});
-  news();
+  events();
   cluster.set_network(Network::kRefused);
   scheduler.advance(6s);
   remove("b");
   cluster.compact();
   cluster.set_network(Network::kUp);
   scheduler.advance(61s);
-  EXPECT_EQ(news(), (Words{"relisted c=1 +b", "relisted c=1"}));
+  EXPECT_EQ(events(), (Words{"relisted c=1 +b", "relisted c=1"}));
 }
 
 TEST_F(MissingTest, ADeleteEventIsNoGap) {
   follow_three();
   for (const char* name : {"a", "b", "c"}) remove(name);
   settle();
-  EXPECT_EQ(news(), (Words{"removed a", "removed b", "removed c"}));
+  EXPECT_EQ(events(), (Words{"removed a", "removed b", "removed c"}));
   EXPECT_EQ(questions, Words{});
 }
 
@@ -742,18 +742,18 @@ TEST_F(MissingTest, AKindThatIsConfirmedAbsentKeepsNothing) {
   cluster.end_watches();
   cluster.unserve(kThings);
   scheduler.advance(40s);
-  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(events(), (Words{"relisted"}));
   EXPECT_EQ(questions, Words{});
 }
 
 TEST_F(ListWatchTest, ADroppedSourceSaysAndAsksNothingMore) {
   follow();
-  news();
+  events();
   put("a", 1);  // on its way
   source.reset();
   asked();
   scheduler.advance(1h);
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
   EXPECT_EQ(asked(), Words{});
 }
 
@@ -765,14 +765,14 @@ TEST_F(ListWatchTest, ABrokenObjectIsInTheListAndToldOnce) {
   put("b", R"({"value":"x"})");
   put("c", 3);
   follow();
-  EXPECT_EQ(news(), (Words{"relisted a=1 b! c=3"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1 b! c=3"}));
   EXPECT_EQ(log.count("object cannot be understood resource=things namespace=ns name=b why=spec.value"), 1u);
 
   scheduler.advance(70s);
   cluster.expire_watches();
   settle();
-  EXPECT_EQ(news(), (Words{"relisted a=1 b! c=3"}));
-  EXPECT_EQ(log.count("cannot be understood"), 1u) << "the same problem is not news";
+  EXPECT_EQ(events(), (Words{"relisted a=1 b! c=3"}));
+  EXPECT_EQ(log.count("cannot be understood"), 1u) << "the same problem is not new";
 }
 
 TEST_F(ListWatchTest, AnObjectThatBecomesBrokenIsChangedAndNotRemoved) {
@@ -786,7 +786,7 @@ TEST_F(ListWatchTest, AnObjectThatBecomesBrokenIsChangedAndNotRemoved) {
   settle();
   remove("a");
   settle();
-  EXPECT_EQ(news(), (Words{"relisted a=1", "changed a!", "changed a=2", "changed a!", "removed a"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1", "changed a!", "changed a=2", "changed a!", "removed a"}));
   EXPECT_EQ(log.count("cannot be understood"), 2u) << "it was well in between";
 }
 
@@ -798,19 +798,19 @@ TEST_F(ListWatchTest, AnObjectNestedTooDeepIsStillKnownByName) {
   };
   put("b", 2);
   settle();
-  EXPECT_EQ(news(), (Words{"relisted", "changed a=1", "changed b!"}));
+  EXPECT_EQ(events(), (Words{"relisted", "changed a=1", "changed b!"}));
 }
 
 TEST_F(ListWatchTest, AnEventThatNamesNothingAsksForTheWholeList) {
   put("a", 1);
   follow();
-  news();
+  events();
   asked();
   cluster.inject("things", kube::EventType::kModified, R"({"spec":{}})");
   remove("a");
   scheduler.advance(2s);
   EXPECT_EQ(asked(), (Words{"watch initial"}));
-  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(events(), (Words{"relisted"}));
   EXPECT_EQ(why, "an event names no object");
 }
 
@@ -821,7 +821,7 @@ TEST_F(ListWatchTest, ManyNamelessItemsAreToldInOneLine) {
     for (int i = 0; i < 100; ++i) put("n" + std::to_string(i), 1);
     cluster.on_deliver = [](const std::string&) { return std::string("{}"); };
     follow();
-    EXPECT_EQ(news(), (Words{"relisted"})) << watch_list;
+    EXPECT_EQ(events(), (Words{"relisted"})) << watch_list;
     EXPECT_EQ(log.count("without a name"), 1u);
     EXPECT_EQ(log.count("items=100"), 1u);
     log.lines.clear();
@@ -837,7 +837,7 @@ TEST_F(ListWatchTest, ANamelessItemCostsItselfOnly) {
       return text.find("\"a\"") == std::string::npos ? text : "{}";
     };
     follow();
-    EXPECT_EQ(news(), (Words{"relisted b=2"})) << watch_list;
+    EXPECT_EQ(events(), (Words{"relisted b=2"})) << watch_list;
     EXPECT_EQ(log.count("without a name"), 1u);
     log.lines.clear();
   }
@@ -853,10 +853,10 @@ TEST_F(ListWatchTest, AnObjectWhoseEndIsMissingIsThereAndCannotBeUnderstood) {
       return text.find("\"a\"") == std::string::npos ? text : text.substr(0, text.find("\"value\""));
     };
     follow();
-    EXPECT_EQ(news(), (Words{"relisted a! b=2"})) << watch_list;
+    EXPECT_EQ(events(), (Words{"relisted a! b=2"})) << watch_list;
     put("a", 3);
     settle();
-    EXPECT_EQ(news(), (Words{"changed a!"})) << watch_list;
+    EXPECT_EQ(events(), (Words{"changed a!"})) << watch_list;
     cluster.on_deliver = nullptr;
   }
 }
@@ -868,18 +868,18 @@ TEST_F(ListWatchTest, AnItemThatIsCutBeforeItsNameIsNoList) {
     put("b", 2);
     follow();
     scheduler.advance(40s);
-    EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
+    EXPECT_EQ(events(), (Words{"relisted a=1 b=2"}));
     cluster.on_deliver = [](std::string text) {
       return text.find("\"a\"") == std::string::npos ? text : text.substr(0, 20);
     };
     cluster.compact();
     cluster.end_watches();
     scheduler.advance(10s);
-    EXPECT_EQ(news(), Words{}) << "the last list stands";
+    EXPECT_EQ(events(), Words{}) << "the last list stands";
     EXPECT_GE(log.count("too large to be told by name"), 1u);
     cluster.on_deliver = nullptr;
     scheduler.advance(60s);
-    EXPECT_EQ(news(), (Words{"relisted a=1 b=2"}));
+    EXPECT_EQ(events(), (Words{"relisted a=1 b=2"}));
     log.lines.clear();
   }
 }
@@ -892,7 +892,7 @@ TEST_F(ListWatchTest, DeniedSaysNothingUntilAllowed) {
   cluster.deny("things");
   follow();
   scheduler.advance(5min);
-  EXPECT_EQ(news(), Words{}) << "an empty list would withdraw everything";
+  EXPECT_EQ(events(), Words{}) << "an empty list would withdraw everything";
   EXPECT_EQ(source->standing().state, State::kDenied);
   EXPECT_FALSE(source->standing().known);
   ASSERT_EQ(log.lines.size(), 1u);
@@ -900,44 +900,44 @@ TEST_F(ListWatchTest, DeniedSaysNothingUntilAllowed) {
       << "names verb and resource: " << log.lines[0];
   cluster.allow("things");
   scheduler.advance(61s);
-  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
 TEST_F(ListWatchTest, DeniedLaterKeepsWhatWasKnown) {
   put("a", 1);
   follow();
   scheduler.advance(2s);
-  news();
+  events();
   cluster.deny("things");
   cluster.end_watches();
   scheduler.advance(5min);
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
   EXPECT_EQ(source->standing().state, State::kDenied);
   EXPECT_TRUE(source->standing().known);
   put("a", 2);
   cluster.allow("things");
   scheduler.advance(61s);
-  EXPECT_EQ(news(), (Words{"changed a=2"}));
+  EXPECT_EQ(events(), (Words{"changed a=2"}));
 }
 
 TEST_F(ListWatchTest, BusyOnARelistKeepsWhatWasKnown) {
   put("a", 1);
   follow();
   scheduler.advance(70s);
-  news();
+  events();
   cluster.on_request = [&](const fake::Request&) { return busy(std::nullopt); };
   cluster.expire_watches();
   scheduler.advance(5min);
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
   cluster.on_request = nullptr;
   scheduler.advance(61s);
-  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
 TEST_F(ListWatchTest, AnAbsentKindIsAnEmptyListAndAStateToWaitIn) {
   cluster.uninstall(kThings);
   follow();
-  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(events(), (Words{"relisted"}));
   EXPECT_EQ(why, "things.example.com is not installed");
   EXPECT_EQ(source->standing(),
             (Standing{State::kAbsent, true, "things.example.com is not installed", true}));
@@ -948,13 +948,13 @@ TEST_F(ListWatchTest, AnAbsentKindIsAnEmptyListAndAStateToWaitIn) {
   EXPECT_EQ(std::count(looked.begin(), looked.end(), "discover"), static_cast<ptrdiff_t>(looked.size()));
   EXPECT_GE(looked.size(), 60u) << "it keeps looking";
   EXPECT_LE(looked.size(), 130u) << "and not often";
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
   EXPECT_EQ(log.lines.size(), 1u);
 
   cluster.install(kThings);
   put("a", 1);
   scheduler.advance(61s);
-  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1"}));
   EXPECT_EQ(why, "the kind is installed");
   EXPECT_EQ(source->standing().state, State::kLive);
 }
@@ -963,22 +963,22 @@ TEST_F(ListWatchTest, ADeletedKindWithdrawsWhatItHeldAndComesBack) {
   put("a", 1);
   follow();
   scheduler.advance(70s);
-  news();
+  events();
   cluster.uninstall(kThings);
   scheduler.advance(40s);
-  EXPECT_EQ(news(), (Words{"removed a", "relisted"}));
+  EXPECT_EQ(events(), (Words{"removed a", "relisted"}));
   EXPECT_EQ(source->standing().state, State::kAbsent);
   cluster.install(kThings);
   put("b", 2);
   scheduler.advance(61s);
-  EXPECT_EQ(news(), (Words{"relisted b=2"}));
+  EXPECT_EQ(events(), (Words{"relisted b=2"}));
 }
 
 TEST_F(ListWatchTest, NotFoundIsNoWordWhileDiscoveryCannotConfirmIt) {
   put("a", 1);
   follow();
   scheduler.advance(2s);
-  news();
+  events();
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb == "discover")
       return kube::Failure{Errc::kDenied, 403, "Forbidden", "get apis: forbidden", {}};
@@ -986,7 +986,7 @@ TEST_F(ListWatchTest, NotFoundIsNoWordWhileDiscoveryCannotConfirmIt) {
   };
   cluster.end_watches();
   scheduler.advance(5min);
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
   EXPECT_EQ(source->standing().state, State::kDenied);
 }
 
@@ -994,18 +994,18 @@ TEST_F(ListWatchTest, NotFoundOfAKindThatDiscoveryNamesIsAFailure) {
   put("a", 1);
   follow();
   scheduler.advance(2s);
-  news();
+  events();
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb == "discover") return std::nullopt;
     return kube::Failure{Errc::kNotFound, 404, "NotFound", "watch things: not found", {}};
   };
   cluster.end_watches();
   scheduler.advance(5min);
-  EXPECT_EQ(news(), Words{}) << "not the empty list of a kind that is gone";
+  EXPECT_EQ(events(), Words{}) << "not the empty list of a kind that is gone";
   EXPECT_EQ(source->standing().state, State::kUnreachable);
   cluster.on_request = nullptr;
   scheduler.advance(61s);
-  EXPECT_EQ(news(), (Words{"relisted a=1"}));
+  EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
 // A load balancer without a server answers 404 to everything, also to what discovery asks.
@@ -1018,9 +1018,9 @@ TEST_F(ListWatchTest, NotFoundOfDiscoveryItselfIsAFailure) {
     };
     if (from_the_start) follow();
     cluster.end_watches();
-    news();
+    events();
     scheduler.advance(5min);
-    EXPECT_EQ(news(), Words{}) << from_the_start;
+    EXPECT_EQ(events(), Words{}) << from_the_start;
     EXPECT_EQ(source->standing().state, State::kUnreachable);
     EXPECT_EQ(source->standing().known, !from_the_start);
     cluster.on_request = nullptr;
@@ -1033,7 +1033,7 @@ TEST_F(ListWatchTest, AKnownKindIsAbsentWhenDiscoverySaysSoTwiceHalfAMinuteApart
   put("a", 1);
   follow();
   scheduler.advance(70s);
-  news();
+  events();
   asked();
   const auto lose_kind = [this] {
     cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -1045,21 +1045,21 @@ TEST_F(ListWatchTest, AKnownKindIsAbsentWhenDiscoverySaysSoTwiceHalfAMinuteApart
   };
   lose_kind();
   scheduler.advance(29s);
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
   EXPECT_EQ(source->standing().state, State::kUnreachable);
   EXPECT_NE(source->standing().why.find("not installed, says discovery"), std::string::npos);
   EXPECT_EQ(asked(), (Words{"watch from " + version(), "discover"}));
   cluster.on_request = nullptr;
   cluster.install(kThings);
   scheduler.advance(3s);
-  EXPECT_EQ(news(), (Words{"relisted a=1"})) << "it was never gone";
+  EXPECT_EQ(events(), (Words{"relisted a=1"})) << "it was never gone";
 
   scheduler.advance(70s);
   lose_kind();
   scheduler.advance(29s);
-  EXPECT_EQ(news(), Words{}) << "the first word counts anew";
+  EXPECT_EQ(events(), Words{}) << "the first answer counts anew";
   scheduler.advance(3s);
-  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(events(), (Words{"relisted"}));
   EXPECT_EQ(source->standing().state, State::kAbsent);
 
   cluster.set_network(Network::kRefused);
@@ -1073,7 +1073,7 @@ TEST_F(ListWatchTest, AKindThatIsBeingSetUpIsReadAsSoonAsItCan) {
   cluster.uninstall(kThings);
   follow();
   scheduler.advance(5min);
-  news();
+  events();
   int refusals = 2;
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb == "discover" || refusals-- <= 0) return std::nullopt;
@@ -1086,7 +1086,7 @@ TEST_F(ListWatchTest, AKindThatIsBeingSetUpIsReadAsSoonAsItCan) {
   EXPECT_EQ(source->standing().state, State::kAbsent)
       << "served, and not yet to be read: no failure to talk about";
   scheduler.advance(3s);
-  EXPECT_EQ(news(), (Words{"relisted"})) << "waits start over at 0.8 s";
+  EXPECT_EQ(events(), (Words{"relisted"})) << "waits start over at 0.8 s";
   EXPECT_EQ(log.count("cannot be read"), 0u);
   EXPECT_EQ(log.count("following again"), 0u);
 }
@@ -1095,7 +1095,7 @@ TEST_F(ListWatchTest, DiscoveryAfterALongWatchHasItsBoundToo) {
   put("a", 1);
   follow();
   scheduler.advance(70s);
-  news();
+  events();
   cluster.uninstall(kThings);
   cluster.on_request = [this](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb == "discover") cluster.set_network(Network::kBlackHole);
@@ -1105,9 +1105,9 @@ TEST_F(ListWatchTest, DiscoveryAfterALongWatchHasItsBoundToo) {
   cluster.on_request = nullptr;
   cluster.set_network(Network::kUp);
   scheduler.advance(65s);
-  EXPECT_EQ(news(), (Words{"removed a"}));
+  EXPECT_EQ(events(), (Words{"removed a"}));
   scheduler.advance(31s);
-  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(events(), (Words{"relisted"}));
 }
 
 TEST_F(ListWatchTest, DiscoveryThatIsNeverAnsweredIsAskedAgain) {
@@ -1117,11 +1117,11 @@ TEST_F(ListWatchTest, DiscoveryThatIsNeverAnsweredIsAskedAgain) {
     return std::nullopt;
   };
   follow();
-  EXPECT_EQ(news(), Words{});
+  EXPECT_EQ(events(), Words{});
   cluster.on_request = nullptr;
   cluster.set_network(Network::kUp);
   scheduler.advance(65s);
-  EXPECT_EQ(news(), (Words{"relisted"}));
+  EXPECT_EQ(events(), (Words{"relisted"}));
   EXPECT_EQ(source->standing().state, State::kAbsent);
 }
 

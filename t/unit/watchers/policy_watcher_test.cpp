@@ -13,8 +13,8 @@ struct Text {
 PolicyObject decode_text(const kube::Json& object, const kube::ObjectMeta&) {
   const kube::Json* spec = object.find("spec");
   auto text = std::make_shared<const Text>(Text{std::string(spec == nullptr ? "" : spec->text("text"))});
-  const Weight weight{.bytes = 1'000 + text->text.size(), .guards = text->text.starts_with("guard")};
-  return {std::move(text), weight};
+  const Footprint footprint{.bytes = 1'000 + text->text.size(), .guards = text->text.starts_with("guard")};
+  return {std::move(text), footprint};
 }
 
 // "a=text", "a!" when it cannot be understood, "a?" when it is left out.
@@ -27,9 +27,9 @@ std::string shown(const Watched<PolicyObject>& item) {
 struct PolicyWatcherTest : WatchTest {
   PolicyWatcherTest() { cluster.install(kube::kSriovResourcePolicies); }
 
-  void follow_policies(RoomSizes room = {}, PolicyWatcher::KeepMissing keep_missing = {}) {
+  void follow_policies(MemoryLimits memory = {}, PolicyWatcher::KeepMissing keep_missing = {}) {
     watcher = make_policy_watcher(
-        ports(), kube::kSriovResourcePolicies, "ns", {decode_text, room},
+        ports(), kube::kSriovResourcePolicies, "ns", {decode_text, memory},
         [this](SourceEvent<Watched<PolicyObject>> event) { take(std::move(event)); }, {},
         std::move(keep_missing));
     watcher->start();
@@ -61,7 +61,7 @@ TEST_F(PolicyWatcherTest, GivesPoliciesOfOneNamespaceAsTheirLanguageUnderstandsT
   cluster.put_text(kube::kSriovResourcePolicies,
                    R"({"metadata":{"name":"b","namespace":"elsewhere"},"spec":{"text":"two"}})");
   follow_policies();
-  EXPECT_EQ(news(), Words{"relisted a=one"});
+  EXPECT_EQ(events(), Words{"relisted a=one"});
 }
 
 TEST_F(PolicyWatcherTest, APolicyWithARepeatedKeyIsThereAndNotUnderstood) {
@@ -69,7 +69,7 @@ TEST_F(PolicyWatcherTest, APolicyWithARepeatedKeyIsThereAndNotUnderstood) {
   cluster.inject("sriovresourcepolicies", kube::EventType::kAdded,
                  R"({"metadata":{"name":"a","namespace":"ns","resourceVersion":"9"},"spec":{"x":1,"x":2}})");
   settle();
-  EXPECT_EQ(news(), (Words{"relisted", "changed a!"}));
+  EXPECT_EQ(events(), (Words{"relisted", "changed a!"}));
 }
 
 TEST_F(PolicyWatcherTest, APolicyThatIsTooLargeIsThereAndTheOthersAreUnderstood) {
@@ -80,7 +80,7 @@ TEST_F(PolicyWatcherTest, APolicyThatIsTooLargeIsThereAndTheOthersAreUnderstood)
                    R"({"metadata":{"name":"many","namespace":"ns"},"spec":{"x":)" + values + "1]}}");
   put_policy("small", "one");
   follow_policies();
-  EXPECT_EQ(news(), Words{"relisted large! many! small=one"});
+  EXPECT_EQ(events(), Words{"relisted large! many! small=one"});
   EXPECT_EQ(log.count("object cannot be understood resource=sriovresourcepolicies namespace=ns name=large"),
             1u);
   EXPECT_EQ(log.count("object cannot be understood resource=sriovresourcepolicies namespace=ns name=many"),
@@ -104,7 +104,7 @@ TEST_F(PolicyWatcherTest, WhatThereIsNoRoomForIsKnownAndLeftOut) {
   put_policy("d", "d");
   put_policy("g", "guard");
   follow_policies({.guards_bytes_max = 2'000, .others_bytes_max = 3'500});
-  EXPECT_EQ(news(), Words{"relisted a? b=b c=c d=d g=guard"}) << "the largest goes first";
+  EXPECT_EQ(events(), Words{"relisted a? b=b c=c d=d g=guard"}) << "the largest goes first";
   EXPECT_EQ(log.count("name=a why=there is no room"), 1u);
 }
 
@@ -119,7 +119,7 @@ TEST_F(PolicyWatcherTest, WhatIsLeftOutIsSaidOnceWhileItLasts) {
     cluster.expire_watches();
     scheduler.advance(Millis{60'000});
   }
-  EXPECT_GE(news().size(), 3u);
+  EXPECT_GE(events().size(), 3u);
   EXPECT_EQ(log.count("there is no room"), 1u);
   put_policy("a", std::string(3'001, 'a'));
   settle();
@@ -133,11 +133,11 @@ TEST_F(PolicyWatcherTest, AListThatBreaksOffBecauseItsKindIsGone) {
   cluster.event_spacing = Millis{100};
   follow_policies({.others_bytes_max = 4'500});
   scheduler.advance(Millis{580});  // five of ten: a little more than there is room for
-  ASSERT_EQ(news(), Words());
+  ASSERT_EQ(events(), Words());
   cluster.unserve(kube::kSriovResourcePolicies);
   cluster.fail_watches({.code = Errc::kNotFound, .http_status = 404, .what = "not found"});
   scheduler.advance(Millis{1'000});
-  EXPECT_EQ(news(), Words{"relisted"});
+  EXPECT_EQ(events(), Words{"relisted"});
   EXPECT_EQ(watcher->standing().state, State::kAbsent);
 }
 
@@ -146,7 +146,7 @@ TEST_F(PolicyWatcherTest, WhoEditsWhatIsLeftOutDoesNotSetThePaceOfLists) {
   put_policy("a", std::string(2'000, 'a'));
   put_policy("b", "b");
   follow_policies({.others_bytes_max = 3'500});
-  ASSERT_EQ(news(), Words{"relisted a? b=b"});
+  ASSERT_EQ(events(), Words{"relisted a? b=b"});
   asked();
   for (size_t i = 0; i < 600; ++i) {
     put_policy("a", std::string(2'000 + i % 2, 'a'));
@@ -159,22 +159,22 @@ TEST_F(PolicyWatcherTest, WhoWasThereFirstIsNotPushedOut) {
   put_policy("z", "old", "2026-01-01T00:00:00Z");
   for (char name = 'a'; name < 'g'; ++name) put_policy(std::string(1, name), "new", "2026-02-01T00:00:00Z");
   follow_policies({.others_bytes_max = 3'500});
-  EXPECT_EQ(news(), Words{"relisted a=new b=new c? d? e? f? z=old"});
+  EXPECT_EQ(events(), Words{"relisted a=new b=new c? d? e? f? z=old"});
 }
 
 TEST_F(PolicyWatcherTest, ALaterOneThatTakesTheRoomPushesOutThePastOnesOfLessWorth) {
   put_policy("a", "a");
   put_policy("b", std::string(2'000, 'b'));
   follow_policies({.others_bytes_max = 4'500});
-  EXPECT_EQ(news(), Words{"relisted a=a b=bbbbb"});
+  EXPECT_EQ(events(), Words{"relisted a=a b=bbbbb"});
   put_policy("c", "c");
   settle();
-  EXPECT_EQ(news(), (Words{"changed b?", "changed c=c"}));
+  EXPECT_EQ(events(), (Words{"changed b?", "changed c=c"}));
   cluster.remove(kube::kSriovResourcePolicies, "a", "ns");
   settle();
-  EXPECT_EQ(news(), Words{"removed a"});
+  EXPECT_EQ(events(), Words{"removed a"});
   scheduler.advance(Millis{6'000});
-  EXPECT_EQ(news(), Words{"relisted b=bbbbb c=c"}) << "there is room for it again";
+  EXPECT_EQ(events(), Words{"relisted b=bbbbb c=c"}) << "there is room for it again";
 }
 
 // Red when whoever may edit an old policy can push out what came after it.
@@ -182,25 +182,25 @@ TEST_F(PolicyWatcherTest, OneThatGrowsGivesWayToSmallOnesThatCameLater) {
   put_policy("old", "o", "2020-01-01T00:00:00Z");
   for (const char* name : {"a", "b", "c"}) put_policy(name, std::string(2'000, 'x'), "2024-01-01T00:00:00Z");
   follow_policies({.others_bytes_max = 11'000});
-  EXPECT_EQ(news(), Words{"relisted a=xxxxx b=xxxxx c=xxxxx old=o"});
+  EXPECT_EQ(events(), Words{"relisted a=xxxxx b=xxxxx c=xxxxx old=o"});
   put_policy("old", std::string(7'000, 'o'), "2020-01-01T00:00:00Z");
   settle();
-  EXPECT_EQ(news(), Words{"changed old?"});
+  EXPECT_EQ(events(), Words{"changed old?"});
 }
 
 // Red when a server that lacks others each time can have us keep all that it has ever shown.
 TEST_F(PolicyWatcherTest, WhatAListLacksTakesItsRoomAsLongAsItStays) {
   put_policy("a", std::string(7'000, 'x'), "2020-01-01T00:00:00Z");
   follow_policies({.others_bytes_max = 10'000}, [](const auto&) { return true; });
-  EXPECT_EQ(news(), Words{"relisted a=xxxxx"});
+  EXPECT_EQ(events(), Words{"relisted a=xxxxx"});
   cluster.end_watches();
   cluster.remove(kube::kSriovResourcePolicies, "a", "ns");
   put_policy("b", std::string(7'000, 'x'), "2024-01-01T00:00:00Z");
   cluster.compact();
   scheduler.advance(Millis{2'000});
-  EXPECT_EQ(news(), Words{"relisted b? +a"});
+  EXPECT_EQ(events(), Words{"relisted b? +a"});
   scheduler.advance(Millis{20'000});
-  EXPECT_EQ(news(), (Words{"relisted b=xxxxx"})) << "a second list lacks it too";
+  EXPECT_EQ(events(), (Words{"relisted b=xxxxx"})) << "a second list lacks it too";
 }
 
 TEST_F(PolicyWatcherTest, GuardsHaveRoomOfTheirOwn) {

@@ -93,7 +93,7 @@ struct WatchTest : testing::Test {
   bool remove(const std::string& name) { return cluster.remove(kThings, name, "ns"); }
 
   /// What was told since the last look.
-  std::vector<std::string> news() { return std::exchange(told, {}); }
+  std::vector<std::string> events() { return std::exchange(told, {}); }
   using Words = std::vector<std::string>;
 
   /// The requests on things since the last look: "watch" with how it starts, "list" with the version asked

@@ -88,7 +88,7 @@ TEST_F(TlsFilesTest, WhatIsReplacedIsTaken) {
   ASSERT_EQ(contexts.size(), 1u);
   EXPECT_NEAR(static_cast<double>(contexts[0]->validity().ends), static_cast<double>(now + 300 * kDay), 60);
   pass(1h);
-  EXPECT_EQ(contexts.size(), 1u) << "the same files are no news";
+  EXPECT_EQ(contexts.size(), 1u) << "the same files are nothing new";
   write(issue());
   pass(1s);
   EXPECT_EQ(contexts.size(), 2u);

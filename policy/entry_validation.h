@@ -17,7 +17,7 @@ std::string drop_refused(kube::Device& entry, const std::function<bool(const std
 
 /// Nothing of it can be refused but what its policy adds, which is checked once: a text of the kernel's may
 /// be wrong. False when it is worth a whole check.
-bool is_plainly_good(const kube::Device& entry);
+bool is_trivially_valid(const kube::Device& entry);
 
 /// Why the server refused this very content before; "" when it did not.
 std::string refused_before(const kube::Device& entry, const QuarantinedEntries& quarantine);

@@ -1,4 +1,4 @@
-#include "policy/acceptable.h"
+#include "policy/entry_validation.h"
 
 #include "reactor/base/text.h"
 
@@ -31,7 +31,7 @@ std::string refused_before(const kube::Device& entry, const QuarantinedEntries& 
   return at != quarantine.end() && at->second.content_hash == content_hash(entry) ? at->second.why : "";
 }
 
-bool is_plainly_good(const kube::Device& entry) {
+bool is_trivially_valid(const kube::Device& entry) {
   if (entry.attributes.size() + entry.capacity.size() > kube::kAttributesAndCapacitiesMax) return false;
   for (const auto& [key, value] : entry.attributes) {
     if (kube::is_list(value)) return false;

@@ -17,17 +17,17 @@
 namespace sliced::watchers {
 
 /// What an object takes, and how much it is needed.
-struct Weight {
+struct Footprint {
   size_t bytes = 0;
   /// It may hold back what others offer: an exclude, or what may be one. Such objects have a room of their
   /// own, so that others cannot push them out, nor they others.
   bool guards = false;
   uint8_t rank = 0;        // 0: understood and in effect; higher is let go first
   int64_t created_at = 0;  // a number that grows with time; 0 unknown
-  auto operator<=>(const Weight&) const = default;
+  auto operator<=>(const Footprint&) const = default;
 };
 
-struct RoomSizes {
+struct MemoryLimits {
   size_t guards_bytes_max = SIZE_MAX;
   size_t others_bytes_max = SIZE_MAX;
 };
@@ -36,20 +36,20 @@ struct RoomSizes {
 /// the older one, the smaller one, the first by name; who comes behind one that finds no room finds none
 /// either. So whoever makes an old one larger makes it give way, and not the small ones that came after it.
 /// Memory: of what is left out 8 bytes each, and its hash table.
-class Rooms {
+class MemoryBudget {
  public:
   static constexpr size_t kSmallBytes = 4u << 10, kLargeBytes = 32u << 10;
   using Name = std::pair<std::string, std::string>;  // namespace, name
 
-  explicit Rooms(RoomSizes sizes = {}) : sizes_(sizes) {}
+  explicit MemoryBudget(MemoryLimits limits = {}) : limits_(limits) {}
 
-  /// The object is there, with this weight. False when it is left out.
-  bool put(const Name& name, const Weight& weight);
+  /// The object is there, with this footprint. False when it is left out.
+  bool put(const Name& name, const Footprint& footprint);
   void erase(const Name& name);
-  std::optional<Weight> weight_of(const Name& name) const;  // of one that is kept
+  std::optional<Footprint> footprint_of(const Name& name) const;  // of one that is kept
   /// Those that have to go to make room, and are left out from now on. final: nobody else asks; before, this
   /// may wait until it is worth while.
-  std::vector<std::pair<Name, Weight>> let_go(bool final);
+  std::vector<std::pair<Name, Footprint>> evict(bool final);
 
   size_t left_out() const { return left_out_.size(); }
   /// Something that is left out may fit now: only a new list can tell.
@@ -57,21 +57,21 @@ class Rooms {
 
  private:
   using Key = std::tuple<uint8_t, int, int64_t, size_t, Name>;
-  struct Room {
+  struct Share {
     size_t bytes = 0;
     std::optional<Key> first_left_out;  // of those that fit at all; who comes behind it finds no room
     bool is_first_gone = false;
   };
-  static Key key_of(const Name& name, const Weight& weight);
-  size_t size_of(const Weight& weight) const {
-    return weight.guards ? sizes_.guards_bytes_max : sizes_.others_bytes_max;
+  static Key key_of(const Name& name, const Footprint& footprint);
+  size_t limit_of(const Footprint& footprint) const {
+    return footprint.guards ? limits_.guards_bytes_max : limits_.others_bytes_max;
   }
-  Room& room_of(const Weight& weight) { return rooms_[weight.guards ? 1 : 0]; }
-  void leave_out(const Name& name, const Weight& weight);
+  Share& share_of(const Footprint& footprint) { return shares_[footprint.guards ? 1 : 0]; }
+  void leave_out(const Name& name, const Footprint& footprint);
 
-  RoomSizes sizes_;
-  Room rooms_[2];
-  std::map<Name, Weight> kept_;
+  MemoryLimits limits_;
+  Share shares_[2];
+  std::map<Name, Footprint> kept_;
   std::unordered_set<uint64_t> left_out_;  // hashes of names
 };
 
@@ -82,12 +82,12 @@ inline Error no_room() {
 /// What was left out of a kind, for those who decide and for people.
 class LeftOut {
  public:
-  void put(const Rooms::Name& name, bool guards);
-  void erase(const Rooms::Name& name);
+  void put(const MemoryBudget::Name& name, bool guards);
+  void erase(const MemoryBudget::Name& name);
   /// Only these stay, as far as they are there.
-  void keep_only(const std::vector<Rooms::Name>& names);
+  void keep_only(const std::vector<MemoryBudget::Name>& names);
   size_t guards() const { return guards_.size(); }
-  bool is_guard(const Rooms::Name& name) const;
+  bool is_guard(const MemoryBudget::Name& name) const;
   /// "7 objects are left out, ... : ns/a, ns/b and 5 more"; "" for none.
   std::string describe() const;
 

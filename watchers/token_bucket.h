@@ -9,9 +9,9 @@ namespace sliced::watchers {
 /// A bucket of `store` tokens that refills by one each `refill`; full at the start. A value: copy it, keep
 /// one for each thing that is allowed. It knows no clock: who asks says what time it is, never an earlier
 /// one than before.
-class Allowance {
+class TokenBucket {
  public:
-  Allowance(int store, Millis refill) : store_(store), refill_(refill) {}
+  TokenBucket(int store, Millis refill) : store_(store), refill_(refill) {}
 
   /// False when it is used up for now.
   bool take(TimePoint now) {

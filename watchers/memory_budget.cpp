@@ -1,0 +1,132 @@
+#include "watchers/memory_budget.h"
+
+#include <algorithm>
+
+#include "reactor/base/first_few.h"
+#include "reactor/base/text.h"
+
+namespace sliced::watchers {
+namespace {
+
+constexpr size_t kNamesShown = 8;
+
+std::string shown(const MemoryBudget::Name& name) {
+  return (name.first.empty() ? "" : name.first + "/") + name.second;
+}
+uint64_t hash_of(const MemoryBudget::Name& name) { return stable_hash(shown(name)); }
+
+}  // namespace
+
+MemoryBudget::Key MemoryBudget::key_of(const Name& name, const Footprint& footprint) {
+  const int size = footprint.bytes > kLargeBytes ? 2 : footprint.bytes > kSmallBytes ? 1 : 0;
+  return {footprint.rank, size, footprint.created_at, footprint.bytes, name};
+}
+
+std::optional<Footprint> MemoryBudget::footprint_of(const Name& name) const {
+  const auto at = kept_.find(name);
+  return at == kept_.end() ? std::nullopt : std::optional(at->second);
+}
+
+bool MemoryBudget::put(const Name& name, const Footprint& footprint) {
+  erase(name);
+  Share& share = share_of(footprint);
+  const Key key = key_of(name, footprint);
+  if (footprint.bytes > limit_of(footprint) || (share.first_left_out && key > *share.first_left_out)) {
+    leave_out(name, footprint);
+    return false;
+  }
+  kept_.emplace(name, footprint);
+  share.bytes += footprint.bytes;
+  return true;
+}
+
+void MemoryBudget::erase(const Name& name) {
+  if (left_out_.erase(hash_of(name)) > 0)
+    for (Share& share : shares_)
+      share.is_first_gone |= share.first_left_out && std::get<Name>(*share.first_left_out) == name;
+  const auto at = kept_.find(name);
+  if (at == kept_.end()) return;
+  share_of(at->second).bytes -= at->second.bytes;
+  kept_.erase(at);
+}
+
+void MemoryBudget::leave_out(const Name& name, const Footprint& footprint) {
+  left_out_.insert(hash_of(name));
+  if (footprint.bytes > limit_of(footprint)) return;  // whatever else goes
+  Share& share = share_of(footprint);
+  Key key = key_of(name, footprint);
+  if (share.first_left_out && *share.first_left_out < key) return;
+  share.first_left_out = std::move(key);
+  share.is_first_gone = false;
+}
+
+std::vector<std::pair<MemoryBudget::Name, Footprint>> MemoryBudget::evict(bool final) {
+  std::vector<std::pair<Name, Footprint>> out;
+  for (const bool guards : {false, true}) {
+    const size_t size = limit_of({.guards = guards});
+    const size_t bytes = shares_[guards ? 1 : 0].bytes;
+    if (bytes <= size || (!final && bytes - size < size / 4)) continue;
+    std::vector<Key> keys;
+    for (const auto& [name, footprint] : kept_)
+      if (footprint.guards == guards) keys.push_back(key_of(name, footprint));
+    std::sort(keys.begin(), keys.end());
+    size_t sum = 0;
+    bool is_full = false;
+    for (const Key& key : keys) {
+      sum += std::get<size_t>(key);
+      is_full = is_full || sum > size;
+      if (!is_full) continue;
+      const Name& name = std::get<Name>(key);
+      const Footprint footprint = kept_.at(name);
+      erase(name);
+      leave_out(name, footprint);
+      out.emplace_back(name, footprint);
+    }
+  }
+  return out;
+}
+
+bool MemoryBudget::has_room_again() const {
+  for (const bool guards : {false, true}) {
+    const Share& share = shares_[guards ? 1 : 0];
+    if (!share.first_left_out) continue;
+    const size_t size = limit_of({.guards = guards});
+    const size_t wanted = std::get<size_t>(*share.first_left_out);
+    if (share.is_first_gone || wanted <= size - std::min(share.bytes, size)) return true;
+  }
+  return false;
+}
+
+void LeftOut::put(const MemoryBudget::Name& name, bool guards) {
+  erase(name);
+  (guards ? guards_ : others_).insert(hash_of(name));
+  if (first_.size() < kNamesShown) first_.push_back(shown(name));
+}
+
+void LeftOut::erase(const MemoryBudget::Name& name) {
+  guards_.erase(hash_of(name));
+  others_.erase(hash_of(name));
+  std::erase(first_, shown(name));
+}
+
+void LeftOut::keep_only(const std::vector<MemoryBudget::Name>& names) {
+  const LeftOut before = std::exchange(*this, {});
+  for (const MemoryBudget::Name& name : names)
+    if (const bool guards = before.guards_.contains(hash_of(name));
+        guards || before.others_.contains(hash_of(name)))
+      put(name, guards);
+}
+
+bool LeftOut::is_guard(const MemoryBudget::Name& name) const { return guards_.contains(hash_of(name)); }
+
+std::string LeftOut::describe() const {
+  const size_t count = guards_.size() + others_.size();
+  if (count == 0) return "";
+  std::string out =
+      std::to_string(count) + (count == 1 ? " object is" : " objects are") +
+      " left out, because there is no room for all of the kind; remove some, or make them smaller";
+  if (!first_.empty()) out += ": " + join(first_, ", ");
+  return out + (count > first_.size() ? " " + and_more(count - first_.size(), "object") : "");
+}
+
+}  // namespace sliced::watchers
