@@ -25,7 +25,7 @@ using Wait = std::function<void(const std::function<bool()>& done, Millis longes
 /// The slices that name this node, of all drivers; where the cluster does not let us list those, of our own
 /// drivers. Waits at most 30 s for each list.
 /// Errors: the list that failed, and why.
-Result<FoundSlices> slices_of_cluster(const watchers::Ports& ports, const Wait& wait, const std::string& node,
+Result<FoundSlices> slices_of_cluster(const kube::Ports& ports, const Wait& wait, const std::string& node,
                                       const std::vector<std::string>& own_drivers);
 
 /// The slices in these files, of whatever node; "-" is standard input. Other kinds are passed over.

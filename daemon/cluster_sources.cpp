@@ -23,14 +23,14 @@ std::vector<SchemaCheck::Kind> schemas_of(const ClusterSources::Scope& scope) {
 
 }  // namespace
 
-ClusterSources::ClusterSources(watchers::Ports ports, const Scope& scope, Handlers handlers)
+ClusterSources::ClusterSources(kube::Ports ports, const Scope& scope, Handlers handlers)
     : handlers_(std::move(handlers)),
       is_directory_(scope.is_directory),
       sources_(make_sources(ports, scope)),
       schemas_(ports.cluster, ports.log, schemas_of(scope)),
       reach_(ports.scheduler, ports.random, watched(), handlers_.on_change) {}
 
-std::vector<ClusterSources::Named> ClusterSources::make_sources(const watchers::Ports& ports,
+std::vector<ClusterSources::Named> ClusterSources::make_sources(const kube::Ports& ports,
                                                                 const Scope& scope) {
   const auto on_standing = [this](const Standing&) {
     reach_.note();
@@ -54,7 +54,7 @@ std::vector<ClusterSources::Named> ClusterSources::make_sources(const watchers::
 }
 
 std::unique_ptr<watchers::Source> ClusterSources::make_policies(
-    const watchers::Ports& ports, const PolicyKind& kind, watchers::PolicyWatcher::OnStanding on_standing) {
+    const kube::Ports& ports, const PolicyKind& kind, watchers::PolicyWatcher::OnStanding on_standing) {
   const auto on_event = [this, resource = kind.resource](const PolicyBook::Event& event) {
     if (std::holds_alternative<Relisted<PolicyBook::Item>>(event)) schemas_.listed(resource);
     handlers_.on_policies(resource, event);

@@ -45,7 +45,7 @@ class ClusterSources {
     Reach::OnChange on_change;
   };
 
-  ClusterSources(watchers::Ports ports, const Scope& scope, Handlers handlers);
+  ClusterSources(kube::Ports ports, const Scope& scope, Handlers handlers);
 
   void start();
   /// Nothing keeps from writing: no outage, and nobody of whom it is not known whether he is back.
@@ -65,8 +65,8 @@ class ClusterSources {
     kube::Resource kind;
     std::unique_ptr<watchers::Source> watcher;
   };
-  std::vector<Named> make_sources(const watchers::Ports& ports, const Scope& scope);
-  std::unique_ptr<watchers::Source> make_policies(const watchers::Ports& ports, const PolicyKind& kind,
+  std::vector<Named> make_sources(const kube::Ports& ports, const Scope& scope);
+  std::unique_ptr<watchers::Source> make_policies(const kube::Ports& ports, const PolicyKind& kind,
                                                   watchers::PolicyWatcher::OnStanding on_standing);
   /// Those whose initial sync is not complete.
   template <class Wanted>

@@ -52,7 +52,7 @@ Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
       host_(std::move(ports.host), [this](const auto& update) { on_inventory(update); }),
       sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), cluster_handlers()) {}
 
-Offer Daemon::make_offer(Driver which, publishers::Ports ports) {
+Offer Daemon::make_offer(Driver which, kube::Ports ports) {
   const std::string& driver = which == kSriov ? options_.sriov_driver_name : options_.exposure_driver_name;
   return Offer(std::move(ports), driver,
                {.on_refused = [this] { decider_.mark("the API server refused a device"); },

@@ -83,7 +83,7 @@ class Daemon {
   }
 
  private:
-  Offer make_offer(Driver which, publishers::Ports ports);
+  Offer make_offer(Driver which, kube::Ports ports);
   ClusterSources::Scope scope() const;
   ClusterSources::Handlers cluster_handlers();
 

@@ -26,7 +26,7 @@ std::string some_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Offer::Offer(publishers::Ports ports, std::string driver, Handlers handlers)
+Offer::Offer(kube::Ports ports, std::string driver, Handlers handlers)
     : log_(ports.log),
       driver_(std::move(driver)),
       publisher_(std::move(ports), driver_,

@@ -34,7 +34,7 @@ class Offer {
     bool is_first = false;  // there was none before, so it is said even if nothing is offered
   };
 
-  Offer(publishers::Ports ports, std::string driver, Handlers handlers);
+  Offer(kube::Ports ports, std::string driver, Handlers handlers);
   Offer(const Offer&) = delete;
 
   using Item = watchers::SliceWatcher::Item;

@@ -1,5 +1,5 @@
 #pragma once
-// Which host devices are in motion, of what the host says (publishers/settle.h), with the clock that ends it.
+// Which host devices are in motion, of what the host says (daemon/debouncer.h), with the clock that ends it.
 //
 // Ownership: the scheduler outlives this.
 // Reentry:   on_settled runs on a turn of its own.
@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
+#include "daemon/debouncer.h"
 #include "hotplug/host_source.h"
-#include "publishers/settle.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::daemon {
@@ -19,7 +19,7 @@ class Settling {
 
   /// follows: what comes now may wait. Before the first decision nothing does.
   void note(const hotplug::InventoryUpdate& update, bool follows);
-  void set_windows(Millis quiet, Millis longest) { settler_.set_windows(quiet, longest); }
+  void set_windows(Millis quiet, Millis longest) { debouncer_.set_windows(quiet, longest); }
   /// Those of the inventory that are.
   std::set<std::string> of(const hotplug::Inventory& inventory) const;
 
@@ -28,7 +28,7 @@ class Settling {
 
   reactor::Scheduler& scheduler_;
   const std::function<void()> on_settled_;
-  publishers::Settler settler_;
+  Debouncer debouncer_;
   reactor::Ticket ticket_;
 };
 

@@ -265,7 +265,7 @@ void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::str
     if (sort != Sort::kFile || !is_manifest_name(name)) continue;
     if (seen.size() < limits_.files_max) {
       seen.insert(path);
-    } else if (!std::exchange(too_many_told_, true)) {
+    } else if (said_too_many_.is_new("too many")) {
       log_.error("too many files; the rest is left out",
                  {{"directory", directory_}, {"files_max", limits_.files_max}});
     }
@@ -288,15 +288,13 @@ void DirectoryTree::look_at(const std::string& name) {
   // An editor may have emptied the file a moment before it fills it.
   if (trim(*text).empty() && !file.objects.empty() && !has_waited(file)) return;
   file.broken_since.reset();
-  if (std::exchange(file.unreadable, false)) {
-    file.told.clear();
-    log_.info("file can be read again", {{"file", full(name)}});
-  }
-  if (manifest.remarks.empty()) file.told.clear();
+  if (std::exchange(file.unreadable, false)) log_.info("file can be read again", {{"file", full(name)}});
   for (const auto& remark : manifest.remarks) tell(Level::kWarning, file, name, "object is left out", remark);
   if (const size_t more = manifest.remarks.more(); more > 0)
     tell(Level::kWarning, file, name, "objects are left out", {0, and_more(more, "object")});
-  take(name, file, make_room(name, file, std::move(manifest.objects)));
+  std::vector<Object> objects = make_room(name, file, std::move(manifest.objects));
+  file.said.end_round();
+  take(name, file, std::move(objects));
 }
 
 /// A file that was never read leaves no trace here.
@@ -312,8 +310,9 @@ void DirectoryTree::broken(const std::string& name, File& file, const YamlProble
   // At the start there is no content to keep and nobody who could still be writing it.
   if (started_ && !file.unreadable && !has_waited(file)) return;
   file.broken_since.reset();
-  if (!std::exchange(file.unreadable, true)) file.told.clear();
+  file.unreadable = true;
   tell(Level::kError, file, name, "file cannot be read; none of its objects counts", problem);
+  file.said.end_round();
   file.wanted.reset();
   file.unnamed = 0;
   take(name, file, {});
@@ -325,13 +324,11 @@ bool DirectoryTree::has_waited(File& file) {
   return scheduler_.now() - *file.broken_since >= limits_.broken_for;
 }
 
-/// Once per problem.
+/// Once while it lasts.
 void DirectoryTree::tell(Level level, File& file, const std::string& name, std::string_view message,
                          const YamlProblem& problem) {
   const std::string place = full(name) + (problem.line > 0 ? ":" + std::to_string(problem.line) : "");
-  std::string told = place + " " + problem.what;
-  if (file.told.find(told) != std::string::npos) return;
-  file.told += told + "\n";
+  if (!file.said.note(place + " " + problem.what)) return;
   log_.line(level, message, {{"file", place}, {"why", problem.what}});
 }
 

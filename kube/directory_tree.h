@@ -20,6 +20,7 @@
 #include "kube/object_store.h"
 #include "reactor/base/log.h"
 #include "reactor/base/result.h"
+#include "reactor/base/said_once.h"
 #include "reactor/base/time.h"
 #include "reactor/inotify.h"
 #include "reactor/scheduler.h"
@@ -98,7 +99,7 @@ class DirectoryTree {
     Signature signature;
     std::optional<TimePoint> broken_since, missing_since;
     bool unreadable = false;  // it was broken for long enough: its objects are gone
-    std::string told;         // what was said about its present content
+    SaidOnce said;            // a look at it is a round
   };
   using Site = std::pair<std::string, size_t>;  // file, index into its objects
 
@@ -147,7 +148,8 @@ class DirectoryTree {
   std::set<ObjectKey> unsettled_;
   std::set<std::pair<ObjectKey, Site>> shadowed_;
   std::set<std::string> marked_;
-  bool rescan_ = false, overflow_ = false, started_ = false, too_many_told_ = false;
+  bool rescan_ = false, overflow_ = false, started_ = false;
+  SaidLast said_too_many_;
   reactor::Ticket turn_, later_;
 };
 

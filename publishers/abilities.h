@@ -9,8 +9,8 @@
 #include <string>
 
 #include "kube/cluster.h"
+#include "kube/ports.h"
 #include "kube/resource_slice.h"
-#include "publishers/ports.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/scheduler.h"
@@ -33,7 +33,7 @@ class Abilities {
 
   /// scheduler_version: kube-scheduler's, "" when it is the server's. on_changed: an ability became known or
   /// was lost, or the wait for it ended; may not destroy this.
-  Abilities(Ports ports, std::string driver, std::string node, std::string scheduler_version,
+  Abilities(kube::Ports ports, std::string driver, std::string node, std::string scheduler_version,
             std::function<void()> on_changed);
 
   /// Probes unless that is known or under way.
@@ -57,7 +57,7 @@ class Abilities {
   void conclude(Ability ability, bool able);
   void retry(const kube::Failure& failure);
 
-  Ports ports_;
+  kube::Ports ports_;
   const std::string driver_, node_, scheduler_version_;
   const std::function<void()> on_changed_;
   struct Known {

@@ -13,7 +13,7 @@ constexpr reactor::BackoffPolicy kListBackoff{
 
 }  // namespace
 
-Charges::Charges(Ports ports, policy::Ledger::Names names, std::function<void()> on_changed)
+Charges::Charges(kube::Ports ports, policy::Ledger::Names names, std::function<void()> on_changed)
     : ports_(std::move(ports)),
       names_(std::move(names)),
       on_changed_(std::move(on_changed)),

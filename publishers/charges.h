@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "kube/cluster.h"
+#include "kube/ports.h"
 #include "policy/charged/ledger.h"
 #include "policy/decision.h"
 #include "publishers/evidence.h"
 #include "publishers/pod_look.h"
-#include "publishers/ports.h"
 #include "reactor/backoff.h"
 #include "reactor/base/said_once.h"
 #include "reactor/scheduler.h"
@@ -31,7 +31,7 @@ class Charges {
 
   /// on_changed: the claims showed that something charged is free now, or that something unknown is
   /// allocated; may not destroy this.
-  Charges(Ports ports, policy::Ledger::Names names, std::function<void()> on_changed);
+  Charges(kube::Ports ports, policy::Ledger::Names names, std::function<void()> on_changed);
 
   /// For policy::Inputs.
   const policy::Ledger& ledger() const { return ledger_; }
@@ -73,7 +73,7 @@ class Charges {
   void tell(const policy::Ledger::Change& change, bool is_looked);
   void fail(const kube::Failure& failure);
 
-  Ports ports_;
+  kube::Ports ports_;
   const policy::Ledger::Names names_;
   const std::function<void()> on_changed_;
   policy::Ledger ledger_;

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "kube/cluster.h"
+#include "kube/ports.h"
 #include "policy/charged/ledger.h"
-#include "publishers/ports.h"
 #include "reactor/backoff.h"
 #include "reactor/base/said_once.h"
 #include "reactor/base/time.h"
@@ -43,7 +43,7 @@ class Evidence {
   };
 
   /// drivers: of which allocations are told, in pools of that node. Handlers may call any of the methods.
-  Evidence(Ports ports, std::set<std::string> drivers, std::string node, Handlers handlers);
+  Evidence(kube::Ports ports, std::set<std::string> drivers, std::string node, Handlers handlers);
 
   /// One at a time; each ends with one of the handlers. The pods are looked at without any list of claims:
   /// those of this node are listed, and each claim that they name is read. at_once: without counting the
@@ -73,7 +73,7 @@ class Evidence {
   void after(Millis delay, std::function<void()> next);
   Millis within(double seconds) const;
 
-  Ports ports_;
+  kube::Ports ports_;
   const std::set<std::string> drivers_;
   const std::string node_;
   const Handlers handlers_;

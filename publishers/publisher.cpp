@@ -83,7 +83,7 @@ std::string text_in(std::string_view object, std::initializer_list<std::string_v
 
 }  // namespace
 
-Publisher::Publisher(Ports ports, std::string driver, Handlers handlers)
+Publisher::Publisher(kube::Ports ports, std::string driver, Handlers handlers)
     : ports_(std::move(ports)),
       driver_(std::move(driver)),
       handlers_(std::move(handlers)),

@@ -11,10 +11,10 @@
 
 #include "kube/cluster.h"
 #include "kube/kinds.h"
+#include "kube/ports.h"
 #include "policy/desired.h"
 #include "publishers/abilities.h"
 #include "publishers/diff_pool.h"
-#include "publishers/ports.h"
 #include "publishers/slice_cache.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
@@ -49,7 +49,7 @@ class Publisher {
     std::function<void(const std::string& name)> on_deleted = {};
   };
 
-  Publisher(Ports ports, std::string driver, Handlers handlers);
+  Publisher(kube::Ports ports, std::string driver, Handlers handlers);
   ~Publisher();
 
   void on_slices(const SourceEvent<kube::ResourceSlice>& event);
@@ -106,7 +106,7 @@ class Publisher {
   void share_entries();
   void tell_settled(const Plan& plan);
 
-  Ports ports_;
+  kube::Ports ports_;
   const std::string driver_;
   const Handlers handlers_;
   SliceCache cache_;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "reactor/base/said_once.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 
@@ -154,9 +155,8 @@ struct FileLock::State {
 
   void say(std::string_view what, std::string_view key, const std::string& value) {
     const TimePoint now = scheduler.now();
-    const std::string text = std::string(what) + value;
-    if (said == text && said_at && now - *said_at < kSayAgain) return;
-    said = text;
+    if (said_at && now - *said_at >= kSayAgain) said.forget();
+    if (!said.is_new(std::string(what) + value)) return;
     said_at = now;
     log.line(key == "why" ? Level::kWarning : Level::kInfo, what, {{"path", path}, {key, value}});
   }
@@ -169,7 +169,8 @@ struct FileLock::State {
   std::function<void()> on_acquired;
   Descriptor file;  // locked while it is open
   Ticket ticket;
-  std::string holder, said;
+  std::string holder;
+  SaidLast said;
   std::optional<TimePoint> said_at;
   bool acquired = false;
 };

@@ -27,7 +27,7 @@ std::string_view describe(State state) {
   return "?";
 }
 
-ListWatch::ListWatch(Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
+ListWatch::ListWatch(kube::Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
     : ports_(std::move(ports)),
       scope_(std::move(scope)),
       sink_(sink),
@@ -241,7 +241,7 @@ bool ListWatch::is_foreign(const ObjectHead& head, std::string_view object) {
 }
 
 void ListWatch::tell_foreign(std::string_view name) {
-  if (std::exchange(told_foreign_, true)) return;
+  if (!said_foreign_.is_new("foreign")) return;
   ports_.log.warning(
       "the API server, or a proxy before it, sends objects that were not asked for; they are dropped",
       {{"resource", resource_name()},
@@ -275,7 +275,7 @@ void ListWatch::finish_list() {
   if (foreign_ > 0)
     tell_foreign("");
   else
-    told_foreign_ = false;
+    said_foreign_.forget();
   const bool is_confirming = kept_at_ && opened_ - *kept_at_ >= limits_.confirm_after;
   if (is_confirming) kept_at_.reset();
   arm_confirmation(sink_.commit(why, is_confirming));

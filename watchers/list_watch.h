@@ -31,6 +31,7 @@
 #include "reactor/base/first_few.h"
 #include "reactor/base/log.h"
 #include "reactor/base/result.h"
+#include "reactor/base/said_once.h"
 #include "reactor/base/source_event.h"
 #include "reactor/base/time.h"
 #include "reactor/scheduler.h"
@@ -40,8 +41,6 @@
 #include "watchers/token_bucket.h"
 
 namespace sliced::watchers {
-
-using kube::Ports;
 
 /// How a source stands. It is synced once `known` is set: a list, or discovery's word that
 /// the kind is not installed. Denied, busy or unreachable say nothing: what was known before stays as it was
@@ -111,7 +110,7 @@ class ObjectSink {
 /// repeated. Reentry: its callbacks run from the cluster's and the scheduler's, never from inside start().
 class ListWatch {
  public:
-  ListWatch(Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits = {});
+  ListWatch(kube::Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits = {});
   ListWatch(const ListWatch&) = delete;
   ListWatch& operator=(const ListWatch&) = delete;
 
@@ -174,7 +173,7 @@ class ListWatch {
   void log_standing(Standing::State before);
   std::string resource_name() const;
 
-  Ports ports_;
+  kube::Ports ports_;
   const kube::Scope scope_;
   ObjectSink& sink_;
   const ListWatchLimits limits_;
@@ -211,7 +210,7 @@ class ListWatch {
   size_t list_bytes_ = 0;  // of the list in the making
   size_t nameless_ = 0;    // of its items, skipped
   size_t foreign_ = 0;     // objects of others since the last list began
-  bool told_foreign_ = false;
+  SaidLast said_foreign_;
   size_t failures_ = 0;  // since the last sign of health
 };
 
@@ -263,8 +262,9 @@ class WatchedSource final : public Source, private ObjectSink {
   /// too.
   using KeepMissing = std::function<bool(const std::vector<Id>&)>;
 
-  WatchedSource(Ports ports, kube::Scope scope, Decode decode, OnEvent on_event, OnStanding on_standing = {},
-                KeepMissing keep_missing = {}, ListWatchLimits limits = {}, MemoryLimits memory = {})
+  WatchedSource(kube::Ports ports, kube::Scope scope, Decode decode, OnEvent on_event,
+                OnStanding on_standing = {}, KeepMissing keep_missing = {}, ListWatchLimits limits = {},
+                MemoryLimits memory = {})
       : decode_(std::move(decode)),
         on_event_(std::move(on_event)),
         on_standing_(std::move(on_standing)),

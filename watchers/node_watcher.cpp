@@ -18,7 +18,7 @@ Result<NodeFacts> decode_node(std::string_view object) {
 
 }  // namespace
 
-std::unique_ptr<NodeWatcher> make_node_watcher(Ports ports, std::string_view node_name,
+std::unique_ptr<NodeWatcher> make_node_watcher(kube::Ports ports, std::string_view node_name,
                                                NodeWatcher::OnEvent on_event,
                                                NodeWatcher::OnStanding on_standing) {
   kube::Scope scope{kube::kNodes, "", "metadata.name=" + std::string(node_name), true};

@@ -21,7 +21,7 @@ using NodeWatcher = WatchedSource<NodeFacts>;
 
 /// Watches one Node by its name, which may not exist yet; does not start. ports outlive the watcher.
 /// Reentry: the callbacks as those of WatchedSource.
-std::unique_ptr<NodeWatcher> make_node_watcher(Ports ports, std::string_view node_name,
+std::unique_ptr<NodeWatcher> make_node_watcher(kube::Ports ports, std::string_view node_name,
                                                NodeWatcher::OnEvent on_event,
                                                NodeWatcher::OnStanding on_standing = {});
 

@@ -18,7 +18,7 @@ Result<PolicyObject> decode_policy_object(std::string_view object, const PolicyK
 
 }  // namespace
 
-std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind,
+std::unique_ptr<PolicyWatcher> make_policy_watcher(kube::Ports ports, const kube::Resource& kind,
                                                    std::string_view namespace_, PolicyKind how,
                                                    PolicyWatcher::OnEvent on_event,
                                                    PolicyWatcher::OnStanding on_standing,

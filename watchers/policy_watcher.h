@@ -50,7 +50,7 @@ inline constexpr kube::JsonLimits kPolicyLimits{.size_max = 3u << 19, .depth_max
 inline constexpr size_t kPolicyListBytesMax = 512u << 20;
 
 /// One source per kind (kube/kinds.h). namespace_ "" watches all namespaces.
-std::unique_ptr<PolicyWatcher> make_policy_watcher(Ports ports, const kube::Resource& kind,
+std::unique_ptr<PolicyWatcher> make_policy_watcher(kube::Ports ports, const kube::Resource& kind,
                                                    std::string_view namespace_, PolicyKind how,
                                                    PolicyWatcher::OnEvent on_event,
                                                    PolicyWatcher::OnStanding on_standing = {},

@@ -30,7 +30,7 @@ inline constexpr size_t kSlicesMax = 4'096;
 
 /// driver: "" for all of them. salvages: of a slice that cannot be decoded what can be read is its value
 /// (kube::salvage_resource_slice), as long as that tells whose it is. bytes_max: of all that are kept.
-std::unique_ptr<SliceWatcher> make_slice_watcher(Ports ports, std::string_view driver,
+std::unique_ptr<SliceWatcher> make_slice_watcher(kube::Ports ports, std::string_view driver,
                                                  std::string_view node_name, SliceWatcher::OnEvent on_event,
                                                  SliceWatcher::OnStanding on_standing = {},
                                                  bool salvages = false, size_t bytes_max = SIZE_MAX);

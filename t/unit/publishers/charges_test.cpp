@@ -26,7 +26,7 @@ struct ChargesTest : testing::Test {
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
-  Charges charges{Ports{cluster, scheduler, log, [] { return 0.0; }},
+  Charges charges{kube::Ports{cluster, scheduler, log, [] { return 0.0; }},
                   {.sriov_driver = kSriov, .exposure_driver = "net.example.com", .node = "node-a"},
                   [] {}};
 };

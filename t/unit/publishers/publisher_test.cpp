@@ -26,7 +26,7 @@ struct PublisherTest : testing::Test {
   void start() {
     watcher.reset();
     publisher = std::make_unique<Publisher>(
-        Ports{cluster, scheduler, log, [] { return 0.0; }}, kDriver,
+        kube::Ports{cluster, scheduler, log, [] { return 0.0; }}, kDriver,
         Publisher::Handlers{.on_refused =
                                 [this](std::vector<RefusedEntry> entries) {
                                   refused.insert(refused.end(), entries.begin(), entries.end());

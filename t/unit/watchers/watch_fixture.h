@@ -66,7 +66,7 @@ struct WatchTest : testing::Test {
   using Network = fake::FakeCluster::Network;
   using State = Standing::State;
 
-  Ports ports() {
+  kube::Ports ports() {
     return {cluster, scheduler, log, [this] { return random; }};
   }
 

@@ -9,13 +9,13 @@
 
 #include "reactor/base/time.h"
 
-namespace sliced::publishers {
+namespace sliced::daemon {
 
 /// Which host devices are in motion. A window ends `quiet` after the last event of its group, and `longest`
 /// after the first at the latest.
-class Settler {
+class Debouncer {
  public:
-  Settler(Millis quiet, Millis longest) : quiet_(quiet), longest_(longest) {}
+  Debouncer(Millis quiet, Millis longest) : quiet_(quiet), longest_(longest) {}
 
   /// The device appeared or changed. group: its PF's id, or its own.
   void touch(const std::string& device, const std::string& group, TimePoint now);
@@ -23,7 +23,7 @@ class Settler {
   /// Ends windows that are over; true when one ended.
   bool expire(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
-  bool settling(const std::string& device) const { return group_of_.contains(device); }
+  bool is_waiting(const std::string& device) const { return group_of_.contains(device); }
   void set_windows(Millis quiet, Millis longest) { quiet_ = quiet, longest_ = longest; }
 
  private:
@@ -40,4 +40,4 @@ class Settler {
   std::map<std::string, std::string> group_of_;  // by device
 };
 
-}  // namespace sliced::publishers
+}  // namespace sliced::daemon

@@ -1,8 +1,8 @@
-#include "publishers/settle.h"
+#include "daemon/debouncer.h"
 
-namespace sliced::publishers {
+namespace sliced::daemon {
 
-void Settler::touch(const std::string& device, const std::string& group, TimePoint now) {
+void Debouncer::touch(const std::string& device, const std::string& group, TimePoint now) {
   if (const auto at = group_of_.find(device); at != group_of_.end() && at->second != group) forget(device);
   const auto [at, fresh] = windows_.try_emplace(group, Window{now, now, {}});
   at->second.last = now;
@@ -10,7 +10,7 @@ void Settler::touch(const std::string& device, const std::string& group, TimePoi
   group_of_[device] = group;
 }
 
-void Settler::forget(const std::string& device) {
+void Debouncer::forget(const std::string& device) {
   const auto group = group_of_.find(device);
   if (group == group_of_.end()) return;
   const auto window = windows_.find(group->second);
@@ -19,7 +19,7 @@ void Settler::forget(const std::string& device) {
   group_of_.erase(group);
 }
 
-bool Settler::expire(TimePoint now) {
+bool Debouncer::expire(TimePoint now) {
   bool ended = false;
   for (auto at = windows_.begin(); at != windows_.end();) {
     if (end_of(at->second) > now) {
@@ -33,11 +33,11 @@ bool Settler::expire(TimePoint now) {
   return ended;
 }
 
-std::optional<TimePoint> Settler::next_deadline() const {
+std::optional<TimePoint> Debouncer::next_deadline() const {
   std::optional<TimePoint> first;
   for (const auto& [group, window] : windows_)
     if (!first || end_of(window) < *first) first = end_of(window);
   return first;
 }
 
-}  // namespace sliced::publishers
+}  // namespace sliced::daemon
