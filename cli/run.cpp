@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "cli/commands.h"
+#include "cli/kubelet_plugin.h"
 #include "cli/node_locks.h"
 #include "cli/process.h"
 #include "cli/show.h"
@@ -95,14 +96,20 @@ void serve(Process& process, const Invocation& invocation, const std::string& lo
   Display display(process.out);
   bool stopping = false;
   reactor::Ticket trim;
+  std::unique_ptr<KubeletPlugin> plugin;
   daemon::Daemon daemon(process.daemon_ports(/*live_events=*/true), running,
                         [&](const policy::Decision& decision) {
                           if (running.show) display.show(decision);
+                          if (plugin) plugin->on_decided();
                           // A list or a large write leaves free memory behind that nobody needs before the
                           // next one.
                           trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
                         });
-  NodeLocks locks(process, running, lock_directory, [&] { daemon.permit_writes(!stopping); });
+  plugin = open_kubelet_plugin(process, running, daemon);
+  NodeLocks locks(process, running, lock_directory, [&] {
+    daemon.permit_writes(!stopping);
+    if (plugin && !stopping) plugin->start();
+  });
   Signals signals(process);
   signals.on(SIGTERM, [&] { process.loop.stop(); });
   signals.on(SIGINT, [&] { process.loop.stop(); });
@@ -113,6 +120,7 @@ void serve(Process& process, const Invocation& invocation, const std::string& lo
   daemon.start();
   process.run();
   stopping = true;
+  plugin.reset();
   daemon.permit_writes(false);
   if (!process.run_until([&] { return daemon.idle(); }, kDrainMax))
     process.log->warning("a write was not answered in time");

@@ -117,6 +117,40 @@ constexpr OptionInfo kOptions[] = {
          .help =
              "The kube-scheduler's version, such as v1.36.3, where it is not the API server's. Devices that "
              "exclude each other, and shared ones, are offered beside each other only with 1.36.2 and later."}),
+    option<&Options::kubelet_plugin, parse_word<Switch>>(
+        {.name = "kubelet-plugin",
+         .env = "SLICED_KUBELET_PLUGIN",
+         .file_key = "kubeletPlugin",
+         .placeholder = "SWITCH",
+         .commands = bit(Command::kRun),
+         .choices = kTexts<Switch>,
+         .help =
+             "on: serve the node's kubelet as the plugin of both drivers. It hands out no device yet: pods fail with "
+             "an event that says so, and do not wait in silence. off: the kubelet does not know the drivers."}),
+    option<&Options::kubelet_plugins_directory, parse_path>(
+        {.name = "kubelet-plugins-directory-path",
+         .env = "KUBELET_PLUGINS_DIRECTORY_PATH",
+         .file_key = "kubeletPluginsDirectoryPath",
+         .placeholder = "PATH",
+         .commands = bit(Command::kRun),
+         .help =
+             "The kubelet's directory with a folder for each plugin; ours have the names of the drivers."}),
+    option<&Options::kubelet_registrar_directory, parse_path>(
+        {.name = "kubelet-registrar-directory-path",
+         .env = "KUBELET_REGISTRAR_DIRECTORY_PATH",
+         .file_key = "kubeletRegistrarDirectoryPath",
+         .placeholder = "PATH",
+         .commands = bit(Command::kRun),
+         .help = "The kubelet's directory in which it looks for the sockets of plugins."}),
+    option<&Options::pod_uid, parse_pod_uid>(
+        {.name = "pod-uid",
+         .env = "POD_UID",
+         .file_key = "podUID",
+         .placeholder = "UID",
+         .commands = bit(Command::kRun),
+         .help =
+             "The UID of the pod that this runs in. The sockets have it in their names, so that during an upgrade "
+             "those of the old pod and of the new one stand beside each other."}),
     option<&Options::kinds_off, parse_kinds>(
         {.name = "kinds-off",
          .env = "SLICED_KINDS_OFF",

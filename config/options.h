@@ -50,6 +50,9 @@ std::string describe(const ClusterSpec& cluster);  // the text that --cluster ta
 /// How a command prints what it found. kDiff: of `plan` alone.
 enum class OutputFormat { kTable, kYaml, kJson, kDiff };
 
+/// Of what can be left out as a whole.
+enum class Switch { kOff, kOn };
+
 /// A value, copied and compared. Which of it may change while the daemon runs is in the table
 /// (OptionInfo::reloadable); the rest stays as it was at the start.
 struct Options {
@@ -67,6 +70,12 @@ struct Options {
   std::string exposure_driver_name = "dra.networking";
   std::string runtime_directory;  // where a lock stands; "": cli/node_locks.h finds it
   std::string scheduler_version;  // "v1.36.3"; "": that of the API server
+  // Where the kubelet finds this.
+  Switch kubelet_plugin = Switch::kOff;
+  std::string kubelet_plugins_directory = "/var/lib/kubelet/plugins";
+  std::string kubelet_registrar_directory = "/var/lib/kubelet/plugins_registry";
+  std::string pod_uid;  // "": sockets with the drivers' names alone
+
   // What is obeyed and how fast.
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...
 

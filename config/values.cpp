@@ -103,7 +103,18 @@ std::string parse_node_labels(std::string_view text, std::map<std::string, std::
 }
 
 std::string parse_namespace(std::string_view text, std::string& value) {
-  if (!kube::is_dns_label(text)) return "must be a namespace: lower-case letters, digits and '-', at most 63 bytes";
+  if (!kube::is_dns_label(text))
+    return "must be a namespace: lower-case letters, digits and '-', at most 63 bytes";
+  value = text;
+  return "";
+}
+
+std::string parse_pod_uid(std::string_view text, std::string& value) {
+  const auto is_good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  if (text.size() > 64 || !std::all_of(text.begin(), text.end(), is_good))
+    return "must be a UID: 1 to 64 letters, digits and '-'";
   value = text;
   return "";
 }

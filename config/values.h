@@ -38,6 +38,8 @@ template <>
 inline constexpr std::array kWords<OutputFormat> = {
     Word{"table", OutputFormat::kTable}, Word{"yaml", OutputFormat::kYaml}, Word{"json", OutputFormat::kJson},
     Word{"diff", OutputFormat::kDiff}};
+template <>
+inline constexpr std::array kWords<Switch> = {Word{"off", Switch::kOff}, Word{"on", Switch::kOn}};
 /// Their texts alone.
 template <class T>
 inline constexpr auto kTexts = [] {
@@ -66,6 +68,7 @@ std::string parse_cluster(std::string_view text, ClusterSpec& value);
 std::string parse_node_name(std::string_view text, std::string& value);
 std::string parse_node_labels(std::string_view text, std::map<std::string, std::string>& value);
 std::string parse_namespace(std::string_view text, std::string& value);
+std::string parse_pod_uid(std::string_view text, std::string& value);
 std::string parse_driver_name(std::string_view text, std::string& value);
 std::string parse_scheduler_version(std::string_view text, std::string& value);
 std::string parse_kinds(std::string_view text, std::set<std::string>& value);

@@ -19,7 +19,7 @@ BEGIN {
   may["policy/charged"] = "reactor/base kube hotplug policy"
   may["publishers"] = "reactor/base reactor kube policy"
   may["cdi"] = "reactor/base reactor kube"
-  may["kubelet"] = "reactor/base reactor grpc http kube hotplug policy cdi"
+  may["kubelet"] = "reactor/base reactor grpc http proto kube hotplug policy cdi"
   may["config"] = "reactor/base kube"
   may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"
   may["reactor/base"] = ""

@@ -1,0 +1,35 @@
+#pragma once
+// The kubelet plugin over the real ports and a running daemon.
+#include <memory>
+#include <string>
+
+#include "cli/process.h"
+#include "daemon/daemon.h"
+#include "kubelet/health.h"
+#include "kubelet/plugin.h"
+#include "kubelet/refuser.h"
+
+namespace sliced::cli {
+
+/// Of both drivers. The process and the daemon outlive it.
+class KubeletPlugin {
+ public:
+  KubeletPlugin(Process& process, const config::Options& options, const daemon::Daemon& daemon);
+
+  /// The node is this process' (the interlock is held).
+  void start() { plugin_.start(); }
+  /// After each decision.
+  void on_decided() { plugin_.look_at_health(); }
+
+ private:
+  kubelet::Plugin::Driver driver(const std::string& name);
+  const daemon::Daemon& daemon_;
+  kubelet::Refuser preparer_;
+  kubelet::Plugin plugin_;
+};
+
+/// Null: options.kubelet_plugin is off.
+std::unique_ptr<KubeletPlugin> open_kubelet_plugin(Process& process, const config::Options& options,
+                                                   const daemon::Daemon& daemon);
+
+}  // namespace sliced::cli

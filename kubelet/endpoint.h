@@ -1,0 +1,43 @@
+#pragma once
+// A unix socket with methods of gRPC, for the kubelet alone.
+#include <memory>
+#include <string>
+
+#include "grpc/server.h"
+#include "http/server.h"
+#include "reactor/base/log.h"
+#include "reactor/net/listener.h"
+
+namespace sliced::reactor {
+class Loop;
+}
+
+namespace sliced::kubelet {
+
+constexpr size_t kConnectionsMax = 16;  // of one socket: a kubelet has one or two
+
+/// Listens as long as it lives; connections end with it. Idle ones stay: the kubelet takes the end of one for
+/// the plugin's.
+/// Users: root, and the one that this process runs as, by what the kernel says (SO_PEERCRED).
+/// Log:   whom it turns away, once as long as nobody else comes; who breaks a rule.
+class Endpoint {
+ public:
+  /// Errors: of reactor::net::listen_unix(); each names the path.
+  static Result<std::unique_ptr<Endpoint>> open(reactor::Loop& loop, Log& log, const std::string& path,
+                                                grpc::Methods methods);
+  /// The file is there. It is gone where somebody has cleaned the directory, and nobody finds the socket then.
+  bool is_found() const;
+  size_t connections() const { return server_.connections(); }
+
+ private:
+  Endpoint(reactor::Loop& loop, Log& log, std::string path, grpc::Methods methods);
+  void on_refused(const reactor::net::Peer& peer);
+
+  Log& log_;
+  const std::string path_;
+  std::string turned_away_;  // whom, last
+  http::Server server_;
+  std::unique_ptr<reactor::net::Listener> listener_;
+};
+
+}  // namespace sliced::kubelet

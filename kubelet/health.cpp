@@ -1,0 +1,79 @@
+#include "kubelet/health.h"
+
+#include "policy/identity.h"
+
+namespace sliced::kubelet {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+
+// "unknown" is what drivers say that do not tell (RFC 2863 through the kernel's operstates).
+bool is_down(const HostDevice& device) {
+  if (!device.netdev || device.netdev->stale) return false;
+  const std::string& state = device.netdev->oper_state;
+  return state == "down" || state == "lowerlayerdown" || state == "notpresent";
+}
+
+// A bridge without ports is down, and works as soon as it has one.
+bool has_link(DeviceType type) { return type != DeviceType::kBridge && type != DeviceType::kVirtual; }
+
+std::string id_of(const kube::Device& entry, const std::string& interface_key) {
+  if (const auto function = policy::function_named_by(entry.name)) return function->text();
+  const auto interface = entry.attributes.find(interface_key);
+  const std::string* name =
+      interface == entry.attributes.end() ? nullptr : std::get_if<std::string>(&interface->second);
+  return name == nullptr ? "" : *name;
+}
+
+}  // namespace
+
+std::string trouble_of(const HostDevice& device, const hotplug::Inventory& inventory, bool had_driver) {
+  const std::string& id = device.id.text;
+  if (!device.broken.empty()) return id + " cannot be relied on: " + device.broken;
+  if (had_driver && device.driver.empty()) return id + " has lost its driver";
+  if (device.type == DeviceType::kVf) {
+    const HostDevice* pf = device.pf ? inventory.find(device.pf->text()) : nullptr;
+    if (pf == nullptr) return "the PF of " + id + " is gone from the host";
+    return is_down(*pf) ? "the link of " + pf->netdev->name + ", the PF of " + id + ", is down" : "";
+  }
+  return has_link(device.type) && is_down(device) ? "the link of " + device.netdev->name + " is down" : "";
+}
+
+std::vector<DeviceHealth> HealthBook::judge(const std::vector<policy::DesiredPool>& offered,
+                                            const hotplug::Inventory& inventory) {
+  learn(offered, inventory);
+  std::vector<DeviceHealth> all;
+  all.reserve(known_.size());
+  for (const auto& [name, known] : known_) {
+    const HostDevice* device = inventory.find(known.id);
+    all.push_back({name.first, name.second,
+                   device == nullptr ? known.id + " is gone from the host"
+                                     : trouble_of(*device, inventory, known.had_driver)});
+  }
+  return all;
+}
+
+void HealthBook::learn(const std::vector<policy::DesiredPool>& offered, const hotplug::Inventory& inventory) {
+  for (auto& [name, known] : known_) known.is_offered = false;
+  for (const policy::DesiredPool& pool : offered)
+    for (const kube::DevicePtr& entry : pool.devices) {
+      const std::pair name{pool.name, entry->name};
+      if (!known_.contains(name)) {
+        make_room();
+        if (known_.size() >= kHealthEntriesMax) continue;
+        const std::string id = id_of(*entry, interface_key_);
+        const HostDevice* device = inventory.find(id);
+        known_[name] = {.id = id, .had_driver = device != nullptr && !device->driver.empty()};
+      }
+      known_[name].is_offered = true;
+    }
+}
+
+// The kubelet says of what is not told that it does not know.
+void HealthBook::make_room() {
+  if (known_.size() < kHealthEntriesMax) return;
+  std::erase_if(known_, [](const auto& entry) { return !entry.second.is_offered; });
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,50 @@
+#pragma once
+// DRAResourceHealth/NodeWatchResources: who watches hears the whole list, again whenever it changes, and before
+// the kubelet takes it for outdated.
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <vector>
+
+#include "grpc/server.h"
+#include "kubelet/health.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::kubelet {
+
+constexpr std::chrono::seconds kHealthOutdatedAfter{120};
+constexpr Millis kHealthRepeat{40'000};
+constexpr Millis kHealthSettle{200};  // what changes within it is told together
+constexpr size_t kHealthStreamsMax = 8;
+
+/// Of one driver. Nobody is asked while nobody watches.
+class HealthStreams {
+ public:
+  struct Ports {
+    reactor::Scheduler& scheduler;
+    std::function<std::vector<DeviceHealth>()> judge;  // now
+    std::function<int64_t()> clock;                    // seconds since 1970
+  };
+  explicit HealthStreams(Ports ports) : ports_(std::move(ports)) {}
+  HealthStreams(const HealthStreams&) = delete;
+
+  /// A watch. More than kHealthStreamsMax are refused (kResourceExhausted).
+  void add(grpc::Answer watch);
+  /// Something may have changed.
+  void look();
+  size_t watches() const { return watches_.size(); }
+
+ private:
+  void tell();
+  void tell(grpc::Answer& watch, const std::string& message);
+  void arm(Millis delay);
+
+  const Ports ports_;
+  std::list<grpc::Answer> watches_;
+  std::vector<DeviceHealth> told_;
+  bool is_told_ = false;  // told_ is what all watches know
+  TimePoint told_at_{}, looks_at_{};
+  reactor::Ticket next_;
+};
+
+}  // namespace sliced::kubelet

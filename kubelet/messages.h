@@ -1,0 +1,52 @@
+#pragma once
+// The kubelet's messages as plain values; protobuf stays inside messages.cpp. Pure.
+// Sources: k8s.io/kubelet/pkg/apis/pluginregistration/v1, dra/v1, dra/v1beta1, dra-health/v1alpha1.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kubelet/health.h"
+#include "kubelet/preparer_port.h"
+#include "reactor/base/result.h"
+#include "reactor/base/time.h"
+
+namespace sliced::kubelet {
+
+/// Who a plugin is. endpoint: absolute path of the socket of its service.
+struct PluginInfo {
+  std::string type, name, endpoint;
+  std::vector<std::string> versions;  // the kubelet takes the first that it knows
+};
+std::string encode_plugin_info(const PluginInfo& info);
+
+/// What the kubelet made of it.
+struct RegistrationStatus {
+  bool is_registered = false;
+  std::string error;  // foreign text
+  bool operator==(const RegistrationStatus&) const = default;
+};
+Result<RegistrationStatus> decode_registration_status(std::string_view bytes);
+
+constexpr size_t kClaimsMax = 512;  // of one call: all claims of a pod
+
+/// Of NodePrepareResources and NodeUnprepareResources. Namespace and name have the form that Kubernetes gives
+/// them, a UID is 1 to 128 letters, digits, '-', '_' and '.', the first a letter or digit: it stands in file
+/// names. No UID is there twice.
+/// Errors: kInvalid (names the claim, the field and the value), kTooLarge.
+Result<std::vector<PrepareRequest>> decode_claims(std::string_view bytes);
+
+/// The same of both versions, but that the older one knows no share_id.
+enum class DraVersion { kV1Beta1, kV1 };
+/// By UID, in the order of the request.
+std::string encode_prepared(const std::vector<std::pair<std::string, PrepareAnswer>>& claims,
+                            DraVersion version);
+/// By UID: why not, "" done.
+std::string encode_unprepared(const std::vector<std::pair<std::string, std::string>>& claims);
+
+/// now: seconds since 1970. outdated_after: when the kubelet no longer believes it.
+std::string encode_health(const std::vector<DeviceHealth>& devices, int64_t now,
+                          std::chrono::seconds outdated_after);
+
+}  // namespace sliced::kubelet

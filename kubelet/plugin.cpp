@@ -1,0 +1,105 @@
+#include "kubelet/plugin.h"
+
+#include <utility>
+
+#include "kubelet/plugin_server.h"
+#include "kubelet/registration.h"
+#include "reactor/base/text.h"
+#include "reactor/loop.h"
+
+namespace sliced::kubelet {
+namespace {
+
+constexpr Millis kLookAgain{2'000};  // whether the files are still there
+constexpr reactor::BackoffPolicy kTryAgain{.initial = Millis{500}, .cap = Millis{2'000}, .jitter = 0.2};
+
+}  // namespace
+
+// One driver.
+class Plugin::Served {
+ public:
+  Served(const Ports& ports, const Settings& settings, Driver driver)
+      : ports_(ports),
+        settings_(settings),
+        name_(driver.name),
+        health_({ports.loop.scheduler(), std::move(driver.judge), ports.clock}),
+        backoff_(reactor::system_random(), kTryAgain) {}
+
+  // Opens what is not open.
+  void tend() {
+    const Result<Unit> served = open();
+    if (!served && why_not_.is_news(served.error().what))
+      ports_.log.warning(served.error().code == Errc::kBusy
+                             ? "another program serves this driver; nothing is handed out until it ends"
+                             : "the kubelet cannot find this driver",
+                         {{"driver", name_}, {"why", served.error().what}});
+    if (served) why_not_.forget(), backoff_.reset();
+    reactor::Scheduler& time = ports_.loop.scheduler();
+    next_ = time.after(served ? kLookAgain : backoff_.next(time.now()), [this] { tend(); });
+  }
+  void look_at_health() { health_.look(); }
+  const std::string& name() const { return name_; }
+  bool is_serving() const { return service_ && registration_; }
+
+ private:
+  Result<Unit> open() {
+    if (service_ && !service_->is_found()) registration_.reset(), service_.reset();
+    if (registration_ && !registration_->is_found()) registration_.reset();
+    if (is_serving()) return Unit{};
+    const auto paths = socket_paths(settings_.directories, name_, settings_.pod_uid);
+    if (!paths) return Error(paths.error());
+    if (!service_) {
+      if (auto made = make_folder(paths->folder); !made) return made;
+      auto opened = Endpoint::open(ports_.loop, ports_.log, paths->service,
+                                   plugin_methods(name_, ports_.preparer, health_));
+      if (!opened) return Error(opened.error());
+      service_ = std::move(*opened);
+    }
+    auto opened =
+        Endpoint::open(ports_.loop, ports_.log, paths->registration,
+                       registration_methods(name_, paths->service,
+                                            [this](const RegistrationStatus& status) { on_status(status); }));
+    if (!opened) return Error(opened.error());
+    registration_ = std::move(*opened);
+    return Unit{};
+  }
+
+  void on_status(const RegistrationStatus& status) {
+    if (status.is_registered)
+      ports_.log.info("registered with the kubelet", {{"driver", name_}});
+    else
+      ports_.log.error("the kubelet refuses this driver", {{"driver", name_}, {"why", status.error}});
+  }
+
+  const Ports ports_;
+  const Settings settings_;
+  const std::string name_;
+  HealthStreams health_;
+  std::unique_ptr<Endpoint> service_, registration_;  // found by the second, which goes first
+  reactor::Backoff backoff_;
+  SaidLast why_not_;
+  reactor::Ticket next_;
+};
+
+Plugin::Plugin(Ports ports, Settings settings, std::vector<Driver> drivers) {
+  for (Driver& driver : drivers)
+    served_.push_back(std::make_unique<Served>(ports, settings, std::move(driver)));
+}
+
+Plugin::~Plugin() = default;
+
+void Plugin::start() {
+  for (const auto& one : served_) one->tend();
+}
+
+void Plugin::look_at_health() {
+  for (const auto& one : served_) one->look_at_health();
+}
+
+bool Plugin::is_serving(const std::string& driver) const {
+  for (const auto& one : served_)
+    if (one->name() == driver) return one->is_serving();
+  return false;
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,131 @@
+#include "kubelet/health.h"
+
+#include <gtest/gtest.h>
+
+namespace sliced::kubelet {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+
+HostDevice function(const std::string& address, DeviceType type) {
+  HostDevice device;
+  device.id = {address};
+  device.type = type;
+  device.pci = hotplug::PciAddress::decode(address);
+  device.driver = "d";
+  return device;
+}
+hotplug::Netdev netdev(const std::string& name, const std::string& state) {
+  hotplug::Netdev made;
+  made.name = name;
+  made.oper_state = state;
+  return made;
+}
+
+struct HealthWorld {
+  HealthWorld() {
+    HostDevice pf = function("0000:03:00.0", DeviceType::kPf);
+    pf.netdev = netdev("ens1f0", "up");
+    add(pf);
+    HostDevice vf = function("0000:03:00.2", DeviceType::kVf);
+    vf.pf = pf.pci;
+    vf.netdev = netdev("ens1f0v0", "down");
+    add(vf);
+    HostDevice bridge;
+    bridge.id = {"br0"};
+    bridge.type = DeviceType::kBridge;
+    bridge.netdev = netdev("br0", "down");
+    add(bridge);
+    offered = {{.driver = "d.example", .name = "net", .devices = {entry("br0-x", "br0")}},
+               {.driver = "d.example",
+                .name = "pool",
+                .devices = {entry("0000-03-00-0", ""), entry("0000-03-00-2-s", "")}}};
+  }
+  static kube::DevicePtr entry(const std::string& name, const std::string& interface) {
+    kube::Device device;
+    device.name = name;
+    if (!interface.empty()) device.attributes["d.example/ifName"] = interface;
+    return kube::DevicePtr(device);
+  }
+  void add(const HostDevice& device) { inventory.devices[device.id.text] = device; }
+  HostDevice& at(const std::string& id) { return inventory.devices.at(id); }
+  // In order: br0, PF, VF.
+  std::vector<std::string> troubles() {
+    std::vector<std::string> all;
+    for (const DeviceHealth& device : book.judge(offered, inventory)) all.push_back(device.trouble);
+    return all;
+  }
+  hotplug::Inventory inventory;
+  std::vector<policy::DesiredPool> offered;
+  HealthBook book{"d.example"};
+};
+using Troubles = std::vector<std::string>;
+
+TEST(KubeletHealth, AllIsWell) {
+  HealthWorld world;
+  EXPECT_EQ(world.book.judge(world.offered, world.inventory),
+            (std::vector<DeviceHealth>{
+                {"net", "br0-x", ""}, {"pool", "0000-03-00-0", ""}, {"pool", "0000-03-00-2-s", ""}}))
+      << "a VF that nobody uses is down, and so is a bridge without ports";
+}
+
+TEST(KubeletHealth, WhatIsWrongIsSaid) {
+  HealthWorld world;
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
+  world.at("0000:03:00.0").netdev->oper_state = "down";
+  EXPECT_EQ(world.troubles(), (Troubles{"", "the link of ens1f0 is down",
+                                        "the link of ens1f0, the PF of 0000:03:00.2, is down"}));
+  world.at("0000:03:00.0").netdev->oper_state = "unknown";
+  world.at("0000:03:00.2").driver = "";
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", "0000:03:00.2 has lost its driver"}));
+  world.at("0000:03:00.2").driver = "vfio-pci";
+  world.at("0000:03:00.2").netdev.reset();
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
+  world.at("0000:03:00.2").broken = "half removed";
+  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 cannot be relied on: half removed");
+  world.inventory.devices.erase("0000:03:00.2");
+  world.inventory.devices.erase("br0");
+  EXPECT_EQ(world.troubles(),
+            (Troubles{"br0 is gone from the host", "", "0000:03:00.2 is gone from the host"}));
+}
+
+TEST(KubeletHealth, WhatAPodHasIsJudgedByWhatIsKnown) {
+  HealthWorld world;
+  world.at("0000:03:00.0").netdev->oper_state = "down";
+  world.at("0000:03:00.0").netdev->stale = true;  // in a pod: these are its last facts
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
+}
+
+TEST(KubeletHealth, AnEntryThatIsWithdrawnMayStillBeAPods) {
+  HealthWorld world;
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
+  world.offered.clear();
+  world.inventory.devices.erase("0000:03:00.2");
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", "0000:03:00.2 is gone from the host"}));
+}
+
+TEST(KubeletHealth, NoDriverIsNoLossWhereThereNeverWasOne) {
+  HealthWorld world;
+  world.at("0000:03:00.2").driver = "";
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
+}
+
+TEST(KubeletHealth, NamesAreBoundedAndWhatIsOfferedComesFirst) {
+  HealthWorld world;
+  const auto names = [&](const std::string& prefix, size_t count) {
+    std::vector<kube::DevicePtr> devices;
+    for (size_t i = 0; i < count; ++i)
+      devices.push_back(HealthWorld::entry(prefix + std::to_string(i), "br0"));
+    world.offered = {{.driver = "d.example", .name = "net", .devices = std::move(devices)}};
+    return world.book.judge(world.offered, world.inventory);
+  };
+  EXPECT_EQ(names("a", kHealthEntriesMax).size(), kHealthEntriesMax);
+  const auto now = names("b", 10);
+  ASSERT_LE(now.size(), kHealthEntriesMax);
+  EXPECT_EQ(now.back().device, "b9");
+  EXPECT_EQ(names("c", kHealthEntriesMax + 10).size(), kHealthEntriesMax);
+}
+
+}  // namespace
+}  // namespace sliced::kubelet

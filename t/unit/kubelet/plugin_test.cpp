@@ -1,0 +1,115 @@
+#include "kubelet/plugin.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "reactor/net/listener.h"
+#include "t/fake/memory_log.h"
+#include "t/fixture/loop_fixture.h"
+#include "t/unit/kubelet/plugin_world.h"
+
+namespace sliced::kubelet {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct KubeletPlugin : fixture::LoopTest {
+  KubeletPlugin() {
+    char name[] = "/tmp/plugin-test-XXXXXX";
+    root = ::mkdtemp(name);
+    fs::create_directory(root + "/reg");
+  }
+  ~KubeletPlugin() override { fs::remove_all(root); }
+  std::unique_ptr<Plugin> make(const std::string& pod_uid = "") {
+    return std::make_unique<Plugin>(
+        Plugin::Ports{.loop = loop, .log = log, .preparer = preparer, .clock = [] { return int64_t{0}; }},
+        Plugin::Settings{.directories = {.plugins = root + "/plugins", .registrar = root + "/reg"},
+                         .pod_uid = pod_uid},
+        std::vector<Plugin::Driver>{{"a.example", [] { return std::vector<DeviceHealth>(); }},
+                                    {"b.example", [] { return std::vector<DeviceHealth>(); }}});
+  }
+  bool is_there(const std::string& path) const { return fs::is_socket(root + "/" + path); }
+  bool are_there() const {
+    return is_there("plugins/a.example/dra.sock") && is_there("plugins/b.example/dra.sock") &&
+           is_there("reg/a.example-reg.sock") && is_there("reg/b.example-reg.sock");
+  }
+
+  std::string root;
+  fake::MemoryLog log;
+  AskedPreparer preparer;
+};
+
+TEST_F(KubeletPlugin, SocketsAreThereFromTheStartToTheEnd) {
+  auto plugin = make();
+  EXPECT_FALSE(fs::exists(root + "/plugins")) << "another process may still be the node's";
+  plugin->start();
+  EXPECT_TRUE(are_there());
+  EXPECT_TRUE(plugin->is_serving("a.example") && plugin->is_serving("b.example"));
+  plugin.reset();
+  EXPECT_TRUE(fs::is_empty(root + "/reg") && fs::is_empty(root + "/plugins/a.example"));
+}
+
+TEST_F(KubeletPlugin, ThoseOfTwoPodsStandBesideEachOther) {
+  auto old = make("uid-1"), young = make("uid-2");
+  old->start();
+  young->start();
+  EXPECT_TRUE(is_there("reg/a.example-uid-1-reg.sock") && is_there("reg/a.example-uid-2-reg.sock"));
+  old.reset();
+  EXPECT_FALSE(is_there("reg/a.example-uid-1-reg.sock"));
+  EXPECT_TRUE(is_there("plugins/a.example/dra-uid-2.sock") && is_there("reg/a.example-uid-2-reg.sock"));
+}
+
+TEST_F(KubeletPlugin, WhatIsLeftOfADeadProcessGoesAndALivingOneStays) {
+  const std::string path = root + "/reg/a.example-reg.sock";
+  auto other = reactor::net::listen_unix(loop, path, {}, [](auto, auto) {});
+  ASSERT_TRUE(other);
+  auto plugin = make();
+  plugin->start();
+  EXPECT_FALSE(plugin->is_serving("a.example"));
+  EXPECT_TRUE(plugin->is_serving("b.example")) << "the other driver is nobody else's";
+  EXPECT_EQ(
+      log.count("another program serves this driver; nothing is handed out until it ends driver=a.example"),
+      1u)
+      << log.all();
+  run_for(Millis{1'500});
+  EXPECT_EQ(log.count("another program"), 1u) << "said once";
+  const auto before = fs::status(path);
+  fs::rename(path, path + ".kept");
+  other->reset();  // as after SIGKILL: the file stays, and nobody answers
+  fs::rename(path + ".kept", path);
+  EXPECT_TRUE(run_until([&] { return plugin->is_serving("a.example"); }, Millis{20'000}));
+  EXPECT_TRUE(fs::is_socket(before));
+}
+
+TEST_F(KubeletPlugin, WhatIsNoSocketIsNotRemoved) {
+  const std::string path = root + "/reg/a.example-reg.sock";
+  std::ofstream(path) << "keep me";
+  auto plugin = make();
+  plugin->start();
+  EXPECT_FALSE(plugin->is_serving("a.example"));
+  EXPECT_TRUE(fs::is_regular_file(path));
+  EXPECT_EQ(log.count("the kubelet cannot find this driver driver=a.example"), 1u) << log.all();
+}
+
+TEST_F(KubeletPlugin, AKubeletThatIsNotThereYetIsWaitedFor) {
+  fs::remove(root + "/reg");
+  auto plugin = make();
+  plugin->start();
+  EXPECT_FALSE(plugin->is_serving("a.example"));
+  fs::create_directory(root + "/reg");
+  EXPECT_TRUE(run_until([&] { return are_there(); }));
+}
+
+TEST_F(KubeletPlugin, SocketsThatSomebodyRemovesComeBack) {
+  auto plugin = make();
+  plugin->start();
+  fs::remove(root + "/reg/a.example-reg.sock");
+  fs::remove(root + "/plugins/b.example/dra.sock");
+  EXPECT_TRUE(run_until([&] { return are_there(); }));
+}
+
+}  // namespace
+}  // namespace sliced::kubelet
