@@ -178,6 +178,15 @@ func (h *HostTree) Rebind(address, driver string) {
 	}
 }
 
+// Unbind takes the driver from a function, and with it its interface.
+func (h *HostTree) Unbind(address string) {
+	h.t.Helper()
+	if h.names[address] != "" {
+		h.RemoveNetdev(address)
+	}
+	h.unbind(address)
+}
+
 // AddNetdev is a driver that registers a network interface for its function.
 func (h *HostTree) AddNetdev(address, name string, linkType int) {
 	h.t.Helper()

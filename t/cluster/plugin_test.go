@@ -1,0 +1,184 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/status"
+	health "k8s.io/kubelet/pkg/apis/dra-health/v1alpha1"
+	dra "k8s.io/kubelet/pkg/apis/dra/v1"
+	registration "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
+
+	"sliced.test/cluster/harness"
+)
+
+// dial is grpc-go's client at a unix socket, as the kubelet makes it.
+func dial(t *testing.T, path string) *grpc.ClientConn {
+	t.Helper()
+	connection, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { connection.Close() })
+	return connection
+}
+
+func within(t *testing.T, limit time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// waitUntil polls; what names what is waited for.
+func waitUntil(t *testing.T, what string, limit time.Duration, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}
+
+// answers: somebody listens there.
+func answers(path string) bool {
+	connection, err := net.Dial("unix", path)
+	if err == nil {
+		connection.Close()
+	}
+	return err == nil
+}
+
+// Turns red when grpc-go's own client is not understood, or an error has another code than the protocol gives it.
+func TestKubeletPluginSpeaksGRPC(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, shared, pf0)
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	root := lab.NewKubeletRoot()
+	daemon := lab.Run(root.Flags()...)
+	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
+	waitUntil(t, "the service's socket", starting, func() bool { return answers(root.Service(harness.Driver)) })
+	connection := dial(t, root.Service(harness.Driver))
+	plugin := dra.NewDRAPluginClient(connection)
+	answer, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
+		{Namespace: "ns", Name: "a", Uid: "u1"}, {Namespace: "ns", Name: "b", Uid: "u2"}}})
+	if err != nil || len(answer.Claims) != 2 || !strings.HasPrefix(answer.Claims["u2"].GetError(), "not prepared: ResourceClaim ns/b: ") {
+		t.Errorf("prepare: %v %v", answer, err)
+	}
+	back, err := plugin.NodeUnprepareResources(within(t, 10*time.Second), &dra.NodeUnprepareResourcesRequest{Claims: []*dra.Claim{
+		{Namespace: "ns", Name: "a", Uid: "u1"}}})
+	if err != nil || len(back.Claims) != 1 || back.Claims["u1"].GetError() != "" {
+		t.Errorf("unprepare: %v %v", back, err)
+	}
+	for name, row := range map[string]struct {
+		call func() error
+		code codes.Code
+		says string
+	}{
+		"an unknown method": {func() error {
+			return connection.Invoke(within(t, 10*time.Second), "/k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/NodePrepareResources",
+				&dra.NodePrepareResourcesRequest{}, &dra.NodePrepareResourcesResponse{})
+		}, codes.Unimplemented, "there is no method /k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/NodePrepareResources"},
+		"gzip": {func() error {
+			_, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{
+				Claims: []*dra.Claim{{Namespace: "ns", Name: "a", Uid: "u1"}}}, grpc.UseCompressor(gzip.Name))
+			return err
+		}, codes.Unimplemented, `grpc-encoding "gzip" is not understood`},
+		"no UID": {func() error {
+			_, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{
+				Claims: []*dra.Claim{{Namespace: "ns", Name: "ä%"}}})
+			return err
+		}, codes.InvalidArgument, `claims[0].name: "ä%" is no name of a ResourceClaim`},
+		"2 MiB": {func() error {
+			_, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{
+				Claims: []*dra.Claim{{Namespace: "ns", Name: strings.Repeat("x", 2<<20), Uid: "u"}}})
+			return err
+		}, codes.ResourceExhausted, "at most 1048576 are taken"},
+	} {
+		if err := row.call(); status.Code(err) != row.code || !strings.Contains(status.Convert(err).Message(), row.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	judgeHealth(t, lab, health.NewDRAResourceHealthClient(connection))
+	if daemon.Exited() {
+		t.Error("the daemon ended")
+	}
+}
+
+// The first VF loses its driver and then its function; the watch hears of both.
+func judgeHealth(t *testing.T, lab *harness.Lab, client health.DRAResourceHealthClient) {
+	watch, err := client.NodeWatchResources(within(t, time.Minute), &health.NodeWatchResourcesRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := harness.VFAddress(pf0.Address, 0)
+	// The next list in which the device is so.
+	await := func(want health.HealthStatus, message string) {
+		for {
+			list, err := watch.Recv()
+			if err != nil {
+				t.Fatalf("no list says %v %q: %v", want, message, err)
+			}
+			for _, device := range list.Devices {
+				if device.Device.PoolName == lab.Node && device.Device.DeviceName == harness.DeviceName(address) &&
+					device.Health == want && device.Message == message {
+					return
+				}
+			}
+		}
+	}
+	await(health.HealthStatus_HEALTHY, "")
+	lab.Host.Unbind(address)
+	await(health.HealthStatus_UNHEALTHY, address+" has lost its driver")
+	lab.Host.Rebind(address, "iavf")
+	await(health.HealthStatus_HEALTHY, "")
+	lab.Host.SetVFs(pf0.Address, 0)
+	await(health.HealthStatus_UNHEALTHY, address+" is gone from the host")
+}
+
+// Turns red when the kubelet's second for GetInfo is over while the daemon decides on ten thousand devices.
+func TestGetInfoWhileDeciding(t *testing.T) {
+	t.Parallel()
+	var pfs []harness.PF
+	for i := range 42 {
+		pfs = append(pfs, harness.E810(fmt.Sprintf("%02x", 3+i), fmt.Sprintf("ens%df0", i+1), 240))
+	}
+	lab := harness.NewLab(t, shared, pfs...)
+	apply := func(i int) int64 {
+		return lab.Apply("p", harness.Config(fmt.Sprintf("n%d", i), M{"vendors": L{"8086"}, "pfNames": L{"ens1f0#0-3"}}))
+	}
+	apply(0)
+	root := lab.NewKubeletRoot()
+	lab.Run(root.Flags()...)
+	lab.History.WaitOffers(t, 0, time.Minute, vfs(pfs[0], 0, 4)...)
+	waitUntil(t, "the registration's socket", starting, func() bool { return answers(root.Registration(harness.Driver)) })
+	slowest := time.Duration(0)
+	for i := range 6 {
+		edited := apply(i + 1)
+		for range 30 {
+			began := time.Now()
+			connection := dial(t, root.Registration(harness.Driver))
+			info, err := registration.NewRegistrationClient(connection).GetInfo(within(t, time.Second), &registration.InfoRequest{})
+			if err != nil {
+				t.Fatalf("edit %d: %v after %v", i, err, time.Since(began))
+			}
+			if info.Name != harness.Driver || info.Type != "DRAPlugin" || info.Endpoint != root.Service(harness.Driver) {
+				t.Fatalf("%v", info)
+			}
+			slowest = max(slowest, time.Since(began))
+			connection.Close()
+		}
+		all(lab, edited, time.Minute, attr+"resourceName", fmt.Sprintf("n%d", i+1), vfs(pfs[0], 0, 4)...)
+	}
+	t.Logf("the slowest GetInfo of 180 took %v", slowest)
+}
