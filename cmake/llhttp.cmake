@@ -10,4 +10,6 @@ else()
   find_path(LLHTTP_INCLUDE llhttp.h PATHS /usr/share/include/llhttp NO_DEFAULT_PATH REQUIRED)
   add_library(llhttp STATIC ${LLHTTP_SOURCES}/api.c ${LLHTTP_SOURCES}/http.c ${LLHTTP_SOURCES}/llhttp.c)
   target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE})
+  # As version 9 has it always: else the end of a chunk may be any two bytes.
+  target_compile_definitions(llhttp PUBLIC LLHTTP_STRICT_MODE=1)
 endif()

@@ -35,6 +35,8 @@ struct RequestDecoder::State {
   Head head;
   Headers trailers;
   std::string name, value;
+  std::string_view fed;   // the bytes that llhttp has before it
+  char last_seen = '\0';  // before them, white space passed over
   size_t head_bytes = 0, body_bytes = 0;
   bool has_begun = false, has_head = false, complete = false;
   std::optional<Error> error;
@@ -54,6 +56,16 @@ struct RequestDecoder::State {
     if (head_bytes <= limits.head_bytes_max) return 0;
     return stop(431, Errc::kTooLarge,
                 "the request's head is larger than " + std::to_string(limits.head_bytes_max) + " bytes");
+  }
+  // A value that goes on in another line (RFC 9112 section 5.2) is read otherwise by whoever stands in between.
+  int add_value(std::string_view part) {
+    if (part.empty()) return 0;  // an empty one is told behind its line
+    const std::string_view before = fed.substr(0, static_cast<size_t>(part.data() - fed.data()));
+    const size_t at = before.find_last_not_of(" \t");
+    if ((at == std::string_view::npos ? last_seen : before[at]) == '\n')
+      return refuse(400, "a header goes on in another line");
+    value += part;
+    return count_head(part.size());
   }
   int end_header() {
     Headers& fields = has_head ? trailers : head.request.headers;
@@ -117,6 +129,7 @@ struct RequestDecoder::State {
     name.clear();
     value.clear();
     head_bytes = body_bytes = 0;
+    last_seen = '\0';
     has_begun = has_head = complete = false;
   }
 };
@@ -134,10 +147,7 @@ RequestDecoder::RequestDecoder(Limits limits, Handlers handlers) : state_(std::m
     State::of(p).name.append(at, n);
     return State::of(p).count_head(n);
   };
-  on.on_header_value = [](llhttp_t* p, const char* at, size_t n) {
-    State::of(p).value.append(at, n);
-    return State::of(p).count_head(n);
-  };
+  on.on_header_value = [](llhttp_t* p, const char* at, size_t n) { return State::of(p).add_value({at, n}); };
   on.on_chunk_extension_name = [](llhttp_t* p, const char*, size_t n) { return State::of(p).count_head(n); };
   on.on_chunk_extension_value = on.on_chunk_extension_name;
   on.on_header_value_complete = [](llhttp_t* p) { return State::of(p).end_header(); };
@@ -162,9 +172,12 @@ Result<size_t> RequestDecoder::feed(std::string_view bytes) {
   const std::string_view rest = bytes.substr(skipped);
   if (rest.empty()) return bytes.size();
   state.has_begun = true;
+  state.fed = rest;
   const llhttp_errno_t code = llhttp_execute(&state.parser, rest.data(), rest.size());
   if (code == HPE_PAUSED && state.complete)
     return static_cast<size_t>(llhttp_get_error_pos(&state.parser) - bytes.data());
+  if (const size_t at = rest.find_last_not_of(" \t"); at != std::string_view::npos)
+    state.last_seen = rest[at];
   if (code == HPE_OK) return bytes.size();
   if (!state.error)
     state.error = Error{Errc::kInvalid, std::string("not an HTTP request: ") + llhttp_errno_name(code) +

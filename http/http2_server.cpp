@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include "http/http2_framing.h"
+#include "http/http2_server_session.h"
 #include "http/nghttp2_values.h"
 #include "reactor/base/text.h"
 
@@ -21,84 +19,7 @@ constexpr size_t kPrefaceBytes = 24;
 constexpr Millis kRestMax{10'000};
 constexpr uint8_t kLastCall[8] = {'l', 'a', 's', 't', 'c', 'a', 'l', 'l'};  // in the PING behind a GOAWAY
 
-class Http2ServerSession final : public ServerSession, private Http2Framing {
- public:
-  using StreamId = int32_t;
-
-  Http2ServerSession(SessionContext context, TimePoint now);
-
-  Result<Unit> feed(std::string_view from_client, TimePoint now) override;
-  void end_of_input(TimePoint) override { lose_all({Errc::kIo, "the client closed the connection"}); }
-  void turn(TimePoint now) override;
-  std::string take_outgoing(TimePoint now) override;
-  Result<Unit> check(TimePoint now) override;
-  bool is_waiting() const override;
-  bool wants_input() const override { return true; }
-  size_t calls() const override { return streams_.size(); }
-  void drain() override;
-  bool is_over() const override;
-  void lose_all(const Error& why) override;
-  bool has_ping() const override { return !error_; }
-  void ping() override { nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, nullptr); }
-
- private:
-  struct Stream {
-    explicit Stream(std::function<void()> on_progress) : response(std::move(on_progress)) {}
-    QueuedResponse response;
-    std::unique_ptr<Call> call;  // goes before its response
-    RequestHead head;            // until it is served
-    Headers trailers;
-    size_t head_bytes = 0, headers = 0, body_bytes = 0;
-    size_t rest_bytes = 0;  // of the body, that nobody needs
-    std::string kept;       // of the body, while paused
-    TimePoint since{};      // the request is awaited
-    TimePoint moved_at{};   // the client took some of what there was for it
-    size_t moved = 0;       // taken since then
-    bool has_head = false, is_head_request = false, has_ended = false, is_request_whole = false;
-    bool was_paused = false, is_watched = false;     // for moved_at
-    bool is_submitted = false, is_answered = false;  // the answer's end is on its way
-  };
-  struct Callbacks;
-
-  // grpc-go's clients go with a last stream of 2^31-1, which nghttp2 takes for a wrong one. We open no streams:
-  // whatever is said of them means nothing.
-  void adapt(const FrameHeader& frame, std::string& bytes) const override {
-    if (frame.type == NGHTTP2_GOAWAY && frame.size >= 4) bytes.replace(9, 4, 4, '\0');  // behind the header
-  }
-  bool is_wanted(const FrameHeader& frame) const override {
-    const auto at = streams_.find(frame.stream);
-    return at != streams_.end() && !at->second->has_ended;
-  }
-  Stream* find(StreamId id) {
-    const auto at = streams_.find(id);
-    return at == streams_.end() ? nullptr : at->second.get();
-  }
-  void submit_settings();
-  void add_header(Stream& stream, std::string_view name, std::string_view value);
-  void begin(StreamId id, Stream& stream);
-  int refusal_of(const Stream& stream) const;
-  void take_body(StreamId id, Stream& stream, std::string_view bytes);
-  void drop_rest(StreamId id, Stream& stream, size_t bytes);
-  void hand_over(StreamId id, Stream& stream, std::string_view bytes);
-  void end_request(Stream& stream);
-  void push(StreamId id);
-  void push_all();
-  void submit(StreamId id, Stream& stream);
-  void settle();
-  void lose(StreamId id, const Error& why, int status);
-  std::unique_ptr<Stream> forget(StreamId id);
-  void drop_kept(Stream& stream);
-  bool owes(const Stream& stream) const;
-  bool is_blocked(const Stream& stream) const;
-
-  const SessionContext context_;
-  std::map<StreamId, std::unique_ptr<Stream>> streams_;
-  std::set<StreamId> answered_;       // whose answers are on their way
-  std::set<StreamId> ready_, rooms_;  // whose answers have grown; whose have room
-  const TimePoint began_;
-  bool has_settings_ = false, has_ack_ = false, is_draining_ = false, has_said_last_ = false;
-  bool is_lost_ = false;
-};
+}  // namespace
 
 // nghttp2 calls these; none throws (out of memory ends the process).
 struct Http2ServerSession::Callbacks {
@@ -156,6 +77,8 @@ struct Http2ServerSession::Callbacks {
       return 0;
     }
     if (frame->hd.type == NGHTTP2_HEADERS && !stream->has_head) self.begin(id, *stream);
+    stream = self.find(id);  // which may be refused
+    if (stream == nullptr) return 0;
     const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     if (!may_end || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
     stream->has_ended = true;
@@ -278,8 +201,19 @@ int Http2ServerSession::refusal_of(const Stream& stream) const {
   return is_large ? 413 : 0;
 }
 
+size_t Http2ServerSession::unsent_bytes() const {
+  size_t all = 0;
+  for (const auto& [id, stream] : streams_) all += stream->response.unsent_bytes();
+  return all;
+}
+
 void Http2ServerSession::begin(StreamId id, Stream& stream) {
   stream.has_head = true;
+  if (unsent_bytes() >= context_.bounds.answers_bytes_max) {
+    // Clients send such a request again (RFC 9113 section 8.7).
+    nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
+    return void(forget(id));
+  }
   if (const int status = refusal_of(stream); status != 0)
     return stream.response.replace(status, std::string(reason_of(status)));
   RequestHead head = std::exchange(stream.head, {});
@@ -489,8 +423,6 @@ void Http2ServerSession::lose_all(const Error& why) {
   is_lost_ = true;
   while (!streams_.empty()) lose(streams_.begin()->first, why, 0);
 }
-
-}  // namespace
 
 std::unique_ptr<ServerSession> make_http2_server_session(SessionContext context, TimePoint now) {
   return std::make_unique<Http2ServerSession>(std::move(context), now);

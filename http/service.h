@@ -70,12 +70,13 @@ using Serve = std::function<std::unique_ptr<Call>(const RequestHead& head, Respo
 /// What a client may take. Times are looked at every second.
 struct ServerBounds {
   Limits request{.head_bytes_max = 32u << 10, .body_bytes_max = 4u << 20};  // 431, 413
-  size_t streams_max = 100;      // of a connection at once (HTTP/2)
-  Millis handshake_max{10'000};  // TLS
-  Millis head_max{10'000};       // from the first byte of a head, or of a connection, to the head's end
-  Millis request_max{60'000};    // from the head to the end of the request, pauses not counted; 0: for ever
-  Millis stall_max{30'000};      // in which a client takes at least 1 KiB of what there is for it
-  Millis idle_max{120'000};      // of a connection without a request; 0: for ever
+  size_t streams_max = 100;               // of a connection at once (HTTP/2)
+  size_t answers_bytes_max = 256u << 10;  // of one that wait for the client: more requests are refused
+  Millis handshake_max{10'000};           // TLS
+  Millis head_max{10'000};     // from the first byte of a head, or of a connection, to the head's end
+  Millis request_max{60'000};  // from the head to the end of the request, pauses not counted; 0: for ever
+  Millis stall_max{30'000};    // in which a client takes at least 1 KiB of what there is for it
+  Millis idle_max{120'000};    // of a connection without a request; 0: for ever
 };
 
 }  // namespace sliced::http

@@ -169,6 +169,11 @@ TEST_F(Http1ServerTest, CasesOfRfc9112) {
       {"5.1: white space before the colon", "GET / HTTP/1.1\r\n" + host + "A : b\r\n\r\n", 400, false},
       {"5.1: a name with white space", "GET / HTTP/1.1\r\n" + host + "A b: c\r\n\r\n", 400, false},
       {"5.1: an empty name", "GET / HTTP/1.1\r\n" + host + ": c\r\n\r\n", 400, false},
+      {"5.2: a header that goes on in another line", "GET / HTTP/1.1\r\n" + host + "A: b\r\n c\r\n\r\n", 400,
+       false},
+      {"5.2: one that begins there", "GET / HTTP/1.1\r\n" + host + "A:\r\n\tb\r\n\r\n", 400, false},
+      {"5.2: a coding that does",
+       "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n", 400, false},
       {"9110 5.5: a NUL in a value", "GET / HTTP/1.1\r\n" + host + std::string("A: b\0c\r\n\r\n", 11), 400,
        false},
       {"6.1: a coding that nobody knows",
@@ -192,6 +197,8 @@ TEST_F(Http1ServerTest, CasesOfRfc9112) {
        "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nx\r\n", 400, false},
       {"7.1: a chunk longer than its size",
        "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400, false},
+      {"7.1: a chunk that something else ends",
+       "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n1\r\naXX0\r\n\r\n", 400, false},
       {"7.1.1: extensions of chunks",
        "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n1;a=b\r\nx\r\n0\r\n\r\n", 200, true},
       {"7.1.2: trailers",
@@ -218,6 +225,22 @@ TEST_F(Http1ServerTest, CasesOfRfc9112) {
         << row.section;
     EXPECT_EQ(!end.is_ended, row.is_kept) << row.section;
     EXPECT_EQ(one.troubles.size(), row.status == 200 ? 0u : 1u) << row.section;
+  }
+}
+
+TEST_F(Http1ServerTest, AHeaderInTwoLinesIsRefusedWhereverItIsCut) {
+  const std::string bytes = "GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n \t c\r\n\r\n";
+  const std::string good = "GET / HTTP/1.1\r\nHost: h\r\nA: \t b \t c\r\n\r\n";
+  for (size_t cut = 0; cut <= bytes.size(); ++cut) {
+    for (const std::string& sent : {bytes, good}) {
+      ServerWorld one;
+      one.on_request = [](Served& served) { served.response->answer(200, "ok"); };
+      fake::WireEnd& end = one.connect();
+      end.say(sent.substr(0, cut));
+      end.say(sent.substr(std::min(cut, sent.size())));
+      one.settle();
+      EXPECT_EQ(status_of(end.sent), sent == good ? "HTTP/1.1 200 OK" : "HTTP/1.1 400 Bad Request") << cut;
+    }
   }
 }
 

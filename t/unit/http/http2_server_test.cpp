@@ -375,6 +375,20 @@ TEST_F(Http2ServerTest, ManyStreamsAtOnceAreRefused) {
   EXPECT_EQ(one.served.size(), 10u) << "never more";
 }
 
+TEST_F(Http2ServerTest, NoMoreIsAnsweredThanAClientTakes) {
+  world.on_request = [](Served& served) { served.response->answer(200, std::string(100'000, 'x')); };
+  client.say(settings_frame({{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0}}));
+  for (uint32_t id = 1; id < 201; id += 2) client.say(get(id));
+  EXPECT_EQ(world.served.size(), 3u) << "256 KiB wait then";
+  EXPECT_EQ(client.reset(5), -1);
+  for (uint32_t id = 7; id < 201; id += 2) EXPECT_EQ(client.reset(id), NGHTTP2_REFUSED_STREAM) << id;
+  EXPECT_EQ(world.server->calls(), 3u);
+  client.say(window_frame(0, 1 << 20) + window_frame(1, 100'000));
+  client.say(get(201));
+  EXPECT_EQ(world.served.size(), 4u) << "some was taken";
+  EXPECT_EQ(client.goaway(), -1);
+}
+
 TEST_F(Http2ServerTest, HeadersThatGoOnAndOnEndTheConnection) {
   client.say(frame(NGHTTP2_HEADERS, 0, 1, fake::hpack(request_fields())));
   int taken = 0;

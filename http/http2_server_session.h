@@ -1,0 +1,95 @@
+#pragma once
+// Inside http/http2_server.cpp: what it keeps of a client's connection and of each stream.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "http/http2_framing.h"
+#include "http/server_session.h"
+
+namespace sliced::http {
+
+class Http2ServerSession final : public ServerSession, private Http2Framing {
+ public:
+  using StreamId = int32_t;
+
+  Http2ServerSession(SessionContext context, TimePoint now);
+
+  Result<Unit> feed(std::string_view from_client, TimePoint now) override;
+  void end_of_input(TimePoint) override { lose_all({Errc::kIo, "the client closed the connection"}); }
+  void turn(TimePoint now) override;
+  std::string take_outgoing(TimePoint now) override;
+  Result<Unit> check(TimePoint now) override;
+  bool is_waiting() const override;
+  bool wants_input() const override { return true; }
+  size_t calls() const override { return streams_.size(); }
+  void drain() override;
+  bool is_over() const override;
+  void lose_all(const Error& why) override;
+  bool has_ping() const override { return !error_; }
+  void ping() override { nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, nullptr); }
+
+ private:
+  struct Stream {
+    explicit Stream(std::function<void()> on_progress) : response(std::move(on_progress)) {}
+    QueuedResponse response;
+    std::unique_ptr<Call> call;  // goes before its response
+    RequestHead head;            // until it is served
+    Headers trailers;
+    size_t head_bytes = 0, headers = 0, body_bytes = 0;
+    size_t rest_bytes = 0;  // of the body, that nobody needs
+    std::string kept;       // of the body, while paused
+    TimePoint since{};      // the request is awaited
+    TimePoint moved_at{};   // the client took some of what there was for it
+    size_t moved = 0;       // taken since then
+    bool has_head = false, is_head_request = false, has_ended = false, is_request_whole = false;
+    bool was_paused = false, is_watched = false;     // for moved_at
+    bool is_submitted = false, is_answered = false;  // the answer's end is on its way
+  };
+  struct Callbacks;
+
+  // grpc-go's clients go with a last stream of 2^31-1, which nghttp2 takes for a wrong one. We open no streams:
+  // whatever is said of them means nothing.
+  void adapt(const FrameHeader& frame, std::string& bytes) const override {
+    if (frame.type == NGHTTP2_GOAWAY && frame.size >= 4) bytes.replace(9, 4, 4, '\0');  // behind the header
+  }
+  bool is_wanted(const FrameHeader& frame) const override {
+    const auto at = streams_.find(frame.stream);
+    return at != streams_.end() && !at->second->has_ended;
+  }
+  Stream* find(StreamId id) {
+    const auto at = streams_.find(id);
+    return at == streams_.end() ? nullptr : at->second.get();
+  }
+  void submit_settings();
+  void add_header(Stream& stream, std::string_view name, std::string_view value);
+  void begin(StreamId id, Stream& stream);
+  size_t unsent_bytes() const;
+  int refusal_of(const Stream& stream) const;
+  void take_body(StreamId id, Stream& stream, std::string_view bytes);
+  void drop_rest(StreamId id, Stream& stream, size_t bytes);
+  void hand_over(StreamId id, Stream& stream, std::string_view bytes);
+  void end_request(Stream& stream);
+  void push(StreamId id);
+  void push_all();
+  void submit(StreamId id, Stream& stream);
+  void settle();
+  void lose(StreamId id, const Error& why, int status);
+  std::unique_ptr<Stream> forget(StreamId id);
+  void drop_kept(Stream& stream);
+  bool owes(const Stream& stream) const;
+  bool is_blocked(const Stream& stream) const;
+
+  const SessionContext context_;
+  std::map<StreamId, std::unique_ptr<Stream>> streams_;
+  std::set<StreamId> answered_;       // whose answers are on their way
+  std::set<StreamId> ready_, rooms_;  // whose answers have grown; whose have room
+  const TimePoint began_;
+  bool has_settings_ = false, has_ack_ = false, is_draining_ = false, has_said_last_ = false;
+  bool is_lost_ = false;
+};
+
+}  // namespace sliced::http
