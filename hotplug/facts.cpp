@@ -99,9 +99,4 @@ bool is_netdev_elsewhere(const HostDevice& device) {
                      [](const std::string& note) { return note.starts_with("driver:"); });
 }
 
-const HostDevice* Inventory::find(std::string_view id) const {
-  const auto at = devices.find(std::string(id));
-  return at == devices.end() ? nullptr : &at->second;
-}
-
 }  // namespace sliced::hotplug

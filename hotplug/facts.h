@@ -3,12 +3,13 @@
 // never a guess.
 #include <compare>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "reactor/base/shared_map.h"
 
 namespace sliced::hotplug {
 
@@ -108,11 +109,11 @@ bool is_netdev_elsewhere(const HostDevice& device);
 /// Immutable, shared by whoever needs it. version grows with every change.
 struct Inventory {
   uint64_t version = 0;
-  std::string boot_id;                        // proc/sys/kernel/random/boot_id
-  std::map<std::string, HostDevice> devices;  // by Id::text
+  std::string boot_id;            // proc/sys/kernel/random/boot_id
+  SharedMap<HostDevice> devices;  // by Id::text
 
   /// nullptr where there is none of that id. Good as long as the inventory.
-  const HostDevice* find(std::string_view id) const;
+  const HostDevice* find(std::string_view id) const { return devices.find(id); }
 };
 using InventoryPtr = std::shared_ptr<const Inventory>;
 

@@ -26,6 +26,8 @@ bool has_ended(const Netdev& netdev, const NetdevChanges& changes) {
   return at != changes.ended.end() && at->second == netdev.kernel_name;
 }
 
+bool is_same(const HostDevice& a, const HostDevice& b) { return &a == &b || a == b; }
+
 // The driver of the reading, or the one before where this one could not be read: that says nothing.
 const std::string& driver_of(const FunctionReading& function, const StickyNetdev& before) {
   const bool is_known = function.broken.empty() &&
@@ -46,7 +48,7 @@ InventoryDiff diff_inventory(const Inventory& before, const Inventory& now) {
     } else if (old == before.devices.end() || fresh->first < old->first) {
       diff.added.push_back(fresh++->first);
     } else {
-      if (!(old->second == fresh->second)) diff.changed.push_back(fresh->first);
+      if (!is_same(old->second, fresh->second)) diff.changed.push_back(fresh->first);
       ++old, ++fresh;
     }
   }
@@ -57,13 +59,18 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChan
   remember(readings, changes);
   auto next = std::make_shared<Inventory>();
   next->boot_id = readings.boot_id;
+  auto former = now_->devices.begin();
   for (HostDevice& device : resolve(readings, sticky_)) {
     std::string id = device.id.text;
     if (may_be_here(device) && device.host_use.empty()) {
       const HostDevice* before = now_->find(id);
       device.host_use = before == nullptr ? "" : before->host_use;
     }
-    next->devices.emplace_hint(next->devices.end(), std::move(id), std::move(device));
+    while (former != now_->devices.end() && former->first < id) ++former;
+    if (former != now_->devices.end() && former->first == id && former->second == device)
+      next->devices.append(former);
+    else
+      next->devices.append(std::move(id), std::move(device));
   }
   InventoryDiff diff = diff_inventory(*now_, *next);
   if (diff.is_empty() && next->boot_id == now_->boot_id && now_->version > 0) return diff;

@@ -13,14 +13,15 @@
 #include "policy/notes.h"
 #include "policy/problem.h"
 #include "policy/verdict.h"
+#include "reactor/base/flat_map.h"
 
 namespace sliced::policy {
 
 struct Decision {
   std::shared_ptr<const Inputs> inputs;         // what it was decided from
-  std::map<std::string, Verdict> verdicts;      // by host device id
+  FlatMap<std::string, Verdict> verdicts;       // by host device id
   std::map<std::string, std::string> refusals;  // why, for Outcome::kRefused, by host device id
-  std::map<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
+  FlatMap<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
   /// To be published as they are. What a verdict calls offered stands in one of them, and nothing else does.
   DesiredPools pools;
   HoldingsByPool offered;         // what is offered, by pool of the exposure driver

@@ -3,14 +3,15 @@
 // changes what they are: an entry of a device whose facts, policy and settings are the same would be made the
 // same, so it is not made anew, and whoever compares it with what is published finds one and the same object.
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "hotplug/facts.h"
 #include "kube/resource_slice.h"
+#include "policy/in_order.h"
 #include "policy/policy_set.h"
 
 namespace sliced::policy {
@@ -25,14 +26,22 @@ struct Draft {
 /// Of one kind of policies.
 struct KeptEntries {
   struct Kept {
+    std::string name;
     Draft draft;
     int32_t policy = -1, config = -1;  // indices into the policies of then
     bool is_plain = false;             // making it left nothing to say
   };
-  std::unordered_map<std::string, Kept> by_name;  // only looked up, so that no order depends on it
+  std::deque<Kept> all;  // as they were made: in much the same order each time. References last
   std::string driver;
   bool takes_lists = false;
 };
+
+/// What is looked up in it. before: nullptr none; outlives what is returned.
+inline auto former_entries(const KeptEntries* before) {
+  static const KeptEntries kNone;
+  return InOrder((before == nullptr ? kNone : *before).all, &KeptEntries::Kept::name);
+}
+using FormerEntries = decltype(former_entries(nullptr));
 
 struct EntryMemory {
   hotplug::InventoryPtr inventory;

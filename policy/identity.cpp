@@ -125,8 +125,10 @@ std::string EntryNames::name(const hotplug::HostDevice& device, const std::strin
   if (base.empty()) return "";
   std::string name = base + suffix;
   if (!device.pci && is_anothers(name, device)) name = with_hash(base, device.id.text) + suffix;
-  if (!kube::is_dns_label(name) || !taken_.insert(name).second) return "";
-  return name;
+  if (!kube::is_dns_label(name)) return "";
+  const size_t taken = taken_.size();
+  taken_.insert(taken_.end(), name);  // they come in order, most of the time
+  return taken_.size() > taken ? name : "";
 }
 
 std::string exposure_pool_name(const std::string& node, const hotplug::HostDevice& device) {
@@ -139,9 +141,11 @@ PoolNames::PoolNames(std::string node) : node_(std::move(node)), net_(pool_name(
 const std::string& PoolNames::of(const hotplug::HostDevice& device) {
   const auto pf = pf_of(device);
   if (!pf) return net_;
-  std::string& name = names_[*pf];
-  if (name.empty()) name = pool_name(node_, function_name(*pf));
-  return name;
+  if (last_ != nullptr && last_->first == *pf) return last_->second;
+  const auto [at, is_new] = names_.try_emplace(*pf);
+  if (is_new) at->second = pool_name(node_, function_name(*pf));
+  last_ = &*at;
+  return at->second;
 }
 
 }  // namespace sliced::policy

@@ -64,7 +64,8 @@ class PoolNames {
 
  private:
   const std::string node_, net_;
-  std::map<hotplug::PciAddress, std::string> names_;  // by PF
+  std::map<hotplug::PciAddress, std::string> names_;                         // by PF
+  const std::pair<const hotplug::PciAddress, std::string>* last_ = nullptr;  // that was asked for
 };
 
 }  // namespace sliced::policy

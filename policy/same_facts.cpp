@@ -34,7 +34,8 @@ void SameFacts::compare(const hotplug::Inventory& now, const hotplug::Inventory&
   for (const auto& [id, device] : now.devices) {
     for (; old != before.devices.end() && old->first < id; ++old) is_any_gone_ = true;
     const bool was_there = old != before.devices.end() && old->first == id;
-    if (!was_there || !(old->second == device)) changed_.insert(&device);
+    const bool is_same = was_there && (&old->second == &device || old->second == device);
+    if (!is_same) changed_.insert(&device);
     if (was_there) ++old;
   }
   is_any_gone_ |= old != before.devices.end();

@@ -1,6 +1,7 @@
 #include "policy/exposure/answers.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "policy/exposure/attributes.h"
@@ -19,15 +20,36 @@ int32_t index_in(const std::vector<std::string>& sorted, const std::string& text
   return at == sorted.end() || *at != text ? -1 : static_cast<int32_t>(at - sorted.begin());
 }
 
-bool is_in_slices(const hotplug::HostDevice& device, const Published& published) {
-  if (!device.pci || (published.sriov.empty() && published.exposure.empty())) return false;
-  const std::string name = function_name(*device.pci);
-  if (published.sriov.contains(name)) return true;
-  auto persona = published.exposure.lower_bound(name);
-  for (; persona != published.exposure.end() && persona->starts_with(name); ++persona)
-    if (!published.links.contains(*persona)) return true;
-  return false;
-}
+// Which functions stand in slices. Asked in the order of their names, as they are, each costs a step or two.
+class InSlices {
+ public:
+  explicit InSlices(const Published& published)
+      : published_(published),
+        sriov_(published.sriov.begin()),
+        exposure_(published.exposure.begin()),
+        is_none_(published.sriov.empty() && published.exposure.empty()) {}
+
+  bool has(const hotplug::HostDevice& device) {
+    if (!device.pci || is_none_) return false;
+    const std::string name = function_name(*device.pci);
+    const auto& sriov = published_.sriov;
+    const auto& exposure = published_.exposure;
+    if (name < last_) sriov_ = sriov.begin(), exposure_ = exposure.begin();
+    while (sriov_ != sriov.end() && *sriov_ < name) ++sriov_;
+    while (exposure_ != exposure.end() && *exposure_ < name) ++exposure_;
+    last_ = name;
+    if (sriov_ != sriov.end() && *sriov_ == name) return true;
+    for (auto persona = exposure_; persona != exposure.end() && persona->starts_with(name); ++persona)
+      if (!published_.links.contains(*persona)) return true;
+    return false;
+  }
+
+ private:
+  const Published& published_;
+  std::set<std::string>::const_iterator sriov_, exposure_;
+  const bool is_none_;
+  std::string last_;
+};
 
 // The function as if the port were its only one.
 hotplug::HostDevice with_port(const hotplug::HostDevice& function, std::optional<hotplug::Netdev> port) {
@@ -74,10 +96,11 @@ class Surveying {
     if (memory_.selectors.empty()) return;
     memory_.devices.reserve(inventory.devices.size());
     devices_.reserve(inventory.devices.size());
+    InSlices in_slices(published);
     for (const auto& [id, device] : inventory.devices) {
       memory_.devices.push_back(id);
       devices_.push_back(&device);
-      memory_.is_published.push_back(is_in_slices(device, published));
+      memory_.is_published.push_back(in_slices.has(device));
     }
     memory_.answers.resize(devices_.size() * memory_.selectors.size());
     next_.resize(questions.size(), 0);
@@ -110,6 +133,7 @@ class Surveying {
   void keep_what_stands() {
     if (before_ == nullptr) return;
     for (size_t c = 0; c < memory_.selectors.size(); ++c) former_.push_back(former_column(c));
+    note_runs();
     is_all_kept_ = same_.are_all();
     size_t row = 0;  // of before_, where devices are in the same order
     for (size_t d = 0; d < devices_.size(); ++d) {
@@ -124,8 +148,28 @@ class Surveying {
   }
 
   // Of what is asked now: the rest is of no use unless it cannot be asked again.
+  void note_runs() {
+    for (size_t c = 0; c < former_.size(); ++c) {
+      if (former_[c] < 0 || !is_asked_[c]) continue;
+      const auto from = static_cast<size_t>(former_[c]);
+      if (!runs_.empty() && runs_.back().to + runs_.back().count == c &&
+          runs_.back().from + runs_.back().count == from)
+        ++runs_.back().count;
+      else
+        runs_.push_back({from, c, 1});
+    }
+  }
+
+  // Most rows are copied as they are.
   void keep_row(size_t d, size_t row) {
     const bool is_virtual = devices_[d]->type == hotplug::DeviceType::kVirtual;
+    if (is_virtual || !before_->unknown.empty()) return keep_one_by_one(d, row, is_virtual);
+    const KeptAnswer* from = before_->answers.data() + row * before_->selectors.size();
+    KeptAnswer* to = memory_.answers.data() + d * memory_.selectors.size();
+    for (const Run& run : runs_) std::copy_n(from + run.from, run.count, to + run.to);
+  }
+
+  void keep_one_by_one(size_t d, size_t row, bool is_virtual) {
     if (!before_->unknown.empty()) memory_.unknown.resize(memory_.answers.size());
     for (size_t c = 0; c < former_.size(); ++c) {
       if (former_[c] < 0 || !is_asked_[c] || (is_virtual && !memory_.is_about_virtual[c])) continue;
@@ -320,6 +364,10 @@ class Surveying {
   const hotplug::Inventory& inventory_;
   const SameFacts same_;
   std::vector<const hotplug::HostDevice*> devices_;
+  struct Run {  // of columns beside each other
+    size_t from, to, count;
+  };
+  std::vector<Run> runs_;        // that stand: from where in before_
   std::vector<int32_t> former_;  // by selector: its column of before_; -1 none whose answers can stand
   bool is_all_kept_ = false;     // of each device that each selector of before_ was asked about
   const hotplug::HostDevice* looked_at_ = nullptr;

@@ -25,7 +25,6 @@ class ExposureDecision {
         settling_(in_) {}
 
   void add(const HostDevice& device, const Resolution& resolution) {
-    if (resolution.personas.empty()) return;
     auto& verdicts = out_.personas[device.id.text];
     verdicts.reserve(resolution.personas.size());
     const std::string base = device.pci ? function_name(*device.pci) : links_.at(device.id.text);
@@ -120,8 +119,8 @@ void decide_exposures(Deciding& deciding) {
   for (const bool are_functions : {true, false}) {
     auto resolution = deciding.resolutions.devices.begin();
     for (const auto& [id, device] : in.inventory->devices) {
-      if (device.pci.has_value() == are_functions) decision.add(device, *resolution);
-      ++resolution;
+      const Resolution& said = *resolution++;
+      if (!said.personas.empty() && device.pci.has_value() == are_functions) decision.add(device, said);
     }
   }
   decision.finish(deciding);

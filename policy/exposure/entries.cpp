@@ -3,14 +3,27 @@
 #include "policy/entry_validation.h"
 
 namespace sliced::policy {
+namespace {
+
+// nullptr: nothing of it stands.
+const KeptEntries* former_of(const Inputs& in) {
+  if (in.entries == nullptr) return nullptr;
+  const KeptEntries& before = in.entries->exposure;
+  const bool stands =
+      before.driver == in.settings.exposure_driver && before.takes_lists == in.settings.list_attributes;
+  return stands ? &before : nullptr;
+}
+
+}  // namespace
 
 ExposedEntries::ExposedEntries(const Inputs& inputs, const SameFacts& same, Notes& notes)
-    : in_(inputs), same_(same), notes_(notes), attributes_(inputs.settings.exposure_driver) {
+    : in_(inputs),
+      same_(same),
+      notes_(notes),
+      attributes_(inputs.settings.exposure_driver),
+      before_(former_entries(former_of(inputs))) {
   kept_.driver = in_.settings.exposure_driver;
   kept_.takes_lists = in_.settings.list_attributes;
-  if (in_.entries == nullptr) return;
-  const KeptEntries& before = in_.entries->exposure;
-  if (before.driver == kept_.driver && before.takes_lists == kept_.takes_lists) before_ = &before;
 }
 
 const ExposurePolicy& ExposedEntries::policy_of(int32_t index) const {
@@ -18,21 +31,21 @@ const ExposurePolicy& ExposedEntries::policy_of(int32_t index) const {
 }
 
 const KeptEntries::Kept* ExposedEntries::former(const hotplug::HostDevice& device, int32_t policy,
-                                                const std::string& name) const {
-  if (before_ == nullptr || !same_.has(device)) return nullptr;
-  const auto at = before_->by_name.find(name);
-  if (at == before_->by_name.end() || !at->second.is_plain) return nullptr;
-  const auto& was = in_.entries->policies->exposures[static_cast<size_t>(at->second.policy)];
-  return is_same(in_.policies->exposures[static_cast<size_t>(policy)], was) ? &at->second : nullptr;
+                                                const std::string& name) {
+  const KeptEntries::Kept* kept = before_.find(name);
+  if (kept == nullptr || !same_.has(device) || !kept->is_plain) return nullptr;
+  const auto& was = in_.entries->policies->exposures[static_cast<size_t>(kept->policy)];
+  return is_same(in_.policies->exposures[static_cast<size_t>(policy)], was) ? kept : nullptr;
 }
 
 Draft& ExposedEntries::of(const hotplug::HostDevice& device, int32_t policy, const std::string& name) {
   persona_of(device.type, policy);  // says what it leaves out
-  KeptEntries::Kept& kept = kept_.by_name[name];
-  if (const KeptEntries::Kept* before = former(device, policy, name))
-    kept = *before;
-  else
+  const KeptEntries::Kept* before = former(device, policy, name);
+  KeptEntries::Kept& kept = before == nullptr ? kept_.all.emplace_back() : kept_.all.emplace_back(*before);
+  if (before == nullptr) {
+    kept.name = name;
     kept.is_plain = make(device, policy, name, kept.draft);
+  }
   kept.policy = policy;
   return kept.draft;
 }

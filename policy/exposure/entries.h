@@ -31,8 +31,7 @@ class ExposedEntries {
     PersonaAttributes adds;
     bool is_valid = false;  // one with them has been checked as a whole, and nothing was wrong
   };
-  const KeptEntries::Kept* former(const hotplug::HostDevice& device, int32_t policy,
-                                  const std::string& name) const;
+  const KeptEntries::Kept* former(const hotplug::HostDevice& device, int32_t policy, const std::string& name);
   bool make(const hotplug::HostDevice& device, int32_t policy, const std::string& name, Draft& out);
   Persona& persona_of(hotplug::DeviceType type, int32_t policy);
   void note_all(const ExposurePolicy& policy, const std::vector<std::string>& notes);
@@ -43,7 +42,7 @@ class ExposedEntries {
   Notes& notes_;
   const EntryAttributes attributes_;
   std::map<std::pair<int32_t, hotplug::DeviceType>, Persona> personas_;  // by policy and type
-  const KeptEntries* before_ = nullptr;                                  // nullptr: nothing of it stands
+  FormerEntries before_;
   KeptEntries kept_;
 };
 

@@ -57,6 +57,17 @@ bool has_exclusive_beside_others(const Personas& personas) {
          std::any_of(personas.begin(), personas.end(), [](const Holding* one) { return one->is_exclusive; });
 }
 
+// Of the VFs of a pool one persona each, and none of its PF: no two exclude each other. Told at a glance where
+// they come in order, as they do.
+bool is_one_for_each(const PoolMembers& members) {
+  const Holding* last = nullptr;
+  for (const Holding& one : members.personas) {
+    if (one.device == members.pf || (last != nullptr && one.device <= last->device)) return false;
+    last = &one;
+  }
+  return true;
+}
+
 class Counting {
  public:
   explicit Counting(const PoolMembers& members) : members_(members) {
@@ -260,7 +271,9 @@ std::vector<Holding> contested(const std::vector<Holding>& offers, const std::ve
   return out;
 }
 
-Exclusion exclude(const PoolMembers& members) { return Counting(members).run(); }
+Exclusion exclude(const PoolMembers& members) {
+  return is_one_for_each(members) ? Exclusion{} : Counting(members).run();
+}
 
 std::vector<std::string> without_conflict(const std::vector<Holding>& in_order, const std::string& pf) {
   PoolHoldings kept(pf);

@@ -5,6 +5,7 @@
 
 #include "policy/exposure/resolve.h"
 #include "policy/identity.h"
+#include "policy/in_order.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -18,6 +19,15 @@ constexpr size_t kEntriesInNote = 16;
 bool drop_refused(std::vector<Candidate>& candidates) {
   return std::erase_if(candidates,
                        [](const Candidate& one) { return one.verdict->outcome != Outcome::kOffered; }) > 0;
+}
+
+// Of what may be allocated and is offered.
+bool is_any_regrouped(const std::vector<Candidate>& candidates, const std::vector<Holding>& holdings) {
+  InOrder offered(candidates, &Candidate::name);
+  return std::any_of(holdings.begin(), holdings.end(), [&](const Holding& one) {
+    const Candidate* candidate = offered.find(one.entry);
+    return candidate != nullptr && (one.is_contested || candidate->holding.group != one.group);
+  });
 }
 
 // With what it takes now. As long as that stays the same, so does the entry.
@@ -58,8 +68,12 @@ void ExposurePools::finish() {
 }
 
 void ExposurePools::note_functions() {
+  auto last = vfs_.end();  // VFs of one PF stand together
   for (const auto& [id, device] : in_.inventory->devices) {
-    if (device.type == DeviceType::kVf && device.pf) vfs_[*device.pf].push_back(&device);
+    if (device.type == DeviceType::kVf && device.pf) {
+      if (last == vfs_.end() || last->first != *device.pf) last = vfs_.try_emplace(*device.pf).first;
+      last->second.push_back(&device);
+    }
     if (device.type != DeviceType::kPf) continue;
     const auto pool = pools_.find(now_.pools.of(device));
     if (pool != pools_.end()) pool->second.pf = id;
@@ -84,12 +98,15 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
   const auto withdrawn = without_offered(holdings, pool);
   if (!withdrawn.empty()) note_withdrawn(name, withdrawn);
   auto& offered = out_.offered[name];
+  offered.reserve(pool.candidates.size());
+  desired.devices.reserve(pool.candidates.size());
   for (Candidate& candidate : pool.candidates) {
     desired.devices.push_back(published(candidate));
     offered.push_back(std::move(candidate.holding));
   }
-  std::sort(desired.devices.begin(), desired.devices.end(),
-            [](const auto& a, const auto& b) { return a->name < b->name; });
+  const auto by_name = [](const auto& a, const auto& b) { return a->name < b->name; };
+  if (!std::is_sorted(desired.devices.begin(), desired.devices.end(), by_name))
+    std::sort(desired.devices.begin(), desired.devices.end(), by_name);
   const bool has_functions = std::any_of(pool.candidates.begin(), pool.candidates.end(),
                                          [](const Candidate& one) { return one.device->pci.has_value(); });
   if (has_functions) desired.excludes = exclude_record_;
@@ -98,10 +115,12 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
 }
 
 void ExposurePools::hold_back_contested(const std::string& name, Pool& pool, std::vector<Holding>& holdings) {
+  auto& all = out_.contested[name];
+  if (!is_any_regrouped(pool.candidates, holdings)) return;
   std::vector<Holding> offers;
   for (const Candidate& candidate : pool.candidates) offers.push_back(candidate.holding);
   std::map<std::string_view, const Holding*> apart;
-  auto& all = out_.contested[name] = contested(offers, holdings);
+  all = contested(offers, holdings);
   for (const Holding& one : all) apart.emplace(one.entry, &one);
   if (apart.empty()) return;
   for (Candidate& candidate : pool.candidates)
@@ -132,11 +151,11 @@ std::vector<Holding> ExposurePools::holdings_of(const std::string& name, bool is
 // Of what may be allocated, what is not offered and whose device is still there, or may come still.
 std::vector<Holding> ExposurePools::without_offered(const std::vector<Holding>& holdings,
                                                     const Pool& pool) const {
-  std::set<std::string_view> offered;
-  for (const Candidate& candidate : pool.candidates) offered.insert(candidate.holding.entry);
+  if (holdings.empty()) return {};
+  InOrder offered(pool.candidates, &Candidate::name);
   std::vector<Holding> out;
   for (const Holding& one : holdings) {
-    if (offered.contains(one.entry) || !(is_here(one) || one.is_awaited)) continue;
+    if (offered.find(one.entry) != nullptr || !(is_here(one) || one.is_awaited)) continue;
     out.push_back(one);
     out.back().is_withdrawn = true;
   }
@@ -177,6 +196,7 @@ PoolMembers ExposurePools::members_of(const Pool& pool) const {
   if (const HostDevice* pf = in_.inventory->find(pool.pf); pf != nullptr && !pool.pf.empty())
     for (const HostDevice* vf : vfs_of(*pf))
       if (is_counted(*vf, pool)) members.vfs.push_back({vf->id.text, !vf->host_use.empty()});
+  members.personas.reserve(pool.candidates.size());
   for (const Candidate& candidate : pool.candidates) members.personas.push_back(candidate.holding);
   return members;
 }

@@ -23,6 +23,7 @@ struct Candidate {
   kube::DevicePtr entry;  // with the counters of before
   Draft* draft;           // that it comes from
   std::vector<kube::CounterConsumption> takes = {};
+  const std::string& name() const { return holding.entry; }
 };
 using CandidatesByPool = std::map<std::string, std::vector<Candidate>>;
 

@@ -2,9 +2,11 @@
 // device? One that was shared and is to be exclusive, or the reverse; one in another pool; one of that name
 // that was another device's. An entry that comes back as it was is no such case.
 #include <map>
-#include <set>
+#include <unordered_map>
+#include <vector>
 
 #include "policy/gates/gate.h"
+#include "policy/in_order.h"
 
 namespace sliced::policy::gates {
 namespace {
@@ -16,8 +18,8 @@ class MayBeAllocated final : public Gate {
   explicit MayBeAllocated(Circumstances& circumstances) : now_(circumstances) {
     for (const auto& [pool, holdings] : now_.in.holdings)
       for (const Holding& holding : holdings) {
-        pools_of_[holding.device].insert(pool);
-        holdings_.emplace(std::pair<std::string_view, std::string_view>(pool, holding.entry), &holding);
+        const auto [at, is_new] = pools_of_.try_emplace(holding.device, Where{pool});
+        at->second.is_several |= !is_new && at->second.pool != pool;
       }
   }
 
@@ -35,23 +37,33 @@ class MayBeAllocated final : public Gate {
   }
 
  private:
+  struct Where {
+    std::string_view pool;
+    bool is_several = false;  // and in others
+  };
+  using Former = InOrder<std::vector<Holding>, std::string Holding::*>;
+
   // A VF that is being made anew is a function without a PF for a moment. Counters do not cross pools.
   bool is_elsewhere(const Offer& offer) const {
     const auto pools = pools_of_.find(offer.device.id.text);
-    return pools != pools_of_.end() && (pools->second.size() > 1 || !pools->second.contains(offer.pool));
+    return pools != pools_of_.end() && (pools->second.is_several || pools->second.pool != offer.pool);
   }
 
-  bool is_other(const Offer& offer) const {
-    const auto former = holdings_.find({offer.pool, offer.entry});
-    if (former == holdings_.end()) return false;
-    const Holding& had = *former->second;
-    return had.is_exclusive != offer.is_exclusive ||
-           (!had.device.empty() && had.device != offer.device.id.text);
+  bool is_other(const Offer& offer) {
+    const Holding* had = former(offer);
+    return had != nullptr && (had->is_exclusive != offer.is_exclusive ||
+                              (!had->device.empty() && had->device != offer.device.id.text));
+  }
+
+  const Holding* former(const Offer& offer) {
+    const auto pool = now_.in.holdings.find(offer.pool);
+    if (pool == now_.in.holdings.end()) return nullptr;
+    return former_.try_emplace(pool->first, pool->second, &Holding::entry).first->second.find(offer.entry);
   }
 
   Circumstances& now_;
-  std::map<std::string_view, std::set<std::string_view>> pools_of_;                   // by host device
-  std::map<std::pair<std::string_view, std::string_view>, const Holding*> holdings_;  // by pool and entry
+  std::unordered_map<std::string_view, Where> pools_of_;  // by host device
+  std::map<std::string_view, Former> former_;             // by pool
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // function is offered by one driver.
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "policy/gates/gate.h"
 
@@ -22,11 +23,15 @@ class OtherDriver final : public Gate {
         if (holding.entry == kUnknownEntry) unknown_pools_.insert(pool);
       }
     if (in_.policies->exposures.empty()) return;
-    for (const auto& [id, device] : in_.inventory->devices)
-      if (device.type == DeviceType::kVf && device.pf)
-        vfs_[*device.pf].push_back(&device);
-      else
+    auto last = vfs_.end();  // VFs of one PF stand together
+    for (const auto& [id, device] : in_.inventory->devices) {
+      if (device.type != DeviceType::kVf || !device.pf) {
         is_orphan_sriovs_ |= may_be_sriovs(device);
+        continue;
+      }
+      if (last == vfs_.end() || last->first != *device.pf) last = vfs_.try_emplace(*device.pf).first;
+      last->second.push_back(&device);
+    }
   }
 
   std::optional<HeldBack> ask(const Offer& offer) override {
@@ -122,7 +127,8 @@ class OtherDriver final : public Gate {
 
   Circumstances& now_;
   const Inputs& in_;
-  std::map<std::string_view, bool> exposed_;  // host devices that may be allocated, and whether as a whole
+  std::unordered_map<std::string_view, bool>
+      exposed_;                               // host devices that may be allocated, and whether as a whole
   std::set<std::string_view> unknown_pools_;  // charged as a whole
   bool is_orphan_sriovs_ = false;  // the other driver's, whose PF cannot be read just now: it may be any
   std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;  // by PF

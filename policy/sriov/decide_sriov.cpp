@@ -42,8 +42,9 @@ class SriovDecision {
   KeptEntries kept() { return entries_.kept(); }
 
   DesiredPool pool(const std::string& exclude_record) {
-    std::sort(pool_.devices.begin(), pool_.devices.end(),
-              [](const auto& a, const auto& b) { return a->name < b->name; });
+    const auto by_name = [](const auto& a, const auto& b) { return a->name < b->name; };
+    if (!std::is_sorted(pool_.devices.begin(), pool_.devices.end(), by_name))
+      std::sort(pool_.devices.begin(), pool_.devices.end(), by_name);
     if (!pool_.devices.empty()) pool_.excludes = exclude_record;
     return std::move(pool_);
   }
@@ -80,7 +81,7 @@ class SriovDecision {
   const Gates& gates_;
   Circumstances& now_;
   Decision& out_;
-  const VfMatcher matcher_;
+  VfMatcher matcher_;
   SriovEntries entries_;
   const Settling settling_;
   DesiredPool pool_;
@@ -93,8 +94,9 @@ void decide_sriov(Deciding& deciding) {
   SriovDecision decision(deciding);
   auto resolution = deciding.resolutions.devices.begin();
   auto& verdicts = deciding.out.verdicts;
+  verdicts.reserve(in.inventory->devices.size());
   for (const auto& [id, device] : in.inventory->devices)
-    verdicts.emplace_hint(verdicts.end(), id, decision.decide(device, *resolution++));
+    verdicts.emplace(id, decision.decide(device, *resolution++));
   auto& pools = deciding.out.pools[in.settings.sriov_driver];
   pools.push_back(decision.pool(deciding.resolutions.exclude_record));
   // What waits for a look at the pods comes in a moment, with the pool.

@@ -18,6 +18,16 @@ bool are_same(const PolicySet& a, const PolicySet& b) {
                     [](const auto& x, const auto& y) { return is_same(x, y); });
 }
 
+// nullptr: nothing of it stands.
+const KeptEntries* former_of(const Inputs& in) {
+  if (in.entries == nullptr) return nullptr;
+  const KeptEntries& before = in.entries->sriov;
+  const bool stands = before.driver == in.settings.sriov_driver &&
+                      before.takes_lists == in.settings.list_attributes &&
+                      are_same(*in.entries->policies, *in.policies);
+  return stands ? &before : nullptr;
+}
+
 }  // namespace
 
 SriovEntries::SriovEntries(const Inputs& inputs, const SameFacts& same, Notes& notes)
@@ -25,14 +35,10 @@ SriovEntries::SriovEntries(const Inputs& inputs, const SameFacts& same, Notes& n
       same_(same),
       notes_(notes),
       own_(inputs.settings.sriov_driver),
-      resource_name_key_(inputs.settings.sriov_driver + "/" + std::string(kResourceNameId)) {
+      resource_name_key_(inputs.settings.sriov_driver + "/" + std::string(kResourceNameId)),
+      before_(former_entries(former_of(inputs))) {
   kept_.driver = in_.settings.sriov_driver;
   kept_.takes_lists = in_.settings.list_attributes;
-  if (in_.entries == nullptr) return;
-  const KeptEntries& before = in_.entries->sriov;
-  if (before.driver == kept_.driver && before.takes_lists == kept_.takes_lists &&
-      are_same(*in_.entries->policies, *in_.policies))
-    before_ = &before;
 }
 
 bool SriovEntries::names_resource(const std::string& key) const {
@@ -47,22 +53,19 @@ const HostDevice* SriovEntries::pf_of(const HostDevice& vf) {
 }
 
 const KeptEntries::Kept* SriovEntries::former(const HostDevice& vf, const std::string& name,
-                                              const Verdict& verdict) const {
-  if (before_ == nullptr || !same_.has(vf)) return nullptr;
-  const auto at = before_->by_name.find(name);
-  if (at == before_->by_name.end() || !at->second.is_plain || at->second.config != verdict.config)
-    return nullptr;
+                                              const Verdict& verdict) {
+  const KeptEntries::Kept* kept = before_.find(name);
+  if (kept == nullptr || !same_.has(vf) || !kept->is_plain || kept->config != verdict.config) return nullptr;
   const auto& policy = in_.policies->sriov[static_cast<size_t>(verdict.policy)];
-  return is_same(policy, in_.entries->policies->sriov[static_cast<size_t>(at->second.policy)]) ? &at->second
-                                                                                               : nullptr;
+  return is_same(policy, in_.entries->policies->sriov[static_cast<size_t>(kept->policy)]) ? kept : nullptr;
 }
 
 const Draft& SriovEntries::of(const HostDevice& vf, const std::string& name, const Verdict& verdict) {
   additions_of(verdict);  // says what it leaves out
-  KeptEntries::Kept& kept = kept_.by_name[name];
-  if (const KeptEntries::Kept* before = former(vf, name, verdict)) {
-    kept = *before;
-  } else {
+  const KeptEntries::Kept* before = former(vf, name, verdict);
+  KeptEntries::Kept& kept = before == nullptr ? kept_.all.emplace_back() : kept_.all.emplace_back(*before);
+  if (before == nullptr) {
+    kept.name = name;
     kept.is_plain = make(vf, name, verdict, kept.draft);
     kept.config = verdict.config;
   }

@@ -32,7 +32,7 @@ class SriovEntries {
     bool is_valid = false;  // the API server takes each of the attributes
   };
   const KeptEntries::Kept* former(const hotplug::HostDevice& vf, const std::string& name,
-                                  const Verdict& verdict) const;
+                                  const Verdict& verdict);
   bool make(const hotplug::HostDevice& vf, const std::string& name, const Verdict& verdict, Draft& out);
   const Additions& additions_of(const Verdict& verdict);
   Additions join(const SriovPolicy& policy, const ResourceConfig& config);
@@ -48,7 +48,7 @@ class SriovEntries {
   const std::string resource_name_key_;
   std::map<std::pair<int32_t, int32_t>, Additions> additions_;  // by policy and config
   std::map<hotplug::PciAddress, const hotplug::HostDevice*> pfs_;
-  const KeptEntries* before_ = nullptr;  // nullptr: nothing of it stands
+  FormerEntries before_;
   KeptEntries kept_;
 };
 

@@ -49,6 +49,44 @@ bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice&
   return false;
 }
 
+template <class Key>
+std::optional<bool> says_of_pf(const std::vector<PfMatch<Key>>& wanted, const Key& pf) {
+  bool is_named = false;
+  for (const PfMatch<Key>& match : wanted) {
+    if (match.pf != pf) continue;
+    if (match.ranges.empty()) return true;
+    is_named = true;
+  }
+  return is_named ? std::nullopt : std::optional(false);
+}
+
+// What a field says of every VF that is alike; nullopt: that depends on more than are_alike() compares.
+std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter, const HostDevice& vf) {
+  switch (field) {
+    case FilterField::kPciAddresses:
+      return std::nullopt;
+    case FilterField::kPfNames:
+      return says_of_pf(filter.pf_names, vf.pf_name);
+    case FilterField::kPfPciAddresses:
+      return vf.pf ? says_of_pf(filter.pf_pci_addresses, *vf.pf) : false;
+    case FilterField::kRootDevices:
+      return vf.pf ? says_of_pf(filter.root_devices, *vf.pf) : false;
+    case FilterField::kVendors:
+    case FilterField::kDevices:
+    case FilterField::kDrivers:
+    case FilterField::kNumaNodes:
+    case FilterField::kLinkType:
+      return says_yes(field, filter, vf);
+  }
+  return std::nullopt;
+}
+
+// In all that filters read but their own address and index.
+bool are_alike(const HostDevice& a, const HostDevice& b) {
+  return a.pf == b.pf && a.driver == b.driver && a.product == b.product && a.vendor == b.vendor &&
+         a.pf_name == b.pf_name && a.numa_node == b.numa_node && a.pf_link_type == b.pf_link_type;
+}
+
 // Which fields say anything.
 uint32_t fields_of(const ResourceFilter& filter) {
   uint32_t out = 0;
@@ -165,11 +203,37 @@ VfMatcher::VfMatcher(const PolicySet& policies, const std::vector<int32_t>& sele
   }
 }
 
-Verdict VfMatcher::decide(const HostDevice& device) const {
+const VfMatcher::Kind& VfMatcher::kind_of(const HostDevice& vf) {
+  if (!kinds_.empty() && are_alike(*kinds_[last_].like, vf)) return kinds_[last_];
+  for (last_ = 0; last_ < kinds_.size(); ++last_)
+    if (are_alike(*kinds_[last_].like, vf)) return kinds_[last_];
+  if (kinds_.size() < kKindsMax)
+    kinds_.emplace_back();
+  else
+    last_ = oldest_++ % kKindsMax;
+  Kind& kind = kinds_[last_];
+  kind.like = &vf;
+  kind.left.clear();
+  for (const Asked& one : asked_) {
+    Asked left{one.filter, 0, one.verdict};
+    bool is_refused = false;
+    for (uint32_t fields = one.fields; fields != 0 && !is_refused; fields &= fields - 1) {
+      const auto said = says_of_kind(static_cast<FilterField>(std::countr_zero(fields)), *one.filter, vf);
+      if (!said) left.fields |= fields & -fields;
+      is_refused = said == false;
+    }
+    if (is_refused) continue;
+    kind.left.push_back(left);
+    if (left.fields == 0) break;  // takes them all
+  }
+  return kind;
+}
+
+Verdict VfMatcher::decide(const HostDevice& device) {
   if (!device.broken.empty()) return {Outcome::kBroken};
   if (device.type != hotplug::DeviceType::kVf || !device.pci) return {Outcome::kNotAVf};
   if (!is_any_selected_) return {Outcome::kNoPolicy};
-  for (const Asked& one : asked_) {
+  for (const Asked& one : kind_of(device).left) {
     uint32_t left = one.fields;
     while (left != 0 && says_yes(static_cast<FilterField>(std::countr_zero(left)), *one.filter, device))
       left &= left - 1;

@@ -33,7 +33,8 @@ Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& p
 class VfMatcher {
  public:
   VfMatcher(const PolicySet& policies, const std::vector<int32_t>& selected);  // policies outlive it
-  Verdict decide(const hotplug::HostDevice& device) const;
+  /// device: outlives this.
+  Verdict decide(const hotplug::HostDevice& device);
 
  private:
   // Filters one after the other, and what of each is asked: there are policies times devices of them.
@@ -42,7 +43,18 @@ class VfMatcher {
     uint32_t fields;               // a bit for each that says anything
     Verdict verdict;
   };
+  // What is left to ask of VFs that differ in nothing but their own address and index: those of one PF with
+  // one driver, most of the time.
+  struct Kind {
+    const hotplug::HostDevice* like = nullptr;  // one of them
+    std::vector<Asked> left;                    // `fields`: those that such VFs answer differently
+  };
+  static constexpr size_t kKindsMax = 8;  // each may hold all that is asked
+  const Kind& kind_of(const hotplug::HostDevice& vf);
+
   std::vector<Asked> asked_;
+  std::vector<Kind> kinds_;
+  size_t last_ = 0, oldest_ = 0;  // of kinds_
   const bool is_any_selected_;
 };
 

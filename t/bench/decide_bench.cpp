@@ -141,8 +141,8 @@ size_t evaluate_only(const policy::Inputs& inputs, const std::vector<cel::Progra
 }
 
 // One of the policies is edited, by turns, while everything else stays: an attribute of its entries, or its
-// selector.
-void compare_edits(size_t& sink) {
+// selector. is_published: as in a daemon, where what is offered is published and may be allocated.
+void compare_edits(size_t& sink, bool is_published) {
   for (const bool is_selector : {false, true}) {
     std::vector<policy::PolicySetPtr> sets;
     auto exposures = policy::share(make_exposures(kPolicies, kEverySecondPf));
@@ -158,6 +158,11 @@ void compare_edits(size_t& sink) {
     auto inputs = exposure_inputs(kPfs, kPolicies);
     std::shared_ptr<policy::Inputs> next;
     policy::Decision last = policy::decide(inputs);
+    if (is_published) {
+      inputs->holdings = last.offered;
+      for (const auto& [pool, holdings] : last.offered)
+        for (const policy::Holding& one : holdings) inputs->published.exposure.insert(one.entry);
+    }
     size_t turn = 0;
     const auto edit = [&](bool is_warm) {
       next = std::make_shared<policy::Inputs>(*inputs);
@@ -172,9 +177,9 @@ void compare_edits(size_t& sink) {
       last = policy::decide(next);
       sink += last.pools.size();
     };
-    bench::compare(
-        is_selector ? "a selector edited, warm memory / anew" : "an attribute edited, warm memory / anew", 9,
-        [&] { edit(false); }, [&] { edit(true); });
+    const std::string what = std::string(is_selector ? "selector" : "attribute") + " edited" +
+                             (is_published ? ", all published" : "") + ", warm memory / anew";
+    bench::compare(what.c_str(), 9, [&] { edit(false); }, [&] { edit(true); });
   }
 }
 
@@ -193,7 +198,7 @@ int compare_exposures(size_t& sink) {
         "decide with CEL / expressions alone", 9, [&] { sink += evaluate_only(*inputs, programs); },
         [&] { sink += policy::decide(inputs).pools.size(); });
   }
-  compare_edits(sink);
+  for (const bool is_published : {false, true}) compare_edits(sink, is_published);
   for (const int part : {4, 2, 1}) {
     const auto devices = exposure_inputs(kPfs / part, kPolicies),
                policies = exposure_inputs(kPfs, kPolicies / part);
@@ -235,7 +240,7 @@ int main() {
       "verdicts / loop by hand", 15,
       [&] { by_hand(*inputs->inventory, *inputs->policies, taken), sink += taken.size(); },
       [&] {
-        const policy::VfMatcher matcher(*inputs->policies, selected);
+        policy::VfMatcher matcher(*inputs->policies, selected);
         for (const auto& [id, device] : inputs->inventory->devices)
           sink += matcher.decide(device).policy >= 0;
       });

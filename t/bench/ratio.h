@@ -1,22 +1,27 @@
 #pragma once
 // Two pieces of work measured in turns in one run, so that whatever else the machine does falls on both.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <vector>
 
 namespace sliced::bench {
 
-/// Runs floor and ours alternately and prints min / median / max of each and the ratio of the medians.
+/// Runs floor and ours alternately and prints min / median / max of each and the ratio of the medians. Measured
+/// is processor time, of all threads: what else the machine does is not in it, beside what it does to caches.
 /// Returns the ratio.
 inline double compare(const char* what, int rounds, const std::function<void()>& floor,
                       const std::function<void()>& ours) {
-  using Clock = std::chrono::steady_clock;
-  const auto time = [](const std::function<void()>& work) {
-    const auto start = Clock::now();
+  const auto now_ms = [] {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+  };
+  const auto time = [&](const std::function<void()>& work) {
+    const double start = now_ms();
     work();
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    return now_ms() - start;
   };
   floor();
   ours();  // warm

@@ -45,6 +45,41 @@ struct BookTest : testing::Test {
   InventoryDiff diff;
 };
 
+TEST_F(BookTest, WhatDoesNotChangeIsTheSameDevice) {
+  const PciAddress other{0, 0x3b, 2, 1};
+  readings.functions[other] = readings.functions[kVf];
+  readings.functions[other].pci = other;
+  present("eth0");
+  take();
+  const InventoryPtr first = book.now();
+  readings.netdevs.at("eth0").mtu = 1500;
+  take();
+  ASSERT_NE(book.now(), first);
+  EXPECT_EQ(first->find(kId)->netdev->mtu, 9000);
+  EXPECT_EQ(book.now()->find(kId)->netdev->mtu, 1500);
+  EXPECT_EQ(book.now()->find(other.text()), first->find(other.text()));
+}
+
+TEST(Inventory, WhatIsChangedInOneIsNotChangedInAnother) {
+  SharedMap<HostDevice> one;
+  for (const char* id : {"b", "a", "c"}) one[id].id.text = id;
+  SharedMap<HostDevice> other = one;
+  EXPECT_EQ(&*one.find("a"), &*std::as_const(other).find("a"));
+  other.at("a").driver = "ice";
+  other.erase("b");
+  EXPECT_EQ(one.find("a")->driver, "");
+  EXPECT_EQ(other.find("a")->driver, "ice");
+  std::string ids;
+  for (const auto& [id, device] : one) ids += id + device.id.text;
+  EXPECT_EQ(ids, "aabbcc");
+  EXPECT_FALSE(other.contains("b"));
+  EXPECT_THROW(other.at("b"), std::out_of_range);
+  EXPECT_FALSE(one == other);
+  other = one;
+  other.at("c").driver = "";
+  EXPECT_TRUE(one == other) << "of equal values";
+}
+
 TEST_F(BookTest, VersionsGrowWithChangesOnly) {
   EXPECT_EQ(book.now()->version, 0u);
   present("eth0");

@@ -2,16 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "kube/yaml.h"
 #include "policy/entry_validation.h"
 #include "policy/explain.h"
 #include "policy/sriov/attributes.h"
+#include "policy/sriov/match.h"
 #include "t/fixture/vf_host.h"
 
 namespace sliced::policy {
 namespace {
 
 using fixture::VfHost;
+using hotplug::HostDevice;
 
 constexpr const char* kPf = "0000:3b:00.0";
 const std::string kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
@@ -41,6 +45,53 @@ std::vector<int> offered_indices(const Decision& decision) {
   for (const kube::Device& device : decision.pools.at(kDriver).at(0).devices)
     out.push_back(static_cast<int>(std::get<int64_t>(device.attributes.at(kDriver + "/vfID"))));
   return out;
+}
+
+// VFs of more kinds than the matcher keeps, one after the other as they happen to come, and filters of every
+// field: each is told what asking every filter in turn tells.
+TEST(Decide, WhatIsAskedOnceForManyVfsIsWhatEachIsTold) {
+  std::minstd_rand random(5);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const auto text = [&](const char* what) { return what + std::to_string(below(3)); };
+  const auto pf = [&] { return *hotplug::PciAddress::decode("0000:0" + std::to_string(below(3)) + ":00.0"); };
+  const auto filter = [&] {
+    ResourceFilter out;
+    decltype(PfMatch<std::string>::ranges) some;
+    if (below(2) == 0) some.push_back({below(4), 4});
+    if (below(4) == 0) out.vendors = {text("v")};
+    if (below(4) == 0) out.devices = {text("p"), text("p")};
+    if (below(4) == 0) out.drivers = {text("d")};
+    if (below(4) == 0) out.pci_addresses = {{0, 9, 0, static_cast<uint8_t>(below(8))}};
+    if (below(4) == 0) out.pf_names = {{text("ens"), some}, {text("ens"), {}}};
+    if (below(4) == 0) out.pf_pci_addresses = {{pf(), {{below(4), 3}}}};
+    if (below(4) == 0) out.root_devices = {{pf(), {{0, below(4)}}}};
+    if (below(4) == 0) out.numa_nodes = {below(3)};
+    if (below(4) == 0) out.link_type = below(2) == 0 ? "ethernet" : "infiniband";
+    return out;
+  };
+  for (int round = 0; round < 40; ++round) {
+    std::vector<SriovPolicy> policies(6);
+    for (SriovPolicy& policy : policies)
+      for (int i = below(3); i >= 0; --i) policy.configs.push_back({.filters = {filter(), filter()}});
+    const PolicySet set = make_policy_set(share(std::move(policies)), {});
+    const std::vector<int32_t> selected{0, 1, 2, 3, 4, 5};
+    std::vector<HostDevice> vfs(200);
+    for (HostDevice& vf : vfs) {
+      vf.type = hotplug::DeviceType::kVf;
+      vf.pci = hotplug::PciAddress{0, 9, 0, static_cast<uint8_t>(below(8))};
+      vf.vendor = text("v");
+      vf.product = text("p");
+      vf.driver = text("d");
+      vf.pf_name = text("ens");
+      vf.vf_index = below(5);
+      if (below(8) > 0) vf.pf = pf();
+      if (below(8) > 0) vf.numa_node = below(3);
+      if (below(8) > 0) vf.pf_link_type = below(2) == 0 ? 1 : 32;
+    }
+    VfMatcher matcher(set, selected);
+    for (const HostDevice& vf : vfs)
+      ASSERT_EQ(matcher.decide(vf), walk(vf, set, selected, [](const Step&) {}));
+  }
 }
 
 // Every filter field must be able to say no, and to say yes. A field that is read but not asked (the peer's

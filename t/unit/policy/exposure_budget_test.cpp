@@ -55,7 +55,9 @@ struct ExposureBudget : testing::Test {
   }
   void take_interfaces_away() {
     inventory = std::make_shared<hotplug::Inventory>(*inventory);
-    for (auto& [id, device] : inventory->devices) device.netdev->stale = true;
+    std::vector<std::string> all;
+    for (const auto& [id, device] : inventory->devices) all.push_back(id);
+    for (const std::string& id : all) inventory->devices.at(id).netdev->stale = true;
   }
   static std::set<std::string> named(const Decision& decision) {
     std::set<std::string> out;
