@@ -16,11 +16,16 @@ using publishers::Ability;
 // Of own slices: what a node can have of entries (some 6,000 VFs; policy::WorkBudgets::entries).
 constexpr size_t kSriovSlicesBytesMax = 10u << 20, kExposureSlicesBytesMax = 24u << 20;
 
+bool has_lists(const kube::Attributes& attributes) {
+  return std::any_of(attributes.begin(), attributes.end(),
+                     [](const auto& attribute) { return kube::is_list(attribute.second); });
+}
+
 bool uses_list_attributes(const policy::PolicySet& policies) {
-  for (const auto& object : policies.attributes)
-    for (const auto& [key, value] : object->attributes)
-      if (kube::is_list(value)) return true;
-  return false;
+  return std::any_of(policies.attributes.begin(), policies.attributes.end(),
+                     [](const auto& object) { return has_lists(object->attributes); }) ||
+         std::any_of(policies.exposures.begin(), policies.exposures.end(),
+                     [](const auto& policy) { return has_lists(policy->exposure.additional_attributes); });
 }
 
 }  // namespace

@@ -418,6 +418,17 @@ TEST_F(DaemonTest, ListAttributesAreSentOnlyToAServerThatTakesThem) {
   EXPECT_EQ(writes(), before) << "a restart waits for the probe before it decides";
 }
 
+TEST_F(DaemonTest, ADeviceExposurePolicyAsksForListAttributesToo) {
+  make_pf(1);
+  put_exposure("p", of_type("vf", ", exposure: {additionalAttributes: {l: {strings: [one, two]}}}"));
+  start();
+  run(10s);
+  size_t lists = 0;
+  for (const auto& slice : slices())
+    for (const auto& device : slice.devices) lists += device->attributes.contains("dra.networking/l");
+  EXPECT_EQ(lists, 1u) << log.all();
+}
+
 TEST_F(DaemonTest, AHostThatCannotBeListedKeepsWhatIsOffered) {
   make_pf(3);
   put_policy("p", kAll);
