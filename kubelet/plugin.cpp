@@ -28,7 +28,7 @@ class Plugin::Served {
   // Opens what is not open.
   void tend() {
     const Result<Unit> served = open();
-    if (!served && why_not_.is_news(served.error().what))
+    if (!served && why_not_.is_new(served.error().what))
       ports_.log.warning(served.error().code == Errc::kBusy
                              ? "another program serves this driver; nothing is handed out until it ends"
                              : "the kubelet cannot find this driver",
