@@ -185,7 +185,8 @@ void Http1ServerSession::write_head() {
     exchange.length_left = static_cast<size_t>(parse_int(*length).value_or(0));
   exchange.is_chunked = !has_no_body && !exchange.length_left && !exchange.is_http10;
   const bool ends_with_connection = !has_no_body && !exchange.length_left && exchange.is_http10;
-  exchange.keeps_alive = exchange.keeps_alive && !is_draining_ && !ends_with_connection;
+  const bool is_early = exchange.response.is_whole() && !exchange.is_request_whole;
+  exchange.keeps_alive = exchange.keeps_alive && !is_draining_ && !ends_with_connection && !is_early;
   out_ += "HTTP/1.1 " + std::to_string(head.status) + " " + std::string(reason_of(head.status)) + "\r\n";
   for (const Header& header : head.headers) out_ += header.name + ": " + header.value + "\r\n";
   if (exchange.is_chunked) out_ += "transfer-encoding: chunked\r\n";

@@ -184,13 +184,19 @@ TimePoint ServerConnection::next_look() const {
   const TimePoint soon = shared_->scheduler.now() + kCheckEvery;
   if (handshake_) return TimePoint::max();  // has its own
   if (!session_ || wire_->unsent_bytes() > 0) return soon;
-  if (is_closing_) return std::max(closed_at_, moved_at_) + kLingerMax;
+  if (is_closing_) return lingers_until();
   if (session_->is_waiting()) return soon;
   TimePoint next = TimePoint::max();
   if (session_->calls() == 0 && bounds.idle_max.count() != 0) next = idle_since_ + bounds.idle_max;
   if (session_->has_ping())
     next = std::min(next, last_heard_ + kClientPingAfter + (has_pinged_ ? kClientPingAnswerMax : Millis{0}));
   return next;
+}
+
+// Who still sends what nobody needs is heard out: the kernel would answer its bytes with a reset.
+TimePoint ServerConnection::lingers_until() const {
+  const TimePoint said = std::max(closed_at_, moved_at_);
+  return std::min(std::max(said, last_heard_) + kLingerSilentMax, said + kLingerMax);
 }
 
 void ServerConnection::on_clock() {
@@ -200,8 +206,7 @@ void ServerConnection::on_clock() {
   const ServerBounds& bounds = shared_->bounds;
   if (!session_) return now - began_ >= bounds.head_max ? die() : arm();
   if (is_stalled(now)) return fail({Errc::kTimeout, "the client does not read"});
-  if (is_closing_)
-    return wire_->unsent_bytes() == 0 && now - std::max(closed_at_, moved_at_) >= kLingerMax ? die() : arm();
+  if (is_closing_) return wire_->unsent_bytes() == 0 && now >= lingers_until() ? die() : arm();
   if (const auto checked = session_->check(now); !checked) complain(checked.error());
   const bool is_idle = session_->calls() == 0 && bounds.idle_max.count() != 0 && !session_->is_waiting();
   if (is_idle && now - idle_since_ >= bounds.idle_max) session_->drain();

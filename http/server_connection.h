@@ -19,7 +19,9 @@ namespace sliced::http {
 constexpr Millis kCheckEvery{1'000};        // while the client owes something
 constexpr Millis kClientPingAfter{30'000};  // of silence, where the version has PING
 constexpr Millis kClientPingAnswerMax{15'000};
-constexpr Millis kLingerMax{2'000};  // after our last byte: a reset would lose it on its way
+// After our last byte: a reset would lose it on its way. So long without a byte, and at most so long.
+constexpr Millis kLingerSilentMax{2'000};
+constexpr Millis kLingerMax{10'000};
 
 class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  public:
@@ -59,6 +61,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void on_clock();
   bool is_stalled(TimePoint now);
   bool is_dead(TimePoint now);
+  TimePoint lingers_until() const;
   void fail(const Error& why);
 
   const std::shared_ptr<const Shared> shared_;

@@ -305,6 +305,7 @@ TEST_F(Http1ServerTest, AnAnswerBeforeTheWholeRequestEndsTheConnection) {
   world.last().response->answer(403, "no");
   world.settle();
   EXPECT_TRUE(status_of(wire.sent).starts_with("HTTP/1.1 403"));
+  EXPECT_NE(wire.sent.find("\r\nconnection: close\r\n"), std::string::npos) << wire.sent;
   EXPECT_TRUE(wire.is_ended);
   EXPECT_FALSE(wire.is_gone) << "what still comes is read, or a reset would overtake the answer";
   wire.say("more");

@@ -58,6 +58,26 @@ TEST(ServerTest, SlowRequestsAreNotWaitedForForEver) {
   EXPECT_TRUE(wire.sent.starts_with("HTTP/1.1 408 "));
 }
 
+TEST(ServerTest, WhoStillSendsIsHeardOutBehindItsAnswer) {
+  for (const int seconds : {1, 8, 20}) {
+    ServerWorld world;
+    fake::WireEnd& wire = world.connect();
+    wire.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
+    world.last().response->answer(403, "no");
+    world.settle();
+    EXPECT_TRUE(wire.is_ended);
+    for (int second = 0; second < seconds; ++second) {
+      EXPECT_EQ(wire.is_gone, second >= 10) << "a reset would overtake the answer";
+      world.pass(1s);
+      if (!wire.is_gone) wire.say("x");
+    }
+    world.pass(1s);
+    EXPECT_EQ(wire.is_gone, seconds > 10);
+    world.pass(2s);
+    EXPECT_TRUE(wire.is_gone) << "nothing comes any more";
+  }
+}
+
 TEST(ServerTest, WhoDoesNotReadIsCutAndWhoReadsSlowlyIsNot) {
   for (const bool reads : {false, true}) {
     ServerWorld world;
