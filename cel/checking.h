@@ -1,6 +1,6 @@
 #pragma once
 // One check of an expression, while its tree is visited. Each kind of node has its file: check_names,
-// check_fields, check_calls, check_format, check_literals, check_macros; checker.cpp says which is whose.
+// check_fields, check_calls, check_format, check_literals, check_macros; checking.cpp says which is whose.
 //
 // A function that visits a node first visits what is below it, then gives the node its type and notes on it
 // what the evaluator needs. Functions that return a bool are false when the expression is refused: `mistake`

@@ -1,6 +1,7 @@
 // Kubernetes' own types: quantity, semver, IP, CIDR, URL, named formats; and regular expressions.
 #include <algorithm>
 
+#include "cel/comparing.h"
 #include "cel/lib/cel_quantity.h"
 #include "cel/lib/cidr.h"
 #include "cel/lib/ip_address.h"
@@ -12,11 +13,6 @@
 
 namespace sliced::cel {
 namespace {
-
-template <class T>
-const T& as(const Value& value) {
-  return *static_cast<const T*>(value.opaque);
-}
 
 // Steps of reading a text as one of the types, and of saying why it is none.
 constexpr uint64_t kRefusedSteps = 96;
@@ -35,19 +31,6 @@ bool is_read(Evaluation& in, const Result<T>& decoded) {
 template <class T>
 Value made(Evaluation& in, Kind kind, const Result<T>& decoded) {
   return is_read(in, decoded) ? in.opaque(kind, *decoded) : in.answer(Result<int64_t>(decoded.error()));
-}
-
-// Steps of comparing two; what they were read of may be long.
-void step_for_both(const CelQuantity& a, const CelQuantity& b, Arena& arena) {
-  arena.step_for(std::max(a.digits(), b.digits()), kReadBytes);
-}
-void step_for_both(const Semver& a, const Semver& b, Arena& arena) {
-  arena.step_for(std::min(a.prerelease.size(), b.prerelease.size()), 4);
-}
-void step_for_both(const UrlText& a, const UrlText& b, Arena& arena) {
-  for (const auto part : {&UrlText::opaque, &UrlText::user, &UrlText::host, &UrlText::escaped_path,
-                          &UrlText::query, &UrlText::fragment})
-    arena.step_for(std::min((a.*part).size(), (b.*part).size()), kBlockBytes);
 }
 
 template <class T>
@@ -358,26 +341,5 @@ constexpr Declaration kTypes[] = {
 }  // namespace
 
 std::span<const Declaration> kubernetes_types() { return kTypes; }
-
-std::optional<bool> equal_opaque(const Value& a, const Value& b, Arena& arena) {
-  switch (a.kind) {
-    case Kind::kQuantity:
-      if (as<CelQuantity>(b).is_sum()) return std::nullopt;
-      step_for_both(as<CelQuantity>(a), as<CelQuantity>(b), arena);
-      return as<CelQuantity>(a) == as<CelQuantity>(b);
-    case Kind::kSemver:
-      step_for_both(as<Semver>(a), as<Semver>(b), arena);
-      return as<Semver>(a) == as<Semver>(b);
-    case Kind::kIp:
-      return as<IpAddress>(a) == as<IpAddress>(b);
-    case Kind::kCidr:
-      return as<Cidr>(a) == as<Cidr>(b);
-    case Kind::kUrl:
-      step_for_both(as<UrlText>(a), as<UrlText>(b), arena);
-      return as<UrlText>(a) == as<UrlText>(b);
-    default:
-      return a.opaque == b.opaque;
-  }
-}
 
 }  // namespace sliced::cel

@@ -67,7 +67,5 @@ std::span<const Declaration> formats();
 
 /// A timestamp or duration as string() spells it.
 std::string time_text(const Value& value);
-/// == of two values of one kind that is a library's own; nullopt where it refuses.
-std::optional<bool> equal_opaque(const Value& a, const Value& b, Arena& arena);
 
 }  // namespace sliced::cel

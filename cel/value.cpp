@@ -4,8 +4,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "cel/comparing.h"
+#include "cel/lib/cel_quantity.h"
+#include "cel/lib/cidr.h"
+#include "cel/lib/ip_address.h"
 #include "cel/lib/numbers.h"
-#include "cel/library.h"
+#include "cel/lib/semver.h"
+#include "cel/lib/url_text.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {
@@ -70,6 +75,28 @@ std::optional<bool> equal_maps(const Map& a, const Map& b, Arena& arena, int dep
 
 // Texts, which are compared in blocks.
 void step_for_both(Text a, Text b, Arena& arena) { arena.step_for(std::min(a.size, b.size), kBlockBytes); }
+
+// == of two values of one kind that is a library's own; nullopt where it refuses.
+std::optional<bool> equal_opaque(const Value& a, const Value& b, Arena& arena) {
+  switch (a.kind) {
+    case Kind::kQuantity:
+      if (as<CelQuantity>(b).is_sum()) return std::nullopt;
+      step_for_both(as<CelQuantity>(a), as<CelQuantity>(b), arena);
+      return as<CelQuantity>(a) == as<CelQuantity>(b);
+    case Kind::kSemver:
+      step_for_both(as<Semver>(a), as<Semver>(b), arena);
+      return as<Semver>(a) == as<Semver>(b);
+    case Kind::kIp:
+      return as<IpAddress>(a) == as<IpAddress>(b);
+    case Kind::kCidr:
+      return as<Cidr>(a) == as<Cidr>(b);
+    case Kind::kUrl:
+      step_for_both(as<UrlText>(a), as<UrlText>(b), arena);
+      return as<UrlText>(a) == as<UrlText>(b);
+    default:
+      return a.opaque == b.opaque;
+  }
+}
 
 // Kubernetes' own types.
 bool refuses_others(Kind kind) { return kind >= Kind::kQuantity; }

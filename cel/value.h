@@ -229,6 +229,12 @@ class EntryMap final : public Map {
   bool repeated_ = false, has_any_keys_ = true;
 };
 
+/// The object of a value whose kind is a library's own: the kind says which T it is.
+template <class T>
+const T& as(const Value& value) {
+  return *static_cast<const T*>(value.opaque);
+}
+
 /// Whether a value may be a key of a map: in the language, and in Kubernetes, which breaks off at others.
 constexpr bool is_strict_key(Kind kind) {
   return kind == Kind::kBool || kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kString;

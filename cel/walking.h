@@ -1,6 +1,6 @@
 #pragma once
 // One evaluation of a checked tree. Each kind of node has its file: walk_fields, walk_calls, walk_literals,
-// walk_macros; walk.cpp says which is whose.
+// walk_macros; walking.cpp says which is whose.
 //
 // A function that evaluates a node returns its value, or an error as one: errors are values until an
 // operator absorbs them, but for those that end everything (ends_everything). Each charges the evaluation

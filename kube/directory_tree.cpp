@@ -332,8 +332,7 @@ void DirectoryTree::tell(Level level, File& file, const std::string& name, std::
   log_.line(level, message, {{"file", place}, {"why", problem.what}});
 }
 
-// From files to objects.
-// -------------------------------------------------------------------------------------------
+// ---- from files to objects
 
 DirectoryTree::Bytes DirectoryTree::bytes_of(const std::vector<Object>& objects) {
   Bytes bytes;
@@ -465,8 +464,7 @@ size_t DirectoryTree::objects_in(const std::string& file) const {
   return at == files_.end() ? 0 : at->second.objects.size();
 }
 
-// Writing.
-// ---------------------------------------------------------------------------------------------------------
+// ---- writing
 
 Result<Unit> DirectoryTree::write(const std::string& file, const std::string& text) {
   const size_t slash = file.rfind('/');

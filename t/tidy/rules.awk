@@ -81,9 +81,10 @@ is_source && /^ *# *include/ {
   if (target == "uv.h" && !is_test && FILENAME !~ /^reactor\//) wrong(FNR, "uv.h is included in reactor/ only")
   includes[FILENAME] = includes[FILENAME] " " target
   other = room_of(target)
-  if (!is_test && target ~ /\.h$/ && unit_of(target) != unit_of(FILENAME)) uses[unit_of(FILENAME), unit_of(target)] = FILENAME ":" FNR
   if ((room in may) && (other in may) && other != room && !is_allowed(room, other))
     wrong(FNR, room " must not include " target)
+  else if (!is_test && target ~ /\.h$/ && unit_of(target) != unit_of(FILENAME))
+    uses[unit_of(FILENAME), unit_of(target)] = FILENAME ":" FNR
 }
 
 # Debian 12's library brings it with <string>; Debian 13's does not.
@@ -163,6 +164,24 @@ function impure(path, visited,    list, n, i, found) {
   return ""
 }
 
+# The shortest way by includes from a unit back to it, as "a b c a"; only at the first of its units by name, so that each
+# is told once. A unit is a header and its source: what is below it builds and is tested without it.
+function shortest_cycle(start,    queue, first, last, list, n, i, unit, way) {
+  queue[last = 1] = start
+  way[start] = start
+  for (first = 1; first <= last; first++) {
+    unit = queue[first]
+    n = split(used[unit], list, " ")
+    for (i = 1; i <= n; i++) {
+      if (list[i] == start) return way[unit] " " start
+      if (list[i] < start || list[i] in way) continue
+      way[list[i]] = way[unit] " " list[i]
+      queue[++last] = list[i]
+    }
+  }
+  return ""
+}
+
 function is_described(path,    home, stem) {
   home = substr(path, 1, index(path, "/") - 1)
   stem = substr(path, length(home) + 2)
@@ -200,10 +219,15 @@ END {
   }
   for (pair in uses) {
     split(pair, units_of, SUBSEP)
-    a = units_of[1]; b = units_of[2]
-    if (!((b, a) in uses) || !((a ".cpp") in seen) || !((b ".cpp") in seen) || b < a) continue
-    FILENAME = uses[a, b]
-    wrong(0, a " and " b " include each other")
+    used[units_of[1]] = used[units_of[1]] " " units_of[2]
+  }
+  for (unit in used) {
+    cycle = shortest_cycle(unit)
+    if (cycle == "") continue
+    split(cycle, units_of, " ")
+    FILENAME = uses[units_of[1], units_of[2]]
+    gsub(/ /, " -> ", cycle)
+    wrong(0, "units include each other: " cycle)
   }
   for (path in seen) {
     FILENAME = path

@@ -1,8 +1,6 @@
-#include "cel/walk.h"
+#include "cel/walking.h"
 
 #include <utility>
-
-#include "cel/walking.h"
 
 namespace sliced::cel {
 namespace {

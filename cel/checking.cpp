@@ -1,8 +1,6 @@
-#include "cel/checker.h"
+#include "cel/checking.h"
 
 #include <algorithm>
-
-#include "cel/checking.h"
 
 namespace sliced::cel {
 namespace {
