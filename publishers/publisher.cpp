@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "kube/json_scanner.h"
-#include "policy/entry_validation.h"
+#include "publishers/write_answer.h"
 #include "reactor/base/text.h"
 
 namespace sliced::publishers {
@@ -29,56 +28,6 @@ constexpr reactor::BackoffPolicy kFightBackoff{
 
 std::string_view name_of(Verb verb) {
   return verb == Verb::kCreate ? "create" : verb == Verb::kUpdate ? "update" : "delete";
-}
-
-// "spec.devices[12].attributes[...]" -> 12
-std::optional<size_t> device_index(std::string_view field) {
-  constexpr std::string_view kPrefix = "spec.devices[";
-  if (!field.starts_with(kPrefix)) return std::nullopt;
-  field.remove_prefix(kPrefix.size());
-  const auto index = parse_int(field.substr(0, field.find(']')));
-  return index && *index >= 0 ? std::optional(static_cast<size_t>(*index)) : std::nullopt;
-}
-
-// 413 is for the object as a whole.
-bool is_refused_for_metadata(const Failure& failure) {
-  return failure.http_status == 413 ||
-         (failure.code == Errc::kInvalid &&
-          std::any_of(failure.fields.begin(), failure.fields.end(),
-                      [](const std::string& field) { return field.starts_with("metadata."); }));
-}
-
-// The server, or who stands before it, does not do this one thing; it is neither busy nor of another state.
-bool is_refusal(const Failure& failure) {
-  return failure.http_status != 0 && failure.code != Errc::kConflict && !failure.retry_after;
-}
-
-// "" when the server's answer is about the object that was sent.
-std::string difference_of_identity(const ResourceSlice& sent, const ResourceSlice& stored) {
-  const auto differs = [](std::string_view field, const std::string& wanted, const std::string& found) {
-    return wanted == found
-               ? ""
-               : std::string(field) + " is " + in_quotes(found) + ", wanted " + in_quotes(wanted) + "; ";
-  };
-  return differs("name", sent.meta.name, stored.meta.name) +
-         (sent.meta.uid.empty() ? "" : differs("uid", sent.meta.uid, stored.meta.uid)) +
-         differs("driver", sent.driver, stored.driver) + differs("node", sent.node_name, stored.node_name) +
-         differs("pool", sent.pool.name, stored.pool.name) +
-         (stored.meta.resource_version.empty() ? "it has no resourceVersion" : "");
-}
-
-Result<ResourceSlice> decode_slice_text(std::string_view text) {
-  auto json = kube::decode_json(text, kube::kSliceLimits);
-  if (!json) return std::move(json.error()).in("ResourceSlice");
-  return kube::decode_resource_slice(*json);
-}
-
-// A short text of an object, which may be too large to be decoded; "" where that cannot be read.
-std::string text_in(std::string_view object, std::initializer_list<std::string_view> path) {
-  const auto raw = kube::find_raw(object, path);
-  if (!raw || raw->empty()) return "";
-  const auto json = kube::decode_json(*raw, {.size_max = 4'096});
-  return json && json->string() ? *json->string() : "";
 }
 
 }  // namespace
@@ -317,15 +266,7 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
                                     {"why", why},
                                     {"generation", sent.pool.generation},
                                     {"devices", sent.devices.size()}});
-  std::vector<RefusedEntry> mutilated;
-  std::map<std::string_view, const kube::Device*> by_name;
-  for (const kube::Device& device : stored->devices) by_name.emplace(device.name, &device);
-  for (const kube::Device& device : sent.devices) {
-    const auto at = by_name.find(device.name);
-    if (at == by_name.end() || *at->second != device)
-      mutilated.push_back(
-          {device.name, policy::content_hash(device), "the API server stored it without some of its fields"});
-  }
+  std::vector<RefusedEntry> mutilated = mutilated_entries(sent, *stored);
   if (sent.pool.generation != kEmptiedGeneration) memory_.generations[sent.pool.name] = sent.pool.generation;
   const std::set<Ability> lost = lost_abilities(sent, *stored);
   const bool other_loss = mutilated.empty() && !same_content(*stored, sent);
@@ -475,15 +416,7 @@ void Publisher::meet(ResourceSlice found) {
 }
 
 void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure, const std::string& problem) {
-  std::vector<RefusedEntry> refused;
-  std::set<size_t> seen;
-  for (const std::string& field : failure.fields) {
-    const auto index = device_index(field);
-    if (!index || *index >= sent.devices.size() || !seen.insert(*index).second) continue;
-    const kube::Device& device = sent.devices[*index];
-    refused.push_back(
-        {device.name, policy::content_hash(device), "the API server refuses " + field + ": " + failure.what});
-  }
+  std::vector<RefusedEntry> refused = refused_entries(sent, failure);
   const auto report = handlers_.on_refused;
   fail(problem);
   if (!refused.empty()) report(std::move(refused));  // may destroy *this

@@ -16,6 +16,7 @@
 #include "publishers/abilities.h"
 #include "publishers/diff_pool.h"
 #include "publishers/slice_cache.h"
+#include "publishers/write_answer.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/base/said_once.h"
@@ -23,13 +24,6 @@
 #include "reactor/scheduler.h"
 
 namespace sliced::publishers {
-
-/// A device entry that the server refused, or stored without one of its fields.
-struct RefusedEntry {
-  std::string name;
-  uint64_t content_hash = 0;  // policy::content_hash of what was sent
-  std::string why;
-};
 
 /// Writes only what says that it is of this driver and node, whoever showed it. Whatever a server answers,
 /// a run makes no more requests than twice its plan, and runs that fail wait longer and longer.

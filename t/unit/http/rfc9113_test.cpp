@@ -95,6 +95,11 @@ std::vector<Case> cases_of_frames() {
       {"6.2 priority fields are passed over",
        frame(NGHTTP2_HEADERS, kEnds | NGHTTP2_FLAG_PRIORITY, 1, big_endian(0, 4) + "\x10" + hpack(kPost)),
        Comes::kAnswer, 200},
+  };
+}
+
+std::vector<Case> cases_of_control_frames() {
+  return {
       {"6.3 PRIORITY of stream 0", frame(NGHTTP2_PRIORITY, 0, 0, big_endian(0, 5)), Comes::kGoaway,
        NGHTTP2_PROTOCOL_ERROR},
       {"6.3 PRIORITY of another size (stream error; ours is the connection's)",
@@ -296,6 +301,7 @@ void expect(const Case& one) {
 
 TEST(Rfc9113, Frames) {
   for (const Case& one : cases_of_frames()) expect(one);
+  for (const Case& one : cases_of_control_frames()) expect(one);
 }
 TEST(Rfc9113, Streams) {
   for (const Case& one : cases_of_streams()) expect(one);
