@@ -39,7 +39,7 @@ struct InventoryUpdate {
 /// Threads:   on the loop's thread; what reads files runs on the executor, with a copy of what it needs.
 /// Ownership: dropping it stops its event sources and forgets readings under way.
 /// Reentry:   on_update runs from the scheduler's, executor's or event sources' callbacks and must not
-/// destroy it.
+///            destroy it.
 class HostSource {
  public:
   static constexpr size_t kTouchedMax = 65536;  // entries that are marked one by one; more is everything

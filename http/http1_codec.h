@@ -16,11 +16,9 @@ std::string encode_http1(const OutgoingRequest& request);
 
 /// Decodes one final response; interim ones (1xx) are skipped.
 /// Errors:    feed and finish say kIo for what is no HTTP response, an upgrade, bytes behind the response, or
-/// an end in
-///            the middle; kTooLarge beyond the limits. The decoder is of no use after an error.
-/// Reentry:   handlers must not destroy the decoder. on_body and on_head may return false: decoding stops and
-/// feed says
-///            kCanceled.
+///            an end in the middle; kTooLarge beyond the limits. The decoder is of no use after an error.
+/// Reentry:   handlers must not destroy the decoder. on_body and on_head may return false: decoding stops
+///            and feed says kCanceled.
 class ResponseDecoder {
  public:
   struct Handlers {

@@ -3,8 +3,7 @@
 // client sends ahead wait. HTTP/1.0 is answered, and its connection closed.
 //
 // Bounds:    a request by its Limits (431, 413; extensions of chunks count as head); what does not keep to
-// RFC
-//            9112 is a 400, 501 or 505, and the end of the connection.
+//            RFC 9112 is a 400, 501 or 505, and the end of the connection.
 #include <memory>
 
 #include "http/server_session.h"

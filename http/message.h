@@ -23,8 +23,7 @@ using Headers = std::vector<Header>;
 /// The body of a request that is sent piece by piece, at any time from now on: streams of gRPC, and large
 /// ones. Shared by who makes it and the connection that takes it.
 /// Repeats:   once a piece is taken, its request is not sent again, not even where the server says that it
-/// has
-///            not acted on it.
+///            has not acted on it.
 /// Reentry:   nobody is called from within. Behind finish(), and once the exchange is over, it is deaf.
 class Upload {
  public:

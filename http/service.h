@@ -30,8 +30,9 @@ constexpr size_t kResponseRoom = 64u << 10;
 class Response {
  public:
   virtual ~Response() = default;
-  /// Once, before a body. Status: 200 to 599. Date (where the server has a clock), Connection, Transfer-Encoding and, where the whole body
-  /// is there at once, Content-Length are ours. A header that cannot be written makes it a 500.
+  /// Once, before a body. Status: 200 to 599. Date (where the server has a clock), Connection,
+  /// Transfer-Encoding and, where the whole body is there at once, Content-Length are ours. A header that
+  /// cannot be written makes it a 500.
   virtual void send_head(Head head) = 0;
   /// Queues. Who has much to say watches unsent_bytes(), and waits for Call::on_room() above kResponseRoom.
   virtual void send_body(std::string bytes) = 0;

@@ -34,8 +34,8 @@ struct Verdict {
   int32_t policy = -1;  // index into PolicySet::sriov: which would offer it; -1 none
   int32_t config = -1;  // of its configs
   int32_t filter = -1;  // of the config's filters; -1: the config has none and takes every VF
-  int32_t exposure =
-      -1;  // index into PolicySet::exposures, of kExcluded, kExcludeUnreadable, kExcludeUnknown
+  /// Index into PolicySet::exposures, of kExcluded, kExcludeUnreadable and kExcludeUnknown; -1 none.
+  int32_t exposure = -1;
   bool operator==(const Verdict&) const = default;
 };
 

@@ -28,7 +28,8 @@ namespace sliced::publishers {
 /// Writes only what says that it is of this driver and node, whoever showed it. Whatever a server answers,
 /// a run makes no more requests than twice its plan, and runs that fail wait longer and longer.
 /// Writes nothing before desired state and own slices are both known, and nothing while not permitted
-/// (interlock). Reentry: handlers may call set_desired() and await_desired().
+/// (interlock).
+/// Reentry: handlers may call set_desired() and await_desired().
 class Publisher {
  public:
   struct Handlers {
@@ -68,9 +69,8 @@ class Publisher {
   /// Nothing is in flight and nothing would be written.
   bool converged() const;
   uint64_t writes() const { return writes_; }  // answered or not, dry runs excluded
-  const std::string& last_failure() const {
-    return last_failure_.text();
-  }  // "" when the last write went well
+  /// "" when the last write went well.
+  const std::string& last_failure() const { return last_failure_.text(); }
 
  private:
   void run(reactor::Reconciler::Done done);

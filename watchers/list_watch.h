@@ -9,8 +9,7 @@
 //            LIST ──────────────────────────▶┘ 404 ─▶ discovery: absent is an answer, and a state to wait in
 //
 // Pace:      waits between attempts double, whatever was answered; they start over only after a watch that
-// was
-//            open for half a minute. What need not wait (the next watch after a clean end, an attempt because
+//            was open for half a minute. What need not wait (the next watch after a clean end, an attempt because
 //            others were let in) has a token bucket. So no server can make requests spin.
 // Scope:     an object that is not what was asked for (a server or proxy that ignores selectors) is dropped
 //            here, and the source lives on.
@@ -106,8 +105,9 @@ class ObjectSink {
   virtual void standing_changed(const Standing& standing) = 0;
 };
 
-/// Log:    one line when the standing changes and one per relist; failures that go on are counted, not
-/// repeated. Reentry: its callbacks run from the cluster's and the scheduler's, never from inside start().
+/// Log:     one line when the standing changes and one per relist; failures that go on are counted, not
+///          repeated.
+/// Reentry: its callbacks run from the cluster's and the scheduler's, never from inside start().
 class ListWatch {
  public:
   ListWatch(kube::Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits = {});
@@ -249,7 +249,7 @@ class Source {
 
 /// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its
 /// reason whenever something may have been missed. Decoding: `decode` is pure, and bounded by its own limits;
-/// its Error goes into Watched::value. Reentry:  on_event and on_standing may not destroy the source.
+/// its Error goes into Watched::value. Reentry: on_event and on_standing may not destroy the source.
 template <class T>
 class WatchedSource final : public Source, private ObjectSink {
  public:

@@ -2,8 +2,7 @@
 // Where log lines go: text for people, JSON lines for collectors, or the journal in its native protocol.
 //
 // Foreign bytes: control bytes and invalid UTF-8 are escaped in every format, so that no value can steer a
-// terminal, end a
-//                line or forge a field. A value or message is cut at 64 KiB.
+//                terminal, end a line or forge a field. A value or message is cut at 64 KiB.
 // Blocking:      nobody is waited for. A thread writes to the stream (line_writer.h); the journal's socket is
 //                asked only for what it takes at once. Lines that have no room are counted, and the count is
 //                told when writing works again.

@@ -39,8 +39,7 @@ std::string system_ca_stamp();
 class TlsContext {
  public:
   /// Errors: kInvalid, naming what is wrong: CA without a certificate, no trust anchor at all, key does not
-  /// belong to
-  ///         certificate, encrypted key.
+  ///         belong to certificate, encrypted key.
   static Result<std::shared_ptr<const TlsContext>> make(const TlsConfig& config);
   /// TLS 1.2 with forward secrecy and later; no session is resumed. Errors: the same.
   static Result<std::shared_ptr<const TlsContext>> make_server(const TlsServerConfig& config);

@@ -3,8 +3,7 @@
 // compacted, WatchList that can be off, discovery, conflicts, refusals, latency, and a log of every request.
 //
 // Time:      only the scheduler's. A request arrives after latency/2 and is answered after another latency/2,
-// so a
-//            write whose Call was dropped in between has happened all the same, as in life.
+//            so a write whose Call was dropped in between has happened all the same, as in life.
 // Ownership: may die before its Calls; a dropped Call's callbacks never run.
 // Order:     events reach a watch in the order they were made; everything is deterministic.
 #include <cstdint>
