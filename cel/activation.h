@@ -1,4 +1,6 @@
 #pragma once
+// The values that one evaluation is given: the counterpart of what an Environment declares (environment.h). Who
+// evaluates keeps them alive until the answer has been read, since values may point into them.
 #include <optional>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #pragma once
-// What an expression may speak of, and by which rules it is read.
+// What an expression may speak of, and by which rules it is read: the defaults are those of Kubernetes 1.36's
+// device selectors (k8s.io/dynamic-resource-allocation/cel); conformance cases of the language set others.
 #include <string>
 #include <vector>
 

@@ -11,7 +11,8 @@ namespace sliced::cli {
 /// missing.
 inline constexpr Millis kDecideMax{30'000};
 
-/// nullptr when there is no decision; stderr then says which source has not synced. Policy problems go to stderr too.
+/// nullptr when there is no decision; stderr then says which source has not synced. Policy problems go to
+/// stderr too.
 std::unique_ptr<daemon::Daemon> decide_once(Process& process, const config::Options& options);
 
 }  // namespace sliced::cli

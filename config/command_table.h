@@ -8,6 +8,7 @@
 
 namespace sliced::config {
 
+/// A row. Texts are literals.
 struct CommandInfo {
   Command id = Command::kNone;
   std::string_view name;
@@ -18,6 +19,7 @@ struct CommandInfo {
   std::span<const std::string_view> choices = {};  // words for the argument, where they are known beforehand
 };
 
+/// All of them, in the order of the help. Immutable, from any thread.
 std::span<const CommandInfo> command_table();
 const CommandInfo* find_command(std::string_view name);  // nullptr: there is none
 const CommandInfo& info_of(Command command);             // not for Command::kNone

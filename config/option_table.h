@@ -10,6 +10,7 @@
 
 namespace sliced::config {
 
+/// A row. Texts are literals; the order of rows is that of the help.
 struct OptionInfo {
   std::string_view name;              // long form without dashes
   char short_name = 0;                // 0: none
@@ -26,8 +27,10 @@ struct OptionInfo {
   std::string (*print)(const Options& options) = nullptr;
 };
 
+/// All of them, in order. Immutable, from any thread.
 std::span<const OptionInfo> option_table();
 const OptionInfo* find_option(std::string_view name);  // by its long form without dashes
+/// Whether the command knows the option; others refuse it by name.
 bool takes(const CommandInfo& command, const OptionInfo& option);
 
 }  // namespace sliced::config

@@ -1,5 +1,6 @@
 #pragma once
 // What a decision is made from, gathered of everybody who knows a part of it. Returns values; changes nothing.
+// Called on the loop; what it returns is immutable, so that a worker may decide from it.
 #include <array>
 
 #include "config/options.h"
@@ -32,9 +33,11 @@ struct Knowledge {
   const Offers& offers;
   const policy::Decision* decision;  // that stands; nullptr none
 };
+/// Never nullptr: whether everybody has synced is asked before.
 Decider::InputsPtr gather_inputs(const Knowledge& known);
 
-/// Valid as long as both are.
+/// The slices that each driver has published, as the watches and our own answers have them: what recall reads
+/// the time before this process from. Valid as long as both are.
 publishers::OwnSlices own_slices(const Offers& offers, const config::Options& options);
 
 }  // namespace sliced::daemon

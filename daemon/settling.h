@@ -1,6 +1,7 @@
 #pragma once
 // Which host devices are in motion, of what the host says (daemon/debouncer.h), with the clock that ends it.
 //
+// Units:     Millis, of --settle and --settle-max.
 // Ownership: the scheduler outlives this.
 // Reentry:   on_settled runs on a turn of its own.
 #include <functional>

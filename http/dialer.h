@@ -30,8 +30,9 @@ using TargetPtr = std::shared_ptr<const Target>;
 using Dial = std::function<std::unique_ptr<reactor::net::Connecting>(reactor::net::Endpoint, Millis deadline,
                                                                      reactor::net::OnConnected)>;
 
-/// A stream to the target: through its proxy, and with TLS, where it has them. Each of the steps has the
-/// deadline; errors are theirs.
+/// A stream to the target: through its proxy, and with TLS, where it has them. Each of the steps (TCP, tunnel,
+/// handshake) has the deadline; errors are theirs, and name who did not answer. Dropping what is returned ends
+/// it, and on_connected is not called. What was negotiated is the stream's to say (ByteStream's protocol).
 std::unique_ptr<reactor::net::Connecting> dial_target(reactor::Scheduler& scheduler, const Dial& dial,
                                                       TargetPtr target, Millis deadline,
                                                       reactor::net::OnConnected on_connected);

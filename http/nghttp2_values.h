@@ -1,5 +1,6 @@
 #pragma once
-// Inside http/: nghttp2's values as ours.
+// Inside http/: nghttp2's values as ours, and who frees them. Included where sessions are made, never by a header
+// that other rooms see.
 #include <nghttp2/nghttp2.h>
 
 #include <cstdint>
@@ -19,11 +20,13 @@ using OptionPtr = std::unique_ptr<nghttp2_option, Freed<nghttp2_option, nghttp2_
 using CallbacksPtr = std::unique_ptr<nghttp2_session_callbacks,
                                      Freed<nghttp2_session_callbacks, nghttp2_session_callbacks_del>>;
 
+/// Valid as long as nghttp2 says: during the callback.
 inline std::string_view view(const uint8_t* bytes, size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-/// The header outlives it. Secrets enter no table of HPACK.
+/// The header outlives it: nghttp2 copies what it submits, so that is until the call returns. Secrets enter no
+/// table of HPACK (RFC 7541 section 7.1.3): their length would tell of them to who can guess.
 inline nghttp2_nv field(const Header& header) {
   const bool is_secret = header.name == "authorization";
   return {reinterpret_cast<uint8_t*>(const_cast<char*>(header.name.data())),

@@ -24,7 +24,7 @@ struct PoolBounds {
   Millis idle_keep{60'000};  // API servers close after 90 s and more
 };
 
-/// Who waits for a connection.
+/// Who waits for a connection. Held weakly: whoever is dropped is not called.
 class Waiter {
  public:
   /// Not one that is known to have room: somebody else may have been first. Null: look again.
@@ -35,6 +35,8 @@ class Waiter {
   ~Waiter() = default;
 };
 
+/// Ownership: connections live as long as an exchange or the pool holds them. Loop thread only.
+/// Reentry:   waiters are called when a dial is over, and may ask the pool again from there.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
   /// A connection on its way. Goes on as long as one of those who wait holds it.

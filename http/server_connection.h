@@ -3,6 +3,10 @@
 //
 // What a client does not take is not made: above 64 KiB that the kernel does not take, nothing more is
 // encoded (so that handlers hear no on_room()) and nothing more is read. It is given stall_max for each KiB.
+//
+// Units:     bytes, and Millis of the scheduler's clock.
+// Ownership: the server's list owns it; on_over is its last word, and drops it. It holds itself while it calls.
+// Reentry:   handlers of calls may end the connection, also from within send and finish.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,11 +40,13 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   ServerConnection(std::shared_ptr<const Shared> shared, reactor::net::Peer peer);
   ~ServerConnection();
 
+  /// Once: a plain stream, or one on which TLS is negotiated first, within handshake_max.
   void begin(std::unique_ptr<reactor::net::ByteStream> wire);
   void begin_tls(std::unique_ptr<reactor::net::ByteStream> plain,
                  std::shared_ptr<const reactor::net::TlsContext> tls);
   /// Ends with its last request.
   void drain();
+  /// At once: calls under way hear on_loss().
   void cut(const Error& why);
   size_t calls() const { return session_ ? session_->calls() : 0; }
 

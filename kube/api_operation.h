@@ -12,7 +12,8 @@
 
 namespace sliced::kube {
 
-/// What all operations of a cluster share.
+/// What all operations of a cluster share: one client with its connections, who we are, and what was counted.
+/// Lives until the last operation is over, also where the cluster went before it. Loop thread only.
 class ApiCore {
  public:
   explicit ApiCore(ApiPorts ports)
@@ -24,6 +25,7 @@ class ApiCore {
 
   /// The same pointer as long as the access stays the same.
   Result<http::TargetPtr> server_for(const Access& access);
+  /// Of `Warning` headers (RFC 9110 section 5.5, code 299), each text once.
   void log_warnings(const ApiRequest& request, const http::Head& head);
 
   reactor::Scheduler& scheduler;
@@ -47,14 +49,17 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   virtual ~ApiOperation() = default;
   /// Asks for credentials, then sends. Also from within on_complete, for the next page.
   void send(ApiRequest request, http::Options options);
+  /// Nobody listens any more: no handler is called from now on. What a write has done by then stands.
   void cancel();
 
  protected:
   /// A piece of the body of a 2xx response. A subclass that has enough calls end().
   virtual void on_content(std::string_view bytes) = 0;
+  /// The response is whole. The subclass may send() the next page from here.
   virtual void on_complete() = 0;
   /// The head of a 2xx response has arrived.
   virtual void on_accepted() {}
+  /// No 2xx, or none that is whole; the last call. A Status in the body is decoded already.
   virtual void on_failed(const Failure& failure) = 0;
   /// It goes on for long, and asks again where its connection is to be left (http::Handlers::on_moved).
   virtual bool is_lasting() const { return false; }
@@ -94,6 +99,7 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   bool ended_ = false, reloaded_ = false;
 };
 
+/// What the caller of the port holds: dropping it cancels.
 class ApiHandle final : public Call {
  public:
   explicit ApiHandle(std::shared_ptr<ApiOperation> operation) : operation_(std::move(operation)) {}

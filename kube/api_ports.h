@@ -13,6 +13,7 @@
 
 namespace sliced::kube {
 
+/// Scheduler and log outlive the cluster; the rest becomes its own.
 struct ApiPorts {
   reactor::Scheduler& scheduler;
   Log& log;

@@ -1,5 +1,6 @@
 #pragma once
-// The kinds that the daemon reads and writes, as discovery names them.
+// The kinds that the daemon reads and writes, as discovery names them: group, version, plural, kind, and whether
+// objects have a namespace. One place: RBAC (config/deploy/rbac.yaml) names the same.
 #include "kube/cluster.h"
 #include "kube/json.h"
 
@@ -19,7 +20,7 @@ inline const Resource kDeviceExposurePolicies{"networking.dra.io", "v1alpha1", "
 /// Of a ResourceSlice as text. No valid one has half as many values.
 inline constexpr JsonLimits kSliceLimits{.nodes_max = 150'000};
 
-/// Every API server that this daemon can work with serves it.
+/// Every API server that this daemon can work with serves it. A 404 for such a kind is never "not installed".
 inline bool is_built_in(const Resource& kind) {
   return kind.group.empty() || kind.group == kResourceSlices.group;
 }

@@ -7,7 +7,8 @@
 
 namespace sliced::kube {
 
-/// All of it outlives whoever is given it; on one thread, the loop's.
+/// All of it outlives whoever is given it; on one thread, the loop's. Tests and the simulation give stepped ones,
+/// so nothing behind these may ask a clock, a socket or a random device by itself.
 struct Ports {
   Cluster& cluster;
   reactor::Scheduler& scheduler;  // time and timers

@@ -1,5 +1,6 @@
 #pragma once
-// What single attributes of a published entry say, where they have the type that is expected.
+// What single attributes of a published entry say, where they have the type that is expected. Entries that are
+// read back may have been edited by others: any attribute may be absent or of another type.
 #include <string>
 #include <variant>
 
@@ -7,7 +8,7 @@
 
 namespace sliced::policy {
 
-/// nullptr where it is absent or of another type.
+/// nullptr where it is absent or of another type. Points into `attributes`.
 template <class T>
 const T* attribute_as(const kube::Attributes& attributes, const std::string& key) {
   const auto at = attributes.find(key);

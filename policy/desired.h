@@ -1,5 +1,6 @@
 #pragma once
-// What should be published: the result of a decision.
+// What should be published: the result of a decision, before anybody looks at what is there. Slices, their names
+// and generations are made of it by publishers/.
 #include <map>
 #include <memory>
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace sliced::policy {
 
-/// What must be published together.
+/// What must be published together: consumers wait until all slices of a pool's highest generation are there
+/// (ResourcePool.resourceSliceCount).
 struct DesiredPool {
   std::string driver, name;
   std::vector<kube::DevicePtr> devices;  // by name

@@ -23,7 +23,8 @@ struct Draft {
   std::string refusal;
 };
 
-/// Of one kind of policies.
+/// Of one kind of policies, and for what they were made: under another driver's name, or for a server that takes
+/// list attributes where the one before did not, nothing of it is used.
 struct KeptEntries {
   struct Kept {
     std::string name;
@@ -43,6 +44,8 @@ inline auto former_entries(const KeptEntries* before) {
 }
 using FormerEntries = decltype(former_entries(nullptr));
 
+/// Of a whole decision. Entries are compared by the inventory and the policies that they were made of, which it
+/// therefore holds.
 struct EntryMemory {
   hotplug::InventoryPtr inventory;
   PolicySetPtr policies;

@@ -1,12 +1,14 @@
 #pragma once
-// What is decided of one host device, as text for people.
+// What is decided of one host device, as text for people: what `explain` prints, as text and as JSON.
+// Made on demand by explain.h; a decision itself keeps indices only.
 #include <cstddef>
 #include <string>
 #include <vector>
 
 namespace sliced::policy {
 
-/// One rule that spoke about a device, as text.
+/// One rule that spoke about a device, as text. Foreign bytes in it (names of interfaces, values of policies) are
+/// escaped by whoever prints it.
 struct Rule {
   std::string policy;  // "namespace/name"; "" for rules that are not a policy's
   std::string place;   // "spec.configs[0].resourceFilters[1]"
@@ -22,6 +24,7 @@ struct PersonaExplanation {
   std::string summary;  // one sentence
   bool operator==(const PersonaExplanation&) const = default;
 };
+/// All that is known of why a device is offered, or is not.
 struct Explanation {
   std::string device;                        // host device id
   std::string outcome;                       // name_of(Outcome); of several personas the best

@@ -1,6 +1,7 @@
 #pragma once
 // Reading the fields of a policy object one by one, collecting every problem instead of stopping at the
-// first.
+// first. What is wrong gives the value that is named for absence, so that decoders need no branch for it; that
+// the policy then offers less is up to whoever looks at the problems.
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -23,7 +24,9 @@ class FieldReader {
   void only(std::initializer_list<std::string_view> known);
 
   const kube::Json* member(std::string_view key) const;  // nullptr when absent or null
+  /// "" when absent.
   std::string text(std::string_view key);
+  /// otherwise: when absent, not a number, or outside of min and max (both included).
   int64_t integer(std::string_view key, int64_t min, int64_t max, int64_t otherwise);
   bool boolean(std::string_view key, bool otherwise);
   /// Lists. Empty when absent; entries beyond count_max and of the wrong kind are problems.
@@ -35,9 +38,12 @@ class FieldReader {
   std::vector<Entry> texts(std::string_view key, size_t count_max, size_t bytes_max);
   /// A map with names of the author's choice. Empty when absent; more than count_max is a problem.
   std::vector<const kube::Json::Member*> entries(std::string_view key, size_t count_max);
+  /// Either of its two forms (kube/selector.h). Absent: empty, as in a policy without one.
   kube::NodeSelector node_selector(std::string_view key);
 
+  /// "spec.configs[0].resourceFilters", as problems name it.
   std::string path_of(std::string_view key) const;
+  /// line: of the YAML text; 0: the member's, where there is one.
   void problem(std::string_view key, std::string what, int line = 0);
   /// What a decoder of kube/ found below the member.
   void adopt(std::string_view key, const kube::FieldProblems& found);

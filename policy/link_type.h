@@ -5,6 +5,8 @@
 
 namespace sliced::policy {
 
+/// The two that policies can name (SriovResourcePolicy linkType). Every other ARPHRD_* number has no name, and a
+/// filter that asks for one of these does not match it.
 struct LinkType {
   int arphrd;
   std::string_view text;

@@ -12,7 +12,8 @@
 namespace sliced::policy {
 
 /// The first ones that were added, each once, in the order of their text; the others are counted, as often as
-/// they were added.
+/// they were added. A note is cut to the length of a message (reactor/base/first_few.h), so that all of them
+/// together are bounded.
 class Notes {
  public:
   static constexpr size_t kKeptMax = 100;

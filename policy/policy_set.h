@@ -1,4 +1,7 @@
 #pragma once
+// The policies of all kinds as one value: what is decided from, beside host and Node. Immutable once it is made;
+// decisions on a worker hold it while the next one is put together. Policies are shared between sets, so that an
+// edit of one copies one.
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -23,7 +26,8 @@ struct PolicySet {
   uint64_t node_selector_entries = 0;
 };
 using PolicySetPtr = std::shared_ptr<const PolicySet>;
-/// Puts them into the order of evaluation.
+/// Puts them into the order of evaluation, and counts what they may ask for at most: budgets of work are dealt
+/// out by these numbers (budget.h). Pure; takes a sort of each kind.
 PolicySet make_policy_set(std::vector<Shared<SriovPolicy>> sriov,
                           std::vector<Shared<DeviceAttributes>> attributes,
                           std::vector<Shared<ExposurePolicy>> exposures = {});

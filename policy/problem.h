@@ -1,5 +1,6 @@
 #pragma once
-// What cannot be understood of an object that an administrator wrote.
+// What cannot be understood of an object that an administrator wrote: shown by `validate`, in the log, and by
+// `explain`. A policy with problems offers less, never more.
 #include <string>
 #include <utility>
 
@@ -18,6 +19,7 @@ inline void cut_message(Problem& problem) {
   sliced::cut_message(problem.field);
   sliced::cut_message(problem.what);
 }
+/// The first of them, the rest counted: a policy of 1 MiB may have tens of thousands.
 using Problems = FirstFew<Problem>;
 
 }  // namespace sliced::policy

@@ -8,7 +8,8 @@
 
 namespace sliced::policy {
 
-/// meta: of the object (kube::decode_object_meta); empty where it cannot be read.
+/// meta: of the object (kube::decode_object_meta), decoded once by whoever has the object first. Empty where it
+/// cannot be read: the policy then offers nothing, and is told of under the line of the object.
 inline kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube::Json& object,
                                 Problems& problems) {
   if (meta) return *meta;
@@ -16,7 +17,7 @@ inline kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube
   return {};
 }
 
-/// nullptr where there is none.
+/// nullptr where there is none, which is a problem: a policy without spec is not one that selects everything.
 inline const kube::Json* spec_of(const kube::Json& object, Problems& problems) {
   const kube::Json* spec = object.find("spec");
   if (spec != nullptr && !spec->is_null()) return spec;

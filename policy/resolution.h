@@ -1,5 +1,6 @@
 #pragma once
-// What DeviceExposurePolicies say of the devices of a node, before anything is held back.
+// What DeviceExposurePolicies say of the devices of a node, before anything is held back: made by
+// exposure/resolve of the answers of selectors, read by the deciding of both kinds, since excludes are for both.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ struct Winner {
   bool operator==(const Winner&) const = default;
 };
 
-/// Of one device.
+/// Of one device. An exclude is stronger than any expose, whatever their priorities; one whose selector errs on
+/// the device hides it too, since nobody can say that it would not.
 struct Resolution {
   int32_t excluded_by = -1;           // the first exclude that selects the device
   bool is_excluded_by_error = false;  // its selector erred there, which hides the device too
@@ -24,6 +26,7 @@ struct Resolution {
   bool operator==(const Resolution&) const = default;
 };
 
+/// Of all devices of one inventory.
 struct Resolutions {
   std::vector<Resolution> devices;  // in the inventory's order
   /// The excludes that entries of functions stand under, for DesiredPool::excludes; of both kinds.

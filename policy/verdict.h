@@ -6,6 +6,9 @@
 
 namespace sliced::policy {
 
+/// Why a device is offered, or is not. Of a device about which several rules speak it is the first that
+/// decides; the gates among them are asked in the order of gates/gates.cpp. The names are an interface: logs,
+/// `explain -o json` and docs/concepts.md have them.
 enum class Outcome : uint8_t {
   kOffered,
   kNotAVf,    // SriovResourcePolicy offers VFs only
@@ -29,6 +32,8 @@ enum class Outcome : uint8_t {
 };
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
 
+/// What SriovResourcePolicies make of a device, and an exclude, which is for both kinds. One for each device of
+/// the inventory, in its order: 20 bytes, so that ten thousand devices cost nothing to speak of.
 struct Verdict {
   Outcome outcome = Outcome::kNoMatch;
   int32_t policy = -1;  // index into PolicySet::sriov: which would offer it; -1 none

@@ -25,16 +25,27 @@
 
 namespace sliced::publishers {
 
-/// Writes only what says that it is of this driver and node, whoever showed it. Whatever a server answers,
-/// a run makes no more requests than twice its plan, and runs that fail wait longer and longer.
-/// Writes nothing before desired state and own slices are both known, and nothing while not permitted
-/// (interlock).
-/// Reentry: handlers may call set_desired() and await_desired().
+/// Whose:     it writes only what says that it is of this driver and node, whoever showed it. Objects of others
+///            are logged once and left alone.
+/// When:      not before desired state and own slices are both known, and not while it is not permitted
+///            (interlock). One request at a time; each step plans anew from what is known then.
+/// Pace:      a run makes no more requests than four and twice its plan, whatever the server answers. Runs that
+///            fail wait 0.2 s to 30 s, doubling; four failed ones in a row are followed by time alone, not by
+///            events. A Retry-After is kept to, up to a minute. What somebody else keeps undoing is put right
+///            at once four times in half a minute, then after 1 s to 60 s.
+/// Answers:   an answer about another object, or one that cannot be understood, counts as none: the watch
+///            tells. An entry that is refused (422 with its field) or stored without some of its fields is
+///            reported with the hash of what was sent; who quarantines it is the owner.
+/// Ownership: the ports outlive this; dropping it drops the call under way, whose write may still happen.
+/// Reentry:   handlers are called from the cluster's answers. They may call set_desired() and await_desired();
+///            on_refused and on_lost come last and may destroy this.
 class Publisher {
  public:
   struct Handlers {
+    /// Of one write: entries not to be sent again as they are.
     std::function<void(std::vector<RefusedEntry>)> on_refused;
-    std::function<void(std::set<Ability>)> on_lost;  // the server stored slices without what they need
+    /// The server stored slices without what they need (Abilities): these are to be probed anew.
+    std::function<void(std::set<Ability>)> on_lost;
     /// Of all pools but these the server holds what is desired: whenever that has changed, and when nothing is
     /// left to be written. May not destroy this; optional
     std::function<void(const std::set<std::string>& unsettled)> on_settled = {};
@@ -47,7 +58,11 @@ class Publisher {
   Publisher(kube::Ports ports, std::string driver, Handlers handlers);
   ~Publisher();
 
+  /// What the watch of own slices tells. What differs afterwards from what is desired is written, by a turn of
+  /// the scheduler's.
   void on_slices(const SourceEvent<kube::ResourceSlice>& event);
+  /// All pools of the driver, and who owns the slices (ownerReferences). The same as before changes nothing.
+  /// Waits after failures end soon: a withdrawal does not wait for them.
   void set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node);
   bool has_desired() const { return desired_.has_value(); }
   /// Nothing more is written until the next set_desired(): the Node is gone, and with it whoever owned the
@@ -55,12 +70,14 @@ class Publisher {
   void clear_desired();
   /// What is desired is being decided anew: nothing more is written before the next set_desired().
   void await_desired() { awaits_desired_ = true; }
+  /// The interlock is held, or is not any more. A request that is under way goes on.
   void permit(bool writes);
   /// The server is known to be back: a wait after a failed write ends now.
   void retry_now();
 
   /// What was given to set_desired() last; empty when nothing is desired.
   const std::vector<policy::DesiredPool>& desired() const;
+  /// What the API server holds as far as it is known: the watch, and answers to our own writes ahead of it.
   const ObservedSlices& observed() const { return cache_.slices(); }
   /// What would be written now; empty when nothing would, or when nothing is desired yet.
   Plan plan() const;
@@ -112,7 +129,7 @@ class Publisher {
   reactor::Reconciler::Done done_;  // set while a run is under way
   kube::CallPtr call_;              // the one request in flight
   uint64_t writes_ = 0, run_writes_ = 0;
-  size_t requests_left_ = 0;  // of this run; 0: what is desired is new, and so is the allowance
+  size_t requests_left_ = 0;  // of this run; 0: what is desired is new, and so is their number
   size_t failed_runs_ = 0;    // since nothing was left to be written
   reactor::Backoff failure_backoff_;
   std::optional<TimePoint> failed_until_;  // no event of the server's shortens this wait

@@ -1,8 +1,9 @@
 #pragma once
-// What the answer to a write of a ResourceSlice says: whether it is about what was sent, what of it the server dropped,
-// and which entries it refuses. Pure; who asks and what follows is the publisher's.
+// What the answer to a write of a ResourceSlice says: whether it is about what was sent, what of it the server
+// dropped, and which entries it refuses. Pure; who asks and what follows is the publisher's.
 //
-// Nothing in an answer is believed beyond what it is about: a proxy may answer for the server, or for another object.
+// Nothing in an answer is believed beyond what it is about: a proxy may answer for the server, or about another
+// object.
 #include <cstdint>
 #include <initializer_list>
 #include <string>

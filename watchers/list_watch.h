@@ -248,8 +248,9 @@ class Source {
 };
 
 /// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its
-/// reason whenever something may have been missed. Decoding: `decode` is pure, and bounded by its own limits;
-/// its Error goes into Watched::value. Reentry: on_event and on_standing may not destroy the source.
+/// reason whenever something may have been missed.
+/// Decoding: `decode` is pure, and bounded by its own limits; its Error goes into Watched::value.
+/// Reentry:  on_event and on_standing may not destroy the source.
 template <class T>
 class WatchedSource final : public Source, private ObjectSink {
  public:

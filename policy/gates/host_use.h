@@ -1,9 +1,12 @@
 #pragma once
+// The gate host-use: what the host itself works with (it is enslaved, or a default route runs over it) is given to
+// nobody else as a whole, unless its policy says allowHostUse.
 #include "hotplug/facts.h"
 
 namespace sliced::policy {
 
-/// Whether the host's own use of a device forbids to offer it as a whole.
+/// Whether the host's own use of a device forbids to offer it as a whole. is_exclusive: who is given the entry has
+/// the device alone; a shared one (macvlan) leaves it to the host.
 bool is_held_for_host(const hotplug::HostDevice& device, bool is_exclusive, bool allows_host_use);
 
 }  // namespace sliced::policy

@@ -11,7 +11,9 @@ namespace sliced::policy {
 inline constexpr std::string_view kResourceNameId = "resourceName";  // below the driver's domain
 inline constexpr std::string_view kMultusResourceName = "k8s.cni.cncf.io/resourceName";
 
-/// The attributes of VFs under one driver's name; made once and used for every VF.
+/// The attributes of VFs under one driver's name; made once and used for every VF. Keys and types are those of
+/// dra-driver-sriov, since DeviceClasses select by them. What the kernel does not say is left out, but for
+/// dra.net/numaNode, which is -1 then, as theirs is.
 class VfAttributes {
  public:
   explicit VfAttributes(const std::string& driver);
@@ -24,7 +26,8 @@ class VfAttributes {
   std::vector<SharedText> keys_;  // in order
 };
 
-/// What of() has published of facts that a function's netdev takes along when it leaves, read back.
+/// What of() has published of facts that a function's netdev takes along when it leaves, read back: after a
+/// restart they are what is known of a VF whose interface is in a pod.
 struct PublishedVf {
   std::string address, pf_address;  // "" where the entry does not say
   std::string pf_name;

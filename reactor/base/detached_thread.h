@@ -1,5 +1,6 @@
 #pragma once
-// Threads that nobody joins: what they work for may hang in the kernel, and the process leaves all the same.
+// Threads that nobody joins: what they work for may hang in the kernel (a read of sysfs behind a lock of a driver
+// that waits for firmware), and the process leaves all the same. Whatever such a thread uses it owns, or shares.
 #include <cstddef>
 #include <memory>
 #include <utility>

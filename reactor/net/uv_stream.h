@@ -15,7 +15,9 @@
 namespace sliced::reactor::net {
 
 /// A write is given to the kernel at once as far as it takes it; the rest is libuv's until it is sent or the
-/// stream goes.
+/// stream goes. Loop thread only.
+/// Errors:  with the peer's name, once; nothing more is told after it.
+/// Reentry: events may replace themselves (receive()) or drop the stream.
 class UvStream final : public ByteStream {
  public:
   using AnyHandle = std::variant<Handle<uv_tcp_t>, Handle<uv_pipe_t>>;
