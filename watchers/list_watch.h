@@ -41,10 +41,10 @@
 
 namespace sliced::watchers {
 
-/// How a source stands. It is synced once `known` is set: a list, or discovery's word that
-/// the kind is not installed. Denied, busy or unreachable say nothing: what was known before stays as it was
-/// last told. A kind that was known is absent once discovery has said so twice, half a minute apart; until
-/// then it is unreachable. Kinds of Kubernetes itself are never absent.
+/// How a source stands. It is synced once `known` is set: a list, or discovery's word that the kind is not
+/// installed. Denied, busy or unreachable say nothing: what was known before stays as it was last told. A kind
+/// that was known is absent once discovery has said so twice, half a minute apart; until then it is
+/// unreachable. Kinds of Kubernetes itself are never absent.
 struct Standing {
   enum class State {
     kStarting,     // nothing answered yet
@@ -54,6 +54,7 @@ struct Standing {
     kUnreachable,  // no answer, busy, or an answer that cannot be used
   };
   State state = State::kStarting;
+  /// Once set it stays: what is known may be old, but is never taken for nothing.
   bool known = false;
   std::string why;  // of kAbsent, kDenied and kUnreachable: verb, resource and reason
   /// Discovery said last that the server does not have the kind. Of one that is known, or of Kubernetes
@@ -63,6 +64,8 @@ struct Standing {
 };
 std::string_view describe(Standing::State state);  // "starting", "live" ...
 
+/// Times and sizes, with the defaults that the daemon has; tests of a single bound set that one. The figures
+/// follow client-go's reflector (k8s.io/client-go/tools/cache), where it has one.
 struct ListWatchLimits {
   Millis silence_max{300'000};  // without event or bookmark (one a minute): the peer may be dead, watch anew
   Millis initial_silence_max{60'000};  // while a list is awaited
@@ -89,31 +92,40 @@ class ObjectSink {
   virtual ~ObjectSink() = default;
   // A list in the making: nothing of it counts before commit().
   virtual void collect(const ObjectHead& head, std::string_view object) = 0;  // replaces one of the same name
+  /// It went while the list was made (an event between initial ones); it need not have been there.
   virtual void uncollect(const ObjectHead& head) = 0;
+  /// The list broke off: another one begins with nothing.
   virtual void abandon() = 0;
   virtual size_t collected() const = 0;
+  /// Of what was told last, not of the list in the making.
   virtual bool knows(const ObjectHead& head) const = 0;
   /// Replaces everything known before, except for objects that this list lacks and that are too much to lose
   /// by one list: they stay, and are counted in the answer. is_confirming: they were missing before, and go
   /// now.
   virtual size_t commit(const std::string& why, bool is_confirming) = 0;
   virtual void lose_all(const std::string& why) = 0;  // nothing is left, and that is confirmed
-  // One object, after the list.
+  // One object, after the list. Each has the scope's kind and passes its selectors: who sends others is not
+  // believed.
   virtual void changed(const ObjectHead& head, std::string_view object) = 0;
   virtual void removed(const ObjectHead& head) = 0;
 
   virtual void standing_changed(const Standing& standing) = 0;
 };
 
-/// Log:     one line when the standing changes and one per relist; failures that go on are counted, not
-///          repeated.
-/// Reentry: its callbacks run from the cluster's and the scheduler's, never from inside start().
+/// Keeps up with one scope, whatever the server does: the reflector below an informer, in client-go's words. It
+/// decides what is asked next and what an answer means; what is kept of objects is the sink's.
+/// Log:       one line when the standing changes and one per relist; failures that go on are counted, not
+///            repeated.
+/// Memory:    of an object nothing beyond the call; of a list how many bytes it has had.
+/// Ownership: ports and sink outlive it. Dropping it drops its call and its waits.
+/// Reentry:   its callbacks run from the cluster's and the scheduler's, never from inside start().
 class ListWatch {
  public:
   ListWatch(kube::Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits = {});
   ListWatch(const ListWatch&) = delete;
   ListWatch& operator=(const ListWatch&) = delete;
 
+  /// Once; again it does nothing.
   void start();
   /// Ends a wait between attempts now: somebody knows that the server is back. Not one that the server asked
   /// for, and not more often than its token bucket allows.
@@ -129,46 +141,77 @@ class ListWatch {
   const kube::Scope& scope() const { return scope_; }
 
  private:
+  /// What is under way: nothing yet, one of four calls, or a wait.
   enum class Step { kIdle, kInitialEvents, kListing, kWatching, kDiscovering, kWaiting };
 
+  // What to ask next.
+  /// The next call, of what is known now: discovery, a watch that goes on, or a list.
   void attempt();
   void relist(std::string why);  // marks; the next attempt does it
+  /// A list as a stream (WatchList, sendInitialEvents), which becomes the watch once it is whole. A server that
+  /// refuses it (400, 422) is not asked for it again for an hour.
   void open_initial_events();
+  /// In pages. The first one is consistent, later ones are not older than what was told.
   void open_list();
+  /// From the last version that was heard.
   void open_watch();
   void start_watch(bool initial_events);
+  /// A 404 may be anybody's, a load balancer's without a server: only discovery can say that a kind is not
+  /// served, and of what Kubernetes itself brings nobody can.
   void look_for_kind(kube::Failure not_found);
   void kind_is_served(const kube::Failure& not_found);
   void kind_is_absent(const kube::Failure& not_found);
+  /// Said for the second time, absent_after behind the first.
   bool is_absence_confirmed();
 
+  // What the answer means.
+  /// One that cannot be told by name says that something changed, and nobody can say what: a list follows.
   void on_event(const kube::WatchEvent& event);
   void on_initial_event(kube::EventType type, const ObjectHead& head, std::string_view object);
+  /// The server has accepted a watch that goes on. It counts as followed when it is not refused within
+  /// accepted_after: 410 comes inside the stream.
   void on_open();
+  /// Of one that is no longer ours, whatever it is called: it has left.
   void on_live_event(kube::EventType type, const ObjectHead& head, std::string_view object);
   void on_list_item(std::string_view object);
+  /// An item without a name is skipped and counted. One that is too large to be told by name could be an
+  /// exclude: the list is refused.
   void on_nameless(const Result<ObjectHead>& head);
+  /// Of another namespace or selector than was asked for.
   bool is_foreign(const ObjectHead& head, std::string_view object);
   void tell_foreign(std::string_view name);
+  /// Within objects_max and list_bytes_max; beyond them the list is refused as a whole.
   void collect(const ObjectHead& head, std::string_view object);
   void on_list_done(std::string resource_version);
+  /// A clean end. The next watch follows at once, where the token bucket allows; one that ends as soon as it
+  /// begins is a failure.
   void on_watch_end();
   void on_failure(const kube::Failure& failure);
   void on_watch_failure(const kube::Failure& failure);
   void on_list_failure(const kube::Failure& failure);
+  /// 410: the history does not go back that far. One relist follows without a backoff, jittered.
   void on_version_gone(const kube::Failure& failure);
 
+  /// The list is whole: the sink's, and we are synced.
   void finish_list();
+  /// kept: objects that the list lacks and that stay until a second one lacks them too.
   void arm_confirmation(size_t kept);
   void confirm_list();
+  // Waiting, and how it stands.
+  /// Drops the call and waits: the backoff's next wait, or what the server asked for if that is longer.
   void fail(const kube::Failure& failure);
   void fail(Errc code, std::string_view what);
   void wait(Millis delay);
+  /// Before what all clients of a server do at once.
   void wait_jitter();
+  /// A watch that was open for healthy_after makes waits start over.
   void note_health();
+  /// A peer may be dead without a word: a list that is silent has failed, a watch that is silent is asked anew,
+  /// from the same version.
   void watch_silence();
   void heard() { last_word_ = ports_.scheduler.now(); }
   bool watch_list_usable() const;
+  /// Tells the sink when the state is another one. The first reason stands while it lasts.
   void stand(Standing::State state, std::string why);
   void log_standing(Standing::State before);
   std::string resource_name() const;
@@ -227,7 +270,8 @@ struct Watched {
   Result<T> value;
 };
 
-/// What values of a type take of the memory for them (MemoryLimits); where it is not said, all are kept.
+/// What values of a type take of the memory for them (MemoryLimits); where it is not said, all are kept. A kind
+/// that others may create without bound specialises it.
 template <class T>
 struct MemoryAccounting {
   static constexpr bool kIsAccounted = false;
@@ -236,7 +280,7 @@ struct MemoryAccounting {
   // static Result<T> left_out(const Footprint& footprint);    in its place, where there is no room
 };
 
-/// What a source is to who looks after several, whatever they yield.
+/// What a source is to who looks after several, whatever they yield (daemon/reach.h); each as ListWatch says.
 class Source {
  public:
   virtual ~Source() = default;
@@ -250,6 +294,9 @@ class Source {
 /// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its
 /// reason whenever something may have been missed.
 /// Decoding: `decode` is pure, and bounded by its own limits; its Error goes into Watched::value.
+/// Memory:   ids of all objects; their values are the listener's, but for those of a list in the making.
+///           What there is no room for (MemoryLimits) is told all the same, without what it says.
+/// Log:      what is wrong with an object, once while it lasts (problem_log.h).
 /// Reentry:  on_event and on_standing may not destroy the source.
 template <class T>
 class WatchedSource final : public Source, private ObjectSink {
@@ -260,7 +307,7 @@ class WatchedSource final : public Source, private ObjectSink {
   using OnEvent = std::function<void(SourceEvent<Item>)>;
   using OnStanding = std::function<void(const Standing&)>;
   /// Of objects that a list lacks: true to keep them until a second list, a few seconds later, lacks them
-  /// too.
+  /// too. A list from a broken cache must not withdraw everything.
   using KeepMissing = std::function<bool(const std::vector<Id>&)>;
 
   WatchedSource(kube::Ports ports, kube::Scope scope, Decode decode, OnEvent on_event,
@@ -401,9 +448,11 @@ class WatchedSource final : public Source, private ObjectSink {
       }
     }
   }
+  // After whatever may have made room: only a new list can tell what was left out.
   void look_for_room() {
     if (budget_.has_room_again()) engine_.list_again("there may be room for what was left out");
   }
+  // Of what was known and is not in the list: what stays all the same.
   std::vector<Id> kept_of(bool is_confirming) const {
     std::vector<Id> kept;
     for (const Id& id : known_)

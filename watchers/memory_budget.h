@@ -16,7 +16,8 @@
 
 namespace sliced::watchers {
 
-/// What an object takes, and how much it is needed.
+/// What an object takes, and how much it is needed. Made of the object alone, so that the order in which objects
+/// come decides nothing.
 struct Footprint {
   size_t bytes = 0;
   /// It may hold back what others offer: an exclude, or what may be one. Such objects have a room of their
@@ -27,6 +28,7 @@ struct Footprint {
   auto operator<=>(const Footprint&) const = default;
 };
 
+/// Of one kind. Both together are what the kind may take in bytes, as its own footprint counts.
 struct MemoryLimits {
   size_t guards_bytes_max = SIZE_MAX;
   size_t others_bytes_max = SIZE_MAX;
@@ -45,14 +47,16 @@ class MemoryBudget {
 
   /// The object is there, with this footprint. False when it is left out.
   bool put(const Name& name, const Footprint& footprint);
+  /// It is gone, whether it was kept or left out; nothing of it is remembered.
   void erase(const Name& name);
   std::optional<Footprint> footprint_of(const Name& name) const;  // of one that is kept
   /// Those that have to go to make room, and are left out from now on. final: nobody else asks; before, this
-  /// may wait until it is worth while.
+  /// may wait until a quarter more than there is room for has come. Takes a sort of all that are kept.
   std::vector<std::pair<Name, Footprint>> evict(bool final);
 
   size_t left_out() const { return left_out_.size(); }
-  /// Something that is left out may fit now: only a new list can tell.
+  /// Something that is left out may fit now: the first of them is gone, or has room. What it says is not known
+  /// here, so only a new list can tell.
   bool has_room_again() const;
 
  private:
@@ -75,6 +79,7 @@ class MemoryBudget {
   std::unordered_set<uint64_t> left_out_;  // hashes of names
 };
 
+/// What is said of an object that is left out, with the remedy. kTooLarge.
 inline Error no_room() {
   return {Errc::kTooLarge, "there is no room for it beside the others; remove some, or make it smaller"};
 }
