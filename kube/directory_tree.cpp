@@ -148,7 +148,6 @@ void DirectoryTree::turn_soon() {
   if (!turn_) turn_ = scheduler_.after(Millis{0}, [this] { turn(); });
 }
 
-/// Everything that was marked since the last turn, then what has waited long enough. One event for all of it.
 void DirectoryTree::turn() {
   turn_.reset();
   const bool overflow = std::exchange(overflow_, false), had_trouble = trouble_.has_value();
@@ -184,7 +183,6 @@ void DirectoryTree::look_at_marked() {
   for (const auto& name : due) look_at(name);
 }
 
-/// The next turn that nobody else will ask for.
 void DirectoryTree::schedule() {
   std::optional<TimePoint> due;
   const auto by = [&](TimePoint at) { due = due ? std::min(*due, at) : at; };
@@ -247,7 +245,6 @@ void DirectoryTree::look_at_everything(bool read_all) {
   for (const auto& name : gone) missing(name);
 }
 
-/// Watches first, then reads: nothing that happens in between is missed.
 void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::string>& seen) {
   if (!folder.empty() && !watch(folder)) return;
   auto names = names_in(full(folder));
@@ -318,7 +315,6 @@ void DirectoryTree::broken(const std::string& name, File& file, const YamlProble
   take(name, file, {});
 }
 
-/// Whether the file has been broken for long enough; the first call starts the wait.
 bool DirectoryTree::has_waited(File& file) {
   if (!file.broken_since) file.broken_since = scheduler_.now();
   return scheduler_.now() - *file.broken_since >= limits_.broken_for;
@@ -345,7 +341,6 @@ DirectoryTree::Bytes DirectoryTree::bytes_without(const File& file) const {
   return {bytes_.slices - its.slices, bytes_.others - its.others};
 }
 
-/// As text. What there is no room for is there, and cannot be understood: an exclude then holds back.
 std::vector<DirectoryTree::Object> DirectoryTree::make_room(const std::string& name, File& file,
                                                             std::vector<Manifest::Object> objects) {
   Bytes all = bytes_without(file), wanted;
@@ -374,7 +369,6 @@ std::vector<DirectoryTree::Object> DirectoryTree::make_room(const std::string& n
   return out;
 }
 
-/// Any of them could be an exclude.
 void DirectoryTree::refuse_what_is_unnamed() {
   if (trouble_) return;
   for (const auto& [name, file] : files_)
@@ -424,8 +418,6 @@ void DirectoryTree::drop(const std::string& name) {
   files_.erase(at);
 }
 
-/// Brings the store up to date with what the files say now, so that an object that moved between files never
-/// vanishes.
 void DirectoryTree::settle() {
   for (const auto& key : std::exchange(unsettled_, {})) {
     const auto at = sites_.find(key);

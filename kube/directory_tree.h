@@ -43,6 +43,8 @@ struct DirectoryLimits {
   size_t bytes_max = 16u << 20;
 };
 
+/// Log:     what is wrong with a file, once while it lasts; with an object that is there twice likewise.
+/// Memory:  the store's, and of each file where its objects are; no texts of files.
 /// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
 /// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to
 ///          folders are not looked at. An object that is in two files is taken from the first path in sort
@@ -63,7 +65,7 @@ class DirectoryTree {
   DirectoryTree(const DirectoryTree&) = delete;
   DirectoryTree& operator=(const DirectoryTree&) = delete;
 
-  /// Why the directory cannot be read at present.
+  /// Why the directory cannot be read at present; what is known of it stays meanwhile.
   const std::optional<Error>& trouble() const { return trouble_; }
 
   /// The file, relative to the directory, that an object is taken from; "" when there is none.
@@ -83,6 +85,7 @@ class DirectoryTree {
     int64_t changed_ns = 0, modified_ns = 0;
     bool operator==(const Signature&) const = default;
   };
+  /// Of objects as they are kept; slices and others have a bound each.
   struct Bytes {
     size_t slices = 0, others = 0;
     size_t& of(const ObjectKey& key) { return key.kind == "ResourceSlice" ? slices : others; }
@@ -103,32 +106,52 @@ class DirectoryTree {
   };
   using Site = std::pair<std::string, size_t>;  // file, index into its objects
 
+  // What the kernel says.
   void start();
+  /// Marks what to look at; nothing is read before the turn that follows.
   void on_file_event(const reactor::FileEvent& event);
   void turn_soon();
+  /// Everything that was marked since the last turn, then what has waited long enough. One event for all.
   void turn();
+  /// The next turn that nobody else will ask for: the end of a file's wait, or a look at what is not watched.
+  void schedule();
+
+  // Looking.
+  /// Walks the folders. read_all: also files whose signature is that of before.
   void look_at_everything(bool read_all);
+  /// Watches first, then reads: nothing that happens in between is missed.
   void walk(const std::string& folder, int depth, std::set<std::string>& seen);
+  /// False when the folder is not there. Where the kernel has no more watches (fs.inotify.max_user_watches) it is
+  /// looked at from time to time instead.
   bool watch(const std::string& folder);
+  /// The directory cannot be read, or could not be relied on: kIo for all calls until it can.
   void lose(Error trouble);
 
+  /// Reads one file and takes what it says over, or begins its wait.
   void look_at(const std::string& name);
   void missing(const std::string& name);
   void broken(const std::string& name, File& file, const YamlProblem& problem);
+  /// Whether the file has been broken for long enough; the first call starts the wait.
   bool has_waited(File& file);
   void look_at_marked();
+
+  // From files to objects.
   static Bytes bytes_of(const std::vector<Object>& objects);
   Bytes bytes_without(const File& file) const;
+  /// As text. What there is no room for is there, and cannot be understood: an exclude then holds back.
   std::vector<Object> make_room(const std::string& name, File& file, std::vector<Manifest::Object> objects);
   bool has_room_for(const File& file) const;
+  /// A file with objects beyond even their names: any of them could be an exclude, so the directory counts as one
+  /// that cannot be read.
   void refuse_what_is_unnamed();
   void take(const std::string& name, File& file, std::vector<Object> objects);
   void drop(const std::string& name);
+  /// Brings the store up to date with what the files say now, so that an object that moved between files never
+  /// vanishes.
   void settle();
   void tell_shadowed(const ObjectKey& key, const std::set<Site>& sites);
   void tell(Level level, File& file, const std::string& name, std::string_view message,
             const YamlProblem& problem);
-  void schedule();
   std::string full(const std::string& relative) const;
 
   reactor::Loop& loop_;

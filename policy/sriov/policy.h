@@ -21,7 +21,8 @@
 
 namespace sliced::policy {
 
-/// A PF by name or address, and which of its VFs: "ens1f0", "ens1f0#0-3,7".
+/// A PF by name or address, and which of its VFs: "ens1f0", "ens1f0#0-3,7". An index that
+/// no VF has matches nothing.
 template <class Key>
 struct PfMatch {
   struct Range {
@@ -55,7 +56,8 @@ enum class FilterField {
 inline constexpr int kFilterFieldCount = 9;
 std::string_view name_of(FilterField field);  // "vendors"
 
-/// AND over the fields that are set, OR inside a field.
+/// AND over the fields that are set, OR inside a field; one that is empty is not asked. Values are compared with
+/// what the kernel says: hex digits in lower case, addresses as sysfs spells them.
 struct ResourceFilter {
   std::vector<std::string> vendors, devices, drivers;
   std::vector<hotplug::PciAddress> pci_addresses;
@@ -66,6 +68,7 @@ struct ResourceFilter {
   bool operator==(const ResourceFilter&) const = default;
 };
 
+/// One element of spec.configs.
 struct ResourceConfig {
   std::string resource_name;                               // older form; "" none
   std::optional<kube::LabelSelector> attributes_selector;  // absent: no DeviceAttributes
@@ -76,6 +79,7 @@ struct ResourceConfig {
   bool operator==(const ResourceConfig&) const = default;
 };
 
+/// One object, as far as it is used: what a status would say of it is not read.
 struct SriovPolicy {
   struct Id {
     std::string namespace_, name;
@@ -93,6 +97,7 @@ struct SriovPolicy {
 };
 std::string text_of(const SriovPolicy::Id& id);  // "namespace/name"
 
+/// Attributes that an administrator gives to VFs of configs whose selector matches the object's labels.
 struct DeviceAttributes {
   struct Id {
     std::string namespace_, name;
