@@ -31,6 +31,7 @@ enum class Command : unsigned {
   kMatch = 1024,
 };
 
+/// How the cluster is reached (--cluster): one of three.
 struct InCluster {  // the service account that Kubernetes mounts into a pod
   bool operator==(const InCluster&) const = default;
 };

@@ -20,8 +20,12 @@
 
 namespace sliced::daemon {
 
+/// Threads: the loop's.
+/// Memory:  objects are handed on; of slices and policies no more is kept than what the limits of each kind
+///          allow (docs/scale.md).
 class ClusterSources {
  public:
+  /// One of ours: which slices are its own, and which policies it offers by.
   struct Driver {
     std::string name;
     std::string slices;  // the name of its slices as a source: "own slices"
@@ -34,6 +38,7 @@ class ClusterSources {
     std::vector<Driver> drivers;
   };
   struct Handlers {
+    /// Of the own Node alone; Removed when it is deleted, which takes the slices with it.
     std::function<void(const SourceEvent<watchers::NodeWatcher::Item>&)> on_node;
     std::function<void(const kube::Resource& kind, const PolicyBook::Event&)> on_policies;
     std::function<void(size_t driver, const SourceEvent<watchers::SliceWatcher::Item>&)>
@@ -47,6 +52,7 @@ class ClusterSources {
 
   ClusterSources(kube::Ports ports, const Scope& scope, Handlers handlers);
 
+  /// Once: all sources begin at the same time.
   void start();
   /// Nothing keeps from writing: no outage, and nobody of whom it is not known whether he is back.
   bool may_write() const { return reach_.may_write(); }
@@ -55,6 +61,7 @@ class ClusterSources {
   /// Of those what one look is enough to know: kinds that the API server does not have, what it does not
   /// allow, a directory that cannot be read.
   std::vector<std::string> missing() const;
+  /// Whether the own Node is known to be there, or not to be.
   bool has_node_synced() const { return sources_.front().watcher->standing().known; }
   /// The server does not have the kind; one that is off it may have.
   bool is_absent(const kube::Resource& kind) const;

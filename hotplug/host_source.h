@@ -61,6 +61,7 @@ class HostSource {
     Log& log;
     ReadAdminMacs read_admin_macs = {};
   };
+  /// On the loop. The first one comes when everything has been read once.
   using OnUpdate = std::function<void(const InventoryUpdate&)>;
   /// The number of devices that differed although no event had told of them.
   using OnRescanned = std::function<void(size_t missed)>;

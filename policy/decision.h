@@ -1,5 +1,6 @@
 #pragma once
-// What comes of a decision: a verdict for each host device, and the pools to publish.
+// What comes of a decision: a verdict for each host device, and the pools to publish. A value: it is made on a
+// worker or on the loop, handed over once, and stands until the next one.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,8 @@
 
 namespace sliced::policy {
 
+/// Everything that is said of it later (explain.h, the log, publishing) comes from here, so that none of them can
+/// disagree.
 struct Decision {
   std::shared_ptr<const Inputs> inputs;         // what it was decided from
   FlatMap<std::string, Verdict> verdicts;       // by host device id

@@ -1,5 +1,7 @@
 #pragma once
-// Everything that a decision is made from: immutable values.
+// Everything that a decision is made from: immutable values, gathered on the loop (daemon/inputs.h) and read on
+// whichever thread decides. Nothing else is asked: no clock, no server, no file. So the same inputs give the same
+// decision on every node and in every replay.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,6 +24,8 @@ namespace sliced::policy {
 struct SelectorAnswers;  // exposure/resolve.h
 using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
 
+/// What options and probes of the server say (publishers/abilities.h). What is not known of a server is taken for
+/// no; the defaults here are those of a current one, for commands that ask none.
 struct Settings {
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver = std::string(kExposureDriver);
@@ -47,6 +51,7 @@ struct Quarantines {
   bool empty() const { return sriov.empty() && exposure.empty(); }
 };
 
+/// Shared by whoever decides, explains or compares; the decision holds its own (Decision::inputs).
 struct Inputs {
   hotplug::InventoryPtr inventory;
   PolicySetPtr policies;

@@ -33,7 +33,7 @@ enum class Outcome : uint8_t {
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
 
 /// What SriovResourcePolicies make of a device, and an exclude, which is for both kinds. One for each device of
-/// the inventory, in its order: 20 bytes, so that ten thousand devices cost nothing to speak of.
+/// the inventory.
 struct Verdict {
   Outcome outcome = Outcome::kNoMatch;
   int32_t policy = -1;  // index into PolicySet::sriov: which would offer it; -1 none

@@ -1,5 +1,6 @@
 #pragma once
-// Device entries as DeviceExposurePolicies offer them, before what they take of counters is known.
+// Device entries as DeviceExposurePolicies offer them, before what they take of counters is known. An attribute that
+// the API server would refuse is left out with a note, where the entry can do without it.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,7 +15,8 @@
 
 namespace sliced::policy {
 
-/// Makes the entries of one decision.
+/// Makes the entries of one decision, each when it is asked for; those of devices and policies that are as they were
+/// are taken from the decision before (entry_memory.h).
 class ExposedEntries {
  public:
   /// notes: what is left out, and why. All outlive this.

@@ -27,7 +27,8 @@ struct Candidate {
 };
 using CandidatesByPool = std::map<std::string, std::vector<Candidate>>;
 
-/// The pools of one decision.
+/// The pools of one decision: one for each PF with its VFs, and one of everything else. They come last, when all
+/// gates have been asked, since what an entry takes of counters follows from what else is offered and withdrawn.
 class ExposurePools {
  public:
   /// links: names of links without suffix, by id. All but candidates outlives this.

@@ -1,5 +1,7 @@
 #pragma once
-// Device entries of VFs, as SriovResourcePolicies offer them.
+// Device entries of VFs, as SriovResourcePolicies offer them: the attributes of the VF, and beside them those that
+// its config adds. An entry that the API server would refuse is made all the same, with the reason: the gate
+// quarantine holds it back.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,7 +16,8 @@
 
 namespace sliced::policy {
 
-/// Makes the entries of one decision.
+/// Makes the entries of one decision, each when it is asked for: most devices of a large node are as they were, and
+/// their entries are taken from the decision before (entry_memory.h).
 class SriovEntries {
  public:
   /// notes: what is left out, and why. All outlive this.

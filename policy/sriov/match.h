@@ -1,5 +1,6 @@
 #pragma once
-// Matching one VF against filters. One walk serves the decision (which records nothing) and the explanation.
+// Matching one VF against filters. One walk serves the decision (which records nothing) and the explanation, so
+// that what people are told is what was done. Pure; work is bounded beforehand, by PolicySet::filter_entries.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +15,8 @@
 
 namespace sliced::policy {
 
-/// The first field that says no; nullopt when the filter matches.
+/// The first field that says no, in the order of FilterField; nullopt when the filter matches. A fact that is not
+/// known (no NUMA node, no name of the PF) matches no value that is wanted of it.
 std::optional<FilterField> first_refusal(const ResourceFilter& filter, const hotplug::HostDevice& vf);
 
 /// One config or filter that was asked. filter -1: the config itself (it has no filters, or cannot be
@@ -33,7 +35,7 @@ Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& p
 class VfMatcher {
  public:
   VfMatcher(const PolicySet& policies, const std::vector<int32_t>& selected);  // policies outlive it
-  /// device: outlives this.
+  /// kOffered with policy, config and filter; or kBroken, kNotAVf, kNoPolicy, kNoMatch. device: outlives this.
   Verdict decide(const hotplug::HostDevice& device);
 
  private:
