@@ -1,5 +1,6 @@
 #pragma once
-// A parsed expression, and what the checker notes on it. Nodes and their texts belong to one Arena.
+// A parsed expression, and what the checker notes on it. Nodes and their texts belong to one Arena, the program's;
+// nothing points out of it but to the library and its types, which last as long as the process.
 #include <cstdint>
 #include <span>
 #include <string_view>

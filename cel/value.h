@@ -14,7 +14,8 @@
 
 namespace sliced::cel {
 
-/// What a value is. The order counts: Kubernetes' own come last.
+/// What a value is: the kinds of the language (cel-spec, "Values"), and those of Kubernetes' libraries
+/// (k8s.io/apiserver pkg/cel/library). The order counts: Kubernetes' own come last.
 enum class Kind : uint8_t {
   kError,
   kNull,
@@ -73,7 +74,8 @@ class Map;
 struct List;
 struct Value;
 
-/// Of a timestamp: since 1970, counted forward. Of a duration: of one sign.
+/// Seconds and nanoseconds, as protobuf's Timestamp and Duration have them. Of a timestamp: since 1970, counted
+/// forward. Of a duration: of one sign.
 struct Time {
   int64_t seconds;
   int32_t nanos;
@@ -88,7 +90,8 @@ struct Text {
 };
 
 /// 24 bytes, copied freely. kind says which member of the union counts; reading another is a mistake of
-/// ours.
+/// ours. What it points to belongs to an arena, a program or a device, and is not looked after here: whoever keeps
+/// a value keeps that.
 struct Value {
   Kind kind = Kind::kNull;
   union {
@@ -148,6 +151,7 @@ struct Value {
     return make(Kind::kError, [&](Value& v) { v.error = error; });
   }
 
+  // What it is, without looking further.
   bool is_error() const { return kind == Kind::kError; }
   bool is_true() const { return kind == Kind::kBool && b; }
   bool is_false() const { return kind == Kind::kBool && !b; }
@@ -164,7 +168,7 @@ struct Value {
   }
 };
 
-/// Its items are the arena's, the program's or the device's.
+/// Immutable once it is made. Its items are the arena's, the program's or the device's.
 struct List {
   const Value* items;
   size_t size;

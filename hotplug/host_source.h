@@ -86,7 +86,8 @@ class HostSource {
   const Counters& counters() const { return counters_; }
 
  private:
-  // What readings do to themselves when an event leaves no doubt.
+  // What readings do to themselves when an event leaves no doubt. A VF that vanished need not be read to be
+  // withdrawn.
   struct EraseFunction {
     PciAddress function;
   };
@@ -101,6 +102,7 @@ class HostSource {
   using Edit = std::variant<EraseFunction, EraseNetdev, RenameNetdev>;
   static bool apply(const Edit& edit, HostReadings& readings);
 
+  // What events have said since the last reading began.
   struct Marks {
     Touched touched;
     bool full = false, relisted = false, is_sync = false;
@@ -120,6 +122,7 @@ class HostSource {
     bool is_read = false;  // the fast part is in result
   };
 
+  // Events: host_source_events.cpp.
   void on_event(HostEvent event);
   void on(const Uevent& event);
   void on_pci(const Uevent& event);
@@ -127,32 +130,45 @@ class HostSource {
   void on(const LinkChange& event);
   void on(const RouteChange& event);
   void on(const Overflow& event);
+  /// why: of the first mark of a reading; it is what the log says of it.
   void mark(std::string why);
   void rename(const RenameNetdev& change);
   void edit(Edit change);
+  /// An edit, and the inventory is concluded anew at once: without a reading, the first of a burst on its turn.
   void vanish(Edit change, const std::string& why);
   std::string name_of_ifindex(int ifindex) const;
 
+  // Readings. One at a time; what is marked meanwhile is read next.
   void schedule();
   void begin_reading();
+  /// Everything that is marked in one job. When that passes kScanDeadline, entries are read one by one from then
+  /// on, until none of them hangs.
   void read_at_once();
   void read_carefully();
   void read_entries(HostListing listing);
+  /// Behind the entries, since asking for routes may hang, too.
   void read_routes();
+  /// The fast part is there: what came meanwhile is applied to it, then facts behind locks are asked for.
   void on_read();
+  // What is read one by one. An entry that hangs keeps its last facts; a function without any is `broken`.
   CarefulReads::Ask function_ask(const PciAddress& address, const std::string& target);
   CarefulReads::Ask netdev_ask(const std::string& name, const std::string& target);
   CarefulReads::Ask slow_ask(const std::string& name, int ifindex);
+  /// What a PF enforces of its VFs' MACs; refused or gone, what is known stays.
   CarefulReads::Ask admin_macs_ask(const PciAddress& pf, int ifindex);
+  /// Counted each time, said once for each entry.
   void say_hung(const std::string& what);
   std::vector<CarefulReads::Ask> slow_asks();
+  /// What was read slowly belongs to an interface as long as that is the same one (its ifindex).
   void keep_late_facts(HostReadings& result) const;
   template <class Change>
   void change_readings(Change change);  // in readings_ and, once it is read, in the reading on its way
+  /// The reading becomes what is known, and the book concludes from it.
   void commit();
   void note_late_facts();
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
   void report_missed(const Marks& marks, const InventoryDiff& diff);
+  /// The host cannot be listed: what is known stands, and the marks stay. Waits double.
   void retry_later();
   void look_again_later();
 

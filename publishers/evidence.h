@@ -24,6 +24,12 @@
 
 namespace sliced::publishers {
 
+/// Believed: a claim counts as it stands. One that cannot be understood could have anything, so the list with it
+///           fails; one that is gone has nothing. What a server says of how many there are is only a guess.
+/// Bounds:   a list of at most 1 GiB, in no more pages than some beyond twice what was counted would fill; an
+///           object of at most 16 MiB. Of a claim nothing is read but its name and what was allocated.
+/// Ownership: the ports outlive this; stop() or dropping it ends what is under way, and no handler is called.
+/// Reentry:  handlers run from the cluster's answers, last, and may begin the next look.
 class Evidence {
  public:
   static constexpr double kFleetBytesPerSecond = 25e6;  // the mean; no second of it sees twice as much
@@ -49,7 +55,10 @@ class Evidence {
   /// those of this node are listed, and each claim that they name is read. at_once: without counting the
   /// nodes and waiting for a turn.
   void look_at_pods(bool at_once);
+  /// Counts nodes and claims, waits for a turn, then reads all pages. on_list has the moment at which it began:
+  /// what was allocated later it need not show.
   void list_claims();
+  /// Nothing is told of what is under way.
   void stop();
   bool is_busy() const { return call_ != nullptr || due_ != nullptr; }
   /// Over so long the nodes of this cluster spread their lists, as counted last.
@@ -58,16 +67,24 @@ class Evidence {
  private:
   enum class Aim { kPods, kList };
   void begin(Aim aim);
+  /// By the first page's remainingItemCount; who may not list nodes counts them as many.
   void count_nodes();
+  /// And how large one is: the largest that was seen, or the mean of the list before.
   void count_claims();
+  /// A random time within which all nodes together read kFleetBytesPerSecond.
   void wait_for_turn();
   void list_pods();
+  /// The claims that it names (spec.resourceClaims), and those that were made for it
+  /// (status.resourceClaimStatuses, extendedResourceClaimStatus).
   void note_pod(std::string_view object);
+  /// One read after the other; on_pods behind the last.
   void next_pod_claim();
   void miss(const kube::Failure& failure, std::string_view permission);
   void list_page(std::string continue_token);
   void note_claim(std::string_view object);
   void finish_page(std::string continue_token);
+  /// Of as many pages as were counted, so that the list ends while its snapshot lasts; of more, or of pages that
+  /// bring nothing, a growing one.
   Millis page_pause();
   void fail(const kube::Failure& failure);
   void after(Millis delay, std::function<void()> next);
