@@ -25,7 +25,7 @@ class ApiCore {
 
   /// The same pointer as long as the access stays the same.
   Result<http::TargetPtr> server_for(const Access& access);
-  /// Of `Warning` headers (RFC 9110 section 5.5, code 299), each text once.
+  /// Of `Warning` headers (RFC 7234 section 5.5, warn-code 299), each text once.
   void log_warnings(const ApiRequest& request, const http::Head& head);
 
   reactor::Scheduler& scheduler;

@@ -25,7 +25,7 @@ struct SelectorAnswers;  // exposure/resolve.h
 using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
 
 /// What options and probes of the server say (publishers/abilities.h). What is not known of a server is taken for
-/// no; the defaults here are those of a current one, for commands that ask none.
+/// no; the defaults here are those of a server that can.
 struct Settings {
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver = std::string(kExposureDriver);

@@ -47,7 +47,7 @@ class MemoryBudget {
 
   /// The object is there, with this footprint. False when it is left out.
   bool put(const Name& name, const Footprint& footprint);
-  /// It is gone, whether it was kept or left out; nothing of it is remembered.
+  /// It is gone, whether it was kept or left out.
   void erase(const Name& name);
   std::optional<Footprint> footprint_of(const Name& name) const;  // of one that is kept
   /// Those that have to go to make room, and are left out from now on. final: nobody else asks; before, this
