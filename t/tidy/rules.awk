@@ -6,6 +6,7 @@ BEGIN {
   may["http"] = "reactor/base reactor"
   may["grpc"] = "reactor/base reactor http"
   may["proto"] = "reactor/base"
+  may["cni"] = "reactor/base reactor kube"
   may["nri"] = "reactor/base reactor proto"
   may["kube"] = "reactor/base reactor http"
   may["watchers"] = "reactor/base reactor kube"

@@ -1,0 +1,43 @@
+#pragma once
+// Runs the chain of a network: ADD, CHECK or DEL (CNI specification 1.1.0, section 3).
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cni/network.h"
+#include "reactor/child.h"
+#include "reactor/loop.h"
+
+namespace sliced::cni {
+
+/// Where plugins are and what they inherit.
+struct Place {
+  std::vector<std::string> directories{
+      "/opt/cni/bin"};                   // the first that has a plugin's file counts; CNI_PATH
+  std::vector<std::string> environment;  // "NAME=value"; what plugins call needs PATH
+};
+
+/// A chain that runs. Dropping it kills what runs (its whole process group); nobody is told.
+class Run {
+ public:
+  virtual ~Run() = default;
+};
+
+/// What ADD's last plugin said, of the others nothing: {} of CHECK and DEL, and of an ADD that said nothing.
+using OnRun = std::function<void(Result<Attached>)>;
+
+/// ADD and CHECK go through the chain from its first plugin, DEL from its last; the first that fails ends it.
+/// After an ADD that failed, DEL undoes what it has done. `previous`: what the last ADD has made, for CHECK
+/// and DEL (0.4.0 and later are told); ADD passes on what each plugin says itself.
+/// CHECK before 0.4.0, or disabled by the network, ends well at once.
+/// deadline: of the whole chain; then the process group of the plugin that runs is killed.
+/// Reentry:  on_run is called once, never from within this call, and may drop the run.
+/// Errors:   kInvalid (attachment, a result that is none), kTimeout, kNotFound (no such plugin file), kDenied,
+///           kIo (the plugin says so); the text names plugin, network and command, and quotes the plugin.
+[[nodiscard]] std::unique_ptr<Run> run_chain(reactor::Loop& loop, Place place, Network network,
+                                             Command command, Attachment attachment,
+                                             std::optional<Attached> previous, Millis deadline, OnRun on_run);
+
+}  // namespace sliced::cni

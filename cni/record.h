@@ -1,0 +1,52 @@
+#pragma once
+// What must be undone, on disk: an attachment with its network, written before ADD begins and again with what
+// ADD has made. DEL needs nothing else: neither the definition, which may be gone or edited, nor the pod.
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cni/network.h"
+
+namespace sliced::cni {
+
+struct Record {
+  std::string config;   // spec.config, as it was when ADD began
+  std::string network;  // the name for a config without one
+  Attachment attachment;
+  std::optional<Attached> result;  // nullopt: ADD has begun, and may have done anything
+  bool operator==(const Record&) const = default;
+};
+
+/// JSON with a version and a checksum. Errors of decoding: kInvalid, kTooLarge.
+std::string encode_record(const Record& record);
+Result<Record> decode_record(std::string_view text);
+
+/// The records' directory, which is nobody else's. Every call blocks, and is for a worker.
+/// Threads: const, safe from workers; two calls about one attachment come one after the other.
+class Records {
+ public:
+  static constexpr size_t kRecordsMax = 16'384;
+
+  explicit Records(std::string directory) : directory_(std::move(directory)) {}
+
+  /// On disk when it returns. The directory is made where it is missing.
+  Result<Unit> write(const Record& record) const;
+  /// One that is not there is no error.
+  Result<Unit> remove(const Attachment& attachment) const;
+  struct All {
+    std::vector<Record> records;      // sorted by file name
+    std::vector<std::string> broken;  // why a file is no record, one text a file; they stay where they are
+  };
+  /// Of one sandbox, or of all ("").
+  Result<All> read(std::string_view container_id) const;
+
+ private:
+  const std::string directory_;
+};
+
+/// Of an attachment's record: the same for the same sandbox and interface.
+std::string record_name(const Attachment& attachment);
+
+}  // namespace sliced::cni

@@ -1,0 +1,158 @@
+#include "cni/invoke.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "t/fixture/loop_fixture.h"
+
+namespace sliced::cni {
+namespace {
+
+// Plugins are shell scripts below a directory of the test's.
+struct InvokeTest : fixture::LoopTest {
+  InvokeTest() {
+    std::string pattern = testing::TempDir() + "plugins.XXXXXX";
+    directory = mkdtemp(pattern.data());
+  }
+  ~InvokeTest() override { std::filesystem::remove_all(directory); }
+
+  void plugin(const std::string& name, const std::string& script) const {
+    const std::string path = directory + "/" + name;
+    std::ofstream(path) << "#!/bin/sh\ncd " << directory << "\n" << script << "\n";
+    chmod(path.c_str(), 0755);
+  }
+  // Says what it was told, then a result that says who it is.
+  void recording(const std::string& name) const {
+    plugin(name, "echo \"$CNI_COMMAND " + name + " $CNI_IFNAME\" >>calls; cat >" + name + ".$CNI_COMMAND\n" +
+                     R"(echo '{"cniVersion":"1.0.0","interfaces":[{"name":")" + name + R"("}]}')");
+  }
+  std::string text(const std::string& name) const {
+    std::ifstream file(directory + "/" + name);
+    std::stringstream all;
+    all << file.rdbuf();
+    return all.str();
+  }
+  Result<Attached> run(const std::string& config, Command command, std::optional<Attached> previous = {},
+                       Millis deadline = Millis{20'000}) {
+    std::optional<Result<Attached>> outcome;
+    const auto running = run_chain(
+        loop, {.directories = {directory + "/absent", directory}, .environment = {"PATH=/usr/bin:/bin"}},
+        *decode_network(config, "nad"), command,
+        {.container_id = "c1", .network_namespace = "/run/netns/a", .interface = "net1"}, std::move(previous),
+        deadline, [&](Result<Attached> what) { outcome = std::move(what); });
+    EXPECT_FALSE(outcome);
+    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }, Millis{30'000}));
+    return outcome ? *outcome : Result<Attached>(Error{Errc::kTimeout, "never called"});
+  }
+  static std::string chain(const std::string& version = "1.0.0") {
+    return R"({"cniVersion":")" + version + R"(","name":"n","plugins":[{"type":"one"},{"type":"two"}]})";
+  }
+  std::string directory;
+};
+
+TEST_F(InvokeTest, AddPassesResultsOnAndDelGoesBackwards) {
+  recording("one");
+  recording("two");
+  const auto added = run(chain(), Command::kAdd);
+  ASSERT_TRUE(added.ok()) << added.error().what;
+  EXPECT_EQ(added->interfaces.at(0).name, "two");
+  EXPECT_EQ(kube::decode_json(text("one.ADD"))->find("prevResult"), nullptr);
+  EXPECT_EQ(
+      kube::decode_json(text("two.ADD"))->find({"prevResult", "interfaces"})->array()->at(0).text("name"),
+      "one");
+  ASSERT_TRUE(run(chain(), Command::kCheck, *added).ok());
+  ASSERT_TRUE(run(chain(), Command::kDel, *added).ok());
+  EXPECT_EQ(text("calls"),
+            "ADD one net1\nADD two net1\nCHECK one net1\nCHECK two net1\nDEL two net1\nDEL one net1\n");
+  for (const auto* input : {"one.CHECK", "two.CHECK", "one.DEL", "two.DEL"})
+    EXPECT_EQ(*kube::decode_json(text(input))->find("prevResult"), encode_result(*added)) << input;
+}
+
+TEST_F(InvokeTest, BeforeVersion040NothingIsCheckedAndDelIsToldNothing) {
+  recording("one");
+  recording("two");
+  const Attached made{.cni_version = "0.3.1"};
+  ASSERT_TRUE(run(chain("0.3.1"), Command::kCheck, made).ok());
+  ASSERT_TRUE(run(chain("0.3.1"), Command::kDel, made).ok());
+  EXPECT_EQ(text("calls"), "DEL two net1\nDEL one net1\n");
+  EXPECT_EQ(kube::decode_json(text("one.DEL"))->find("prevResult"), nullptr);
+}
+
+TEST_F(InvokeTest, TheFirstThatFailsEndsTheChainAndIsQuoted) {
+  plugin("one", R"(echo '{"code":7,"msg":"no VF left","details":"pf ens1f0"}'; exit 1)");
+  recording("two");
+  const auto outcome = run(chain(), Command::kAdd);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, Errc::kIo);
+  EXPECT_EQ(outcome.error().what, "network n: plugin one: ADD: no VF left; pf ens1f0 (code 7)");
+  EXPECT_EQ(text("calls"), "");
+}
+
+TEST_F(InvokeTest, WhatAPluginSaysOnStandardErrorIsQuotedToo) {
+  plugin("one", "echo 'a\tline' >&2; exit 3");
+  EXPECT_EQ(run(chain(), Command::kDel).error().what,
+            "network n: plugin two: DEL: there is no such plugin in " + directory + "/absent:" + directory);
+  recording("two");
+  EXPECT_EQ(run(chain(), Command::kDel).error().what,
+            "network n: plugin one: DEL: exit status 3: a\\x09line");
+  plugin("one", "kill -9 $$");
+  EXPECT_EQ(run(chain(), Command::kAdd).error().what, "network n: plugin one: ADD: killed by signal 9");
+}
+
+TEST_F(InvokeTest, AResultThatIsNoneIsAnError) {
+  plugin("one", "echo junk");
+  EXPECT_NE(run(chain(), Command::kAdd).error().what.find("the result is no JSON"), std::string::npos);
+  plugin("one", "head -c 300000 /dev/zero");
+  EXPECT_EQ(run(chain(), Command::kAdd).error().code, Errc::kTooLarge);
+  recording("two");
+  plugin("one", "echo junk");
+  EXPECT_TRUE(run(chain(), Command::kDel).ok()) << "nobody reads it";
+}
+
+TEST_F(InvokeTest, TheDeadlineIsTheChainsAndEndsTheWholeGroup) {
+  plugin("one", "sleep 1000 & echo $! >sleeper; trap '' TERM; wait; sleep 1000");
+  const auto begun = Clock::now();
+  const auto outcome = run(chain(), Command::kAdd, {}, Millis{500});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, Errc::kTimeout);
+  EXPECT_EQ(outcome.error().what, "network n: plugin one: ADD: not done within the chain's 500 ms");
+  EXPECT_LT(Clock::now() - begun, Millis{10'000});
+  const int sleeper = std::stoi(text("sleeper"));
+  EXPECT_TRUE(run_until([&] {
+    return kill(sleeper, 0) != 0 ||
+           text("/../../../proc/" + std::to_string(sleeper) + "/stat").find(") Z") != std::string::npos;
+  }));
+}
+
+TEST_F(InvokeTest, DroppingItEndsWhatRuns) {
+  plugin("one", "echo $$ >pid; exec sleep 1000");
+  bool is_called = false;
+  auto running =
+      run_chain(loop, {.directories = {directory}, .environment = {"PATH=/usr/bin:/bin"}},
+                *decode_network(chain(), "nad"), Command::kAdd, {.container_id = "c", .interface = "i"}, {},
+                Millis{60'000}, [&](const Result<Attached>&) { is_called = true; });
+  ASSERT_TRUE(run_until([&] { return text("pid").find('\n') != std::string::npos; }));
+  const int pid = std::stoi(text("pid"));
+  running.reset();
+  EXPECT_TRUE(run_until([&] { return kill(pid, 0) != 0; }));
+  EXPECT_FALSE(is_called);
+}
+
+TEST_F(InvokeTest, AnAttachmentThatLeadsElsewhereRunsNothing) {
+  recording("one");
+  std::optional<Result<Attached>> outcome;
+  const auto running = run_chain(loop, {.directories = {directory}}, *decode_network(chain(), "nad"),
+                                 Command::kAdd, {.container_id = "../c", .interface = "i"}, {}, Millis{1'000},
+                                 [&](Result<Attached> what) { outcome = std::move(what); });
+  ASSERT_TRUE(run_until([&] { return outcome.has_value(); }));
+  EXPECT_EQ(outcome->error().code, Errc::kInvalid);
+  EXPECT_EQ(text("calls"), "");
+}
+
+}  // namespace
+}  // namespace sliced::cni
