@@ -26,7 +26,7 @@ struct Holding {
   /// Withdrawn before this process began, and its device has not been seen yet: it may come still.
   bool is_awaited = false;
   /// Withdrawn, and it may be allocated beside another contested one of its group: an edit has put both there, or
-  /// both were found to be allocated where no record told of them.
+  /// claims show both allocated, and of one that no record told of its group is not known.
   bool is_contested = false;
   bool operator==(const Holding&) const = default;
 };

@@ -160,7 +160,7 @@ void Charges::tell(const policy::Ledger::Change& change, bool is_looked) {
   if (change.found_out > 0)
     ports_.log.warning("devices are allocated that no record tells of; they are charged",
                        {{"devices", change.found_out}});
-  if (change.released + change.found_out > 0 || is_looked) on_changed_();
+  if (change.released + change.found_out + change.contested > 0 || is_looked) on_changed_();
 }
 
 void Charges::fail(const kube::Failure& failure) {

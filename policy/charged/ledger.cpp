@@ -231,6 +231,7 @@ Ledger::Change Ledger::take(const Sighting& seen, TimePoint now) {
     if (!is_doubted && (pool == pools_.end() || !pool->second.has_unknown())) continue;
     out.found_out += learn_allocated(key, shared_by_name, true, now);
     await_functions(key, shared_by_name);
+    out.contested += contest(key, shared_by_name);
   }
   return out;
 }
@@ -258,7 +259,9 @@ Ledger::Change Ledger::take(const Census& census, TimePoint now) {
     for (const auto& one : pool.entries)
       if (is_free(one)) pool.released.insert(one.first);
     out.released += std::erase_if(pool.entries, is_free);
-    if (found != census.allocated.end()) out.found_out += learn_allocated(key, found->second, is_lost, now);
+    if (found == census.allocated.end()) continue;
+    out.found_out += learn_allocated(key, found->second, is_lost, now);
+    out.contested += contest(key, found->second);
   }
   return out;
 }
@@ -321,6 +324,26 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::map<std::string, b
     for (const auto& [name, is_share] : shared_by_name)
       found += learn_allocated(key, name, is_share, *inventory_, is_lost, now);
   return found;
+}
+
+// What has any group takes the tokens of each. Who is allocated beside it was given away beside it: what both
+// take would be more than there is, and nothing of the pool would be given away that takes any.
+size_t Ledger::contest(const PoolKey& key, const std::map<std::string, bool>& shared_by_name) {
+  Pool& pool = pools_[key];
+  std::map<std::string_view, std::vector<Holding*>> by_device;
+  for (const auto& [name, is_share] : shared_by_name)
+    if (const auto at = pool.entries.find(name); at != pool.entries.end())
+      by_device[at->second.holding.device].push_back(&at->second.holding);
+  size_t offered = 0;
+  for (const auto& [device, all] : by_device) {
+    const bool is_any = std::any_of(all.begin(), all.end(), [](const Holding* one) {
+      return one->is_withdrawn && one->group == kAnyGroup;
+    });
+    if (!is_any || all.size() < 2) continue;
+    for (Holding* one : all)
+      if (!std::exchange(one->is_contested, true) && !one->is_withdrawn && !one->group.empty()) ++offered;
+  }
+  return offered;
 }
 
 }  // namespace sliced::policy

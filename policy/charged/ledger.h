@@ -116,6 +116,7 @@ class Ledger {
   struct Change {
     size_t released = 0;      // entries that are free now
     size_t found_out = 0;     // that are allocated, and were not known to be
+    size_t contested = 0;     // that are offered, and allocated beside one whose group nobody knows
     bool ends_doubt = false;  // all that is allocated is known from now on
   };
   Change take(const Census& census, TimePoint now);
@@ -170,6 +171,7 @@ class Ledger {
                          const hotplug::Inventory& inventory, bool is_lost, TimePoint now);
   size_t learn_allocated(const PoolKey& key, const std::map<std::string, bool>& shared_by_name, bool is_lost,
                          TimePoint now);
+  size_t contest(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
 
   const Names names_;
   std::map<PoolKey, Pool> pools_;

@@ -159,6 +159,7 @@ void ExposureWorld::give(const Offer& offer, bool is_late) {
   grant.claim = ++next_claim_;
   grant.offer = offer;
   grant.groups = {offer.group};
+  grant.is_of_former = !is_known_to_be_of(offer.id(), offer);
   const auto standing = pools().find(offer.driver + "/" + offer.pool);
   grant.is_wiped = standing == pools().end() || !standing->second.is_whole;
   auto& share = allocated_.entries[offer.id()];
@@ -265,9 +266,13 @@ void ExposureWorld::lag(Millis time) {
 
 // ---- what stands in the way
 
+bool ExposureWorld::is_known_to_daemon(const Grant& grant) const {
+  return grant.is_alive && !grant.awaits_boot && !grant.is_returning && !grant.is_lost;
+}
+
 // As whoever has it sees it: what it was when it was given away, and of its groups those of lately.
 std::string ExposureWorld::held_against(const Offer& offer, const Grant& grant) const {
-  if (!grant.is_alive || grant.awaits_boot || grant.is_returning || grant.is_lost) return "";
+  if (!is_known_to_daemon(grant)) return "";
   std::string why;
   for (const std::string& group : grant.groups) {
     Offer held = grant.offer;

@@ -7,7 +7,7 @@
 // slice at a time · E5 nothing is offered beside what excludes it: whatever the scheduler would give away
 // after a write excludes nothing that it has given away, and of two that exclude each other it would not give
 // both · E6 what is free is given away again once the claims have had time to show it · E7 nothing is given
-// away twice.
+// away twice · E8 no counter is overdrawn.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -37,6 +37,7 @@ struct Grant {
   bool is_returning = false;  // it is back since, and the daemon may not have seen it
   bool is_lost = false;       // somebody took entry and record out of slices that look whole; nobody can know
   bool is_wiped = false;      // its slices were gone when the daemon started
+  bool is_of_former = false;  // given away by an entry that may be of the device that was there before
   int moved = 0;              // the interface that the pod has
 };
 
@@ -140,6 +141,11 @@ class ExposureWorld {
   void judge_in_place(const SliceContent& slice, const kube::Json& object, bool is_restored, bool is_old);
   void judge_exclusion();
   void judge_pairs();
+  bool is_known_to_daemon(const Grant& grant) const;
+  Allocated allocated_here() const;
+  void judge_counters(bool have_claims_told);
+  bool is_overdrawn_by_host(const SlicedPool& pool) const;
+  bool is_overdrawn(const SlicedPool& pool) const;
   void judge_slices();
   using Everything = std::map<std::string, Expected>;  // by key_of()
   static std::string key_of(const Offer& offer) { return offer.device + " " + offer.suffix; }
@@ -153,7 +159,6 @@ class ExposureWorld {
   void judge_published(const Everything& all);
   void judge_missing(const Everything& all);
   void judge_free(const SlicedPool& pool, const SlicedEntry& entry, const Expected& wanted);
-  bool is_overdrawn(const SlicedPool& pool) const;
   bool is_obstructed(const Offer& offer) const;
   bool is_held_by_exposures(const std::string& vf) const;
   bool has_vf_of_host(const Offer& offer) const;

@@ -84,7 +84,9 @@ void ExposureWorld::judge_in_place(const SliceContent& slice, const Json& object
 
 void ExposureWorld::judge_stored(const std::string& slice) {
   tampered_.erase(slice);
-  if (is_used()) judge_exclusion();
+  if (!is_used()) return;
+  judge_exclusion();
+  judge_counters(false);
 }
 
 void ExposureWorld::judge_exclusion() {
@@ -140,6 +142,7 @@ void ExposureWorld::judge_rest() {
   judge_published(all);
   judge_exclusion();
   judge_pairs();
+  judge_counters(is_calm());
   if (is_calm()) judge_missing(all);
   if (is_calm()) ++world_.seen["rest of all that claims can show"];
 }
@@ -311,8 +314,8 @@ void ExposureWorld::judge_missing(const Everything& all) {
   }
 }
 
-// An edit put two that are both allocated into one group, and the scheduler gives away nothing of a pool one
-// of whose counters is overdrawn.
+// Claims of a device that is gone count for the one that has its address now, and the scheduler gives away
+// nothing of a pool one of whose counters is overdrawn.
 bool ExposureWorld::is_overdrawn(const SlicedPool& pool) const {
   const auto is_by_shared = [&](const std::string& set, const std::string& counter) {
     return std::count_if(pool.entries.begin(), pool.entries.end(), [&](const auto& one) {

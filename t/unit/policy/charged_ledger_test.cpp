@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/charged/ledger.h"
+#include "policy/exposure/exclusion.h"
 
 namespace sliced::policy {
 namespace charged_ledger_test {
@@ -306,6 +307,25 @@ TEST_F(ChargedLedger, WhatIsFoundToBeAllocatedIsContested) {
   decide({});
   for (const Holding& holding : ledger.record(kPool).holdings()) EXPECT_TRUE(holding.is_contested);
   EXPECT_EQ(recorded(), (Set{share("-i").entry, share("-m").entry}));
+}
+
+// Red when what is offered stays beside it: both would take more than its group's counter has.
+TEST_F(ChargedLedger, WhatIsAllocatedBesideOneOfAnUnknownGroupIsContested) {
+  ledger.begin({.exposure = {true, {}}}, now);
+  const Allocations both{{kPool, {{share("-i").entry, true}, {share("-m").entry, true}}}};
+  const Holding m = share("-m", "rx");
+  decide({m});
+  EXPECT_EQ(census(10s, {{kPool, {{m.entry, true}}}}).contested, 0u) << "nothing is beside it";
+  const Ledger::Change change = census(11s, both);
+  EXPECT_EQ(change.found_out, 1u);
+  EXPECT_EQ(change.contested, 1u);
+  const std::vector<Holding> holdings = ledger.holdings().at(kPool.second);
+  ASSERT_EQ(holdings.size(), 2u);
+  EXPECT_EQ(sliced::policy::contested({m}, holdings).size(), 2u);
+  EXPECT_EQ(census(12s, both).contested, 0u) << "it is known by now";
+  decide({share("-m")});
+  EXPECT_EQ(census(13s, both).contested, 0u) << "without a group it takes nothing of one";
+  EXPECT_EQ(sliced::policy::contested({share("-m")}, ledger.holdings().at(kPool.second)).size(), 0u);
 }
 
 TEST_F(ChargedLedger, WhatIsOfferedTellsItsGroup) {
