@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <string_view>
 
 #include "reactor/base/text.h"
 
@@ -11,6 +13,31 @@ namespace {
 
 // ------------------------------------------------------------------------------------------------------------
 // reading
+
+// Where in an object a value stands. Only what is wrong or unknown is named, so text is made of it then; what is
+// above outlives what is below.
+class FieldPath {
+ public:
+  enum Kind { kMember, kEntry };
+  explicit FieldPath(std::string_view root) : name_(root) {}
+  FieldPath(const FieldPath& above, Kind kind, std::string_view name)
+      : above_(&above), kind_(kind), name_(name) {}
+  FieldPath(const FieldPath& above, size_t index) : above_(&above), index_(index) {}
+
+  std::string text() const {  // "spec.devices[3].attributes[example.com/x].string"
+    if (above_ == nullptr) return std::string(name_);
+    const std::string above = above_->text();
+    if (index_) return above + "[" + std::to_string(*index_) + "]";
+    if (kind_ == kEntry) return above + "[" + escaped(name_) + "]";
+    return (above.empty() ? "" : above + ".") + escaped(name_);
+  }
+
+ private:
+  const FieldPath* above_ = nullptr;
+  Kind kind_ = kMember;
+  std::string_view name_;
+  std::optional<size_t> index_;
+};
 
 /// Remembers the first field of a wrong shape and the fields that ResourceSlice has no place for.
 class SliceDecoder {
@@ -43,7 +70,7 @@ class SliceDecoder {
 
   Result<AttributeValue> decode_one(const Json& value) {
     AttributeValue out;
-    const bool known = attribute(value, "", out);
+    const bool known = attribute(value, FieldPath(""), out);
     if (!error_.what.empty()) return error_;
     if (!known)
       return Error{Errc::kInvalid, "exactly one of int, bool, string, version and their lists must be set"};
@@ -54,9 +81,10 @@ class SliceDecoder {
   // What is wrong somewhere does not keep the rest from being read.
   void read(const Json& object, const Json& spec, ResourceSlice& out) {
     for (const auto& [key, value] : *object.object()) {
-      if (key != "apiVersion" && key != "kind" && key != "metadata" && key != "spec") unknown(key, value);
+      if (key != "apiVersion" && key != "kind" && key != "metadata" && key != "spec")
+        unknown(FieldPath(key), value);
     }
-    members(spec, "spec", [&](const std::string& key, const Json& value, const std::string& path) {
+    members(spec, FieldPath("spec"), [&](const std::string& key, const Json& value, const FieldPath& path) {
       if (key == "driver") return text(value, path, out.driver);
       if (key == "pool") return pool(value, path, out.pool);
       if (key == "nodeName") return text(value, path, out.node_name);
@@ -66,65 +94,68 @@ class SliceDecoder {
     });
   }
 
-  void wrong(const std::string& path, std::string what) {
-    if (error_.what.empty()) error_ = {Errc::kInvalid, (path.empty() ? "" : path + ": ") + std::move(what)};
+  void wrong(const FieldPath& path, std::string what) {
+    if (!error_.what.empty()) return;
+    const std::string where = path.text();
+    error_ = {Errc::kInvalid, (where.empty() ? "" : where + ": ") + std::move(what)};
   }
-  void wrong_kind(const std::string& path, std::string_view wanted, const Json& found) {
+  void wrong_kind(const FieldPath& path, std::string_view wanted, const Json& found) {
     wrong(path, "must be a " + std::string(wanted) + ", not " + std::string(found.kind_name()));
   }
-  void unknown(const std::string& path, const Json& value) {
-    if (!value.is_null()) unknown_.push_back(path);
+  void unknown(const FieldPath& path, const Json& value) {
+    if (!value.is_null()) unknown_.push_back(path.text());
   }
 
   /// Each member of a map that is not null; a null map has none.
   template <class Visit>
-  void members(const Json& value, const std::string& path, Visit visit) {
+  void members(const Json& value, const FieldPath& path, Visit visit) {
     if (value.is_null()) return;
     if (value.object() == nullptr) return wrong_kind(path, "map", value);
     for (const auto& [key, member] : *value.object()) {
-      if (!member.is_null()) visit(key, member, path + "." + escaped(key));
+      if (!member.is_null()) visit(key, member, FieldPath(path, FieldPath::kMember, key));
     }
   }
   template <class Visit>  // as members(), of a map whose keys are names
-  void entries(const Json& value, const std::string& path, Visit visit) {
+  void entries(const Json& value, const FieldPath& path, Visit visit) {
     if (value.is_null()) return;
     if (value.object() == nullptr) return wrong_kind(path, "map", value);
-    for (const auto& [key, member] : *value.object()) visit(key, member, path + "[" + escaped(key) + "]");
+    for (const auto& [key, member] : *value.object())
+      visit(key, member, FieldPath(path, FieldPath::kEntry, key));
   }
   template <class T>
-  void list(const Json& value, const std::string& path, std::vector<T>& out,
-            void (SliceDecoder::*read)(const Json&, const std::string&, T&)) {
+  void list(const Json& value, const FieldPath& path, std::vector<T>& out,
+            void (SliceDecoder::*read)(const Json&, const FieldPath&, T&)) {
     if (value.array() == nullptr) return wrong_kind(path, "list", value);
     for (const auto& item : *value.array()) {
-      const std::string item_path = path + "[" + std::to_string(out.size()) + "]";
+      const FieldPath item_path(path, out.size());
       out.emplace_back();
       (this->*read)(item, item_path, out.back());
     }
   }
 
-  void text(const Json& value, const std::string& path, std::string& out) {
+  void text(const Json& value, const FieldPath& path, std::string& out) {
     if (value.string() == nullptr) return wrong_kind(path, "string", value);
     out = *value.string();
   }
-  void integer(const Json& value, const std::string& path, int64_t& out) {
+  void integer(const Json& value, const FieldPath& path, int64_t& out) {
     if (value.integer() == nullptr) return wrong_kind(path, "whole number", value);
     out = *value.integer();
   }
-  void boolean(const Json& value, const std::string& path, bool& out) {
+  void boolean(const Json& value, const FieldPath& path, bool& out) {
     if (value.boolean() == nullptr) return wrong_kind(path, "boolean", value);
     out = *value.boolean();
   }
-  void quantity(const Json& value, const std::string& path, Quantity& out) {
+  void quantity(const Json& value, const FieldPath& path, Quantity& out) {
     auto decoded = Quantity::decode(value);
     if (!decoded.ok()) return wrong(path, decoded.error().what);
     out = std::move(*decoded);
   }
-  void quantity(const Json& value, const std::string& path, std::optional<Quantity>& out) {
+  void quantity(const Json& value, const FieldPath& path, std::optional<Quantity>& out) {
     quantity(value, path, out.emplace());
   }
 
-  void pool(const Json& value, const std::string& path, Pool& out) {
-    members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void pool(const Json& value, const FieldPath& path, Pool& out) {
+    members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       if (key == "name") return text(member, at, out.name);
       if (key == "generation") return integer(member, at, out.generation);
       if (key == "resourceSliceCount") return integer(member, at, out.slice_count);
@@ -132,13 +163,13 @@ class SliceDecoder {
     });
   }
 
-  void shared_device(const Json& value, const std::string& path, DevicePtr& out) {
+  void shared_device(const Json& value, const FieldPath& path, DevicePtr& out) {
     Device device;
     this->device(value, path, device);
     out = std::move(device);
   }
-  void device(const Json& value, const std::string& path, Device& out) {
-    members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void device(const Json& value, const FieldPath& path, Device& out) {
+    members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       if (key == "name") return text(member, at, out.name);
       if (key == "attributes") return attributes(member, at, out.attributes);
       if (key == "capacity") return capacities(member, at, out.capacity);
@@ -150,8 +181,8 @@ class SliceDecoder {
     });
   }
 
-  void attributes(const Json& value, const std::string& path, Attributes& out) {
-    entries(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void attributes(const Json& value, const FieldPath& path, Attributes& out) {
+    entries(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       AttributeValue decoded;
       if (!attribute(member, at, decoded)) return;
       const SharedText& shared = keys_.try_emplace(key, key).first->second;
@@ -160,16 +191,16 @@ class SliceDecoder {
   }
 
   /// False when no known kind of value is there.
-  bool attribute(const Json& value, const std::string& path, AttributeValue& out) {
+  bool attribute(const Json& value, const FieldPath& path, AttributeValue& out) {
     int found = 0;
-    members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
-      found += attribute_member(key, member, path.empty() ? at.substr(1) : at, out) ? 1 : 0;
+    members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
+      found += attribute_member(key, member, at, out) ? 1 : 0;
     });
     if (found > 1) wrong(path, "exactly one value must be set");
     return found == 1;
   }
 
-  bool attribute_member(const std::string& key, const Json& value, const std::string& path,
+  bool attribute_member(const std::string& key, const Json& value, const FieldPath& path,
                         AttributeValue& out) {
     if (key == "int") {
       integer(value, path, out.emplace<int64_t>());
@@ -193,38 +224,38 @@ class SliceDecoder {
     }
     return true;
   }
-  void version(const Json& value, const std::string& path, Version& out) { text(value, path, out.text); }
-  void bools(const Json& value, const std::string& path, std::vector<bool>& out) {
+  void version(const Json& value, const FieldPath& path, Version& out) { text(value, path, out.text); }
+  void bools(const Json& value, const FieldPath& path, std::vector<bool>& out) {
     if (value.array() == nullptr) return wrong_kind(path, "list", value);
     for (const auto& item : *value.array()) {
       bool one = false;
-      boolean(item, path + "[" + std::to_string(out.size()) + "]", one);
+      boolean(item, FieldPath(path, out.size()), one);
       out.push_back(one);
     }
   }
 
-  void capacities(const Json& value, const std::string& path, std::map<std::string, Capacity>& out) {
-    entries(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void capacities(const Json& value, const FieldPath& path, std::map<std::string, Capacity>& out) {
+    entries(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       capacity(member, at, out[key]);
     });
   }
-  void capacity(const Json& value, const std::string& path, Capacity& out) {
-    members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void capacity(const Json& value, const FieldPath& path, Capacity& out) {
+    members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       if (key == "value") return quantity(member, at, out.value);
       if (key == "requestPolicy") return request_policy(member, at, out.request_policy.emplace());
       return unknown(at, member);
     });
   }
-  void request_policy(const Json& value, const std::string& path, RequestPolicy& out) {
-    members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void request_policy(const Json& value, const FieldPath& path, RequestPolicy& out) {
+    members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       if (key == "default") return quantity(member, at, out.default_);
       if (key == "validValues") return list(member, at, out.valid_values, &SliceDecoder::quantity);
       if (key == "validRange") return valid_range(member, at, out.valid_range.emplace());
       return unknown(at, member);
     });
   }
-  void valid_range(const Json& value, const std::string& path, ValidRange& out) {
-    members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void valid_range(const Json& value, const FieldPath& path, ValidRange& out) {
+    members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       if (key == "min") return quantity(member, at, out.min);
       if (key == "max") return quantity(member, at, out.max);
       if (key == "step") return quantity(member, at, out.step);
@@ -232,31 +263,31 @@ class SliceDecoder {
     });
   }
 
-  void counters(const Json& value, const std::string& path, Counters& out) {
-    entries(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void counters(const Json& value, const FieldPath& path, Counters& out) {
+    entries(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       Quantity& counter = out[key];
-      members(member, at, [&](const std::string& name, const Json& inner, const std::string& inner_path) {
+      members(member, at, [&](const std::string& name, const Json& inner, const FieldPath& inner_path) {
         if (name == "value") return quantity(inner, inner_path, counter);
         return unknown(inner_path, inner);
       });
     });
   }
-  void counter_set(const Json& value, const std::string& path, CounterSet& out) {
-    members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void counter_set(const Json& value, const FieldPath& path, CounterSet& out) {
+    members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       if (key == "name") return text(member, at, out.name);
       if (key == "counters") return counters(member, at, out.counters);
       return unknown(at, member);
     });
   }
-  void consumption(const Json& value, const std::string& path, CounterConsumption& out) {
-    members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void consumption(const Json& value, const FieldPath& path, CounterConsumption& out) {
+    members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       if (key == "counterSet") return text(member, at, out.counter_set);
       if (key == "counters") return counters(member, at, out.counters);
       return unknown(at, member);
     });
   }
-  void taint(const Json& value, const std::string& path, Taint& out) {
-    members(value, path, [&](const std::string& key, const Json& member, const std::string& at) {
+  void taint(const Json& value, const FieldPath& path, Taint& out) {
+    members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       if (key == "key") return text(member, at, out.key);
       if (key == "value") return text(member, at, out.value);
       if (key == "effect") return text(member, at, out.effect);
