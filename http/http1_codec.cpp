@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "http/http1_head.h"
 #include "reactor/base/text.h"
 
 namespace sliced::http {
@@ -19,16 +20,13 @@ std::string encode_http1(const OutgoingRequest& outgoing) {
 }
 
 // llhttp's callbacks see only this; none of them throws (out of memory ends the process).
-struct ResponseDecoder::State {
+struct ResponseDecoder::State : HeadState {
   Limits limits;
   Handlers handlers;
   llhttp_settings_t settings;
   llhttp_t parser;
   Head head;
-  Headers trailers;
-  std::string name, value;
-  size_t head_bytes = 0, body_bytes = 0;
-  bool has_head = false, complete = false, keep_alive = false, surplus = false;
+  bool keep_alive = false, surplus = false;
   std::optional<Error> error;  // why a callback stopped the parser
 
   static State& of(llhttp_t* parser) { return *static_cast<State*>(parser->data); }
@@ -40,17 +38,14 @@ struct ResponseDecoder::State {
   }
   bool interim() const { return parser.status_code >= 100 && parser.status_code < 200; }
   int count_head(size_t length) {
-    head_bytes += length;
-    if (head_bytes <= limits.head_bytes_max) return 0;
+    if (count_head_bytes(length, limits)) return 0;
     return stop(Errc::kTooLarge,
                 "the response's headers are larger than " + std::to_string(limits.head_bytes_max) + " bytes");
   }
   int end_header() {
-    if (head.headers.size() + trailers.size() >= kHeadersMax)
+    if (has_all_headers(head.headers))
       return stop(Errc::kTooLarge, "the response has more than " + std::to_string(kHeadersMax) + " headers");
-    (has_head ? trailers : head.headers).push_back({std::move(name), std::string(trim(value))});
-    name.clear();
-    value.clear();
+    (has_head ? trailers : head.headers).push_back(take_field());
     return 0;
   }
   int end_head() {
@@ -64,8 +59,7 @@ struct ResponseDecoder::State {
     return handlers.on_head(head) ? 0 : stop(Errc::kCanceled, "canceled");
   }
   int body(std::string_view bytes) {
-    body_bytes += bytes.size();
-    if (limits.body_bytes_max != 0 && body_bytes > limits.body_bytes_max)
+    if (!count_body_bytes(bytes.size(), limits))
       return stop(Errc::kTooLarge,
                   "the response's body is larger than " + std::to_string(limits.body_bytes_max) + " bytes");
     if (bytes.empty()) return 0;

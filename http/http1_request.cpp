@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "http/http1_head.h"
 #include "reactor/base/text.h"
 
 namespace sliced::http {
@@ -27,18 +28,15 @@ void split_absolute(RequestHead& head) {
 }  // namespace
 
 // llhttp's callbacks see only this; none of them throws (out of memory ends the process).
-struct RequestDecoder::State {
+struct RequestDecoder::State : HeadState {
   Limits limits;
   Handlers handlers;
   llhttp_settings_t settings;
   llhttp_t parser;
   Head head;
-  Headers trailers;
-  std::string name, value;
   std::string_view fed;   // the bytes that llhttp has before it
   char last_seen = '\0';  // before them, white space passed over
-  size_t head_bytes = 0, body_bytes = 0;
-  bool has_begun = false, has_head = false, complete = false;
+  bool has_begun = false;
   std::optional<Error> error;
   int status = 400;
 
@@ -52,8 +50,7 @@ struct RequestDecoder::State {
   }
   int refuse(int with_status, std::string what) { return stop(with_status, Errc::kInvalid, std::move(what)); }
   int count_head(size_t length) {
-    head_bytes += length;
-    if (head_bytes <= limits.head_bytes_max) return 0;
+    if (count_head_bytes(length, limits)) return 0;
     return stop(431, Errc::kTooLarge,
                 "the request's head is larger than " + std::to_string(limits.head_bytes_max) + " bytes");
   }
@@ -69,10 +66,11 @@ struct RequestDecoder::State {
   }
   int end_header() {
     Headers& fields = has_head ? trailers : head.request.headers;
-    if (head.request.headers.size() + trailers.size() >= kHeadersMax)
+    if (has_all_headers(head.request.headers))
       return stop(431, Errc::kTooLarge,
                   "the request has more than " + std::to_string(kHeadersMax) + " headers");
-    fields.push_back({lower(std::exchange(name, {})), std::string(trim(std::exchange(value, {})))});
+    fields.push_back(take_field());
+    fields.back().name = lower(fields.back().name);
     if (!is_writable(fields.back()))
       return refuse(400, "a header's name or value has bytes that none may have");
     return 0;
@@ -115,8 +113,7 @@ struct RequestDecoder::State {
                 "the request's body is larger than " + std::to_string(limits.body_bytes_max) + " bytes");
   }
   int body(std::string_view bytes) {
-    body_bytes += bytes.size();
-    if (limits.body_bytes_max != 0 && body_bytes > limits.body_bytes_max) return too_large();
+    if (!count_body_bytes(bytes.size(), limits)) return too_large();
     if (!bytes.empty()) handlers.on_body(bytes);
     return 0;
   }
@@ -125,12 +122,9 @@ struct RequestDecoder::State {
     llhttp_init(&parser, HTTP_REQUEST, &settings);
     parser.data = this;
     head = {};
-    trailers.clear();
-    name.clear();
-    value.clear();
-    head_bytes = body_bytes = 0;
+    static_cast<HeadState&>(*this) = {};
     last_seen = '\0';
-    has_begun = has_head = complete = false;
+    has_begun = false;
   }
 };
 
