@@ -1,0 +1,124 @@
+// From what all gates have let pass to pools.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "policy/charged/ledger.h"
+#include "policy/exposure/pools.h"
+
+namespace sliced::policy {
+namespace exposure_pools_test {
+
+constexpr const char *kPool = "n1/0000-03-00-0", *kPf = "0000-03-00-0", *kVf = "0000-03-00-2";
+
+struct ExposurePoolsTest : testing::Test {
+  ExposurePoolsTest() {
+    const hotplug::PciAddress pf{0, 3, 0, 0}, vf{0, 3, 0, 2};
+    inventory->devices[pf.text()] = {.id = {pf.text()}, .type = hotplug::DeviceType::kPf, .pci = pf};
+    inventory->devices[vf.text()] = {
+        .id = {vf.text()}, .type = hotplug::DeviceType::kVf, .pci = vf, .pf = pf};
+    in.inventory = inventory;
+    in.policies = std::make_shared<const PolicySet>();
+    in.node.name = "n1";
+  }
+  void offer(const std::string& entry) {
+    const Holding holding = holding_of_function(entry);
+    verdicts.push_back({.policy = 0, .entry = entry});
+    drafts.push_back({kube::Device{.name = entry}, ""});
+    candidates[kPool].push_back({inventory->find(holding.device), &verdicts.back(), &policy, holding,
+                                 drafts.back().entry, &drafts.back()});
+  }
+  void finish() {
+    const Resolutions resolutions{{}, "record"};
+    const SameFacts same(*inventory, nullptr);
+    PoolNames names("n1");
+    Circumstances now{.in = in, .pools = names};
+    const Gates gates(now);
+    EntryMemory memory;
+    Deciding deciding{in, resolutions, same, gates, now, out, memory};
+    const std::map<std::string, std::string> links;
+    const Settling settling(in);
+    ExposurePools(deciding, links, settling, std::move(candidates)).finish();
+  }
+  const DesiredPool* pool(const std::string& name = kPool) const {
+    const auto at = out.pools.find(in.settings.exposure_driver);
+    if (at == out.pools.end()) return nullptr;
+    for (const DesiredPool& one : at->second)
+      if (one.name == name) return &one;
+    return nullptr;
+  }
+  kube::Quantity total(const std::string& counter) const {
+    for (const kube::CounterSet& set : pool()->counters)
+      if (const auto at = set.counters.find(counter); at != set.counters.end()) return at->second;
+    return kube::Quantity(-1);
+  }
+
+  std::shared_ptr<hotplug::Inventory> inventory = std::make_shared<hotplug::Inventory>();
+  Inputs in;
+  ExposurePolicy policy;
+  std::deque<PersonaVerdict> verdicts;
+  std::deque<Draft> drafts;
+  CandidatesByPool candidates;
+  Decision out;
+};
+
+TEST_F(ExposurePoolsTest, WhatExcludesEachOtherIsCounted) {
+  offer(kVf);
+  offer(kPf);
+  finish();
+  ASSERT_NE(pool(), nullptr);
+  ASSERT_EQ(pool()->devices.size(), 2u);
+  EXPECT_EQ(pool()->devices[0]->name, kPf) << "by name";
+  EXPECT_EQ(total("exclusion-slots"), kube::Quantity(2));
+  for (const kube::DevicePtr& one : pool()->devices)
+    EXPECT_EQ(one->consumes_counters.size(), 1u) << one->name;
+  EXPECT_EQ(pool()->excludes, "record");
+  EXPECT_EQ(out.offered.at(kPool).size(), 2u);
+}
+
+TEST_F(ExposurePoolsTest, WhatIsWithdrawnStillCounts) {
+  in.holdings[kPool] = {holding_of_function(kPf)};
+  offer(kVf);
+  finish();
+  EXPECT_EQ(total("exclusion-slots"), kube::Quantity(0)) << "the whole of it may be allocated";
+  EXPECT_EQ(out.notes.size(), 1u);
+}
+
+TEST_F(ExposurePoolsTest, ThePoolOfWhatIsWithdrawnStaysWithoutEntries) {
+  in.holdings[kPool] = {holding_of_function(kVf)};
+  finish();
+  ASSERT_NE(pool(), nullptr);
+  EXPECT_TRUE(pool()->devices.empty() && pool()->excludes.empty());
+}
+
+TEST_F(ExposurePoolsTest, WithADeviceGoesWhatWasWithdrawnOfIt) {
+  in.holdings[kPool] = {holding_of_function(kVf)};
+  inventory->devices.erase("0000:03:00.2");
+  finish();
+  EXPECT_EQ(pool(), nullptr);
+}
+
+TEST_F(ExposurePoolsTest, WithoutCountersVfsStandAndTheWholeWaits) {
+  in.settings.counters = false;
+  offer(kPf);
+  offer(kVf);
+  finish();
+  ASSERT_EQ(pool()->devices.size(), 1u);
+  EXPECT_EQ(pool()->devices[0]->name, kVf);
+  EXPECT_TRUE(pool()->counters.empty());
+  EXPECT_EQ(verdicts[0].outcome, Outcome::kNoCounters);
+  EXPECT_EQ(verdicts[1].outcome, Outcome::kOffered);
+}
+
+TEST_F(ExposurePoolsTest, OfAPoolInDoubtNothingCanBeGivenAway) {
+  in.doubt.is_any = true;
+  in.holdings[kPool] = {holding_of_function(kVf)};
+  offer(kVf);
+  offer(kPf);
+  finish();
+  EXPECT_TRUE(out.doubted.contains(kPool));
+  EXPECT_EQ(total("exclusion-slots"), kube::Quantity(0));
+}
+
+}  // namespace exposure_pools_test
+}  // namespace sliced::policy
