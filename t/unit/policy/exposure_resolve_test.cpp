@@ -41,8 +41,10 @@ struct ExposureResolve : testing::Test {
     return out;
   }
   const Resolution& of(const std::string& device) const {
-    const auto at = std::distance(inventory->devices.begin(), inventory->devices.find(device));
-    return resolutions.at(static_cast<size_t>(at));
+    size_t at = 0;
+    for (const auto& [id, one] : inventory->devices)
+      if (id < device) ++at;
+    return resolutions.at(at);
   }
 
   std::shared_ptr<hotplug::Inventory> inventory = std::make_shared<hotplug::Inventory>();
