@@ -2,7 +2,6 @@ package play
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sort"
 
@@ -53,16 +52,11 @@ func (c classLister) List() ([]*resourceapi.DeviceClass, error) {
 	return out, nil
 }
 
-// features are the gates of 1.36 as they are by default; the scheduler's gates are those of the server.
+// features are the gates of the release as they are by default; the scheduler's gates are those of the server.
 func features(able abilities) structured.Features {
-	return structured.Features{
-		AdminAccess:            true,
-		PrioritizedList:        true,
-		DeviceTaints:           true,
-		DeviceBindingAndStatus: true,
-		PartitionableDevices:   able.counters,
-		ConsumableCapacity:     able.shared,
-	}
+	out := byDefault
+	out.PartitionableDevices, out.ConsumableCapacity = able.counters, able.shared
+	return out
 }
 
 // An allocator is the scheduler's, with its cache of expressions: the worlds use the same few again and again.
@@ -138,7 +132,7 @@ func (a *allocator) allocate(slices []*resourceapi.ResourceSlice, held map[strin
 	}
 	object := wanted.object()
 	results, err := one.Allocate(ctx, a.node, []*resourceapi.ResourceClaim{object})
-	if errors.Is(err, structured.ErrFailedAllocationOnNode) || err == nil && len(results) == 0 {
+	if isRefusal(err) || err == nil && len(results) == 0 {
 		return nil, nil
 	}
 	if err != nil {

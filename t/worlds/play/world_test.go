@@ -8,36 +8,9 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
-// abilities of the API server and its scheduler.
-type abilities struct {
-	counters, shared bool
-	version          string
-}
-
-var allAbilities = abilities{true, true, "v1.36.3"}
-
-// counts says that tokens are added up as they should.
-func (a abilities) counts() bool { return a.counters && a.version == allAbilities.version }
-
-func randomAbilities(d dice) abilities {
-	out := allAbilities
-	switch n := d.IntN(100); {
-	case n < 5:
-		out.counters = false
-	case n < 10:
-		out.shared = false
-	case n < 13:
-		out.counters, out.shared = false, false
-	case n < 18:
-		out.version = oldVersion
-	}
-	return out
-}
-
 const (
-	sweepMax   = 60        // entries of a sweep
-	oldVersion = "v1.36.1" // its scheduler counts wrongly what is shared
-	afterEdit  = 120_000   // ms of rest after which what is free must have come back
+	sweepMax  = 60      // entries of a sweep
+	afterEdit = 120_000 // ms of rest after which what is free must have come back
 )
 
 // tally is what was seen, over all worlds.
@@ -101,7 +74,7 @@ func (w *world) fail(kind, format string, args ...any) {
 	panic(violation{kind, fmt.Sprintf(format, args...)})
 }
 
-func (w *world) full() bool { return w.able == allAbilities }
+func (w *world) full() bool { return w.able.full() }
 
 // ---- the daemon and its time
 
@@ -817,7 +790,11 @@ func (w *world) stepVersion() {
 	if !w.options.edits || !w.able.counters {
 		return
 	}
-	w.able.version = map[string]string{allAbilities.version: oldVersion, oldVersion: allAbilities.version}[w.able.version]
+	if w.able.version == release {
+		w.able.version = oldVersion
+	} else {
+		w.able.version = release
+	}
 	w.say("the server's version is %s", w.able.version)
 	w.p.do("version", fields{"version": w.able.version})
 	w.settled, w.calm = false, false

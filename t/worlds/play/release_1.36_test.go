@@ -1,0 +1,17 @@
+//go:build !kube1.37
+
+package play
+
+import (
+	"errors"
+
+	"k8s.io/dynamic-resource-allocation/structured"
+)
+
+// release is the Kubernetes whose allocator this program has, as its servers say it.
+const release = "v1.36.3"
+
+// byDefault is what the allocator of 1.36 does unless gates say otherwise.
+var byDefault = structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, DeviceBindingAndStatus: true}
+
+func isRefusal(err error) bool { return errors.Is(err, structured.ErrFailedAllocationOnNode) }
