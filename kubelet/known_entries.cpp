@@ -1,0 +1,98 @@
+#include "kubelet/known_entries.h"
+
+#include <algorithm>
+
+#include "policy/charged/record.h"
+#include "policy/identity.h"
+
+namespace sliced::kubelet {
+namespace known_entries {
+namespace {
+
+constexpr std::string_view kResourceName = "k8s.cni.cncf.io/resourceName";
+
+std::string resource_name(const policy::KeptEntries& kept, const std::string& entry) {
+  const auto at =
+      std::find_if(kept.all.begin(), kept.all.end(), [&](const auto& one) { return one.name == entry; });
+  if (at == kept.all.end()) return "";
+  const kube::Attributes& attributes = at->draft.entry->attributes;
+  const auto found = attributes.find(kResourceName);
+  if (found == attributes.end()) return "";
+  const auto* text = std::get_if<std::string>(&found->second);
+  return text == nullptr ? "" : *text;
+}
+
+KnownEntry known(const hotplug::HostDevice& device, policy::Holding holding) {
+  KnownEntry out{.holding = std::move(holding), .device = device};
+  if (device.type == hotplug::DeviceType::kPf)
+    out.pf = device.id.text;
+  else if (device.pf)
+    out.pf = device.pf->text();
+  return out;
+}
+
+std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& pool,
+                                   const std::string& entry) {
+  const policy::Inputs& in = *from.decision.inputs;
+  const auto function = policy::function_named_by(entry);
+  if (pool != in.node.name || !function || policy::function_name(*function) != entry) return std::nullopt;
+  const hotplug::HostDevice* device = from.inventory.find(function->text());
+  if (device == nullptr || device->type != hotplug::DeviceType::kVf) return std::nullopt;
+  KnownEntry out = known(*device, policy::holding_of_function(entry));
+  out.holding.device = device->id.text;
+  if (from.decision.entries) out.multus_resource = resource_name(from.decision.entries->sriov, entry);
+  const auto verdict = from.decision.verdicts.find(device->id.text);
+  if (verdict == from.decision.verdicts.end()) return out;
+  if (verdict->second.outcome == policy::Outcome::kSettling)
+    out.not_ready = "it has just appeared or changed";
+  if (verdict->second.policy >= 0)
+    out.allows_host_use = in.policies->sriov[static_cast<size_t>(verdict->second.policy)]->allow_host_use;
+  return out;
+}
+
+// What the policy of its persona says; nothing where none offers it any more.
+void add_policy(const EntrySources& from, KnownEntry& out) {
+  const auto personas = from.decision.personas.find(out.device.id.text);
+  if (personas == from.decision.personas.end()) return;
+  for (const policy::PersonaVerdict& persona : personas->second) {
+    if (persona.entry != out.holding.entry || persona.policy < 0) continue;
+    const policy::ExposurePolicy& policy =
+        from.decision.inputs->policies->exposures[static_cast<size_t>(persona.policy)];
+    out.allows_host_use = policy.allow_host_use;
+    for (const policy::CniPlugin& plugin : policy.exposure.plugins) out.cni_plugins.push_back(plugin.name);
+    if (persona.outcome == policy::Outcome::kSettling) out.not_ready = "it has just appeared or changed";
+    return;
+  }
+}
+
+policy::Holding holding_of(const EntrySources& from, const std::string& pool, const std::string& entry) {
+  if (const auto at = from.holdings.find(pool); at != from.holdings.end())
+    for (const policy::Holding& one : at->second)
+      if (one.entry == entry) return one;
+  return policy::unknown_holding(entry, from.inventory);
+}
+
+std::optional<KnownEntry> of_exposure(const EntrySources& from, const std::string& pool,
+                                      const std::string& entry) {
+  const policy::Holding holding = holding_of(from, pool, entry);
+  const hotplug::HostDevice* device = from.inventory.find(holding.device);
+  if (device == nullptr || policy::exposure_pool_name(from.decision.inputs->node.name, *device) != pool)
+    return std::nullopt;
+  KnownEntry out = known(*device, holding);
+  if (from.decision.entries) out.multus_resource = resource_name(from.decision.entries->exposure, entry);
+  add_policy(from, out);
+  return out;
+}
+
+}  // namespace
+}  // namespace known_entries
+
+std::optional<KnownEntry> find_entry(const EntrySources& sources, const std::string& driver,
+                                     const std::string& pool, const std::string& entry) {
+  const policy::Settings& settings = sources.decision.inputs->settings;
+  if (driver == settings.sriov_driver) return known_entries::of_sriov(sources, pool, entry);
+  if (driver == settings.exposure_driver) return known_entries::of_exposure(sources, pool, entry);
+  return std::nullopt;
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,103 @@
+#include "kubelet/known_entries.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+#include "policy/decide.h"
+#include "policy/exposure/decode_policy.h"
+#include "policy/sriov/policy.h"
+#include "t/fixture/vf_host.h"
+
+namespace sliced::kubelet {
+namespace known_entries_test {
+namespace {
+
+constexpr const char* kSriov = "sriovnetwork.k8snetworkplumbingwg.io";
+constexpr const char* kExposure = "dra.networking";
+constexpr const char* kPool = "node-a/0000-3b-00-0";
+
+constexpr const char* kSriovPolicy = R"({apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1,
+kind: SriovResourcePolicy, metadata: {name: p, namespace: ns}, spec: {allowHostUse: true,
+configs: [{resourceName: intel.com/vf, resourceFilters: [{pfNames: [ens1f0]}]}]}})";
+constexpr const char* kShared = R"({apiVersion: networking.dra.io/v1alpha1, kind: DeviceExposurePolicy,
+metadata: {name: e}, spec: {selector: {cel: 'device.attributes["dra.networking"].type == "pf"'},
+exposure: {deviceNameSuffix: -macvlan, exclusionGroup: g, allowMultipleAllocations: true,
+capacity: {macvlans: {value: "8", requestPolicy: {default: "1", validRange: {min: "1", max: "1"}}}},
+supportedCNIPlugins: [{name: macvlan, consumePerAllocation: {macvlans: "1"}}]}}})";
+
+kube::Json object(const char* yaml) { return kube::decode_yaml(yaml).documents.at(0); }
+
+class KnownEntriesTest : public testing::Test {
+ protected:
+  KnownEntriesTest() { host_.pf("0000:3b:00.0", "ens1f0", 2).pf("0000:5e:00.0", "ens2f0", 1); }
+
+  policy::Decision decided(std::vector<policy::SriovPolicy> sriov,
+                           std::vector<policy::ExposurePolicy> exposures) {
+    auto in = std::make_shared<policy::Inputs>();
+    in->inventory = host_.inventory();
+    in->policies = std::make_shared<const policy::PolicySet>(
+        policy::make_policy_set(policy::share(std::move(sriov)), {}, policy::share(std::move(exposures))));
+    in->node.name = "node-a";
+    return policy::decide(std::move(in));
+  }
+  std::optional<KnownEntry> find(const policy::Decision& decision, const std::string& driver,
+                                 const std::string& pool, const std::string& entry) {
+    return find_entry({decision, *decision.inputs->inventory, holdings_}, driver, pool, entry);
+  }
+
+  fixture::VfHost host_;
+  policy::HoldingsByPool holdings_;
+};
+
+TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
+  const auto decision = decided({policy::decode_sriov_policy(object(kSriovPolicy))}, {});
+  const auto known = find(decision, kSriov, "node-a", "0000-3b-00-1");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->holding.device, "0000:3b:00.1");
+  EXPECT_TRUE(known->holding.is_exclusive);
+  EXPECT_EQ(known->pf, "0000:3b:00.0");
+  EXPECT_TRUE(known->allows_host_use);
+  EXPECT_EQ(known->device.id.text, "0000:3b:00.1");
+  const auto other = find(decision, kSriov, "node-a", "0000-5e-00-1");
+  ASSERT_TRUE(other) << "withdrawn, or lost by every record: a claim may still have it";
+  EXPECT_FALSE(other->allows_host_use);
+}
+
+TEST_F(KnownEntriesTest, WhatIsNotHereIsNotKnown) {
+  const auto decision = decided({}, {});
+  for (const auto& [driver, pool, entry] : {std::tuple(kSriov, "node-b", "0000-3b-00-1"),
+                                            {kSriov, "node-a", "0000-3b-00-7"},
+                                            {kSriov, "node-a", "0000-3b-00-0"},
+                                            {kSriov, "node-a", "0000-3b-00-1-x"},
+                                            {kSriov, "node-a", "nonsense"},
+                                            {kExposure, "node-a/0000-5e-00-0", "0000-3b-00-1"},
+                                            {kExposure, "node-b/0000-3b-00-0", "0000-3b-00-1"},
+                                            {kExposure, kPool, "nonsense"},
+                                            {"gpu.example.com", "node-a", "0000-3b-00-1"}})
+    EXPECT_FALSE(find(decision, driver, pool, entry)) << driver << " " << pool << " " << entry;
+}
+
+TEST_F(KnownEntriesTest, APersonaIsAsItsPolicyHasIt) {
+  const auto policy = policy::decode_exposure_policy(object(kShared));
+  ASSERT_TRUE(policy.problems.empty()) << policy.problems.front().what;
+  const auto decision = decided({}, {policy});
+  holdings_ = decision.offered;
+  const auto known = find(decision, kExposure, kPool, "0000-3b-00-0-macvlan");
+  ASSERT_TRUE(known);
+  EXPECT_FALSE(known->holding.is_exclusive);
+  EXPECT_EQ(known->holding.group, "g");
+  EXPECT_EQ(known->pf, "0000:3b:00.0");
+  EXPECT_EQ(known->cni_plugins, std::vector<std::string>{"macvlan"});
+}
+
+TEST_F(KnownEntriesTest, WhatNoRecordTellsOfExcludesWhateverItMight) {
+  const auto decision = decided({}, {});
+  const auto known = find(decision, kExposure, kPool, "0000-3b-00-1-macvlan");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->holding.device, "0000:3b:00.1");
+  EXPECT_TRUE(known->holding.is_exclusive);
+}
+
+}  // namespace
+}  // namespace known_entries_test
+}  // namespace sliced::kubelet
