@@ -3,11 +3,62 @@
 #include <ctime>
 #include <utility>
 
-namespace sliced::cli {
+#include "kubelet/known_entries.h"
+#include "kubelet/node_host.h"
+#include "reactor/base/text.h"
 
-KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, const daemon::Daemon& daemon)
+namespace sliced::cli {
+namespace {
+
+// Where Multus looks (NAD's utilities, of device plugins).
+constexpr const char* kDeviceInfoDirectory = "/var/run/k8s.cni.cncf.io/devinfo/dp";
+
+// A snapshot below another root has no kernel.
+kubelet::NodeHost::Kernel kernel_of(const hotplug::HostView& host) {
+  if (host.is_live()) return kubelet::NodeHost::running_kernel();
+  return {.write = [](const std::string& path, std::string_view) -> Result<Unit> {
+            return Error{Errc::kIo, "write /" + path + ": this is a snapshot of a host (--host)"};
+          },
+          .has_node = [](const std::string&) { return false; }};
+}
+
+}  // namespace
+
+kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const config::Options& options) {
+  const std::string directory = options.kubelet_plugins_directory + "/" + options.sriov_driver_name;
+  return {*process.cluster, process.loop.scheduler(), *process.executor, *process.log,
+          std::make_shared<const kubelet::NodeHost>(
+              process.host, kernel_of(*process.host),
+              kubelet::NodeHost::Paths{.cdi_root = options.cdi_root,
+                                       .checkpoint = directory + "/sliced-checkpoint.json",
+                                       .peer_checkpoint = directory + "/checkpoint.json"})};
+}
+
+kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(Process& process, const config::Options& options) {
+  const auto waits_for = [this]() -> std::string {
+    if (daemon_.decision() != nullptr) return "";
+    const auto all = daemon_.waiting_for();
+    return all.empty() ? "nothing is decided" : join(all, "; ");
+  };
+  return {.waits_for = waits_for,
+          .find = [this, exposure = options.exposure_driver_name](
+                      const std::string& driver, const std::string& pool,
+                      const std::string& entry) -> std::optional<kubelet::KnownEntry> {
+            const auto holdings = driver == exposure ? daemon_.ledger().holdings() : policy::HoldingsByPool{};
+            return kubelet::find_entry({*daemon_.decision(), *daemon_.inventory(), holdings}, driver, pool,
+                                       entry);
+          },
+          .node = [this] { return daemon_.decision()->inputs->node; },
+          .boot_id = [id = process.host->read("proc/sys/kernel/random/boot_id").value_or("")] { return id; }};
+}
+
+KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, daemon::Daemon& daemon)
     : daemon_(daemon),
-      preparer_(process.loop.scheduler()),
+      preparer_(ports(process, options), knowledge(process, options),
+                {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
+                 .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); }},
+                {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
+                 .device_info_directory = kDeviceInfoDirectory}),
       plugin_({.loop = process.loop,
                .log = *process.log,
                .preparer = preparer_,
@@ -24,7 +75,7 @@ kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
 }
 
 std::unique_ptr<KubeletPlugin> open_kubelet_plugin(Process& process, const config::Options& options,
-                                                   const daemon::Daemon& daemon) {
+                                                   daemon::Daemon& daemon) {
   if (options.kubelet_plugin == config::Switch::kOff) return nullptr;
   return std::make_unique<KubeletPlugin>(process, options, daemon);
 }

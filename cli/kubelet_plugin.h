@@ -7,29 +7,35 @@
 #include "daemon/daemon.h"
 #include "kubelet/health.h"
 #include "kubelet/plugin.h"
-#include "kubelet/refuser.h"
+#include "kubelet/preparer.h"
 
 namespace sliced::cli {
 
 /// Of both drivers. The process and the daemon outlive it.
 class KubeletPlugin {
  public:
-  KubeletPlugin(Process& process, const config::Options& options, const daemon::Daemon& daemon);
+  KubeletPlugin(Process& process, const config::Options& options, daemon::Daemon& daemon);
 
   /// The node is this process' (the interlock is held).
-  void start() { plugin_.start(); }
+  void start() {
+    preparer_.start();
+    plugin_.start();
+  }
   /// After each decision.
   void on_decided() { plugin_.look_at_health(); }
 
  private:
   kubelet::Plugin::Driver driver(const std::string& name);
-  const daemon::Daemon& daemon_;
-  kubelet::Refuser preparer_;
+  kubelet::ClaimPreparer::Ports ports(Process& process, const config::Options& options);
+  kubelet::ClaimPreparer::Knowledge knowledge(Process& process, const config::Options& options);
+
+  daemon::Daemon& daemon_;
+  kubelet::ClaimPreparer preparer_;
   kubelet::Plugin plugin_;
 };
 
 /// Null: options.kubelet_plugin is off.
 std::unique_ptr<KubeletPlugin> open_kubelet_plugin(Process& process, const config::Options& options,
-                                                   const daemon::Daemon& daemon);
+                                                   daemon::Daemon& daemon);
 
 }  // namespace sliced::cli

@@ -125,8 +125,8 @@ constexpr OptionInfo kOptions[] = {
          .commands = bit(Command::kRun),
          .choices = kTexts<Switch>,
          .help =
-             "on: serve the node's kubelet as the plugin of both drivers. It hands out no device yet: pods fail with "
-             "an event that says so, and do not wait in silence. off: the kubelet does not know the drivers."}),
+             "on: serve the node's kubelet as the plugin of both drivers: claims are prepared, and containers get their "
+             "devices. off: the kubelet does not know the drivers."}),
     option<&Options::kubelet_plugins_directory, parse_path>(
         {.name = "kubelet-plugins-directory-path",
          .env = "KUBELET_PLUGINS_DIRECTORY_PATH",
@@ -142,6 +142,13 @@ constexpr OptionInfo kOptions[] = {
          .placeholder = "PATH",
          .commands = bit(Command::kRun),
          .help = "The kubelet's directory in which it looks for the sockets of plugins."}),
+    option<&Options::cdi_root, parse_path>(
+        {.name = "cdi-root",
+         .env = "CDI_ROOT",
+         .file_key = "cdiRoot",
+         .placeholder = "PATH",
+         .commands = bit(Command::kRun),
+         .help = "The directory where container runtimes look for CDI specifications."}),
     option<&Options::pod_uid, parse_pod_uid>(
         {.name = "pod-uid",
          .env = "POD_UID",

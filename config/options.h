@@ -75,7 +75,8 @@ struct Options {
   Switch kubelet_plugin = Switch::kOff;
   std::string kubelet_plugins_directory = "/var/lib/kubelet/plugins";
   std::string kubelet_registrar_directory = "/var/lib/kubelet/plugins_registry";
-  std::string pod_uid;  // "": sockets with the drivers' names alone
+  std::string cdi_root = "/var/run/cdi";  // where container runtimes look
+  std::string pod_uid;                    // "": sockets with the drivers' names alone
 
   // What is obeyed and how fast.
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...

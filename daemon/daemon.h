@@ -54,6 +54,11 @@ class Daemon {
   void permit_writes(bool permitted);
   /// For who only asks what would be written: whatever has to be read for that is read.
   void permit_looks() { charges_.permit_looks(); }
+  /// A claim's device is handed over here, or has been taken back: by the kubelet plugin.
+  void take(const policy::Prepared& prepared) { charges_.take(prepared); }
+  void take(const policy::Unprepared& unprepared) { charges_.take(unprepared); }
+  /// What may be allocated.
+  const policy::Ledger& ledger() const { return charges_.ledger(); }
   /// SIGHUP: what may change while running takes effect, and the host is read again.
   void reload(const config::Options& options);
 

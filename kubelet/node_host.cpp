@@ -53,7 +53,7 @@ NodeHost::Kernel NodeHost::running_kernel() {
           }};
 }
 
-NodeHost::NodeHost(std::unique_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths)
+NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths)
     : view_(std::move(view)), kernel_(std::move(kernel)), paths_(std::move(paths)), specs_(paths_.cdi_root) {}
 
 // ---- reading

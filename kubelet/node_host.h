@@ -31,7 +31,7 @@ class NodeHost final : public Host {
   };
   static Kernel running_kernel();
 
-  NodeHost(std::unique_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths);
+  NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths);
 
   Result<HostLook> look(const PreparedDevice& device) const override;
   Result<std::string> bind(const PreparedDevice& device) const override;
@@ -53,7 +53,7 @@ class NodeHost final : public Host {
   Result<std::string> group_node(const std::string& pci) const;
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
 
-  const std::unique_ptr<const hotplug::HostView> view_;
+  const std::shared_ptr<const hotplug::HostView> view_;
   const Kernel kernel_;
   const Paths paths_;
   const cdi::Store specs_;

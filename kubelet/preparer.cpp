@@ -195,12 +195,12 @@ void ClaimPreparer::get_claim(Task& task) {
 }
 
 void ClaimPreparer::plan_claim(Task& task, std::string_view object) {
+  if (const std::string why = knowledge_.waits_for(); !why.empty())
+    return fail(task, "its devices are not known yet (" + why + "); the kubelet asks again");
   const auto claim = decode_claim(object);
   if (!claim) return fail(task, claim.error().what);
   if (auto checked = check_claim(*claim, task.request, knowledge_.node()); !checked)
     return fail(task, checked.error().what);
-  if (const std::string why = knowledge_.waits_for(); !why.empty())
-    return fail(task, "its devices are not known yet (" + why + "); the kubelet asks again");
   auto planned = plan(*claim, task.driver, knowledge_.find, interface_names(*claim), settings_.plan);
   if (!planned) return fail(task, planned.error().what);
   if (task.before && task.before->is_complete) return compare(task, std::move(*planned));

@@ -42,7 +42,8 @@ class ClaimPreparer final : public Preparer {
   };
   /// What the daemon knows, asked when it is needed.
   struct Knowledge {
-    /// Why nothing can be looked up yet: the host has not been read, or nothing is decided. "" it can.
+    /// Why nothing can be looked up yet: the host has not been read, or nothing is decided. "" it can, and the others are not
+    /// asked before.
     std::function<std::string()> waits_for;
     FindEntry find;
     std::function<kube::NodeView()> node;

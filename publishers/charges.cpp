@@ -55,6 +55,15 @@ void Charges::find_awaited(const hotplug::Inventory& inventory) {
   ledger_.find_awaited(inventory, ports_.scheduler.now());
 }
 
+void Charges::take(const policy::Prepared& prepared) {
+  if (ledger_.take(prepared, ports_.scheduler.now()).found_out > 0) on_changed_();
+}
+
+void Charges::take(const policy::Unprepared& unprepared) {
+  ledger_.take(unprepared);
+  arm();
+}
+
 void Charges::decided(const policy::Decision& decision, std::vector<policy::DesiredPool>& sriov_pools,
                       std::vector<policy::DesiredPool>& exposure_pools) {
   has_exposures_ = !decision.inputs->policies->exposures.empty();

@@ -50,6 +50,10 @@ class Charges {
   /// They are being looked at, and what waits for it comes in a moment.
   bool is_looking() const { return look_.is_begun(); }
 
+  /// A claim's device is handed over here, or was before this process; or that has been taken back.
+  void take(const policy::Prepared& prepared);
+  void take(const policy::Unprepared& unprepared);
+
   /// What a decision makes of that; its pools have been taken out, and are given exactly as they will be
   /// published, in the same turn. Adds their records to them.
   void decided(const policy::Decision& decision, std::vector<policy::DesiredPool>& sriov_pools,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	health "k8s.io/kubelet/pkg/apis/dra-health/v1alpha1"
 	dra "k8s.io/kubelet/pkg/apis/dra/v1"
 	registration "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
@@ -72,7 +75,7 @@ func TestKubeletPluginSpeaksGRPC(t *testing.T) {
 	plugin := dra.NewDRAPluginClient(connection)
 	answer, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
 		{Namespace: "ns", Name: "a", Uid: "u1"}, {Namespace: "ns", Name: "b", Uid: "u2"}}})
-	if err != nil || len(answer.Claims) != 2 || !strings.HasPrefix(answer.Claims["u2"].GetError(), "not prepared: ResourceClaim ns/b: ") {
+	if err != nil || len(answer.Claims) != 2 || answer.Claims["u2"].GetError() != "ResourceClaim ns/b: it is gone" {
 		t.Errorf("prepare: %v %v", answer, err)
 	}
 	back, err := plugin.NodeUnprepareResources(within(t, 10*time.Second), &dra.NodeUnprepareResourcesRequest{Claims: []*dra.Claim{
@@ -112,6 +115,60 @@ func TestKubeletPluginSpeaksGRPC(t *testing.T) {
 	judgeHealth(t, lab, health.NewDRAResourceHealthClient(connection))
 	if daemon.Exited() {
 		t.Error("the daemon ended")
+	}
+}
+
+// Turns red when what the scheduler has allocated is not handed over by way of CDI specs, or not taken back.
+func TestKubeletPluginPrepares(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, shared, pf0)
+	lab.Apply("p", harness.Config("intel.com/vf", harness.PFNames("ens1f0")))
+	root := lab.NewKubeletRoot()
+	daemon := lab.Run(root.Flags()...)
+	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
+	waitUntil(t, "the service's socket", starting, func() bool { return answers(root.Service(harness.Driver)) })
+	plugin := dra.NewDRAPluginClient(dial(t, root.Service(harness.Driver)))
+	lab.Server.NewPod(t, lab.Namespace, "pod", lab.Node, 2)
+	results := lab.Server.WaitScheduled(t, lab.Namespace, "pod", scheduling)
+	claim := lab.Server.Claim(t, lab.Namespace, "pod")
+	named := []*dra.Claim{{Namespace: claim.Namespace, Name: claim.Name, Uid: string(claim.UID)}}
+	prepare := func() *dra.NodePrepareResourceResponse {
+		answer, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{Claims: named})
+		if err != nil || answer.Claims[named[0].Uid].GetError() != "" {
+			t.Fatalf("%v: %v", err, answer)
+		}
+		return answer.Claims[named[0].Uid]
+	}
+	first := prepare()
+	specs := harness.Driver + "/vf="
+	for i, device := range first.Devices {
+		want := []string{specs + named[0].Uid + "-" + results[i].Device, specs + string(claim.Status.ReservedFor[0].UID)}
+		if device.DeviceName != results[i].Device || device.PoolName != lab.Node || device.RequestNames[0] != "vf" ||
+			!slices.Equal(device.CdiDeviceIds, want) {
+			t.Errorf("device %d: %v, wants %v", i, device, want)
+		}
+	}
+	files := func() []string {
+		found, _ := filepath.Glob(root.Path + "/cdi/*.yaml")
+		return found
+	}
+	if len(first.Devices) != 2 || len(files()) != 2 {
+		t.Errorf("devices %v, files %v", first.Devices, files())
+	}
+	if again := prepare(); !proto.Equal(again, first) {
+		t.Errorf("asked again: %v, then %v", first, again)
+	}
+	// Who comes after a kill answers the same, and takes back what it has not prepared itself.
+	daemon.Kill()
+	lab.Run(root.Flags()...)
+	waitUntil(t, "the service's socket again", starting, func() bool { return answers(root.Service(harness.Driver)) })
+	waitUntil(t, "the same answer", starting, func() bool {
+		answer, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{Claims: named})
+		return err == nil && proto.Equal(answer.Claims[named[0].Uid], first)
+	})
+	back, err := plugin.NodeUnprepareResources(within(t, 10*time.Second), &dra.NodeUnprepareResourcesRequest{Claims: named})
+	if err != nil || back.Claims[named[0].Uid].GetError() != "" || len(files()) != 0 {
+		t.Errorf("unprepare: %v %v, files %v", back, err, files())
 	}
 }
 

@@ -34,7 +34,7 @@ func (l *Lab) NewKubeletRoot() *KubeletRoot {
 // Flags are those with which the daemon serves that kubelet.
 func (k *KubeletRoot) Flags() []string {
 	return []string{"--kubelet-plugin", "on", "--kubelet-plugins-directory-path", k.Path + "/plugins",
-		"--kubelet-registrar-directory-path", k.Path + "/plugins_registry"}
+		"--kubelet-registrar-directory-path", k.Path + "/plugins_registry", "--cdi-root", k.Path + "/cdi"}
 }
 
 // Service and Registration are the paths of a driver's sockets.

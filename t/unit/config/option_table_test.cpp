@@ -59,6 +59,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"kubelet-plugin", "on"},
       {"kubelet-plugins-directory-path", "/k/plugins"},
       {"kubelet-registrar-directory-path", "/k/registry"},
+      {"cdi-root", "/k/cdi"},
       {"pod-uid", "0b1d3c5e-7777-4f4f-8e8e-123456789abc"},
       {"kinds-off", "DeviceAttributes,DeviceExposurePolicy,SriovResourcePolicy"},
       {"sync-interval", "1m30s"},
