@@ -36,7 +36,8 @@ void Commits::begin() {
   job_ = executor_.run(work, Millis{0}, [this, batch](bool) { finish(batch); });
 }
 
-void Commits::finish(const std::shared_ptr<Batch>& batch) {
+// Its own copy: the job that called this ends with it.
+void Commits::finish(std::shared_ptr<Batch> batch) {  // NOLINT(performance-unnecessary-value-param)
   const std::weak_ptr<int> alive = life_;
   job_.reset();
   is_running_ = false;

@@ -31,7 +31,7 @@ class Commits {
   };
   struct Batch;
   void begin();
-  void finish(const std::shared_ptr<Batch>& batch);
+  void finish(std::shared_ptr<Batch> batch);
 
   reactor::Executor& executor_;
   const std::shared_ptr<const Host> host_;

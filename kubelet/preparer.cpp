@@ -135,10 +135,10 @@ void ClaimPreparer::start() {
   auto recalled = std::make_shared<Records>();
   const auto work = [recalled, host = ports_.host, drivers = settings_.drivers,
                      boot_id = knowledge_.boot_id()] { *recalled = read_records(*host, drivers, boot_id); };
-  start_job_ = ports_.executor.run(work, Millis{0}, [this, recalled](bool) { take_over(*recalled); });
+  start_job_ = ports_.executor.run(work, Millis{0}, [this, recalled](bool) { take_over(std::move(*recalled)); });
 }
 
-void ClaimPreparer::take_over(Records& recalled) {
+void ClaimPreparer::take_over(Records recalled) {
   start_job_.reset();
   if (!recalled.problem.empty())
     ports_.log.warning("what was prepared before is not known by its record; CDI specs tell of it",

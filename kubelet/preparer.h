@@ -109,7 +109,7 @@ class ClaimPreparer final : public Preparer {
   std::set<std::string> interface_names(const Claim& claim) const;
   void reserve(PreparedClaim claim);
   void release(const PreparedKey& key);
-  void take_over(Records& recalled);
+  void take_over(Records recalled);
   std::string encode() const;
 
   Ports ports_;
