@@ -33,7 +33,11 @@ void Commits::begin() {
     for (const FileChange& change : batch->changes) batch->results.push_back(host->apply(change));
     batch->written = host->write_checkpoint(batch->checkpoint);
   };
-  job_ = executor_.run(work, Millis{0}, [this, batch](bool) { finish(batch); });
+  job_ = executor_.run(work, Millis{0}, [this, batch](bool finished) {
+    if (!finished)
+      batch->written = Error{Errc::kBusy, "the node's files cannot be written: too many reads of it hang"};
+    finish(batch);
+  });
 }
 
 // Its own copy: the job that called this ends with it.

@@ -11,6 +11,7 @@
 namespace sliced::kubelet {
 namespace {
 
+constexpr Millis kStartAgain{1'000};
 constexpr const char* kNoAnswer =
     "the kernel does not answer about its devices; it is asked again when the kubelet asks again";
 
@@ -135,7 +136,12 @@ void ClaimPreparer::start() {
   auto recalled = std::make_shared<Records>();
   const auto work = [recalled, host = ports_.host, drivers = settings_.drivers,
                      boot_id = knowledge_.boot_id()] { *recalled = read_records(*host, drivers, boot_id); };
-  start_job_ = ports_.executor.run(work, Millis{0}, [this, recalled](bool) { take_over(std::move(*recalled)); });
+  start_job_ = ports_.executor.run(work, Millis{0}, [this, recalled](bool finished) {
+    if (finished) return take_over(std::move(*recalled));
+    // Whoever began without its record would hand over what pods have.
+    ports_.log.warning("what was prepared before cannot be read", {{"problem", std::string(kNoAnswer)}});
+    start_turn_ = ports_.scheduler.after(kStartAgain, [this] { start(); });
+  });
 }
 
 void ClaimPreparer::take_over(Records recalled) {

@@ -121,6 +121,7 @@ class ClaimPreparer final : public Preparer {
   Tasks tasks_;
   bool has_started_ = false;
   std::unique_ptr<reactor::Job> start_job_;
+  reactor::Ticket start_turn_;
   Commits commits_;
 };
 

@@ -147,6 +147,33 @@ TEST_F(PreparerTest, WhatIsNotOnDiskIsNotAnswered) {
   EXPECT_EQ(prepare(text)->error, "");
 }
 
+// Where too many reads hang, a worker is given to nobody.
+TEST_F(PreparerTest, WhateverJobIsRefusedTheNextTryCompletesIt) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  size_t failed = 0;
+  for (size_t job = 1; job <= 4; ++job) {
+    executor.refused_job = executor.jobs + job;
+    const auto refused = prepare(text);
+    executor.refused_job = 0;
+    ASSERT_TRUE(refused) << "job " << job;
+    failed += !refused->error.empty();
+    EXPECT_EQ(refused->error.empty(), !refused->devices.empty());
+    EXPECT_EQ(prepare(text)->error, "") << "job " << job;
+    EXPECT_EQ(unprepare(request(text)), "");
+    EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+    EXPECT_TRUE(node.specs.empty());
+  }
+  EXPECT_EQ(failed, 4u) << "a look, its record, the binding and the files are a job each";
+}
+
+TEST_F(PreparerTest, NothingIsPreparedBeforeItIsKnownWhatWas) {
+  const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-2"));
+  ASSERT_EQ(prepare(first)->error, "");
+  executor.refused_job = executor.jobs + 1;  // the reading of what was prepared before
+  run();
+  EXPECT_NE(prepare(second)->error.find("is prepared for ResourceClaim ns/claim-1"), std::string::npos);
+}
+
 TEST_F(PreparerTest, OneClaimsErrorIsItsOwn) {
   const ClaimText good = put(claim(1, "0000-03-00-2")),
                   bad = put(claim(2, "0000-03-00-3", {config({{"driver", "x"}})}));
