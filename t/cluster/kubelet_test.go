@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +31,7 @@ func startKubelet(t *testing.T, lab *harness.Lab, root *harness.KubeletRoot, aft
 }
 
 // Turns red when a kubelet does not find a driver, when what it deletes at its start is not back within two seconds, when a
-// daemon that was killed is not found again, or when a pod's claim is not answered.
+// daemon that was killed is not found again, when a pod does not get its device, or when that is not taken back.
 func TestKubeletFindsBothDrivers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -54,18 +56,11 @@ func TestKubeletFindsBothDrivers(t *testing.T) {
 	})
 	shared.Server.NewPod(t, lab.Namespace, "p", lab.Node, 1)
 	shared.Server.WaitScheduled(t, lab.Namespace, "p", 30*time.Second)
-	waitUntil(t, "an event says that the claim is not prepared", 30*time.Second, func() bool {
-		events, err := shared.Server.Client.CoreV1().Events(lab.Namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, event := range events.Items {
-			if strings.Contains(event.Message, "not prepared: ResourceClaim "+lab.Namespace+"/") {
-				return true
-			}
-		}
-		return false
-	})
+	waitRunning(t, lab, "p")
+	given := harness.Driver + "/vf=" + string(shared.Server.Claim(t, lab.Namespace, "p").UID) + "-"
+	if created, err := os.ReadFile(root.Path + "/created"); err != nil || !strings.Contains(string(created), given) {
+		t.Errorf("the container was not given %s: %s %v", given, created, err)
+	}
 	before := shared.Server.Revision(t)
 	daemon.Kill()
 	daemon = lab.Run(root.Flags()...)
@@ -78,6 +73,26 @@ func TestKubeletFindsBothDrivers(t *testing.T) {
 	kubelet.Kill()
 	startKubelet(t, lab, root, before)
 	waitRegistered(daemon, 2)
+	// Taken back by a daemon and a kubelet that have not prepared it.
+	now := int64(0)
+	if err := shared.Server.Client.CoreV1().Pods(lab.Namespace).Delete(ctx, "p", metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, "no CDI spec is left", 90*time.Second, func() bool {
+		left, _ := filepath.Glob(root.Path + "/cdi/*")
+		return len(left) == 0
+	})
+}
+
+func waitRunning(t *testing.T, lab *harness.Lab, name string) {
+	t.Helper()
+	waitUntil(t, "pod "+name+" runs", 30*time.Second, func() bool {
+		pod, err := lab.Server.Client.CoreV1().Pods(lab.Namespace).Get(context.Background(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pod.Status.Phase == core.PodRunning
+	})
 }
 
 // Turns red when slices that a kubelet deletes, because their driver was away for 30 seconds, stay away.
