@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "kubelet/messages.h"
-#include "kubelet/refuser.h"
 #include "kubelet/registration.h"
 #include "t/unit/kubelet/plugin_world.h"
 
@@ -81,19 +80,6 @@ TEST(KubeletPluginServer, APreparerThatTakesTooLongOrGivesUpIsAnError) {
       world.call(kV1 + "NodePrepareResources", claim("ns", "u1", "a") + claim("ns", "u2", "a"));
   world.preparer.prepares.clear();
   EXPECT_EQ(world.status(dropped), "13 the call was given up without an answer");
-}
-
-TEST(KubeletPluginServer, WhoCannotPrepareSaysSoOfEachClaim) {
-  KubeletWorld world;
-  Refuser refuser(world.time);
-  HealthStreams health({world.time, [] { return std::vector<DeviceHealth>(); }, [] { return int64_t{0}; }});
-  world.serve(plugin_methods("d.example", refuser, health));
-  const uint32_t stream = world.call(kV1 + "NodePrepareResources", claim("ns", "u1", "a"));
-  EXPECT_EQ(world.status(stream), "0");
-  EXPECT_NE(world.messages(stream).at(0).find("not prepared: ResourceClaim ns/a: "), std::string::npos);
-  const uint32_t back = world.call(kV1 + "NodeUnprepareResources", claim("ns", "u1", "a"));
-  EXPECT_EQ(world.messages(back), std::vector{encode_unprepared({{"u1", ""}})});
-  world.server.reset();
 }
 
 TEST(KubeletPluginServer, RegistrationIsAnsweredAtOnce) {
