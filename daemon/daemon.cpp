@@ -264,7 +264,8 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
   problems_.tell(policies_, *decision_);
   publish(std::move(pools));
   if (on_decided_) on_decided_(*decision_);
-  return changed;
+  // What waits for a look at the pods comes in a moment: no window is opened that it would have to wait for.
+  return changed && !(decision_->awaits_pods && charges_.is_looking());
 }
 
 void Daemon::publish(policy::DesiredPools pools) {

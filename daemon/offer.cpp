@@ -1,9 +1,11 @@
 #include "daemon/offer.h"
 
 #include <algorithm>
-#include <map>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "policy/in_order.h"
 #include "reactor/base/text.h"
 
 namespace sliced::daemon {
@@ -82,23 +84,28 @@ void Offer::put_off(std::vector<policy::DesiredPool> pools) {
 }
 
 bool Offer::log_changes(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const {
-  std::map<std::string_view, const kube::Device*> before;
+  std::vector<const kube::Device*> before;
   for (const auto& pool : publisher_.desired())
-    for (const kube::Device& device : pool.devices) before[device.name] = &device;
+    for (const kube::Device& device : pool.devices) before.push_back(&device);
+  policy::InOrder former(before, [](const kube::Device* device) { return std::string_view(device->name); });
+  std::vector<bool> is_there(before.size());
   std::vector<std::string> added, changed, removed;
   size_t offered = 0;
   for (const auto& pool : pools) {
     for (const kube::Device& device : pool.devices) {
       ++offered;
-      const auto at = before.find(device.name);
-      if (at == before.end())
+      const auto* was = former.find(device.name);
+      if (was == nullptr) {
         added.push_back(device.name);
-      else if (*at->second != device)
-        changed.push_back(device.name);
-      before.erase(device.name);
+        continue;
+      }
+      is_there[static_cast<size_t>(was - before.data())] = true;
+      if (*was != &device && **was != device) changed.push_back(device.name);
     }
   }
-  for (const auto& [name, device] : before) removed.emplace_back(name);
+  for (size_t i = 0; i < before.size(); ++i)
+    if (!is_there[i]) removed.push_back(before[i]->name);
+  std::sort(removed.begin(), removed.end());
   if (!origin.is_first && added.empty() && changed.empty() && removed.empty()) return false;
   log_.info(origin.is_first ? "decided" : "offer changed", {{"driver", driver_},
                                                             {"why", origin.why},

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "daemon/decider.h"
 #include "t/unit/daemon/doubt_world.h"
 
 namespace sliced {
@@ -37,6 +39,22 @@ TEST_F(LooksTest, SriovResourcePoliciesAloneNeverListClaims) {
     daemon.reset();
     wipe();
   }
+}
+
+// Red when the decision that offers nothing before the look makes what follows from it wait with all that comes.
+TEST_F(LooksTest, WhatWaitsForTheLookComesWithItsAnswer) {
+  make_pf(2);
+  put_policy("s", "{configs: [{}]}");
+  start();
+  run(2s);
+  ASSERT_EQ(offered_by(kDriver).size(), 2u);
+  std::optional<TimePoint> looked, written;
+  for (const auto& request : cluster.log) {
+    if (request.plural == "pods") looked = request.at;
+    if (request.plural == "resourceslices" && request.verb == "create") written = request.at;
+  }
+  ASSERT_TRUE(looked && written);
+  EXPECT_LT(*written - *looked, sliced::daemon::Decider::kCoalesce / 2);
 }
 
 // Without the kind nothing can have been exposed.
