@@ -134,6 +134,7 @@ class Machine {
   friend class MachineView;
   Function* find(const std::string& address);
   Interface* find(int ifindex);
+  static std::string devices_path(const std::string& function);  // below /sys/devices
   bool attach(Function* function, const std::string& driver);
   bool is_used_by_host(const std::string& function) const;
   void changed(const std::string& function);
