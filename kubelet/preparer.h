@@ -5,19 +5,34 @@
 //
 // What is prepared is kept from others from the moment it is planned, on disk before anything is bound, and again
 // before the answer.
+//
+// Steps: each arrow is a function of the task, a row in prepare_steps() or release_steps() (the files
+//        of these names). A step ends in go_on(task), give_up(task, why) or end(task, answer), once, in the
+//        same turn or from the callback of what it has asked for; what it waits for meanwhile is the task's
+//        (Task::call, Task::job, Task::turn). So an asynchronous step more is a row and a function:
+//            void ClaimPreparer::read_networks(Task& task) {
+//              task.call = ports_.cluster.get(..., {.on_done = [this, &task](auto text) { ...; go_on(task); },
+//                                                   .on_failure = [this, &task](auto& f) { give_up(task, ...); }});
+//            }
+//        The task may be gone when any of the three returns. Whatever a step changes outside of the process
+//        comes behind note_begun, and is undone by a row of release_steps(): they are unprepare's, and what a
+//        prepare that gives up behind note_begun goes through.
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "kube/cluster.h"
 #include "kube/selector.h"
+#include "kubelet/claim_files.h"
 #include "kubelet/commits.h"
 #include "kubelet/host.h"
 #include "kubelet/plan.h"
+#include "kubelet/prepare_task.h"
 #include "kubelet/prepared.h"
 #include "kubelet/preparer_port.h"
 #include "kubelet/records.h"
@@ -56,9 +71,8 @@ class ClaimPreparer final : public Preparer {
     std::function<void(const policy::Unprepared&)> on_unprepared;
   };
   struct Settings {
-    std::vector<std::string> drivers;
+    FileSettings files;
     PlanSettings plan;
-    std::string device_info_directory;  // MULTUS; "" none are written
   };
   ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers, Settings settings);
   ~ClaimPreparer() override;
@@ -78,35 +92,38 @@ class ClaimPreparer final : public Preparer {
   bool idle() const { return tasks_.empty(); }
 
  private:
-  struct Task;
+  using Task = PrepareTask;
   using Tasks =
       std::map<std::string, std::deque<std::unique_ptr<Task>>>;  // by claim uid, the first is being done
+  static std::span<const PrepareStep> prepare_steps();
+  static std::span<const PrepareStep> release_steps();
 
   void enqueue(std::unique_ptr<Task> task);
   void begin(Task& task);
+  void go_on(Task& task);
+  void give_up(Task& task, const std::string& why);
   void end(Task& task, PrepareAnswer answer);
   void fail(Task& task, const std::string& why);
 
-  void begin_prepare(Task& task);
+  // Prepare, in the order of its steps.
   void get_claim(Task& task);
-  void plan_claim(Task& task, std::string_view object);
-  void compare(Task& task, PreparedClaim planned);
-  void pursue(Task& task, PreparedClaim planned);
+  void plan_claim(Task& task);
+  void compare_with_record(Task& task);
+  void keep_from_others(Task& task);
   void look(Task& task);
   void judge_looks(Task& task);
+  void note_begun(Task& task);
   void bind(Task& task);
-  void note_bound(Task& task);
   void commit_prepared(Task& task);
-  void take_back(Task& task, const std::string& why);
+  void answer_prepared(Task& task);
 
-  void begin_unprepare(Task& task);
-  void restore(Task& task, std::function<void(const std::string& problem)> next);
-  void commit_unprepared(Task& task, std::function<void(const Result<Unit>&)> next);
+  // Unprepare, or a prepare's own undoing.
+  void restore(Task& task);
+  void commit_released(Task& task);
+  void answer_released(Task& task);
 
-  FileChange files_of(const PreparedClaim& claim) const;
-  FileChange removal_of(const PreparedClaim& claim) const;
-  void put_pod_specs(const std::string& pod_id, FileChange& change) const;
-  std::set<std::string> interface_names(const Claim& claim) const;
+  void restore_devices(Task& task, std::function<void(const std::string& problem)> next);
+  void note_bound(Task& task);
   void reserve(PreparedClaim claim);
   void release(const PreparedKey& key);
   void take_over(Records recalled);

@@ -1,10 +1,10 @@
 #include "policy/reliance.h"
 
-#include "policy/exposure/resolve.h"
-
 #include <algorithm>
 #include <map>
 #include <utility>
+
+#include "policy/exposure/resolve.h"
 
 namespace sliced::policy {
 namespace {

@@ -22,7 +22,9 @@ std::string dashed(std::string text) {
   return text;
 }
 
-bool is_group(const std::string& text) { return text.empty() || text == kAnyGroup || kube::is_dns_label(text); }
+bool is_group(const std::string& text) {
+  return text.empty() || text == kAnyGroup || kube::is_dns_label(text);
+}
 
 Json encode_holding(const Holding& holding) {
   if (holding_of_function(holding.entry) == holding) return Json(holding.entry);

@@ -37,15 +37,15 @@ TEST(RuntimeDirectory, IsTheFirstThatThereIs) {
   };
   for (const auto& row : rows) {
     const RuntimePorts ports{[&](const char* name) -> std::optional<std::string> {
-                                 const auto at = row.env.find(name);
-                                 return at == row.env.end() ? std::nullopt : std::optional(at->second);
-                               },
-                               [&](const std::string& path) {
-                                 if (path == "/run/sliced") return row.has_run;
-                                 return (path == "/home/seven" && row.user == 7) ||
-                                        (path == "/run/user/8" && row.user == 8);
-                               },
-                               row.user};
+                               const auto at = row.env.find(name);
+                               return at == row.env.end() ? std::nullopt : std::optional(at->second);
+                             },
+                             [&](const std::string& path) {
+                               if (path == "/run/sliced") return row.has_run;
+                               return (path == "/home/seven" && row.user == 7) ||
+                                      (path == "/run/user/8" && row.user == 8);
+                             },
+                             row.user};
     EXPECT_EQ(find_runtime_directory(row.option, ports), row.wanted) << row.why;
   }
 }

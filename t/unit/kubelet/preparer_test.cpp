@@ -46,7 +46,8 @@ class PreparerTest : public testing::Test {
         ClaimPreparer::Handlers{
             [this](const policy::Prepared& one) { charged.insert(one.claim + " " + one.entry); },
             [this](const policy::Unprepared& one) { charged.erase(one.claim + " " + one.entry); }},
-        ClaimPreparer::Settings{.drivers = {kSriov, sample::kExposure}, .device_info_directory = "/dp"});
+        ClaimPreparer::Settings{
+            .files = {.drivers = {kSriov, sample::kExposure}, .device_info_directory = "/dp"}});
     charged.clear();
     preparer->start();
     settle();

@@ -1,4 +1,3 @@
-#include "kube/names.h"
 #include "publishers/diff_pool.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "kube/names.h"
 #include "policy/charged/record.h"
 #include "publishers/pack_slices.h"
 #include "t/fixture/pools.h"

@@ -1,0 +1,55 @@
+#include "kubelet/claim_files.h"
+
+#include <utility>
+
+#include "kubelet/plan.h"
+
+namespace sliced::kubelet {
+namespace claim_files {
+namespace {
+
+void put_pod_specs(const std::string& pod_id, const PreparedClaims& prepared, const FileSettings& settings,
+                   FileChange& change) {
+  for (const std::string& driver : settings.drivers) {
+    if (auto spec = pod_spec(driver, pod_id, prepared))
+      change.specs.push_back({std::move(*spec), pod_id});
+    else
+      change.removed_specs.push_back({cdi_kind(driver), pod_id});
+  }
+}
+
+}  // namespace
+}  // namespace claim_files
+
+FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared,
+                    const FileSettings& settings) {
+  FileChange change;
+  cdi::Spec spec = claim_spec(claim);
+  if (claim.cdi_pod_id == claim.uid) {
+    if (const auto own = pod_spec(claim.driver, claim.uid, prepared))
+      spec.devices.push_back(own->devices.front());
+  } else {
+    claim_files::put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
+  }
+  change.specs.push_back({std::move(spec), claim.uid});
+  if (settings.device_info_directory.empty()) return change;
+  for (const PreparedDevice& device : claim.devices)
+    if (auto info = device_info(device, settings.device_info_directory))
+      change.infos.push_back(std::move(*info));
+  return change;
+}
+
+FileChange removal_of(const PreparedClaim& claim, const PreparedClaims& prepared,
+                      const FileSettings& settings) {
+  FileChange change;
+  change.removed_specs.push_back({cdi_kind(claim.driver), claim.uid});
+  if (!claim.cdi_pod_id.empty() && claim.cdi_pod_id != claim.uid)
+    claim_files::put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
+  if (settings.device_info_directory.empty()) return change;
+  for (const PreparedDevice& device : claim.devices)
+    if (const auto info = device_info(device, settings.device_info_directory))
+      change.removed_infos.push_back(info->path);
+  return change;
+}
+
+}  // namespace sliced::kubelet

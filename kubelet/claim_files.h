@@ -1,0 +1,22 @@
+#pragma once
+// The files that follow what is prepared: CDI specs, and what Multus reads. Pure.
+#include <string>
+#include <vector>
+
+#include "kubelet/host.h"
+#include "kubelet/prepared.h"
+
+namespace sliced::kubelet {
+
+struct FileSettings {
+  std::vector<std::string> drivers;
+  std::string device_info_directory;  // MULTUS; "" none are written
+};
+
+/// Of a claim among all that are prepared, it included: its spec, its pod's, its device infos.
+FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared, const FileSettings& settings);
+/// The same files away; prepared has it no more.
+FileChange removal_of(const PreparedClaim& claim, const PreparedClaims& prepared,
+                      const FileSettings& settings);
+
+}  // namespace sliced::kubelet

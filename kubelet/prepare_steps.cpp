@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <utility>
+
+#include "kube/kinds.h"
+#include "kubelet/preparer.h"
+#include "kubelet/safety.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace preparing {
+namespace {
+
+// Of a claim of before, what else nobody knows: who had the function before vfio-pci.
+void keep_original_drivers(const PreparedClaim& before, PreparedClaim& now) {
+  for (PreparedDevice& device : now.devices)
+    for (const PreparedDevice& was : before.devices)
+      if (device.vfio && was.vfio && was.pci == device.pci)
+        device.vfio->original_driver = was.vfio->original_driver;
+}
+
+bool are_same_devices(const PreparedClaim& a, const PreparedClaim& b) {
+  return std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
+                    [](const PreparedDevice& one, const PreparedDevice& other) {
+                      return one.pool == other.pool && one.device == other.device &&
+                             one.share_id == other.share_id && one.vfio.has_value() == other.vfio.has_value();
+                    });
+}
+
+// Of the pods' other claims.
+std::set<std::string> interface_names(const Claim& claim, const PreparedClaims& prepared) {
+  std::set<std::string> names;
+  for (const auto& [key, other] : prepared) {
+    const bool is_of_pod = std::any_of(other.pods.begin(), other.pods.end(), [&](const ReservingPod& pod) {
+      return std::find_if(claim.pods.begin(), claim.pods.end(),
+                          [&](const ReservingPod& own) { return own.uid == pod.uid; }) != claim.pods.end();
+    });
+    if (!is_of_pod || other.uid == claim.uid) continue;
+    for (const PreparedDevice& device : other.devices)
+      if (!device.config.if_name.empty()) names.insert(device.config.if_name);
+  }
+  return names;
+}
+
+}  // namespace
+}  // namespace preparing
+
+std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
+  static constexpr PrepareStep kSteps[] = {
+      &ClaimPreparer::get_claim,        &ClaimPreparer::plan_claim, &ClaimPreparer::compare_with_record,
+      &ClaimPreparer::keep_from_others, &ClaimPreparer::look,       &ClaimPreparer::judge_looks,
+      &ClaimPreparer::note_begun,       &ClaimPreparer::bind,       &ClaimPreparer::commit_prepared,
+      &ClaimPreparer::answer_prepared,
+  };
+  return kSteps;
+}
+
+void ClaimPreparer::get_claim(Task& task) {
+  task.call = ports_.cluster.get(
+      {.resource = kube::kResourceClaims, .namespace_ = task.request.namespace_, .name = task.request.name},
+      {.on_done =
+           [this, &task](std::string_view object) {
+             auto claim = decode_claim(object);
+             if (!claim) return give_up(task, claim.error().what);
+             task.asked = std::move(*claim);
+             go_on(task);
+           },
+       .on_failure =
+           [this, &task](const kube::Failure& failure) {
+             if (failure.code == Errc::kNotFound) return give_up(task, "it is gone");
+             give_up(task, "it cannot be read: " + failure.what +
+                               (failure.code == Errc::kDenied
+                                    ? "; grant get on resourceclaims (config/deploy/rbac.yaml)"
+                                    : ""));
+           }});
+}
+
+void ClaimPreparer::plan_claim(Task& task) {
+  if (const std::string why = knowledge_.waits_for(); !why.empty())
+    return give_up(task, "its devices are not known yet (" + why + "); the kubelet asks again");
+  if (auto checked = check_claim(task.asked, task.request, knowledge_.node()); !checked)
+    return give_up(task, checked.error().what);
+  auto planned = plan(task.asked, task.driver, knowledge_.find,
+                      preparing::interface_names(task.asked, prepared_), settings_.plan);
+  if (!planned) return give_up(task, planned.error().what);
+  task.claim = std::move(*planned);
+  go_on(task);
+}
+
+// Asked again, as after each start of the kubelet: the same answer, unless the claim has been given other devices
+// meanwhile and nobody told us.
+void ClaimPreparer::compare_with_record(Task& task) {
+  using namespace preparing;
+  if (!task.before || !task.before->is_complete) return go_on(task);
+  if (!are_same_devices(*task.before, task.claim)) {
+    std::swap(*task.before, task.claim);
+    return restore_devices(task, [this, &task](const std::string& problem) {
+      if (!problem.empty()) return give_up(task, problem);
+      release(task.key());
+      task.claim = std::move(*task.before);
+      task.before.reset();
+      go_on(task);
+    });
+  }
+  if (written_.contains(task.key())) return end(task, answer_of(*task.before));
+  // Another process has prepared it; that its files are there is made sure once.
+  commits_.add([this, claim = *task.before] { return files_of(claim, prepared_, settings_.files); },
+               [this, &task](const Result<Unit>& written) {
+                 if (!written) return give_up(task, written.error().what);
+                 written_.insert(task.key());
+                 end(task, answer_of(*task.before));
+               });
+}
+
+void ClaimPreparer::keep_from_others(Task& task) {
+  if (task.claim.devices.empty()) return end(task, {});
+  for (const PreparedDevice& device : task.claim.devices) {
+    auto known = knowledge_.find(task.driver, device.pool, device.device);
+    if (!known) return give_up(task, "device " + in_quotes(device.pool + "/" + device.device) + " is gone");
+    task.known.push_back(std::move(*known));
+    if (const std::string why = refusal(task.claim, device, task.known.back(), prepared_); !why.empty())
+      return give_up(task, why);
+  }
+  if (const std::string why = conflict_within(task.claim); !why.empty()) return give_up(task, why);
+  if (task.before) preparing::keep_original_drivers(*task.before, task.claim);
+  reserve(task.claim);
+  task.hold = Task::Hold::kReserved;
+  go_on(task);
+}
+
+void ClaimPreparer::look(Task& task) {
+  const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices] {
+    for (const PreparedDevice& device : devices) found->looks.push_back(host->look(device));
+  };
+  task.job = ports_.executor.run(work, kLookMax, [this, &task](bool finished) {
+    finished ? go_on(task) : give_up(task, kKernelSilent);
+  });
+}
+
+void ClaimPreparer::judge_looks(Task& task) {
+  for (size_t i = 0; i < task.claim.devices.size(); ++i) {
+    PreparedDevice& device = task.claim.devices[i];
+    const Result<HostLook>& look = task.found->looks[i];
+    if (!look) return give_up(task, look.error().what);
+    if (const std::string why = refusal(device, task.known[i], *look); !why.empty())
+      return give_up(task, why);
+    if (!device.vfio || !device.vfio->original_driver.empty()) continue;
+    const std::string& driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
+    device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;
+  }
+  go_on(task);
+}
+
+// Who had a function before must be known to whoever comes after us.
+void ClaimPreparer::note_begun(Task& task) {
+  if (!is_bound(task.claim)) return go_on(task);
+  prepared_[task.key()] = task.claim;
+  task.hold = Task::Hold::kOnDisk;
+  commits_.add([] { return FileChange{}; },
+               [this, &task](const Result<Unit>& written) {
+                 written ? go_on(task) : give_up(task, written.error().what);
+               });
+}
+
+void ClaimPreparer::bind(Task& task) {
+  if (!is_bound(task.claim)) return go_on(task);
+  const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices] {
+    for (const PreparedDevice& device : devices)
+      found->groups.push_back(device.vfio ? host->bind(device) : Result<std::string>(""));
+  };
+  task.job = ports_.executor.run(work, kBindMax, [this, &task](bool finished) {
+    // What hangs may be done yet: it stays on record, and is not undone meanwhile.
+    finished ? note_bound(task) : fail(task, kKernelSilent);
+  });
+}
+
+void ClaimPreparer::note_bound(Task& task) {
+  for (size_t i = 0; i < task.claim.devices.size(); ++i) {
+    const Result<std::string>& group = task.found->groups[i];
+    if (!group) return give_up(task, group.error().what);
+    PreparedDevice& device = task.claim.devices[i];
+    if (device.vfio) device.vfio->group = task.found->looks[i]->vfio_group = *group;
+  }
+  go_on(task);
+}
+
+void ClaimPreparer::commit_prepared(Task& task) {
+  for (size_t i = 0; i < task.claim.devices.size(); ++i)
+    task.claim.devices[i].edits = edits_of(task.claim.devices[i], *task.found->looks[i]);
+  if (settings_.plan.names_resources) add_resource_names(task.claim);
+  task.claim.is_complete = true;
+  prepared_[task.key()] = task.claim;
+  task.hold = Task::Hold::kOnDisk;
+  commits_.add([this, claim = task.claim] { return files_of(claim, prepared_, settings_.files); },
+               [this, &task](const Result<Unit>& written) {
+                 written ? go_on(task) : give_up(task, written.error().what);
+               });
+}
+
+void ClaimPreparer::answer_prepared(Task& task) {
+  written_.insert(task.key());
+  ports_.log.info(
+      "a claim is prepared",
+      {{"driver", task.driver}, {"claim", describe(task.request)}, {"devices", names_of(task.claim)}});
+  end(task, answer_of(task.claim));
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,64 @@
+#pragma once
+// One call of the kubelet, or several of the same, on its way through the steps of the preparer (kubelet/preparer.h).
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kube/cluster.h"
+#include "kubelet/claim.h"
+#include "kubelet/plan.h"
+#include "kubelet/prepared.h"
+#include "kubelet/preparer_port.h"
+#include "reactor/executor.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::kubelet {
+
+inline constexpr const char* kKernelSilent =
+    "the kernel does not answer about its devices; it is asked again when the kubelet asks again";
+
+/// Whether any of its devices is, or is to be, on vfio-pci.
+bool is_bound(const PreparedClaim& claim);
+std::string names_of(const PreparedClaim& claim);
+
+class ClaimPreparer;
+struct PrepareTask;
+/// Does its part, and ends in go_on(), give_up() or end().
+using PrepareStep = void (ClaimPreparer::*)(PrepareTask&);
+
+struct PrepareTask {
+  bool is_prepare;
+  std::string driver;
+  PrepareRequest request;
+  std::vector<std::function<void(PrepareAnswer)>> done;
+
+  std::span<const PrepareStep> steps = {};  // that are left, the one that runs is not among them
+  // What is under way for the step that runs.
+  reactor::Ticket turn = {};
+  kube::CallPtr call = {};
+  std::unique_ptr<reactor::Job> job = {};
+
+  Claim asked = {};  // as the API server has it
+  PreparedClaim claim = {};
+  std::vector<KnownEntry> known = {};        // by device of the claim
+  std::optional<PreparedClaim> before = {};  // its record, as it was found
+  // What workers found out, by device.
+  struct Found {
+    std::vector<Result<HostLook>> looks;
+    std::vector<Result<std::string>> groups;
+    std::string problem;
+  };
+  std::shared_ptr<Found> found = std::make_shared<Found>();
+
+  // What has been done, and has to be undone where a later step gives up.
+  enum class Hold { kNothing, kReserved, kOnDisk };
+  Hold hold = Hold::kNothing;
+  std::string given_up;  // why it is being taken back; "" it is not
+
+  PreparedKey key() const { return {driver, request.uid}; }
+};
+
+}  // namespace sliced::kubelet
