@@ -3,6 +3,7 @@
 #include <ctime>
 #include <utility>
 
+#include "cli/played_kernel.h"
 #include "kubelet/known_entries.h"
 #include "kubelet/node_host.h"
 #include "reactor/base/text.h"
@@ -13,13 +14,13 @@ namespace {
 // Where Multus looks (NAD's utilities, of device plugins).
 constexpr const char* kDeviceInfoDirectory = "/var/run/k8s.cni.cncf.io/devinfo/dp";
 
-// A snapshot below another root has no kernel.
-kubelet::NodeHost::Kernel kernel_of(const hotplug::HostView& host) {
-  if (host.is_live()) return kubelet::NodeHost::running_kernel();
-  return {.write = [](const std::string& path, std::string_view) -> Result<Unit> {
-            return Error{Errc::kIo, "write /" + path + ": this is a snapshot of a host (--host)"};
-          },
-          .has_node = [](const std::string&) { return false; }};
+kubelet::NodeHost::Kernel kernel_of(const Process& process, const config::Options& options) {
+  return process.host->is_live() ? kubelet::NodeHost::running_kernel() : played_kernel(options.host_root);
+}
+
+// Of another root than this machine's, below it.
+std::string device_info_directory(const Process& process, const config::Options& options) {
+  return (process.host->is_live() ? "" : options.host_root) + kDeviceInfoDirectory;
 }
 
 }  // namespace
@@ -28,7 +29,7 @@ kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const confi
   const std::string directory = options.kubelet_plugins_directory + "/" + options.sriov_driver_name;
   return {*process.cluster, process.loop.scheduler(), *process.executor, *process.log,
           std::make_shared<const kubelet::NodeHost>(
-              process.host, kernel_of(*process.host),
+              process.host, kernel_of(process, options),
               kubelet::NodeHost::Paths{.cdi_root = options.cdi_root,
                                        .checkpoint = directory + "/sliced-checkpoint.json",
                                        .peer_checkpoint = directory + "/checkpoint.json"})};
@@ -58,7 +59,7 @@ KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, d
                 {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
                  .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); }},
                 {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
-                           .device_info_directory = kDeviceInfoDirectory}}),
+                           .device_info_directory = device_info_directory(process, options)}}),
       plugin_({.loop = process.loop,
                .log = *process.log,
                .preparer = preparer_,

@@ -47,7 +47,7 @@ type Plane struct {
 	next   atomic.Int64 // users handed out
 }
 
-const daemonUsers = 100
+const daemonUsers = 200
 
 // A refused pod is tried again a second after something was freed, and not up to ten: scenarios wait for it. (Beside a
 // file the flags for kubeconfig and leader election do not count.)
@@ -162,7 +162,7 @@ func (p *Plane) start(program string, o Options) error {
 	}
 	if o.ControllerManager {
 		controllers := "--controllers=resourceclaim-controller,garbage-collector-controller,namespace-controller," +
-			"serviceaccount-controller,pod-garbage-collector-controller"
+			"serviceaccount-controller,pod-garbage-collector-controller,deployment-controller,replicaset-controller"
 		if err := p.startOther(program, "controller-manager", managerUser, append([]string{controllers}, o.Everywhere...)...); err != nil {
 			return err
 		}

@@ -50,6 +50,7 @@ var (
 		Resource: "deviceexposurepolicies"}
 	CRDs = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
 		Resource: "customresourcedefinitions"}
+	classes = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "deviceclasses"}
 )
 
 // furnish makes what every scenario needs: permissions of the daemon, the DeviceClass, the CRDs.
@@ -88,6 +89,15 @@ func (p *Plane) furnish(crds bool) error {
 			return err
 		}
 	}
+	deployed, err := ReadYAML("../../config/deploy/device-classes.yaml")
+	if err != nil {
+		return err
+	}
+	for _, class := range deployed {
+		if _, err := p.Server.Dynamic.Resource(classes).Create(ctx, class, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
 	if !crds {
 		return nil
 	}
@@ -95,7 +105,11 @@ func (p *Plane) furnish(crds bool) error {
 	if err != nil {
 		return err
 	}
-	return p.Server.InstallCRDs(objects)
+	networks, err := ReadYAML("testdata/network-attachment-definitions.yaml")
+	if err != nil {
+		return err
+	}
+	return p.Server.InstallCRDs(append(objects, networks...))
 }
 
 // ProjectCRDs are the CustomResourceDefinitions of config/crd.

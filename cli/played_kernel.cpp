@@ -1,0 +1,71 @@
+#include "cli/played_kernel.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "reactor/base/text.h"
+#include "reactor/descriptor.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr timeval kAnswerMax{.tv_sec = 10, .tv_usec = 0};
+
+reactor::Descriptor connect_to(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return {};
+  std::copy(path.begin(), path.end(), address.sun_path);
+  reactor::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return {};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerMax, sizeof kAnswerMax);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kAnswerMax, sizeof kAnswerMax);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): sockets(7) wants it so
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
+  return socket;
+}
+
+// The errno that was answered.
+int ask(const reactor::Descriptor& socket, const std::string& question) {
+  if (::send(socket.get(), question.data(), question.size(), MSG_NOSIGNAL) !=
+          static_cast<ssize_t>(question.size()) ||
+      ::shutdown(socket.get(), SHUT_WR) != 0)
+    return EIO;
+  char answer[8] = "";
+  const ssize_t size = ::recv(socket.get(), answer, sizeof answer - 1, MSG_WAITALL);
+  const auto number =
+      size > 0 ? parse_int(trim(std::string_view(answer, static_cast<size_t>(size)))) : std::nullopt;
+  return number ? static_cast<int>(*number) : EIO;
+}
+
+Result<Unit> write_played(const std::string& root, const std::string& path, std::string_view text) {
+  const reactor::Descriptor socket = connect_to(root + "/run/sliced/kernel");
+  if (!socket) return Error{Errc::kIo, "write /" + path + ": this is a snapshot of a host (--host)"};
+  const int error = ask(socket, path + "\n" + std::string(text));
+  if (error == 0) return Unit{};
+  return Error{error == ENOENT || error == ENODEV ? Errc::kNotFound
+               : error == EBUSY                   ? Errc::kBusy
+                                                  : Errc::kIo,
+               "write " + in_quotes(trim(text), 64) + " to /" + path + ": " + std::strerror(error)};
+}
+
+}  // namespace
+
+kubelet::NodeHost::Kernel played_kernel(const std::string& root) {
+  return {.write = [root](const std::string& path,
+                          std::string_view text) { return write_played(root, path, text); },
+          .has_node =
+              [root](const std::string& path) {
+                struct stat found{};
+                return ::stat((root + path).c_str(), &found) == 0;
+              }};
+}
+
+}  // namespace sliced::cli
