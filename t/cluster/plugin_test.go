@@ -44,7 +44,7 @@ func within(t *testing.T, limit time.Duration) context.Context {
 }
 
 // waitUntil polls; what names what is waited for.
-func waitUntil(t *testing.T, what string, limit time.Duration, holds func() bool) {
+func waitUntil(t testing.TB, what string, limit time.Duration, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -19,6 +19,14 @@ type PlayedKernel struct {
 	mu     sync.Mutex
 	names  map[string]string // interfaces as they were called when they were last there
 	writes []string          // all that was done, "path text"
+	hook   func(write string, isDone bool)
+}
+
+// Hook is called before each write is done, and again (true) before it is answered. It may block.
+func (k *PlayedKernel) Hook(hook func(write string, isDone bool)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.hook = hook
 }
 
 // PlayKernel gives each VF that is there an IOMMU group, and answers the daemon until the test ends.
@@ -86,7 +94,17 @@ func (k *PlayedKernel) serve(listener net.Listener) {
 		}
 		question, _ := io.ReadAll(client)
 		path, text, _ := strings.Cut(string(question), "\n")
-		answer := k.write(path, strings.TrimSpace(text))
+		text = strings.TrimSpace(text)
+		k.mu.Lock()
+		hook := k.hook
+		k.mu.Unlock()
+		if hook != nil {
+			hook(path+" "+text, false)
+		}
+		answer := k.write(path, text)
+		if hook != nil {
+			hook(path+" "+text, true)
+		}
 		client.Write([]byte(strconv.Itoa(int(answer))))
 		client.Close()
 	}

@@ -17,8 +17,12 @@ import (
 type Proxy struct {
 	URL  string
 	lost atomic.Bool
+	hook atomic.Pointer[func(*http.Request, bool)]
 	own  *httptest.Server
 }
+
+// Hook is called with every request before it is passed on, and again (true) once it is answered. It may block.
+func (p *Proxy) Hook(hook func(r *http.Request, isAnswered bool)) { p.hook.Store(&hook) }
 
 func (p *Plane) NewProxy(t testing.TB, server *APIServer) *Proxy {
 	t.Helper()
@@ -41,7 +45,14 @@ func (p *Plane) NewProxy(t testing.TB, server *APIServer) *Proxy {
 			http.Error(w, "default backend - 404", http.StatusNotFound)
 			return
 		}
+		hook := proxy.hook.Load()
+		if hook != nil {
+			(*hook)(r, false)
+		}
 		through.ServeHTTP(w, r)
+		if hook != nil {
+			(*hook)(r, true)
+		}
 	}))
 	proxy.own.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 	proxy.own.StartTLS()
