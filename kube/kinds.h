@@ -17,6 +17,10 @@ inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", 
 inline const Resource kDeviceExposurePolicies{"networking.dra.io", "v1alpha1", "deviceexposurepolicies",
                                               "DeviceExposurePolicy", false};
 
+/// Of Multus' custom resource; its group is no one's of Kubernetes.
+inline const Resource kNetworkAttachmentDefinitions{"k8s.cni.cncf.io", "v1", "network-attachment-definitions",
+                                                    "NetworkAttachmentDefinition", true};
+
 /// Of a ResourceSlice as text. No valid one has half as many values.
 inline constexpr JsonLimits kSliceLimits{.nodes_max = 150'000};
 

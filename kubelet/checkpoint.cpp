@@ -57,7 +57,8 @@ void visit(Visitor& v, PreparedDevice& value) {
   v("request", value.request), v("pool", value.pool), v("device", value.device), v("shareID", value.share_id);
   v("adminAccess", value.is_admin), v("holding", value.holding), v("pf", value.pf), v("pci", value.pci);
   v("interface", value.interface), v("identity", value.identity), v("config", value.config);
-  v("multusResource", value.multus_resource), v("vfio", value.vfio), v("edits", value.edits);
+  v("network", value.network), v("multusResource", value.multus_resource), v("vfio", value.vfio),
+      v("edits", value.edits);
 }
 template <class Visitor>
 void visit(Visitor& v, PreparedClaim& value) {

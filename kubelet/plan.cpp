@@ -76,7 +76,7 @@ class InterfaceNames {
 
  private:
   static bool has_interface(const PreparedDevice& device) {
-    return !device.is_admin && !device.vfio && !device.config.nad_name.empty();
+    return !device.is_admin && !device.config.nad_name.empty();
   }
 
   std::set<std::string> taken_;

@@ -41,6 +41,7 @@ struct PreparedDevice {
   std::string interface;    // of the device on the host, as it was known; "" none
   Identity identity;
   VfConfig config;
+  std::string network;              // CNI config that is run for it in the pod's sandbox; "" none
   std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" none
   std::optional<VfioBinding> vfio;  // it is, or is to be, bound
   cdi::Edits edits;

@@ -21,6 +21,7 @@ BEGIN {
   may["publishers"] = "reactor/base reactor kube policy"
   may["cdi"] = "reactor/base reactor kube"
   may["kubelet"] = "reactor/base reactor grpc http proto kube hotplug policy cdi"
+  may["kubelet/interfaces"] = "reactor/base reactor kube policy kubelet cni nri"
   may["config"] = "reactor/base kube"
   may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"
   may["reactor/base"] = ""

@@ -1,0 +1,266 @@
+#include "kubelet/interfaces/attachments.h"
+
+#include <unistd.h>
+
+#include <set>
+#include <utility>
+
+#include "kubelet/interfaces/wanted.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace {
+
+constexpr Millis kStartAgain{1'000};
+constexpr Millis kDiskMax{10'000};  // to write or remove one record
+constexpr Millis kTailOfAdd{150};   // of the deadline, for the record of what ADD has made
+constexpr reactor::BackoffPolicy kDetachAgain{.initial = Millis{1'000},
+                                              .factor = 2.0,
+                                              .cap = Millis{60'000},
+                                              .jitter = 0.2,
+                                              .reset_after = Millis{600'000}};
+
+std::string named(const cni::Attachment& attachment) {
+  return "interface " + escaped(attachment.interface) + " of sandbox " + escaped(attachment.container_id);
+}
+
+std::set<std::string> keys_of(const cni::Attachment& attachment) {
+  std::set<std::string> keys = {"sandbox " + attachment.container_id};
+  if (!attachment.device.empty()) keys.insert("device " + attachment.device);
+  return keys;
+}
+
+}  // namespace
+
+// One attaching or detaching whose turn has come.
+struct Attachments::Work {
+  cni::Record record;
+  TimePoint deadline{};
+  OnAttached done;
+  Turns::Done turn_ends;
+  std::unique_ptr<reactor::Job> job = {};
+  std::unique_ptr<cni::Run> run = {};
+  bool has_namespace = true;
+};
+
+Attachments::Attachments(Ports ports) : ports_(std::move(ports)), turns_(ports_.scheduler) {}
+
+Attachments::~Attachments() {
+  // What runs holds itself.
+  for (const auto& work : running_) work->job.reset(), work->run.reset();
+}
+
+void Attachments::start(std::function<void()> ready) {
+  auto found = std::make_shared<Result<cni::Records::All>>(Error{Errc::kTimeout, "the disk does not answer"});
+  start_job_ = ports_.executor.run(
+      [found, records = ports_.records] { *found = records->read(""); }, kDiskMax,
+      [this, found, ready = std::move(ready)](bool) {
+        if (!*found) {
+          // Whoever began without would leave interfaces behind, or take a device from a pod.
+          ports_.log.warning("what interfaces pods have is not known", {{"problem", found->error().what}});
+          start_turn_ = ports_.scheduler.after(kStartAgain, [this, ready] { start(ready); });
+          return;
+        }
+        for (const std::string& why : (*found)->broken)
+          ports_.log.warning("a record of an interface cannot be understood; what it says is not undone",
+                             {{"problem", why}, {"remedy", "remove the file once its pod has ended"}});
+        for (cni::Record& record : (*found)->records) {
+          std::string name = cni::record_name(record.attachment);
+          kept_[std::move(name)] = {.record = std::move(record)};
+        }
+        ready();
+      });
+}
+
+const Attachments::Kept* Attachments::find(const cni::Attachment& attachment) const {
+  const auto at = kept_.find(cni::record_name(attachment));
+  return at == kept_.end() ? nullptr : &at->second;
+}
+
+std::vector<cni::Attachment> Attachments::of_sandbox(std::string_view container_id) const {
+  std::vector<cni::Attachment> out;
+  for (const auto& [name, kept] : kept_)
+    if (kept.record.attachment.container_id == container_id) out.push_back(kept.record.attachment);
+  return out;
+}
+
+void Attachments::on_disk(const std::shared_ptr<Work>& work,
+                          std::function<Result<Unit>(const cni::Records&)> act,
+                          std::function<void(Result<Unit>)> next) {
+  auto outcome = std::make_shared<Result<Unit>>(Unit{});
+  // Late is no excuse for not knowing: the next of this attachment waits for it.
+  work->job = ports_.executor.run(
+      [outcome, act = std::move(act), records = ports_.records] { *outcome = act(*records); }, Millis{0},
+      [outcome, next = std::move(next)](bool finished) {
+        next(finished ? *outcome : Error{Errc::kBusy, "too many reads hang; nothing is written"});
+      });
+}
+
+void Attachments::end(const std::shared_ptr<Work>& work, Result<cni::Attached> outcome) {
+  running_.erase(work);
+  work->turn_ends();
+  if (const auto done = std::exchange(work->done, nullptr)) done(std::move(outcome));
+}
+
+void Attachments::take_turn(std::shared_ptr<Work> work,
+                            void (Attachments::*begin)(const std::shared_ptr<Work>&)) {
+  auto keys = keys_of(work->record.attachment);
+  turns_.add(std::move(keys), [this, work = std::move(work), begin](Turns::Done ends) {
+    work->turn_ends = std::move(ends);
+    running_.insert(work);
+    (this->*begin)(work);
+  });
+}
+
+// ---- attach
+
+// Who has the device beside this record; "" nobody.
+std::string Attachments::holder_of(const cni::Record& record) const {
+  const cni::Attachment& wanted = record.attachment;
+  for (const auto& [name, kept] : kept_) {
+    const cni::Attachment& other = kept.record.attachment;
+    if (wanted.device.empty() || other.device != wanted.device || name == cni::record_name(wanted)) continue;
+    return "device " + escaped(wanted.device) + " is " + named(other) +
+           (kept.is_leaving ? ", which cannot be undone yet: " + kept.problem
+                            : ": it can be had when that sandbox has ended");
+  }
+  return "";
+}
+
+void Attachments::attach(cni::Record record, TimePoint deadline, OnAttached done) {
+  // What the device was before, of a sandbox that has ended or is followed by this one, goes first.
+  std::vector<cni::Attachment> before;
+  for (const auto& [name, kept] : kept_) {
+    const cni::Attachment& other = kept.record.attachment;
+    const bool is_same_pod = pod_uid_of(other) == pod_uid_of(record.attachment);
+    const bool is_other = other.container_id != record.attachment.container_id;
+    if (other.device == record.attachment.device && !other.device.empty() && is_other &&
+        (kept.is_leaving || is_same_pod))
+      before.push_back(other);
+  }
+  for (const cni::Attachment& one : before) detach(one, [](const Result<Unit>&) {});
+  take_turn(std::make_shared<Work>(
+                Work{.record = std::move(record), .deadline = deadline, .done = std::move(done)}),
+            &Attachments::begin_attach);
+}
+
+void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
+  const std::string name = cni::record_name(work->record.attachment);
+  if (const Kept* kept = find(work->record.attachment)) {
+    if (kept->is_attached()) return end(work, *kept->record.result);
+    return end(work, Error{Errc::kBusy, named(work->record.attachment) + " is not undone yet" +
+                                            (kept->problem.empty() ? "" : ": " + kept->problem)});
+  }
+  if (const std::string who = holder_of(work->record); !who.empty())
+    return end(work, Error{Errc::kBusy, who});
+  if (ports_.scheduler.now() >= work->deadline)
+    return end(work, Error{Errc::kTimeout, named(work->record.attachment) +
+                                               ": others of its sandbox or device were before it"});
+  kept_[name] = {.record = work->record};
+  on_disk(
+      work, [record = work->record](const cni::Records& records) { return records.write(record); },
+      [this, work](Result<Unit> written) {
+        if (!written) return end(work, std::move(written.error()));
+        run_add(work);
+      });
+}
+
+void Attachments::run_add(const std::shared_ptr<Work>& work) {
+  auto network = cni::decode_network(work->record.config, work->record.network);
+  if (!network) return end(work, std::move(network.error()));
+  const Millis left =
+      std::chrono::duration_cast<Millis>(work->deadline - ports_.scheduler.now()) - kTailOfAdd;
+  if (left <= Millis{0})
+    return end(work, Error{Errc::kTimeout, named(work->record.attachment) + ": the disk is too slow"});
+  work->run = ports_.run(*std::move(network), cni::Command::kAdd, work->record.attachment, std::nullopt, left,
+                         [this, work](Result<cni::Attached> made) {
+                           work->run.reset();
+                           if (!made) return end(work, std::move(made));
+                           work->record.result = *std::move(made);
+                           note_made(work);
+                         });
+}
+
+void Attachments::note_made(const std::shared_ptr<Work>& work) {
+  on_disk(
+      work, [record = work->record](const cni::Records& records) { return records.write(record); },
+      [this, work](Result<Unit> written) {
+        if (!written) return end(work, std::move(written.error()));
+        kept_[cni::record_name(work->record.attachment)].record = work->record;
+        end(work, *work->record.result);
+      });
+}
+
+// ---- detach
+
+void Attachments::detach(const cni::Attachment& attachment, OnDetached done) {
+  if (const auto at = kept_.find(cni::record_name(attachment)); at != kept_.end())
+    at->second.is_leaving = true;
+  take_turn(std::make_shared<Work>(Work{.record = {.attachment = attachment},
+                                        .done =
+                                            [done = std::move(done)](Result<cni::Attached> all) {
+                                              done(all ? Result<Unit>(Unit{}) : std::move(all.error()));
+                                            }}),
+            &Attachments::begin_detach);
+}
+
+void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
+  const auto at = kept_.find(cni::record_name(work->record.attachment));
+  if (at == kept_.end()) return end(work, cni::Attached{});
+  at->second.is_leaving = true;  // it may have been made after this was asked for
+  work->record = at->second.record;
+  // A namespace that is gone has no path: plugins would look for it.
+  on_disk(
+      work,
+      [work, path = work->record.attachment.network_namespace](const cni::Records&) -> Result<Unit> {
+        work->has_namespace = access(path.c_str(), F_OK) == 0;
+        return Unit{};
+      },
+      [this, work](const Result<Unit>&) { run_del(work); });
+}
+
+void Attachments::run_del(const std::shared_ptr<Work>& work) {
+  auto network = cni::decode_network(work->record.config, work->record.network);
+  if (!network) return end_detach(work, std::move(network.error()));
+  cni::Attachment attachment = work->record.attachment;
+  if (!work->has_namespace) attachment.network_namespace.clear();
+  const auto forget = [attachment = work->record.attachment](const cni::Records& records) {
+    return records.remove(attachment);
+  };
+  work->run = ports_.run(*std::move(network), cni::Command::kDel, std::move(attachment), work->record.result,
+                         kDetachMax, [this, work, forget](Result<cni::Attached> undone) {
+                           work->run.reset();
+                           if (!undone) return end_detach(work, std::move(undone.error()));
+                           on_disk(work, forget,
+                                   [this, work](const Result<Unit>& removed) { end_detach(work, removed); });
+                         });
+}
+
+void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Unit>& outcome) {
+  const std::string name = cni::record_name(work->record.attachment);
+  if (outcome) {
+    kept_.erase(name);
+    retries_.erase(name);
+    return end(work, cni::Attached{});
+  }
+  std::string& problem = kept_[name].problem;
+  if (problem != outcome.error().what)
+    ports_.log.warning("an interface cannot be taken from a sandbox; it is tried again",
+                       {{"sandbox", work->record.attachment.container_id},
+                        {"interface", work->record.attachment.interface},
+                        {"device", work->record.attachment.device},
+                        {"problem", outcome.error().what}});
+  problem = outcome.error().what;
+  try_again(work->record.attachment);
+  end(work, Error(outcome.error()));
+}
+
+void Attachments::try_again(const cni::Attachment& attachment) {
+  const std::string name = cni::record_name(attachment);
+  Retry& retry =
+      retries_.try_emplace(name, Retry{reactor::Backoff(ports_.random, kDetachAgain)}).first->second;
+  retry.next = ports_.scheduler.after(retry.backoff.next(ports_.scheduler.now()),
+                                      [this, attachment] { detach(attachment, [](const Result<Unit>&) {}); });
+}
+
+}  // namespace sliced::kubelet

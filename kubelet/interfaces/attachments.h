@@ -1,0 +1,99 @@
+#pragma once
+// Interfaces in sandboxes, made and undone, with the records that say what is to be undone: the record is on disk
+// before ADD begins and goes after DEL has ended well.
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cni/invoke.h"
+#include "cni/record.h"
+#include "kubelet/interfaces/turns.h"
+#include "reactor/backoff.h"
+#include "reactor/base/log.h"
+#include "reactor/executor.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::kubelet {
+
+/// One sandbox's plugins never run beside each other, nor do those of one device: an old DEL must not undo what a
+/// new pod has. What cannot be undone is tried again, later each time, and keeps its device from other sandboxes.
+/// Log: what cannot be undone, once while it lasts.
+class Attachments {
+ public:
+  static constexpr Millis kDetachMax{30'000};  // for one DEL
+
+  /// cni::run_chain, with its loop and place.
+  using RunChain = std::function<std::unique_ptr<cni::Run>(cni::Network, cni::Command, cni::Attachment,
+                                                           std::optional<cni::Attached> previous,
+                                                           Millis deadline, cni::OnRun)>;
+  struct Ports {
+    reactor::Scheduler& scheduler;
+    reactor::Executor& executor;
+    Log& log;
+    std::shared_ptr<const cni::Records> records;
+    RunChain run;
+    reactor::Random random = reactor::system_random();
+  };
+  explicit Attachments(Ports ports);
+  ~Attachments();
+
+  /// Reads what was there before this process; nothing else is called before ready. Once.
+  void start(std::function<void()> ready);
+
+  /// Of one that is attached already: at once what it is. Errors: those of cni::run_chain, kTimeout, kBusy (the
+  /// device is in another pod's sandbox), kIo (no record can be written); after one the record may still be there,
+  /// and is the caller's to detach.
+  using OnAttached = std::function<void(Result<cni::Attached>)>;
+  void attach(cni::Record record, TimePoint deadline, OnAttached done);
+  /// Of one that is not there: well, at once. done is told of the first try; the others follow by themselves.
+  using OnDetached = std::function<void(Result<Unit>)>;
+  void detach(const cni::Attachment& attachment, OnDetached done);
+
+  /// One that is made, begun, or not yet undone.
+  struct Kept {
+    cni::Record record;
+    bool is_leaving = false;
+    std::string problem;  // why it could not be undone; "" it could, or was not tried
+    bool is_attached() const { return record.result && !is_leaving; }
+  };
+  /// By cni::record_name().
+  const std::map<std::string, Kept>& all() const { return kept_; }
+  const Kept* find(const cni::Attachment& attachment) const;
+  std::vector<cni::Attachment> of_sandbox(std::string_view container_id) const;
+  bool idle() const { return turns_.idle(); }
+
+ private:
+  struct Work;
+  struct Retry {
+    reactor::Backoff backoff;
+    reactor::Ticket next = {};
+  };
+
+  void take_turn(std::shared_ptr<Work> work, void (Attachments::*begin)(const std::shared_ptr<Work>&));
+  void begin_attach(const std::shared_ptr<Work>& work);
+  void run_add(const std::shared_ptr<Work>& work);
+  void note_made(const std::shared_ptr<Work>& work);
+  void begin_detach(const std::shared_ptr<Work>& work);
+  void run_del(const std::shared_ptr<Work>& work);
+  void end_detach(const std::shared_ptr<Work>& work, const Result<Unit>& outcome);
+  void on_disk(const std::shared_ptr<Work>& work, std::function<Result<Unit>(const cni::Records&)> act,
+               std::function<void(Result<Unit>)> next);
+  void end(const std::shared_ptr<Work>& work, Result<cni::Attached> outcome);
+  std::string holder_of(const cni::Record& record) const;
+  void try_again(const cni::Attachment& attachment);
+
+  const Ports ports_;
+  Turns turns_;
+  std::map<std::string, Kept> kept_;
+  std::map<std::string, Retry> retries_;  // by record name
+  std::set<std::shared_ptr<Work>> running_;
+  std::unique_ptr<reactor::Job> start_job_;
+  reactor::Ticket start_turn_;
+};
+
+}  // namespace sliced::kubelet

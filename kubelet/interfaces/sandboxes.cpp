@@ -1,0 +1,211 @@
+#include "kubelet/interfaces/sandboxes.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace {
+
+constexpr Millis kLastWord{50};  // before the deadline, for a reason of our own
+
+std::string named(const nri::PodSandbox& pod) {
+  return "pod " + escaped(pod.namespace_name) + "/" + escaped(pod.name);
+}
+
+std::string named(const WantedInterface& wanted) {
+  return "interface " + escaped(wanted.interface) + " of " + wanted.claim_text + " (device " +
+         escaped(wanted.device) + ")";
+}
+
+bool may_run(const nri::Container& container) { return container.state != nri::ContainerState::kStopped; }
+
+}  // namespace
+
+// A sandbox that gets what it lacks.
+struct Sandboxes::Raising {
+  nri::PodSandbox pod;
+  std::optional<nri::Reply> reply;
+  TimePoint deadline{};
+  std::vector<WantedInterface> missing;
+  size_t next = 0;
+  size_t to_undo = 0;
+  std::string why;  // it fails
+  reactor::Ticket last_word = {};
+
+  void refuse() {
+    if (reply) reply->refuse({Errc::kIo, why});
+    reply.reset();
+    last_word.reset();
+  }
+};
+
+Sandboxes::Sandboxes(Ports ports, std::function<const PreparedClaims&()> prepared, Handlers handlers)
+    : ports_(ports), prepared_(std::move(prepared)), handlers_(std::move(handlers)) {}
+Sandboxes::~Sandboxes() = default;
+
+std::vector<WantedInterface> Sandboxes::missing_of(const nri::PodSandbox& pod) const {
+  auto wanted = interfaces_of(prepared_(), pod.uid);
+  std::erase_if(wanted, [&](const WantedInterface& one) {
+    const auto* kept = ports_.attachments.find(record_of(one, pod).attachment);
+    return kept != nullptr && kept->is_attached();
+  });
+  return wanted;
+}
+
+// ---- up
+
+void Sandboxes::run_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) {
+  raise(std::move(pod), std::move(reply));
+}
+
+void Sandboxes::create_container(nri::PodSandbox pod, nri::Container, nri::Reply reply) {
+  raise(std::move(pod), std::move(reply));
+}
+
+void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply) {
+  auto missing = missing_of(pod);
+  if (missing.empty()) return void(reply.agree());
+  if (pod.network_namespace.empty())
+    return void(reply.refuse(
+        {Errc::kInvalid, named(pod) + " has no network namespace of its own (hostNetwork), and " +
+                             named(missing.front()) +
+                             " is to be in it: leave out hostNetwork, or netAttachDefName"}));
+  auto raising = std::make_shared<Raising>(
+      Raising{.pod = std::move(pod), .deadline = reply.deadline(), .missing = std::move(missing)});
+  raising->reply = std::move(reply);
+  raising->why = "the interfaces of " + named(raising->pod) + " are not there in time";
+  raising->last_word = ports_.scheduler.after(
+      std::chrono::duration_cast<Millis>(raising->deadline - ports_.scheduler.now()) - kLastWord,
+      [raising = std::weak_ptr(raising)] {
+        if (const auto late = raising.lock()) late->refuse();
+      });
+  attach_next(raising);
+}
+
+void Sandboxes::attach_next(const std::shared_ptr<Raising>& raising) {
+  if (raising->next == raising->missing.size()) {
+    raising->last_word.reset();
+    if (!raising->reply || !raising->reply->agree())
+      return take_down(raising, "nobody waited for the interfaces of " + named(raising->pod) + " any more");
+    return;
+  }
+  const WantedInterface& wanted = raising->missing[raising->next];
+  ports_.attachments.attach(record_of(wanted, raising->pod), raising->deadline - kLastWord,
+                            [this, raising, alive = std::weak_ptr(life_)](Result<cni::Attached> made) {
+                              if (alive.expired()) return;
+                              const WantedInterface& one = raising->missing[raising->next++];
+                              if (!made) return take_down(raising, named(one) + ": " + made.error().what);
+                              ports_.log.info("an interface is in a sandbox", {{"pod", named(raising->pod)},
+                                                                               {"sandbox", raising->pod.id},
+                                                                               {"interface", one.interface},
+                                                                               {"device", one.device},
+                                                                               {"claim", one.claim_text}});
+                              handlers_.on_attached({one, raising->pod.id, *made});
+                              attach_next(raising);
+                            });
+}
+
+// What was made for this call is undone, then it is refused; at its deadline at the latest.
+void Sandboxes::take_down(const std::shared_ptr<Raising>& raising, const std::string& why) {
+  raising->why = why;
+  ports_.log.warning("a sandbox has not the interfaces of its pod and is refused",
+                     {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"problem", why}});
+  raising->to_undo = raising->next;
+  for (size_t i = 0; i < raising->next; ++i)
+    ports_.attachments.detach(record_of(raising->missing[i], raising->pod).attachment,
+                              [raising](const Result<Unit>&) {
+                                if (--raising->to_undo == 0) raising->refuse();
+                              });
+}
+
+// ---- down
+
+void Sandboxes::stop_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) { lower(pod, std::move(reply)); }
+
+void Sandboxes::remove_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) { lower(pod, std::move(reply)); }
+
+void Sandboxes::lower(const nri::PodSandbox& pod, nri::Reply reply) {
+  forget_trouble([&](const std::string& sandbox) { return sandbox == pod.id; });
+  const auto attachments = ports_.attachments.of_sandbox(pod.id);
+  if (attachments.empty()) return void(reply.agree());
+  struct Lowering {
+    nri::Reply reply;
+    size_t left;
+    std::string problem;
+  };
+  auto lowering = std::make_shared<Lowering>(Lowering{std::move(reply), attachments.size(), ""});
+  for (const cni::Attachment& one : attachments)
+    ports_.attachments.detach(one, [lowering](const Result<Unit>& undone) {
+      if (!undone) lowering->problem = undone.error().what;
+      if (--lowering->left > 0) return;
+      if (lowering->problem.empty())
+        lowering->reply.agree();
+      else
+        lowering->reply.refuse({Errc::kIo, lowering->problem + "; it is tried again"});
+    });
+}
+
+// ---- what happened while nobody told us
+
+void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::Container> containers,
+                            nri::Reply reply) {
+  std::map<std::string, const nri::PodSandbox*> alive;  // their network namespace is there
+  for (const nri::PodSandbox& pod : pods)
+    if (!pod.network_namespace.empty()) alive[pod.id] = &pod;
+  std::vector<cni::Attachment> left_behind;
+  for (const auto& [name, kept] : ports_.attachments.all())
+    if (!alive.contains(kept.record.attachment.container_id) || !kept.record.result)
+      left_behind.push_back(kept.record.attachment);
+  if (!left_behind.empty())
+    ports_.log.info("interfaces of sandboxes that ended, or were not finished, are undone",
+                    {{"interfaces", left_behind.size()}});
+  for (const cni::Attachment& one : left_behind) ports_.attachments.detach(one, [](const Result<Unit>&) {});
+  forget_trouble([&](const std::string& sandbox) { return !alive.contains(sandbox); });
+
+  for (const nri::Container& container : containers) {
+    const auto pod = std::find_if(pods.begin(), pods.end(),
+                                  [&](const nri::PodSandbox& one) { return one.id == container.sandbox_id; });
+    if (pod == pods.end() || !may_run(container)) continue;
+    if (const auto missing = missing_of(*pod); !missing.empty()) report(*pod, missing, container);
+  }
+  for (const auto& [id, pod] : alive)
+    for (const WantedInterface& wanted : interfaces_of(prepared_(), pod->uid))
+      if (const auto* kept = ports_.attachments.find(record_of(wanted, *pod).attachment);
+          kept != nullptr && kept->is_attached())
+        handlers_.on_attached({wanted, id, *kept->record.result});
+  reply.agree();
+}
+
+void Sandboxes::report(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing,
+                       const nri::Container& container) {
+  bool is_new = false;
+  for (const WantedInterface& one : missing) {
+    const std::string text = "container " + escaped(container.name) + " of " + named(pod) +
+                             " was created without " + named(one) +
+                             " while the container runtime had dropped us: delete the pod";
+    const auto [at, added] =
+        troubles_.try_emplace({one.claim.first, one.pool, one.device}, Trouble{pod.id, text});
+    if (!added) continue;
+    is_new = true;
+    ports_.log.error("a container runs without its interface",
+                     {{"sandbox", pod.id}, {"container", container.id}, {"problem", text}});
+  }
+  if (is_new) handlers_.on_trouble();
+}
+
+void Sandboxes::forget_trouble(const std::function<bool(const std::string&)>& is_gone) {
+  if (std::erase_if(troubles_, [&](const auto& one) { return is_gone(one.second.sandbox_id); }) > 0)
+    handlers_.on_trouble();
+}
+
+std::string Sandboxes::trouble_of(const std::string& driver, const std::string& pool,
+                                  const std::string& device) const {
+  const auto at = troubles_.find({driver, pool, device});
+  return at == troubles_.end() ? "" : at->second.text;
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,75 @@
+#pragma once
+// What the container runtime says of pods, and what is done about their interfaces (nri::Hooks): ADD before
+// RunPodSandbox is answered, DEL when the sandbox stops, and no container before its sandbox has all of them.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "kubelet/interfaces/attachments.h"
+#include "kubelet/interfaces/wanted.h"
+#include "nri/plugin.h"
+
+namespace sliced::kubelet {
+
+/// An interface that is in a sandbox; told again after a restart.
+struct AttachedInterface {
+  WantedInterface wanted;
+  std::string sandbox_id;
+  const cni::Attached& result;
+};
+
+/// A sandbox whose ADD was missed (we were not connected) gets its interfaces before its first container is created.
+/// A container that was created meanwhile runs without them: it is reported, and its devices are in trouble until
+/// its sandbox ends.
+class Sandboxes final : public nri::Hooks {
+ public:
+  struct Ports {
+    reactor::Scheduler& scheduler;
+    Log& log;
+    Attachments& attachments;
+  };
+  struct Handlers {
+    std::function<void(const AttachedInterface&)> on_attached;  // before the sandbox's containers begin
+    std::function<void()> on_trouble;                           // trouble_of() is another
+  };
+  /// prepared: what is prepared now.
+  Sandboxes(Ports ports, std::function<const PreparedClaims&()> prepared, Handlers handlers);
+  ~Sandboxes() override;
+
+  void synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::Container> containers,
+                   nri::Reply reply) override;
+  void run_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) override;
+  void stop_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) override;
+  void remove_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) override;
+  void create_container(nri::PodSandbox pod, nri::Container container, nri::Reply reply) override;
+
+  /// Of an entry: "" its pod has its interface.
+  std::string trouble_of(const std::string& driver, const std::string& pool, const std::string& device) const;
+
+ private:
+  struct Raising;
+  using Entry = std::tuple<std::string, std::string, std::string>;  // driver, pool, device
+  struct Trouble {
+    std::string sandbox_id, text;
+  };
+
+  void raise(nri::PodSandbox pod, nri::Reply reply);
+  void attach_next(const std::shared_ptr<Raising>& raising);
+  void take_down(const std::shared_ptr<Raising>& raising, const std::string& why);
+  void lower(const nri::PodSandbox& pod, nri::Reply reply);
+  void forget_trouble(const std::function<bool(const std::string& sandbox_id)>& is_gone);
+  void report(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing,
+              const nri::Container& container);
+  std::vector<WantedInterface> missing_of(const nri::PodSandbox& pod) const;
+
+  const Ports ports_;
+  const std::function<const PreparedClaims&()> prepared_;
+  const Handlers handlers_;
+  std::map<Entry, Trouble> troubles_;
+  const std::shared_ptr<int> life_ = std::make_shared<int>();
+};
+
+}  // namespace sliced::kubelet

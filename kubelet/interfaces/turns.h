@@ -1,0 +1,38 @@
+#pragma once
+// Work that shares something comes one after the other, in the order in which it came; the rest goes on beside it.
+#include <functional>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "reactor/scheduler.h"
+
+namespace sliced::kubelet {
+
+/// Reentry: nothing begins within add() or done.
+class Turns {
+ public:
+  using Done = std::function<void()>;
+  explicit Turns(reactor::Scheduler& scheduler) : scheduler_(scheduler) {}
+  Turns(const Turns&) = delete;
+
+  /// keys: what it needs for itself. begin: called when its turn comes; it calls done once, when it has ended.
+  void add(std::set<std::string> keys, std::function<void(Done done)> begin);
+  bool idle() const { return waiting_.empty(); }
+
+ private:
+  struct Work {
+    std::set<std::string> keys;
+    std::function<void(Done)> begin;
+    bool is_running = false;
+  };
+  void look();
+
+  reactor::Scheduler& scheduler_;
+  std::list<Work> waiting_;  // and what runs
+  reactor::Ticket next_;
+  const std::shared_ptr<int> life_ = std::make_shared<int>();
+};
+
+}  // namespace sliced::kubelet

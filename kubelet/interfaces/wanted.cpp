@@ -1,0 +1,66 @@
+#include "kubelet/interfaces/wanted.h"
+
+#include <algorithm>
+
+namespace sliced::kubelet {
+namespace {
+
+constexpr std::string_view kPodUid = "K8S_POD_UID";
+
+bool is_of_pod(const PreparedClaim& claim, std::string_view pod_uid) {
+  return std::any_of(claim.pods.begin(), claim.pods.end(),
+                     [&](const ReservingPod& pod) { return pod.uid == pod_uid; });
+}
+
+WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& device) {
+  return {.claim = key_of(claim),
+          .claim_text = describe(request_of(claim)),
+          .pool = device.pool,
+          .device = device.device,
+          .share_id = device.share_id,
+          .interface = device.config.if_name,
+          .network = device.config.nad_name,
+          .config = device.network,
+          .pci = device.pci,
+          .is_exclusive = device.holding.is_exclusive && device.share_id.empty()};
+}
+
+}  // namespace
+
+bool has_network(const PreparedDevice& device) { return !device.is_admin && !device.network.empty(); }
+
+std::vector<WantedInterface> interfaces_of(const PreparedClaims& prepared, std::string_view pod_uid) {
+  std::vector<const PreparedClaim*> claims;
+  for (const auto& [key, claim] : prepared)
+    if (claim.is_complete && !pod_uid.empty() && is_of_pod(claim, pod_uid)) claims.push_back(&claim);
+  std::stable_sort(claims.begin(), claims.end(),
+                   [](const PreparedClaim* a, const PreparedClaim* b) { return a->name < b->name; });
+  std::vector<WantedInterface> out;
+  for (const PreparedClaim* claim : claims)
+    for (const PreparedDevice& device : claim->devices)
+      if (has_network(device)) out.push_back(wanted_of(*claim, device));
+  return out;
+}
+
+cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod) {
+  return {.config = wanted.config,
+          .network = wanted.network,
+          .attachment = {.container_id = pod.id,
+                         .network_namespace = pod.network_namespace,
+                         .interface = wanted.interface,
+                         .arguments = {{"IgnoreUnknown", "true"},
+                                       {"K8S_POD_NAMESPACE", pod.namespace_name},
+                                       {"K8S_POD_NAME", pod.name},
+                                       {"K8S_POD_INFRA_CONTAINER_ID", pod.id},
+                                       {std::string(kPodUid), pod.uid}},
+                         .device = wanted.is_exclusive ? wanted.pci : "",
+                         .capabilities = wanted.capabilities}};
+}
+
+std::string_view pod_uid_of(const cni::Attachment& attachment) {
+  for (const auto& [key, value] : attachment.arguments)
+    if (key == kPodUid) return value;
+  return "";
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,37 @@
+#pragma once
+// Which interfaces a pod's sandbox is to have, by what is prepared for the pod. Pure.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cni/record.h"
+#include "kubelet/prepared.h"
+#include "nri/messages.h"
+
+namespace sliced::kubelet {
+
+/// One interface of one device.
+struct WantedInterface {
+  PreparedKey claim;
+  std::string claim_text;  // "ResourceClaim namespace/name"
+  std::string pool, device, share_id;
+  std::string interface;     // its name in the sandbox
+  std::string network;       // name of the NetworkAttachmentDefinition
+  std::string config;        // its text, as it was when the claim was prepared
+  std::string pci;           // "" of a link
+  kube::Json capabilities;   // for `runtimeConfig`
+  bool is_exclusive = true;  // nobody else has the device
+};
+
+/// A device whose network is run: a function on vfio-pci as well, whose VLAN, MAC and trust its PF enforces.
+bool has_network(const PreparedDevice& device);
+
+/// Of claims that are prepared whole, by the claims' names, then as the devices stand in them.
+std::vector<WantedInterface> interfaces_of(const PreparedClaims& prepared, std::string_view pod_uid);
+
+/// What is told of it to the network's plugins: the arguments that Multus and dra-driver-sriov pass.
+cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod);
+/// The pod that an attachment was made for; "" not said.
+std::string_view pod_uid_of(const cni::Attachment& attachment);
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,187 @@
+#pragma once
+// A node with a container runtime that speaks ttrpc to us, CNI plugins that are shell scripts, and claims that are
+// prepared. It lives on while daemons come and go.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "kubelet/interfaces/sandboxes.h"
+#include "nri/frames.h"
+#include "reactor/thread_executor.h"
+#include "t/fake/memory_log.h"
+#include "t/fixture/loop_fixture.h"
+#include "t/unit/nri/wire.h"
+
+namespace sliced::kubelet::sandbox_test {
+
+inline constexpr const char* kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
+inline constexpr const char* kNetwork = R"({"cniVersion":"1.0.0","name":"net","type":"vf"})";
+
+/// The node: what is on its disk, what is prepared.
+struct Node {
+  Node() {
+    std::string pattern = testing::TempDir() + "sandboxes.XXXXXX";
+    directory = mkdtemp(pattern.data());
+    plugin("vf", "");
+  }
+  ~Node() { std::filesystem::remove_all(directory); }
+
+  /// A CNI plugin that writes down what it was called for; before it answers it does as the script says.
+  void plugin(const std::string& name, const std::string& script) const {
+    const std::string path = directory + "/" + name;
+    std::ofstream(path) << "#!/bin/sh\ncd " << directory
+                        << "\necho \"$CNI_COMMAND $CNI_CONTAINERID $CNI_IFNAME $CNI_NETNS\" >>calls\n"
+                        << "cat >input.$CNI_COMMAND.$CNI_IFNAME\n"
+                        << script << "\n[ $CNI_COMMAND = ADD ] || exit 0\n"
+                        << R"(echo "{\"cniVersion\":\"1.0.0\",\"interfaces\":[{\"name\":\"$CNI_IFNAME\",)"
+                        << R"(\"mac\":\"02:00:00:00:00:01\",\"sandbox\":\"$CNI_NETNS\"}],)"
+                        << R"(\"ips\":[{\"interface\":0,\"address\":\"10.1.0.7/24\"}]}")" << "\n";
+    chmod(path.c_str(), 0755);
+  }
+  std::string text(const std::string& name) const {
+    std::ifstream file(directory + "/" + name);
+    std::stringstream all;
+    all << file.rdbuf();
+    return all.str();
+  }
+  void touch(const std::string& name) const { std::ofstream(directory + "/" + name) << ""; }
+  void erase(const std::string& name) const { std::filesystem::remove(directory + "/" + name); }
+  /// A network namespace's file.
+  std::string netns(const std::string& sandbox) const {
+    touch("netns-" + sandbox);
+    return directory + "/netns-" + sandbox;
+  }
+  /// "ADD a net1" of each call.
+  std::vector<std::string> calls() const {
+    std::vector<std::string> out;
+    std::istringstream lines(text("calls"));
+    for (std::string line; std::getline(lines, line);) out.push_back(line.substr(0, line.rfind(' ')));
+    return out;
+  }
+  size_t records() const {
+    const std::filesystem::path all = directory + "/records";
+    if (!std::filesystem::exists(all)) return 0;
+    return static_cast<size_t>(
+        std::distance(std::filesystem::directory_iterator(all), std::filesystem::directory_iterator()));
+  }
+  /// A claim of the pod with that uid.
+  PreparedDevice& prepare(const std::string& pod_uid, const std::string& interface,
+                          const std::string& pci = "0000:03:00.2") {
+    PreparedClaim claim{.driver = kDriver,
+                        .namespace_ = "ns",
+                        .name = "claim-" + interface,
+                        .uid = "claim-" + pod_uid + "-" + interface,
+                        .pods = {{"pod", pod_uid}},
+                        .is_complete = true};
+    claim.devices.push_back({.request = "vf",
+                             .pool = "node-a",
+                             .device = "dev-" + interface,
+                             .pci = pci,
+                             .config = {.if_name = interface, .nad_namespace = "ns", .nad_name = "nad"},
+                             .network = kNetwork});
+    return (prepared[key_of(claim)] = claim).devices.front();
+  }
+
+  std::string directory;
+  PreparedClaims prepared;
+};
+
+/// The daemon's part, over the node. Dropping it is SIGKILL.
+struct Daemon {
+  Daemon(reactor::Loop& loop, Node& node)
+      : executor(loop),
+        attachments(
+            {.scheduler = loop.scheduler(),
+             .executor = executor,
+             .log = log,
+             .records = std::make_shared<const cni::Records>(node.directory + "/records"),
+             .run =
+                 [&loop, &node](cni::Network network, cni::Command command, cni::Attachment attachment,
+                                std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
+                   return cni::run_chain(
+                       loop, {.directories = {node.directory}, .environment = {"PATH=/usr/bin:/bin"}},
+                       std::move(network), command, std::move(attachment), std::move(previous), deadline,
+                       std::move(on_run));
+                 },
+             .random = [] { return 0.0; }}),
+        sandboxes({loop.scheduler(), log, attachments},
+                  [&node]() -> const PreparedClaims& { return node.prepared; },
+                  {.on_attached =
+                       [this](const AttachedInterface& one) {
+                         attached.push_back(one.wanted.interface + " " + one.sandbox_id + " " +
+                                            one.result.interfaces.at(0).mac);
+                       },
+                   .on_trouble = [this] { ++troubles_told; }}) {
+    attachments.start([this] { is_ready = true; });
+  }
+
+  fake::MemoryLog log;
+  reactor::ThreadExecutor executor;
+  Attachments attachments;
+  Sandboxes sandboxes;
+  bool is_ready = false;
+  std::vector<std::string> attached;
+  size_t troubles_told = 0;
+};
+
+/// The runtime's connection: calls go through ttrpc's server, as they do in nri::Plugin.
+class Runtime {
+ public:
+  Runtime(reactor::Loop& loop, nri::Hooks& hooks)
+      : server_(loop.scheduler(),
+                {{"p/Run", relay(hooks, &nri::Hooks::run_pod_sandbox)},
+                 {"p/Stop", relay(hooks, &nri::Hooks::stop_pod_sandbox)},
+                 {"p/Remove", relay(hooks, &nri::Hooks::remove_pod_sandbox)},
+                 {"p/Create",
+                  [&hooks](std::string_view payload, nri::Answer answer) {
+                    auto call = *nri::decode_sandbox_call(payload);
+                    hooks.create_container(call.pod, call.container, nri::Reply(std::move(answer)));
+                  }},
+                 {"p/Synchronize",
+                  [&hooks](std::string_view payload, nri::Answer answer) {
+                    auto all = *nri::decode_synchronize(payload);
+                    hooks.synchronize(all.pods, all.containers, nri::Reply(std::move(answer)));
+                  }}},
+                [this](const std::string& bytes) { frames_.add(bytes), read(); }) {}
+
+  /// The call's number.
+  uint32_t call(const std::string& method, const std::string& payload, uint64_t timeout_ms = 20'000) {
+    stream_ += 2;
+    server_.receive(nri::test::request(stream_, "p", method, payload, timeout_ms));
+    return stream_;
+  }
+  /// nullopt: not answered yet; "" agreed.
+  std::optional<std::string> answer(uint32_t call) const {
+    const auto at = answers_.find(call);
+    return at == answers_.end() ? std::nullopt : std::optional(at->second);
+  }
+
+ private:
+  using Hook = void (nri::Hooks::*)(nri::PodSandbox, nri::Reply);
+  static nri::Server::Method relay(nri::Hooks& hooks, Hook hook) {
+    return [&hooks, hook](std::string_view payload, nri::Answer answer) {
+      (hooks.*hook)(nri::decode_sandbox_call(payload)->pod, nri::Reply(std::move(answer)));
+    };
+  }
+  void read() {
+    while (const auto frame = frames_.next()) {
+      const auto response = *nri::decode_response(frame->data);
+      answers_[frame->stream] = response.status.code == nri::Code::kOk ? "" : response.status.message;
+    }
+  }
+
+  nri::FrameReader frames_;
+  std::map<uint32_t, std::string> answers_;
+  uint32_t stream_ = 1;
+  nri::Server server_;
+};
+
+}  // namespace sliced::kubelet::sandbox_test

@@ -1,0 +1,256 @@
+#include "kubelet/interfaces/sandboxes.h"
+
+#include "t/unit/kubelet/interfaces/sandbox_world.h"
+
+namespace sliced::kubelet::sandbox_test {
+namespace {
+
+using nri::test::field;
+using Lines = std::vector<std::string>;
+
+// Everything of one test; handles end with it.
+struct World {
+  explicit World(fixture::LoopTest& t) : test(t) { start(); }
+
+  // The daemon is killed, wherever it is, and another begins and is connected.
+  void start() {
+    runtime.reset();
+    daemon.reset();
+    daemon.emplace(test.loop, node);
+    EXPECT_TRUE(test.run_until([&] { return daemon->is_ready; }));
+    runtime.emplace(test.loop, daemon->sandboxes);
+  }
+  std::string pod(const std::string& id) const { return field(1, nri::test::sandbox(id, node.netns(id))); }
+  // Its answer: "" agreed.
+  std::string call(const std::string& method, const std::string& payload, uint64_t timeout_ms = 20'000) {
+    const uint32_t number = runtime->call(method, payload, timeout_ms);
+    EXPECT_TRUE(test.run_until([&] { return runtime->answer(number).has_value(); }, Millis{30'000}));
+    return runtime->answer(number).value_or("never answered");
+  }
+  std::string run(const std::string& id, uint64_t timeout_ms = 20'000) {
+    return call("Run", pod(id), timeout_ms);
+  }
+  std::string stop(const std::string& id) { return call("Stop", pod(id)); }
+  std::string create(const std::string& id) {
+    return call("Create", pod(id) + field(2, nri::test::container("c", id)));
+  }
+  // What there is when the runtime connects: sandboxes, and those of them with a container.
+  void synchronize(const Lines& sandboxes, const Lines& with_container = {}) {
+    std::string all;
+    for (const std::string& id : sandboxes) all += pod(id);
+    for (const std::string& id : with_container) all += field(2, nri::test::container("c-" + id, id));
+    EXPECT_EQ(call("Synchronize", all), "");
+  }
+  bool settle() {
+    return test.run_until([&] { return daemon->attachments.idle(); }, Millis{30'000});
+  }
+
+  fixture::LoopTest& test;
+  Node node;
+  std::optional<Daemon> daemon;
+  std::optional<Runtime> runtime;
+};
+
+struct SandboxesTest : fixture::LoopTest {};
+
+TEST_F(SandboxesTest, ASandboxGetsItsInterfacesBeforeItsContainersAndLosesThemWhenItStops) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.prepare("uid-a", "net2", "0000:03:00.3");
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "ADD a net2"}));
+  EXPECT_EQ(world.node.records(), 2u);
+  EXPECT_EQ(world.daemon->attached, (Lines{"net1 a 02:00:00:00:00:01", "net2 a 02:00:00:00:00:01"}));
+  const auto input = kube::decode_json(world.node.text("input.ADD.net2"));
+  EXPECT_EQ(input->text("deviceID"), "0000:03:00.3");
+  EXPECT_EQ(world.create("a"), "");
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.call("Remove", world.pod("a")), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "ADD a net2", "DEL a net1", "DEL a net2"}));
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
+TEST_F(SandboxesTest, APodWithoutAClaimIsLetThrough) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("b"), "");
+  EXPECT_EQ(world.create("b"), "");
+  EXPECT_EQ(world.stop("b"), "");
+  EXPECT_EQ(world.node.calls(), Lines{});
+}
+
+TEST_F(SandboxesTest, APodInTheHostsNetworkIsRefused) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  const std::string why = world.call("Run", field(1, nri::test::sandbox("a", "")));
+  EXPECT_NE(why.find("pod ns/pod-a has no network namespace of its own (hostNetwork)"), std::string::npos)
+      << why;
+  EXPECT_EQ(world.node.calls(), Lines{});
+}
+
+TEST_F(SandboxesTest, APluginThatSleepsIsEndedInTimeThePodRefusedAndWhatItDidUndone) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || sleep 5");
+  const auto begun = Clock::now();
+  const std::string why = world.run("a", 1'000);
+  EXPECT_LT(Clock::now() - begun, Millis{1'000}) << "else the runtime goes on as if it had been agreed to";
+  EXPECT_NE(why.find("interface net1 of ResourceClaim ns/claim-net1 (device dev-net1)"), std::string::npos)
+      << why;
+  EXPECT_NE(why.find("not done within the chain's"), std::string::npos) << why;
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1"}));
+  EXPECT_EQ(world.node.records(), 0u);
+  EXPECT_TRUE(world.daemon->attached.empty());
+}
+
+TEST_F(SandboxesTest, APluginThatFailsIsQuotedAndWhatWasMadeBeforeItIsUndone) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.prepare("uid-a", "net2", "0000:03:00.3");
+  world.node.plugin(
+      "vf",
+      "[ $CNI_COMMAND$CNI_IFNAME != ADDnet2 ] || { echo '{\"code\":7,\"msg\":\"no VF left\"}'; exit 1; }");
+  const std::string why = world.run("a");
+  EXPECT_NE(why.find("no VF left (code 7)"), std::string::npos) << why;
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "ADD a net2", "DEL a net1", "DEL a net2"}));
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
+// SIGKILL between prepare and RunPodSandbox: the runtime goes on alone.
+TEST_F(SandboxesTest, ASandboxThatCameWhileWeWereAwayGetsItsInterfaceBeforeItsFirstContainer) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.start();
+  world.synchronize({"a"});
+  EXPECT_EQ(world.node.calls(), Lines{});
+  EXPECT_EQ(world.daemon->sandboxes.trouble_of(kDriver, "node-a", "dev-net1"), "");
+  world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || exit 1");
+  EXPECT_NE(world.create("a"), "") << "no container without its interface";
+  world.node.plugin("vf", "");
+  EXPECT_EQ(world.create("a"), "");
+  EXPECT_EQ(world.node.calls().back(), "ADD a net1");
+  EXPECT_EQ(world.daemon->attached.size(), 1u);
+}
+
+TEST_F(SandboxesTest, AContainerThatGotPastUsIsReportedAndItsDeviceUnhealthyUntilItsSandboxEnds) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.synchronize({"a", "b"}, {"a", "b"});
+  const std::string why = world.daemon->sandboxes.trouble_of(kDriver, "node-a", "dev-net1");
+  EXPECT_NE(why.find("container app of pod ns/pod-a was created without interface net1"), std::string::npos)
+      << why;
+  EXPECT_EQ(world.daemon->troubles_told, 1u);
+  world.synchronize({"a", "b"}, {"a", "b"});
+  EXPECT_EQ(world.daemon->log.count("a container runs without its interface"), 1u);
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.daemon->sandboxes.trouble_of(kDriver, "node-a", "dev-net1"), "");
+  EXPECT_EQ(world.daemon->troubles_told, 2u);
+}
+
+TEST_F(SandboxesTest, KilledWithinAddWhatWasBegunIsUndoneAndMadeAnew) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || sleep 60");
+  world.runtime->call("Run", world.pod("a"));
+  EXPECT_TRUE(run_until([&] { return world.node.calls().size() == 1; }));
+  world.start();
+  world.node.plugin("vf", "");
+  world.synchronize({"a"});
+  EXPECT_EQ(world.create("a"), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1", "ADD a net1"}));
+}
+
+TEST_F(SandboxesTest, AfterARestartWhatStandsStandsAndIsToldAgain) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  world.start();
+  world.synchronize({"a"}, {"a"});
+  EXPECT_EQ(world.daemon->sandboxes.trouble_of(kDriver, "node-a", "dev-net1"), "");
+  EXPECT_EQ(world.daemon->attached, Lines{"net1 a 02:00:00:00:00:01"});
+  EXPECT_EQ(world.create("a"), "");
+  EXPECT_EQ(world.node.calls(), Lines{"ADD a net1"});
+}
+
+TEST_F(SandboxesTest, SandboxesThatVanishedAreUndoneWithoutTheirNamespaceAndByWhatWasRecorded) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.prepared.clear();
+  world.node.erase("netns-a");
+  world.start();
+  world.synchronize({});
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1"}));
+  EXPECT_NE(world.node.text("calls").find("DEL a net1 \n"), std::string::npos) << world.node.text("calls");
+  EXPECT_EQ(kube::decode_json(world.node.text("input.DEL.net1"))->text("deviceID"), "0000:03:00.2");
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
+TEST_F(SandboxesTest, WhatCannotBeUndoneKeepsItsDeviceAndGoesBeforeTheNextHasIt) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || { echo stuck >&2; exit 1; }");
+  EXPECT_NE(world.stop("a").find("stuck; it is tried again"), std::string::npos);
+  EXPECT_EQ(world.daemon->log.count("an interface cannot be taken from a sandbox"), 1u);
+  world.node.prepared.clear();
+  world.node.prepare("uid-b", "net1");
+  const std::string why = world.run("b");
+  EXPECT_NE(why.find("device 0000:03:00.2 is interface net1 of sandbox a, which cannot be undone yet"),
+            std::string::npos)
+      << why;
+  world.node.plugin("vf", "");
+  EXPECT_EQ(world.run("b"), "");
+  const Lines calls = world.node.calls();
+  EXPECT_EQ(Lines(calls.end() - 2, calls.end()), (Lines{"DEL a net1", "ADD b net1"}));
+  EXPECT_EQ(world.daemon->log.count("an interface cannot be taken from a sandbox"), 1u) << "said once";
+}
+
+TEST_F(SandboxesTest, WhatCannotBeUndoneIsTriedAgainByItself) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || exit 1");
+  EXPECT_NE(world.stop("a"), "");
+  world.node.plugin("vf", "");
+  EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }, Millis{20'000}));
+}
+
+// The device is another pod's still, and that pod runs.
+TEST_F(SandboxesTest, ADeviceIsTakenFromNoSandboxThatHasIt) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.prepare("uid-b", "net1");
+  EXPECT_NE(world.run("b").find("it can be had when that sandbox has ended"), std::string::npos);
+  EXPECT_EQ(world.node.calls(), Lines{"ADD a net1"});
+}
+
+TEST_F(SandboxesTest, AnotherSandboxOfTheSamePodTakesTheDeviceOver) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  const std::string second = nri::test::sandbox("a", world.node.netns("a"));
+  const std::string other = field(1, field(1, "a2") + second.substr(field(1, "a").size()));
+  EXPECT_EQ(world.call("Run", other), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1", "ADD a2 net1"}));
+}
+
+TEST_F(SandboxesTest, AnAgreementThatNobodyTakesIsUndone) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || sleep 0.3");
+  world.runtime->call("Run", world.pod("a"));
+  EXPECT_TRUE(run_until([&] { return world.node.calls().size() == 1; }));
+  world.runtime.reset();  // the connection ends; the pod starts without us
+  EXPECT_TRUE(run_until([&] { return world.node.calls().size() == 2; }));
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1"}));
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
+}  // namespace
+}  // namespace sliced::kubelet::sandbox_test

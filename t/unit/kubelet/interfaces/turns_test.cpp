@@ -1,0 +1,62 @@
+#include "kubelet/interfaces/turns.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "t/fake/fake_scheduler.h"
+
+namespace sliced::kubelet {
+namespace {
+
+struct TurnsTest : testing::Test {
+  void add(const std::string& name, std::set<std::string> keys) {
+    turns.add(std::move(keys), [this, name](Turns::Done done) {
+      begun.push_back(name);
+      running[name] = std::move(done);
+    });
+  }
+  void end(const std::string& name) {
+    running.at(name)();
+    running.erase(name);
+    scheduler.advance(Millis{1});
+  }
+  fake::FakeScheduler scheduler;
+  Turns turns{scheduler};
+  std::vector<std::string> begun;
+  std::map<std::string, Turns::Done> running;
+};
+
+TEST_F(TurnsTest, WhatSharesAKeyWaitsInOrderAndTheRestGoesOn) {
+  add("one", {"a", "b"});
+  add("two", {"b", "c"});
+  add("three", {"c"});
+  add("four", {"d"});
+  EXPECT_TRUE(begun.empty());
+  scheduler.advance(Millis{1});
+  EXPECT_EQ(begun, (std::vector<std::string>{"one", "four"})) << "three comes after two, which waits";
+  end("one");
+  EXPECT_EQ(begun.back(), "two");
+  end("four");
+  EXPECT_FALSE(turns.idle());
+  end("two");
+  EXPECT_EQ(begun.back(), "three");
+  end("three");
+  EXPECT_TRUE(turns.idle());
+}
+
+TEST_F(TurnsTest, WhatEndsAtOnceLetsTheNextBegin) {
+  int count = 0;
+  for (int i = 0; i < 3; ++i)
+    turns.add({"a"}, [&](const Turns::Done& done) {
+      ++count;
+      done();
+    });
+  scheduler.advance(Millis{1});
+  EXPECT_EQ(count, 3);
+  EXPECT_TRUE(turns.idle());
+}
+
+}  // namespace
+}  // namespace sliced::kubelet
