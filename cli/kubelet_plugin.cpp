@@ -1,5 +1,6 @@
 #include "cli/kubelet_plugin.h"
 
+#include <cstdlib>
 #include <ctime>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "kubelet/known_entries.h"
 #include "kubelet/node_host.h"
 #include "reactor/base/text.h"
+#include "reactor/net/unix_stream.h"
 
 namespace sliced::cli {
 namespace {
@@ -23,16 +25,61 @@ std::string device_info_directory(const Process& process, const config::Options&
   return (process.host->is_live() ? "" : options.host_root) + kDeviceInfoDirectory;
 }
 
+// CNI plugins call programs of the host's.
+std::vector<std::string> plugin_environment() {
+  const char* path = std::getenv("PATH");
+  return {"PATH=" + std::string(path != nullptr ? path : "/usr/sbin:/usr/bin:/sbin:/bin")};
+}
+
+constexpr Millis kDialMax{2'000};
+
 }  // namespace
+
+std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
+                                                               const config::Options& options) {
+  if (options.configuration_mode == config::ConfigurationMode::kMultus) return nullptr;
+  cni::Place place{.directories = {}, .environment = plugin_environment()};
+  for (const std::string_view directory : split(options.cni_path, ':'))
+    if (!directory.empty()) place.directories.emplace_back(directory);
+  reactor::Loop& loop = process.loop;
+  return std::make_unique<kubelet::Interfaces>(
+      kubelet::Interfaces::Ports{
+          .cluster = *process.cluster,
+          .scheduler = loop.scheduler(),
+          .executor = *process.executor,
+          .log = *process.log,
+          .run =
+              [&loop, place](cni::Network network, cni::Command command, cni::Attachment attachment,
+                             std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
+                return cni::run_chain(loop, place, std::move(network), command, std::move(attachment),
+                                      std::move(previous), deadline, std::move(on_run));
+              },
+          .dial =
+              [&loop, socket = options.nri_socket](reactor::net::OnConnected then) {
+                return reactor::net::connect_unix(loop, socket, kDialMax, std::move(then));
+              }},
+      kubelet::Interfaces::Settings{
+          .runtime = {.name = options.nri_plugin_name,
+                      .index = options.nri_plugin_index,
+                      .socket = options.nri_socket},
+          .records = options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/interfaces"},
+      [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); },
+      kubelet::Sandboxes::Handlers{.on_attached = [](const kubelet::AttachedInterface&) {},
+                                   .on_trouble = [this] { plugin_.look_at_health(); }});
+}
 
 kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const config::Options& options) {
   const std::string directory = options.kubelet_plugins_directory + "/" + options.sriov_driver_name;
-  return {*process.cluster, process.loop.scheduler(), *process.executor, *process.log,
+  return {*process.cluster,
+          process.loop.scheduler(),
+          *process.executor,
+          *process.log,
           std::make_shared<const kubelet::NodeHost>(
               process.host, kernel_of(process, options),
               kubelet::NodeHost::Paths{.cdi_root = options.cdi_root,
                                        .checkpoint = directory + "/sliced-checkpoint.json",
-                                       .peer_checkpoint = directory + "/checkpoint.json"})};
+                                       .peer_checkpoint = directory + "/checkpoint.json"}),
+          interfaces_.get()};
 }
 
 kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(Process& process, const config::Options& options) {
@@ -55,11 +102,15 @@ kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(Process& process, con
 
 KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, daemon::Daemon& daemon)
     : daemon_(daemon),
-      preparer_(ports(process, options), knowledge(process, options),
-                {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
-                 .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); }},
-                {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
-                           .device_info_directory = device_info_directory(process, options)}}),
+      interfaces_(interfaces(process, options)),
+      preparer_(
+          ports(process, options), knowledge(process, options),
+          {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
+           .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); }},
+          {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
+                     .device_info_directory = interfaces_ ? "" : device_info_directory(process, options)},
+           .plan = {.names_interfaces = interfaces_ != nullptr,
+                    .interface_prefix = options.interface_prefix}}),
       plugin_({.loop = process.loop,
                .log = *process.log,
                .preparer = preparer_,
@@ -71,7 +122,11 @@ KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, d
 
 kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
   return {.name = name, .judge = [this, name, book = std::make_shared<kubelet::HealthBook>(name)] {
-            return book->judge(daemon_.offer_of(name).desired_last(), *daemon_.inventory());
+            auto all = book->judge(daemon_.offer_of(name).desired_last(), *daemon_.inventory());
+            for (kubelet::DeviceHealth& one : all)
+              if (interfaces_ && one.trouble.empty())
+                one.trouble = interfaces_->trouble_of(name, one.pool, one.device);
+            return all;
           }};
 }
 

@@ -6,6 +6,7 @@
 #include "cli/process.h"
 #include "daemon/daemon.h"
 #include "kubelet/health.h"
+#include "kubelet/interfaces/interfaces.h"
 #include "kubelet/plugin.h"
 #include "kubelet/preparer.h"
 
@@ -18,7 +19,9 @@ class KubeletPlugin {
 
   /// The node is this process' (the interlock is held).
   void start() {
-    preparer_.start();
+    preparer_.start([this] {
+      if (interfaces_) interfaces_->start();
+    });
     plugin_.start();
   }
   /// After each decision.
@@ -26,10 +29,12 @@ class KubeletPlugin {
 
  private:
   kubelet::Plugin::Driver driver(const std::string& name);
+  std::unique_ptr<kubelet::Interfaces> interfaces(Process& process, const config::Options& options);
   kubelet::ClaimPreparer::Ports ports(Process& process, const config::Options& options);
   kubelet::ClaimPreparer::Knowledge knowledge(Process& process, const config::Options& options);
 
   daemon::Daemon& daemon_;
+  std::unique_ptr<kubelet::Interfaces> interfaces_;  // null: MULTUS
   kubelet::ClaimPreparer preparer_;
   kubelet::Plugin plugin_;
 };

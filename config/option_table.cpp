@@ -149,6 +149,53 @@ constexpr OptionInfo kOptions[] = {
          .placeholder = "PATH",
          .commands = bit(Command::kRun),
          .help = "The directory where container runtimes look for CDI specifications."}),
+    option<&Options::configuration_mode, parse_word<ConfigurationMode>>(
+        {.name = "configuration-mode",
+         .env = "CONFIGURATION_MODE",
+         .file_key = "configurationMode",
+         .placeholder = "MODE",
+         .commands = bit(Command::kRun),
+         .choices = kTexts<ConfigurationMode>,
+         .help =
+             "How the interfaces of claims that name a NetworkAttachmentDefinition come into their pods. STANDALONE: this "
+             "runs its CNI plugins when the container runtime says that a pod starts (NRI). MULTUS: Multus does, by the "
+             "device-info files that are written for it."}),
+    option<&Options::interface_prefix, parse_interface_prefix>(
+        {.name = "default-interface-prefix",
+         .env = "DEFAULT_INTERFACE_PREFIX",
+         .file_key = "defaultInterfacePrefix",
+         .placeholder = "TEXT",
+         .commands = bit(Command::kRun),
+         .help =
+             "How the names of interfaces in pods begin that have no ifName; a number follows. STANDALONE only."}),
+    option<&Options::cni_path, parse_path>(
+        {.name = "cni-path",
+         .env = "CNI_PATH",
+         .file_key = "cniPath",
+         .placeholder = "PATH:...",
+         .commands = bit(Command::kRun),
+         .help = "The directories with CNI plugins; the first that has one counts. STANDALONE only."}),
+    option<&Options::nri_socket, parse_path>(
+        {.name = "nri-socket-path",
+         .env = "NRI_SOCKET_PATH",
+         .file_key = "nriSocketPath",
+         .placeholder = "PATH",
+         .commands = bit(Command::kRun),
+         .help = "The container runtime's NRI socket. STANDALONE only."}),
+    option<&Options::nri_plugin_name, parse_nri_name>(
+        {.name = "nri-plugin-name",
+         .env = "NRI_PLUGIN_NAME",
+         .file_key = "nriPluginName",
+         .placeholder = "NAME",
+         .commands = bit(Command::kRun),
+         .help = "The name by which the container runtime knows this as an NRI plugin."}),
+    option<&Options::nri_plugin_index, parse_nri_index>(
+        {.name = "nri-plugin-index",
+         .env = "NRI_PLUGIN_IDX",
+         .file_key = "nriPluginIndex",
+         .placeholder = "NN",
+         .commands = bit(Command::kRun),
+         .help = "Two digits: plugins with lower ones are called first by the container runtime."}),
     option<&Options::pod_uid, parse_pod_uid>(
         {.name = "pod-uid",
          .env = "POD_UID",

@@ -54,6 +54,9 @@ enum class OutputFormat { kTable, kYaml, kJson, kDiff };
 /// Of what can be left out as a whole.
 enum class Switch { kOff, kOn };
 
+/// Who moves interfaces into pods: we do, by the container runtime's word (NRI) and CNI plugins, or Multus does.
+enum class ConfigurationMode { kStandalone, kMultus };
+
 /// A value, copied and compared. Which of it may change while the daemon runs is in the table
 /// (OptionInfo::reloadable); the rest stays as it was at the start.
 struct Options {
@@ -77,6 +80,13 @@ struct Options {
   std::string kubelet_registrar_directory = "/var/lib/kubelet/plugins_registry";
   std::string cdi_root = "/var/run/cdi";  // where container runtimes look
   std::string pod_uid;                    // "": sockets with the drivers' names alone
+  // How interfaces come into pods.
+  ConfigurationMode configuration_mode = ConfigurationMode::kStandalone;
+  std::string interface_prefix = "vfnet";  // of who has no ifName
+  std::string cni_path = "/opt/cni/bin";   // directories, joined by ':'
+  std::string nri_socket = "/var/run/nri/nri.sock";
+  std::string nri_plugin_name = "dra-driver-sriov";
+  std::string nri_plugin_index = "42";
 
   // What is obeyed and how fast.
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...

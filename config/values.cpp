@@ -60,6 +60,42 @@ std::string add_path(std::string_view text, std::vector<std::string>& value) {
   return wrong;
 }
 
+namespace {
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool are_all(std::string_view text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+// With a number of four digits behind it the kernel takes it.
+std::string parse_interface_prefix(std::string_view text, std::string& value) {
+  if (text.empty() || text.size() > 11 || !are_all(text, "_.-"))
+    return "must be 1 to 11 letters, digits and \"_.-\", such as vfnet";
+  value = text;
+  return "";
+}
+
+std::string parse_nri_name(std::string_view text, std::string& value) {
+  if (text.empty() || text.size() > 128 || !are_all(text, "_.+-"))
+    return "must be 1 to 128 letters, digits and \"_.+-\", such as dra-driver-sriov";
+  value = text;
+  return "";
+}
+
+std::string parse_nri_index(std::string_view text, std::string& value) {
+  if (text.size() != 2 || !starts_with_digit(text) || !starts_with_digit(text.substr(1)))
+    return "must be two digits, such as 42";
+  value = text;
+  return "";
+}
+
 std::string parse_cluster(std::string_view text, ClusterSpec& value) {
   const size_t colon = text.find(':');
   const std::string_view form = text.substr(0, colon);

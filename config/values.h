@@ -40,6 +40,9 @@ inline constexpr std::array kWords<OutputFormat> = {
     Word{"diff", OutputFormat::kDiff}};
 template <>
 inline constexpr std::array kWords<Switch> = {Word{"off", Switch::kOff}, Word{"on", Switch::kOn}};
+template <>
+inline constexpr std::array kWords<ConfigurationMode> = {Word{"STANDALONE", ConfigurationMode::kStandalone},
+                                                         Word{"MULTUS", ConfigurationMode::kMultus}};
 /// Their texts alone.
 template <class T>
 inline constexpr auto kTexts = [] {
@@ -68,6 +71,9 @@ std::string parse_cluster(std::string_view text, ClusterSpec& value);
 std::string parse_node_name(std::string_view text, std::string& value);
 std::string parse_node_labels(std::string_view text, std::map<std::string, std::string>& value);
 std::string parse_namespace(std::string_view text, std::string& value);
+std::string parse_interface_prefix(std::string_view text, std::string& value);
+std::string parse_nri_name(std::string_view text, std::string& value);
+std::string parse_nri_index(std::string_view text, std::string& value);
 std::string parse_pod_uid(std::string_view text, std::string& value);
 std::string parse_driver_name(std::string_view text, std::string& value);
 std::string parse_scheduler_version(std::string_view text, std::string& value);

@@ -46,10 +46,10 @@ std::set<std::string> interface_names(const Claim& claim, const PreparedClaims& 
 
 std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::get_claim,        &ClaimPreparer::plan_claim, &ClaimPreparer::compare_with_record,
-      &ClaimPreparer::keep_from_others, &ClaimPreparer::look,       &ClaimPreparer::judge_looks,
-      &ClaimPreparer::note_begun,       &ClaimPreparer::bind,       &ClaimPreparer::commit_prepared,
-      &ClaimPreparer::answer_prepared,
+      &ClaimPreparer::get_claim,        &ClaimPreparer::plan_claim,      &ClaimPreparer::compare_with_record,
+      &ClaimPreparer::keep_from_others, &ClaimPreparer::read_networks,   &ClaimPreparer::look,
+      &ClaimPreparer::judge_looks,      &ClaimPreparer::note_begun,      &ClaimPreparer::bind,
+      &ClaimPreparer::commit_prepared,  &ClaimPreparer::answer_prepared,
   };
   return kSteps;
 }
@@ -101,6 +101,10 @@ void ClaimPreparer::compare_with_record(Task& task) {
       go_on(task);
     });
   }
+  // Its pod may run and have its interfaces; else it waits as a new one does.
+  if (const std::string why = ports_.interfaces ? ports_.interfaces->waits_for(*task.before) : "";
+      !why.empty())
+    return give_up(task, why);
   if (written_.contains(task.key())) return end(task, answer_of(*task.before));
   // Another process has prepared it; that its files are there is made sure once.
   commits_.add([this, claim = *task.before] { return files_of(claim, prepared_, settings_.files); },
@@ -125,6 +129,19 @@ void ClaimPreparer::keep_from_others(Task& task) {
   reserve(task.claim);
   task.hold = Task::Hold::kReserved;
   go_on(task);
+}
+
+// Where nobody is told of sandboxes, a pod would start without its interface.
+void ClaimPreparer::read_networks(Task& task) {
+  if (ports_.interfaces == nullptr) return go_on(task);
+  if (const std::string why = ports_.interfaces->waits_for(task.claim); !why.empty())
+    return give_up(task, why);
+  task.call =
+      ports_.interfaces->read_networks(task.claim, task.known, [this, &task](Result<PreparedClaim> read) {
+        if (!read) return give_up(task, read.error().what);
+        task.claim = *std::move(read);
+        go_on(task);
+      });
 }
 
 void ClaimPreparer::look(Task& task) {

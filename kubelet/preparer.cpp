@@ -116,16 +116,18 @@ void ClaimPreparer::fail(Task& task, const std::string& why) {
 
 // ---- the start
 
-void ClaimPreparer::start() {
+void ClaimPreparer::start(std::function<void()> ready) {
   auto recalled = std::make_shared<Records>();
   const auto work = [recalled, host = ports_.host, drivers = settings_.files.drivers,
                      boot_id = knowledge_.boot_id()] { *recalled = read_records(*host, drivers, boot_id); };
-  start_job_ = ports_.executor.run(work, Millis{0}, [this, recalled](bool finished) {
-    if (finished) return take_over(std::move(*recalled));
-    // Whoever began without its record would hand over what pods have.
-    ports_.log.warning("what was prepared before cannot be read", {{"problem", std::string(kKernelSilent)}});
-    start_turn_ = ports_.scheduler.after(kStartAgain, [this] { start(); });
-  });
+  start_job_ =
+      ports_.executor.run(work, Millis{0}, [this, recalled, ready = std::move(ready)](bool finished) {
+        if (finished) return take_over(std::move(*recalled)), ready();
+        // Whoever began without its record would hand over what pods have.
+        ports_.log.warning("what was prepared before cannot be read",
+                           {{"problem", std::string(kKernelSilent)}});
+        start_turn_ = ports_.scheduler.after(kStartAgain, [this, ready] { start(ready); });
+      });
 }
 
 void ClaimPreparer::take_over(Records recalled) {

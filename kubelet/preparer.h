@@ -1,7 +1,7 @@
 #pragma once
 // Prepare and unprepare: from a claim's name to devices that containers may be given, and back.
 //
-//   GET claim ─▶ check ─▶ plan ─▶ safety ─▶ look at the host ─▶ safety ─▶ bind ─▶ CDI files, checkpoint ─▶ answer
+//   GET claim ─▶ check ─▶ plan ─▶ safety ─▶ networks ─▶ look at the host ─▶ safety ─▶ bind ─▶ CDI files, checkpoint ─▶ answer
 //
 // What is prepared is kept from others from the moment it is planned, on disk before anything is bound, and again
 // before the answer.
@@ -31,6 +31,7 @@
 #include "kubelet/claim_files.h"
 #include "kubelet/commits.h"
 #include "kubelet/host.h"
+#include "kubelet/interface_port.h"
 #include "kubelet/plan.h"
 #include "kubelet/prepare_task.h"
 #include "kubelet/prepared.h"
@@ -54,6 +55,7 @@ class ClaimPreparer final : public Preparer {
     reactor::Executor& executor;
     Log& log;
     std::shared_ptr<const Host> host;
+    InterfacePort* interfaces = nullptr;  // null: nobody moves interfaces into pods
   };
   /// What the daemon knows, asked when it is needed.
   struct Knowledge {
@@ -77,8 +79,8 @@ class ClaimPreparer final : public Preparer {
   ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers, Settings settings);
   ~ClaimPreparer() override;
 
-  /// Reads what was prepared before; calls that come earlier wait for it. Once.
-  void start();
+  /// Reads what was prepared before; calls that come earlier wait for it. ready: it is read. Once.
+  void start(std::function<void()> ready = [] {});
 
   void prepare(const std::string& driver, PrepareRequest claim,
                std::function<void(PrepareAnswer)> done) override;
@@ -110,6 +112,7 @@ class ClaimPreparer final : public Preparer {
   void plan_claim(Task& task);
   void compare_with_record(Task& task);
   void keep_from_others(Task& task);
+  void read_networks(Task& task);
   void look(Task& task);
   void judge_looks(Task& task);
   void note_begun(Task& task);
@@ -118,6 +121,7 @@ class ClaimPreparer final : public Preparer {
   void answer_prepared(Task& task);
 
   // Unprepare, or a prepare's own undoing.
+  void detach(Task& task);
   void restore(Task& task);
   void commit_released(Task& task);
   void answer_released(Task& task);

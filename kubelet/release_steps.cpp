@@ -6,11 +6,18 @@ namespace sliced::kubelet {
 
 std::span<const PrepareStep> ClaimPreparer::release_steps() {
   static constexpr PrepareStep kSteps[] = {
+      &ClaimPreparer::detach,
       &ClaimPreparer::restore,
       &ClaimPreparer::commit_released,
       &ClaimPreparer::answer_released,
   };
   return kSteps;
+}
+
+// Its sandboxes have stopped by now, mostly. What a prepare gives up no sandbox has had.
+void ClaimPreparer::detach(Task& task) {
+  if (ports_.interfaces == nullptr || task.is_prepare || !task.before) return go_on(task);
+  ports_.interfaces->detach(*task.before, [this, &task] { go_on(task); });
 }
 
 // Of an unprepare the claim is what its record says; of a prepare that gives up, as far as that has come.

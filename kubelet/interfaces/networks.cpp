@@ -82,7 +82,7 @@ std::string remedy_of(const kube::Failure& failure, const VfConfig& config) {
               : "");
 }
 
-class Reading final : public NetworkReading {
+class Reading final : public kube::Call {
  public:
   Reading(kube::Cluster& cluster, reactor::Scheduler& scheduler, PreparedClaim claim,
           std::vector<KnownEntry> known, std::function<void(Result<PreparedClaim>)> done)
@@ -153,9 +153,8 @@ Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& 
   return text;
 }
 
-std::unique_ptr<NetworkReading> read_networks(kube::Cluster& cluster, reactor::Scheduler& scheduler,
-                                              PreparedClaim claim, std::vector<KnownEntry> known,
-                                              std::function<void(Result<PreparedClaim>)> done) {
+kube::CallPtr read_networks(kube::Cluster& cluster, reactor::Scheduler& scheduler, PreparedClaim claim,
+                            std::vector<KnownEntry> known, std::function<void(Result<PreparedClaim>)> done) {
   return std::make_unique<Reading>(cluster, scheduler, std::move(claim), std::move(known), std::move(done));
 }
 

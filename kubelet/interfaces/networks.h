@@ -11,6 +11,7 @@
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/result.h"
+#include "reactor/scheduler.h"
 
 namespace sliced::kubelet {
 
@@ -24,17 +25,10 @@ inline constexpr size_t kNetworkBytesMax = 16u << 10;
 Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& known,
                                 std::string_view config);
 
-/// The networks of one claim being read. Dropping it cancels.
-class NetworkReading {
- public:
-  virtual ~NetworkReading() = default;
-};
-
 /// Sets PreparedDevice::network of the devices that name one; each definition is asked for once. known: by device.
-/// Reentry: done is called once, never from within this call, and may drop the reading.
+/// Reentry: done is called once, never from within this call, and may drop the call.
 /// Errors:  of the cluster and of network_for(); the text names the definition and the remedy.
-std::unique_ptr<NetworkReading> read_networks(kube::Cluster& cluster, reactor::Scheduler& scheduler,
-                                              PreparedClaim claim, std::vector<KnownEntry> known,
-                                              std::function<void(Result<PreparedClaim>)> done);
+kube::CallPtr read_networks(kube::Cluster& cluster, reactor::Scheduler& scheduler, PreparedClaim claim,
+                            std::vector<KnownEntry> known, std::function<void(Result<PreparedClaim>)> done);
 
 }  // namespace sliced::kubelet

@@ -31,10 +31,11 @@ func (l *Lab) NewKubeletRoot() *KubeletRoot {
 	return &KubeletRoot{Path: path, lab: l}
 }
 
-// Flags are those with which the daemon serves that kubelet.
+// Flags are those with which the daemon serves that kubelet. Its runtime tells nobody of pods: there is no NRI.
 func (k *KubeletRoot) Flags() []string {
 	return []string{"--kubelet-plugin", "on", "--kubelet-plugins-directory-path", k.Path + "/plugins",
-		"--kubelet-registrar-directory-path", k.Path + "/plugins_registry", "--cdi-root", k.Path + "/cdi"}
+		"--kubelet-registrar-directory-path", k.Path + "/plugins_registry", "--cdi-root", k.Path + "/cdi",
+		"--configuration-mode", "MULTUS"}
 }
 
 // Service and Registration are the paths of a driver's sockets.

@@ -1,0 +1,29 @@
+#pragma once
+// What preparing asks of whoever moves interfaces into pods (kubelet/interfaces/interfaces.h). Nobody does in mode
+// MULTUS: Multus does.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kube/cluster.h"
+#include "kubelet/plan.h"
+#include "kubelet/prepared.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+/// Reentry: done is called once; that of read_networks() never from within the call.
+class InterfacePort {
+ public:
+  virtual ~InterfacePort() = default;
+  /// Why a pod of this claim would start without an interface that the claim asks for, and what to do about it; "" it has
+  /// them, will have them, or asks for none.
+  virtual std::string waits_for(const PreparedClaim& claim) const = 0;
+  /// The claim with the networks of its devices (PreparedDevice::network). known: by device.
+  [[nodiscard]] virtual kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
+                                                    std::function<void(Result<PreparedClaim>)> done) = 0;
+  /// What is left of the claim's interfaces in sandboxes is undone; what cannot be is tried again without the claim.
+  virtual void detach(const PreparedClaim& claim, std::function<void()> done) = 0;
+};
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,87 @@
+#include "kubelet/interfaces/interfaces.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kubelet/interfaces/networks.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace {
+
+bool wants_interface(const PreparedDevice& device) {
+  return !device.is_admin && !device.config.nad_name.empty();
+}
+
+// Of the claim's pods and the device, by what was recorded.
+bool is_of(const cni::Attachment& attachment, const PreparedClaim& claim, const PreparedDevice& device) {
+  return attachment.interface == device.config.if_name &&
+         std::any_of(claim.pods.begin(), claim.pods.end(),
+                     [&](const ReservingPod& pod) { return pod.uid == pod_uid_of(attachment); });
+}
+
+}  // namespace
+
+Interfaces::Interfaces(Ports ports, Settings settings, std::function<const PreparedClaims&()> prepared,
+                       Sandboxes::Handlers handlers)
+    : ports_(std::move(ports)),
+      settings_(std::move(settings)),
+      attachments_({.scheduler = ports_.scheduler,
+                    .executor = ports_.executor,
+                    .log = ports_.log,
+                    .records = std::make_shared<const cni::Records>(settings_.records),
+                    .run = ports_.run,
+                    .random = ports_.random}),
+      sandboxes_({ports_.scheduler, ports_.log, attachments_}, std::move(prepared), std::move(handlers)) {}
+
+void Interfaces::start() {
+  attachments_.start([this] {
+    plugin_ = std::make_unique<nri::Plugin>(ports_.scheduler, ports_.random, ports_.log, ports_.dial,
+                                            settings_.runtime, sandboxes_);
+  });
+}
+
+std::vector<cni::Attachment> Interfaces::left_of(const PreparedClaim& claim) const {
+  std::vector<cni::Attachment> out;
+  for (const auto& [name, kept] : attachments_.all())
+    for (const PreparedDevice& device : claim.devices)
+      if (is_of(kept.record.attachment, claim, device)) out.push_back(kept.record.attachment);
+  return out;
+}
+
+std::string Interfaces::waits_for(const PreparedClaim& claim) const {
+  const auto wanting = std::find_if(claim.devices.begin(), claim.devices.end(), wants_interface);
+  if (wanting == claim.devices.end() || (plugin_ && plugin_->link().is_up)) return "";
+  const auto is_attached = [&](const PreparedDevice& device) {
+    return std::any_of(attachments_.all().begin(), attachments_.all().end(), [&](const auto& one) {
+      return one.second.is_attached() && is_of(one.second.record.attachment, claim, device);
+    });
+  };
+  if (std::all_of(claim.devices.begin(), claim.devices.end(), [&](const PreparedDevice& device) {
+        return !wants_interface(device) || is_attached(device);
+      }))
+    return "";
+  return "netAttachDefName is " + in_quotes(wanting->config.nad_name, 64) +
+         ", and the container runtime, which tells us when a pod starts, is not connected (NRI: " +
+         (plugin_ ? plugin_->link().why_not : "not begun") + "): enable NRI in the runtime and let " +
+         escaped(settings_.runtime.socket) +
+         " be its socket (--nri-socket-path), or run with --configuration-mode MULTUS; the kubelet asks again";
+}
+
+kube::CallPtr Interfaces::read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
+                                        std::function<void(Result<PreparedClaim>)> done) {
+  return kubelet::read_networks(ports_.cluster, ports_.scheduler, std::move(claim), std::move(known),
+                                std::move(done));
+}
+
+void Interfaces::detach(const PreparedClaim& claim, std::function<void()> done) {
+  const auto left = left_of(claim);
+  auto count = std::make_shared<size_t>(left.size());
+  if (left.empty()) return done();
+  for (const cni::Attachment& one : left)
+    attachments_.detach(one, [count, done](const Result<Unit>&) {
+      if (--*count == 0) done();
+    });
+}
+
+}  // namespace sliced::kubelet

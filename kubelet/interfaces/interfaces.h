@@ -1,0 +1,58 @@
+#pragma once
+// Mode STANDALONE: the interfaces of claims come into their pods by the container runtime's word.
+//
+//   prepare ─▶ read_networks ─▶ checkpoint        runtime ─▶ nri::Plugin ─▶ Sandboxes ─▶ Attachments ─▶ CNI plugins, records
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kubelet/interface_port.h"
+#include "kubelet/interfaces/sandboxes.h"
+#include "nri/plugin.h"
+
+namespace sliced::kubelet {
+
+class Interfaces final : public InterfacePort {
+ public:
+  struct Ports {
+    kube::Cluster& cluster;
+    reactor::Scheduler& scheduler;
+    reactor::Executor& executor;
+    Log& log;
+    Attachments::RunChain run;
+    nri::Plugin::Dial dial;
+    reactor::Random random = reactor::system_random();
+  };
+  struct Settings {
+    nri::PluginOptions runtime;
+    std::string records;  // directory of nobody else
+  };
+  /// What is passed by reference outlives it. prepared: what is prepared now.
+  Interfaces(Ports ports, Settings settings, std::function<const PreparedClaims&()> prepared,
+             Sandboxes::Handlers handlers);
+
+  /// What is prepared is known: connects to the runtime.
+  void start();
+
+  std::string waits_for(const PreparedClaim& claim) const override;
+  kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
+                              std::function<void(Result<PreparedClaim>)> done) override;
+  void detach(const PreparedClaim& claim, std::function<void()> done) override;
+
+  /// As Sandboxes::trouble_of().
+  std::string trouble_of(const std::string& driver, const std::string& pool,
+                         const std::string& device) const {
+    return sandboxes_.trouble_of(driver, pool, device);
+  }
+
+ private:
+  std::vector<cni::Attachment> left_of(const PreparedClaim& claim) const;
+
+  const Ports ports_;
+  const Settings settings_;
+  Attachments attachments_;
+  Sandboxes sandboxes_;
+  std::unique_ptr<nri::Plugin> plugin_;  // null: not begun
+};
+
+}  // namespace sliced::kubelet
