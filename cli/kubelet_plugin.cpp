@@ -106,7 +106,10 @@ KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, d
       preparer_(
           ports(process, options), knowledge(process, options),
           {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
-           .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); }},
+           .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); },
+           .on_held = [this](const std::string& by,
+                             const hotplug::HostDevice& facts) { daemon_.hold(by, facts); },
+           .on_let_go = [this](const std::string& by) { daemon_.let_go(by); }},
           {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
                      .device_info_directory = interfaces_ ? "" : device_info_directory(process, options)},
            .plan = {.names_interfaces = interfaces_ != nullptr,
@@ -122,7 +125,7 @@ KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, d
 
 kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
   return {.name = name, .judge = [this, name, book = std::make_shared<kubelet::HealthBook>(name)] {
-            auto all = book->judge(daemon_.offer_of(name).desired_last(), *daemon_.inventory());
+            auto all = book->judge(daemon_.offer_of(name).desired_last(), *daemon_.host_inventory());
             for (kubelet::DeviceHealth& one : all)
               if (interfaces_ && one.trouble.empty())
                 one.trouble = interfaces_->trouble_of(name, one.pool, one.device);

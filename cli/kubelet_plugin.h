@@ -1,7 +1,9 @@
 #pragma once
 // The kubelet plugin over the real ports and a running daemon.
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/process.h"
 #include "daemon/daemon.h"
@@ -17,9 +19,10 @@ class KubeletPlugin {
  public:
   KubeletPlugin(Process& process, const config::Options& options, daemon::Daemon& daemon);
 
-  /// The node is this process' (the interlock is held).
-  void start() {
-    preparer_.start([this] {
+  /// The node is this process' (the interlock is held). on_known: the daemon has been told what is prepared.
+  void start(std::function<void()> on_known) {
+    preparer_.start([this, on_known = std::move(on_known)] {
+      on_known();
       if (interfaces_) interfaces_->start();
     });
     plugin_.start();

@@ -107,8 +107,10 @@ void serve(Process& process, const Invocation& invocation, const std::string& lo
                         });
   plugin = open_kubelet_plugin(process, running, daemon);
   NodeLocks locks(process, running, lock_directory, [&] {
-    daemon.permit_writes(!stopping);
-    if (plugin && !stopping) plugin->start();
+    if (stopping) return;
+    // What pods have looks as if it had changed: nothing is written before that is known.
+    if (plugin) return plugin->start([&] { daemon.permit_writes(!stopping); });
+    daemon.permit_writes(true);
   });
   Signals signals(process);
   signals.on(SIGTERM, [&] { process.loop.stop(); });

@@ -54,7 +54,8 @@ Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
               make_offer(kExposure, {ports.cluster, scheduler_, log_, ports.random})},
       settling_(scheduler_, options_.settle, options_.settle_max,
                 [this] { decider_.mark("host has settled"); }),
-      host_(std::move(ports.host), [this](const auto& update) { on_inventory(update); }),
+      held_(scheduler_, [this](const auto& update) { on_inventory(update); }),
+      host_(std::move(ports.host), [this](const auto& update) { held_.take(update); }),
       sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), cluster_handlers()) {}
 
 Offer Daemon::make_offer(Driver which, kube::Ports ports) {
@@ -205,9 +206,9 @@ Decider::InputsPtr Daemon::prepare() {
   const policy::PolicySetPtr& policies = policies_.set();
   if (!are_abilities_known(*policies) && !decision_) return nullptr;
   if (!decision_) learn_own_slices();
-  charges_.find_awaited(*host_.inventory());
-  return gather_inputs({options_, host_.inventory(), policies, node_.view(), abilities_, charges_, settling_,
-                        offers_, decision()});
+  charges_.find_awaited(*inventory());
+  return gather_inputs(
+      {options_, inventory(), policies, node_.view(), abilities_, charges_, settling_, offers_, decision()});
 }
 
 // Facts of netdevs that left before we started, from what we published then. True when the host is read again

@@ -15,6 +15,7 @@
 #include "config/options.h"
 #include "daemon/cluster_sources.h"
 #include "daemon/decider.h"
+#include "daemon/held_host.h"
 #include "daemon/inputs.h"
 #include "daemon/offer.h"
 #include "daemon/own_node.h"
@@ -57,6 +58,11 @@ class Daemon {
   /// A claim's device is handed over here, or has been taken back: by the kubelet plugin.
   void take(const policy::Prepared& prepared) { charges_.take(prepared); }
   void take(const policy::Unprepared& unprepared) { charges_.take(unprepared); }
+  /// Who has a device is `by`: until it is let go, its facts of before are decided over.
+  void hold(const std::string& by, const hotplug::HostDevice& facts) {
+    if (held_.hold(by, facts)) decide_before_writing("it is known what pods have");
+  }
+  void let_go(const std::string& by) { held_.let_go(by); }
   /// What may be allocated.
   const policy::Ledger& ledger() const { return charges_.ledger(); }
   /// SIGHUP: what may change while running takes effect, and the host is read again.
@@ -65,7 +71,9 @@ class Daemon {
   /// The last decision, without its pools (the publishers' desired() has them); nullptr before the initial
   /// sync is complete.
   const policy::Decision* decision() const { return decision_ ? &*decision_ : nullptr; }
-  const hotplug::InventoryPtr& inventory() const { return host_.inventory(); }
+  /// The host as it is decided over, and as it is.
+  const hotplug::InventoryPtr& inventory() const { return held_.inventory(); }
+  const hotplug::InventoryPtr& host_inventory() const { return host_.inventory(); }
   /// Of SriovResourcePolicies and of DeviceExposurePolicies: a driver each.
   const Offers& offers() const { return offers_; }
   /// driver: one of theirs.
@@ -131,6 +139,7 @@ class Daemon {
   publishers::Charges charges_;
   Offers offers_;  // by Driver
   Settling settling_;
+  HeldHost held_;
   hotplug::HostSource host_;
   ClusterSources sources_;
 };

@@ -90,6 +90,12 @@ std::string_view name_of(DeviceType type) {
   return "virtual";
 }
 
+std::optional<DeviceType> device_type_of(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(DeviceType::kVirtual); ++i)
+    if (name_of(static_cast<DeviceType>(i)) == name) return static_cast<DeviceType>(i);
+  return std::nullopt;
+}
+
 bool is_netdev_elsewhere(const HostDevice& device) {
   if (!device.pci) return false;
   if (device.netdev) return device.netdev->stale;

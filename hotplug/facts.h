@@ -29,6 +29,7 @@ struct PciAddress {
 /// what is none of the others.
 enum class DeviceType { kPf, kVf, kNic, kBridge, kVlan, kBond, kVirtual };
 std::string_view name_of(DeviceType type);  // pf vf nic bridge vlan bond virtual
+std::optional<DeviceType> device_type_of(std::string_view name);
 
 /// A network interface: of a function, or a link of its own.
 struct Netdev {

@@ -1,5 +1,7 @@
 #include "kubelet/checkpoint.h"
 
+#include <utility>
+
 #include "kube/json.h"
 #include "kube/json_scanner.h"
 #include "reactor/base/text.h"
@@ -53,12 +55,34 @@ void visit(Visitor& v, ReservingPod& value) {
   v("name", value.name), v("uid", value.uid);
 }
 template <class Visitor>
+void visit(Visitor& v, hotplug::HostDevice::Id& value) {
+  v("text", value.text);
+}
+template <class Visitor>
+void visit(Visitor& v, hotplug::Netdev& value) {
+  v("name", value.name), v("kernelName", value.kernel_name), v("ifindex", value.ifindex), v("mac", value.mac);
+  v("mtu", value.mtu), v("linkType", value.link_type), v("operState", value.oper_state);
+  v("speed", value.speed_mbps), v("master", value.master), v("switchID", value.phys_switch_id);
+  v("portName", value.phys_port_name), v("devPort", value.dev_port);
+  v("defaultRoute", value.carries_default_route), v("stale", value.stale), v("partial", value.is_partial);
+}
+// As much of it as is held (hotplug::facts_to_hold).
+template <class Visitor>
+void visit(Visitor& v, hotplug::HostDevice& value) {
+  v("id", value.id), v("type", value.type), v("pci", value.pci), v("vendor", value.vendor);
+  v("product", value.product), v("driver", value.driver), v("pf", value.pf), v("adminMAC", value.admin_mac);
+  v("bridgeType", value.bridge_type), v("vlanFiltering", value.vlan_filtering), v("vlan", value.vlan_id);
+  v("parent", value.parent_name), v("representorOf", value.representor_of), v("netdev", value.netdev);
+  v("otherNetdevs", value.other_netdevs), v("missesPorts", value.misses_ports);
+  v("rdmaDevice", value.rdma_device), v("hostUse", value.host_use);
+}
+template <class Visitor>
 void visit(Visitor& v, PreparedDevice& value) {
   v("request", value.request), v("pool", value.pool), v("device", value.device), v("shareID", value.share_id);
   v("adminAccess", value.is_admin), v("holding", value.holding), v("pf", value.pf), v("pci", value.pci);
   v("interface", value.interface), v("identity", value.identity), v("config", value.config);
-  v("network", value.network), v("multusResource", value.multus_resource), v("vfio", value.vfio),
-      v("edits", value.edits);
+  v("network", value.network), v("multusResource", value.multus_resource), v("vfio", value.vfio);
+  v("edits", value.edits), v("held", value.held);
 }
 template <class Visitor>
 void visit(Visitor& v, PreparedClaim& value) {
@@ -81,9 +105,21 @@ class Writer {
   void operator()(const char* name, bool value) {
     if (value) out_.emplace_back(name, true);
   }
+  void operator()(const char* name, int value) {
+    if (value != 0) out_.emplace_back(name, value);
+  }
+  void operator()(const char* name, hotplug::DeviceType value) {
+    out_.emplace_back(name, hotplug::name_of(value));
+  }
   template <class T>
   void operator()(const char* name, const std::optional<T>& value) {
-    if (value) out_.emplace_back(name, encode(*value));
+    if (!value) return;
+    if constexpr (std::is_same_v<T, hotplug::PciAddress>)
+      out_.emplace_back(name, value->text());
+    else if constexpr (std::is_arithmetic_v<T>)
+      out_.emplace_back(name, *value);
+    else
+      out_.emplace_back(name, encode(*value));
   }
   template <class T>
   void operator()(const char* name, const std::vector<T>& values) {
@@ -123,9 +159,31 @@ class Reader {
     else
       out = false;
   }
+  void operator()(const char* name, int& out) {
+    if (const Json* at = from_.find(name)) take_number(*at, out);
+  }
+  void operator()(const char* name, hotplug::DeviceType& out) {
+    const Json* at = from_.find(name);
+    const std::string* text = at == nullptr ? nullptr : at->string();
+    const auto type = text == nullptr ? std::nullopt : hotplug::device_type_of(*text);
+    if (!type) return void(is_good_ = false);
+    out = *type;
+  }
   template <class T>
   void operator()(const char* name, std::optional<T>& out) {
-    if (const Json* at = from_.find(name)) is_good_ &= decode(*at, out.emplace());
+    const Json* at = from_.find(name);
+    if (at == nullptr) return;
+    if constexpr (std::is_same_v<T, hotplug::PciAddress>) {
+      const std::string* text = at->string();
+      out = text == nullptr ? std::nullopt : hotplug::PciAddress::decode(*text);
+      is_good_ &= out.has_value();
+    } else if constexpr (std::is_same_v<T, bool>) {
+      take(at->boolean(), out.emplace());
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      take_number(*at, out.emplace());
+    } else {
+      is_good_ &= decode(*at, out.emplace());
+    }
   }
   template <class T>
   void operator()(const char* name, std::vector<T>& out) {
@@ -151,6 +209,13 @@ class Reader {
   void take(const T* found, T& out) {
     if (found == nullptr) return void(is_good_ = false);
     out = *found;
+  }
+
+  template <class T>
+  void take_number(const Json& from, T& out) {
+    const int64_t* found = from.integer();
+    if (found == nullptr || !std::in_range<T>(*found)) return void(is_good_ = false);
+    out = static_cast<T>(*found);
   }
 
   const Json& from_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "hotplug/held_facts.h"
 #include "kube/json.h"
 #include "reactor/base/text.h"
 
@@ -37,6 +38,7 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
   if (device.netdev) out.interface = device.netdev->name;
   out.identity = {device.vendor, device.product, device.pf ? device.pf->text() : ""};
   if (out.config.wants_vfio()) out.vfio = VfioBinding{};
+  if (!out.is_admin && out.holding.is_exclusive) out.held = hotplug::facts_to_hold(device);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cdi/spec.h"
+#include "hotplug/facts.h"
 #include "kubelet/claim.h"
 #include "kubelet/vf_config.h"
 #include "policy/holding.h"
@@ -44,6 +45,8 @@ struct PreparedDevice {
   std::string network;              // CNI config that is run for it in the pod's sandbox; "" none
   std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" none
   std::optional<VfioBinding> vfio;  // it is, or is to be, bound
+  /// Facts of before it was bound or moved (hotplug/held_facts.h); none of what others share, or only look at.
+  std::optional<hotplug::HostDevice> held;
   cdi::Edits edits;
   bool operator==(const PreparedDevice&) const = default;
 };

@@ -11,6 +11,9 @@ namespace {
 
 constexpr Millis kStartAgain{1'000};
 
+// Both drivers may have results in one claim.
+std::string holder(const PreparedKey& key) { return key.first + " " + key.second; }
+
 }  // namespace
 
 bool is_bound(const PreparedClaim& claim) {
@@ -150,9 +153,11 @@ void ClaimPreparer::take_over(Records recalled) {
 void ClaimPreparer::reserve(PreparedClaim claim) {
   const PreparedKey key = key_of(claim);
   const PreparedClaim& kept = prepared_[key] = std::move(claim);
-  for (const PreparedDevice& device : kept.devices)
+  for (const PreparedDevice& device : kept.devices) {
+    if (device.held) handlers_.on_held(holder(key), *device.held);
     if (!device.is_admin)
       handlers_.on_prepared({{kept.driver, device.pool}, device.device, kept.uid, !device.share_id.empty()});
+  }
 }
 
 void ClaimPreparer::release(const PreparedKey& key) {
@@ -161,6 +166,7 @@ void ClaimPreparer::release(const PreparedKey& key) {
   const PreparedClaim gone = std::move(at->second);
   prepared_.erase(at);
   written_.erase(key);
+  handlers_.on_let_go(holder(key));
   for (const PreparedDevice& device : gone.devices)
     if (!device.is_admin) handlers_.on_unprepared({{gone.driver, device.pool}, device.device, gone.uid});
 }

@@ -71,6 +71,9 @@ class ClaimPreparer final : public Preparer {
   struct Handlers {
     std::function<void(const policy::Prepared&)> on_prepared;
     std::function<void(const policy::Unprepared&)> on_unprepared;
+    /// What is decided over of devices that are prepared, or begun with, by whom: their facts of before.
+    std::function<void(const std::string& by, const hotplug::HostDevice& facts)> on_held;
+    std::function<void(const std::string& by)> on_let_go;
   };
   struct Settings {
     FileSettings files;
@@ -79,7 +82,7 @@ class ClaimPreparer final : public Preparer {
   ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers, Settings settings);
   ~ClaimPreparer() override;
 
-  /// Reads what was prepared before; calls that come earlier wait for it. ready: it is read. Once.
+  /// Reads what was prepared before; calls that come earlier wait for it. ready: it is read, and all of it is told. Once.
   void start(std::function<void()> ready = [] {});
 
   void prepare(const std::string& driver, PrepareRequest claim,

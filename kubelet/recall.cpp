@@ -49,8 +49,10 @@ std::string vfio_group_in(const cdi::Edits& edits) {
 
 void forget_boot(PreparedClaim& claim) {
   claim.is_complete = false;
-  for (PreparedDevice& device : claim.devices)
+  for (PreparedDevice& device : claim.devices) {
+    device.held.reset();
     if (device.vfio) device.vfio = VfioBinding{};
+  }
 }
 
 }  // namespace sliced::kubelet

@@ -45,10 +45,17 @@ class PreparerTest : public testing::Test {
                                  [] { return kube::NodeView{"node-a", {}}; }, [this] { return boot_id; }},
         ClaimPreparer::Handlers{
             [this](const policy::Prepared& one) { charged.insert(one.claim + " " + one.entry); },
-            [this](const policy::Unprepared& one) { charged.erase(one.claim + " " + one.entry); }},
+            [this](const policy::Unprepared& one) { charged.erase(one.claim + " " + one.entry); },
+            [this](const std::string& by, const hotplug::HostDevice& facts) {
+              held[by + " " + facts.id.text] = facts;
+            },
+            [this](const std::string& by) {
+              std::erase_if(held, [&](const auto& one) { return one.first.starts_with(by + " "); });
+            }},
         ClaimPreparer::Settings{
             .files = {.drivers = {kSriov, sample::kExposure}, .device_info_directory = "/dp"}});
     charged.clear();
+    held.clear();
     preparer->start();
     settle();
   }
@@ -99,8 +106,9 @@ class PreparerTest : public testing::Test {
   fake::MemoryLog log;
   fake::FakeNode node;
   std::string boot_id = "boot-1", waits_for;
-  std::set<std::string> gone;     // entries that are not there
-  std::set<std::string> charged;  // what the ledger has been told
+  std::set<std::string> gone;                       // entries that are not there
+  std::set<std::string> charged;                    // what the ledger has been told
+  std::map<std::string, hotplug::HostDevice> held;  // what the daemon decides over
   std::unique_ptr<ClaimPreparer> preparer;
 };
 
@@ -285,6 +293,30 @@ TEST_F(PreparerTest, AFunctionIsBoundAndComesBack) {
   EXPECT_EQ(node.checkpoint_writes, 2u) << "who had it before is on disk before it is bound";
   EXPECT_EQ(unprepare(request(text)), "");
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+}
+
+// Red when the daemon decides over what binding has done: its policy would withdraw what a pod has.
+TEST_F(PreparerTest, FactsOfBeforeAreHeldUntilItIsTakenBackAlsoByWhoComesNext) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  std::map<std::string, hotplug::HostDevice> when_bound;
+  node.on_step = [&](const std::string& step) -> std::optional<Error> {
+    if (step.starts_with("bind")) when_bound = held;
+    return std::nullopt;
+  };
+  ASSERT_EQ(prepare(text)->error, "");
+  ASSERT_EQ(when_bound.size(), 1u) << "before it is bound";
+  EXPECT_EQ(when_bound.begin()->second.driver, "igbvf");
+  run();
+  EXPECT_EQ(held, when_bound);
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_TRUE(held.empty());
+}
+
+TEST_F(PreparerTest, NothingIsHeldOfWhatIsOnlyLookedAt) {
+  ClaimText text = claim(1, "0000-03-00-2");
+  text.results[0].set("adminAccess", true);
+  ASSERT_EQ(prepare(put(text))->error, "");
+  EXPECT_TRUE(held.empty());
 }
 
 TEST_F(PreparerTest, WhatCannotBeBoundIsTakenBack) {

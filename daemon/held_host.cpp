@@ -1,0 +1,85 @@
+#include "daemon/held_host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hotplug/inventory.h"
+
+namespace sliced::daemon {
+
+HeldHost::HeldHost(reactor::Scheduler& scheduler,
+                   std::function<void(const hotplug::InventoryUpdate&)> on_update)
+    : scheduler_(scheduler), on_update_(std::move(on_update)) {}
+
+const hotplug::InventoryPtr& HeldHost::inventory() const {
+  if (!shown_) shown_ = hotplug::with_held(host_, facts());
+  return shown_;
+}
+
+hotplug::HeldFacts HeldHost::facts() const {
+  hotplug::HeldFacts out;
+  for (const auto& [id, held] : held_) out.emplace(id, held.facts);
+  return out;
+}
+
+void HeldHost::take(const hotplug::InventoryUpdate& update) {
+  const hotplug::InventoryPtr before = inventory();
+  const bool was_host = before == host_;
+  host_ = update.now;
+  shown_.reset();
+  std::erase_if(held_, [&](const auto& one) {
+    return one.second.by.empty() && hotplug::is_back(host_->find(one.first), one.second.facts);
+  });
+  if (was_host && held_.empty()) return on_update_(update);
+  tell(before, {.relisted = update.relisted, .why = update.why});
+}
+
+bool HeldHost::hold(const std::string& by, const hotplug::HostDevice& facts) {
+  const std::string& id = facts.id.text;
+  Held& held = held_[id];
+  // Who takes over what is on its way back, or what another has begun with, has nothing newer.
+  if (held.facts.id.text.empty()) held.facts = facts;
+  held.by.insert(by);
+  const hotplug::HostDevice* shown = inventory()->find(id);
+  const bool is_shown =
+      shown == nullptr ? held.facts.pci.has_value() : hotplug::as_held(*shown, held.facts) == *shown;
+  if (is_shown) return false;
+  shown_.reset();
+  return true;
+}
+
+void HeldHost::let_go(const std::string& by) {
+  for (auto& [id, held] : held_)
+    if (held.by.erase(by) > 0 && held.by.empty()) held.until = scheduler_.now() + kReturnMax;
+  end_returns();
+}
+
+// What is back, or has had its time; and when the next one has.
+void HeldHost::end_returns() {
+  const hotplug::InventoryPtr before = inventory();
+  const TimePoint now = scheduler_.now();
+  const size_t ended = std::erase_if(held_, [&](const auto& one) {
+    return one.second.by.empty() &&
+           (one.second.until <= now || hotplug::is_back(host_->find(one.first), one.second.facts));
+  });
+  std::optional<TimePoint> next;
+  for (const auto& [id, held] : held_)
+    if (held.by.empty()) next = std::min(next.value_or(held.until), held.until);
+  ticket_.reset();
+  if (next) ticket_ = scheduler_.after(std::max(Millis{0}, *next - now), [this] { end_returns(); });
+  if (ended == 0) return;
+  shown_.reset();
+  tell(before, {.why = "a device that a pod had is as the host says"});
+}
+
+void HeldHost::tell(const hotplug::InventoryPtr& before, hotplug::InventoryUpdate update) {
+  update.now = inventory();
+  hotplug::InventoryDiff diff = hotplug::diff_inventory(*before, *update.now);
+  if (diff.is_empty() && !update.relisted && before->version > 0) return;
+  update.added = std::move(diff.added);
+  update.changed = std::move(diff.changed);
+  update.removed = std::move(diff.removed);
+  on_update_(update);
+}
+
+}  // namespace sliced::daemon
