@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bind_helper.h"
 #include "cli/commands.h"
 #include "cli/process.h"
 #include "config/load.h"
@@ -18,6 +19,8 @@ int main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == cli::kBindHelper)
+    return cli::bind_helper({arguments.begin() + 1, arguments.end()});
   const config::Loaded loaded = config::load(arguments, config::process_ports());
   for (const std::string& problem : loaded.problems) cli::complain(problem);
   if (!loaded.problems.empty()) return cli::kExitError;

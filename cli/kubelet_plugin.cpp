@@ -4,7 +4,9 @@
 #include <ctime>
 #include <utility>
 
+#include "cli/bind_helper.h"
 #include "cli/played_kernel.h"
+#include "kubelet/child_binder.h"
 #include "kubelet/known_entries.h"
 #include "kubelet/node_host.h"
 #include "reactor/base/text.h"
@@ -79,7 +81,9 @@ kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const confi
               kubelet::NodeHost::Paths{.cdi_root = options.cdi_root,
                                        .checkpoint = directory + "/sliced-checkpoint.json",
                                        .peer_checkpoint = directory + "/checkpoint.json"}),
-          interfaces_.get()};
+          interfaces_.get(),
+          std::make_shared<kubelet::ChildBinder>(
+              process.loop, kubelet::ChildBinder::Settings{.program = bind_helper_program(options)})};
 }
 
 kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(Process& process, const config::Options& options) {

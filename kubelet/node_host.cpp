@@ -47,10 +47,12 @@ Result<Unit> write_attribute(const std::string& path, std::string_view text) {
 }  // namespace node_host
 
 NodeHost::Kernel NodeHost::running_kernel() {
-  return {&node_host::write_attribute, [](const std::string& path) {
+  return {&node_host::write_attribute,
+          [](const std::string& path) {
             struct stat found{};
             return ::stat(path.c_str(), &found) == 0;
-          }};
+          },
+          [](const std::vector<std::string>& nodes) { return kubelet::holder_of(nodes); }};
 }
 
 NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths)
@@ -136,6 +138,21 @@ Result<std::string> NodeHost::group_node(const std::string& pci) const {
   return group;
 }
 
+// Whoever has the device open keeps vfio-pci from letting it go: the write would wait for that in the kernel.
+Result<Unit> NodeHost::check_holder(const std::string& pci) const {
+  using namespace node_host;
+  if (!kernel_.holder_of || driver_of(pci) != kVfioDriver) return Unit{};
+  const std::string group = last(view_->readlink(function_path(pci) + "/iommu_group").value_or(""));
+  std::vector<std::string> nodes = {"/dev/vfio/" + group, "/dev/vfio/noiommu-" + group};
+  for (const std::string& name : names(function_path(pci) + "/vfio-dev"))
+    nodes.push_back("/dev/vfio/devices/" + name);
+  const auto holder = kernel_.holder_of(nodes);
+  if (!holder) return Unit{};
+  return Error{Errc::kBusy, "device " + pci + " is in use by process " + std::to_string(holder->pid) + " (" +
+                                holder->name + "), which has " + nodes[0] +
+                                " open: it is let go when that has ended"};
+}
+
 // driver: "" whichever the kernel chooses. Only that driver is asked for, and afterwards nobody is preferred.
 Result<Unit> NodeHost::rebind(const std::string& pci, const std::string& driver) const {
   using namespace node_host;
@@ -171,6 +188,7 @@ Result<Unit> NodeHost::restore(const PreparedDevice& device) const {
   const std::string bound = driver_of(pci);
   if (!bound.empty() && bound != kVfioDriver)
     return kernel_.write(function_path(pci) + "/driver_override", "\n");
+  if (auto free = check_holder(pci); !free) return free;
   if (original == kNoDriver) {
     if (auto cleared = kernel_.write(function_path(pci) + "/driver_override", "\n"); !cleared) return cleared;
     return bound.empty() ? Result<Unit>(Unit{}) : kernel_.write(function_path(pci) + "/driver/unbind", pci);

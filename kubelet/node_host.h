@@ -2,12 +2,14 @@
 // kubelet::Host over this node: sysfs, /dev, and files that outlast a power cut.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cdi/store.h"
 #include "hotplug/host_view.h"
+#include "kubelet/device_holder.h"
 #include "kubelet/host.h"
 #include "reactor/base/time.h"
 
@@ -28,6 +30,8 @@ class NodeHost final : public Host {
     std::function<Result<Unit>(const std::string& path, std::string_view text)> write;
     /// Whether "/dev/..." is there.
     std::function<bool(const std::string& path)> has_node;
+    /// Who has one of these open; none: nobody.
+    std::function<std::optional<DeviceHolder>(const std::vector<std::string>& nodes)> holder_of = {};
   };
   static Kernel running_kernel();
 
@@ -51,6 +55,7 @@ class NodeHost final : public Host {
   void look_at_rdma(const std::string& device, HostLook& out) const;
   Result<Unit> check_group(const std::string& pci) const;
   Result<std::string> group_node(const std::string& pci) const;
+  Result<Unit> check_holder(const std::string& pci) const;
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
 
   const std::shared_ptr<const hotplug::HostView> view_;

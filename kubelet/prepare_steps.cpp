@@ -180,22 +180,22 @@ void ClaimPreparer::note_begun(Task& task) {
 
 void ClaimPreparer::bind(Task& task) {
   if (!is_bound(task.claim)) return go_on(task);
-  const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices] {
-    for (const PreparedDevice& device : devices)
-      found->groups.push_back(device.vfio ? host->bind(device) : Result<std::string>(""));
-  };
-  task.job = ports_.executor.run(work, kBindMax, [this, &task](bool finished) {
-    // What hangs may be done yet: it stays on record, and is not undone meanwhile.
-    finished ? note_bound(task) : fail(task, kKernelSilent);
-  });
+  task.job = ports_.binder->run(
+      Binding::kBind, bound_devices(task.claim),
+      [this, &task](std::vector<Result<std::string>> groups) { note_bound(task, std::move(groups)); });
 }
 
-void ClaimPreparer::note_bound(Task& task) {
+void ClaimPreparer::note_bound(Task& task, std::vector<Result<std::string>> groups) {
+  // What hangs may be done yet: it stays on record, and is not undone meanwhile.
+  for (const auto& group : groups)
+    if (!group && group.error().code == Errc::kTimeout) return fail(task, group.error().what);
+  auto group = groups.begin();
   for (size_t i = 0; i < task.claim.devices.size(); ++i) {
-    const Result<std::string>& group = task.found->groups[i];
-    if (!group) return give_up(task, group.error().what);
     PreparedDevice& device = task.claim.devices[i];
-    if (device.vfio) device.vfio->group = task.found->looks[i]->vfio_group = *group;
+    if (!device.vfio) continue;
+    if (!*group) return give_up(task, group->error().what);
+    device.vfio->group = task.found->looks[i]->vfio_group = **group;
+    ++group;
   }
   go_on(task);
 }

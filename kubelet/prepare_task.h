@@ -22,6 +22,7 @@ inline constexpr const char* kKernelSilent =
 
 /// Whether any of its devices is, or is to be, on vfio-pci.
 bool is_bound(const PreparedClaim& claim);
+std::vector<PreparedDevice> bound_devices(const PreparedClaim& claim);
 std::string names_of(const PreparedClaim& claim);
 
 class ClaimPreparer;
@@ -48,8 +49,6 @@ struct PrepareTask {
   // What workers found out, by device.
   struct Found {
     std::vector<Result<HostLook>> looks;
-    std::vector<Result<std::string>> groups;
-    std::string problem;
   };
   std::shared_ptr<Found> found = std::make_shared<Found>();
 

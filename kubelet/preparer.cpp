@@ -1,6 +1,7 @@
 #include "kubelet/preparer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "kubelet/checkpoint.h"
@@ -21,6 +22,13 @@ bool is_bound(const PreparedClaim& claim) {
                      [](const PreparedDevice& device) { return device.vfio.has_value(); });
 }
 
+std::vector<PreparedDevice> bound_devices(const PreparedClaim& claim) {
+  std::vector<PreparedDevice> out;
+  std::copy_if(claim.devices.begin(), claim.devices.end(), std::back_inserter(out),
+               [](const PreparedDevice& device) { return device.vfio.has_value(); });
+  return out;
+}
+
 std::string names_of(const PreparedClaim& claim) {
   std::vector<std::string> names;
   for (const PreparedDevice& device : claim.devices) names.push_back(device.device);
@@ -32,7 +40,9 @@ ClaimPreparer::ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers
       knowledge_(std::move(knowledge)),
       handlers_(std::move(handlers)),
       settings_(std::move(settings)),
-      commits_(ports_.executor, ports_.host, [this] { return encode(); }) {}
+      commits_(ports_.executor, ports_.host, [this] { return encode(); }) {
+  if (!ports_.binder) ports_.binder = std::make_shared<HostBinder>(ports_.executor, ports_.host);
+}
 
 ClaimPreparer::~ClaimPreparer() = default;
 

@@ -28,6 +28,7 @@
 
 #include "kube/cluster.h"
 #include "kube/selector.h"
+#include "kubelet/binder.h"
 #include "kubelet/claim_files.h"
 #include "kubelet/commits.h"
 #include "kubelet/host.h"
@@ -47,7 +48,6 @@ namespace sliced::kubelet {
 class ClaimPreparer final : public Preparer {
  public:
   static constexpr Millis kLookMax{10'000};  // for the kernel to tell of one claim's devices
-  static constexpr Millis kBindMax{30'000};  // to bind or restore them; the kubelet waits 45 s
 
   struct Ports {
     kube::Cluster& cluster;
@@ -56,6 +56,7 @@ class ClaimPreparer final : public Preparer {
     Log& log;
     std::shared_ptr<const Host> host;
     InterfacePort* interfaces = nullptr;  // null: nobody moves interfaces into pods
+    std::shared_ptr<Binder> binder = {};  // null: the host's own calls, on the executor
   };
   /// What the daemon knows, asked when it is needed.
   struct Knowledge {
@@ -130,7 +131,7 @@ class ClaimPreparer final : public Preparer {
   void answer_released(Task& task);
 
   void restore_devices(Task& task, std::function<void(const std::string& problem)> next);
-  void note_bound(Task& task);
+  void note_bound(Task& task, std::vector<Result<std::string>> groups);
   void reserve(PreparedClaim claim);
   void release(const PreparedKey& key);
   void take_over(Records recalled);

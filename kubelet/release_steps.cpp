@@ -1,4 +1,5 @@
 #include <utility>
+#include <vector>
 
 #include "kubelet/preparer.h"
 
@@ -33,17 +34,12 @@ void ClaimPreparer::restore(Task& task) {
 
 void ClaimPreparer::restore_devices(Task& task, std::function<void(const std::string&)> next) {
   if (!is_bound(task.claim)) return next("");
-  task.found->problem.clear();
-  const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices] {
-    for (const PreparedDevice& device : devices) {
-      if (!device.vfio) continue;
-      const auto restored = host->restore(device);
-      if (!restored && found->problem.empty()) found->problem = restored.error().what;
-    }
-  };
-  task.job = ports_.executor.run(work, kBindMax, [&task, next = std::move(next)](bool finished) {
-    next(finished ? task.found->problem : kKernelSilent);
-  });
+  task.job = ports_.binder->run(Binding::kRestore, bound_devices(task.claim),
+                                [next = std::move(next)](const std::vector<Result<std::string>>& restored) {
+                                  for (const auto& one : restored)
+                                    if (!one) return next(one.error().what);
+                                  next("");
+                                });
 }
 
 void ClaimPreparer::commit_released(Task& task) {

@@ -41,7 +41,11 @@ class NodeHostTest : public testing::Test {
   NodeHost host() {
     return {std::move(hotplug::open_host_view(tree_.root())).value(),
             {[this](const std::string& path, std::string_view text) { return write(path, text); },
-             [this](const std::string& path) { return nodes_.contains(path); }},
+             [this](const std::string& path) { return nodes_.contains(path); },
+             [this](const std::vector<std::string>& nodes) {
+               asked_ = nodes;
+               return holder_;
+             }},
             {.cdi_root = root_ + "/cdi",
              .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
              .peer_checkpoint = root_ + "/plugins/checkpoint.json"}};
@@ -63,7 +67,8 @@ class NodeHostTest : public testing::Test {
   std::string root_;
   std::string override_;
   std::set<std::string> nodes_ = {"/dev/vfio/7"}, refuses_;
-  std::vector<std::string> writes_;
+  std::vector<std::string> writes_, asked_;
+  std::optional<DeviceHolder> holder_;  // of what is asked for
 };
 
 TEST_F(NodeHostTest, LooksAtAFunctionAsTheKernelHasIt) {
@@ -121,6 +126,25 @@ TEST_F(NodeHostTest, RestoresWhatWasThere) {
   }
   vf().remove();
   EXPECT_TRUE(host().restore(device())) << "what is gone needs nothing";
+}
+
+// Red when a driver is unbound under a process that has the device: the write would wait for that in the kernel.
+TEST_F(NodeHostTest, WhatAProcessHasOpenIsNotRestoredAndItIsNamed) {
+  ASSERT_TRUE(host().bind(device()));
+  fs::create_directories(tree_.root() + "/" + vf().path() + "/vfio-dev/vfio3");
+  writes_.clear();
+  holder_ = DeviceHolder{4711, "qemu-system-x86"};
+  const auto restored = host().restore(device());
+  EXPECT_EQ(restored.error(), (Error{Errc::kBusy,
+                                     "device 0000:03:00.2 is in use by process 4711 (qemu-system-x86), which "
+                                     "has /dev/vfio/7 open: it is let go when that has ended"}));
+  EXPECT_TRUE(writes_.empty());
+  EXPECT_EQ(asked_,
+            (std::vector<std::string>{"/dev/vfio/7", "/dev/vfio/noiommu-7", "/dev/vfio/devices/vfio3"}));
+  EXPECT_EQ(driver(), "vfio-pci");
+  holder_.reset();
+  EXPECT_TRUE(host().restore(device()));
+  EXPECT_EQ(driver(), "igbvf");
 }
 
 TEST_F(NodeHostTest, AGroupWithOthersIsRefusedAndNothingIsTouched) {

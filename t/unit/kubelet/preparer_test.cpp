@@ -359,6 +359,43 @@ TEST_F(PreparerTest, AHangingKernelIsSaidAndNothingIsGivenAway) {
   EXPECT_EQ(prepare(text)->error, "");
 }
 
+// What hangs may be done yet: undone meanwhile, it would be bound to vfio-pci for nobody.
+TEST_F(PreparerTest, WhatHangsWhenItIsBoundStaysOnRecordAndIsTriedAgain) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  node.on_step = [](const std::string& step) -> std::optional<Error> {
+    if (step.starts_with("bind")) throw fake::FakeExecutor::Hang{};
+    return std::nullopt;
+  };
+  std::string error;
+  preparer->prepare(kSriov, request(text), [&](PrepareAnswer answer) { error = answer.error; });
+  scheduler.advance(Binder::kBindMax + Millis{1'000});
+  EXPECT_NE(error.find("the kernel does not answer"), std::string::npos) << error;
+  EXPECT_EQ(std::count(node.steps.begin(), node.steps.end(), "restore 0000:03:00.2"), 0);
+  EXPECT_NE(prepare(put(claim(2, "0000-03-00-2")))->error.find("is prepared for"), std::string::npos);
+  node.on_step = nullptr;
+  EXPECT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+}
+
+TEST_F(PreparerTest, WhatHangsWhenItIsTakenBackIsAnErrorAndStaysOnRecord) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  ASSERT_EQ(prepare(text)->error, "");
+  node.on_step = [](const std::string& step) -> std::optional<Error> {
+    if (step.starts_with("restore")) throw fake::FakeExecutor::Hang{};
+    return std::nullopt;
+  };
+  std::string error;
+  preparer->unprepare(kSriov, request(text), [&](const std::string& problem) { error = problem; });
+  scheduler.advance(Binder::kBindMax + Millis{1'000});
+  EXPECT_NE(error.find("the kernel does not answer"), std::string::npos) << error;
+  EXPECT_EQ(charged.size(), 1u);
+  EXPECT_EQ(decode_checkpoint(*node.checkpoint)->claims.size(), 1u);
+  node.on_step = nullptr;
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+}
+
 TEST_F(PreparerTest, AnotherClaimIsPreparedBesideOneThatHangs) {
   const ClaimText slow = put(claim(1, "0000-03-00-2")), fast = put(claim(2, "0000-03-00-3"));
   preparer->prepare(kSriov, request(slow), [](PrepareAnswer) {});

@@ -1,0 +1,45 @@
+#pragma once
+// Who binds functions to vfio-pci and restores them, as a port: a write to a driver's `unbind` may hang in the kernel
+// as long as a process has the device open (drivers/vfio/vfio_main.c, vfio_unregister_group_dev).
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kubelet/host.h"
+#include "kubelet/prepared.h"
+#include "reactor/executor.h"
+
+namespace sliced::kubelet {
+
+enum class Binding { kBind, kRestore };
+
+/// Reentry: done is called once, never from within run(), unless the Job is dropped.
+class Binder {
+ public:
+  static constexpr Millis kBindMax{30'000};  // for all functions of a call; the kubelet waits 45 s
+
+  /// By device, in order: its group when it was bound, "" when it was restored. kTimeout: it hangs, and may be done yet.
+  /// kBusy: a call of before hangs, or somebody holds the device; the text says who.
+  using Done = std::function<void(std::vector<Result<std::string>>)>;
+  virtual ~Binder() = default;
+  [[nodiscard]] virtual std::unique_ptr<reactor::Job> run(Binding what, std::vector<PreparedDevice> devices,
+                                                          Done done) = 0;
+};
+
+/// By a host's own calls, on a worker: one that hangs is lost with it. For tests, and where no program can be run.
+class HostBinder final : public Binder {
+ public:
+  HostBinder(reactor::Executor& executor, std::shared_ptr<const Host> host)
+      : executor_(executor), host_(std::move(host)) {}
+  std::unique_ptr<reactor::Job> run(Binding what, std::vector<PreparedDevice> devices, Done done) override;
+
+ private:
+  reactor::Executor& executor_;
+  const std::shared_ptr<const Host> host_;
+};
+
+/// One device, where the call is made. Yields what Binder::Done has of it.
+Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device);
+
+}  // namespace sliced::kubelet

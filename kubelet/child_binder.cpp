@@ -1,0 +1,175 @@
+#include "kubelet/child_binder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hotplug/facts.h"
+#include "reactor/base/text.h"
+#include "reactor/loop.h"
+
+namespace sliced::kubelet {
+namespace child_binder {
+namespace {
+
+// As "failed CODE": what the preparer tells apart.
+constexpr std::pair<Errc, std::string_view> kCodes[] = {
+    {Errc::kIo, "io"}, {Errc::kTimeout, "timeout"}, {Errc::kNotFound, "gone"}, {Errc::kBusy, "busy"}};
+
+std::string_view name_of(Errc code) {
+  for (const auto& [one, name] : kCodes)
+    if (one == code) return name;
+  return "io";
+}
+
+Errc code_of(std::string_view name) {
+  for (const auto& [code, one] : kCodes)
+    if (one == name) return code;
+  return Errc::kIo;
+}
+
+std::string addresses(const std::vector<PreparedDevice>& devices) {
+  std::vector<std::string> all;
+  for (const PreparedDevice& device : devices) all.push_back(device.pci);
+  return join(all, ", ");
+}
+
+Error why_missing(const reactor::ChildResult& result) {
+  if (result.timed_out)
+    return {Errc::kTimeout,
+            "the kernel did not answer in time; it is tried again when the kubelet asks again"};
+  return {Errc::kIo, "the program that binds ended " +
+                         (result.signal != 0 ? "by signal " + std::to_string(result.signal)
+                                             : "with status " + std::to_string(result.exit_status)) +
+                         (result.err.empty() ? "" : ": " + escaped(trim(result.err), 256))};
+}
+
+}  // namespace
+}  // namespace child_binder
+
+std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices) {
+  std::vector<std::string> out{what == Binding::kBind ? "bind" : "restore"};
+  for (const PreparedDevice& device : devices)
+    out.push_back(device.pci + "=" + (device.vfio ? device.vfio->original_driver : ""));
+  return out;
+}
+
+Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || (arguments[0] != "bind" && arguments[0] != "restore"))
+    return Error{Errc::kInvalid, "wants bind or restore"};
+  BindOrder out{arguments[0] == "bind" ? Binding::kBind : Binding::kRestore, {}};
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const size_t at = arguments[i].find('=');
+    const std::string pci = arguments[i].substr(0, at);
+    const std::string driver = at == std::string::npos ? "" : arguments[i].substr(at + 1);
+    // It becomes part of a path in sysfs.
+    if (!hotplug::PciAddress::decode(pci) || driver.find('/') != std::string::npos)
+      return Error{Errc::kInvalid, in_quotes(arguments[i], 64) + " is no function: wants ADDRESS=DRIVER"};
+    out.devices.push_back({.pci = pci, .vfio = VfioBinding{driver, ""}});
+  }
+  return out;
+}
+
+std::string line_of(const Result<std::string>& result) {
+  if (result) return "ok " + *result + "\n";
+  std::string what = result.error().what;
+  std::replace(what.begin(), what.end(), '\n', ' ');
+  return "failed " + std::string(child_binder::name_of(result.error().code)) + " " + what + "\n";
+}
+
+std::vector<Result<std::string>> decode_lines(const std::string& text, size_t devices, const Error& missing) {
+  std::vector<Result<std::string>> out;
+  for (const std::string_view line : split(text, '\n')) {
+    if (out.size() == devices) break;
+    if (line.starts_with("ok ")) {
+      out.emplace_back(std::string(line.substr(3)));
+    } else if (line.starts_with("failed ")) {
+      const std::string_view rest = line.substr(7);
+      const size_t at = std::min(rest.find(' '), rest.size());
+      out.emplace_back(Error{child_binder::code_of(rest.substr(0, at)),
+                             std::string(rest.substr(std::min(at + 1, rest.size())))});
+    }
+  }
+  while (out.size() < devices) out.emplace_back(missing);
+  return out;
+}
+
+struct ChildBinder::Run {
+  std::vector<PreparedDevice> devices;
+  Done done;  // null: it has been answered, or nobody asks any more
+  std::unique_ptr<reactor::Child> child = {};
+  reactor::Ticket given_up = {};
+
+  void answer(std::vector<Result<std::string>> results) {
+    if (const Done call = std::exchange(done, nullptr)) call(std::move(results));
+  }
+};
+
+// The program goes on when nobody asks any more: half a binding helps nobody.
+struct ChildBinder::Handle final : reactor::Job {
+  explicit Handle(std::shared_ptr<Run> one) : run(std::move(one)) {}
+  ~Handle() override { run->done = nullptr; }
+  const std::shared_ptr<Run> run;
+};
+
+ChildBinder::ChildBinder(reactor::Loop& loop, Settings settings)
+    : loop_(loop), settings_(std::move(settings)) {}
+ChildBinder::~ChildBinder() = default;
+
+std::string ChildBinder::who_hangs(const std::vector<PreparedDevice>& devices) const {
+  for (const auto& [number, run] : runs_)
+    for (const PreparedDevice& device : devices)
+      if (run->child && std::any_of(run->devices.begin(), run->devices.end(),
+                                    [&](const PreparedDevice& one) { return one.pci == device.pci; }))
+        return "process " + std::to_string(run->child->pid()) + ", which binds " +
+               child_binder::addresses(run->devices) +
+               ", still hangs in the kernel: it ends when whoever has the device open does";
+  return "";
+}
+
+std::unique_ptr<reactor::Job> ChildBinder::run(Binding what, std::vector<PreparedDevice> devices, Done done) {
+  std::vector<std::string> argv = settings_.program;
+  for (std::string& one : arguments_of(what, devices)) argv.push_back(std::move(one));
+  const std::string hanging = who_hangs(devices);
+  auto run = std::make_shared<Run>(Run{std::move(devices), std::move(done)});
+  auto handle = std::make_unique<Handle>(run);
+  const uint64_t number = next_++;
+  const auto answer_later = [this, number, &run](Error error) {
+    runs_[number] = run;
+    run->given_up = loop_.scheduler().after(Millis{0}, [this, number, error = std::move(error)] {
+      const auto own = std::move(runs_.extract(number).mapped());  // it owns this function
+      own->answer(std::vector<Result<std::string>>(own->devices.size(), error));
+    });
+  };
+  if (!hanging.empty()) {
+    answer_later({Errc::kBusy, hanging});
+    return handle;
+  }
+  auto child = reactor::Child::start(
+      loop_, {.argv = std::move(argv), .deadline = settings_.deadline, .kill_after = settings_.kill_after},
+      [this, number](const reactor::ChildResult& result) { end(number, result); });
+  if (!child) {
+    answer_later(std::move(child.error()));
+    return handle;
+  }
+  runs_[number] = run;
+  run->child = std::move(*child);
+  run->given_up = loop_.scheduler().after(settings_.deadline + settings_.patience, [run = run.get()] {
+    run->answer(std::vector<Result<std::string>>(
+        run->devices.size(),
+        Error{Errc::kTimeout, "process " + std::to_string(run->child->pid()) + ", which binds " +
+                                  child_binder::addresses(run->devices) +
+                                  ", hangs in the kernel; it is tried again when the kubelet asks again"}));
+  });
+  return handle;
+}
+
+void ChildBinder::end(uint64_t number, const reactor::ChildResult& result) {
+  const auto at = runs_.find(number);
+  const std::shared_ptr<Run> run = std::move(at->second);
+  runs_.erase(at);
+  run->given_up.reset();
+  const auto child = std::move(run->child);  // it owns the function that called this
+  run->answer(decode_lines(result.out, run->devices.size(), child_binder::why_missing(result)));
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,63 @@
+#pragma once
+// Binding by a program of its own (cli/bind_helper.h), so that what hangs in the kernel costs no thread of the daemon and
+// does not keep it from ending.
+//
+// Hang: past the deadline the program is killed, and its devices are answered with kTimeout. Where it does not end even
+//       so, as in a write that the kernel does not let go, none is begun beside it for any of its devices: calls about
+//       them are answered with kBusy at once, until it ends.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kubelet/binder.h"
+#include "reactor/child.h"
+#include "reactor/scheduler.h"
+
+namespace sliced::reactor {
+class Loop;
+}
+
+namespace sliced::kubelet {
+
+/// Ownership: the loop outlives this. Programs that still run are killed with it.
+class ChildBinder final : public Binder {
+ public:
+  struct Settings {
+    std::vector<std::string> program;  // and its first arguments
+    Millis deadline = kBindMax;
+    Millis kill_after{2'000};  // from SIGTERM to SIGKILL
+    Millis patience{3'000};    // from the deadline to the answer
+  };
+  ChildBinder(reactor::Loop& loop, Settings settings);
+  ~ChildBinder() override;
+
+  std::unique_ptr<reactor::Job> run(Binding what, std::vector<PreparedDevice> devices, Done done) override;
+
+ private:
+  struct Run;
+  struct Handle;
+  void end(uint64_t number, const reactor::ChildResult& result);
+  std::string who_hangs(const std::vector<PreparedDevice>& devices) const;
+
+  reactor::Loop& loop_;
+  const Settings settings_;
+  std::map<uint64_t, std::shared_ptr<Run>> runs_;
+  uint64_t next_ = 0;
+};
+
+/// What the program is told: "bind" or "restore", then "0000:03:00.2=igbvf" for each device.
+std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices);
+struct BindOrder {
+  Binding what;
+  std::vector<PreparedDevice> devices;  // pci and vfio alone
+};
+/// Errors: kInvalid.
+Result<BindOrder> decode_order(const std::vector<std::string>& arguments);
+/// What it says of each device, in order: a line "ok GROUP", or "failed CODE TEXT".
+std::string line_of(const Result<std::string>& result);
+/// missing: of devices that it has not come to.
+std::vector<Result<std::string>> decode_lines(const std::string& text, size_t devices, const Error& missing);
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,20 @@
+#pragma once
+// Which process has a device node open: as long as one has, its driver cannot let the device go.
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sliced::kubelet {
+
+struct DeviceHolder {
+  int pid = 0;
+  std::string name;  // /proc/PID/comm, escaped
+};
+/// The first that is found; nodes that are not there are nobody's. Other processes are seen as far as /proc shows them.
+/// Blocks: it reads a link for each open file of the machine, kFilesMax at most.
+std::optional<DeviceHolder> holder_of(const std::vector<std::string>& nodes,
+                                      const std::string& proc = "/proc");
+
+inline constexpr size_t kFilesMax = size_t{1} << 22;
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,50 @@
+#include "kubelet/device_holder.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "reactor/descriptor.h"
+
+namespace sliced::kubelet {
+namespace device_holder_test {
+namespace {
+
+// A device that nobody else has open: a pseudo terminal of our own.
+TEST(DeviceHolder, WhoHasANodeOpenIsFoundByItsNumber) {
+  reactor::Descriptor control(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_TRUE(control);
+  ASSERT_EQ(::grantpt(control.get()) | ::unlockpt(control.get()), 0);
+  const std::string node = ::ptsname(control.get());
+  EXPECT_FALSE(holder_of({node}));
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int open = ::open(node.c_str(), O_RDWR | O_NOCTTY);
+    if (open < 0 || ::write(told[1], "x", 1) != 1) ::_exit(1);
+    ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(told[0], &byte, 1), 1);
+  const auto holder = holder_of({"/dev/not-there", node});
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(told[0]), ::close(told[1]);
+  ASSERT_TRUE(holder);
+  EXPECT_EQ(holder->pid, child);
+  EXPECT_FALSE(holder->name.empty());
+  EXPECT_FALSE(holder_of({node})) << "it has ended";
+}
+
+TEST(DeviceHolder, AFileIsNoDevice) {
+  const reactor::Descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  EXPECT_FALSE(holder_of({"/proc/self/exe"}));
+}
+
+}  // namespace
+}  // namespace device_holder_test
+}  // namespace sliced::kubelet
