@@ -224,11 +224,7 @@ func (v *victim) delete(pod string) {
 // judgeTakenBack waits until the pod is gone, and fails where anything of it is left.
 func (v *victim) judgeTakenBack(pod, after string) {
 	v.T.Helper()
-	waitUntil(v.T, fmt.Sprintf("pod %s is gone, after: %s", pod, after), promptly, func() bool {
-		_, err := v.Server.Client.CoreV1().Pods(v.manifest.Namespace).Get(context.Background(), pod, metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	})
-	v.Server.WaitReleased(v.T, v.manifest.Namespace, pod, promptly)
+	v.judgeGone(pod)
 	for i := range 4 {
 		if driver := v.kernel.Driver(harness.VFAddress(near.Address, i)); driver != "iavf" {
 			v.T.Errorf("after %q VF %d is left to %q", after, i, driver)
@@ -240,6 +236,16 @@ func (v *victim) judgeTakenBack(pod, after string) {
 	if record := v.checkpoint(); strings.Contains(record, `"complete"`) {
 		v.T.Errorf("after %q the record says: %s", after, record)
 	}
+}
+
+// judgeGone waits until a deleted pod is gone, and its claim.
+func (v *victim) judgeGone(pod string) {
+	v.T.Helper()
+	waitUntil(v.T, "pod "+pod+" is gone", promptly, func() bool {
+		_, err := v.Server.Client.CoreV1().Pods(v.manifest.Namespace).Get(context.Background(), pod, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	v.Server.WaitReleased(v.T, v.manifest.Namespace, pod, promptly)
 }
 
 // judgeSlices fails where anything but the first daemon's start has written slices.

@@ -86,8 +86,13 @@ func TestKubeletFindsBothDrivers(t *testing.T) {
 
 func waitRunning(t *testing.T, lab *harness.Lab, name string) {
 	t.Helper()
-	waitUntil(t, "pod "+name+" runs", 30*time.Second, func() bool {
-		pod, err := lab.Server.Client.CoreV1().Pods(lab.Namespace).Get(context.Background(), name, metav1.GetOptions{})
+	waitRunningIn(t, lab, lab.Namespace, name)
+}
+
+func waitRunningIn(t *testing.T, lab *harness.Lab, namespace, name string) {
+	t.Helper()
+	waitUntil(t, "pod "+name+" runs", promptly, func() bool {
+		pod, err := lab.Server.Client.CoreV1().Pods(namespace).Get(context.Background(), name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,7 @@ var manifests = map[string]manifestRow{
 		pods: map[string]podRow{"one-each": {1, map[string][]part{"app": {of("", "", 1).on("left-net").from("ens1f0"), of("", "", 1).on("right-net").from("ens2f0")}}},
 			"two-each": {1, map[string][]part{"app": {of("", "", 2).on("left-net").from("ens1f0"), of("", "", 2).on("right-net").from("ens2f0")}}}}},
 	"beside-a-gpu": {redWhen: "results of another driver stand in the way, or pcieRoot is not the other's", gpus: map[string]string{"gpu-0": "pci0001:00"},
-		pods: app(of("both", "vf", 1).on("tenants").from("ens2f0"), part{claim: "both", request: "gpu", count: 1, driver: harness.OtherDriver})},
+		pods: app(of("both", "vf", 1).on("tenants").from("ens2f0"), part{claim: "both", request: "gpu", count: 1, driver: harness.GPUs})},
 	"vfio": {redWhen: "the claim's driver does not win over its class', the driver is not changed, or the pod has not the nodes",
 		pods: app(of("vf", "vf", 1).on("tenants").dpdk())},
 	"multus-one-vf":  {redWhen: "a VF without a configuration is not prepared", pods: app(of("net", "vf", 1)), infos: 1},
@@ -144,7 +144,7 @@ func (row manifestRow) play(t *testing.T, name string) {
 	kubelet := root.Run()
 	wiped(t, lab, kubelet)
 	if row.gpus != nil {
-		root.RunOtherDriver(row.gpus)
+		root.RunGPUs(t, row.gpus)
 	}
 	lab.Run(root.Flags()...)
 	offered := lab.History.WaitOffers(t, 0, starting, row.offered...)
@@ -278,7 +278,7 @@ func (row manifestRow) judge(t *testing.T, lab *harness.Lab, root *harness.Kubel
 				t.Errorf("%s/%s got %v, wants %v", pod.Name, container, ids, wantIDs)
 				continue
 			}
-			ours := slices.DeleteFunc(slices.Clone(wantIDs), func(id string) bool { return strings.HasPrefix(id, harness.OtherDriver) })
+			ours := slices.DeleteFunc(slices.Clone(wantIDs), func(id string) bool { return strings.HasPrefix(id, harness.GPUs) })
 			edits := root.EditsOf(t, ours)
 			if !slices.Equal(edits.Env, wantEdits.Env) || !slices.Equal(edits.Nodes, wantEdits.Nodes) {
 				t.Errorf("%s/%s is given %+v, wants %+v", pod.Name, container, edits, wantEdits)
@@ -333,7 +333,7 @@ func (row manifestRow) expected(t *testing.T, kernel *harness.PlayedKernel, pod 
 				continue
 			}
 			count++
-			if p.driver == harness.OtherDriver {
+			if p.driver == harness.GPUs {
 				ids[kind+result.Device] = true
 				continue
 			}
