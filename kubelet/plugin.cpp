@@ -50,6 +50,7 @@ class Plugin::Served {
     if (!paths) return Error(paths.error());
     if (!service_) {
       if (auto made = make_folder(paths->folder); !made) return made;
+      if (auto alone = remove_silent_others(settings_.directories, name_, *paths); !alone) return alone;
       auto opened = Endpoint::open(ports_.loop, ports_.log, paths->service,
                                    plugin_methods(name_, ports_.preparer, health_));
       if (!opened) return Error(opened.error());

@@ -22,7 +22,8 @@ namespace sliced::kubelet {
 
 /// Sockets: the service's is there before the registration's, and both are looked after: one that cannot be
 ///          opened is tried again (every 2 s at most), and so is one whose file is gone.
-///          A driver whose socket answers is another program's: it is not served until that ends.
+///          A driver whose socket answers, under whichever pod's name, is another program's: it is not served until
+///          that ends. What nobody answers at any more is removed.
 /// Ending:  removes both files; the kubelet then deregisters the driver.
 /// Log:     that a driver is registered, or why not; once as long as it lasts.
 class Plugin {

@@ -1,9 +1,13 @@
 #include "kubelet/sockets.h"
 
 #include <filesystem>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "reactor/base/text.h"
+#include "reactor/durable_file.h"
+#include "reactor/net/listener.h"
 
 namespace sliced::kubelet {
 namespace {
@@ -18,7 +22,36 @@ std::string pick(const std::string& before, const std::string& pod_uid, const st
   return fits(whole) ? whole : before + hex(stable_hash(pod_uid), 16) + after;
 }
 
+constexpr size_t kFilesMax = 4'096;  // of a directory that is looked through
+
+// Registration's first: by them the kubelet finds who answers.
+Result<std::vector<std::string>> sockets_in(const std::string& directory, const std::string& start,
+                                            std::string_view end) {
+  auto names = reactor::list_names(directory, kFilesMax);
+  if (!names) return names;
+  std::vector<std::string> found;
+  for (const std::string& name : *names)
+    if (name == start + std::string(end) || (name.starts_with(start + "-") && name.ends_with(end)))
+      found.push_back(directory + "/" + name);
+  return found;
+}
+
 }  // namespace
+
+Result<Unit> remove_silent_others(const SocketDirectories& directories, const std::string& driver,
+                                  const SocketPaths& own) {
+  auto registrations = sockets_in(directories.registrar, driver, "-reg.sock");
+  auto services = sockets_in(own.folder, "dra", ".sock");
+  for (const auto* list : {&registrations, &services}) {
+    if (!*list) return Error(list->error());
+    for (const std::string& path : **list) {
+      if (path == own.registration || path == own.service) continue;
+      auto removed = reactor::net::remove_unanswered(path);
+      if (!removed && removed.error().code != Errc::kInvalid) return removed;  // no socket: it stays
+    }
+  }
+  return Unit{};
+}
 
 Result<SocketPaths> socket_paths(const SocketDirectories& directories, const std::string& driver,
                                  const std::string& pod_uid) {

@@ -24,6 +24,12 @@ struct SocketPaths {
 Result<SocketPaths> socket_paths(const SocketDirectories& directories, const std::string& driver,
                                  const std::string& pod_uid);
 
+/// Removes the sockets of other pods of the driver, and those with its name alone, at which nobody answers: of a pod
+/// that ended suddenly, and the kubelet would try them for ever.
+/// Errors: kBusy where somebody answers, and so serves the driver; names the path. kDenied, kIo.
+Result<Unit> remove_silent_others(const SocketDirectories& directories, const std::string& driver,
+                                  const SocketPaths& own);
+
 /// Makes the folder, and those above it. Errors: kDenied, kIo; names the folder.
 Result<Unit> make_folder(const std::string& folder);
 

@@ -207,4 +207,9 @@ Result<std::unique_ptr<Listener>> listen_unix(Loop& loop, const std::string& pat
   return std::unique_ptr<Listener>(std::move(made));
 }
 
+Result<Unit> remove_unanswered(const std::string& path) {
+  auto removed = UnixFile::remove_unanswered(path);
+  return removed ? removed : std::move(removed.error()).in(escaped(path));
+}
+
 }  // namespace sliced::reactor::net

@@ -60,4 +60,7 @@ Result<std::unique_ptr<Listener>> listen_tcp(Loop& loop, const Endpoint& at, con
 Result<std::unique_ptr<Listener>> listen_unix(Loop& loop, const std::string& path,
                                               const ListenOptions& options, OnAccept on_accept);
 
+/// What listen_unix() would do about a socket that is in its way. Errors: as there.
+Result<Unit> remove_unanswered(const std::string& path);
+
 }  // namespace sliced::reactor::net

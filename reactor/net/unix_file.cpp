@@ -80,6 +80,8 @@ Result<Unit> remove_stale(const std::string& path) {
 
 }  // namespace
 
+Result<Unit> UnixFile::remove_unanswered(const std::string& path) { return remove_stale(path); }
+
 Result<UnixFile::Bound> UnixFile::bind(const std::string& path, unsigned mode, int backlog) {
   const auto checked = unix_address(path);
   if (!checked) return Error(checked.error());

@@ -22,6 +22,8 @@ class UnixFile {
   /// mode: of the file, from its first moment on. backlog: listen(2)'s. What is in the way is removed only
   /// if it is a socket at which nobody answers.
   static Result<Bound> bind(const std::string& path, unsigned mode, int backlog);
+  /// That alone.
+  static Result<Unit> remove_unanswered(const std::string& path);
   /// Removes it, unless somebody else's is there by now.
   ~UnixFile();
   UnixFile(const UnixFile&) = delete;

@@ -165,19 +165,7 @@ func (v *victim) newPod(name string) {
 // judgeRuns waits until the pod runs, and fails unless exactly its VF is prepared.
 func (v *victim) judgeRuns(pod, after string) {
 	v.T.Helper()
-	pods := v.Server.Client.CoreV1().Pods(v.manifest.Namespace)
-	pokes := 0
-	waitUntil(v.T, fmt.Sprintf("pod %s runs, after: %s", pod, after), promptly, func() bool {
-		// A pod that has failed to start is tried again after ten seconds, and at once where it is edited.
-		if pokes++; pokes%10 == 0 {
-			v.edit(pod, pokes)
-		}
-		found, err := pods.Get(context.Background(), pod, metav1.GetOptions{})
-		if err != nil {
-			v.T.Fatal(err)
-		}
-		return found.Status.Phase == core.PodRunning
-	})
+	waitRunsSoon(v.T, v.Lab, v.manifest.Namespace, pod, after)
 	device := v.Server.Claim(v.T, v.manifest.Namespace, pod).Status.Allocation.Devices.Results[0].Device
 	for i := range 4 {
 		address := harness.VFAddress(near.Address, i)
@@ -202,23 +190,29 @@ func (v *victim) judgeRuns(pod, after string) {
 	}
 }
 
-func (v *victim) edit(pod string, times int) {
-	v.T.Helper()
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{"edited":"%d"}}}`, times)
-	_, err := v.Server.Client.CoreV1().Pods(v.manifest.Namespace).Patch(context.Background(), pod, types.MergePatchType,
-		[]byte(patch), metav1.PatchOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		v.T.Fatal(err)
-	}
+// waitRunsSoon waits until a pod runs that may have failed to start: its kubelet tries it again after ten seconds, and at once
+// where it is edited.
+func waitRunsSoon(t testing.TB, lab *harness.Lab, namespace, pod, after string) {
+	t.Helper()
+	pods, times := lab.Server.Client.CoreV1().Pods(namespace), 0
+	waitUntil(t, fmt.Sprintf("pod %s runs, after: %s", pod, after), promptly, func() bool {
+		if times++; times%10 == 0 {
+			patch := fmt.Sprintf(`{"metadata":{"annotations":{"edited":"%d"}}}`, times)
+			if _, err := pods.Patch(context.Background(), pod, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, err := pods.Get(context.Background(), pod, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.Status.Phase == core.PodRunning
+	})
 }
 
 func (v *victim) delete(pod string) {
 	v.T.Helper()
-	soon := int64(1)
-	if err := v.Server.Client.CoreV1().Pods(v.manifest.Namespace).Delete(context.Background(), pod,
-		metav1.DeleteOptions{GracePeriodSeconds: &soon}); err != nil {
-		v.T.Fatal(err)
-	}
+	v.Server.EndPod(v.T, v.manifest.Namespace, pod)
 }
 
 // judgeTakenBack waits until the pod is gone, and fails where anything of it is left.

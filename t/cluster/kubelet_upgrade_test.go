@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +22,17 @@ func sockets(root *harness.KubeletRoot, driver string) []string {
 	return append(found, services...)
 }
 
-// onlyOf fails unless these sockets are the pod's with that UID.
-func onlyOf(t *testing.T, root *harness.KubeletRoot, uid string) {
+func bothDrivers(root *harness.KubeletRoot) []string {
+	return join(sockets(root, harness.Driver), sockets(root, harness.ExposureDriver))
+}
+
+// onlyLiving waits until each driver has the sockets of one daemon, and none of those that were there before.
+func onlyLiving(t *testing.T, root *harness.KubeletRoot, before []string) {
 	t.Helper()
 	for _, driver := range []string{harness.Driver, harness.ExposureDriver} {
-		waitUntil(t, "no sockets but those of pod "+uid, promptly, func() bool {
+		waitUntil(t, "the sockets of one daemon, and of it alone", promptly, func() bool {
 			all := sockets(root, driver)
-			return len(all) == 2 && strings.Contains(all[0], uid) && strings.Contains(all[1], uid)
+			return len(all) == 2 && !slices.ContainsFunc(all, func(path string) bool { return slices.Contains(before, path) }) && answers(all[0])
 		})
 	}
 }
@@ -54,24 +59,26 @@ func TestUpgradeWithRunningPods(t *testing.T) {
 	v.judgeRuns("before", "the old daemon alone")
 	const second, third = "0b1d3c5e-7777-4f4f-8e8e-000000000002", "0b1d3c5e-7777-4f4f-8e8e-000000000003"
 	beside := v.Run(append(v.root.Flags(), "--pod-uid", second)...)
-	beside.WaitLog(starting, "another process is the daemon of this driver and node")
+	beside.WaitLog(starting, "another instance is active for this driver and node")
 	if beside.Said("registered with the kubelet") != 0 || len(sockets(v.root, harness.Driver)) != 2 {
 		t.Errorf("two daemons serve one driver: %v", sockets(v.root, harness.Driver))
 	}
 	v.newPod("during")
 	waitRunningIn(t, v.Lab, v.manifest.Namespace, "during")
+	old := bothDrivers(v.root)
 	v.daemon.Term(30 * time.Second)
 	waitRegistered(beside, 1)
-	onlyOf(t, v.root, second)
+	onlyLiving(t, v.root, old)
 	v.newPod("after")
 	waitRunningIn(t, v.Lab, v.manifest.Namespace, "after")
 	v.delete("before")
 	v.judgeGone("before")
 	// Another one after a sudden end, which leaves sockets behind.
+	old = bothDrivers(v.root)
 	beside.Kill()
 	v.daemon = v.Run(append(v.root.Flags(), "--pod-uid", third)...)
 	waitRegistered(v.daemon, 1)
-	onlyOf(t, v.root, third)
+	onlyLiving(t, v.root, old)
 	v.delete("during")
 	v.delete("after")
 	v.judgeAllBack()

@@ -404,6 +404,15 @@ func (s *APIServer) DeletePod(t testing.TB, namespace, name string) {
 	}
 }
 
+// EndPod deletes a pod as a user does: its kubelet ends it.
+func (s *APIServer) EndPod(t testing.TB, namespace, name string) {
+	t.Helper()
+	err := s.Client.CoreV1().Pods(namespace).Delete(context.Background(), name, *metav1.NewDeleteOptions(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // WaitReleased returns when the claim of a deleted pod is gone: what was allocated is free then.
 func (s *APIServer) WaitReleased(t testing.TB, namespace, pod string, within time.Duration) {
 	t.Helper()

@@ -46,6 +46,7 @@ func run(ctx context.Context, kubeconfig, node, root, created string) error {
 	if err != nil {
 		return err
 	}
+	rest.QPS, rest.Burst = 50, 100 // a kubelet's
 	client, err := kubernetes.NewForConfig(rest)
 	if err != nil {
 		return err
