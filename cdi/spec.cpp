@@ -157,6 +157,12 @@ std::string transient_file(std::string_view kind, std::string_view id) {
   return name + ".yaml";
 }
 
+std::string metadata_file(std::string_view kind, std::string_view id) {
+  std::string name = std::string(kind) + "_" + std::string(id);
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name + ".json";
+}
+
 bool is_device_name(std::string_view text) {
   const auto is_end = [](char c) { return is_letter(c) || is_digit(c); };
   return !text.empty() && is_end(text.front()) && is_end(text.back()) &&

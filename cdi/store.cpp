@@ -15,7 +15,7 @@ Result<Unit> check_id(std::string_view id) {
 }  // namespace
 
 std::string Store::path(std::string_view kind, std::string_view id) const {
-  return root_ + "/" + transient_file(kind, id);
+  return root_ + "/" + name_(kind, id);
 }
 
 Result<Unit> Store::write(const Spec& spec, std::string_view id) const {
@@ -42,12 +42,12 @@ Result<Spec> Store::read(std::string_view kind, std::string_view id) const {
 Result<std::vector<std::string>> Store::ids(std::string_view kind) const {
   auto names = reactor::list_names(root_, kFilesMax);
   if (!names) return names;
-  const std::string all = transient_file(kind, "");
-  constexpr std::string_view kEnd = ".yaml";
-  const std::string_view start = std::string_view(all).substr(0, all.size() - kEnd.size());
+  const std::string all = name_(kind, "");
+  const size_t dot = all.rfind('.');
+  const std::string start = all.substr(0, dot), end = all.substr(dot);
   std::vector<std::string> ids;
   for (const std::string& name : *names) {
-    if (name.size() <= all.size() || !name.starts_with(start) || !name.ends_with(kEnd)) continue;
+    if (name.size() <= all.size() || !name.starts_with(start) || !name.ends_with(end)) continue;
     std::string id = name.substr(start.size(), name.size() - all.size());
     if (check_id(id)) ids.push_back(std::move(id));
   }

@@ -1,6 +1,5 @@
 #pragma once
 // The directory of CDI specifications that container runtimes watch, as far as it is ours. Every call blocks.
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +15,9 @@ class Store {
   /// A directory with more files is not ours to look through.
   static constexpr size_t kFilesMax = 65'536;
 
-  explicit Store(std::string root) : root_(std::move(root)) {}
+  /// name: of a spec's file (cdi/spec.h).
+  using NameFile = std::string (*)(std::string_view kind, std::string_view id);
+  explicit Store(std::string root, NameFile name = &transient_file) : root_(std::move(root)), name_(name) {}
 
   /// The spec of what has that id, replaced as a whole and on disk when it returns. The root is made where it
   /// is missing.
@@ -33,6 +34,7 @@ class Store {
   std::string path(std::string_view kind, std::string_view id) const;
 
   const std::string root_;
+  const NameFile name_;
 };
 
 }  // namespace sliced::cdi

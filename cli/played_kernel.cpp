@@ -12,6 +12,7 @@
 
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
+#include "reactor/durable_file.h"
 
 namespace sliced::cli {
 namespace {
@@ -45,6 +46,11 @@ int ask(const reactor::Descriptor& socket, const std::string& question) {
   return number ? static_cast<int>(*number) : EIO;
 }
 
+// What a PF gives its VF: netlink has it, not sysfs.
+std::string mac_of(const kubelet::VfOfInterface& vf) {
+  return "vf-macs/" + std::to_string(vf.ifindex) + "-" + std::to_string(vf.index);
+}
+
 Result<Unit> write_played(const std::string& root, const std::string& path, std::string_view text) {
   const reactor::Descriptor socket = connect_to(root + "/run/sliced/kernel");
   if (!socket) return Error{Errc::kIo, "write /" + path + ": this is a snapshot of a host (--host)"};
@@ -65,7 +71,15 @@ kubelet::NodeHost::Kernel played_kernel(const std::string& root) {
               [root](const std::string& path) {
                 struct stat found{};
                 return ::stat((root + path).c_str(), &found) == 0;
-              }};
+              },
+          .read_mac = [root](const kubelet::VfOfInterface& vf) -> Result<std::string> {
+            const auto mac = reactor::read_whole(root + "/run/sliced/" + mac_of(vf), 64);
+            if (!mac && mac.error().code == Errc::kNotFound) return std::string(kubelet::kNoMac);
+            if (!mac) return mac.error();
+            return std::string(trim(*mac));
+          },
+          .write_mac = [root](const kubelet::VfOfInterface& vf,
+                              const std::string& mac) { return write_played(root, mac_of(vf), mac); }};
 }
 
 }  // namespace sliced::cli

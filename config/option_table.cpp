@@ -205,6 +205,30 @@ constexpr OptionInfo kOptions[] = {
          .help =
              "The UID of the pod that this runs in. The sockets have it in their names, so that during an upgrade "
              "those of the old pod and of the new one stand beside each other."}),
+    option<&Options::enable_device_metadata, parse_word<bool>>(
+        {.name = "enable-device-metadata",
+         .env = "ENABLE_DEVICE_METADATA",
+         .file_key = "enableDeviceMetadata",
+         .commands = bit(Command::kRun),
+         .help =
+             "Mount files into containers, in which they can read what is published of their devices and, once "
+             "they have one, of their interfaces (device metadata). KubeVirt finds its PCI functions there."}),
+    option<&Options::mac_annotation, parse_annotation_key>(
+        {.name = "mac-annotation",
+         .env = "SLICED_MAC_ANNOTATION",
+         .file_key = "macAnnotation",
+         .placeholder = "KEY",
+         .commands = bit(Command::kRun),
+         .help =
+             "The annotation of pods with the MAC addresses that they ask for, as kubevirt.io/dra-networks: each "
+             "pod with a claim is then read (get on pods). Without it no pod is asked."}),
+    option<&Options::kubevirt_environment, parse_word<bool>>(
+        {.name = "kubevirt-environment",
+         .env = "SLICED_KUBEVIRT_ENVIRONMENT",
+         .file_key = "kubevirtEnvironment",
+         .commands = bit(Command::kRun),
+         .help =
+             "Give containers PCI_RESOURCE_<claim>_<request> with the PCI addresses of the request's devices."}),
     option<&Options::kinds_off, parse_kinds>(
         {.name = "kinds-off",
          .env = "SLICED_KINDS_OFF",

@@ -87,6 +87,10 @@ struct Options {
   std::string nri_socket = "/var/run/nri/nri.sock";
   std::string nri_plugin_name = "dra-driver-sriov";
   std::string nri_plugin_index = "42";
+  // What containers and their pods are told and asked.
+  bool enable_device_metadata = false;  // files with what is published of their devices
+  bool kubevirt_environment = false;    // PCI_RESOURCE_<claim>_<request>
+  std::string mac_annotation;           // of pods, with the MAC addresses that they ask for; "" is not read
 
   // What is obeyed and how fast.
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...

@@ -155,6 +155,13 @@ std::string parse_pod_uid(std::string_view text, std::string& value) {
   return "";
 }
 
+std::string parse_annotation_key(std::string_view text, std::string& value) {
+  if (!text.empty() && !is_label_key(text))
+    return "must be an annotation's key, as kubevirt.io/dra-networks: [DNS name/]letters, digits, '-', '_', '.'";
+  value = text;
+  return "";
+}
+
 std::string parse_driver_name(std::string_view text, std::string& value) {
   if (!kube::is_dns_subdomain(text, 63))
     return "must be a DNS name (lower-case letters, digits, '-', '.') of at most 63 bytes";

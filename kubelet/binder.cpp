@@ -4,8 +4,24 @@
 
 namespace sliced::kubelet {
 
+const std::string& mac_for(Binding what, const PreparedDevice& device) {
+  const std::string& original = device.vfio->original_mac;
+  const bool is_asked = what == Binding::kBind && !original.empty() && !device.mac.empty();
+  return is_asked ? device.mac : original;
+}
+
 Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device) {
-  if (what == Binding::kBind) return host.bind(device);
+  const std::string& mac = mac_for(what, device);
+  if (what == Binding::kBind) {
+    auto group = host.bind(device);
+    if (!group || mac.empty()) return group;
+    if (auto set = host.set_mac(device, mac); !set) return std::move(set.error());
+    return group;
+  }
+  // The address goes first: a driver asks for it when it takes the function.
+  if (!mac.empty())
+    if (auto set = host.set_mac(device, mac); !set && set.error().code != Errc::kNotFound)
+      return std::move(set.error());
   if (auto restored = host.restore(device); !restored) return std::move(restored.error());
   return std::string();
 }

@@ -39,6 +39,9 @@ class HostBinder final : public Binder {
   const std::shared_ptr<const Host> host_;
 };
 
+/// The address that the PF is to give the VF with it; "" it stays as it is. A machine never finds one that another pod
+/// has asked for.
+const std::string& mac_for(Binding what, const PreparedDevice& device);
 /// One device, where the call is made. Yields what Binder::Done has of it.
 Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device);
 

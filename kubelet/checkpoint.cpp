@@ -43,7 +43,7 @@ void visit(Visitor& v, Identity& value) {
 }
 template <class Visitor>
 void visit(Visitor& v, VfioBinding& value) {
-  v("originalDriver", value.original_driver), v("group", value.group);
+  v("originalDriver", value.original_driver), v("group", value.group), v("originalMAC", value.original_mac);
 }
 template <class Visitor>
 void visit(Visitor& v, VfConfig& value) {
@@ -82,7 +82,7 @@ void visit(Visitor& v, PreparedDevice& value) {
   v("adminAccess", value.is_admin), v("holding", value.holding), v("pf", value.pf), v("pci", value.pci);
   v("interface", value.interface), v("identity", value.identity), v("config", value.config);
   v("network", value.network), v("multusResource", value.multus_resource), v("vfio", value.vfio);
-  v("edits", value.edits), v("held", value.held);
+  v("mac", value.mac), v("edits", value.edits), v("held", value.held);
 }
 template <class Visitor>
 void visit(Visitor& v, PreparedClaim& value) {

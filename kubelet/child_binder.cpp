@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hotplug/facts.h"
+#include "kubelet/mac_requests.h"
 #include "reactor/base/text.h"
 #include "reactor/loop.h"
 
@@ -49,7 +50,8 @@ Error why_missing(const reactor::ChildResult& result) {
 std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices) {
   std::vector<std::string> out{what == Binding::kBind ? "bind" : "restore"};
   for (const PreparedDevice& device : devices)
-    out.push_back(device.pci + "=" + (device.vfio ? device.vfio->original_driver : ""));
+    out.push_back(device.pci + "=" + (device.vfio ? device.vfio->original_driver : "") +
+                  (device.vfio && !mac_for(what, device).empty() ? "=" + mac_for(what, device) : ""));
   return out;
 }
 
@@ -60,11 +62,17 @@ Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
   for (size_t i = 1; i < arguments.size(); ++i) {
     const size_t at = arguments[i].find('=');
     const std::string pci = arguments[i].substr(0, at);
-    const std::string driver = at == std::string::npos ? "" : arguments[i].substr(at + 1);
+    std::string driver = at == std::string::npos ? "" : arguments[i].substr(at + 1), mac;
+    if (const size_t next = driver.find('='); next != std::string::npos) {
+      mac = driver.substr(next + 1);
+      driver.resize(next);
+    }
     // It becomes part of a path in sysfs.
-    if (!hotplug::PciAddress::decode(pci) || driver.find('/') != std::string::npos)
-      return Error{Errc::kInvalid, in_quotes(arguments[i], 64) + " is no function: wants ADDRESS=DRIVER"};
-    out.devices.push_back({.pci = pci, .vfio = VfioBinding{driver, ""}});
+    if (!hotplug::PciAddress::decode(pci) || driver.find('/') != std::string::npos ||
+        !(mac.empty() || mac == kNoMac || decode_mac(mac)))
+      return Error{Errc::kInvalid,
+                   in_quotes(arguments[i], 64) + " is no function: wants ADDRESS=DRIVER[=MAC]"};
+    out.devices.push_back({.pci = pci, .vfio = VfioBinding{driver, "", mac}});
   }
   return out;
 }

@@ -18,6 +18,7 @@ struct AllocatedDevice {
   std::string driver, pool, device;
   std::string share_id;   // "" exclusive
   bool is_admin = false;  // looks on, and holds nothing
+  std::string mac;  // its pod asks for, "aa:bb:.."; "" none. No part of the object: kubelet/mac_requests.h
   bool operator==(const AllocatedDevice&) const = default;
 };
 

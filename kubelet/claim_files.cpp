@@ -23,7 +23,7 @@ void put_pod_specs(const std::string& pod_id, const PreparedClaims& prepared, co
 
 FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared,
                     const FileSettings& settings) {
-  FileChange change;
+  FileChange change = metadata_change(claim, settings);
   cdi::Spec spec = claim_spec(claim);
   if (claim.cdi_pod_id == claim.uid) {
     if (const auto own = pod_spec(claim.driver, claim.uid, prepared))
@@ -39,10 +39,18 @@ FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared,
   return change;
 }
 
+FileChange metadata_change(const PreparedClaim& claim, const FileSettings& settings) {
+  FileChange change;
+  if (!settings.tells_metadata) return change;
+  if (auto all = metadata_of(claim)) change.metadata = std::move(*all);
+  return change;
+}
+
 FileChange removal_of(const PreparedClaim& claim, const PreparedClaims& prepared,
                       const FileSettings& settings) {
   FileChange change;
   change.removed_specs.push_back({cdi_kind(claim.driver), claim.uid});
+  change.removed_metadata = metadata_files_of(claim);  // whoever wrote them, when
   if (!claim.cdi_pod_id.empty() && claim.cdi_pod_id != claim.uid)
     claim_files::put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
   if (settings.device_info_directory.empty()) return change;

@@ -1,5 +1,5 @@
 #pragma once
-// The files that follow what is prepared: CDI specs, and what Multus reads. Pure.
+// The files that follow what is prepared: CDI specs, what Multus reads, device metadata. Pure.
 #include <string>
 #include <vector>
 
@@ -10,11 +10,14 @@ namespace sliced::kubelet {
 
 struct FileSettings {
   std::vector<std::string> drivers;
-  std::string device_info_directory;  // MULTUS; "" none are written
+  std::string device_info_directory = {};  // MULTUS; "" none are written
+  bool tells_metadata = false;
 };
 
-/// Of a claim among all that are prepared, it included: its spec, its pod's, its device infos.
+/// Of a claim among all that are prepared, it included: its spec, its pod's, its device infos and metadata.
 FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared, const FileSettings& settings);
+/// Its metadata alone.
+FileChange metadata_change(const PreparedClaim& claim, const FileSettings& settings);
 /// The same files away; prepared has it no more.
 FileChange removal_of(const PreparedClaim& claim, const PreparedClaims& prepared,
                       const FileSettings& settings);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cdi/spec.h"
+#include "kubelet/device_metadata.h"
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/result.h"
@@ -25,6 +26,8 @@ struct FileChange {
   std::vector<SpecName> removed_specs;
   std::vector<DeviceInfo> infos;           // for Multus
   std::vector<std::string> removed_infos;  // paths
+  std::vector<RequestMetadata> metadata;   // each with the spec that mounts it
+  std::vector<MetadataFile> removed_metadata;
 };
 
 /// Threads: called on workers, several at once; about one device, and about files, one call at a time.
@@ -37,6 +40,8 @@ class Host {
   /// Binds the function to vfio-pci, unless it is already, and waits for its group's node. Yields the group. What
   /// was begun and failed is taken back. kBusy: the group is shared with what is not the claim's.
   virtual Result<std::string> bind(const PreparedDevice& device) const = 0;
+  /// Has its PF give the VF that address (kubelet/vf_mac.h), and reads it back. kNotFound: VF or PF are gone.
+  virtual Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const = 0;
   /// Back to its original driver; whatever is bound to another driver than vfio-pci stays.
   virtual Result<Unit> restore(const PreparedDevice& device) const = 0;
 
@@ -51,6 +56,8 @@ class Host {
   /// Ids of the specs of that kind, and one of them.
   virtual Result<std::vector<std::string>> spec_ids(const std::string& kind) const = 0;
   virtual Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const = 0;
+  /// Files of device metadata of that driver.
+  virtual Result<std::vector<MetadataFile>> metadata_files(const std::string& driver) const = 0;
 };
 
 }  // namespace sliced::kubelet

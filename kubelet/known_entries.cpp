@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::string_view kResourceName = "k8s.cni.cncf.io/resourceName";
 
-std::string resource_name(const policy::KeptEntries& kept, const std::string& entry) {
-  const auto at =
-      std::find_if(kept.all.begin(), kept.all.end(), [&](const auto& one) { return one.name == entry; });
-  if (at == kept.all.end()) return "";
-  const kube::Attributes& attributes = at->draft.entry->attributes;
+void add_entry(const policy::KeptEntries& kept, KnownEntry& out) {
+  const auto at = std::find_if(kept.all.begin(), kept.all.end(),
+                               [&](const auto& one) { return one.name == out.holding.entry; });
+  if (at == kept.all.end()) return;
+  out.entry = at->draft.entry;
+  const kube::Attributes& attributes = (*out.entry)->attributes;
   const auto found = attributes.find(kResourceName);
-  if (found == attributes.end()) return "";
-  const auto* text = std::get_if<std::string>(&found->second);
-  return text == nullptr ? "" : *text;
+  if (found == attributes.end()) return;
+  if (const auto* text = std::get_if<std::string>(&found->second)) out.multus_resource = *text;
 }
 
 KnownEntry known(const hotplug::HostDevice& device, policy::Holding holding) {
@@ -40,7 +40,7 @@ std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& 
   if (device == nullptr || device->type != hotplug::DeviceType::kVf) return std::nullopt;
   KnownEntry out = known(*device, policy::holding_of_function(entry));
   out.holding.device = device->id.text;
-  if (from.decision.entries) out.multus_resource = resource_name(from.decision.entries->sriov, entry);
+  if (from.decision.entries) add_entry(from.decision.entries->sriov, out);
   const auto verdict = from.decision.verdicts.find(device->id.text);
   if (verdict == from.decision.verdicts.end()) return out;
   if (verdict->second.outcome == policy::Outcome::kSettling)
@@ -79,7 +79,7 @@ std::optional<KnownEntry> of_exposure(const EntrySources& from, const std::strin
   if (device == nullptr || policy::exposure_pool_name(from.decision.inputs->node.name, *device) != pool)
     return std::nullopt;
   KnownEntry out = known(*device, holding);
-  if (from.decision.entries) out.multus_resource = resource_name(from.decision.entries->exposure, entry);
+  if (from.decision.entries) add_entry(from.decision.entries->exposure, out);
   add_policy(from, out);
   return out;
 }

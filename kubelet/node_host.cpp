@@ -52,11 +52,17 @@ NodeHost::Kernel NodeHost::running_kernel() {
             struct stat found{};
             return ::stat(path.c_str(), &found) == 0;
           },
-          [](const std::vector<std::string>& nodes) { return kubelet::holder_of(nodes); }};
+          [](const std::vector<std::string>& nodes) { return kubelet::holder_of(nodes); }, &read_vf_mac,
+          &write_vf_mac};
 }
 
 NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths)
-    : view_(std::move(view)), kernel_(std::move(kernel)), paths_(std::move(paths)), specs_(paths_.cdi_root) {}
+    : view_(std::move(view)),
+      kernel_(std::move(kernel)),
+      paths_(std::move(paths)),
+      specs_(paths_.cdi_root),
+      metadata_specs_(paths_.cdi_root, &cdi::metadata_file),
+      metadata_(paths_.plugins) {}
 
 // ---- reading
 
@@ -105,7 +111,45 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   out.driver = driver_of(device.pci);
   for (const std::string& interface : names(path + "/net")) read_uppers(interface);
   look_at_rdma(path, out);
+  if (!device.vfio || device.mac.empty()) return out;
+  const auto vf = vf_of(device.pci);
+  auto mac = vf ? kernel_.read_mac(*vf) : Result<std::string>(vf.error());
+  if (!mac) return std::move(mac.error()).in("device " + device.pci);
+  out.admin_mac = std::move(*mac);
   return out;
+}
+
+// Below a PF stand its VFs' representors, too, where its switch is on.
+Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
+  using namespace node_host;
+  const std::string pf = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
+  if (pf.empty()) return Error{Errc::kNotFound, "it is no VF, or gone"};
+  VfOfInterface out{.ifindex = 0, .index = -1};
+  constexpr std::string_view kVf = "virtfn";
+  for (const std::string& link : names(function_path(pf), kVf))
+    if (last(view_->readlink(function_path(pf) + "/" + link).value_or("")) == pci)
+      out.index = static_cast<int>(parse_int(link.substr(kVf.size())).value_or(-1));
+  for (const std::string& name : names(function_path(pf) + "/net")) {
+    const std::string interface = function_path(pf) + "/net/" + name;
+    if (text(interface + "/phys_port_name").find("vf") != std::string::npos) continue;
+    out.ifindex = static_cast<int>(parse_int(text(interface + "/ifindex")).value_or(0));
+    break;
+  }
+  if (out.index < 0 || out.ifindex <= 0)
+    return Error{Errc::kNotFound, "its PF " + pf + " has no interface here, through which it could be asked"};
+  return out;
+}
+
+Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& mac) const {
+  const auto vf = vf_of(device.pci);
+  if (!vf) return Error(vf.error()).in("device " + device.pci);
+  if (const auto before = kernel_.read_mac(*vf); before && *before == mac) return Unit{};
+  if (auto written = kernel_.write_mac(*vf, mac); !written)
+    return std::move(written.error()).in("device " + device.pci);
+  const auto now = kernel_.read_mac(*vf);
+  if (now && *now == mac) return Unit{};
+  return Error{Errc::kIo, "device " + device.pci + ": its PF was told MAC address " + mac + ", and has " +
+                              (now ? *now : "nothing to say: " + now.error().what)};
 }
 
 // ---- binding
@@ -206,9 +250,29 @@ Result<Unit> NodeHost::apply(const FileChange& change) const {
   for (const DeviceInfo& info : change.infos)
     if (auto written = reactor::write_durably(info.path, info.text); !written) return written;
   for (const auto& [kind, id] : change.removed_specs)
-    if (auto removed = specs_.remove(kind, id); !removed) return removed;
+    if (auto removed = store_of(kind).remove(kind, id); !removed) return removed;
   for (const std::string& path : change.removed_infos)
     if (auto removed = reactor::remove_durably(path); !removed) return removed;
+  return apply_metadata(change);
+}
+
+const cdi::Store& NodeHost::store_of(const std::string& kind) const {
+  return kind.ends_with("/metadata") ? metadata_specs_ : specs_;
+}
+
+// A spec never names a file that is not there, so whoever finds all files finds all specs.
+Result<Unit> NodeHost::apply_metadata(const FileChange& change) const {
+  for (const RequestMetadata& one : change.metadata) {
+    if (auto written = metadata_.write(one); !written) return written;
+    const cdi::Spec spec = metadata_spec(one, metadata_.path_of(file_of(one)));
+    if (auto written = metadata_specs_.write(spec, metadata_id(file_of(one))); !written) return written;
+  }
+  for (const MetadataFile& file : change.removed_metadata) {
+    if (!file.uid.empty())
+      if (auto removed = metadata_specs_.remove(metadata_kind(file.driver), metadata_id(file)); !removed)
+        return removed;
+    if (auto removed = metadata_.remove(file); !removed) return removed;
+  }
   return Unit{};
 }
 
@@ -232,11 +296,15 @@ Result<std::string> NodeHost::set_checkpoint_aside() const {
 }
 
 Result<std::vector<std::string>> NodeHost::spec_ids(const std::string& kind) const {
-  return specs_.ids(kind);
+  return store_of(kind).ids(kind);
 }
 
 Result<cdi::Spec> NodeHost::read_spec(const std::string& kind, const std::string& id) const {
-  return specs_.read(kind, id);
+  return store_of(kind).read(kind, id);
+}
+
+Result<std::vector<MetadataFile>> NodeHost::metadata_files(const std::string& driver) const {
+  return metadata_.list(driver);
 }
 
 }  // namespace sliced::kubelet

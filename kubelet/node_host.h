@@ -11,6 +11,8 @@
 #include "hotplug/host_view.h"
 #include "kubelet/device_holder.h"
 #include "kubelet/host.h"
+#include "kubelet/metadata_files.h"
+#include "kubelet/vf_mac.h"
 #include "reactor/base/time.h"
 
 namespace sliced::kubelet {
@@ -23,6 +25,7 @@ class NodeHost final : public Host {
     std::string cdi_root = "/var/run/cdi";
     std::string checkpoint;       // ours
     std::string peer_checkpoint;  // dra-driver-sriov's, read only
+    std::string plugins;          // the kubelet's directory of them, with device metadata
   };
   /// Of the kernel, beside reading: a test has its own.
   struct Kernel {
@@ -32,6 +35,8 @@ class NodeHost final : public Host {
     std::function<bool(const std::string& path)> has_node;
     /// Who has one of these open; none: nobody.
     std::function<std::optional<DeviceHolder>(const std::vector<std::string>& nodes)> holder_of = {};
+    std::function<Result<std::string>(const VfOfInterface& vf)> read_mac = {};
+    std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
   };
   static Kernel running_kernel();
 
@@ -39,6 +44,7 @@ class NodeHost final : public Host {
 
   Result<HostLook> look(const PreparedDevice& device) const override;
   Result<std::string> bind(const PreparedDevice& device) const override;
+  Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const override;
   Result<Unit> restore(const PreparedDevice& device) const override;
   Result<Unit> apply(const FileChange& change) const override;
   Result<Unit> write_checkpoint(const std::string& text) const override;
@@ -47,21 +53,27 @@ class NodeHost final : public Host {
   Result<std::string> set_checkpoint_aside() const override;
   Result<std::vector<std::string>> spec_ids(const std::string& kind) const override;
   Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const override;
+  Result<std::vector<MetadataFile>> metadata_files(const std::string& driver) const override;
 
  private:
   std::string driver_of(const std::string& pci) const;
   std::string text(const std::string& path) const;
   std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
   void look_at_rdma(const std::string& device, HostLook& out) const;
+  Result<VfOfInterface> vf_of(const std::string& pci) const;
   Result<Unit> check_group(const std::string& pci) const;
   Result<std::string> group_node(const std::string& pci) const;
   Result<Unit> check_holder(const std::string& pci) const;
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
+  Result<Unit> apply_metadata(const FileChange& change) const;
 
   const std::shared_ptr<const hotplug::HostView> view_;
   const Kernel kernel_;
   const Paths paths_;
-  const cdi::Store specs_;
+  const cdi::Store& store_of(const std::string& kind) const;
+
+  const cdi::Store specs_, metadata_specs_;
+  const MetadataFiles metadata_;
 };
 
 }  // namespace sliced::kubelet

@@ -5,11 +5,14 @@
 
 #include "hotplug/held_facts.h"
 #include "kube/json.h"
+#include "kubelet/device_metadata.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
 namespace plan_rules {
 namespace {
+
+using kube::Json;
 
 constexpr std::string_view kSriovDriver = "sriovnetwork.k8snetworkplumbingwg.io";
 constexpr size_t kInterfaceNameMax = 15;
@@ -19,8 +22,30 @@ std::string underscored(std::string text) {
   return text;
 }
 
+// A name of the environment that a shell knows.
+std::string in_capitals(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    out += c >= 'a' && c <= 'z'                               ? static_cast<char>(c - 'a' + 'A')
+           : (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ? c
+                                                              : '_';
+  return out;
+}
+
 std::string at(const PrepareRequest& claim, size_t index) {
   return describe(claim) + ": status.allocation.devices.results[" + std::to_string(index) + "]";
+}
+
+// As in its slice; of one that is in none any more what containers look for first.
+Json published(const KnownEntry& known) {
+  Json::Object out;
+  if (known.entry) {
+    for (const auto& [name, value] : (*known.entry)->attributes)
+      out.emplace_back(name.str(), kube::encode_attribute(value));
+  } else if (const auto& pci = known.device.pci; pci && pci->domain <= 0xffff) {
+    out.emplace_back("resource.kubernetes.io/pciBusID", Json::Object{{"string", pci->text()}});
+  }
+  return out;
 }
 
 PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, VfConfig config) {
@@ -32,7 +57,8 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
                      .holding = known.holding,
                      .pf = known.pf,
                      .config = std::move(config),
-                     .multus_resource = known.multus_resource};
+                     .multus_resource = known.multus_resource,
+                     .mac = result.mac};
   const hotplug::HostDevice& device = known.device;
   if (device.pci) out.pci = device.pci->text();
   if (device.netdev) out.interface = device.netdev->name;
@@ -53,6 +79,19 @@ Result<Unit> check_vfio(const PreparedDevice& device, const std::string& where) 
   if (!device.holding.is_exclusive || !device.share_id.empty())
     return Error{Errc::kInvalid, where + ": driver is vfio-pci, and " + escaped(device.device) +
                                      " is a shared device: others would lose it"};
+  return Unit{};
+}
+
+// Somebody must give the interface its address: a CNI plugin, or the PF where a machine gets the whole function.
+Result<Unit> check_mac(const PreparedDevice& device, const std::string& where) {
+  if (device.mac.empty()) return Unit{};
+  if (device.vfio && device.identity.pf.empty())
+    return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac + ", and " +
+                                     escaped(device.device) + " is no VF, whose PF could give it one"};
+  if (!device.vfio && device.config.nad_name.empty() && device.multus_resource.empty())
+    return Error{Errc::kInvalid,
+                 where + ": the pod asks for MAC address " + device.mac +
+                     ", and no CNI plugin is there to give it: set netAttachDefName, or driver"};
   return Unit{};
 }
 
@@ -146,12 +185,16 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
                        " is not on this node, or is gone: delete the pod, so that it is allocated another"};
     PreparedDevice device = prepared(result, *known, configs->of(result.request));
     if (auto checked = check_vfio(device, at(who, i)); !checked) return std::move(checked.error());
+    if (auto checked = check_mac(device, at(who, i)); !checked) return std::move(checked.error());
+    if (settings.tells_metadata) device.attributes = published(*known);
     if (settings.names_interfaces)
       if (auto kept = names.keep(device, at(who, i)); !kept) return std::move(kept.error());
     out.devices.push_back(std::move(device));
   }
   if (settings.names_interfaces)
     for (PreparedDevice& device : out.devices) names.give(device);
+  if (settings.tells_metadata)
+    if (const auto files = metadata_of(out); !files) return Error(files.error()).in(describe(who));
   return out;
 }
 
@@ -174,12 +217,7 @@ cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look) {
 void add_resource_names(PreparedClaim& claim) {
   std::map<std::string, std::string> addresses;
   const auto key_of = [](const PreparedDevice& device) {
-    std::string key = "PCIDEVICE_";
-    for (const char c : device.multus_resource)
-      key += c >= 'a' && c <= 'z'                               ? static_cast<char>(c - 'a' + 'A')
-             : (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ? c
-                                                                : '_';
-    return key;
+    return "PCIDEVICE_" + plan_rules::in_capitals(device.multus_resource);
   };
   const auto is_named = [](const PreparedDevice& one) {
     return !one.multus_resource.empty() && !one.pci.empty();
@@ -191,6 +229,26 @@ void add_resource_names(PreparedClaim& claim) {
   }
   for (PreparedDevice& device : claim.devices)
     if (is_named(device)) device.edits.env.push_back(key_of(device) + "=" + addresses[key_of(device)]);
+}
+
+void add_request_names(PreparedClaim& claim) {
+  std::map<std::string, std::string> addresses;  // by request
+  for (const PreparedDevice& device : claim.devices) {
+    if (device.pci.empty()) continue;
+    std::string& all = addresses[main_request(device.request)];
+    all += (all.empty() ? "" : ",") + device.pci;
+  }
+  for (PreparedDevice& device : claim.devices) {
+    if (device.pci.empty()) continue;
+    const std::string request = main_request(device.request);
+    std::set<std::string> names;
+    for (const std::string& name : {claim.name, claim.pod_claim_name}) {
+      if (name.empty()) continue;
+      names.insert("PCI_RESOURCE_" + name + "_" + request);
+      names.insert("PCI_RESOURCE_" + plan_rules::in_capitals(name + "_" + request));
+    }
+    for (const std::string& name : names) device.edits.env.push_back(name + "=" + addresses[request]);
+  }
 }
 
 std::string cdi_kind(const std::string& driver) {
@@ -228,16 +286,26 @@ std::string pod_id_of(const Claim& claim) {
   return claim.pods.size() == 1 ? claim.pods.front().uid : claim.uid;
 }
 
-PrepareAnswer answer_of(const PreparedClaim& claim) {
+PrepareAnswer answer_of(const PreparedClaim& claim, bool tells_metadata) {
   PrepareAnswer out;
   const std::string kind = cdi_kind(claim.driver);
-  for (const PreparedDevice& device : claim.devices)
+  std::vector<MetadataFile> files = tells_metadata ? metadata_files_of(claim) : std::vector<MetadataFile>{};
+  for (const PreparedDevice& device : claim.devices) {
     out.devices.push_back({.request_names = {main_request(device.request)},
                            .pool = device.pool,
                            .device = device.device,
                            .cdi_ids = {cdi::qualified_name(kind, plan_rules::device_name(claim, device)),
                                        cdi::qualified_name(kind, claim.cdi_pod_id)},
                            .share_id = device.share_id});
+    // The first device of a request brings the request's file.
+    const auto file = std::find_if(files.begin(), files.end(), [&](const MetadataFile& one) {
+      return one.request == main_request(device.request);
+    });
+    if (file == files.end()) continue;
+    out.devices.back().cdi_ids.push_back(
+        cdi::qualified_name(metadata_kind(claim.driver), metadata_id(*file)));
+    files.erase(file);
+  }
   return out;
 }
 
@@ -245,10 +313,11 @@ std::optional<DeviceInfo> device_info(const PreparedDevice& device, const std::s
   if (device.multus_resource.empty() || device.pci.empty() || device.is_admin) return std::nullopt;
   std::string name = device.multus_resource + "-" + device.pci + "-device.json";
   std::replace(name.begin(), name.end(), '/', '-');
+  kube::Json::Object pci{{"pci-address", device.pci}};
+  if (!device.mac.empty()) pci.emplace_back("mac", device.mac);
   return DeviceInfo{
       directory + "/" + name,
-      kube::encode_json(kube::Json::Object{
-          {"type", "pci"}, {"version", "1.1.0"}, {"pci", kube::Json::Object{{"pci-address", device.pci}}}})};
+      kube::encode_json(kube::Json::Object{{"type", "pci"}, {"version", "1.1.0"}, {"pci", std::move(pci)}})};
 }
 
 }  // namespace sliced::kubelet

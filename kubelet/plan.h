@@ -10,6 +10,7 @@
 
 #include "cdi/spec.h"
 #include "hotplug/facts.h"
+#include "kube/resource_slice.h"
 #include "kubelet/claim.h"
 #include "kubelet/prepared.h"
 #include "kubelet/preparer_port.h"
@@ -27,6 +28,7 @@ struct KnownEntry {
   bool allows_host_use = false;          // its policy says so
   std::string not_ready;                 // why it cannot be handed over now; "" it can
   std::string multus_resource;           // attribute k8s.cni.cncf.io/resourceName; "" none
+  std::optional<kube::DevicePtr> entry;  // as it is offered; nullopt it is not
   std::vector<std::string> cni_plugins;  // supportedCNIPlugins; empty: any
 };
 /// nullopt: no entry of this node has that driver, pool and name.
@@ -37,6 +39,8 @@ struct PlanSettings {
   bool names_interfaces = false;  // STANDALONE: who has no ifName gets one
   std::string interface_prefix = "vfnet";
   bool names_resources = false;  // also PCIDEVICE_<resource>, as of the SR-IOV device plugin
+  bool names_requests = false;   // also PCI_RESOURCE_<claim>_<request>, as KubeVirt looks for
+  bool tells_metadata = false;   // containers can read what is published of their devices
 };
 
 /// What is to be prepared, before the host has been looked at: no edits yet, and a vfio binding as a wish.
@@ -53,6 +57,7 @@ struct HostLook {
   std::string rdma_device;          // "mlx5_0"; "" none
   std::vector<std::string> rdma_nodes;  // "/dev/infiniband/uverbs0"
   std::string vfio_group;               // after binding: "7", "noiommu-0"
+  std::string admin_mac;                // its PF enforces, where it is to be changed; "" not asked
   bool operator==(const HostLook&) const = default;
 };
 
@@ -61,6 +66,10 @@ cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look);
 
 /// PCIDEVICE_<resource> in each device of a claim, of all its devices with that resource.
 void add_resource_names(PreparedClaim& claim);
+
+/// PCI_RESOURCE_<claim>_<request> in each device of a claim, of all devices of its request: of the claim's own name and
+/// of the pod's for it, each as it is and in capitals with _ for what is no letter or digit.
+void add_request_names(PreparedClaim& claim);
 
 /// "sriovnetwork.k8snetworkplumbingwg.io/vf" of that driver, "<driver>/device" of any other.
 std::string cdi_kind(const std::string& driver);
@@ -73,8 +82,8 @@ std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& 
 /// have tells of itself alone.
 std::string pod_id_of(const Claim& claim);
 
-/// For the kubelet.
-PrepareAnswer answer_of(const PreparedClaim& claim);
+/// For the kubelet. tells_metadata: with the specs that mount its files.
+PrepareAnswer answer_of(const PreparedClaim& claim, bool tells_metadata);
 
 /// Where Multus finds the function behind (resourceName, deviceID): NAD's DeviceInfo, version 1.1.0.
 struct DeviceInfo {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kube/kinds.h"
+#include "kubelet/mac_requests.h"
 #include "kubelet/preparer.h"
 #include "kubelet/safety.h"
 #include "reactor/base/text.h"
@@ -10,12 +11,13 @@ namespace sliced::kubelet {
 namespace preparing {
 namespace {
 
-// Of a claim of before, what else nobody knows: who had the function before vfio-pci.
-void keep_original_drivers(const PreparedClaim& before, PreparedClaim& now) {
+// Of a claim of before, what else nobody knows: how the function was before vfio-pci.
+void keep_originals(const PreparedClaim& before, PreparedClaim& now) {
   for (PreparedDevice& device : now.devices)
     for (const PreparedDevice& was : before.devices)
       if (device.vfio && was.vfio && was.pci == device.pci)
-        device.vfio->original_driver = was.vfio->original_driver;
+        device.vfio->original_driver = was.vfio->original_driver,
+        device.vfio->original_mac = was.vfio->original_mac;
 }
 
 bool are_same_devices(const PreparedClaim& a, const PreparedClaim& b) {
@@ -46,10 +48,18 @@ std::set<std::string> interface_names(const Claim& claim, const PreparedClaims& 
 
 std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::get_claim,        &ClaimPreparer::plan_claim,      &ClaimPreparer::compare_with_record,
-      &ClaimPreparer::keep_from_others, &ClaimPreparer::read_networks,   &ClaimPreparer::look,
-      &ClaimPreparer::judge_looks,      &ClaimPreparer::note_begun,      &ClaimPreparer::bind,
-      &ClaimPreparer::commit_prepared,  &ClaimPreparer::answer_prepared,
+      &ClaimPreparer::get_claim,
+      &ClaimPreparer::read_pod,
+      &ClaimPreparer::plan_claim,
+      &ClaimPreparer::compare_with_record,
+      &ClaimPreparer::keep_from_others,
+      &ClaimPreparer::read_networks,
+      &ClaimPreparer::look,
+      &ClaimPreparer::judge_looks,
+      &ClaimPreparer::note_begun,
+      &ClaimPreparer::bind,
+      &ClaimPreparer::commit_prepared,
+      &ClaimPreparer::answer_prepared,
   };
   return kSteps;
 }
@@ -71,6 +81,31 @@ void ClaimPreparer::get_claim(Task& task) {
                                (failure.code == Errc::kDenied
                                     ? "; grant get on resourceclaims (config/deploy/rbac.yaml)"
                                     : ""));
+           }});
+}
+
+// Of a claim that several pods have nobody's address is meant.
+void ClaimPreparer::read_pod(Task& task) {
+  const bool is_ours = std::any_of(task.asked.devices.begin(), task.asked.devices.end(),
+                                   [&](const AllocatedDevice& one) { return one.driver == task.driver; });
+  if (settings_.mac_annotation.empty() || !is_ours || task.asked.pods.size() != 1) return go_on(task);
+  const std::string who =
+      "Pod " + escaped(task.asked.namespace_) + "/" + escaped(task.asked.pods.front().name);
+  task.call = ports_.cluster.get(
+      {.resource = kube::kPods, .namespace_ = task.asked.namespace_, .name = task.asked.pods.front().name},
+      {.on_done =
+           [this, &task](std::string_view object) {
+             auto read = read_macs(object, task.asked.pods.front(), settings_.mac_annotation, task.asked);
+             read ? go_on(task) : give_up(task, read.error().what);
+           },
+       .on_failure =
+           [this, &task, who](const kube::Failure& failure) {
+             if (failure.code == Errc::kNotFound)
+               return give_up(task, who + ", which it is reserved for, is gone");
+             give_up(task, who + " cannot be read: " + failure.what +
+                               (failure.code == Errc::kDenied ? "; grant get on pods (docs/kubevirt.md), or "
+                                                                "leave out --mac-annotation"
+                                                              : ""));
            }});
 }
 
@@ -105,13 +140,16 @@ void ClaimPreparer::compare_with_record(Task& task) {
   if (const std::string why = ports_.interfaces ? ports_.interfaces->waits_for(*task.before) : "";
       !why.empty())
     return give_up(task, why);
-  if (written_.contains(task.key())) return end(task, answer_of(*task.before));
+  for (size_t i = 0; i < task.claim.devices.size(); ++i)
+    task.before->devices[i].attributes = task.claim.devices[i].attributes;
+  if (written_.contains(task.key()))
+    return end(task, answer_of(*task.before, settings_.files.tells_metadata));
   // Another process has prepared it; that its files are there is made sure once.
   commits_.add([this, claim = *task.before] { return files_of(claim, prepared_, settings_.files); },
                [this, &task](const Result<Unit>& written) {
                  if (!written) return give_up(task, written.error().what);
                  written_.insert(task.key());
-                 end(task, answer_of(*task.before));
+                 end(task, answer_of(*task.before, settings_.files.tells_metadata));
                });
 }
 
@@ -125,7 +163,7 @@ void ClaimPreparer::keep_from_others(Task& task) {
       return give_up(task, why);
   }
   if (const std::string why = conflict_within(task.claim); !why.empty()) return give_up(task, why);
-  if (task.before) preparing::keep_original_drivers(*task.before, task.claim);
+  if (task.before) preparing::keep_originals(*task.before, task.claim);
   reserve(task.claim);
   task.hold = Task::Hold::kReserved;
   go_on(task);
@@ -160,6 +198,7 @@ void ClaimPreparer::judge_looks(Task& task) {
     if (!look) return give_up(task, look.error().what);
     if (const std::string why = refusal(device, task.known[i], *look); !why.empty())
       return give_up(task, why);
+    if (device.vfio && device.vfio->original_mac.empty()) device.vfio->original_mac = look->admin_mac;
     if (!device.vfio || !device.vfio->original_driver.empty()) continue;
     const std::string& driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
     device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;
@@ -204,6 +243,7 @@ void ClaimPreparer::commit_prepared(Task& task) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i)
     task.claim.devices[i].edits = edits_of(task.claim.devices[i], *task.found->looks[i]);
   if (settings_.plan.names_resources) add_resource_names(task.claim);
+  if (settings_.plan.names_requests) add_request_names(task.claim);
   task.claim.is_complete = true;
   prepared_[task.key()] = task.claim;
   task.hold = Task::Hold::kOnDisk;
@@ -218,7 +258,7 @@ void ClaimPreparer::answer_prepared(Task& task) {
   ports_.log.info(
       "a claim is prepared",
       {{"driver", task.driver}, {"claim", describe(task.request)}, {"devices", names_of(task.claim)}});
-  end(task, answer_of(task.claim));
+  end(task, answer_of(task.claim, settings_.files.tells_metadata));
 }
 
 }  // namespace sliced::kubelet

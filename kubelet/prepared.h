@@ -23,13 +23,23 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
-inline constexpr std::string_view kNoDriver = "(none)";  // no driver has such a name
+inline constexpr std::string_view kNoDriver = "(none)";          // no driver has such a name
+inline constexpr std::string_view kNoMac = "00:00:00:00:00:00";  // a VF chooses its own
 
 /// A function that was bound to vfio-pci for a pod.
 struct VfioBinding {
   std::string original_driver;  // kNoDriver none was bound; "" not known: whichever the kernel chooses
   std::string group;            // "7", "noiommu-0"; "" not known yet
+  std::string original_mac;     // its PF enforced, kNoMac none; "" not known, or not changed
   bool operator==(const VfioBinding&) const = default;
+};
+
+/// What an interface is called in a pod and which addresses it has there (resource/v1 NetworkDeviceData).
+struct NetworkData {
+  std::string interface;         // "net1"; "" not known
+  std::vector<std::string> ips;  // "10.0.0.5/24"
+  std::string mac;               // "aa:bb:.."; "" not known
+  bool operator==(const NetworkData&) const = default;
 };
 
 /// One result of a claim.
@@ -47,7 +57,11 @@ struct PreparedDevice {
   std::optional<VfioBinding> vfio;  // it is, or is to be, bound
   /// Facts of before it was bound or moved (hotplug/held_facts.h); none of what others share, or only look at.
   std::optional<hotplug::HostDevice> held;
+  std::string mac;  // its pod asks for; "" whichever it has
   cdi::Edits edits;
+  // For the files that containers read, which keep what is not known here: no part of the checkpoint.
+  kube::Json attributes;                    // as they are published; null not known
+  std::optional<NetworkData> network_data;  // since it is a pod's interface
   bool operator==(const PreparedDevice&) const = default;
 };
 

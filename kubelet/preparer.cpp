@@ -127,6 +127,24 @@ void ClaimPreparer::fail(Task& task, const std::string& why) {
   end(task, {.error = why.starts_with(who) ? why : who + ": " + why});
 }
 
+Result<Unit> ClaimPreparer::tell_network(const PreparedKey& claim, size_t index, NetworkData network) {
+  const auto at = prepared_.find(claim);
+  if (at == prepared_.end() || index >= at->second.devices.size())
+    return Error{Errc::kNotFound, "no such device is prepared"};
+  at->second.devices[index].network_data = std::move(network);
+  commits_.add(
+      [this, claim] {
+        const auto now = prepared_.find(claim);
+        return now == prepared_.end() ? FileChange{} : metadata_change(now->second, settings_.files);
+      },
+      [this, who = describe(request_of(at->second))](const Result<Unit>& written) {
+        if (!written)
+          ports_.log.warning("what containers read of their interfaces is not up to date",
+                             {{"claim", who}, {"problem", written.error().what}});
+      });
+  return Unit{};
+}
+
 // ---- the start
 
 void ClaimPreparer::start(std::function<void()> ready) {
@@ -152,7 +170,7 @@ void ClaimPreparer::take_over(Records recalled) {
   if (!recalled.claims.empty() || recalled.removed > 0)
     ports_.log.info(
         "what was prepared before is taken over",
-        {{"claims", recalled.claims.size()}, {"from", recalled.from}, {"specs_removed", recalled.removed}});
+        {{"claims", recalled.claims.size()}, {"from", recalled.from}, {"files_removed", recalled.removed}});
   for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
   has_started_ = true;
   for (auto& [uid, queue] : tasks_) begin(*queue.front());

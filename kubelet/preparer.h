@@ -1,7 +1,7 @@
 #pragma once
 // Prepare and unprepare: from a claim's name to devices that containers may be given, and back.
 //
-//   GET claim ─▶ check ─▶ plan ─▶ safety ─▶ networks ─▶ look at the host ─▶ safety ─▶ bind ─▶ CDI files, checkpoint ─▶ answer
+//   GET claim ─▶ pod ─▶ check ─▶ plan ─▶ safety ─▶ networks ─▶ look at the host ─▶ safety ─▶ bind ─▶ CDI files, checkpoint ─▶ answer
 //
 // What is prepared is kept from others from the moment it is planned, on disk before anything is bound, and again
 // before the answer.
@@ -79,6 +79,7 @@ class ClaimPreparer final : public Preparer {
   struct Settings {
     FileSettings files;
     PlanSettings plan;
+    std::string mac_annotation;  // of pods, kubelet/mac_requests.h; "" no pod is read
   };
   ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers, Settings settings);
   ~ClaimPreparer() override;
@@ -90,6 +91,10 @@ class ClaimPreparer final : public Preparer {
                std::function<void(PrepareAnswer)> done) override;
   void unprepare(const std::string& driver, PrepareRequest claim,
                  std::function<void(std::string)> done) override;
+
+  /// The device's interface is in its pod: what containers read of it says so from now on. index: in
+  /// PreparedClaim::devices. Errors: kNotFound, it is not prepared.
+  Result<Unit> tell_network(const PreparedKey& claim, size_t index, NetworkData network);
 
   /// Everything that is prepared or begun.
   const PreparedClaims& prepared() const { return prepared_; }
@@ -113,6 +118,7 @@ class ClaimPreparer final : public Preparer {
 
   // Prepare, in the order of its steps.
   void get_claim(Task& task);
+  void read_pod(Task& task);
   void plan_claim(Task& task);
   void compare_with_record(Task& task);
   void keep_from_others(Task& task);

@@ -32,7 +32,10 @@ size_t remove_unowned(const Host& host, const std::vector<std::string>& drivers,
     if (const auto ids = host.spec_ids(cdi_kind(driver)); ids)
       for (const std::string& id : *ids)
         if (!owned.contains(id)) change.removed_specs.push_back({cdi_kind(driver), id});
-  return host.apply(change) ? change.removed_specs.size() : 0;
+  for (const std::string& driver : drivers)
+    for (MetadataFile& file : host.metadata_files(driver).value_or({}))
+      if (!owned.contains(file.uid)) change.removed_metadata.push_back(std::move(file));
+  return host.apply(change) ? change.removed_specs.size() + change.removed_metadata.size() : 0;
 }
 
 // Of another boot unless it says otherwise.

@@ -14,7 +14,7 @@ struct Records {
   PreparedClaims claims;
   std::string from = "nothing";
   std::string problem;  // why it is not the checkpoint that tells; "" it does, or there is none
-  size_t removed = 0;   // specs that nobody owned
+  size_t removed = 0;   // specs and files of metadata that nobody owned
 };
 
 /// Blocks. A checkpoint that cannot be understood is set aside and never keeps anything from starting. Specs that

@@ -18,10 +18,12 @@ struct FakeNode {
     kubelet::HostLook look;  // as it is now
     std::string driver = "igbvf";
     std::string group = "7";
+    std::string mac = std::string(kubelet::kNoMac);  // its PF enforces
   };
   std::map<std::string, Function> functions;  // by PCI address
   std::map<std::pair<std::string, std::string>, cdi::Spec> specs;
   std::map<std::string, std::string> infos;
+  std::map<kubelet::MetadataFile, std::string> metadata;
   std::optional<std::string> checkpoint, peer_checkpoint, aside;
   size_t checkpoint_writes = 0;
   std::vector<std::string> steps;  // "bind 0000:03:00.2"
@@ -44,6 +46,7 @@ class FakeHost final : public kubelet::Host {
     if (at == node_.functions.end()) return Error{Errc::kNotFound, device.pci + " is gone"};
     kubelet::HostLook look = at->second.look;
     look.driver = at->second.driver;
+    if (device.vfio && !device.mac.empty()) look.admin_mac = at->second.mac;
     return look;
   }
   Result<std::string> bind(const kubelet::PreparedDevice& device) const override {
@@ -58,6 +61,12 @@ class FakeHost final : public kubelet::Host {
     if (function.driver == "vfio-pci") function.driver = device.vfio->original_driver;
     return Unit{};
   }
+  Result<Unit> set_mac(const kubelet::PreparedDevice& device, const std::string& mac) const override {
+    if (node_.functions.at(device.pci).mac == mac) return Unit{};
+    if (auto error = node_.step("mac " + device.pci + " " + mac)) return *error;
+    node_.functions.at(device.pci).mac = mac;
+    return Unit{};
+  }
   Result<Unit> apply(const kubelet::FileChange& change) const override {
     for (const auto& file : change.specs) {
       if (auto error = node_.step("spec " + file.id)) return *error;
@@ -70,6 +79,20 @@ class FakeHost final : public kubelet::Host {
     }
     for (const auto& info : change.infos) node_.infos[info.path] = info.text;
     for (const std::string& path : change.removed_infos) node_.infos.erase(path);
+    for (const auto& one : change.metadata) {
+      if (auto error = node_.step("metadata " + one.request)) return *error;
+      const kubelet::MetadataFile file = file_of(one);
+      auto text = update_metadata(node_.metadata[file], one);
+      if (!text) return text.error();
+      if (*text) node_.metadata[file] = **text;
+      node_.specs[{kubelet::metadata_kind(one.driver), metadata_id(file)}] =
+          metadata_spec(one, "/plugins/" + file.folder + "/" + file.request);
+    }
+    for (const kubelet::MetadataFile& file : change.removed_metadata) {
+      if (auto error = node_.step("remove metadata " + file.request)) return *error;
+      node_.metadata.erase(file);
+      node_.specs.erase({kubelet::metadata_kind(file.driver), metadata_id(file)});
+    }
     return Unit{};
   }
   Result<Unit> write_checkpoint(const std::string& text) const override {
@@ -94,6 +117,12 @@ class FakeHost final : public kubelet::Host {
     const auto at = node_.specs.find({kind, id});
     if (at == node_.specs.end()) return Error{Errc::kNotFound, id + " is not there"};
     return at->second;
+  }
+  Result<std::vector<kubelet::MetadataFile>> metadata_files(const std::string& driver) const override {
+    std::vector<kubelet::MetadataFile> out;
+    for (const auto& [file, text] : node_.metadata)
+      if (file.driver == driver) out.push_back(file);
+    return out;
   }
 
  private:

@@ -24,7 +24,7 @@ void try_peers(const std::string& text) {
     for (const auto& device : claim.devices)
       fuzz::must(hotplug::PciAddress::decode(device.pci).has_value(), "each device is a function",
                  device.pci);
-    kubelet::answer_of(claim);
+    kubelet::answer_of(claim, true);
   }
   const auto again = kubelet::decode_checkpoint(kubelet::encode_checkpoint({"boot", *found}));
   fuzz::must(again.ok() && again->claims == *found, "it can be kept as ours");

@@ -56,7 +56,7 @@ int write(const std::string& directory) {
       if (auto written = store.write(claim_spec(one), uid); !written) return fail(written.error());
       std::printf("%s %s %s\n", kubelet::cdi_kind(driver).c_str(), uid,
                   cdi::transient_file(kubelet::cdi_kind(driver), uid).c_str());
-      for (const auto& device : answer_of(one).devices)
+      for (const auto& device : answer_of(one, true).devices)
         for (const std::string& id : device.cdi_ids) std::printf("device %s\n", id.c_str());
     }
     const std::string pod = all.begin()->second.cdi_pod_id;

@@ -69,6 +69,17 @@ func (k *PlayedKernel) driver(address string) string {
 	return filepath.Base(target)
 }
 
+// MAC is the address that a PF gives one of its VFs.
+func (k *PlayedKernel) MAC(pfIfindex, vf int) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text, err := os.ReadFile(k.host.at(fmt.Sprintf("run/sliced/vf-macs/%d-%d", pfIfindex, vf)))
+	if err != nil {
+		return "00:00:00:00:00:00"
+	}
+	return strings.TrimSpace(string(text))
+}
+
 // Writes are all that was done so far.
 func (k *PlayedKernel) Writes() []string {
 	k.mu.Lock()
@@ -117,6 +128,10 @@ func (k *PlayedKernel) write(path, text string) syscall.Errno {
 	k.writes = append(k.writes, path+" "+text)
 	if path == "sys/bus/pci/drivers_probe" {
 		return k.probe(text)
+	}
+	if strings.HasPrefix(path, "vf-macs/") {
+		h.write("run/sliced/"+path, text+"\n")
+		return 0
 	}
 	address, attribute := strings.TrimPrefix(path, "sys/bus/pci/devices/"), ""
 	address, attribute, _ = strings.Cut(address, "/")

@@ -139,7 +139,7 @@ TEST(Answer, NamesTheDevicesOfTheSpec) {
   text.results[1].set("shareID", "5hare");
   PreparedClaim claim = planned(text).value();
   for (PreparedDevice& device : claim.devices) device.edits = edits_of(device, {});
-  const PrepareAnswer answer = answer_of(claim);
+  const PrepareAnswer answer = answer_of(claim, false);
   const cdi::Spec spec = claim_spec(claim);
   ASSERT_EQ(answer.devices.size(), 2u);
   EXPECT_EQ(answer.devices[0],

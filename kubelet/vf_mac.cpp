@@ -1,0 +1,84 @@
+#include "kubelet/vf_mac.h"
+
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "hotplug/netlink_monitor.h"
+#include "kubelet/prepared.h"
+#include "reactor/base/text.h"
+#include "reactor/descriptor.h"
+
+namespace sliced::kubelet {
+namespace {
+
+constexpr timeval kAckTimeout{.tv_sec = 10, .tv_usec = 0};
+
+Error refused(const VfOfInterface& vf, int error) {
+  return {error == EPERM || error == EACCES ? Errc::kDenied : Errc::kIo,
+          "set the MAC address of VF " + std::to_string(vf.index) + " of interface " +
+              std::to_string(vf.ifindex) + ": " + std::strerror(error)};
+}
+
+}  // namespace
+
+Result<std::string> read_vf_mac(const VfOfInterface& vf) {
+  const auto macs = hotplug::read_admin_macs(vf.ifindex);
+  if (!macs) return macs.error();
+  const auto at = macs->find(vf.index);
+  return at == macs->end() ? std::string(kNoMac) : at->second;
+}
+
+std::string encode_vf_mac(const VfOfInterface& vf, const std::string& mac) {
+  struct {
+    nlmsghdr header;
+    ifinfomsg info;
+    nlattr list, one, address;
+    ifla_vf_mac value;
+  } request{};
+  request.header = {.nlmsg_len = sizeof request,
+                    .nlmsg_type = RTM_SETLINK,
+                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+                    .nlmsg_seq = 1};
+  request.info.ifi_family = AF_UNSPEC;
+  request.info.ifi_index = vf.ifindex;
+  request.address = {.nla_len = sizeof request.address + sizeof request.value, .nla_type = IFLA_VF_MAC};
+  request.one = {.nla_len = static_cast<uint16_t>(sizeof request.one + request.address.nla_len),
+                 .nla_type = IFLA_VF_INFO | NLA_F_NESTED};
+  request.list = {.nla_len = static_cast<uint16_t>(sizeof request.list + request.one.nla_len),
+                  .nla_type = IFLA_VFINFO_LIST | NLA_F_NESTED};
+  request.value.vf = static_cast<uint32_t>(vf.index);
+  for (size_t i = 0; 3 * i + 1 < mac.size(); ++i)
+    request.value.mac[i] =
+        static_cast<uint8_t>(parse_hex(std::string_view(mac).substr(3 * i, 2)).value_or(0));
+  return std::string(reinterpret_cast<const char*>(&request), sizeof request);
+}
+
+Result<Unit> write_vf_mac(const VfOfInterface& vf, const std::string& mac) {
+  const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket) return refused(vf, errno);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAckTimeout, sizeof kAckTimeout);
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  const std::string request = encode_vf_mac(vf, mac);
+  if (::sendto(socket.get(), request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
+               sizeof kernel) < 0)
+    return refused(vf, errno);
+  struct {
+    nlmsghdr header;
+    nlmsgerr error;
+    char request[256];  // what was asked comes back with a refusal
+  } answer{};
+  const ssize_t size = ::recv(socket.get(), &answer, sizeof answer, 0);
+  if (size < 0) return refused(vf, errno);
+  if (static_cast<size_t>(size) < sizeof answer.header + sizeof answer.error.error ||
+      answer.header.nlmsg_type != NLMSG_ERROR)
+    return refused(vf, EPROTO);
+  if (answer.error.error != 0) return refused(vf, -answer.error.error);
+  return Unit{};
+}
+
+}  // namespace sliced::kubelet

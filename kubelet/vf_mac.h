@@ -1,0 +1,25 @@
+#pragma once
+// The MAC address that a PF gives one of its VFs (rtnetlink, IFLA_VF_MAC): what a machine finds that is given the
+// whole function, and may not change.
+#include <string>
+
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+/// Where a PF's driver is asked for it.
+struct VfOfInterface {
+  int ifindex = 0;  // of the PF's interface, in this network namespace
+  int index = 0;    // of the VF
+};
+
+/// kNoMac: none, the VF chooses its own. Blocks for two seconds at most. Errors: kNotFound, kTimeout, kIo.
+Result<std::string> read_vf_mac(const VfOfInterface& vf);
+/// mac: "aa:bb:cc:dd:ee:ff"; kNoMac takes it back. Takes CAP_NET_ADMIN, and the driver's time.
+/// Errors: kDenied; kIo, also where the driver does not do so.
+Result<Unit> write_vf_mac(const VfOfInterface& vf, const std::string& mac);
+
+/// The request of write_vf_mac(). mac is one.
+std::string encode_vf_mac(const VfOfInterface& vf, const std::string& mac);
+
+}  // namespace sliced::kubelet

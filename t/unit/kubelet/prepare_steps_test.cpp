@@ -1,0 +1,271 @@
+// What a pod asks for and is told: addresses by its annotation, and metadata of its devices.
+#include <gtest/gtest.h>
+
+#include "kubelet/checkpoint.h"
+#include "t/unit/kubelet/preparer_world.h"
+
+namespace sliced::kubelet {
+namespace prepare_steps_test {
+namespace {
+
+using kube::Json;
+using sample::ClaimText;
+using sample::config;
+using sample::kSriov;
+using sample::result;
+
+constexpr const char* kVf = "0000:03:00.2";
+constexpr const char* kKey = "kubevirt.io/dra-networks";
+constexpr const char* kMac = "02:00:00:00:00:0a";
+constexpr const char* kOriginal = "02:00:00:00:00:99";
+
+class PodsMac : public sample::PreparerWorld {
+ protected:
+  PodsMac() {
+    settings.mac_annotation = kKey;
+    node.functions[kVf].mac = kOriginal;
+    run();
+  }
+  static ClaimText on_vfio() { return claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}); }
+  // The pod that claims are reserved for; "": without the annotation. The server gives it a uid of its own.
+  ClaimText with_pod(ClaimText text, const std::string& annotation) {
+    cluster.put(
+        kube::kPods,
+        Json::Object{
+            {"metadata",
+             Json::Object{
+                 {"name", "pod-1"}, {"namespace", "ns"}, {"annotations", Json::Object{{kKey, annotation}}}}},
+            {"spec",
+             Json::Object{{"resourceClaims",
+                           Json::Array{Json::Object{{"name", "net"}, {"resourceClaimName", text.name}}}}}}});
+    const Json pod = *cluster.object(kube::kPods, "pod-1", "ns");
+    text.pods = {Json::Object{
+        {"resource", "pods"}, {"name", "pod-1"}, {"uid", pod.find({"metadata", "uid"})->string()[0]}}};
+    return put(std::move(text));
+  }
+  static std::string asks(const std::string& mac) {
+    return R"([{"claimName":"net","requestName":"vf","mac":")" + mac + R"("}])";
+  }
+  std::string mac() const { return node.functions.at(kVf).mac; }
+};
+
+TEST_F(PodsMac, AMachineFindsItsAddressAndTheVfGetsItsOwnBack) {
+  const ClaimText text = with_pod(on_vfio(), asks(kMac));
+  ASSERT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(mac(), kMac);
+  const PreparedDevice& device = preparer->prepared().begin()->second.devices[0];
+  EXPECT_EQ(device.mac, kMac);
+  EXPECT_EQ(device.vfio->original_mac, kOriginal);
+  run();  // another process: by the checkpoint
+  ASSERT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(mac(), kMac);
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(mac(), kOriginal);
+  EXPECT_EQ(driver_of(kVf), "igbvf");
+}
+
+TEST_F(PodsMac, TheOriginalIsOnDiskBeforeAnythingChanges) {
+  const ClaimText text = with_pod(on_vfio(), asks(kMac));
+  node.on_step = [&](const std::string& step) {
+    if (step.starts_with("bind") || step.starts_with("mac")) {
+      const PreparedClaims known = decode_checkpoint(node.checkpoint.value_or("")).value().claims;
+      EXPECT_EQ(known.begin()->second.devices[0].vfio->original_mac, kOriginal) << step;
+    }
+    return std::optional<Error>();
+  };
+  ASSERT_EQ(prepare(text)->error, "");
+}
+
+// Killed after each step of a prepare and of an unprepare: whoever comes next finds the original on record, whatever
+// the PF says by then.
+TEST_F(PodsMac, KilledAtAnyStepTheOriginalIsNotForgotten) {
+  for (const bool is_prepare : {true, false})
+    for (size_t killed_at = 0; killed_at < 12; ++killed_at) {
+      SCOPED_TRACE((is_prepare ? "prepare, step " : "unprepare, step ") + std::to_string(killed_at));
+      const ClaimText text = with_pod(on_vfio(), asks(kMac));
+      const PrepareRequest who = request(text);
+      if (!is_prepare) {
+        ASSERT_EQ(prepare(text)->error, "");
+      }
+      const size_t from = node.steps.size();
+      node.on_step = [&](const std::string&) -> std::optional<Error> {
+        if (node.steps.size() - from > killed_at) throw fake::FakeExecutor::Hang{};
+        return std::nullopt;
+      };
+      if (is_prepare)
+        preparer->prepare(kSriov, who, [](PrepareAnswer) {});
+      else
+        preparer->unprepare(kSriov, who, [](const std::string&) {});
+      scheduler.advance(Millis{100});
+      node.on_step = nullptr;
+      run();
+      if (is_prepare) {
+        EXPECT_EQ(prepare(text)->error, "");
+        EXPECT_EQ(mac(), kMac);
+      }
+      EXPECT_EQ(unprepare(who), "");
+      EXPECT_EQ(mac(), kOriginal);
+      EXPECT_EQ(driver_of(kVf), "igbvf");
+    }
+}
+
+TEST_F(PodsMac, WhatThePfRefusesIsTakenBack) {
+  const ClaimText text = with_pod(on_vfio(), asks(kMac));
+  node.on_step = [&](const std::string& step) {
+    return step == std::string("mac ") + kVf + " " + kMac
+               ? std::optional(Error{Errc::kIo, "its PF says Operation not supported"})
+               : std::nullopt;
+  };
+  EXPECT_NE(prepare(text)->error.find("Operation not supported"), std::string::npos);
+  EXPECT_EQ(driver_of(kVf), "igbvf");
+  EXPECT_TRUE(preparer->prepared().empty());
+}
+
+TEST_F(PodsMac, AfterAnotherBootTheNodesOwnAddressIsTheOriginal) {
+  const ClaimText text = with_pod(on_vfio(), asks(kMac));
+  ASSERT_EQ(prepare(text)->error, "");
+  boot_id = "boot-2";
+  node.functions[kVf].driver = "igbvf";
+  node.functions[kVf].mac = "02:00:00:00:00:77";
+  run();
+  ASSERT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(mac(), kMac);
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(mac(), "02:00:00:00:00:77");
+}
+
+TEST_F(PodsMac, AMalformedEntryFailsTheClaimAndIsQuoted) {
+  const ClaimText text = with_pod(on_vfio(), asks("01:00:5e:00:00:01"));
+  const std::string error = prepare(text)->error;
+  EXPECT_NE(error.find(asks("01:00:5e:00:00:01").substr(1, 60)), std::string::npos) << error;
+  EXPECT_EQ(mac(), kOriginal);
+  EXPECT_TRUE(node.steps.empty() || node.steps.back().find("bind") == std::string::npos);
+}
+
+TEST_F(PodsMac, APodThatIsGoneOrMayNotBeReadFailsTheClaim) {
+  const ClaimText text = with_pod(on_vfio(), asks(kMac));
+  cluster.remove(kube::kPods, "pod-1", "ns");
+  EXPECT_NE(prepare(text)->error.find("Pod ns/pod-1, which it is reserved for, is gone"), std::string::npos);
+  cluster.deny("pods");
+  const std::string error = prepare(text)->error;
+  EXPECT_NE(error.find("grant get on pods"), std::string::npos) << error;
+}
+
+TEST_F(PodsMac, NoPodIsReadWhereTheFeatureIsOff) {
+  settings.mac_annotation.clear();
+  run();
+  cluster.deny("pods");
+  const ClaimText text = put(on_vfio());
+  ASSERT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(mac(), kOriginal);
+}
+
+TEST_F(PodsMac, MultusIsToldAndTheVfIsLeftAlone) {
+  const ClaimText text = with_pod(claim(1, "0000-03-00-2"), asks(kMac));
+  ASSERT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(mac(), kOriginal);
+  EXPECT_EQ(
+      node.infos.begin()->second,
+      R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:03:00.2","mac":"02:00:00:00:00:0a"}})");
+}
+
+class ToldPods : public sample::PreparerWorld {
+ protected:
+  ToldPods() {
+    settings.files.tells_metadata = settings.plan.tells_metadata = true;
+    run();
+  }
+  static ClaimText of_two() {
+    ClaimText text = claim(1, "0000-03-00-3");
+    text.results.push_back(result("vf", "0000-03-00-2"));
+    return text;
+  }
+  Json told() const {
+    const std::string& all = node.metadata.begin()->second;
+    return kube::decode_json(all.substr(0, all.find('\n'))).value();
+  }
+  int64_t generation() const { return *told().find({"metadata", "generation"})->integer(); }
+};
+
+// Several devices of a request are in one order everywhere: the allocation's.
+TEST_F(ToldPods, AContainerReadsOfItsDevicesInTheOrderOfTheAllocation) {
+  settings.plan.names_requests = true;
+  run();
+  const ClaimText text = put(of_two());
+  const auto answer = prepare(text);
+  ASSERT_EQ(answer->error, "");
+  const std::string uid = request(text).uid;
+  EXPECT_EQ(answer->devices[0].device + " " + answer->devices[1].device, "0000-03-00-3 0000-03-00-2");
+  EXPECT_EQ(answer->devices[0].cdi_ids.back(), std::string(kSriov) + "/metadata=" + uid + "_vf");
+  EXPECT_EQ(answer->devices[1].cdi_ids.size(), 2u) << "one mount is enough";
+  ASSERT_EQ(node.metadata.size(), 1u);
+  const Json devices = *(*told().find("requests")->array())[0].find("devices");
+  EXPECT_EQ((*devices.array())[0].text("name"), "0000-03-00-3");
+  EXPECT_EQ((*devices.array())[1].text("name"), "0000-03-00-2");
+  EXPECT_EQ(
+      (*devices.array())[1].find({"attributes", "resource.kubernetes.io/pciBusID", "string"})->string()[0],
+      kVf);
+  const auto& env = node.specs.at({sample::kKind, uid}).devices[0].edits.env;
+  EXPECT_EQ(env.back(), "PCI_RESOURCE_claim-1_vf=0000:03:00.3,0000:03:00.2");
+  EXPECT_EQ(env[env.size() - 2], "PCI_RESOURCE_CLAIM_1_VF=0000:03:00.3,0000:03:00.2");
+
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_TRUE(node.metadata.empty());
+  EXPECT_TRUE(node.specs.empty());
+}
+
+TEST_F(ToldPods, AnInterfaceIsToldWhenItIsThereAlsoByALaterProcess) {
+  const ClaimText text = put(of_two());
+  const auto first = prepare(text);
+  const PreparedKey key{kSriov, request(text).uid};
+  run();
+  ASSERT_TRUE(preparer->tell_network(key, 1, {"net1", {"10.0.0.5/24"}, kMac}));
+  settle();
+  EXPECT_EQ(generation(), 2);
+  const Json document = told();
+  const Json& second = (*(*document.find("requests")->array())[0].find("devices")->array())[1];
+  EXPECT_EQ(second.find({"networkData", "interfaceName"})->string()[0], "net1");
+  EXPECT_NE(second.find({"attributes", "resource.kubernetes.io/pciBusID"}), nullptr)
+      << "nothing else is lost";
+  run();
+  EXPECT_EQ(prepare(text), first) << "and the kubelet hears the same";
+  EXPECT_EQ(generation(), 2);
+  EXPECT_EQ(preparer->tell_network(key, 2, {}).error().code, Errc::kNotFound);
+  EXPECT_EQ(preparer->tell_network({kSriov, "other"}, 0, {}).error().code, Errc::kNotFound);
+}
+
+TEST_F(ToldPods, AFileThatWasLostIsWrittenAgain) {
+  const ClaimText text = put(of_two());
+  prepare(text);
+  const auto before = node.metadata;
+  node.metadata.clear();
+  run();
+  prepare(text);
+  EXPECT_EQ(node.metadata, before);
+}
+
+TEST_F(ToldPods, WhatNobodyOwnsGoesAtTheStart) {
+  const ClaimText text = put(of_two());
+  prepare(text);
+  node.metadata[{kSriov, "ns_old", "vf", "old-uid"}] = "{}";
+  node.metadata[{kSriov, "ns_torn", "vf", ""}] = "{";
+  run();
+  ASSERT_EQ(node.metadata.size(), 1u);
+  EXPECT_EQ(node.metadata.begin()->first.uid, request(text).uid);
+}
+
+TEST_F(ToldPods, OffNothingIsWrittenAndWhatWasThereStillGoes) {
+  const ClaimText text = put(of_two());
+  prepare(text);
+  settings.files.tells_metadata = settings.plan.tells_metadata = false;
+  run();
+  EXPECT_EQ(prepare(text)->devices[0].cdi_ids.size(), 2u);
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_TRUE(node.metadata.empty());
+  prepare(put(claim(2, "0000-03-00-4")));
+  EXPECT_TRUE(node.metadata.empty());
+}
+
+}  // namespace
+}  // namespace prepare_steps_test
+}  // namespace sliced::kubelet

@@ -1,0 +1,113 @@
+#pragma once
+// Preparers one after the other over a node, a cluster and a clock in memory: what each leaves behind is the next one's.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "kube/kinds.h"
+#include "kubelet/preparer.h"
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_executor.h"
+#include "t/fake/fake_node.h"
+#include "t/fake/memory_log.h"
+#include "t/unit/kubelet/sample_claims.h"
+
+namespace sliced::kubelet::sample {
+
+inline constexpr const char* kKind = "sriovnetwork.k8snetworkplumbingwg.io/vf";
+
+// A node that lives on while daemons come and go.
+class PreparerWorld : public testing::Test {
+ protected:
+  PreparerWorld() {
+    cluster.install(kube::kResourceClaims);
+    cluster.install(kube::kPods);
+    for (const char* pci : {"0000:03:00.2", "0000:03:00.3", "0000:03:00.4"})
+      node.functions[pci] = {.look = {.identity = {"8086", "10ca", "0000:03:00.0"}}};
+    run();
+  }
+
+  // The daemon is killed, wherever it is, and another begins.
+  void run() {
+    preparer.reset();
+    preparer = std::make_unique<ClaimPreparer>(
+        ClaimPreparer::Ports{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node)},
+        ClaimPreparer::Knowledge{[this] { return waits_for; },
+                                 [this](const std::string&, const std::string& pool,
+                                        const std::string& entry) { return find(pool, entry); },
+                                 [] { return kube::NodeView{"node-a", {}}; }, [this] { return boot_id; }},
+        ClaimPreparer::Handlers{
+            [this](const policy::Prepared& one) { charged.insert(one.claim + " " + one.entry); },
+            [this](const policy::Unprepared& one) { charged.erase(one.claim + " " + one.entry); },
+            [this](const std::string& by, const hotplug::HostDevice& facts) {
+              held[by + " " + facts.id.text] = facts;
+            },
+            [this](const std::string& by) {
+              std::erase_if(held, [&](const auto& one) { return one.first.starts_with(by + " "); });
+            }},
+        settings);
+    charged.clear();
+    held.clear();
+    preparer->start();
+    settle();
+  }
+  std::optional<KnownEntry> find(const std::string& pool, const std::string& entry) const {
+    if (pool != "node-a" || gone.contains(entry)) return std::nullopt;
+    KnownEntry known = vf(entry);
+    known.device.driver = "igbvf";
+    known.multus_resource = "intel.com/vf";
+    return known;
+  }
+  void settle() { scheduler.advance(Millis{1'000}); }
+
+  static ClaimText claim(int index, const std::string& device, kube::Json::Array configs = {}) {
+    ClaimText text;
+    text.name = "claim-" + std::to_string(index);
+    text.uid = "uid-" + std::to_string(index);
+    text.results = {result("vf", device)};
+    text.configs = std::move(configs);
+    return text;
+  }
+  ClaimText put(ClaimText text) {
+    cluster.put(kube::kResourceClaims, text.object());
+    return text;
+  }
+  // What the server has as uid is its own.
+  PrepareRequest request(const ClaimText& text) {
+    const auto object = cluster.object(kube::kResourceClaims, text.name, "ns");
+    return {"ns", text.name, object ? std::string(object->find("metadata")->text("uid")) : text.uid};
+  }
+  std::optional<PrepareAnswer> prepare(const ClaimText& text) {
+    std::optional<PrepareAnswer> answer;
+    preparer->prepare(kSriov, request(text), [&](PrepareAnswer one) { answer = std::move(one); });
+    settle();
+    return answer;
+  }
+  std::optional<std::string> unprepare(const PrepareRequest& claim) {
+    std::optional<std::string> problem;
+    preparer->unprepare(kSriov, claim, [&](std::string one) { problem = std::move(one); });
+    settle();
+    return problem;
+  }
+  std::string driver_of(const std::string& pci) { return node.functions.at(pci).driver; }
+  bool has_spec(const std::string& id) const { return node.specs.contains({kKind, id}); }
+
+  fake::FakeScheduler scheduler;
+  fake::FakeExecutor executor{scheduler};
+  fake::FakeCluster cluster{scheduler};
+  fake::MemoryLog log;
+  fake::FakeNode node;
+  ClaimPreparer::Settings settings{
+      .files = {.drivers = {kSriov, kExposure}, .device_info_directory = "/dp"}};  // of the next run()
+  std::string boot_id = "boot-1", waits_for;
+  std::set<std::string> gone;                       // entries that are not there
+  std::set<std::string> charged;                    // what the ledger has been told
+  std::map<std::string, hotplug::HostDevice> held;  // what the daemon decides over
+  std::unique_ptr<ClaimPreparer> preparer;
+};
+
+}  // namespace sliced::kubelet::sample

@@ -1,0 +1,57 @@
+#include "kubelet/vf_mac.h"
+
+#include <gtest/gtest.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+
+#include <cstring>
+
+#include "kubelet/prepared.h"
+
+namespace sliced::kubelet {
+namespace vf_mac_test {
+namespace {
+
+template <class T>
+T at(const std::string& bytes, size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+// struct nlmsghdr, struct ifinfomsg, and three nested attributes around struct ifla_vf_mac.
+TEST(VfMac, TheRequestIsASetlinkWithOneVf) {
+  const std::string bytes = encode_vf_mac({.ifindex = 7, .index = 3}, "02:00:00:ab:cd:ef");
+  ASSERT_EQ(bytes.size(), NLMSG_LENGTH(sizeof(ifinfomsg)) + 3 * NLA_HDRLEN + sizeof(ifla_vf_mac));
+  const auto header = at<nlmsghdr>(bytes, 0);
+  EXPECT_EQ(header.nlmsg_len, bytes.size());
+  EXPECT_EQ(header.nlmsg_type, RTM_SETLINK);
+  EXPECT_EQ(header.nlmsg_flags, NLM_F_REQUEST | NLM_F_ACK);
+  EXPECT_EQ(at<ifinfomsg>(bytes, NLMSG_HDRLEN).ifi_index, 7);
+  size_t offset = NLMSG_LENGTH(sizeof(ifinfomsg));
+  for (const int type : {int{IFLA_VFINFO_LIST}, int{IFLA_VF_INFO}, int{IFLA_VF_MAC}}) {
+    const auto attribute = at<nlattr>(bytes, offset);
+    EXPECT_EQ(attribute.nla_type & NLA_TYPE_MASK, type);
+    EXPECT_EQ(attribute.nla_len, bytes.size() - offset);
+    offset += NLA_HDRLEN;
+  }
+  const auto value = at<ifla_vf_mac>(bytes, offset);
+  EXPECT_EQ(value.vf, 3u);
+  EXPECT_EQ(std::memcmp(value.mac, "\x02\x00\x00\xab\xcd\xef\x00\x00", 8), 0);
+}
+
+// The kernel's own answers: the loopback has no VFs, and there is no interface with that number.
+TEST(VfMac, TheKernelsRefusalIsSaid) {
+  for (const int ifindex : {1, 0x7fffffff}) {
+    const auto written = write_vf_mac({.ifindex = ifindex, .index = 0}, "02:00:00:00:00:01");
+    ASSERT_FALSE(written);
+    EXPECT_NE(written.error().what.find("VF 0 of interface " + std::to_string(ifindex)), std::string::npos)
+        << written.error().what;
+    EXPECT_EQ(written.error().what.find("Protocol error"), std::string::npos) << written.error().what;
+  }
+  EXPECT_EQ(read_vf_mac({.ifindex = 1, .index = 0}).value(), kNoMac);
+}
+
+}  // namespace
+}  // namespace vf_mac_test
+}  // namespace sliced::kubelet
