@@ -9,8 +9,6 @@
 namespace sliced::cel {
 namespace {
 
-constexpr size_t kIncludesMax = 48;  // resource/v1: ResourceSliceMaxAttributeValuesPerDevice
-
 Value size_of_text(Evaluation& in, const Value* args) {
   if (!in.step_for(args[0].s.size)) return in.fail(Failure::kSteps);
   return Value::of(code_points(args[0].text()));
@@ -174,12 +172,7 @@ Value last(Evaluation& in, const Value* args) {
 // Kubernetes, for attributes that are a list or a single value.
 Value includes(Evaluation& in, const Value* args) {
   if (args[0].kind != Kind::kList) return Value::of(equal(args[0], args[1], in.arena).value_or(false));
-  // A longer list is an error only where the value is not among its first.
-  const List first{args[0].list->items, std::min(args[0].list->size, kIncludesMax)};
-  const int64_t at = find(in, first, args[1]);
-  if (at < 0 && args[0].list->size > kIncludesMax)
-    return in.invalid("includes takes lists of at most 48 values");
-  return Value::of(at >= 0);
+  return Value::of(find(in, *args[0].list, args[1]) >= 0);
 }
 
 // Sets.

@@ -46,8 +46,10 @@ constexpr Named kByName[] = {
     {"validate", {Pricing::kFormat, true}},
     {"containsIP", {Pricing::kContainsIp, true}},
     {"containsCIDR", {Pricing::kContainsCidr, true}},
-    {"startsWith", {Pricing::kText, false}},
-    {"endsWith", {Pricing::kText, false}},
+    {"includes", {Pricing::kTraversal, true}},
+    {"startsWith", {Pricing::kSecond, false}},
+    {"endsWith", {Pricing::kSecond, false}},
+    {"matches", {Pricing::kPattern, false}},
     {"strings.quote", {Pricing::kText, false}},
     {"format", {Pricing::kText, false}},
     {"contains", {Pricing::kContains, false}},
@@ -135,7 +137,6 @@ PriceTag price_tag(std::string_view function, bool is_member, std::span<const Ty
       (function == "bytes" && takes(0, Kind::kString)) || (function == "string" && takes(0, Kind::kBytes));
   if (is_recoded) return {Pricing::kText, false};
   if (function == "ip") return {is_member ? Pricing::kOne : Pricing::kText, true};
-  if (function == "matches") return {is_member ? Pricing::kPattern : Pricing::kOne, false};
   if (function == "@in" && takes(1, Kind::kMap)) return {};
   for (const Named& named : kByName)
     if (named.function == function) return named.tag;
@@ -159,6 +160,8 @@ std::optional<uint64_t> price_of_call(const Node& call, PriceTag tag, const Valu
       return traversal(args[0], looks, arena);
     case Pricing::kText:
       return tenth(size_of(args[0], arena));
+    case Pricing::kSecond:
+      return tenth(size_of(args[1], arena));
     case Pricing::kTextTwice:
       return tenth(size_of(args[0], arena) * 2);
     case Pricing::kResultTwice:

@@ -16,6 +16,7 @@ enum class Pricing : uint8_t {
   kOne,
   kTraversal,    // all that is in the first argument
   kText,         // a tenth of the first argument
+  kSecond,       // a tenth of the second argument
   kTextTwice,    // the same, twice
   kResultTwice,  // a tenth of the result, twice
   kSum,          // a tenth of both

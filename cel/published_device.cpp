@@ -19,7 +19,6 @@ class DomainMap final : public Map {
     return found ? found : std::optional(Value::of(&none_));
   }
   bool contains(const Value& key, Arena& arena) const override { return domains_.has(key, arena); }
-  const Map* plain() const override { return &domains_; }
 
  private:
   const EntryMap& domains_;

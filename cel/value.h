@@ -191,8 +191,6 @@ class Map {
   virtual bool has(const Value& key, Arena& arena) const { return get(key, arena).has_value(); }
   /// Whether upstream breaks off at a key that is not is_hashable().
   virtual bool is_hashed() const { return false; }
-  /// What is seen through an optional, in which upstream loses the defaults of a map.
-  virtual const Map* plain() const { return this; }
   /// What `in` sees.
   virtual bool contains(const Value& key, Arena& arena) const { return has(key, arena); }
 };

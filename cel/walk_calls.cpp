@@ -48,10 +48,10 @@ Value Walk::conditional(const Node& node) {
   return condition.is_error() ? condition : fail(node, Failure::kNoSuchOverload, "?:");
 }
 
-// What is no optional stands for itself.
 Value Walk::otherwise(const Node& node) {
   const Value optional = value(*node.arg_list[0]);
-  if (optional.kind != Kind::kOptional) return optional;
+  if (optional.is_error()) return optional;
+  if (optional.kind != Kind::kOptional) return fail(node, Failure::kNoSuchOverload, node.name);
   if (optional.optional == nullptr) return value(*node.arg_list[1]);
   return node.name == "or" ? optional : *optional.optional;
 }

@@ -64,10 +64,6 @@ bool Walk::is_opened(const Node& on, Value& operand) {
   if (operand.kind != Kind::kOptional || (is_chain && !is_chain_optional_)) return false;
   if (operand.optional == nullptr) return true;
   operand = *operand.optional;
-  if (!is_chain && operand.kind == Kind::kMap) operand.map = operand.map->plain();
-  if (!is_chain && operand.kind >= Kind::kQuantity && operand.kind != Kind::kFormat)
-    operand = fail(on, Failure::kNoSuchOverload,
-                   "a field of what an optional has");  // it is no value of CEL there
   return true;
 }
 

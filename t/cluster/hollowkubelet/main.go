@@ -120,8 +120,8 @@ func (c *draContainers) PodMightNeedToUnprepareResources(uid types.UID) bool {
 	return c.dra.PodMightNeedToUnprepareResources(uid)
 }
 
-func (c *draContainers) UpdateAllocatedResourcesStatus(pod *core.Pod, status *core.PodStatus) {
-	c.dra.UpdateAllocatedResourcesStatus(pod, status)
+func (c *draContainers) UpdateAllocatedResourcesStatus(logger klog.Logger, pod *core.Pod, status *core.PodStatus) {
+	c.dra.UpdateAllocatedResourcesStatus(logger, pod, status)
 }
 
 func (c *draContainers) Updates() <-chan resourceupdates.Update { return c.dra.Updates() }

@@ -1,4 +1,4 @@
-//go:build !kube1.37
+//go:build kube1.36
 
 package play
 
