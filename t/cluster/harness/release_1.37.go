@@ -9,6 +9,6 @@ import (
 )
 
 // WatchHealthStatus is asked of every driver from 1.37 on. This one's devices are as well as they ever were.
-func (otherDriver) WatchHealthStatus(context.Context, chan<- kubeletplugin.DeviceHealthReport) error {
+func (*OtherDriver) WatchHealthStatus(context.Context, chan<- kubeletplugin.DeviceHealthReport) error {
 	return kubeletplugin.ErrHealthNotSupported
 }
