@@ -21,7 +21,11 @@ Charges::Charges(kube::Ports ports, policy::Ledger::Names names, std::function<v
       look_(ports_.scheduler, ports_.random, on_changed_, [this] { arm(); }),
       evidence_(
           ports_, {names_.sriov_driver, names_.exposure_driver}, names_.node,
-          {.on_pods = [this](policy::Sighting seen, Evidence::Look look) { see_pods(std::move(seen), look); },
+          {.on_turn =
+               [this](Millis wait) {
+                 if (!has_exposures_) look_.postpone(wait);
+               },
+           .on_pods = [this](policy::Sighting seen, Evidence::Look look) { see_pods(std::move(seen), look); },
            .on_list = [this](policy::Census census) { see_list(std::move(census)); },
            .on_failure = [this](const kube::Failure& failure) { fail(failure); }}),
       backoff_(ports_.random, kListBackoff) {}
@@ -129,8 +133,8 @@ void Charges::arm() {
   if (!is_permitted_ && !(may_look() && look_.is_due())) return;
   if ((!has_seen_pods_ && is_unknown_wanted()) || look_.is_due()) {
     due_.reset();
-    // A fleet of SriovResourcePolicies alone reads no more at once than its kubelets do.
-    return evidence_.look_at_pods(!has_exposures_);
+    // Who only asks what would be written is one, and not a fleet.
+    return evidence_.look_at_pods(!is_permitted_);
   }
   if (due_) return;
   if (const auto at = next_list()) list_after(*at - ports_.scheduler.now());

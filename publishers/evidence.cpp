@@ -148,8 +148,7 @@ void Evidence::count_nodes() {
     call_.reset();
     nodes_ = is_counted ? std::max<int64_t>(1, *count) : kNodesUncounted;
     if (aim_ == Aim::kList) return count_claims();
-    after(within(std::min(static_cast<double>(nodes_) * kPodBytes / kFleetBytesPerSecond, kSpreadSecondsMax)),
-          [this] { list_pods(); });
+    wait_for_pods();
   };
   call_ = ports_.cluster.list(
       {.scope = {.resource = kube::kNodes, .metadata_only = true}, .limit = 1, .first_page_only = true},
@@ -157,6 +156,13 @@ void Evidence::count_nodes() {
        .on_done = [done](const std::string&) { done(true); },
        .on_failure = [done](const kube::Failure&) { done(false); },
        .on_remaining = [count](int64_t items) { *count += believed(items); }});
+}
+
+void Evidence::wait_for_pods() {
+  const double seconds = static_cast<double>(nodes_) * kPodBytes / kFleetBytesPerSecond;
+  const Millis wait = within(std::min(seconds, kSpreadSecondsMax));
+  after(wait, [this] { list_pods(); });
+  handlers_.on_turn(wait);
 }
 
 void Evidence::count_claims() {

@@ -42,6 +42,8 @@ class Evidence {
     kFailed,  // some of it: a request failed, or an object cannot be understood
   };
   struct Handlers {
+    /// The pods will be looked at after that wait.
+    std::function<void(Millis wait)> on_turn;
     /// What the pods of this node have, as far as it could be seen.
     std::function<void(policy::Sighting, Look)> on_pods;
     std::function<void(policy::Census)> on_list;           // what any claim has
@@ -53,7 +55,7 @@ class Evidence {
 
   /// One at a time; each ends with one of the handlers. The pods are looked at without any list of claims:
   /// those of this node are listed, and each claim that they name is read. at_once: without counting the
-  /// nodes and waiting for a turn.
+  /// nodes and waiting for a turn, which of one node is 21 ms at most.
   void look_at_pods(bool at_once);
   /// Counts nodes and claims, waits for a turn, then reads all pages. on_list has the moment at which it began:
   /// what was allocated later it need not show.
@@ -69,6 +71,8 @@ class Evidence {
   void begin(Aim aim);
   /// By the first page's remainingItemCount; who may not list nodes counts them as many.
   void count_nodes();
+  /// Their pods, in turn.
+  void wait_for_pods();
   /// And how large one is: the largest that was seen, or the mean of the list before.
   void count_claims();
   /// A random time within which all nodes together read kFleetBytesPerSecond.

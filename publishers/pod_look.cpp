@@ -19,9 +19,16 @@ PodLook::PodLook(reactor::Scheduler& scheduler, reactor::Random random, std::fun
 
 bool PodLook::want() { return !std::exchange(is_wanted_, true); }
 
-void PodLook::begin() {
-  since_ = scheduler_.now();
-  late_ = scheduler_.after(kMax, [this] {
+void PodLook::begin() { wait_until(scheduler_.now() + kMax); }
+
+void PodLook::postpone(Millis wait) {
+  const TimePoint now = scheduler_.now();
+  if (until_ && now < *until_) wait_until(now + wait + kMax);
+}
+
+void PodLook::wait_until(TimePoint until) {
+  until_ = until;
+  late_ = scheduler_.after(until - scheduler_.now(), [this] {
     if (is_open_) on_late_();
   });
 }
@@ -36,10 +43,10 @@ void PodLook::end(Evidence::Look look) {
 
 bool PodLook::is_due() const { return is_wanted() && (!not_before_ || *not_before_ <= scheduler_.now()); }
 
-bool PodLook::is_begun() const { return is_open_ && since_ && scheduler_.now() < *since_ + kMax; }
+bool PodLook::is_begun() const { return is_open_ && until_ && scheduler_.now() < *until_; }
 
 bool PodLook::is_awaited(bool has_exposures) const {
-  return is_open_ && (has_exposures || !since_ || scheduler_.now() < *since_ + kMax);
+  return is_open_ && (has_exposures || !until_ || scheduler_.now() < *until_);
 }
 
 }  // namespace sliced::publishers

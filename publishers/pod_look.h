@@ -13,11 +13,11 @@ namespace sliced::publishers {
 
 class PodLook {
  public:
-  /// Where there is no DeviceExposurePolicy at all, so long at most the VFs wait for it.
+  /// Where there is no DeviceExposurePolicy at all, so long at most the VFs wait for it, beside its turn.
   static constexpr Millis kMax{5'000};
   static constexpr int kFailuresMax = 5;  // before the list of claims alone has to tell
 
-  /// on_late: kMax has passed, and it has not been made. on_due: one that failed may be made again. Neither may
+  /// on_late: kMax has passed since its turn came, and it has not been made. on_due: one that failed may be made again. Neither may
   /// destroy this.
   PodLook(reactor::Scheduler& scheduler, reactor::Random random, std::function<void()> on_late,
           std::function<void()> on_due);
@@ -30,6 +30,8 @@ class PodLook {
   bool want();
   /// It may be made from now on; VFs wait for it, and kMax begins.
   void begin();
+  /// Its turn comes after that wait: until then nobody is late. VFs wait for it too, and kMax begins anew.
+  void postpone(Millis wait);
   /// One has been made; what failed is made again, later, a few times.
   void end(Evidence::Look look);
 
@@ -42,10 +44,12 @@ class PodLook {
   bool is_awaited(bool has_exposures) const;
 
  private:
+  void wait_until(TimePoint until);
+
   reactor::Scheduler& scheduler_;
   const std::function<void()> on_late_, on_due_;
   bool is_open_ = false, is_wanted_ = false;
-  std::optional<TimePoint> since_, not_before_;
+  std::optional<TimePoint> until_, not_before_;  // until_: VFs wait
   int failures_ = 0;
   reactor::Ticket late_, due_;
   reactor::Backoff backoff_;

@@ -156,7 +156,7 @@ func TestRequestsAreFew(t *testing.T) {
 	awake(t, shared.Server, lab.User, daemon.Started)
 	time.Sleep(2 * time.Second)
 	cold := shared.Server.Audit.Of(t, lab.User, daemon.Started)
-	if len(cold) > 12 {
+	if len(cold) > 13 {
 		t.Errorf("%d requests at a cold start:\n%s", len(cold), describe(cold))
 	}
 	for _, r := range cold {
@@ -166,7 +166,8 @@ func TestRequestsAreFew(t *testing.T) {
 			t.Fatal(err)
 		}
 		selector := asked.Query().Get("fieldSelector")
-		if (r.Verb == "list" || r.Verb == "watch") && narrow != "" && !strings.Contains(selector, narrow+"="+lab.Node) {
+		isCount := asked.Query().Get("limit") == "1" // how many nodes look at their pods in turn
+		if (r.Verb == "list" || r.Verb == "watch") && narrow != "" && !isCount && !strings.Contains(selector, narrow+"="+lab.Node) {
 			t.Errorf("reads more than its own: %s", r.URI)
 		}
 	}

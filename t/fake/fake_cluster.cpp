@@ -37,22 +37,31 @@ struct FakeCluster::Watch {
 
 namespace {
 
+template <class Watches>
+void forget_closed(Watches& watches) {
+  std::erase_if(watches, [](const auto& watch) { return !watch->open(); });
+}
+
 std::string served_key(std::string_view group, std::string_view version, std::string_view plural) {
   return std::string(group) + "/" + std::string(version) + "/" + std::string(plural);
 }
 
+// Up to the separator, which is taken away with it. Each watch is asked about each change: nothing is copied.
+std::string_view cut(std::string_view& rest, char separator) {
+  const std::string_view out = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(std::min(out.size() + 1, rest.size()));
+  return out;
+}
+
 const Json* find_path(const Json& object, std::string_view dotted) {
   const Json* at = &object;
-  for (std::string_view part : split(dotted, '.')) {
-    at = at->find(part);
-    if (at == nullptr) return nullptr;
-  }
+  while (at != nullptr && !dotted.empty()) at = at->find(cut(dotted, '.'));
   return at;
 }
 
 bool selected(const Json& object, std::string_view field_selector) {
-  if (field_selector.empty()) return true;
-  for (std::string_view term : split(field_selector, ',')) {
+  while (!field_selector.empty()) {
+    const std::string_view term = cut(field_selector, ',');
     const size_t equals = term.find('=');
     if (equals == std::string_view::npos) return false;
     const Json* found = find_path(object, term.substr(0, equals));
@@ -197,9 +206,9 @@ void FakeCluster::record(const Resource& resource, std::optional<Json> before, s
   history_.push_back({version_, resource, std::move(before), std::move(after)});
   for (; history_max > 0 && history_.size() > history_max; history_.pop_front())
     compacted_ = std::max(compacted_, history_.front().version);
-  forget_closed_watches();
   const auto watches = watches_.find(resource.plural);
   if (watches == watches_.end()) return;
+  forget_closed(watches->second);
   for (const auto& watch : watches->second) send_change(watch, history_.back());
 }
 
@@ -496,7 +505,9 @@ void FakeCluster::serve_watch(const CallRef& call, const kube::WatchRequest& wha
   watch->call = call;
   watch->request = what;
   watch->handlers = handlers;
-  watches_[what.scope.resource.plural].push_back(watch);
+  auto& watches = watches_[what.scope.resource.plural];
+  if (watches.size() == watches.capacity()) forget_closed(watches);
+  watches.push_back(watch);
   open_watch(watch, from);
 }
 
@@ -514,8 +525,9 @@ void FakeCluster::open_watch(const std::shared_ptr<Watch>& watch, int64_t from) 
     });
     send_bookmark(watch, true);
   } else {
-    for (const Change& change : history_)
-      if (change.version > from) send_change(watch, change);
+    auto change = std::upper_bound(history_.begin(), history_.end(), from,
+                                   [](int64_t version, const Change& one) { return version < one.version; });
+    for (; change != history_.end(); ++change) send_change(watch, *change);
   }
   if (watch->request.timeout > Millis{0})
     later(watch->request.timeout, [this, weak = std::weak_ptr<Watch>(watch)] {
@@ -584,11 +596,6 @@ std::vector<std::shared_ptr<FakeCluster::Watch>> FakeCluster::watches_of(std::st
     for (const auto& watch : watches)
       if (watch->open() && (plural.empty() || name == plural)) found.push_back(watch);
   return found;
-}
-
-void FakeCluster::forget_closed_watches() {
-  for (auto& [plural, watches] : watches_)
-    std::erase_if(watches, [](const auto& watch) { return !watch->open(); });
 }
 
 size_t FakeCluster::open_watches(std::string_view plural) const { return watches_of(plural).size(); }

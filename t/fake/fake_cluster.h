@@ -200,7 +200,6 @@ class FakeCluster final : public kube::Cluster {
   void send_bookmark(const std::shared_ptr<Watch>& watch, bool initial_events_end);
   void schedule_bookmark(const std::shared_ptr<Watch>& watch);
   std::vector<std::shared_ptr<Watch>> watches_of(std::string_view plural) const;
-  void forget_closed_watches();
 
   reactor::Scheduler& scheduler_;
   std::set<std::string> served_;  // "group/version/plural"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "kube/kinds.h"
@@ -56,13 +57,15 @@ struct EvidenceTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
   std::vector<std::pair<policy::Allocations, Evidence::Look>> looks;
+  std::vector<Millis> turns;
   size_t lists = 0;
   std::vector<std::string> failures;
   Evidence evidence{
       {cluster, scheduler, log, [] { return 0.5; }},
       {"dra.networking"},
       "node-a",
-      {.on_pods = [this](const policy::Sighting& seen,
+      {.on_turn = [this](Millis wait) { turns.push_back(wait); },
+       .on_pods = [this](const policy::Sighting& seen,
                          Evidence::Look how) { looks.emplace_back(seen.allocated, how); },
        .on_list = [this](const policy::Census&) { ++lists; },
        .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }}};
@@ -81,6 +84,29 @@ TEST_F(EvidenceTest, ALookReadsWhatThePodsNameAndListsNoClaims) {
   EXPECT_EQ(looks[0], std::pair(all_of({"a", "b"}), Evidence::Look::kWhole));
   EXPECT_EQ(cluster.count("list", "nodes"), 1u);
   EXPECT_EQ(log.all(), "");
+}
+
+// Red when a fleet looks at once, or a node that is alone waits.
+TEST_F(EvidenceTest, NodesThatAreManyLookInTurn) {
+  look(false);
+  ASSERT_EQ(turns.size(), 1u);
+  EXPECT_LT(turns[0], 25ms);
+  turns.clear();
+  for (int i = 0; i < 199; ++i) put_node("other-" + std::to_string(i));
+  const TimePoint begun = scheduler.now();
+  std::optional<TimePoint> listed;
+  cluster.on_request = [&](const fake::Request& request) {
+    if (request.plural == "pods") listed = scheduler.now();
+    return std::optional<kube::Failure>();
+  };
+  look(false);
+  ASSERT_EQ(turns.size(), 1u);
+  EXPECT_EQ(turns[0], Millis(200 * (512 << 10) / 25'000 / 2)) << "half of what all of them need";
+  ASSERT_TRUE(listed);
+  EXPECT_GE(*listed - begun, turns[0]);
+  EXPECT_LT(*listed - begun, turns[0] + 100ms);
+  look(true);
+  EXPECT_EQ(turns.size(), 1u) << "who asks for itself alone";
 }
 
 // Red when a server that refuses is asked for each of a thousand claims.

@@ -47,6 +47,23 @@ TEST_F(PodLookTest, WithoutExposurePoliciesItIsWaitedForAMoment) {
   EXPECT_TRUE(look.is_due());
 }
 
+// Red when VFs are offered before a node of a large cluster has had its turn.
+TEST_F(PodLookTest, ItsTurnIsWaitedForToo) {
+  look.open();
+  look.want();
+  look.begin();
+  scheduler.advance(1s);
+  look.postpone(100s);
+  scheduler.advance(100s + PodLook::kMax - 1ms);
+  EXPECT_TRUE(look.is_begun() && look.is_awaited(false));
+  EXPECT_EQ(late, 0);
+  scheduler.advance(1ms);
+  EXPECT_EQ(late, 1);
+  EXPECT_FALSE(look.is_begun() || look.is_awaited(false));
+  look.postpone(100s);
+  EXPECT_FALSE(look.is_awaited(false)) << "nobody waits any more";
+}
+
 TEST_F(PodLookTest, EndsWhenItHasBeenMadeOrIsNotToBeHad) {
   for (const Look how : {Look::kWhole, Look::kDenied}) {
     look.open();
