@@ -139,7 +139,8 @@ void Daemon::arm_sync() {
 // ---- what is told
 
 void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
-  settling_.note(update, decision_.has_value());
+  // What is first published is complete, so nothing that comes before it has to settle.
+  settling_.note(update, decision_ && !offers_[kSriov].is_put_off());
   if (decision_)
     log_.debug("host changed", {{"why", update.why},
                                 {"added", update.added.size()},
@@ -278,7 +279,7 @@ void Daemon::publish(policy::DesiredPools pools) {
     const bool is_incomplete = &offer == &offers_[kSriov] && decision_->awaits_pods &&
                                charges_.is_looking() && (!there.has_desired() || there.observed().empty());
     if (is_incomplete)
-      offer.put_off(std::move(pools.at(offer.driver())));
+      offer.put_off();
     else
       offer.set_desired(std::move(pools.at(offer.driver())), node);
   }

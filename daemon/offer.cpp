@@ -76,11 +76,12 @@ void Offer::forsake() {
 void Offer::set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node) {
   publisher_.set_desired(std::move(pools), std::move(node));
   before_gap_.clear();
+  is_put_off_ = false;
 }
 
-void Offer::put_off(std::vector<policy::DesiredPool> pools) {
+void Offer::put_off() {
   publisher_.await_desired();
-  before_gap_ = std::move(pools);
+  is_put_off_ = true;
 }
 
 bool Offer::log_changes(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const {

@@ -57,8 +57,9 @@ class Offer {
   /// The Node is gone, and with it the slices (owner reference); its successor gets new ones.
   void forsake();
   void set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node);
-  /// These are not to be published yet; what moves meanwhile stays as it stands in them.
-  void put_off(std::vector<policy::DesiredPool> pools);
+  /// What is desired is not to be published yet.
+  void put_off();
+  bool is_put_off() const { return is_put_off_; }
   /// Says what is new in these pools; true when it did.
   bool log_changes(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const;
 
@@ -66,7 +67,8 @@ class Offer {
   Log& log_;
   const std::string driver_;
   policy::QuarantinedEntries quarantine_;
-  std::vector<policy::DesiredPool> before_gap_;  // while nothing is desired: what was, or will be
+  std::vector<policy::DesiredPool> before_gap_;  // while nothing is desired: what was
+  bool is_put_off_ = false;
   publishers::Publisher publisher_;
 };
 

@@ -92,7 +92,8 @@ Abilities::Abilities(kube::Ports ports, std::string driver, std::string node, st
       node_(std::move(node)),
       scheduler_version_(std::move(scheduler_version)),
       on_changed_(std::move(on_changed)),
-      backoff_(ports_.random) {}
+      backoff_(ports_.random),
+      other_servers_(ports_.random) {}
 
 void Abilities::want(Ability ability) {
   const bool is_new = wanted_.try_emplace(ability).second;
@@ -139,12 +140,26 @@ void Abilities::ask_version() {
   call_ = ports_.cluster.server_info(
       [this](kube::ServerInfo info) {
         call_.reset();
-        if (info.git_version != version_)
-          for (auto& [ability, known] : wanted_) known.is_current = false;
+        if (info.git_version == version_) return go_on();
+        for (auto& [ability, known] : wanted_) known.is_current = false;
         version_ = std::move(info.git_version);
-        go_on();
+        meet_another_server();
       },
       [this](const kube::Failure& failure) { retry(failure); });
+}
+
+// Behind one address there may be several, so that each answer is another one's.
+void Abilities::meet_another_server() {
+  const TimePoint now = ports_.scheduler.now();
+  if (now < not_before_) {
+    retry_ = ports_.scheduler.after(not_before_ - now, [this] {
+      retry_.reset();
+      ask_version();
+    });
+    return;
+  }
+  not_before_ = now + other_servers_.next(now);
+  go_on();
 }
 
 void Abilities::go_on() {

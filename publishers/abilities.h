@@ -46,11 +46,12 @@ class Abilities {
   void lost(Ability ability);
 
   /// The server may be another one now (it was away, or slices were listed again): asks its version, and
-  /// probes again if that differs.
+  /// probes again if that differs; with growing waits where it differs again and again.
   void server_may_have_changed();
 
  private:
   std::optional<Ability> next_to_probe() const;
+  void meet_another_server();
   void go_on();
   void ask_version();
   void probe(Ability ability, size_t step);
@@ -71,6 +72,8 @@ class Abilities {
   reactor::Ticket retry_, give_up_;
   bool gave_up_ = false;
   reactor::Backoff backoff_;
+  reactor::Backoff other_servers_;  // between probes of servers of different versions
+  TimePoint not_before_{};
 };
 
 /// What the server cannot do, since it stored the slice without it.

@@ -19,11 +19,14 @@ PodLook::PodLook(reactor::Scheduler& scheduler, reactor::Random random, std::fun
 
 bool PodLook::want() { return !std::exchange(is_wanted_, true); }
 
-void PodLook::begin() { wait_until(scheduler_.now() + kMax); }
+void PodLook::begin() {
+  had_turn_ = false;
+  wait_until(scheduler_.now() + kMax);
+}
 
 void PodLook::postpone(Millis wait) {
   const TimePoint now = scheduler_.now();
-  if (until_ && now < *until_) wait_until(now + wait + kMax);
+  if (until_ && now < *until_ && !std::exchange(had_turn_, true)) wait_until(now + wait + kMax);
 }
 
 void PodLook::wait_until(TimePoint until) {

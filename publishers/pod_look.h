@@ -30,7 +30,8 @@ class PodLook {
   bool want();
   /// It may be made from now on; VFs wait for it, and kMax begins.
   void begin();
-  /// Its turn comes after that wait: until then nobody is late. VFs wait for it too, and kMax begins anew.
+  /// Its turn comes after that wait: until then nobody is late. VFs wait for it too, and kMax begins anew; for
+  /// the turns of those that are made again they do not.
   void postpone(Millis wait);
   /// One has been made; what failed is made again, later, a few times.
   void end(Evidence::Look look);
@@ -48,7 +49,7 @@ class PodLook {
 
   reactor::Scheduler& scheduler_;
   const std::function<void()> on_late_, on_due_;
-  bool is_open_ = false, is_wanted_ = false;
+  bool is_open_ = false, is_wanted_ = false, had_turn_ = false;
   std::optional<TimePoint> until_, not_before_;  // until_: VFs wait
   int failures_ = 0;
   reactor::Ticket late_, due_;

@@ -130,6 +130,22 @@ TEST_F(LooksTest, ALookAtThePodsThatFails) {
     }
 }
 
+// Red when what moves before anything is published has to settle: the first pool comes without it.
+TEST_F(LooksTest, WhatMovesDuringTheLookIsInTheFirstPool) {
+  make_pf(4);
+  put_policy("s", "{configs: [{}]}");
+  cluster.delay_of = [](const fake::Request& request) {
+    return request.plural == "pods" ? Millis{400} : Millis{0};
+  };
+  start();
+  for (int i = 0; i < 100 && cluster.count("list", "pods") == 0; ++i) run(5ms);
+  run(350ms);
+  tree.rename_netdev("ens1f0v0", "lan0");
+  say(hotplug::LinkChange{daemon->inventory()->find("0000:3b:02.0")->netdev->ifindex, "lan0"});
+  for (int i = 0; i < 400 && offered_by(kDriver).empty(); ++i) run(5ms);
+  EXPECT_EQ(offered_by(kDriver).size(), 4u) << log.all();
+}
+
 // What cannot be looked at for want of a permission, or time after time, keeps nobody waiting for ever.
 TEST_F(LooksTest, ALookThatIsNotToBeHad) {
   for (const bool is_denied : {true, false}) {

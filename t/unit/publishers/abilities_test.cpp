@@ -115,6 +115,18 @@ TEST_F(AbilitiesTest, AnotherServerIsAskedAnew) {
   EXPECT_EQ(changes, 3);
 }
 
+// Red when each answer of one of several servers is a probe at once.
+TEST_F(AbilitiesTest, ServersThatTakeTurnsAreProbedWithGrowingWaits) {
+  abilities->want(Ability::kSharedDevices);
+  for (int i = 0; i < 600; ++i) {
+    cluster.git_version = i % 2 == 0 ? "v1.36.4" : "v1.37.1";
+    abilities->server_may_have_changed();
+    scheduler.advance(1s);
+  }
+  EXPECT_LE(cluster.count("create", "resourceslices"), 30u);
+  EXPECT_TRUE(abilities->has(Ability::kSharedDevices));
+}
+
 // Red when who answers in the server's place takes an ability away.
 TEST_F(AbilitiesTest, AnAnswerThatIsNotTheServersSaysNothing) {
   abilities->want(Ability::kSharedDevices);

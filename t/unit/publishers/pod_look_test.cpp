@@ -64,6 +64,19 @@ TEST_F(PodLookTest, ItsTurnIsWaitedForToo) {
   EXPECT_FALSE(look.is_awaited(false)) << "nobody waits any more";
 }
 
+// Red when a look that fails again and again keeps VFs waiting.
+TEST_F(PodLookTest, OnlyItsFirstTurnIsWaitedFor) {
+  look.open();
+  look.want();
+  look.begin();
+  look.postpone(1s);
+  look.end(Look::kFailed);
+  scheduler.advance(PodLook::kMax);
+  look.postpone(100s);
+  scheduler.advance(1s);
+  EXPECT_FALSE(look.is_awaited(false));
+}
+
 TEST_F(PodLookTest, EndsWhenItHasBeenMadeOrIsNotToBeHad) {
   for (const Look how : {Look::kWhole, Look::kDenied}) {
     look.open();
