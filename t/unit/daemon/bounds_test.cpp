@@ -95,5 +95,27 @@ TEST_F(BoundsTest, ThousandsOfBrokenPoliciesAreAHundredLines) {
   EXPECT_LE(log.lines.size(), before + 3);
 }
 
+// Whoever has the node's credentials may write slices without end. What a list of more than is believed shows is
+// not all of them: nothing is written by halves, and it is said until somebody has taken them away.
+TEST_F(BoundsTest, MoreSlicesInOurNameThanAreBelievedStopEveryWriteAndAreSaid) {
+  make_pf(4);
+  put_policy("p", kAll);
+  const auto name_of = [](size_t i) { return "stray-" + std::to_string(i); };
+  for (size_t i = 0; i <= watchers::kSlicesMax; ++i)
+    cluster.put_text(
+        kube::kResourceSlices,
+        R"({"metadata":{"name":")" + name_of(i) + R"("},"spec":{"driver":")" + kDriver +
+            R"(","nodeName":"node-a","pool":{"name":"stray","generation":1,"resourceSliceCount":1},)" +
+            R"("devices":[]}})");
+  start();
+  run(2min);
+  EXPECT_EQ(writes(), 0u);
+  EXPECT_GE(said("more than 4096 objects"), 1u) << log.all();
+  for (size_t i = 0; i < 10; ++i) cluster.remove(kube::kResourceSlices, name_of(i));
+  run(30min);
+  EXPECT_EQ(offered().size(), 4u);
+  EXPECT_EQ(slices().size(), 1u) << "what is surplus and in our name goes";
+}
+
 }  // namespace
 }  // namespace sliced

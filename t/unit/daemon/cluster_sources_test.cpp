@@ -1,0 +1,103 @@
+#include "daemon/cluster_sources.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/kinds.h"
+#include "kube/yaml.h"
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_executor.h"
+#include "t/fake/fake_scheduler.h"
+#include "t/fake/memory_log.h"
+
+namespace sliced::daemon {
+namespace cluster_sources_test {
+
+using namespace std::chrono_literals;
+using Texts = std::vector<std::string>;
+
+struct ClusterSourcesTest : testing::Test {
+  ClusterSourcesTest() {
+    for (const auto* kind :
+         {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies})
+      cluster.install(*kind);
+    cluster.put(kube::kNodes, kube::decode_yaml("metadata: {name: node-a}").documents.at(0));
+  }
+  void start(bool has_exposures = true) {
+    const config::Options options;
+    sources = std::make_unique<ClusterSources>(
+        kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+        ClusterSources::Scope{
+            .node = "node-a",
+            .drivers = {{"first.example", "own slices", SIZE_MAX, sriov_kinds(options)},
+                        {"second.example", "own exposure slices", SIZE_MAX,
+                         has_exposures ? exposure_kinds(options) : std::vector<PolicyKind>()}}},
+        ClusterSources::Handlers{
+            .on_node = [this](const auto&) { heard.push_back("node"); },
+            .on_policies = [this](const kube::Resource& kind,
+                                  const PolicyBook::Event&) { heard.push_back(kind.kind); },
+            .on_slices = [this](size_t driver,
+                                const auto&) { heard.push_back("slices " + std::to_string(driver)); },
+            .keeps_missing = {},
+            .on_standing = [] {},
+            .on_change = [](const Reach::Change&) {}});
+    sources->start();
+    scheduler.advance(1s);
+  }
+
+  fake::FakeScheduler scheduler;
+  fake::FakeCluster cluster{scheduler};
+  fake::MemoryLog log;
+  Texts heard;
+  std::unique_ptr<ClusterSources> sources;
+};
+
+TEST_F(ClusterSourcesTest, EachInitialSyncIsToldWhomItConcerns) {
+  start();
+  std::sort(heard.begin(), heard.end());
+  EXPECT_EQ(heard, (Texts{"DeviceAttributes", "DeviceExposurePolicy", "SriovResourcePolicy", "node",
+                          "slices 0", "slices 1"}));
+  EXPECT_EQ(sources->silent(), Texts());
+  EXPECT_TRUE(sources->has_node_synced() && sources->may_write());
+}
+
+TEST_F(ClusterSourcesTest, OfADriverThatIsOffTheSlicesAreWatchedAndNoPolicies) {
+  start(false);
+  EXPECT_EQ(std::count(heard.begin(), heard.end(), "slices 1"), 1);
+  EXPECT_EQ(std::count(heard.begin(), heard.end(), "DeviceExposurePolicy"), 0);
+  EXPECT_EQ(
+      cluster.count("watch", "deviceexposurepolicies") + cluster.count("list", "deviceexposurepolicies"), 0u);
+}
+
+TEST_F(ClusterSourcesTest, WhoIsSilentIsToldWithTheReasonAndSlicesLast) {
+  cluster.deny("resourceslices");
+  cluster.deny("sriovresourcepolicies");
+  start();
+  const Texts silent = sources->silent();
+  ASSERT_EQ(silent.size(), 3u);
+  EXPECT_NE(silent[0].find("denied"), std::string::npos) << silent[0];
+  EXPECT_TRUE(silent[1].starts_with("own slices: ")) << silent[1];
+  EXPECT_TRUE(silent[2].starts_with("own exposure slices: ")) << silent[2];
+  EXPECT_EQ(sources->missing(), silent) << "one look is enough to know what is not allowed";
+}
+
+TEST_F(ClusterSourcesTest, AKindThatIsNotThereIsAbsent) {
+  cluster.uninstall(kube::kDeviceExposurePolicies);
+  start();
+  scheduler.advance(2min);
+  EXPECT_TRUE(sources->is_absent(kube::kDeviceExposurePolicies));
+  EXPECT_FALSE(sources->is_absent(kube::kSriovResourcePolicies));
+  EXPECT_TRUE(sources->may_write());
+}
+
+TEST_F(ClusterSourcesTest, NothingMayBeWrittenWhileAllAreAway) {
+  start();
+  cluster.set_network(fake::FakeCluster::Network::kRefused);
+  scheduler.advance(1min);
+  EXPECT_FALSE(sources->may_write());
+  cluster.set_network(fake::FakeCluster::Network::kUp);
+  scheduler.advance(3min);
+  EXPECT_TRUE(sources->may_write());
+}
+
+}  // namespace cluster_sources_test
+}  // namespace sliced::daemon

@@ -1,0 +1,129 @@
+#include "daemon/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/charged/ledger.h"
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_scheduler.h"
+#include "t/fake/memory_log.h"
+#include "t/fixture/pools.h"
+
+namespace sliced::daemon {
+namespace inputs_test {
+
+using namespace std::chrono_literals;
+
+struct InputsTest : testing::Test {
+  InputsTest() {
+    options.node_name = "node-a";
+    inventory = std::make_shared<hotplug::Inventory>();
+    policies = std::make_shared<const policy::PolicySet>();
+  }
+  Decider::InputsPtr gather() {
+    return gather_inputs(
+        {options, inventory, policies, node, abilities, charges, settling, offers, decision});
+  }
+  void expose() {
+    policy::ExposurePolicy one;
+    one.id.name = "p";
+    auto set = std::make_shared<policy::PolicySet>();
+    set->exposures.emplace_back(std::move(one));
+    policies = set;
+  }
+  // A slice of the driver with an entry of each function.
+  void show(Driver which, const std::vector<std::string>& names) {
+    kube::ResourceSlice slice;
+    slice.driver = offers[which].driver();
+    slice.node_name = "node-a";
+    slice.pool = {"node-a", 1, 1};
+    slice.meta.name = "slice-" + slice.driver;
+    slice.meta.uid = "uid";
+    for (const std::string& name : names) slice.devices.push_back(kube::Device{.name = name});
+    const Offer::Item item{{"", slice.meta.name}, "uid", "7", slice};
+    offers[which].apply(Relisted<Offer::Item>{{item}, "start"});
+    charges.learn(slice);
+  }
+
+  config::Options options;
+  hotplug::InventoryPtr inventory;
+  policy::PolicySetPtr policies;
+  kube::NodeView node{"node-a", {{"zone", "a"}}};
+  const policy::Decision* decision = nullptr;
+  fake::FakeScheduler scheduler;
+  fake::FakeCluster cluster{scheduler};
+  fake::MemoryLog log;
+  kube::Ports ports{cluster, scheduler, log, [] { return 0.5; }};
+  publishers::Abilities abilities{ports, "dra.networking", "node-a", "", [] {}};
+  publishers::Charges charges{ports,
+                              {.sriov_driver = options.sriov_driver_name,
+                               .exposure_driver = options.exposure_driver_name,
+                               .node = "node-a"},
+                              [] {}};
+  Settling settling{scheduler, 100ms, 250ms, [] {}};
+  Offers offers{Offer{ports, options.sriov_driver_name, {[] {}, {}, {}, {}}},
+                Offer{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};
+};
+
+TEST_F(InputsTest, AreWhatEachKnows) {
+  const auto in = gather();
+  EXPECT_EQ(in->inventory, inventory);
+  EXPECT_EQ(in->policies, policies);
+  EXPECT_EQ(in->node.name, "node-a");
+  EXPECT_EQ(in->settings.sriov_driver, options.sriov_driver_name);
+  EXPECT_EQ(in->settings.exposure_driver, options.exposure_driver_name);
+  EXPECT_FALSE(in->settings.counters || in->settings.shared_devices || in->settings.list_attributes)
+      << "what the server can do is not known yet";
+  EXPECT_EQ(in->selectors, nullptr) << "there is no decision before";
+  EXPECT_EQ(in->before, nullptr) << "nothing is in motion";
+}
+
+TEST_F(InputsTest, WhatADecisionHasMadeIsForTheNext) {
+  policy::Decision before;
+  before.entries = std::make_shared<const policy::EntryMemory>();
+  decision = &before;
+  EXPECT_EQ(gather()->entries, before.entries);
+}
+
+// Red when a node with SriovResourcePolicies alone has VFs wait for what it published itself.
+TEST_F(InputsTest, WhatTheOtherDriverHasMattersWhereThereAreExposures) {
+  show(kSriov, {"0000-03-00-2"});
+  const auto alone = gather();
+  EXPECT_TRUE(alone->sriov_holdings.empty() && alone->published.sriov.empty());
+  EXPECT_TRUE(alone->published.is_sriov_pool_there);
+  expose();
+  const auto both = gather();
+  EXPECT_EQ(both->sriov_holdings, std::set<std::string>{"0000-03-00-2"});
+  EXPECT_EQ(both->published.sriov, std::set<std::string>{"0000-03-00-2"});
+}
+
+TEST_F(InputsTest, WhatMayBeAllocatedKeepsTheOtherKindInMind) {
+  show(kExposure, {"0000-03-00-0"});
+  const auto in = gather();
+  EXPECT_EQ(in->holdings.size(), 1u);
+  EXPECT_EQ(in->published.exposure, std::set<std::string>{"0000-03-00-0"}) << "though no policy exposes";
+}
+
+TEST_F(InputsTest, OfWhatIsInMotionItIsKnownWhatWasPublished) {
+  auto now = std::make_shared<hotplug::Inventory>();
+  now->devices["a"] = {};
+  inventory = now;
+  hotplug::InventoryUpdate update;
+  update.now = inventory;
+  update.added = {"a"};
+  settling.note(update, true);
+  offers[kSriov].set_desired({fixture::pool(fixture::devices(0, 2))}, fixture::kNode);
+  const auto in = gather();
+  EXPECT_EQ(in->settling, std::set<std::string>{"a"});
+  ASSERT_NE(in->before, nullptr);
+  EXPECT_EQ(in->before->at(options.sriov_driver_name).at(0).devices.size(), 2u);
+}
+
+TEST_F(InputsTest, OwnSlicesAreThoseOfBothDrivers) {
+  show(kSriov, {"0000-03-00-2"});
+  const publishers::OwnSlices own = own_slices(offers, options);
+  EXPECT_EQ(own.sriov.size(), 1u);
+  EXPECT_TRUE(own.exposure.empty());
+}
+
+}  // namespace inputs_test
+}  // namespace sliced::daemon

@@ -1,0 +1,130 @@
+#include "daemon/offer.h"
+
+#include <gtest/gtest.h>
+
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_scheduler.h"
+#include "t/fake/memory_log.h"
+#include "t/fixture/pools.h"
+
+namespace sliced::daemon {
+namespace offer_test {
+
+using namespace std::chrono_literals;
+using fixture::devices;
+using fixture::kNode;
+using fixture::pool;
+
+struct OfferTest : testing::Test {
+  static Offer::Item item(const std::string& name, int count) {
+    kube::ResourceSlice slice;
+    slice.driver = fixture::kDriver;
+    slice.node_name = kNode.name;
+    slice.pool = {kNode.name, 1, 1};
+    slice.meta.name = name;
+    slice.meta.uid = "uid-" + name;
+    slice.devices = devices(0, count);
+    return {{"", name}, slice.meta.uid, "7", std::move(slice)};
+  }
+  static Offer::Item unreadable(const std::string& name) {
+    return {{"", name}, "uid-" + name, "7", Error{Errc::kInvalid, "cannot be read"}};
+  }
+  size_t writes() { return cluster.writes().size(); }
+
+  fake::FakeScheduler scheduler;
+  fake::FakeCluster cluster{scheduler};
+  fake::MemoryLog log;
+  int refused = 0;
+  Offer offer{kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+              fixture::kDriver,
+              {.on_refused = [this] { ++refused; }, .on_lost = {}, .on_settled = {}, .on_met = {}}};
+};
+
+TEST_F(OfferTest, NothingIsWrittenBeforeItIsPermitted) {
+  offer.apply(Relisted<Offer::Item>{{}, "start"});
+  offer.set_desired({pool(devices(0, 2))}, kNode);
+  scheduler.advance(1s);
+  EXPECT_EQ(writes(), 0u);
+  offer.publisher().permit(true);
+  scheduler.advance(1s);
+  EXPECT_EQ(writes(), 1u);
+}
+
+TEST_F(OfferTest, ShowsWhatItsSourceSays) {
+  const auto names = [](const std::vector<const kube::ResourceSlice*>& shown) {
+    std::vector<std::string> out;
+    for (const auto* one : shown) out.push_back(one->meta.name);
+    return out;
+  };
+  EXPECT_EQ(names(offer.apply(Relisted<Offer::Item>{{item("a", 1), unreadable("b")}, "start"})),
+            (std::vector<std::string>{"a", "b"}))
+      << "one that cannot be read is there all the same";
+  EXPECT_EQ(names(offer.apply(Changed<Offer::Item>{item("c", 1)})), std::vector<std::string>{"c"});
+  EXPECT_TRUE(offer.apply(Removed<Offer::Item>{{"", "a"}}).empty());
+  EXPECT_EQ(offer.publisher().observed().size(), 2u);
+}
+
+// What the server refuses is kept here, told once, and tried again when somebody says so.
+TEST_F(OfferTest, WhatIsRefusedIsInQuarantine) {
+  cluster.on_admit = [](const fake::Request&, kube::Json&) -> std::optional<kube::Failure> {
+    return kube::Failure{.code = Errc::kInvalid,
+                         .http_status = 422,
+                         .reason = "Invalid",
+                         .what = "refused",
+                         .fields = {"spec.devices[0].name"}};
+  };
+  EXPECT_FALSE(offer.empty_quarantine());
+  offer.apply(Relisted<Offer::Item>{{}, "start"});
+  offer.set_desired({pool(devices(0, 1))}, kNode);
+  offer.publisher().permit(true);
+  scheduler.advance(1s);
+  EXPECT_GE(refused, 1);
+  ASSERT_EQ(offer.quarantine().size(), 1u);
+  EXPECT_EQ(offer.quarantine().begin()->first, fixture::device_name(0));
+  EXPECT_TRUE(offer.empty_quarantine());
+  EXPECT_TRUE(offer.quarantine().empty());
+}
+
+TEST_F(OfferTest, WhileTheNodeIsGoneWhatWasDesiredIsRemembered) {
+  offer.set_desired({pool(devices(0, 2))}, kNode);
+  offer.forsake();
+  EXPECT_FALSE(offer.publisher().has_desired());
+  ASSERT_EQ(offer.desired_last().size(), 1u);
+  EXPECT_EQ(offer.desired_last()[0].devices.size(), 2u);
+  offer.forsake();
+  EXPECT_EQ(offer.desired_last().size(), 1u) << "twice is once";
+  offer.set_desired({pool(devices(0, 3))}, kNode);
+  EXPECT_EQ(offer.desired_last()[0].devices.size(), 3u);
+}
+
+TEST_F(OfferTest, WhatIsPutOffIsNotWrittenUntilSomethingIsDesired) {
+  offer.apply(Relisted<Offer::Item>{{}, "start"});
+  offer.publisher().permit(true);
+  offer.set_desired({pool(devices(0, 2))}, kNode);
+  offer.put_off();
+  scheduler.advance(1s);
+  EXPECT_EQ(writes(), 0u);
+  EXPECT_TRUE(offer.is_put_off());
+  EXPECT_EQ(offer.desired_last().size(), 1u) << "what was desired before";
+  offer.set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1s);
+  EXPECT_EQ(writes(), 1u);
+  EXPECT_FALSE(offer.is_put_off());
+}
+
+TEST_F(OfferTest, TellsWhatItGainsLosesAndChanges) {
+  EXPECT_FALSE(offer.log_changes({pool({})}, {"why"})) << "nothing has changed";
+  EXPECT_TRUE(offer.log_changes({pool({})}, {.why = "why", .is_first = true}));
+  EXPECT_EQ(log.count("decided driver=" + fixture::kDriver), 1u) << log.all();
+  offer.set_desired({pool(devices(0, 2))}, kNode);
+  EXPECT_FALSE(offer.log_changes({pool(devices(0, 2))}, {"why"}));
+  auto next = devices(1, 1, 7);
+  for (const auto& one : devices(2, 10)) next.push_back(one);
+  EXPECT_TRUE(offer.log_changes({pool(next)}, {"why"}));
+  EXPECT_EQ(log.count("changed=" + fixture::device_name(1)), 1u) << log.all();
+  EXPECT_EQ(log.count("removed=" + fixture::device_name(0)), 1u) << log.all();
+  EXPECT_EQ(log.count("and 2 more"), 1u) << "eight names are enough: " << log.all();
+}
+
+}  // namespace offer_test
+}  // namespace sliced::daemon
