@@ -275,9 +275,9 @@ void Daemon::publish(policy::DesiredPools pools) {
   for (Offer& offer : offers_) {
     // Where no pool stands, none is published without what comes in a moment: a restart, or another daemon's
     // turn, shows nobody an empty one.
-    const publishers::Publisher& there = offer.publisher();
     const bool is_incomplete = &offer == &offers_[kSriov] && decision_->awaits_pods &&
-                               charges_.is_looking() && (!there.has_desired() || there.observed().empty());
+                               charges_.is_looking() &&
+                               (!offer.publisher().has_desired() || !offer.is_there(options_.node_name));
     if (is_incomplete)
       offer.put_off();
     else

@@ -51,7 +51,7 @@ Decider::InputsPtr gather_inputs(const Knowledge& known) {
     inputs->published =
         publishers::published(own_slices(known.offers, known.options), *known.inventory, inputs->holdings);
   }
-  inputs->published.is_sriov_pool_there = !known.offers[kSriov].publisher().observed().empty();
+  inputs->published.is_sriov_pool_there = known.offers[kSriov].is_there(known.options.node_name);
   return inputs;
 }
 

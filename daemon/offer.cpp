@@ -62,6 +62,12 @@ std::vector<const kube::ResourceSlice*> Offer::apply(const Event& event) {
   return shown;
 }
 
+bool Offer::is_there(const std::string& node) const {
+  return std::ranges::any_of(publisher_.observed(), [&](const auto& entry) {
+    return publishers::is_ours(entry.second, driver_, node);
+  });
+}
+
 bool Offer::empty_quarantine() { return !std::exchange(quarantine_, {}).empty(); }
 
 const std::vector<policy::DesiredPool>& Offer::desired_last() const {

@@ -47,6 +47,9 @@ class Offer {
   const publishers::Publisher& publisher() const { return publisher_; }
   publishers::Publisher& publisher() { return publisher_; }
 
+  /// A slice of ours is there; what others write in our name is none.
+  bool is_there(const std::string& node) const;
+
   /// Entries that the server refused, or stored without one of their fields: not offered as they are.
   const policy::QuarantinedEntries& quarantine() const { return quarantine_; }
   /// They are tried again; true when there were some.

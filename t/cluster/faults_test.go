@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -200,7 +201,19 @@ func TestTokenExpiryAndRotation(t *testing.T) {
 		}
 	}
 	lab.Apply("p", harness.Config("", harness.PFNames("ens2f0"))) // its write meets a 401, and no better token is there yet
-	time.Sleep(3 * time.Second)
+	refused := func(r harness.Request) bool {
+		for name := range state.Slices {
+			if r.Verb == "update" && r.Answer.Code == http.StatusUnauthorized && strings.Contains(r.URI, "/resourceslices/"+name) {
+				return true
+			}
+		}
+		return false
+	}
+	for deadline := time.Now().Add(starting); len(shared.Server.Audit.Requests(t, refused)) == 0; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing was tried to be written with the token that has expired")
+		}
+	}
 	if now := lab.History.Now(); now.RV != state.RV {
 		t.Fatalf("written with an expired token: %s", now)
 	}

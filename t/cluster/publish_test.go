@@ -59,6 +59,19 @@ func awake(t *testing.T, server *harness.APIServer, u harness.User, since time.T
 	}
 }
 
+// written waits until that many writes of the user are in the log, and returns all its requests since then. What the daemon
+// would have written before the last of them is before it: it does one thing after the other.
+func written(t *testing.T, lab *harness.Lab, since time.Time, writes int) []harness.Request {
+	t.Helper()
+	for deadline := time.Now().Add(starting); ; time.Sleep(50 * time.Millisecond) {
+		if got := shared.Server.Audit.Writes(t, lab.User, since); len(got) >= writes {
+			return shared.Server.Audit.Of(t, lab.User, since)
+		} else if time.Now().After(deadline) {
+			t.Fatalf("%d writes after %v, %d were waited for:\n%s", len(got), starting, writes, describe(got))
+		}
+	}
+}
+
 func describe(requests []harness.Request) string {
 	var lines []string
 	for _, r := range requests {
@@ -97,24 +110,22 @@ func TestRestartWith300VFsWritesNothing(t *testing.T) {
 		t.Errorf("allocated %+v", results)
 	}
 	published := shared.Server.Revision(t)
+	kept := names
 	for i, end := range []func(){func() { daemon.Term(promptly) }, func() { daemon.Kill() }} {
 		end()
 		restarted := time.Now()
 		daemon = lab.Run()
 		awake(t, shared.Server, lab.User, restarted)
-		time.Sleep(2 * time.Second) // far beyond every settling time: a write that were to come has come
-		if writes := shared.Server.Audit.Writes(t, lab.User, restarted); len(writes) != 0 {
-			t.Fatalf("restart %d wrote:\n%s", i, describe(writes))
+		daemon.WaitLog(starting, "decided")
+		// It is awake and writes: one VF less is one slice less one device, and the only write since the restart.
+		before, gone := shared.Server.Revision(t), vfs(pfs[4], 59-i, 60-i)[0]
+		lab.Host.SetVFs(pfs[4].Address, 59-i)
+		kept = slices.DeleteFunc(slices.Clone(kept), func(n string) bool { return n == gone })
+		lab.History.WaitOffers(t, before, promptly, kept...)
+		written(t, lab, restarted, 1)
+		if writes := shared.Server.Audit.Writes(t, lab.User, restarted); len(writes) != 1 || writes[0].Verb != "update" {
+			t.Fatalf("restart %d and one VF less wrote:\n%s", i, describe(writes))
 		}
-	}
-	// The daemon is awake and would write: one VF less is one slice less one device, and nothing else.
-	before, since := shared.Server.Revision(t), time.Now()
-	lab.Host.SetVFs(pfs[4].Address, 59)
-	kept := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == vfs(pfs[4], 59, 60)[0] })
-	lab.History.WaitOffers(t, before, promptly, kept...)
-	harness.Settle()
-	if writes := shared.Server.Audit.Writes(t, lab.User, since); len(writes) != 1 || writes[0].Verb != "update" {
-		t.Errorf("one VF less wrote:\n%s", describe(writes))
 	}
 	lab.History.NeverBelow(t, published, kept...)
 }
@@ -154,9 +165,20 @@ func TestRequestsAreFew(t *testing.T) {
 	daemon := lab.Run()
 	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
 	awake(t, shared.Server, lab.User, daemon.Started)
-	time.Sleep(2 * time.Second)
-	cold := shared.Server.Audit.Of(t, lab.User, daemon.Started)
-	if len(cold) > 13 {
+	edit := func(pfs ...string) time.Time {
+		t.Helper()
+		edited := time.Now()
+		rv := lab.Apply("p", harness.Config("", harness.PFNames(pfs...)))
+		offered := vfs(pf0, 0, 4)
+		if len(pfs) > 1 {
+			offered = join(offered, vfs(pf1, 0, 2))
+		}
+		lab.History.WaitOffers(t, rv, promptly, offered...)
+		return edited
+	}
+	edited := edit("ens1f0", "ens2f0")
+	cold := written(t, lab, daemon.Started, 2) // the start's, and the edit's at its end
+	if len(cold) > 14 {
 		t.Errorf("%d requests at a cold start:\n%s", len(cold), describe(cold))
 	}
 	for _, r := range cold {
@@ -171,20 +193,17 @@ func TestRequestsAreFew(t *testing.T) {
 			t.Errorf("reads more than its own: %s", r.URI)
 		}
 	}
-	edited := time.Now()
-	rv := lab.Apply("p", harness.Config("", harness.PFNames("ens1f0", "ens2f0")))
-	lab.History.WaitOffers(t, rv, promptly, join(vfs(pf0, 0, 4), vfs(pf1, 0, 2))...)
-	time.Sleep(time.Second)
-	if edit := shared.Server.Audit.Of(t, lab.User, edited); len(edit) != 1 || edit[0].Verb != "update" {
-		t.Errorf("a policy edit made these requests:\n%s", describe(edit))
+	edit("ens1f0") // behind it there is nothing left of the one before
+	if edits := written(t, lab, edited, 2); len(edits) != 2 || edits[0].Verb != "update" || edits[1].Verb != "update" {
+		t.Errorf("two policy edits made these requests:\n%s", describe(edits))
 	}
 	daemon.Term(promptly)
 	daemon = lab.Run()
 	awake(t, shared.Server, lab.User, daemon.Started)
-	time.Sleep(2 * time.Second)
-	warm := shared.Server.Audit.Of(t, lab.User, daemon.Started)
-	if writes := shared.Server.Audit.Writes(t, lab.User, daemon.Started); len(warm) > 12 || len(writes) > 0 {
-		t.Errorf("%d requests, %d writes at a restart:\n%s", len(warm), len(writes), describe(warm))
+	edit("ens1f0", "ens2f0")
+	warm := written(t, lab, daemon.Started, 1)
+	if writes := shared.Server.Audit.Writes(t, lab.User, daemon.Started); len(warm) > 13 || len(writes) > 1 {
+		t.Errorf("%d requests, %d writes at a restart and an edit:\n%s", len(warm), len(writes), describe(warm))
 	}
 }
 

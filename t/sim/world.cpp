@@ -375,8 +375,9 @@ void World::judge_kept(const policy::Decision& decision) {
   if (const std::string what = difference_of(decision, anew); !what.empty())
     return fail("I2", "deciding everything anew gives other " + what);
   for (const char* driver : {kDriver, kExposureDriver}) {
-    const publishers::Publisher& publisher = daemon->offer_of(driver).publisher();
-    if (decision.awaits_pods && publisher.observed().empty()) continue;  // it is not published yet
+    const daemon::Offer& offer = daemon->offer_of(driver);
+    const publishers::Publisher& publisher = offer.publisher();
+    if (decision.awaits_pods && offer.is_put_off()) continue;  // it is not published yet
     for (const policy::DesiredPool& pool : publisher.desired()) {
       const auto& pools = anew.pools.at(pool.driver);
       const auto at =
@@ -390,9 +391,10 @@ void World::judge_kept(const policy::Decision& decision) {
 
 // What a verdict calls offered is to be published, and nothing else is.
 void World::judge_verdicts(const policy::Decision& decision) {
-  const publishers::Publisher& publisher = daemon->offer_of(kDriver).publisher();
+  const daemon::Offer& offer = daemon->offer_of(kDriver);
+  const publishers::Publisher& publisher = offer.publisher();
   if (!publisher.has_desired()) return;
-  if (decision.awaits_pods && publisher.observed().empty()) return;  // it is not published yet
+  if (decision.awaits_pods && offer.is_put_off()) return;  // it is not published yet
   std::set<std::string> desired, offered;
   for (const auto& pool : publisher.desired())
     for (const kube::Device& entry : pool.devices) desired.insert(entry.name);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/charged/ledger.h"
+#include "publishers/diff_pool.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
@@ -36,7 +37,7 @@ struct InputsTest : testing::Test {
     slice.driver = offers[which].driver();
     slice.node_name = "node-a";
     slice.pool = {"node-a", 1, 1};
-    slice.meta.name = "slice-" + slice.driver;
+    slice.meta.name = publishers::slice_name(0, slice.driver, "node-a", slice.pool.name, 0);
     slice.meta.uid = "uid";
     for (const std::string& name : names) slice.devices.push_back(kube::Device{.name = name});
     const Offer::Item item{{"", slice.meta.name}, "uid", "7", slice};

@@ -199,24 +199,36 @@ TEST_F(LooksTest, WhoWaitsForAnotherDaemonLooksWhenItIsItsTurn) {
 // What it had decided while it waited is not published for a moment. Red when a pool that lacks what the look
 // is for is published in the place of none.
 TEST_F(LooksTest, WhoseTurnItIsShowsNobodyHalfAPool) {
-  make_pf(4);
-  put_policy("s", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
-  start();
-  run(kKnown);
-  ASSERT_EQ(offered_by(kDriver).size(), 2u);
-  put_policy("s", "{configs: [{}]}");
-  start();  // beside the daemon that writes
-  daemon->permit_writes(false);
-  run(5s);
-  wipe();
-  run(1s);
-  daemon->permit_writes(true);
-  for (int i = 0; i < 400; ++i) {
-    run(5ms);
-    const size_t entries = offered_by(kDriver).size();
-    ASSERT_TRUE(slices().empty() || entries == 4) << entries << " after " << 5 * i << " ms\n" << log.all();
+  const auto are_ours = [this] {
+    return std::ranges::any_of(slices(), [](const auto& slice) { return slice.meta.name != "stray"; });
+  };
+  for (const bool has_stray : {false, true}) {
+    make_pf(4);
+    put_policy("s", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
+    start();
+    run(kKnown);
+    ASSERT_EQ(offered_by(kDriver).size(), 2u);
+    put_policy("s", "{configs: [{}]}");
+    start();  // beside the daemon that writes
+    daemon->permit_writes(false);
+    run(5s);
+    wipe();
+    if (has_stray)  // somebody else's, which no pool of ours is
+      cluster.put_text(kube::kResourceSlices,
+                       R"({"metadata":{"name":"stray"},"spec":{"driver":")" + std::string(kDriver) +
+                           R"(","nodeName":"node-a","pool":{"name":"node-a","generation":1,)" +
+                           R"("resourceSliceCount":1},"devices":[]}})");
+    run(1s);
+    daemon->permit_writes(true);
+    for (int i = 0; i < 400; ++i) {
+      run(5ms);
+      const size_t entries = offered_by(kDriver).size();
+      ASSERT_TRUE(!are_ours() || entries == 4) << entries << " after " << 5 * i << " ms\n" << log.all();
+    }
+    EXPECT_EQ(offered_by(kDriver).size(), 4u);
+    daemon.reset();
+    wipe();
   }
-  EXPECT_EQ(offered_by(kDriver).size(), 4u);
 }
 
 // What pods have is charged by its name before there is a list; pods of other nodes are none of ours.
