@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,18 +22,38 @@ func waitRegistered(d *harness.Daemon, times int) {
 	}
 }
 
-// startKubelet returns when what a kubelet deletes at its start is back, at most two seconds later. after: a revision before.
+// back is when devices that a kubelet has deleted have to be offered again: two seconds later, and what ten writes of somebody
+// take who begins with the same event. A busy machine is slow for both.
+func back(t *testing.T, lab *harness.Lab, wiped harness.PoolState, devices ...string) {
+	t.Helper()
+	began, name := time.Now(), fmt.Sprintf("beside-%s-%d", lab.Node, wiped.RV)
+	slices := lab.Server.Client.ResourceV1().ResourceSlices()
+	for i := range 10 {
+		made := slice(fmt.Sprintf("%s-%d", name, i), "beside.example", lab.Node, name, int64(i), "a")
+		if _, err := slices.Create(context.Background(), made, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	busy := time.Since(began)
+	again := lab.History.WaitOffers(t, wiped.RV, starting, devices...)
+	if took := again.At.Sub(wiped.At); took > 2*time.Second+busy {
+		t.Errorf("what the kubelet deleted was away for %v, while ten writes take %v", took, busy)
+	}
+}
+
+// startKubelet returns when what a kubelet deletes at its start is back.
 func startKubelet(t *testing.T, lab *harness.Lab, root *harness.KubeletRoot, after int64) *harness.Kubelet {
 	t.Helper()
 	kubelet := root.Run()
 	wiped := lab.History.Wait(t, "what a kubelet deletes at its start", after, 30*time.Second,
 		func(s harness.PoolState) bool { return !s.Complete() })
-	lab.History.WaitOffers(t, wiped.RV, 2*time.Second, vfs(pf0, 0, 4)...)
+	back(t, lab, wiped, vfs(pf0, 0, 4)...)
 	return kubelet
 }
 
-// Turns red when a kubelet does not find a driver, when what it deletes at its start is not back within two seconds, when a
-// daemon that was killed is not found again, when a pod does not get its device, or when that is not taken back.
+// Turns red when a kubelet does not find a driver, when what it deletes at its start is not back at once, when a daemon that was
+// killed is not found again, when a pod does not get its device, when the kubelet's restart changes it, or when it is not taken
+// back, of a pod that was deleted without its kubelet as well.
 func TestKubeletFindsBothDrivers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -54,9 +76,10 @@ func TestKubeletFindsBothDrivers(t *testing.T) {
 		}
 		return false
 	})
-	shared.Server.NewPod(t, lab.Namespace, "p", lab.Node, 1)
-	shared.Server.WaitScheduled(t, lab.Namespace, "p", 30*time.Second)
-	waitRunning(t, lab, "p")
+	for _, pod := range []string{"p", "q"} {
+		shared.Server.NewPod(t, lab.Namespace, pod, lab.Node, 1)
+		waitRunning(t, lab, pod)
+	}
 	given := harness.Driver + "/vf=" + string(shared.Server.Claim(t, lab.Namespace, "p").UID) + "-"
 	if created, err := os.ReadFile(root.Path + "/created"); err != nil || !strings.Contains(string(created), given) {
 		t.Errorf("the container was not given %s: %s %v", given, created, err)
@@ -69,19 +92,23 @@ func TestKubeletFindsBothDrivers(t *testing.T) {
 	if log := kubelet.Log(); strings.Contains(log, "NodeWatchResources RPC call failed") || strings.Contains(log, "Unimplemented") {
 		t.Error("the kubelet's watch of health failed")
 	}
+	// Of two pods one is deleted while there is no kubelet, which looks for such claims after a minute; the other runs on,
+	// and is prepared again, by who has not done it before, as it was.
 	before = shared.Server.Revision(t)
 	kubelet.Kill()
+	shared.Server.DeletePod(t, lab.Namespace, "q")
+	first := root.Created()
 	startKubelet(t, lab, root, before)
 	waitRegistered(daemon, 2)
-	// Taken back by a daemon and a kubelet that have not prepared it.
-	now := int64(0)
-	if err := shared.Server.Client.CoreV1().Pods(lab.Namespace).Delete(ctx, "p", metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
-		t.Fatal(err)
+	waitUntil(t, "the container of the pod that stays is made again", promptly, func() bool { return len(root.Created()) > len(first) })
+	for _, again := range root.Created()[len(first):] {
+		// The kubelet has kept what it was answered before, and names it twice.
+		if once := slices.Compact(slices.Sorted(slices.Values(again.CDI))); again.Pod != "p" || !slices.Equal(once, slices.Sorted(slices.Values(first[0].CDI))) {
+			t.Errorf("after a restart of the kubelet a container was created: %+v, before: %+v", again, first)
+		}
 	}
-	waitUntil(t, "no CDI spec is left", 90*time.Second, func() bool {
-		left, _ := filepath.Glob(root.Path + "/cdi/*")
-		return len(left) == 0
-	})
+	shared.Server.EndPod(t, lab.Namespace, "p")
+	waitUntil(t, "no CDI spec is left", 2*promptly, func() bool { return len(root.SpecFiles()) == 0 })
 }
 
 func waitRunning(t *testing.T, lab *harness.Lab, name string) {
@@ -98,6 +125,34 @@ func waitRunningIn(t *testing.T, lab *harness.Lab, namespace, name string) {
 		}
 		return pod.Status.Phase == core.PodRunning
 	})
+}
+
+// Turns red when slices that a kubelet deletes, because it has not found their driver for 30 seconds, are not back at once
+// though their daemon was there all the time, or when the kubelet does not find it again.
+func TestSlicesReturnAtOnce(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, shared, pf0)
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	root := lab.NewKubeletRoot()
+	daemon := lab.Run(root.Flags()...)
+	offered := lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
+	startKubelet(t, lab, root, offered.RV)
+	waitRegistered(daemon, 1)
+	before := shared.Server.Revision(t)
+	// Something stands where the socket was.
+	at := root.Registration(harness.Driver)
+	if err := errors.Join(os.Remove(at), os.Mkdir(at, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	wiped := lab.History.Wait(t, "what a kubelet deletes of a driver that is away", before, 60*time.Second,
+		func(s harness.PoolState) bool { return len(s.Slices) == 0 })
+	back(t, lab, wiped, vfs(pf0, 0, 4)...)
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	daemon.WaitSaid(promptly, "registered with the kubelet driver="+harness.Driver, 2)
+	shared.Server.NewPod(t, lab.Namespace, "p", lab.Node, 1)
+	waitRunning(t, lab, "p")
 }
 
 // Turns red when slices that a kubelet deletes, because their driver was away for 30 seconds, stay away.
