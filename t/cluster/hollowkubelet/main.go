@@ -33,15 +33,16 @@ func main() {
 	node := flag.String("node", "", "name of the Node")
 	root := flag.String("root", "", "the kubelet's directory: plugins, plugins_registry and its checkpoints are below it")
 	created := flag.String("created", "", "file: a line of JSON for each container, with its CDI devices")
+	nri := flag.String("nri", "", "path: the runtime tells NRI plugins of pods that connect to this socket")
 	klog.InitFlags(nil)
 	flag.Parse()
-	if err := run(context.Background(), *kubeconfig, *node, *root, *created); err != nil {
+	if err := run(context.Background(), *kubeconfig, *node, *root, *created, *nri); err != nil {
 		klog.ErrorS(err, "hollow kubelet")
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, kubeconfig, node, root, created string) error {
+func run(ctx context.Context, kubeconfig, node, root, created, nri string) error {
 	rest, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -73,8 +74,14 @@ func run(ctx context.Context, kubeconfig, node, root, created string) error {
 	if err != nil {
 		return err
 	}
+	var pods internalapi.RuntimeService = &recordingRuntime{RuntimeService: runtime, to: record}
+	if nri != "" {
+		if pods, err = newTellingRuntime(pods, nri, root); err != nil {
+			return err
+		}
+	}
 	hollow := kubemark.NewHollowKubelet(flags, conf, client, client, &fakecadvisor.Fake{NodeName: node},
-		fakecri.NewFakeImageService(), &recordingRuntime{RuntimeService: runtime, to: record},
+		fakecri.NewFakeImageService(), pods,
 		&draContainers{ContainerManager: cm.NewStubContainerManager(), dra: manager})
 	hollow.KubeletDeps.Recorder = nil // its fake swallows all events
 	hollow.KubeletDeps.EventClient = client.CoreV1()
