@@ -66,8 +66,9 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
                       .socket = options.nri_socket},
           .records = options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/interfaces"},
       [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); },
-      kubelet::Sandboxes::Handlers{.on_attached = [](const kubelet::AttachedInterface&) {},
-                                   .on_trouble = [this] { plugin_.look_at_health(); }});
+      kubelet::Sandboxes::Handlers{
+          .on_attached = [this](const kubelet::AttachedInterface& one) { status_.attached(one); },
+          .on_trouble = [this] { plugin_.look_at_health(); }});
 }
 
 kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const config::Options& options) {
@@ -107,6 +108,8 @@ kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(Process& process, con
 
 KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, daemon::Daemon& daemon)
     : daemon_(daemon),
+      status_(*process.cluster, process.loop.scheduler(), *process.log,
+              [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); }),
       interfaces_(interfaces(process, options)),
       preparer_(
           ports(process, options), knowledge(process, options),
@@ -114,7 +117,9 @@ KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, d
            .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); },
            .on_held = [this](const std::string& by,
                              const hotplug::HostDevice& facts) { daemon_.hold(by, facts); },
-           .on_let_go = [this](const std::string& by) { daemon_.let_go(by); }},
+           .on_let_go = [this](const std::string& by) { daemon_.let_go(by); },
+           .on_answered = [this](const kubelet::PreparedClaim& claim) { status_.tell(key_of(claim)); },
+           .on_taken_back = [this](const kubelet::PreparedClaim& claim) { status_.released(claim); }},
           {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
                      .device_info_directory = interfaces_ ? "" : device_info_directory(process, options),
                      .tells_metadata = options.enable_device_metadata},

@@ -8,6 +8,7 @@
 #include "cli/process.h"
 #include "daemon/daemon.h"
 #include "kubelet/health.h"
+#include "kubelet/interfaces/claim_status.h"
 #include "kubelet/interfaces/interfaces.h"
 #include "kubelet/plugin.h"
 #include "kubelet/preparer.h"
@@ -37,6 +38,7 @@ class KubeletPlugin {
   kubelet::ClaimPreparer::Knowledge knowledge(Process& process, const config::Options& options);
 
   daemon::Daemon& daemon_;
+  kubelet::ClaimStatus status_;
   std::unique_ptr<kubelet::Interfaces> interfaces_;  // null: MULTUS
   kubelet::ClaimPreparer preparer_;
   kubelet::Plugin plugin_;

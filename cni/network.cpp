@@ -24,6 +24,9 @@ std::string joined(const std::vector<std::string_view>& texts) {
   return join(std::vector<std::string>(texts.begin(), texts.end()), ", ");
 }
 
+// The oldest that every plugin of today speaks, and whose results name interfaces.
+constexpr std::string_view kVersionOfNone = "0.3.1";
+
 // "1.0.0" before "1.1.0": numbers of one digit compare as text.
 Result<std::string> version_of(const Json& config) {
   const auto& known = known_versions();
@@ -41,6 +44,7 @@ Result<std::string> version_of(const Json& config) {
     if (item.string() == nullptr) return wrong("cniVersions", "holds what is no string");
     if (is_known(*item.string())) best = std::max(best, *item.string());
   }
+  if (one == nullptr && many == nullptr) return std::string(kVersionOfNone);
   if (best.empty())
     return wrong("cniVersion",
                  "is " + in_quotes(config.text("cniVersion")) + ": want one of " + joined(known));
@@ -188,7 +192,8 @@ std::string input_for(const Network& network, size_t index, const Attachment& at
   input.set("name", Json(network.name));
   input.set("cniVersion", Json(network.cni_version));
   if (previous) input.set("prevResult", encode_result(*previous));
-  if (index == 0 && !attachment.device.empty()) input.set("deviceID", Json(attachment.device));
+  for (const char* key : {"deviceID", "pciBusID"})
+    if (!attachment.device.empty()) input.set(key, Json(attachment.device));
   Json passed{Json::Object{}};
   const Json* listed = plugin.config.find("capabilities");
   for (const auto& [key, wanted] : listed && listed->object() ? *listed->object() : Json::Object{})

@@ -32,7 +32,7 @@ struct Network {
 };
 
 /// config: the JSON of spec.config, of one plugin or of a list of them. name: what a config without one is
-/// called (the definition's own name, as Multus does). Of `cniVersions` the newest that is known is taken.
+/// called (the definition's own name, as Multus does). Of `cniVersions` the newest that is known is taken; of none at all, 0.3.1.
 /// Errors: kInvalid, kTooLarge; name the field, the value and the remedy.
 Result<Network> decode_network(std::string_view config, std::string_view name);
 
@@ -46,7 +46,7 @@ struct Attachment {
   std::string network_namespace;                               // path of its file; for DEL it may be "": gone
   std::string interface;                                       // its name in there
   std::vector<std::pair<std::string, std::string>> arguments;  // CNI_ARGS
-  std::string device;       // PCI address, `deviceID` of the first plugin; "" none
+  std::string device;       // PCI address: `deviceID` and `pciBusID` of every plugin; "" none
   kube::Json capabilities;  // a map of `runtimeConfig`; a plugin gets those that it lists in `capabilities`
   bool operator==(const Attachment&) const = default;
 };

@@ -84,6 +84,22 @@ ApiRequest encode_delete(const WriteRequest& request) {
   return out;
 }
 
+ApiRequest encode_apply(const WriteRequest& request) {
+  std::string path = object_path(request.resource, request.namespace_, request.name);
+  if (!request.subresource.empty()) path += '/' + http::percent_encode(request.subresource);
+  ApiRequest out = make("PATCH", "apply", request.resource, std::move(path));
+  out.repeatable = true;  // the second changes nothing
+  http::QueryItems& query = out.message.query;
+  query.emplace_back("fieldManager", request.field_manager);
+  query.emplace_back("force", "true");
+  if (request.dry_run) query.emplace_back("dryRun", "All");
+  if (request.strict) query.emplace_back("fieldValidation", "Strict");
+  out.message.headers.push_back({"Accept", "application/json"});
+  out.message.headers.push_back({"Content-Type", "application/apply-patch+yaml"});
+  out.message.body = request.body;
+  return out;
+}
+
 }  // namespace
 
 ApiRequest encode_list(const ListRequest& request, const std::string& continue_token) {
@@ -131,6 +147,8 @@ ApiRequest encode_write(const WriteRequest& request) {
   ApiRequest out;
   if (request.verb == Verb::kDelete) {
     out = encode_delete(request);
+  } else if (request.verb == Verb::kApply) {
+    out = encode_apply(request);
   } else {
     const bool update = request.verb == Verb::kUpdate;
     out = make(update ? "PUT" : "POST", update ? "update" : "create", request.resource,

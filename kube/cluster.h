@@ -108,17 +108,19 @@ struct WatchHandlers {
 };
 
 /// What may be written. An update replaces the whole object, provided that nobody else has changed it
-/// since.
-enum class Verb { kCreate, kUpdate, kDelete };
+/// since. An apply (server-side, forced) says what `field_manager` wants of the object: its fields alone change,
+/// and what it no longer says goes.
+enum class Verb { kCreate, kUpdate, kDelete, kApply };
 
 struct WriteRequest {
   Verb verb = Verb::kCreate;
   Resource resource;
   std::string namespace_, name;
-  std::string body;                   // JSON object; empty for kDelete
-  std::string uid, resource_version;  // preconditions of kDelete; kUpdate carries its own in the body
-  bool dry_run = false;               // dryRun=All
-  bool strict = true;                 // fieldValidation=Strict
+  std::string body;                        // JSON object; empty for kDelete
+  std::string uid, resource_version;       // preconditions of kDelete; kUpdate carries its own in the body
+  bool dry_run = false;                    // dryRun=All
+  bool strict = true;                      // fieldValidation=Strict
+  std::string subresource, field_manager;  // of kApply: "status", or "" of the object itself; who says it
 };
 /// The stored object as the server answered ("" for kDelete), or why not.
 struct WriteHandlers {

@@ -77,7 +77,8 @@ std::string slice_problem(const Json& object, bool strict) {
 }
 
 std::string_view verb_name(Verb verb) {
-  return verb == Verb::kCreate ? "create" : verb == Verb::kUpdate ? "update" : "delete";
+  static constexpr const char* kNames[] = {"create", "update", "delete", "apply"};
+  return kNames[static_cast<size_t>(verb)];
 }
 
 std::string action_of(const WriteRequest& request) {
@@ -396,6 +397,8 @@ DirectoryCluster::Answer DirectoryCluster::perform(const WriteRequest& request) 
   if (!is_dns_subdomain(request.name)) {
     return refused(request, Errc::kInvalid, 422, "Invalid", "metadata.name: no DNS subdomain");
   }
+  if (request.verb == Verb::kApply)
+    return refused(request, Errc::kInvalid, 422, "Invalid", "a directory knows no field managers");
   const ObjectKey key = key_of(request.resource, "", request.name);
   const ObjectPtr stored = store_.find(key);
   if (request.verb == Verb::kCreate && stored) {

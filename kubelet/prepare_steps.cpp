@@ -258,6 +258,7 @@ void ClaimPreparer::answer_prepared(Task& task) {
   ports_.log.info(
       "a claim is prepared",
       {{"driver", task.driver}, {"claim", describe(task.request)}, {"devices", names_of(task.claim)}});
+  if (handlers_.on_answered) handlers_.on_answered(task.claim);
   end(task, answer_of(task.claim, settings_.files.tells_metadata));
 }
 

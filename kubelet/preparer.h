@@ -75,6 +75,8 @@ class ClaimPreparer final : public Preparer {
     /// What is decided over of devices that are prepared, or begun with, by whom: their facts of before.
     std::function<void(const std::string& by, const hotplug::HostDevice& facts)> on_held;
     std::function<void(const std::string& by)> on_let_go;
+    /// A claim has been answered for, or is nobody's any more. Optional.
+    std::function<void(const PreparedClaim&)> on_answered = {}, on_taken_back = {};
   };
   struct Settings {
     FileSettings files;

@@ -57,6 +57,7 @@ void ClaimPreparer::commit_released(Task& task) {
 }
 
 void ClaimPreparer::answer_released(Task& task) {
+  if (!task.claim.devices.empty() && handlers_.on_taken_back) handlers_.on_taken_back(task.claim);
   if (!task.given_up.empty()) return fail(task, task.given_up);
   if (!task.claim.devices.empty())
     ports_.log.info(

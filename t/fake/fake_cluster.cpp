@@ -656,7 +656,7 @@ kube::CallPtr FakeCluster::get(kube::GetRequest what, kube::WriteHandlers handle
 }
 
 kube::CallPtr FakeCluster::write(kube::WriteRequest what, kube::WriteHandlers handlers) {
-  static constexpr const char* kVerbs[] = {"create", "update", "delete"};
+  static constexpr const char* kVerbs[] = {"create", "update", "delete", "apply"};
   Request request = request_for(kVerbs[static_cast<int>(what.verb)],
                                 kube::Scope{what.resource, what.namespace_, "", false});
   request.name = what.name;
@@ -704,6 +704,7 @@ std::optional<Failure> FakeCluster::apply_write(const Request& request, const ku
       return conflict("the UID in the precondition differs");
     if (!version.empty() && version != meta_text(*current, "resourceVersion"))
       return conflict("the object has been modified");
+    if (what.verb == kube::Verb::kApply) return result = *current, std::nullopt;
     if (on_replace && !what.dry_run) on_replace(request, *current);
     if (deletes) {
       if (!what.dry_run) remove_or_terminate(resource, *current);

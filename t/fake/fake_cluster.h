@@ -32,7 +32,9 @@ using kube::kSriovResourcePolicies;
 /// One request as the server saw it.
 struct Request {
   uint64_t id = 0;
-  std::string verb;  // list watch get create update delete discover schema version
+  /// list watch get create update delete apply discover schema version. An apply changes nothing here: what it does is
+  /// the real server's to say.
+  std::string verb;
   std::string group, version, plural, namespace_, name;
   std::string field_selector, resource_version;
   bool send_initial_events = false, metadata_only = false, dry_run = false, strict = false;

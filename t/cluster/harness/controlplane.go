@@ -248,7 +248,7 @@ func (p *Plane) NewUser() User { return p.users[p.next.Add(1)-1] }
 // ServiceAccountToken signs a token for an existing service account.
 func (p *Plane) ServiceAccountToken(t testing.TB, namespace, name, uid string, expires time.Time) string {
 	t.Helper()
-	token, err := p.cred.serviceAccountToken(namespace, name, uid, expires)
+	token, err := p.cred.serviceAccountToken(namespace, name, uid, expires, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,13 +103,18 @@ func (c *credentials) issue(template *x509.Certificate) (certPEM, keyPEM []byte,
 
 // serviceAccountToken signs what the TokenRequest API would issue. The server grants a minute of leeway after
 // expiry, so a token that ended 50 s ago is good for about 10 s more: a test of expiry need not wait for one.
-func (c *credentials) serviceAccountToken(namespace, name, uid string, expires time.Time) (string, error) {
+// node: as of a pod that runs there; nil as of no pod.
+func (c *credentials) serviceAccountToken(namespace, name, uid string, expires time.Time, node map[string]any) (string, error) {
 	type M = map[string]any
+	about := M{"namespace": namespace, "serviceaccount": M{"name": name, "uid": uid}}
+	if node != nil {
+		about["node"] = node
+	}
 	header, _ := json.Marshal(M{"alg": "RS256", "kid": keyID(&c.saKey.PublicKey)})
 	claims, err := json.Marshal(M{
 		"iss": issuer, "aud": []string{issuer}, "sub": "system:serviceaccount:" + namespace + ":" + name,
 		"iat": expires.Add(-time.Hour).Unix(), "nbf": expires.Add(-time.Hour).Unix(), "exp": expires.Unix(),
-		"kubernetes.io": M{"namespace": namespace, "serviceaccount": M{"name": name, "uid": uid}},
+		"kubernetes.io": about,
 	})
 	if err != nil {
 		return "", err

@@ -15,6 +15,7 @@ type KubeletRoot struct {
 	Path string
 	lab  *Lab
 	runs int
+	nri  bool
 }
 
 // NewKubeletRoot makes one as a kubelet that has run before leaves it.
@@ -31,11 +32,14 @@ func (l *Lab) NewKubeletRoot() *KubeletRoot {
 	return &KubeletRoot{Path: path, lab: l}
 }
 
-// Flags are those with which the daemon serves that kubelet. Its runtime tells nobody of pods: there is no NRI.
+// Flags are those with which the daemon serves that kubelet.
 func (k *KubeletRoot) Flags() []string {
-	return []string{"--kubelet-plugin", "on", "--kubelet-plugins-directory-path", k.Path + "/plugins",
-		"--kubelet-registrar-directory-path", k.Path + "/plugins_registry", "--cdi-root", k.Path + "/cdi",
-		"--configuration-mode", "MULTUS"}
+	flags := []string{"--kubelet-plugin", "on", "--kubelet-plugins-directory-path", k.Path + "/plugins",
+		"--kubelet-registrar-directory-path", k.Path + "/plugins_registry", "--cdi-root", k.Path + "/cdi"}
+	if !k.nri {
+		return append(flags, "--configuration-mode", "MULTUS")
+	}
+	return append(flags, "--nri-socket-path", k.Path+"/nri.sock", "--cni-path", k.Path+"/cni")
 }
 
 // Service and Registration are the paths of a driver's sockets.
@@ -67,7 +71,7 @@ func (k *KubeletRoot) Run() *Kubelet {
 	log := filepath.Join(t.TempDir(), fmt.Sprintf("kubelet-%d.log", k.runs))
 	started := time.Now()
 	process, err := StartProcess("hollowkubelet", log, program, "--kubeconfig", config, "--node", k.lab.Node,
-		"--root", k.Path, "--created", k.Path+"/created", "--v=4")
+		"--root", k.Path, "--created", k.Path+"/created", "--nri", k.socketOfRuntime(), "--v=4")
 	if err != nil {
 		t.Fatal(err)
 	}

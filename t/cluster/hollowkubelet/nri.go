@@ -40,7 +40,9 @@ func newTellingRuntime(behind internalapi.RuntimeService, socket, root string) (
 			_, err := all(ctx, pods, containers)
 			return err
 		},
-		func(context.Context, []*adaptation.ContainerUpdate) ([]*adaptation.ContainerUpdate, error) { return nil, nil },
+		func(context.Context, []*adaptation.ContainerUpdate) ([]*adaptation.ContainerUpdate, error) {
+			return nil, nil
+		},
 		adaptation.WithSocketPath(socket),
 		adaptation.WithPluginPath(filepath.Join(root, "nri", "plugins")),
 		adaptation.WithPluginConfigPath(filepath.Join(root, "nri", "conf.d")))

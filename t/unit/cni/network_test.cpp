@@ -31,6 +31,7 @@ TEST(DecodeNetwork, OnePluginOrAList) {
 TEST(DecodeNetwork, OfSeveralVersionsTheNewestThatIsKnown) {
   const auto version = [](std::string_view config) { return decode_network(config, "n")->cni_version; };
   EXPECT_EQ(version(R"({"cniVersion":"0.4.0","cniVersions":["0.3.1","1.1.0","2.0.0"],"type":"a"})"), "1.1.0");
+  EXPECT_EQ(version(R"({"type":"a"})"), "0.3.1");
   EXPECT_EQ(version(R"({"cniVersion":"9.0.0","cniVersions":["0.3.1"],"type":"a"})"), "0.3.1");
 }
 
@@ -41,7 +42,7 @@ TEST(DecodeNetwork, SaysWhatIsWrong) {
     EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","type":")" + std::string(type) + "\"}"), "") << type;
   EXPECT_EQ(why_not(R"({"cniVersion":"0.2.0","type":"a"})"),
             "spec.config: cniVersion is \"0.2.0\": want one of 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");
-  EXPECT_NE(why_not(R"({"type":"a"})").find("cniVersion is \"\""), std::string::npos);
+  EXPECT_NE(why_not(R"({"cniVersion":"","type":"a"})").find("cniVersion is \"\""), std::string::npos);
   EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","type":"a","name":"a/b"})").find("name is"), std::string::npos);
   EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","plugins":[]})").find("plugins"), std::string::npos);
   EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","plugins":[{"type":"a"},{"type":"b/c"}]})").find("plugins[1]"),
@@ -105,7 +106,9 @@ TEST(InputFor, WhatIsInjectedAndWhere) {
   EXPECT_EQ(*first.find("runtimeConfig"), *kube::decode_json(R"({"mac":"02:00:00:00:00:01"})"));
   EXPECT_EQ(first.find("prevResult"), nullptr);
   const Json second = *kube::decode_json(input_for(network, 1, with, Attached{.cni_version = "1.0.0"}));
-  EXPECT_EQ(second.find("deviceID"), nullptr);
+  EXPECT_EQ(first.text("pciBusID"), "0000:3b:01.0");
+  EXPECT_EQ(second.text("deviceID"), "0000:3b:01.0");
+  EXPECT_EQ(second.text("pciBusID"), "0000:3b:01.0");
   EXPECT_EQ(second.find("runtimeConfig"), nullptr);
   EXPECT_EQ(*second.find("prevResult"), *kube::decode_json(R"({"cniVersion":"1.0.0"})"));
 }

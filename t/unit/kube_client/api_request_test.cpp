@@ -102,6 +102,17 @@ TEST(EncodeWrite, Table) {
        "PUT /apis/example.io/v1alpha1/namespaces/n/policies/p?fieldValidation=Strict {}",
        "update policies.example.io n/p",
        true},
+      {{.verb = Verb::kApply,
+        .resource = kPolicies,
+        .namespace_ = "n",
+        .name = "p",
+        .body = "{}",
+        .subresource = "status",
+        .field_manager = "sliced/a b"},
+       "PATCH /apis/example.io/v1alpha1/namespaces/n/policies/p/status"
+       "?fieldManager=sliced/a%20b&force=true&fieldValidation=Strict {}",
+       "apply policies.example.io n/p",
+       true},
       {{.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u", .resource_version = "3"},
        "DELETE /apis/resource.k8s.io/v1/resourceslices/s "
        R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u","resourceVersion":"3"}})",

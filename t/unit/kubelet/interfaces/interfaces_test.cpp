@@ -67,7 +67,8 @@ class InterfacesTest : public testing::Test {
                                    return std::optional(sample::vf(entry));
                                  },
                                  [] { return kube::NodeView{"node-a", {}}; }, [] { return "boot-1"; }},
-        ClaimPreparer::Handlers{[](const auto&) {}, [](const auto&) {}},
+        ClaimPreparer::Handlers{[](const auto&) {}, [](const auto&) {}, [](const auto&, const auto&) {},
+                                [](const auto&) {}},
         ClaimPreparer::Settings{.files = {.drivers = {sample::kSriov}}, .plan = {.names_interfaces = true}});
     preparer->start([this] { interfaces->start(); });
     scheduler.advance(Millis{10});

@@ -1,0 +1,195 @@
+#include "kubelet/interfaces/claim_status.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "kube/kinds.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace {
+
+using kube::Json;
+
+constexpr size_t kIpsMax = 16;  // resource/v1, NetworkDeviceData
+constexpr reactor::BackoffPolicy kWriteAgain{.initial = Millis{500},
+                                             .factor = 2.0,
+                                             .cap = Millis{60'000},
+                                             .jitter = 0.5,
+                                             .reset_after = Millis{600'000}};
+
+Json vf_config_of(const VfConfig& config) {
+  Json out;
+  out.set("apiVersion", Json("sriovnetwork.k8snetworkplumbingwg.io/v1alpha1"));
+  out.set("kind", Json("VfConfig"));
+  const auto put = [&](const char* key, const std::string& value) {
+    if (!value.empty()) out.set(key, Json(value));
+  };
+  put("driver", config.driver), put("ifName", config.if_name);
+  put("netAttachDefName", config.nad_name), put("netAttachDefNamespace", config.nad_namespace);
+  if (config.adds_vhost) out.set("addVhostMount", Json(true));
+  return out;
+}
+
+Json data_of(const PreparedDevice& device, const cni::Attached* made) {
+  Json data;
+  data.set("vfConfig", vf_config_of(device.config));
+  const auto add = [&data](const char* key, Json value) {
+    Json larger = data;
+    larger.set(key, std::move(value));
+    if (kube::encode_json(larger).size() <= kStatusDataBytesMax) data = std::move(larger);
+  };
+  if (made != nullptr) add("cniResult", cni::encode_result(*made));
+  if (const auto config = kube::decode_json(device.network); made != nullptr && config)
+    add("cniConfig", *config);
+  return data;
+}
+
+// The interface that is in the sandbox, as the plugins say; null: they say of none.
+Json network_data_of(const cni::Attached& made) {
+  Json out;
+  for (const cni::Interface& one : made.interfaces) {
+    if (one.sandbox.empty()) continue;
+    out.set("interfaceName", Json(one.name));
+    if (!one.mac.empty()) out.set("hardwareAddress", Json(one.mac));
+  }
+  Json::Array ips;
+  std::set<std::string> seen;
+  for (const cni::Ip& ip : made.ips)
+    if (ips.size() < kIpsMax && seen.insert(ip.address).second) ips.push_back(Json(ip.address));
+  if (!ips.empty()) out.set("ips", Json(std::move(ips)));
+  return out;
+}
+
+std::string encode(const PreparedClaim& claim, Json::Array devices) {
+  return kube::encode_json(Json::Object{
+      {"apiVersion", kube::api_version(kube::kResourceClaims)},
+      {"kind", kube::kResourceClaims.kind},
+      {"metadata", Json::Object{{"name", claim.name}, {"namespace", claim.namespace_}, {"uid", claim.uid}}},
+      {"status", Json::Object{{"devices", std::move(devices)}}}});
+}
+
+StatusKey key_of(const PreparedDevice& device) { return {device.pool, device.device, device.share_id}; }
+
+bool is_final(const kube::Failure& failure) {
+  return failure.code == Errc::kNotFound || failure.code == Errc::kConflict ||
+         failure.code == Errc::kInvalid || failure.code == Errc::kTooLarge;
+}
+
+}  // namespace
+
+std::string encode_claim_status(const PreparedClaim& claim,
+                                const std::map<StatusKey, cni::Attached>& attached) {
+  Json::Array devices;
+  for (const PreparedDevice& device : claim.devices) {
+    if (device.is_admin) continue;
+    const auto at = attached.find(key_of(device));
+    const cni::Attached* made = at == attached.end() ? nullptr : &at->second;
+    Json entry = Json::Object{{"driver", claim.driver}, {"pool", device.pool}, {"device", device.device}};
+    if (!device.share_id.empty()) entry.set("shareID", Json(device.share_id));
+    entry.set("data", data_of(device, made));
+    if (made != nullptr)
+      if (Json network = network_data_of(*made); !network.is_null())
+        entry.set("networkData", std::move(network));
+    devices.push_back(std::move(entry));
+  }
+  return encode(claim, std::move(devices));
+}
+
+std::string encode_no_status(const PreparedClaim& claim) { return encode(claim, {}); }
+
+ClaimStatus::ClaimStatus(kube::Cluster& cluster, reactor::Scheduler& scheduler, Log& log,
+                         std::function<const PreparedClaims&()> prepared, reactor::Random random)
+    : cluster_(cluster),
+      scheduler_(scheduler),
+      log_(log),
+      prepared_(std::move(prepared)),
+      random_(std::move(random)) {}
+
+void ClaimStatus::tell(const PreparedKey& key) {
+  if (const auto at = prepared_().find(key); at != prepared_().end()) enqueue(at->second);
+}
+
+void ClaimStatus::attached(const AttachedInterface& interface) {
+  const WantedInterface& wanted = interface.wanted;
+  attached_[wanted.claim][{wanted.pool, wanted.device, wanted.share_id}] = interface.result;
+  tell(wanted.claim);
+}
+
+void ClaimStatus::released(const PreparedClaim& claim) {
+  attached_.erase(kubelet::key_of(claim));
+  enqueue(claim);
+}
+
+void ClaimStatus::enqueue(const PreparedClaim& claim) {
+  const PreparedKey key = kubelet::key_of(claim);
+  if (claim.name.empty() || claim.devices.empty()) return;  // known by its CDI spec alone
+  const auto [at, added] =
+      waiting_.try_emplace(key, Waiting{claim, reactor::Backoff(random_, kWriteAgain), scheduler_.now()});
+  at->second.claim = claim;
+  if (!added) at->second.due = std::min(at->second.due, scheduler_.now());
+  if (writing_ == key)
+    changed_since_sent_ = true;
+  else if (!writing_)
+    next_ = scheduler_.after(Millis{0}, [this] { look(); });
+}
+
+void ClaimStatus::look() {
+  if (writing_ || waiting_.empty()) return;
+  const auto first = std::min_element(waiting_.begin(), waiting_.end(), [](const auto& a, const auto& b) {
+    return a.second.due < b.second.due;
+  });
+  if (const TimePoint now = scheduler_.now(); first->second.due > now) {
+    next_ = scheduler_.after(std::chrono::duration_cast<Millis>(first->second.due - now), [this] { look(); });
+    return;
+  }
+  write(first->first, first->second);
+}
+
+void ClaimStatus::write(const PreparedKey& key, const Waiting& one) {
+  writing_ = key;
+  changed_since_sent_ = false;
+  const auto at = prepared_().find(key);
+  const bool is_prepared = at != prepared_().end() && at->second.is_complete;
+  call_ = cluster_.write(
+      {.verb = kube::Verb::kApply,
+       .resource = kube::kResourceClaims,
+       .namespace_ = one.claim.namespace_,
+       .name = one.claim.name,
+       .body = is_prepared ? encode_claim_status(at->second, attached_[key]) : encode_no_status(one.claim),
+       .subresource = "status",
+       .field_manager = "sliced/" + key.first},
+      {.on_done =
+           [this, key](std::string_view) {
+             said_.forget();
+             writing_.reset();
+             if (!changed_since_sent_) waiting_.erase(key);
+             look();
+           },
+       .on_failure = [this, key](const kube::Failure& failure) { on_failure(key, failure); }});
+}
+
+void ClaimStatus::on_failure(const PreparedKey& key, const kube::Failure& failure) {
+  writing_.reset();
+  const auto at = waiting_.find(key);
+  const bool is_gone = failure.code == Errc::kNotFound || failure.code == Errc::kConflict;
+  if (!is_gone && said_.is_new(failure.what))
+    log_.warning("the status of claims is not written; pods do not depend on it",
+                 {{"claim", describe(request_of(at->second.claim))},
+                  {"problem", failure.what},
+                  {"remedy", failure.code == Errc::kDenied
+                                 ? "grant patch on resourceclaims/status, and associated-node:patch on "
+                                   "resourceclaims/driver (config/deploy/rbac.yaml)"
+                                 : "none; what can be done again is"}});
+  if (is_final(failure) && !changed_since_sent_) {
+    waiting_.erase(at);
+  } else {
+    const Millis wait =
+        std::max(at->second.backoff.next(scheduler_.now()), failure.retry_after.value_or(Millis{0}));
+    at->second.due = scheduler_.now() + wait;
+  }
+  next_ = scheduler_.after(Millis{0}, [this] { look(); });
+}
+
+}  // namespace sliced::kubelet

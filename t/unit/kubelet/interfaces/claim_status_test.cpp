@@ -1,0 +1,166 @@
+#include "kubelet/interfaces/claim_status.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/kinds.h"
+#include "t/fake/fake_cluster.h"
+#include "t/fake/fake_scheduler.h"
+#include "t/fake/memory_log.h"
+
+namespace sliced::kubelet {
+namespace claim_status_test {
+namespace {
+
+using kube::Json;
+
+PreparedClaim claim_of(const std::string& uid) {
+  PreparedClaim claim{
+      .driver = "d.example", .namespace_ = "ns", .name = "claim", .uid = uid, .is_complete = true};
+  claim.devices.push_back({.pool = "node-a",
+                           .device = "0000-03-00-2",
+                           .config = {.if_name = "net1", .nad_namespace = "ns", .nad_name = "nad"},
+                           .network = R"({"cniVersion":"1.0.0","type":"sriov"})"});
+  return claim;
+}
+
+cni::Attached made() {
+  return {.cni_version = "1.0.0",
+          .interfaces = {{.name = "eth2"},
+                         {.name = "net1", .mac = "02:00:00:00:00:01", .sandbox = "/run/netns/a"}},
+          .ips = {{.interface = 1, .address = "10.1.0.7/24"}, {.interface = 1, .address = "10.1.0.7/24"}}};
+}
+
+const StatusKey kKey = {"node-a", "0000-03-00-2", ""};
+
+Json device_of(const std::string& status) {
+  return kube::decode_json(status)->find({"status", "devices"})->array()->at(0);
+}
+
+TEST(EncodeClaimStatus, SaysWhatWasAskedForAndWhatWasMade) {
+  const Json before = device_of(encode_claim_status(claim_of("u"), {}));
+  EXPECT_EQ(
+      kube::encode_json(before),
+      R"({"driver":"d.example","pool":"node-a","device":"0000-03-00-2","data":{"vfConfig":)"
+      R"({"apiVersion":"sriovnetwork.k8snetworkplumbingwg.io/v1alpha1","kind":"VfConfig","ifName":"net1",)"
+      R"("netAttachDefName":"nad","netAttachDefNamespace":"ns"}}})");
+  const Json after = device_of(encode_claim_status(claim_of("u"), {{kKey, made()}}));
+  EXPECT_EQ(*after.find("networkData"),
+            *kube::decode_json(
+                R"({"interfaceName":"net1","hardwareAddress":"02:00:00:00:00:01","ips":["10.1.0.7/24"]})"));
+  EXPECT_EQ(after.find({"data", "cniConfig"})->text("type"), "sriov");
+  EXPECT_EQ(*after.find({"data", "cniResult"}), cni::encode_result(made()));
+}
+
+TEST(EncodeClaimStatus, WhatOnlyLooksOnAndWhatIsTooLargeIsLeftOut) {
+  PreparedClaim claim = claim_of("u");
+  claim.devices[0].network =
+      R"({"cniVersion":"1.0.0","type":"sriov","x":")" + std::string(11'000, 'x') + "\"}";
+  Json device = device_of(encode_claim_status(claim, {{kKey, made()}}));
+  EXPECT_EQ(device.find({"data", "cniConfig"}), nullptr);
+  EXPECT_NE(device.find({"data", "cniResult"}), nullptr);
+  cni::Attached large = made();
+  for (int i = 0; i < 500; ++i)
+    large.routes.push_back({.destination = "10." + std::to_string(i % 250) + ".0.0/16"});
+  device = device_of(encode_claim_status(claim, {{kKey, large}}));
+  EXPECT_EQ(device.find({"data", "cniResult"}), nullptr);
+  EXPECT_LE(kube::encode_json(*device.find("data")).size(), kStatusDataBytesMax);
+  EXPECT_NE(device.find("networkData"), nullptr);
+  claim.devices[0].is_admin = true;
+  EXPECT_TRUE(
+      kube::decode_json(encode_claim_status(claim, {}))->find({"status", "devices"})->array()->empty());
+}
+
+struct ClaimStatusTest : testing::Test {
+  ClaimStatusTest() {
+    cluster.install(kube::kResourceClaims);
+    const Json stored =
+        cluster.put(kube::kResourceClaims,
+                    Json::Object{{"metadata", Json::Object{{"name", "claim"}, {"namespace", "ns"}}}});
+    prepare(std::string(stored.find("metadata")->text("uid")));
+  }
+  void prepare(const std::string& uid) {
+    prepared.clear();
+    claim = claim_of(uid);
+    prepared[key_of(claim)] = claim;
+  }
+  void attach() {
+    const cni::Attached result = made();
+    status.attached(
+        {{.claim = key_of(claim), .pool = "node-a", .device = "0000-03-00-2"}, "sandbox", result});
+  }
+  std::vector<fake::Request> applied() const {
+    std::vector<fake::Request> out;
+    for (const auto& request : cluster.log)
+      if (request.verb == "apply") out.push_back(request);
+    return out;
+  }
+  static size_t devices_in(const fake::Request& request) {
+    return request.body.find({"status", "devices"})->array()->size();
+  }
+
+  fake::FakeScheduler scheduler;
+  fake::FakeCluster cluster{scheduler};
+  fake::MemoryLog log;
+  PreparedClaims prepared;
+  PreparedClaim claim;
+  ClaimStatus status{cluster, scheduler, log, [this]() -> const PreparedClaims& { return prepared; },
+                     [] { return 0.0; }};
+};
+
+TEST_F(ClaimStatusTest, IsWrittenWhenPreparedAttachedAndTakenBack) {
+  status.tell(key_of(claim));
+  scheduler.advance(Millis{100});
+  attach();
+  scheduler.advance(Millis{100});
+  prepared.clear();
+  status.released(claim);
+  scheduler.advance(Millis{100});
+  const auto all = applied();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].body.find({"status", "devices"})->array()->at(0).find("networkData"), nullptr);
+  EXPECT_NE(all[1].body.find({"status", "devices"})->array()->at(0).find("networkData"), nullptr);
+  EXPECT_EQ(devices_in(all[2]), 0u);
+  EXPECT_EQ(all[0].body.find("metadata")->text("uid"), claim.uid);
+  EXPECT_TRUE(status.idle());
+}
+
+TEST_F(ClaimStatusTest, WhatChangesWhileItIsWrittenIsWrittenNext) {
+  cluster.latency = Millis{500};
+  status.tell(key_of(claim));
+  scheduler.advance(Millis{100});
+  attach();
+  attach();
+  scheduler.advance(Millis{5'000});
+  EXPECT_EQ(applied().size(), 2u);
+  EXPECT_TRUE(status.idle());
+}
+
+TEST_F(ClaimStatusTest, AFailureIsTriedAgainLaterAndSaidOnce) {
+  cluster.deny("resourceclaims");
+  status.tell(key_of(claim));
+  scheduler.advance(Millis{120'000});
+  const size_t tries = applied().size();
+  EXPECT_GT(tries, 5u);
+  EXPECT_LT(tries, 12u);
+  EXPECT_EQ(log.count("the status of claims is not written"), 1u);
+  EXPECT_EQ(log.count("associated-node:patch"), 1u);
+  cluster.allow("resourceclaims");
+  scheduler.advance(Millis{120'000});
+  EXPECT_TRUE(status.idle());
+}
+
+TEST_F(ClaimStatusTest, AClaimThatIsGoneOrAnotherIsLeftAlone) {
+  prepare("another-uid");
+  status.tell(key_of(claim));
+  scheduler.advance(Millis{60'000});
+  cluster.remove(kube::kResourceClaims, "claim", "ns");
+  status.tell(key_of(claim));
+  scheduler.advance(Millis{60'000});
+  EXPECT_EQ(applied().size(), 2u);
+  EXPECT_TRUE(status.idle());
+  EXPECT_EQ(log.lines.size(), 0u);
+}
+
+}  // namespace
+}  // namespace claim_status_test
+}  // namespace sliced::kubelet
