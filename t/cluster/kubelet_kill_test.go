@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
@@ -275,6 +277,37 @@ func TestKilledWhileTakingBack(t *testing.T) {
 		v.judgeRuns(pod, s.name)
 		v.killAt(s, func() { v.delete(pod) })
 		v.judgeTakenBack(pod, s.name)
+	}
+	v.judgeSlices()
+}
+
+var (
+	chanceRounds = flag.Int("rounds", 2, "pods of TestEndedByChance; each costs the daemon two lives")
+	chanceSeed   = flag.Uint64("seed", 1, "of the instants at which they end")
+)
+
+// Turns red when an instant at which the daemon ends, killed or asked to, is none of the steps above and leaves something else.
+func TestEndedByChance(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	random := rand.New(rand.NewPCG(*chanceSeed, 0))
+	end := func(what string, act func()) string {
+		after, isKill := time.Duration(random.Int64N(int64(400*time.Millisecond))), random.IntN(3) > 0
+		act()
+		time.Sleep(after)
+		if isKill {
+			v.daemon.Kill()
+		} else {
+			v.daemon.Term(30 * time.Second)
+		}
+		v.daemon = v.Run(v.root.Flags()...)
+		waitRegistered(v.daemon, 1)
+		return fmt.Sprintf("seed %d: %v after %s, killed: %v", *chanceSeed, after, what, isKill)
+	}
+	for i := range *chanceRounds {
+		pod := fmt.Sprintf("p%d", i)
+		v.judgeRuns(pod, end(pod+" came", func() { v.newPod(pod) }))
+		v.judgeTakenBack(pod, end(pod+" was deleted", func() { v.delete(pod) }))
 	}
 	v.judgeSlices()
 }

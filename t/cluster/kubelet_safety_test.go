@@ -100,11 +100,23 @@ var excludes = [][2]string{{"vf", "pf"}, {"pf", "sriov"}, {"macvlan", "pf"}, {"v
 // holds at prepare, and the refusal names the other claim.
 func TestPreparedExcludes(t *testing.T) {
 	t.Parallel()
+	preparedExcludes(t, exposingPlane(t))
+}
+
+// The same of servers that know no counters: one of two that exclude each other is not offered there, and still it may have been
+// allocated before.
+func TestPreparedExcludesWithoutCounters(t *testing.T) {
+	t.Parallel()
+	preparedExcludes(t, harness.NewPlane(t, harness.Options{ControllerManager: true, Everywhere: gatesRows["no counters"].flags}))
+}
+
+func preparedExcludes(t *testing.T, plane *harness.Plane) {
+	t.Helper()
 	var cards []harness.PF
 	for i := range excludes {
 		cards = append(cards, harness.E810(fmt.Sprintf("%02x", 3+i), fmt.Sprintf("ens%df0", i+1), 1))
 	}
-	lab := harness.NewLab(t, exposingPlane(t), cards...)
+	lab := harness.NewLab(t, plane, cards...)
 	lab.Apply("vfs", harness.Config(""))
 	lab.Expose("pf", wholePF)
 	lab.Expose("vf", eachVF)
