@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -43,6 +44,14 @@ bool any_number_in(const std::string& directory, const std::function<bool(const 
   return false;
 }
 
+DeviceHolder holder(const std::string& proc, const std::string& pid) {
+  const auto name = reactor::read_small_file(proc + "/" + pid + "/comm");
+  return {static_cast<int>(parse_int(pid).value_or(0)), name ? escaped(trim(*name)) : "?"};
+}
+
+// include/linux/proc_ns.h, PROC_PID_INIT_INO.
+constexpr std::string_view kHostPids = "pid:[4026531836]";
+
 }  // namespace
 }  // namespace device_holder
 
@@ -61,10 +70,37 @@ std::optional<DeviceHolder> holder_of(const std::vector<std::string>& nodes, con
       if (++files > kFilesMax) return true;
       const auto number = number_of(process + "/fd/" + fd);
       if (!number || std::find(numbers.begin(), numbers.end(), *number) == numbers.end()) return false;
-      const auto name = reactor::read_small_file(process + "/comm");
-      out = DeviceHolder{static_cast<int>(parse_int(pid).value_or(0)), name ? escaped(trim(*name)) : "?"};
+      out = holder(proc, pid);
       return true;
     });
+  });
+  return out;
+}
+
+Result<std::optional<DeviceHolder>> process_of_pods(const std::vector<std::string>& pods,
+                                                    const std::string& proc) {
+  using namespace device_holder;
+  std::error_code error;
+  const std::string pids = std::filesystem::read_symlink(proc + "/self/ns/pid", error).string();
+  if (pids != kHostPids)
+    return Error{Errc::kIo, "processes of pods cannot be seen: run in the host's PID namespace (hostPID)"};
+  std::vector<std::string> names;
+  for (const std::string& uid : pods) {
+    if (uid.empty()) continue;
+    names.push_back("pod" + uid);
+    // The systemd driver writes a slice's name so.
+    std::string slice = "pod" + uid;
+    std::replace(slice.begin(), slice.end(), '-', '_');
+    names.push_back(std::move(slice));
+  }
+  std::optional<DeviceHolder> out;
+  any_number_in(proc, [&](const std::string& pid) {
+    const auto groups = reactor::read_small_file(proc + "/" + pid + "/cgroup");
+    const bool is_theirs = groups && std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+                             return groups->find(name) != std::string::npos;
+                           });
+    if (is_theirs) out = holder(proc, pid);
+    return is_theirs;
   });
   return out;
 }

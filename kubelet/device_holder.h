@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "reactor/base/result.h"
+
 namespace sliced::kubelet {
 
 struct DeviceHolder {
@@ -14,6 +16,11 @@ struct DeviceHolder {
 /// Blocks: it reads a link for each open file of the machine, kFilesMax at most.
 std::optional<DeviceHolder> holder_of(const std::vector<std::string>& nodes,
                                       const std::string& proc = "/proc");
+
+/// The first process whose control group is one of these pods' (by uid, as a kubelet names it). Errors: not all
+/// processes of the machine can be seen (another PID namespace than the host's).
+Result<std::optional<DeviceHolder>> process_of_pods(const std::vector<std::string>& pods,
+                                                    const std::string& proc = "/proc");
 
 inline constexpr size_t kFilesMax = size_t{1} << 22;
 

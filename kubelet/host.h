@@ -45,6 +45,9 @@ class Host {
   /// Back to its original driver; whatever is bound to another driver than vfio-pci stays.
   virtual Result<Unit> restore(const PreparedDevice& device) const = 0;
 
+  /// Which process, or which pod, may still use the claim's devices; "" none does. Errors: that cannot be seen.
+  virtual Result<std::string> user_of(const PreparedClaim& claim) const = 0;
+
   /// All of it, or what failed first.
   virtual Result<Unit> apply(const FileChange& change) const = 0;
   virtual Result<Unit> write_checkpoint(const std::string& text) const = 0;
@@ -53,6 +56,8 @@ class Host {
   virtual Result<std::string> read_peer_checkpoint() const = 0;
   /// Renames ours out of the way; yields its new path.
   virtual Result<std::string> set_checkpoint_aside() const = 0;
+  /// Of files; a directory that is not there has none.
+  virtual Result<std::vector<std::string>> names_in(const std::string& directory) const = 0;
   /// Ids of the specs of that kind, and one of them.
   virtual Result<std::vector<std::string>> spec_ids(const std::string& kind) const = 0;
   virtual Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const = 0;

@@ -23,6 +23,7 @@ namespace {
 constexpr std::string_view kDrivers = "sys/bus/pci/drivers/";
 constexpr std::string_view kBridgeClass = "0x0604";  // PCI to PCI: takes no part in a group's isolation
 constexpr Millis kNodePoll{20};
+constexpr size_t kNamesMax = 65'536;
 
 std::string function_path(const std::string& pci) { return "sys/bus/pci/devices/" + pci; }
 
@@ -52,7 +53,9 @@ NodeHost::Kernel NodeHost::running_kernel() {
             struct stat found{};
             return ::stat(path.c_str(), &found) == 0;
           },
-          [](const std::vector<std::string>& nodes) { return kubelet::holder_of(nodes); }, &read_vf_mac,
+          [](const std::vector<std::string>& nodes) { return kubelet::holder_of(nodes); },
+          [](const std::vector<std::string>& pods) { return kubelet::process_of_pods(pods); },
+          &read_vf_mac,
           &write_vf_mac};
 }
 
@@ -182,19 +185,46 @@ Result<std::string> NodeHost::group_node(const std::string& pci) const {
   return group;
 }
 
-// Whoever has the device open keeps vfio-pci from letting it go: the write would wait for that in the kernel.
-Result<Unit> NodeHost::check_holder(const std::string& pci) const {
+std::optional<DeviceHolder> NodeHost::holder(const std::string& pci) const {
   using namespace node_host;
-  if (!kernel_.holder_of || driver_of(pci) != kVfioDriver) return Unit{};
+  if (!kernel_.holder_of || driver_of(pci) != kVfioDriver) return std::nullopt;
   const std::string group = last(view_->readlink(function_path(pci) + "/iommu_group").value_or(""));
   std::vector<std::string> nodes = {"/dev/vfio/" + group, "/dev/vfio/noiommu-" + group};
   for (const std::string& name : names(function_path(pci) + "/vfio-dev"))
     nodes.push_back("/dev/vfio/devices/" + name);
-  const auto holder = kernel_.holder_of(nodes);
-  if (!holder) return Unit{};
-  return Error{Errc::kBusy, "device " + pci + " is in use by process " + std::to_string(holder->pid) + " (" +
-                                holder->name + "), which has " + nodes[0] +
-                                " open: it is let go when that has ended"};
+  return kernel_.holder_of(nodes);
+}
+
+// Whoever has the device open keeps vfio-pci from letting it go: the write would wait for that in the kernel.
+Result<Unit> NodeHost::check_holder(const std::string& pci) const {
+  const auto found = holder(pci);
+  if (!found) return Unit{};
+  return Error{Errc::kBusy, "device " + pci + " is in use: process " + std::to_string(found->pid) + " (" +
+                                found->name +
+                                ") has its VFIO group open, and it is let go when that has ended"};
+}
+
+Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
+  using namespace node_host;
+  if (!kernel_.process_of) return Error{Errc::kIo, "processes of pods cannot be seen"};
+  std::vector<std::string> pods;
+  for (const ReservingPod& pod : claim.pods) pods.push_back(pod.uid);
+  auto process = kernel_.process_of(pods);
+  if (!process) return std::move(process.error());
+  const auto name_of = [](const DeviceHolder& one) {
+    return "process " + std::to_string(one.pid) + " (" + one.name + ")";
+  };
+  if (*process) return name_of(**process);
+  for (const PreparedDevice& device : claim.devices) {
+    if (const auto found = device.pci.empty() ? std::nullopt : holder(device.pci)) return name_of(*found);
+    // An interface that is away is in a sandbox.
+    const bool had_interface = device.held && device.held->netdev && !device.vfio;
+    const bool is_here = device.pci.empty() ? view_->list("sys/class/net/" + device.interface).ok()
+                                            : !view_->read(function_path(device.pci) + "/vendor") ||
+                                                  !names(function_path(device.pci) + "/net").empty();
+    if (had_interface && !is_here) return "the network namespace that has " + escaped(device.interface);
+  }
+  return std::string();
 }
 
 // driver: "" whichever the kernel chooses. Only that driver is asked for, and afterwards nobody is preferred.
@@ -293,6 +323,10 @@ Result<std::string> NodeHost::set_checkpoint_aside() const {
   std::string aside = paths_.checkpoint + ".corrupt";
   if (std::rename(paths_.checkpoint.c_str(), aside.c_str()) == 0) return aside;
   return Error{Errc::kIo, "rename " + paths_.checkpoint + ": " + std::strerror(errno)};
+}
+
+Result<std::vector<std::string>> NodeHost::names_in(const std::string& directory) const {
+  return reactor::list_names(directory, node_host::kNamesMax);
 }
 
 Result<std::vector<std::string>> NodeHost::spec_ids(const std::string& kind) const {

@@ -35,6 +35,8 @@ class NodeHost final : public Host {
     std::function<bool(const std::string& path)> has_node;
     /// Who has one of these open; none: nobody.
     std::function<std::optional<DeviceHolder>(const std::vector<std::string>& nodes)> holder_of = {};
+    /// A process of one of these pods, by uid; none: whether there is one cannot be seen.
+    std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& pods)> process_of = {};
     std::function<Result<std::string>(const VfOfInterface& vf)> read_mac = {};
     std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
   };
@@ -46,11 +48,13 @@ class NodeHost final : public Host {
   Result<std::string> bind(const PreparedDevice& device) const override;
   Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const override;
   Result<Unit> restore(const PreparedDevice& device) const override;
+  Result<std::string> user_of(const PreparedClaim& claim) const override;
   Result<Unit> apply(const FileChange& change) const override;
   Result<Unit> write_checkpoint(const std::string& text) const override;
   Result<std::string> read_checkpoint() const override;
   Result<std::string> read_peer_checkpoint() const override;
   Result<std::string> set_checkpoint_aside() const override;
+  Result<std::vector<std::string>> names_in(const std::string& directory) const override;
   Result<std::vector<std::string>> spec_ids(const std::string& kind) const override;
   Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const override;
   Result<std::vector<MetadataFile>> metadata_files(const std::string& driver) const override;
@@ -63,6 +67,7 @@ class NodeHost final : public Host {
   Result<VfOfInterface> vf_of(const std::string& pci) const;
   Result<Unit> check_group(const std::string& pci) const;
   Result<std::string> group_node(const std::string& pci) const;
+  std::optional<DeviceHolder> holder(const std::string& pci) const;
   Result<Unit> check_holder(const std::string& pci) const;
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
   Result<Unit> apply_metadata(const FileChange& change) const;

@@ -66,10 +66,11 @@ class Plugin::Served {
   }
 
   void on_status(const RegistrationStatus& status) {
-    if (status.is_registered)
+    if (status.is_registered) {
       ports_.log.info("registered with the kubelet", {{"driver", name_}});
-    else
-      ports_.log.error("the kubelet refuses this driver", {{"driver", name_}, {"why", status.error}});
+      return ports_.on_registered();
+    }
+    ports_.log.error("the kubelet refuses this driver", {{"driver", name_}, {"why", status.error}});
   }
 
   const Ports ports_;

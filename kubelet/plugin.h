@@ -41,6 +41,8 @@ class Plugin {
     Log& log;
     Preparer& preparer;
     std::function<int64_t()> clock;  // seconds since 1970
+    std::function<void()> on_registered = [] {
+    };  // a driver, by a kubelet; also each time that one comes back
   };
   /// Ports outlive it, and what judge() holds.
   Plugin(Ports ports, Settings settings, std::vector<Driver> drivers);

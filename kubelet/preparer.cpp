@@ -40,7 +40,9 @@ ClaimPreparer::ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers
       knowledge_(std::move(knowledge)),
       handlers_(std::move(handlers)),
       settings_(std::move(settings)),
-      commits_(ports_.executor, ports_.host, [this] { return encode(); }) {
+      commits_(ports_.executor, ports_.host, [this] { return encode(); }),
+      reconcile_({ports_.cluster, ports_.scheduler, ports_.executor, ports_.log, ports_.host},
+                 reconcile_handlers(), {settings_.files.drivers, settings_.files.device_info_directory}) {
   if (!ports_.binder) ports_.binder = std::make_shared<HostBinder>(ports_.executor, ports_.host);
 }
 
@@ -167,13 +169,33 @@ void ClaimPreparer::take_over(Records recalled) {
     ports_.log.warning("what was prepared before is not known by its record; CDI specs tell of it",
                        {{"problem", recalled.problem},
                         {"remedy", "none; pods that run go on, and the kubelet's next calls complete it"}});
-  if (!recalled.claims.empty() || recalled.removed > 0)
-    ports_.log.info(
-        "what was prepared before is taken over",
-        {{"claims", recalled.claims.size()}, {"from", recalled.from}, {"files_removed", recalled.removed}});
+  if (!recalled.claims.empty())
+    ports_.log.info("what was prepared before is taken over",
+                    {{"claims", recalled.claims.size()}, {"from", recalled.from}});
   for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
   has_started_ = true;
   for (auto& [uid, queue] : tasks_) begin(*queue.front());
+  reconcile_.begin();
+}
+
+Reconcile::Handlers ClaimPreparer::reconcile_handlers() {
+  const auto drop = [](const Result<Unit>&) {};
+  return {.prepared = [this]() -> const PreparedClaims& { return prepared_; },
+          .write_files =
+              [this, drop](const PreparedClaim& claim) {
+                commits_.add(
+                    [this, claim] {
+                      return prepared_.contains(key_of(claim)) ? files_of(claim, prepared_, settings_.files)
+                                                               : FileChange{};
+                    },
+                    drop);
+              },
+          .take_back =
+              [this](const PreparedClaim& claim) {
+                unprepare(claim.driver, request_of(claim), [](const std::string&) {});
+              },
+          .change_files = [this,
+                           drop](std::function<FileChange()> make) { commits_.add(std::move(make), drop); }};
 }
 
 // ---- what is kept from others

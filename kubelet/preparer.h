@@ -37,6 +37,7 @@
 #include "kubelet/prepare_task.h"
 #include "kubelet/prepared.h"
 #include "kubelet/preparer_port.h"
+#include "kubelet/reconcile.h"
 #include "kubelet/records.h"
 #include "policy/charged/ledger.h"
 #include "reactor/base/log.h"
@@ -88,6 +89,11 @@ class ClaimPreparer final : public Preparer {
 
   /// Reads what was prepared before; calls that come earlier wait for it. ready: it is read, and all of it is told. Once.
   void start(std::function<void()> ready = [] {});
+
+  /// A kubelet has come, or come back: what nobody owns any more is cleaned up. Before start() nothing is.
+  void reconcile() {
+    if (has_started_) reconcile_.begin();
+  }
 
   void prepare(const std::string& driver, PrepareRequest claim,
                std::function<void(PrepareAnswer)> done) override;
@@ -143,6 +149,7 @@ class ClaimPreparer final : public Preparer {
   void reserve(PreparedClaim claim);
   void release(const PreparedKey& key);
   void take_over(Records recalled);
+  Reconcile::Handlers reconcile_handlers();
   std::string encode() const;
 
   Ports ports_;
@@ -156,6 +163,7 @@ class ClaimPreparer final : public Preparer {
   std::unique_ptr<reactor::Job> start_job_;
   reactor::Ticket start_turn_;
   Commits commits_;
+  Reconcile reconcile_;
 };
 
 }  // namespace sliced::kubelet

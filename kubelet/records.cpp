@@ -1,7 +1,5 @@
 #include "kubelet/records.h"
 
-#include <set>
-
 #include "kubelet/checkpoint.h"
 #include "kubelet/peer_checkpoint.h"
 #include "kubelet/plan.h"
@@ -21,21 +19,6 @@ void recall_specs(const Host& host, const std::vector<std::string>& drivers, Pre
       if (auto claim = recall(driver, id, *spec)) out.emplace(key_of(*claim), std::move(*claim));
     }
   }
-}
-
-size_t remove_unowned(const Host& host, const std::vector<std::string>& drivers,
-                      const PreparedClaims& claims) {
-  std::set<std::string> owned;
-  for (const auto& [key, claim] : claims) owned.insert({claim.uid, claim.cdi_pod_id});
-  FileChange change;
-  for (const std::string& driver : drivers)
-    if (const auto ids = host.spec_ids(cdi_kind(driver)); ids)
-      for (const std::string& id : *ids)
-        if (!owned.contains(id)) change.removed_specs.push_back({cdi_kind(driver), id});
-  for (const std::string& driver : drivers)
-    for (MetadataFile& file : host.metadata_files(driver).value_or({}))
-      if (!owned.contains(file.uid)) change.removed_metadata.push_back(std::move(file));
-  return host.apply(change) ? change.removed_specs.size() + change.removed_metadata.size() : 0;
 }
 
 // Of another boot unless it says otherwise.
@@ -69,7 +52,6 @@ Records read_records(const Host& host, const std::vector<std::string>& drivers, 
   if (found) {
     adopt(std::move(*found), boot_id, out.claims);
     out.from = "the checkpoint";
-    out.removed = remove_unowned(host, drivers, out.claims);
     return out;
   }
   const bool is_first = found.error().code == Errc::kNotFound;

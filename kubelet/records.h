@@ -1,7 +1,6 @@
 #pragma once
 // What was prepared here before this process began, from wherever it is told: our checkpoint, that of
 // dra-driver-sriov at the first start, or the CDI specs.
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,11 +13,9 @@ struct Records {
   PreparedClaims claims;
   std::string from = "nothing";
   std::string problem;  // why it is not the checkpoint that tells; "" it does, or there is none
-  size_t removed = 0;   // specs and files of metadata that nobody owned
 };
 
-/// Blocks. A checkpoint that cannot be understood is set aside and never keeps anything from starting. Specs that
-/// nobody owns are removed only where the checkpoint tells who owns some.
+/// Blocks. A checkpoint that cannot be understood is set aside and never keeps anything from starting.
 Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id);
 
 }  // namespace sliced::kubelet

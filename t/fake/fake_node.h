@@ -26,7 +26,8 @@ struct FakeNode {
   std::map<kubelet::MetadataFile, std::string> metadata;
   std::optional<std::string> checkpoint, peer_checkpoint, aside;
   size_t checkpoint_writes = 0;
-  std::vector<std::string> steps;  // "bind 0000:03:00.2"
+  std::optional<std::string> user = "";  // who may use what is prepared; nullopt: it cannot be seen
+  std::vector<std::string> steps;        // "bind 0000:03:00.2"
   /// Asked before each step; an Error is what becomes of it.
   std::function<std::optional<Error>(const std::string& step)> on_step;
 
@@ -66,6 +67,16 @@ class FakeHost final : public kubelet::Host {
     if (auto error = node_.step("mac " + device.pci + " " + mac)) return *error;
     node_.functions.at(device.pci).mac = mac;
     return Unit{};
+  }
+  Result<std::string> user_of(const kubelet::PreparedClaim&) const override {
+    if (!node_.user) return Error{Errc::kIo, "processes of pods cannot be seen"};
+    return *node_.user;
+  }
+  Result<std::vector<std::string>> names_in(const std::string& directory) const override {
+    std::vector<std::string> names;
+    for (const auto& [path, text] : node_.infos)
+      if (path.starts_with(directory + "/")) names.push_back(path.substr(directory.size() + 1));
+    return names;
   }
   Result<Unit> apply(const kubelet::FileChange& change) const override {
     for (const auto& file : change.specs) {

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "reactor/descriptor.h"
 
@@ -43,6 +46,27 @@ TEST(DeviceHolder, WhoHasANodeOpenIsFoundByItsNumber) {
 TEST(DeviceHolder, AFileIsNoDevice) {
   const reactor::Descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   EXPECT_FALSE(holder_of({"/proc/self/exe"}));
+}
+
+TEST(DeviceHolder, ProcessesOfAPodAreKnownByTheirControlGroup) {
+  namespace fs = std::filesystem;
+  std::string proc = testing::TempDir() + "proc-XXXXXX";
+  ASSERT_NE(::mkdtemp(proc.data()), nullptr);
+  const auto process = [&](const std::string& pid, const std::string& group) {
+    fs::create_directories(proc + "/" + pid);
+    std::ofstream(proc + "/" + pid + "/cgroup") << group << "\n";
+    std::ofstream(proc + "/" + pid + "/comm") << "pause\n";
+  };
+  process("1", "0::/init.scope");
+  process("40", "0::/kubepods.slice/kubepods-podaaaa_bbbb.slice/cri-containerd-1.scope");
+  process("41", "0::/kubepods/burstable/podcccc-dddd/1");
+  EXPECT_FALSE(process_of_pods({"x"}, proc)) << "these may be the processes of one container alone";
+  fs::create_directories(proc + "/self/ns");
+  fs::create_symlink("pid:[4026531836]", proc + "/self/ns/pid");
+  EXPECT_EQ(process_of_pods({"aaaa-bbbb"}, proc).value()->pid, 40);
+  EXPECT_EQ(process_of_pods({"other", "cccc-dddd"}, proc).value()->pid, 41);
+  EXPECT_EQ(process_of_pods({"other", ""}, proc).value(), std::nullopt);
+  fs::remove_all(proc);
 }
 
 }  // namespace

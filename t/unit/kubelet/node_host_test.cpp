@@ -45,6 +45,10 @@ class NodeHostTest : public testing::Test {
              [this](const std::vector<std::string>& nodes) {
                asked_ = nodes;
                return holder_;
+             },
+             [this](const std::vector<std::string>& pods) -> Result<std::optional<DeviceHolder>> {
+               if (sees_pods_) return pods == std::vector<std::string>{"pod-1"} ? process_ : std::nullopt;
+               return Error{Errc::kIo, "not the host's processes"};
              }},
             {.cdi_root = root_ + "/cdi",
              .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
@@ -69,6 +73,8 @@ class NodeHostTest : public testing::Test {
   std::set<std::string> nodes_ = {"/dev/vfio/7"}, refuses_;
   std::vector<std::string> writes_, asked_;
   std::optional<DeviceHolder> holder_;  // of what is asked for
+  std::optional<DeviceHolder> process_;
+  bool sees_pods_ = true;
 };
 
 TEST_F(NodeHostTest, LooksAtAFunctionAsTheKernelHasIt) {
@@ -135,9 +141,10 @@ TEST_F(NodeHostTest, WhatAProcessHasOpenIsNotRestoredAndItIsNamed) {
   writes_.clear();
   holder_ = DeviceHolder{4711, "qemu-system-x86"};
   const auto restored = host().restore(device());
-  EXPECT_EQ(restored.error(), (Error{Errc::kBusy,
-                                     "device 0000:03:00.2 is in use by process 4711 (qemu-system-x86), which "
-                                     "has /dev/vfio/7 open: it is let go when that has ended"}));
+  EXPECT_EQ(restored.error(),
+            (Error{Errc::kBusy,
+                   "device 0000:03:00.2 is in use: process 4711 (qemu-system-x86) has its VFIO "
+                   "group open, and it is let go when that has ended"}));
   EXPECT_TRUE(writes_.empty());
   EXPECT_EQ(asked_,
             (std::vector<std::string>{"/dev/vfio/7", "/dev/vfio/noiommu-7", "/dev/vfio/devices/vfio3"}));
@@ -145,6 +152,25 @@ TEST_F(NodeHostTest, WhatAProcessHasOpenIsNotRestoredAndItIsNamed) {
   holder_.reset();
   EXPECT_TRUE(host().restore(device()));
   EXPECT_EQ(driver(), "igbvf");
+}
+
+TEST_F(NodeHostTest, WhoMayStillUseAClaimsDevicesIsSaidOrUnknown) {
+  PreparedClaim claim{.pods = {{"pod", "pod-1"}}, .devices = {device()}};
+  EXPECT_EQ(host().user_of(claim).value(), "");
+  process_ = DeviceHolder{7, "pause"};
+  EXPECT_EQ(host().user_of(claim).value(), "process 7 (pause)");
+  process_.reset();
+  ASSERT_TRUE(host().bind(device()));
+  holder_ = DeviceHolder{8, "qemu"};
+  EXPECT_EQ(host().user_of(claim).value(), "process 8 (qemu)");
+  holder_.reset();
+  claim.devices[0] = {.pci = kVf, .interface = "eth2"};
+  claim.devices[0].held.emplace().netdev = hotplug::Netdev{.name = "eth2"};
+  EXPECT_EQ(host().user_of(claim).value(), "the network namespace that has eth2");
+  vf().netdev("eth7");
+  EXPECT_EQ(host().user_of(claim).value(), "") << "it is back, under whichever name";
+  sees_pods_ = false;
+  EXPECT_FALSE(host().user_of(claim));
 }
 
 TEST_F(NodeHostTest, AGroupWithOthersIsRefusedAndNothingIsTouched) {

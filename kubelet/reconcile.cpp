@@ -1,0 +1,179 @@
+#include "kubelet/reconcile.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kube/kinds.h"
+#include "kubelet/claim.h"
+#include "kubelet/plan.h"
+#include "kubelet/recall.h"
+
+namespace sliced::kubelet {
+namespace reconcile {
+namespace {
+
+// A record that its CDI spec told of: who it is cannot be asked.
+bool is_nameless(const PreparedClaim& claim) { return claim.name == "?"; }
+
+// What a boot takes along. Functions that pods have through vfio-pci are bound again when the kubelet prepares.
+bool wants_files(const PreparedClaim& claim) {
+  return !claim.is_complete &&
+         std::any_of(claim.devices.begin(), claim.devices.end(),
+                     [](const PreparedDevice& device) { return !device.edits.env.empty(); }) &&
+         std::none_of(claim.devices.begin(), claim.devices.end(),
+                      [](const PreparedDevice& device) { return device.vfio.has_value(); });
+}
+
+bool has_devices_of(const Claim& claim, const std::string& driver) {
+  return claim.is_allocated && std::any_of(claim.devices.begin(), claim.devices.end(),
+                                           [&](const auto& device) { return device.driver == driver; });
+}
+
+bool is_info_of(const std::string& name, const std::string& pci) {
+  return name.ends_with("-" + pci + "-device.json");
+}
+
+}  // namespace
+}  // namespace reconcile
+
+FileChange unowned_files(const FilesThere& there, const PreparedClaims& prepared) {
+  std::set<std::string> owned, functions, gone;
+  bool are_pods_known = true;
+  for (const auto& [key, claim] : prepared) {
+    owned.insert({claim.uid, claim.cdi_pod_id});
+    are_pods_known &= !reconcile::is_nameless(claim);
+    for (const PreparedDevice& device : claim.devices) functions.insert(device.pci);
+  }
+  FileChange out;
+  for (const FilesThere::OfDriver& of : there.drivers) {
+    for (const auto& [id, spec] : of.specs) {
+      const auto claim = recall(of.driver, id, spec);
+      if (owned.contains(id) || (!claim && !are_pods_known)) continue;
+      out.removed_specs.push_back({cdi_kind(of.driver), id});
+      if (!claim) continue;
+      for (const PreparedDevice& device : claim->devices)
+        if (!device.pci.empty() && !functions.contains(device.pci)) gone.insert(device.pci);
+    }
+    for (const MetadataFile& file : of.metadata)
+      if (!owned.contains(file.uid)) out.removed_metadata.push_back(file);
+  }
+  for (const std::string& name : there.infos)
+    if (std::any_of(gone.begin(), gone.end(),
+                    [&](const std::string& pci) { return reconcile::is_info_of(name, pci); }))
+      out.removed_infos.push_back(there.info_directory + "/" + name);
+  return out;
+}
+
+struct Reconcile::Found {
+  FilesThere files;
+  std::map<PreparedKey, Result<std::string>> users;
+};
+
+Reconcile::Reconcile(Ports ports, Handlers handlers, Settings settings)
+    : ports_(std::move(ports)), handlers_(std::move(handlers)), settings_(std::move(settings)) {}
+
+void Reconcile::begin() {
+  if (std::exchange(is_running_, true)) return void(is_wanted_again_ = true);
+  to_ask_.clear();
+  for (const auto& [key, claim] : handlers_.prepared())
+    if (!reconcile::is_nameless(claim)) to_ask_.push_back(key);
+  turn_ = ports_.scheduler.after(Millis{0}, [this] { list_files(); });
+}
+
+// ---- files
+
+void Reconcile::list_files() {
+  auto found = std::make_shared<Found>();
+  const auto work = [found, host = ports_.host, settings = settings_] {
+    for (const std::string& driver : settings.drivers) {
+      FilesThere::OfDriver of{.driver = driver, .specs = {}, .metadata = {}};
+      const auto ids = host->spec_ids(cdi_kind(driver));
+      for (const std::string& id : ids ? *ids : std::vector<std::string>())
+        if (auto spec = host->read_spec(cdi_kind(driver), id)) of.specs.emplace(id, std::move(*spec));
+      of.metadata = host->metadata_files(driver).value_or({});
+      found->files.drivers.push_back(std::move(of));
+    }
+    found->files.info_directory = settings.device_info_directory;
+    if (!settings.device_info_directory.empty())
+      found->files.infos = host->names_in(settings.device_info_directory).value_or({});
+  };
+  job_ = ports_.executor.run(work, kLookMax, [this, found](bool finished) {
+    const FileChange first = finished ? unowned_files(found->files, handlers_.prepared()) : FileChange{};
+    if (!first.removed_specs.empty() || !first.removed_metadata.empty())
+      handlers_.change_files([this, found] {
+        FileChange change = unowned_files(found->files, handlers_.prepared());
+        for (const auto& [kind, id] : change.removed_specs)
+          ports_.log.info("a CDI spec that no claim owns is removed", {{"kind", kind}, {"id", id}});
+        for (const MetadataFile& file : change.removed_metadata)
+          ports_.log.info("metadata that no claim owns is removed",
+                          {{"driver", file.driver}, {"claim", file.folder}, {"request", file.request}});
+        return change;
+      });
+    turn_ = ports_.scheduler.after(Millis{0}, [this] { ask_next(); });
+  });
+}
+
+// ---- claims
+
+void Reconcile::ask_next() {
+  const PreparedClaims& prepared = handlers_.prepared();
+  while (!to_ask_.empty() && !prepared.contains(to_ask_.front())) to_ask_.pop_front();
+  if (to_ask_.empty()) return look_at_absent();
+  const PreparedKey key = to_ask_.front();
+  to_ask_.pop_front();
+  const PreparedClaim& claim = prepared.at(key);
+  call_ = ports_.cluster.get(
+      {.resource = kube::kResourceClaims, .namespace_ = claim.namespace_, .name = claim.name},
+      {.on_done =
+           [this, key](std::string_view object) {
+             const auto now = decode_claim(object);
+             // What cannot be understood may be anything.
+             take(key, !now || (now->uid == key.second && reconcile::has_devices_of(*now, key.first)));
+           },
+       .on_failure = [this,
+                      key](const kube::Failure& failure) { take(key, failure.code != Errc::kNotFound); }});
+}
+
+void Reconcile::take(const PreparedKey& key, bool stands) {
+  const auto record = handlers_.prepared().find(key);
+  if (stands || record == handlers_.prepared().end())
+    absent_.erase(key);
+  else
+    absent_.emplace(key, ports_.scheduler.now());
+  if (stands && record != handlers_.prepared().end() && reconcile::wants_files(record->second))
+    handlers_.write_files(record->second);
+  turn_ = ports_.scheduler.after(Millis{0}, [this] { ask_next(); });
+}
+
+void Reconcile::look_at_absent() {
+  std::erase_if(absent_, [this](const auto& one) { return !handlers_.prepared().contains(one.first); });
+  std::vector<PreparedClaim> due;
+  for (const auto& [key, since] : absent_)
+    if (since + kAbsentMin <= ports_.scheduler.now()) due.push_back(handlers_.prepared().at(key));
+  if (due.empty()) return end();
+  auto found = std::make_shared<Found>();
+  const auto work = [found, due, host = ports_.host] {
+    for (const PreparedClaim& claim : due) found->users.emplace(key_of(claim), host->user_of(claim));
+  };
+  job_ = ports_.executor.run(work, kLookMax, [this, found](bool finished) {
+    for (const auto& [key, user] : found->users) {
+      const auto record = handlers_.prepared().find(key);
+      if (!finished || record == handlers_.prepared().end() || !user || !user->empty()) continue;
+      ports_.log.warning(
+          "a claim that is gone is taken back: no kubelet has asked for it, and nobody uses its devices",
+          {{"driver", key.first}, {"claim", describe(request_of(record->second))}});
+      handlers_.take_back(record->second);
+    }
+    end();
+  });
+}
+
+void Reconcile::end() {
+  is_running_ = false;
+  if (std::exchange(is_wanted_again_, false))
+    turn_ = ports_.scheduler.after(Millis{0}, [this] { begin(); });
+  else if (!absent_.empty())
+    turn_ = ports_.scheduler.after(kAgain, [this] { begin(); });
+}
+
+}  // namespace sliced::kubelet
