@@ -44,6 +44,8 @@ type manifestRow struct {
 	gpus    map[string]string // of another driver: name -> pcieRoot
 	pods    map[string]podRow
 	infos   int // files for Multus
+	// Two pods have one VF at once.
+	isShared bool
 }
 
 // far is a port of the other socket.
@@ -92,7 +94,7 @@ var manifests = map[string]manifestRow{
 
 	"first-available": {redWhen: "a configuration for a request does not reach its alternative, or that for another one does",
 		pods: app(of("net", "vf", 2).on("tenants"))},
-	"shared-claim": {redWhen: "the second pod of a claim is refused, or the first's end takes what the second has",
+	"shared-claim": {isShared: true, redWhen: "the second pod of a claim is refused, or the first's end takes what the second has",
 		pods: map[string]podRow{"first": {1, map[string][]part{"app": {of("net", "vf", 1).on("tenants")}}},
 			"second": {1, map[string][]part{"app": {of("net", "vf", 1).on("tenants")}}}}},
 	"two-containers": {redWhen: "a container gets what was meant for another", pods: map[string]podRow{"app": {1, map[string][]part{
@@ -141,6 +143,10 @@ func (row manifestRow) play(t *testing.T, name string) {
 	manifest.Furnish()
 	t.Cleanup(manifest.DeleteRest)
 	root := lab.NewKubeletRoot()
+	if !row.byMultus() {
+		root.TellOfPods()
+		root.WritePlugin("sriov", "")
+	}
 	kubelet := root.Run()
 	wiped(t, lab, kubelet)
 	if row.gpus != nil {
@@ -155,10 +161,12 @@ func (row manifestRow) play(t *testing.T, name string) {
 	running := waitAllRun(t, manifest, row.pods)
 	row.judge(t, lab, root, kernel, running)
 	judgeInfos(t, lab, row.infos)
+	row.judgeInterfaces(t, root, "ADD")
 	manifest.DeletePods()
 	waitUntil(t, "all pods are gone", promptly, func() bool { return len(manifest.Pods()) == 0 })
 	waitUntil(t, "no CDI spec is left", promptly, func() bool { return len(root.SpecFiles()) == 0 })
 	judgeInfos(t, lab, 0)
+	row.judgeInterfaces(t, root, "DEL")
 	for _, address := range wasBound(kernel) {
 		if driver := kernel.Driver(address); driver != "iavf" {
 			t.Errorf("%s was bound to vfio-pci for a pod, and is left to %q", address, driver)
@@ -167,6 +175,47 @@ func (row manifestRow) play(t *testing.T, name string) {
 	lab.Server.WaitDeallocated(t, manifest.Namespace, promptly)
 	if after := lab.History.States(t, offered.RV); len(after) > 1 && row.links == nil { // theirs tell what may be allocated
 		t.Errorf("preparing wrote %d slices: %s", len(after)-1, after[1])
+	}
+}
+
+// byMultus: or a VF is in two pods, which takes a plugin that can do so.
+func (row manifestRow) byMultus() bool { return row.infos > 0 || row.isShared }
+
+// judgeInterfaces holds what CNI plugins were called for against the devices that name a network, each once.
+func (row manifestRow) judgeInterfaces(t *testing.T, root *harness.KubeletRoot, command string) {
+	t.Helper()
+	want := 0
+	for _, one := range row.pods {
+		asked := map[string]int{} // of a pod, by claim and request: several containers may share a device
+		for container, parts := range one.containers {
+			for i, part := range parts {
+				if part.network == "" || row.byMultus() {
+					continue
+				}
+				key := part.claim + "/" + part.request
+				if part.claim == "" {
+					key = fmt.Sprint(container, i)
+				}
+				asked[key] = part.count
+			}
+		}
+		for _, count := range asked {
+			want += one.pods * count
+		}
+	}
+	devices := map[string]int{}
+	for _, call := range root.PluginCalls() {
+		if call.Command == command {
+			devices[call.Device]++
+		}
+	}
+	if len(devices) != want {
+		t.Errorf("%s of %v, wants one of each of %d devices", command, devices, want)
+	}
+	for device, times := range devices {
+		if times != 1 {
+			t.Errorf("%s of %s %d times", command, device, times)
+		}
 	}
 }
 

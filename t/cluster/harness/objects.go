@@ -70,6 +70,7 @@ func (p *Plane) furnish(crds bool) error {
 		ClaimsRole: {
 			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaims"}, Verbs: []string{"get", "list"}},
 			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+			{APIGroups: []string{"k8s.cni.cncf.io"}, Resources: []string{"network-attachment-definitions"}, Verbs: []string{"get"}},
 		},
 		"sliced-policies": {
 			{APIGroups: []string{Driver}, Resources: []string{"sriovresourcepolicies", "deviceattributes"}, Verbs: read},
