@@ -42,6 +42,7 @@ void HostSource::rescan(std::string why, OnRescanned on_rescanned) {
 }
 
 void HostSource::recover_sticky(std::vector<RecoveredNetdev> recovered) {
+  if (ports_.on_doubt) judge_.recover_sticky(recovered);
   book_.recover_sticky(std::move(recovered));
   if (has_reported_) assemble("netdevs recovered from what was published", marks_.changes, false);
 }
@@ -174,10 +175,10 @@ CarefulReads::Ask HostSource::function_ask(const PciAddress& address, const std:
   };
   auto on_hung = [this, address] {
     say_hung(address.text());
-    const auto known = readings_.functions.find(address);
+    const FunctionReading* known = readings_.functions.find(address);
     FunctionReading& function = reading_->result->functions[address];
-    if (known != readings_.functions.end())
-      function = known->second;
+    if (known != nullptr)
+      function = *known;
     else
       function = FunctionReading{.pci = address, .broken = "reading it gives no answer"};
   };
@@ -192,8 +193,7 @@ CarefulReads::Ask HostSource::netdev_ask(const std::string& name, const std::str
   };
   auto on_hung = [this, name] {
     say_hung(name);
-    if (const auto known = readings_.netdevs.find(name); known != readings_.netdevs.end())
-      reading_->result->netdevs[name] = known->second;
+    if (const NetdevReading* known = readings_.netdevs.find(name)) reading_->result->netdevs[name] = *known;
   };
   return {"net " + name, std::move(read), std::move(on_hung)};
 }
@@ -232,11 +232,13 @@ void HostSource::on_read() {
 
 // What was read slowly belongs to an interface for as long as that is the same one.
 void HostSource::keep_late_facts(HostReadings& result) const {
-  for (auto& [name, netdev] : result.netdevs) {
-    const auto known = readings_.netdevs.find(name);
-    if (known != readings_.netdevs.end() && known->second.ifindex == netdev.ifindex)
-      netdev.slow = known->second.slow;
-  }
+  const auto read = result.netdevs;
+  SharedMap<NetdevReading>::for_each_difference(
+      readings_.netdevs, read,
+      [&](const std::string& name, const NetdevReading* known, const NetdevReading* now) {
+        if (known != nullptr && now != nullptr && known->ifindex == now->ifindex)
+          result.netdevs.at(name).slow = known->slow;
+      });
   result.admin_macs = readings_.admin_macs;
   std::erase_if(result.admin_macs,
                 [&](const auto& entry) { return !result.functions.contains(entry.first); });
@@ -270,11 +272,12 @@ std::vector<CarefulReads::Ask> HostSource::slow_asks() {
 CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
   const auto take = [this, name, ifindex](const auto& facts_after) {
     change_readings([&](HostReadings& readings) {
-      const auto at = readings.netdevs.find(name);
-      if (at == readings.netdevs.end() || at->second.ifindex != ifindex) return false;
-      const auto before = at->second.slow;
-      at->second.slow = facts_after(before);
-      return !(before == at->second.slow);
+      const NetdevReading* known = readings.netdevs.find(name);
+      if (known == nullptr || known->ifindex != ifindex) return false;
+      std::optional<SlowFacts> slow = facts_after(known->slow);
+      if (slow == known->slow) return false;
+      readings.netdevs.at(name).slow = std::move(slow);
+      return true;
     });
   };
   auto read = [host = ports_.host, name, take]() -> CarefulReads::Apply {
@@ -297,10 +300,10 @@ CarefulReads::Ask HostSource::admin_macs_ask(const PciAddress& pf, int ifindex) 
     return [this, pf, macs = reader(ifindex)] {
       if (!macs) return;  // refused or gone: unknown stays what it was
       change_readings([&](HostReadings& readings) {
-        const auto function = readings.functions.find(pf);
-        if (function == readings.functions.end()) return false;
+        const FunctionReading* function = readings.functions.find(pf);
+        if (function == nullptr) return false;
         const auto before = readings.admin_macs;
-        for (const auto& [vf, index] : function->second.vfs) {
+        for (const auto& [vf, index] : function->vfs) {
           const auto mac = macs->find(index);
           if (mac == macs->end())
             readings.admin_macs.erase(vf);
@@ -371,10 +374,20 @@ void HostSource::note_late_facts() {
 InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& changes, bool relisted) {
   const InventoryPtr before = book_.now();
   InventoryDiff diff = book_.take(readings_, changes);
+  if (ports_.on_doubt) judge(changes);
   if (book_.now() == before && has_reported_) return diff;  // the boot id alone may differ
   has_reported_ = true;
   on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});
   return diff;
+}
+
+void HostSource::judge(const NetdevChanges& changes) {
+  judge_.take(readings_, changes);
+  const InventoryDiff diff = diff_inventory(*judge_.now(), *book_.now());
+  for (const auto* ids : {&diff.added, &diff.changed, &diff.removed})
+    for (const std::string& id : *ids) ports_.on_doubt("device " + id);
+  if (judge_.now()->version != book_.now()->version) ports_.on_doubt("version");
+  if (judge_.sticky() != book_.sticky()) ports_.on_doubt("what is remembered of interfaces");
 }
 
 // Events that came while the rescan ran explain their devices; what else differs had been missed.
@@ -383,13 +396,13 @@ void HostSource::report_missed(const Marks& marks, const InventoryDiff& diff) {
   const auto explain = [&](const Touched& touched) {
     for (const PciAddress& address : touched.functions) {
       explained.insert(address.text());
-      if (const auto at = readings_.functions.find(address); at != readings_.functions.end())
-        for (const auto& [vf, index] : at->second.vfs) explained.insert(vf.text());
+      if (const FunctionReading* function = readings_.functions.find(address))
+        for (const auto& [vf, index] : function->vfs) explained.insert(vf.text());
     }
     for (const std::string& name : touched.netdevs) {
       explained.insert(name);
-      const auto at = readings_.netdevs.find(name);
-      if (at != readings_.netdevs.end() && at->second.function) explained.insert(at->second.function->text());
+      const NetdevReading* netdev = readings_.netdevs.find(name);
+      if (netdev != nullptr && netdev->function) explained.insert(netdev->function->text());
     }
   };
   explain(marks.touched);

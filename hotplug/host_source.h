@@ -60,6 +60,8 @@ class HostSource {
     std::vector<std::unique_ptr<EventSource>> events;
     Log& log;
     ReadAdminMacs read_admin_macs = {};
+    /// For tests: where it is set, everything is concluded anew each time as well, and what differs is told.
+    std::function<void(const std::string& what)> on_doubt = {};
   };
   /// On the loop. The first one comes when everything has been read once.
   using OnUpdate = std::function<void(const InventoryUpdate&)>;
@@ -167,6 +169,7 @@ class HostSource {
   void commit();
   void note_late_facts();
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
+  void judge(const NetdevChanges& changes);
   void report_missed(const Marks& marks, const InventoryDiff& diff);
   /// The host cannot be listed: what is known stands, and the marks stay. Waits double.
   void retry_later();
@@ -174,7 +177,7 @@ class HostSource {
 
   Ports ports_;
   OnUpdate on_update_;
-  InventoryBook book_;
+  InventoryBook book_, judge_{InventoryBook::Conclude::kEverything};  // the second for on_doubt alone
   HostReadings readings_;
   Marks marks_;
   std::unique_ptr<Reading> reading_;

@@ -41,9 +41,8 @@ void HostSource::on(const Uevent& event) {
 void HostSource::on_pci(const Uevent& event) {
   const auto address = PciAddress::decode(last_component(event.devpath));
   if (!address) return;
-  const auto known = readings_.functions.find(*address);
-  if (known != readings_.functions.end() && known->second.physfn)
-    marks_.touched.functions.insert(*known->second.physfn);
+  const FunctionReading* known = readings_.functions.find(*address);
+  if (known != nullptr && known->physfn) marks_.touched.functions.insert(*known->physfn);
   if (event.action == "remove") return vanish(EraseFunction{*address}, text_of(event));
   marks_.touched.functions.insert(*address);
   mark(text_of(event));
@@ -91,6 +90,7 @@ void HostSource::rename(const RenameNetdev& change) {
   marks_.changes.renamed_to.insert(change.to);
   marks_.touched.netdevs.insert(change.from);
   book_.rename(change.from, change.to, change.ifindex);
+  if (ports_.on_doubt) judge_.rename(change.from, change.to, change.ifindex);
   edit(change);
 }
 
@@ -117,30 +117,31 @@ void HostSource::mark(std::string why) {
 
 bool HostSource::apply(const Edit& edit, HostReadings& readings) {
   if (const auto* gone = std::get_if<EraseFunction>(&edit)) {
-    std::erase_if(readings.netdevs, [&](const auto& entry) {
-      return entry.second.is_functions_own && entry.second.function == gone->function;
+    readings.netdevs.erase_if([&](const std::string&, const NetdevReading& netdev) {
+      return netdev.is_functions_own && netdev.function == gone->function;
     });
     readings.rdma_of_function.erase(gone->function);
     readings.admin_macs.erase(gone->function);
-    return readings.functions.erase(gone->function) > 0;
+    const bool was_there = readings.functions.contains(gone->function);
+    readings.functions.erase(gone->function);
+    return was_there;
   }
   if (const auto* gone = std::get_if<EraseNetdev>(&edit)) {
-    const auto at = readings.netdevs.find(gone->name);
-    if (at == readings.netdevs.end() || (gone->ifindex != 0 && at->second.ifindex != gone->ifindex))
-      return false;
-    readings.netdevs.erase(at);
+    const NetdevReading* known = readings.netdevs.find(gone->name);
+    if (known == nullptr || (gone->ifindex != 0 && known->ifindex != gone->ifindex)) return false;
+    readings.netdevs.erase(gone->name);
     readings.default_routes.erase(gone->name);  // they go with it; the name may be another's in a moment
     return true;
   }
   const auto& rename = std::get<RenameNetdev>(edit);
-  const auto known = readings.netdevs.find(rename.from);
-  if (known == readings.netdevs.end() || (rename.ifindex != 0 && known->second.ifindex != rename.ifindex))
-    return false;
-  auto entry = readings.netdevs.extract(known);
+  const NetdevReading* known = readings.netdevs.find(rename.from);
+  if (known == nullptr || (rename.ifindex != 0 && known->ifindex != rename.ifindex)) return false;
+  NetdevReading renamed = *known;
+  readings.netdevs.erase(rename.from);
   if (readings.netdevs.contains(rename.to)) return true;
-  entry.key() = entry.mapped().name = rename.to;
+  renamed.name = rename.to;
   if (readings.default_routes.erase(rename.from) > 0) readings.default_routes.insert(rename.to);
-  readings.netdevs.insert(std::move(entry));
+  readings.netdevs[rename.to] = std::move(renamed);
   return true;
 }
 
@@ -157,9 +158,9 @@ void HostSource::edit(Edit change) {
 void HostSource::vanish(Edit change, const std::string& why) {
   // An interface often goes because its function does, and udev may be slow to say so.
   if (const auto* gone = std::get_if<EraseNetdev>(&change))
-    if (const auto at = readings_.netdevs.find(gone->name);
-        at != readings_.netdevs.end() && at->second.is_functions_own)
-      marks_.touched.functions.insert(*at->second.function);
+    if (const NetdevReading* netdev = readings_.netdevs.find(gone->name);
+        netdev != nullptr && netdev->is_functions_own)
+      marks_.touched.functions.insert(*netdev->function);
   edit(std::move(change));
   mark(why);
   if (!has_reported_) return;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "hotplug/affected.h"
+
 namespace sliced::hotplug {
 namespace {
 
@@ -26,8 +28,6 @@ bool has_ended(const Netdev& netdev, const NetdevChanges& changes) {
   return at != changes.ended.end() && at->second == netdev.kernel_name;
 }
 
-bool is_same(const HostDevice& a, const HostDevice& b) { return &a == &b || a == b; }
-
 // The driver of the reading, or the one before where this one could not be read: that says nothing.
 const std::string& driver_of(const FunctionReading& function, const StickyNetdev& before) {
   const bool is_known = function.broken.empty() &&
@@ -40,43 +40,108 @@ const std::string& driver_of(const FunctionReading& function, const StickyNetdev
 
 InventoryDiff diff_inventory(const Inventory& before, const Inventory& now) {
   InventoryDiff diff;
-  auto old = before.devices.begin();
-  auto fresh = now.devices.begin();
-  while (old != before.devices.end() || fresh != now.devices.end()) {
-    if (fresh == now.devices.end() || (old != before.devices.end() && old->first < fresh->first)) {
-      diff.removed.push_back(old++->first);
-    } else if (old == before.devices.end() || fresh->first < old->first) {
-      diff.added.push_back(fresh++->first);
-    } else {
-      if (!is_same(old->second, fresh->second)) diff.changed.push_back(fresh->first);
-      ++old, ++fresh;
-    }
-  }
+  decltype(now.devices)::for_each_difference(
+      before.devices, now.devices,
+      [&](const std::string& id, const HostDevice* old, const HostDevice* fresh) {
+        if (old == nullptr)
+          diff.added.push_back(id);
+        else if (fresh == nullptr)
+          diff.removed.push_back(id);
+        else if (*old != *fresh)
+          diff.changed.push_back(id);
+      });
   return diff;
 }
 
 InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChanges& changes) {
-  remember(readings, changes);
-  auto next = std::make_shared<Inventory>();
+  const auto affected = affected_by(readings);
+  remember(readings, changes, affected);
+  auto next = affected ? conclude_some(readings, *affected) : nullptr;
+  if (!next) next = conclude(readings);
+  before_ = readings;
   next->boot_id = readings.boot_id;
+  InventoryDiff diff = diff_inventory(*now_, *next);
+  if (diff.is_empty() && next->boot_id == now_->boot_id && now_->version > 0) return diff;
+  next->version = now_->version + 1;
+  now_ = std::move(next);
+  return diff;
+}
+
+// nullopt: whatever there is.
+std::optional<InventoryBook::Functions> InventoryBook::affected_by(const HostReadings& readings) const {
+  if (what_ == Conclude::kEverything || now_->version == 0 || has_switches_ || !recovered_.empty())
+    return std::nullopt;
+  auto affected = affected_functions(before_, readings);
+  if (affected) affected->insert(in_flux_.begin(), in_flux_.end());
+  return affected;
+}
+
+std::shared_ptr<Inventory> InventoryBook::conclude(const HostReadings& readings) {
+  has_switches_ = std::any_of(readings.netdevs.begin(), readings.netdevs.end(),
+                              [](const auto& entry) { return has_switch_id(entry.second); });
+  auto next = std::make_shared<Inventory>();
   auto former = now_->devices.begin();
   for (HostDevice& device : resolve(readings, sticky_)) {
     std::string id = device.id.text;
-    if (may_be_here(device) && device.host_use.empty()) {
-      const HostDevice* before = now_->find(id);
-      device.host_use = before == nullptr ? "" : before->host_use;
-    }
+    keep_host_use(device);
     while (former != now_->devices.end() && former->first < id) ++former;
     if (former != now_->devices.end() && former->first == id && former->second == device)
       next->devices.append(former);
     else
       next->devices.append(std::move(id), std::move(device));
   }
-  InventoryDiff diff = diff_inventory(*now_, *next);
-  if (diff.is_empty() && next->boot_id == now_->boot_id && now_->version > 0) return diff;
-  next->version = now_->version + 1;
-  now_ = std::move(next);
-  return diff;
+  return next;
+}
+
+// nullptr when VFs are told something else of their PF than before: more has to be concluded.
+std::shared_ptr<Inventory> InventoryBook::conclude_some(const HostReadings& readings,
+                                                        const Functions& functions) {
+  Devices fresh;
+  for (const PciAddress& address : functions) fresh[address.text()];
+  for (HostDevice& device : resolve_some(readings, sticky_, functions, *now_)) {
+    keep_host_use(device);
+    fresh[device.id.text] = std::move(device);
+  }
+  if (concerns_vfs(readings, functions, fresh)) return nullptr;
+  auto next = std::make_shared<Inventory>();
+  next->devices.reserve(now_->devices.size() + fresh.size());
+  auto former = now_->devices.begin();
+  const auto keep_until = [&](const std::string* id) {
+    while (former != now_->devices.end() && (id == nullptr || former->first < *id))
+      next->devices.append(former++);
+  };
+  for (auto& [id, device] : fresh) {
+    keep_until(&id);
+    const bool is_known = former != now_->devices.end() && former->first == id;
+    if (device && is_known && former->second == *device)
+      next->devices.append(former);
+    else if (device)
+      next->devices.append(id, std::move(*device));
+    if (is_known) ++former;
+  }
+  keep_until(nullptr);
+  return next;
+}
+
+// VFs of these are told something else of their PF.
+bool InventoryBook::concerns_vfs(const HostReadings& readings, const Functions& functions,
+                                 const Devices& fresh) const {
+  Functions told_otherwise;
+  for (const PciAddress& address : functions) {
+    const auto& device = fresh.at(address.text());
+    if (!is_same_for_vfs(now_->find(address.text()), device ? &*device : nullptr))
+      told_otherwise.insert(address);
+  }
+  return !told_otherwise.empty() &&
+         std::any_of(readings.functions.begin(), readings.functions.end(), [&](const auto& entry) {
+           return entry.second.physfn && told_otherwise.contains(*entry.second.physfn);
+         });
+}
+
+void InventoryBook::keep_host_use(HostDevice& device) const {
+  if (!device.host_use.empty() || !may_be_here(device)) return;
+  const HostDevice* before = now_->find(device.id.text);
+  device.host_use = before == nullptr ? "" : before->host_use;
 }
 
 // An interface that is not found, and was not seen to leave, may be in use under another name.
@@ -97,27 +162,57 @@ void InventoryBook::rename(const std::string& from, const std::string& to, int i
     const auto follow = [&](Netdev& port) {
       if (port.kernel_name == from && (ifindex == 0 || port.ifindex == ifindex)) port.kernel_name = to;
     };
+    const StickyNetdev before = sticky;
     if (!sticky.is_away) follow(sticky.last);
     for (Netdev& port : sticky.other_ports)
       if (!port.stale) follow(port);
+    if (sticky != before) in_flux_.insert(function);
   }
 }
 
-void InventoryBook::remember(const HostReadings& readings, const NetdevChanges& changes) {
-  std::erase_if(sticky_, [&](const auto& entry) { return !readings.functions.contains(entry.first); });
-  const auto ports = ports_of_functions(readings);
-  for (const auto& [address, function] : readings.functions) {
-    const auto known = sticky_.find(address);
-    const StickyNetdev before = known == sticky_.end() ? StickyNetdev{} : known->second;
-    const auto found = ports.find(address);
-    const Ports here = found == ports.end() ? Ports() : found->second;
-    if (is_first_away(function, here, changes))
-      remember_absent(function, changes);
-    else
-      remember_present(function, *here.front(), readings, changes);
-    remember_other_ports(function, before, here, changes);
+void InventoryBook::remember(const HostReadings& readings, const NetdevChanges& changes,
+                             const std::optional<Functions>& only) {
+  const auto ports = ports_of_functions(readings, only ? &*only : nullptr);
+  const auto remember_it = [&](const FunctionReading& function) {
+    const auto found = ports.find(function.pci);
+    remember_one(function, found == ports.end() ? Ports() : found->second, readings, changes);
+  };
+  const auto forget = [&](const PciAddress& address) {
+    sticky_.erase(address);
+    in_flux_.erase(address);
+  };
+  if (only) {
+    for (const PciAddress& address : *only)
+      if (const FunctionReading* function = readings.functions.find(address))
+        remember_it(*function);
+      else
+        forget(address);
+  } else {
+    std::erase_if(sticky_, [&](const auto& entry) { return !readings.functions.contains(entry.first); });
+    std::erase_if(in_flux_, [&](const auto& address) { return !readings.functions.contains(address); });
+    for (const auto& [address, function] : readings.functions) remember_it(function);
   }
   recovered_.clear();
+}
+
+void InventoryBook::remember_one(const FunctionReading& function, const Ports& here,
+                                 const HostReadings& readings, const NetdevChanges& changes) {
+  const auto known = sticky_.find(function.pci);
+  const StickyNetdev before = known == sticky_.end() ? StickyNetdev{} : known->second;
+  if (is_first_away(function, here, changes))
+    remember_absent(function, changes);
+  else
+    remember_present(function, *here.front(), readings, changes);
+  remember_other_ports(function, before, here, changes);
+  // One interface that is here under its name is remembered as it is read, whatever events say.
+  const auto now = sticky_.find(function.pci);
+  const bool is_plain =
+      now == sticky_.end() || (!now->second.is_away && !now->second.keeps_name &&
+                               !now->second.is_unexplained && now->second.other_ports.empty());
+  if (is_plain)
+    in_flux_.erase(function.pci);
+  else
+    in_flux_.insert(function.pci);
 }
 
 // The ports that are here are others than the first one that the function has.

@@ -2,6 +2,8 @@
 // Readings -> the next inventory and what differs from the last one; and the memory of netdevs that are away.
 // Pure.
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +37,10 @@ struct NetdevChanges {
 /// calls before.
 class InventoryBook {
  public:
+  /// kChanges: devices that no change concerns are not concluded anew. It is faster, and nothing else.
+  enum class Conclude { kChanges, kEverything };
+  explicit InventoryBook(Conclude what = Conclude::kChanges) : what_(what) {}
+
   const InventoryPtr& now() const { return now_; }
   /// The next inventory. Its version grows by one if anything differs; else now() stays the same pointer.
   InventoryDiff take(const HostReadings& readings, const NetdevChanges& changes);
@@ -49,7 +55,17 @@ class InventoryBook {
   const StickyNetdevs& sticky() const { return sticky_; }
 
  private:
-  void remember(const HostReadings& readings, const NetdevChanges& changes);
+  using Functions = std::set<PciAddress>;
+  std::optional<Functions> affected_by(const HostReadings& readings) const;
+  void remember(const HostReadings& readings, const NetdevChanges& changes,
+                const std::optional<Functions>& only);
+  void remember_one(const FunctionReading& function, const std::vector<const NetdevReading*>& here,
+                    const HostReadings& readings, const NetdevChanges& changes);
+  std::shared_ptr<Inventory> conclude(const HostReadings& readings);
+  std::shared_ptr<Inventory> conclude_some(const HostReadings& readings, const Functions& functions);
+  using Devices = std::map<std::string, std::optional<HostDevice>>;  // by id; nullopt is gone
+  bool concerns_vfs(const HostReadings& readings, const Functions& functions, const Devices& fresh) const;
+  void keep_host_use(HostDevice& device) const;
   void remember_present(const FunctionReading& function, const NetdevReading& own,
                         const HostReadings& readings, const NetdevChanges& changes);
   void remember_absent(const FunctionReading& function, const NetdevChanges& changes);
@@ -59,8 +75,12 @@ class InventoryBook {
                             const NetdevChanges& changes);
   bool may_be_here(const HostDevice& device) const;
 
+  Conclude what_;
   InventoryPtr now_ = std::make_shared<const Inventory>();
+  HostReadings before_;        // what now_ was concluded from
+  bool has_switches_ = false;  // of its interfaces some have a switch id
   StickyNetdevs sticky_;
+  Functions in_flux_;  // functions of which the same readings may be remembered otherwise the next time
   std::map<PciAddress, RecoveredNetdev> recovered_;
 };
 

@@ -214,8 +214,7 @@ void read_vlans(const HostView& host, HostReadings& readings) {
 void keep_default_routes(const HostReadings& before, HostReadings& now) {
   std::set<int> links;
   for (const std::string& name : before.default_routes)
-    if (const auto at = before.netdevs.find(name); at != before.netdevs.end())
-      links.insert(at->second.ifindex);
+    if (const NetdevReading* netdev = before.netdevs.find(name)) links.insert(netdev->ifindex);
   std::set<std::string> kept = before.default_routes;
   for (const auto& [name, netdev] : now.netdevs)
     if (links.contains(netdev.ifindex)) kept.insert(name);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hotplug/facts.h"
+#include "reactor/base/shared_map.h"
 
 namespace sliced::hotplug {
 
@@ -69,11 +70,11 @@ struct VlanEntry {
 };
 
 /// Everything of one moment, or as near to one as sysfs allows: files are read one after the other while
-/// the kernel goes on. A value, handed to a worker and back.
+/// the kernel goes on. A value, handed to a worker and back; copies share what neither reads again.
 struct HostReadings {
   std::string boot_id;
-  std::map<PciAddress, FunctionReading> functions;
-  std::map<std::string, NetdevReading> netdevs;
+  SharedMap<FunctionReading, PciAddress> functions;
+  SharedMap<NetdevReading> netdevs;
   std::map<PciAddress, std::string> rdma_of_function;
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and the like: netdev -> RDMA device
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config

@@ -87,6 +87,9 @@ class Resolver {
  public:
   Resolver(const HostReadings& readings, const StickyNetdevs& sticky)
       : readings_(readings), sticky_(sticky), ports_(ports_of_functions(readings)) {}
+  Resolver(const HostReadings& readings, const StickyNetdevs& sticky, const std::set<PciAddress>& only,
+           const Inventory& former)
+      : readings_(readings), sticky_(sticky), former_(&former), ports_(ports_of_functions(readings, &only)) {}
 
   std::vector<HostDevice> run() {
     for (const auto& [address, reading] : readings_.functions) add_function(reading);
@@ -95,14 +98,18 @@ class Resolver {
       for (const NetdevReading* port : ports) taken.insert(port->name);
     for (const auto& [name, reading] : readings_.netdevs)
       if (!taken.contains(name) && name != "lo" && reading.link_type != kLoopback) add_link(reading);
-    for (auto& [id, device] : devices_)
-      if (device.type == DeviceType::kVf) relate_to_pf(device);
+    relate_to_pfs();
     relate_representors();
     note_host_use();
-    std::vector<HostDevice> out;
-    out.reserve(devices_.size());
-    for (auto& [id, device] : devices_) out.push_back(std::move(device));
-    return out;
+    return take_devices();
+  }
+
+  std::vector<HostDevice> run(const std::set<PciAddress>& only) {
+    for (const PciAddress& address : only)
+      if (const FunctionReading* reading = readings_.functions.find(address)) add_function(*reading);
+    relate_to_pfs();
+    if (!devices_.empty()) note_host_use();
+    return take_devices();
   }
 
  private:
@@ -221,33 +228,51 @@ class Resolver {
     return reading.lowers.size() == 1 ? reading.lowers[0] : "";
   }
 
+  std::vector<HostDevice> take_devices() {
+    std::vector<HostDevice> out;
+    out.reserve(devices_.size());
+    for (auto& [id, device] : devices_) out.push_back(std::move(device));
+    return out;
+  }
+
+  // One of those that are made here, else of the former ones.
+  const HostDevice* device_of(const PciAddress& function) const {
+    const std::string id = function.text();
+    if (const auto at = devices_.find(id); at != devices_.end()) return &at->second;
+    return former_ == nullptr ? nullptr : former_->find(id);
+  }
+
+  void relate_to_pfs() {
+    for (auto& [id, device] : devices_)
+      if (device.type == DeviceType::kVf) relate_to_pf(device);
+  }
+
   void relate_to_pf(HostDevice& vf) {
     if (!vf.pf) return;  // broken, with its reason
-    const auto reading = readings_.functions.find(*vf.pf);
-    const auto pf = devices_.find(vf.pf->text());
-    if (reading == readings_.functions.end() || pf == devices_.end()) {
+    const FunctionReading* reading = readings_.functions.find(*vf.pf);
+    const HostDevice* pf = reading == nullptr ? nullptr : device_of(*vf.pf);
+    if (pf == nullptr) {
       if (vf.broken.empty()) vf.broken = "its PF " + vf.pf->text() + " cannot be read";
       return;
     }
-    const auto index = reading->second.vfs.find(*vf.pci);
-    if (index != reading->second.vfs.end())
+    const auto index = reading->vfs.find(*vf.pci);
+    if (index != reading->vfs.end())
       vf.vf_index = index->second;
     else if (vf.broken.empty())
       vf.broken = "half there: its PF " + vf.pf->text() + " has no virtfn link to it";
-    vf.pf_product = pf->second.product;
-    vf.pf_numa_node = reading->second.numa_node;
-    if (!vf.numa_node && reading->second.numa_node.value_or(-1) >= 0)
-      vf.numa_node = reading->second.numa_node;
-    if (!pf->second.netdev) return;
-    vf.pf_name = reference(pf->second.netdev->name);
-    vf.pf_link_type = pf->second.netdev->link_type;
+    vf.pf_product = pf->product;
+    vf.pf_numa_node = reading->numa_node;
+    if (!vf.numa_node && reading->numa_node.value_or(-1) >= 0) vf.numa_node = reading->numa_node;
+    if (!pf->netdev) return;
+    vf.pf_name = reference(pf->netdev->name);
+    vf.pf_link_type = pf->netdev->link_type;
   }
 
   // A representor hangs below its PF, or (older drivers) below nothing and shares the uplink's switch id.
   const FunctionReading* pf_of_representor(const NetdevReading& netdev, const PortName& port) const {
     if (netdev.function) {
-      const auto at = readings_.functions.find(*netdev.function);
-      return at != readings_.functions.end() && at->second.total_vfs > 0 ? &at->second : nullptr;
+      const FunctionReading* at = readings_.functions.find(*netdev.function);
+      return at != nullptr && at->total_vfs > 0 ? at : nullptr;
     }
     const FunctionReading* found = nullptr;
     for (const auto& [address, ports] : ports_) {
@@ -341,6 +366,7 @@ class Resolver {
 
   const HostReadings& readings_;
   const StickyNetdevs& sticky_;
+  const Inventory* former_ = nullptr;
   const FunctionPorts ports_;
   std::map<std::string, HostDevice> devices_;
 };
@@ -349,6 +375,21 @@ class Resolver {
 
 std::vector<HostDevice> resolve(const HostReadings& readings, const StickyNetdevs& sticky) {
   return Resolver(readings, sticky).run();
+}
+
+std::vector<HostDevice> resolve_some(const HostReadings& readings, const StickyNetdevs& sticky,
+                                     const std::set<PciAddress>& functions, const Inventory& former) {
+  return Resolver(readings, sticky, functions, former).run(functions);
+}
+
+bool is_same_for_vfs(const HostDevice* before, const HostDevice* now) {
+  if (before == nullptr || now == nullptr) return before == now;
+  const auto told = [](const HostDevice& pf) {
+    return std::make_tuple(std::string_view(pf.product), pf.numa_node, pf.netdev.has_value(),
+                           pf.netdev ? std::string_view(pf.netdev->name) : std::string_view(),
+                           pf.netdev ? pf.netdev->link_type : std::nullopt);
+  };
+  return told(*before) == told(*now);
 }
 
 PortName decode_port_name(std::string_view text) {
@@ -375,10 +416,12 @@ PortName decode_port_name(std::string_view text) {
   return port;
 }
 
-FunctionPorts ports_of_functions(const HostReadings& readings) {
+FunctionPorts ports_of_functions(const HostReadings& readings, const std::set<PciAddress>* only) {
   FunctionPorts out;
   for (const auto& [name, netdev] : readings.netdevs) {
-    if (!netdev.is_functions_own || !readings.functions.contains(*netdev.function)) continue;
+    if (!netdev.is_functions_own || (only != nullptr && !only->contains(*netdev.function)) ||
+        !readings.functions.contains(*netdev.function))
+      continue;
     const bool is_vfs =
         !switch_id_of(netdev).empty() && decode_port_name(port_name_of(netdev)).kind == PortName::Kind::kVf;
     if (!is_vfs) out[*netdev.function].push_back(&netdev);

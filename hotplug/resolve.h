@@ -2,6 +2,7 @@
 // Readings -> host devices: which netdev is a function's own, which is whose representor, what the host
 // itself uses. Pure; the same readings always give the same devices.
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,20 @@ using StickyNetdevs = std::map<PciAddress, StickyNetdev>;
 /// Sorted by id. With `sticky`, a function whose netdev is away shows its last one, marked stale.
 std::vector<HostDevice> resolve(const HostReadings& readings, const StickyNetdevs& sticky = {});
 
+/// The same of these functions alone: their devices, of those that are there. `former` are the devices of all, and
+/// those that are not asked for would be the same again; no interface has a switch id.
+std::vector<HostDevice> resolve_some(const HostReadings& readings, const StickyNetdevs& sticky,
+                                     const std::set<PciAddress>& functions, const Inventory& former);
+
+/// What its VFs are told of the PF is the same: nullptr where there is none.
+bool is_same_for_vfs(const HostDevice* before, const HostDevice* now);
+
 /// The interfaces of our namespace that are functions' own, by function: one for each of its ports, in the
 /// order of the ports (dev_port, then port name, then age); representors of other functions are none of them.
 /// No list is empty; what is in them are the readings' own.
 using FunctionPorts = std::map<PciAddress, std::vector<const NetdevReading*>>;
-FunctionPorts ports_of_functions(const HostReadings& readings);
+/// only: of these functions; nullptr all.
+FunctionPorts ports_of_functions(const HostReadings& readings, const std::set<PciAddress>* only = nullptr);
 /// The first one: what stands for the function; nullptr when it has none here.
 const NetdevReading* own_netdev(const FunctionPorts& ports, const PciAddress& function);
 

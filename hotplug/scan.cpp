@@ -89,8 +89,7 @@ void reread_netdev(const HostView& host, const std::string& name, HostReadings& 
     readings.netdevs.erase(name);
     return;
   }
-  if (const auto known = readings.netdevs.find(name); known != readings.netdevs.end())
-    netdev->slow = known->second.slow;
+  if (const NetdevReading* known = readings.netdevs.find(name)) netdev->slow = known->slow;
   readings.netdevs[name] = std::move(*netdev);
 }
 
@@ -137,9 +136,9 @@ HostReadings read_host(const HostView& host, const HostReadings& before) {
   HostReadings readings = std::move(listing.lists);
   for (const auto& [address, target] : listing.functions)
     if (auto function = read_function(host, address, target))
-      readings.functions.emplace(address, std::move(*function));
+      readings.functions[address] = std::move(*function);
   for (const auto& [name, target] : listing.netdevs)
-    if (auto netdev = read_netdev(host, name, target)) readings.netdevs.emplace(name, std::move(*netdev));
+    if (auto netdev = read_netdev(host, name, target)) readings.netdevs[name] = std::move(*netdev);
   reread_beside_lost_rdma(host, before.rdma_of_function, readings);
   keep_default_routes(before, readings);
   read_default_routes(host, readings);
@@ -151,32 +150,28 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   HostReadings routes_before;
   routes_before.default_routes = readings.default_routes;
   for (const std::string& name : readings.default_routes)
-    if (const auto at = readings.netdevs.find(name); at != readings.netdevs.end())
-      routes_before.netdevs.insert(*at);
+    if (const NetdevReading* netdev = readings.netdevs.find(name)) routes_before.netdevs[name] = *netdev;
   std::set<PciAddress> functions = touched.functions;
   for (const PciAddress& address : touched.functions) {
-    const auto known = readings.functions.find(address);
-    if (known != readings.functions.end() && known->second.physfn) functions.insert(*known->second.physfn);
+    const FunctionReading* known = readings.functions.find(address);
+    if (known != nullptr && known->physfn) functions.insert(*known->physfn);
   }
   for (const std::string& name : touched.netdevs) {
     reread_netdev(host, name, readings);
     // The kernel's word of an interface may come long before udev's of its function.
-    const auto netdev = readings.netdevs.find(name);
-    if (netdev != readings.netdevs.end() && netdev->second.is_functions_own &&
-        !readings.functions.contains(*netdev->second.function))
-      functions.insert(*netdev->second.function);
+    const NetdevReading* netdev = readings.netdevs.find(name);
+    if (netdev != nullptr && netdev->is_functions_own && !readings.functions.contains(*netdev->function))
+      functions.insert(*netdev->function);
   }
   for (const PciAddress& address : functions) {
-    const auto known = readings.functions.find(address);
-    const auto vfs_before =
-        known == readings.functions.end() ? std::map<PciAddress, int>{} : known->second.vfs;
+    const FunctionReading* known = readings.functions.find(address);
+    const auto vfs_before = known == nullptr ? std::map<PciAddress, int>{} : known->vfs;
     reread_function(host, address, readings);
-    const auto now = readings.functions.find(address);
-    if (now == readings.functions.end()) continue;
+    const FunctionReading* now = readings.functions.find(address);
+    if (now == nullptr) continue;
+    const auto vfs_now = now->vfs;
     // A VF that is new to us tells its PF; a PF whose links changed tells its VFs.
-    if (now->second.physfn && !functions.contains(*now->second.physfn))
-      reread_function(host, *now->second.physfn, readings);
-    const auto vfs_now = now->second.vfs;
+    if (const auto pf = now->physfn; pf && !functions.contains(*pf)) reread_function(host, *pf, readings);
     for (const auto& [mine, other] : {std::pair{&vfs_before, &vfs_now}, {&vfs_now, &vfs_before}})
       for (const auto& [vf, index] : *mine)
         if (!other->contains(vf) && !functions.contains(vf)) reread_function(host, vf, readings);
@@ -198,7 +193,8 @@ SlowFacts read_slow_facts(const HostView& host, const std::string& netdev) {
 ScanResult scan_host(const HostView& host, SlowReads slow) {
   HostReadings readings = read_host(host);
   if (slow == SlowReads::kRead || !host.is_live())
-    for (auto& [name, netdev] : readings.netdevs) netdev.slow = read_slow_facts(host, name);
+    for (const auto& [name, netdev] : HostReadings(readings).netdevs)
+      readings.netdevs.at(name).slow = read_slow_facts(host, name);
   return ScanResult{resolve(readings), readings.problems, readings.boot_id};
 }
 

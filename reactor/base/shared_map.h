@@ -1,6 +1,6 @@
 #pragma once
-// A map by text in one block of memory whose values are shared between copies: for large values that are made
-// once, are walked often, and of which one in thousands differs from one map to the next.
+// A map in one block of memory whose values are shared between copies: for large values that are made once, are
+// walked often, and of which one in thousands differs from one map to the next.
 // Threads: as std::shared_ptr: what is shared is not changed.
 #include <algorithm>
 #include <cstddef>
@@ -9,21 +9,23 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace sliced {
 
-/// In the order of the keys, as bytes. References and iterators last until the next change.
-template <class T>
+/// In the order of the keys (text: as bytes). References and iterators last until the next change.
+template <class T, class Key = std::string>
 class SharedMap {
-  using Entry = std::pair<std::string, std::shared_ptr<T>>;
+  using Entry = std::pair<Key, std::shared_ptr<T>>;
+  using Wanted = std::conditional_t<std::is_same_v<Key, std::string>, std::string_view, const Key&>;
 
  public:
   class const_iterator {
    public:
     using iterator_category = std::input_iterator_tag;
-    using value_type = std::pair<const std::string&, const T&>;
+    using value_type = std::pair<const Key&, const T&>;
     using difference_type = std::ptrdiff_t;
     using reference = value_type;
     struct pointer {
@@ -50,42 +52,72 @@ class SharedMap {
   bool empty() const { return entries_.empty(); }
 
   /// nullptr where there is none of that key. A binary search, as all look-ups are.
-  const T* find(std::string_view key) const {
+  const T* find(Wanted key) const {
     const size_t at = place_of(key);
     return is_at(at, key) ? entries_[at].second.get() : nullptr;
   }
-  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  bool contains(Wanted key) const { return find(key) != nullptr; }
   /// Throws std::out_of_range where there is no such key.
-  const T& at(std::string_view key) const {
+  const T& at(Wanted key) const {
     const T* found = find(key);
     if (found == nullptr) throw std::out_of_range("SharedMap::at");
     return *found;
   }
 
   /// To be changed, in this map alone.
-  T& at(std::string_view key) {
+  T& at(Wanted key) {
     const size_t at = place_of(key);
     if (!is_at(at, key)) throw std::out_of_range("SharedMap::at");
     return own(at);
   }
   /// The same; a default value where there is none.
-  T& operator[](const std::string& key) {
+  T& operator[](const Key& key) {
     const size_t at = place_of(key);
     if (is_at(at, key)) return own(at);
     return *entries_.emplace(entries_.begin() + static_cast<std::ptrdiff_t>(at), key, std::make_shared<T>())
                 ->second;
   }
-  void erase(std::string_view key) {
+  void erase(Wanted key) {
     const size_t at = place_of(key);
     if (is_at(at, key)) entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at));
   }
+  /// unwanted: of (key, value).
+  template <class Unwanted>
+  void erase_if(Unwanted unwanted) {
+    std::erase_if(entries_,
+                  [&](const Entry& entry) { return unwanted(entry.first, std::as_const(*entry.second)); });
+  }
+  void clear() { entries_.clear(); }
   void reserve(size_t count) { entries_.reserve(count); }
   /// key: behind all that are there.
-  void append(std::string key, T value) {
+  void append(Key key, T value) {
     entries_.emplace_back(std::move(key), std::make_shared<T>(std::move(value)));
   }
   /// The same, shared with another map.
   void append(const const_iterator& entry) { entries_.push_back(*entry.at_); }
+
+  /// visit(key, before, now) for each key of which the two do not hold the same object, nullptr where one has none;
+  /// in order. What was made twice differs, equal or not.
+  template <class Visit>
+  static void for_each_difference(const SharedMap& before, const SharedMap& now, Visit visit) {
+    auto old = before.entries_.begin();
+    auto fresh = now.entries_.begin();
+    while (old != before.entries_.end() || fresh != now.entries_.end()) {
+      const bool has_old = old != before.entries_.end(), has_fresh = fresh != now.entries_.end();
+      if (!has_fresh || (has_old && old->first < fresh->first)) {
+        visit(old->first, static_cast<const T*>(old->second.get()), static_cast<const T*>(nullptr));
+        ++old;
+      } else if (!has_old || fresh->first < old->first) {
+        visit(fresh->first, static_cast<const T*>(nullptr), static_cast<const T*>(fresh->second.get()));
+        ++fresh;
+      } else {
+        if (old->second != fresh->second)
+          visit(fresh->first, static_cast<const T*>(old->second.get()),
+                static_cast<const T*>(fresh->second.get()));
+        ++old, ++fresh;
+      }
+    }
+  }
 
   /// Of the values; costs little for what both share.
   bool operator==(const SharedMap& other) const {
@@ -96,19 +128,21 @@ class SharedMap {
   }
 
  private:
-  size_t place_of(std::string_view key) const {
-    const auto at = std::lower_bound(
-        entries_.begin(), entries_.end(), key,
-        [](const Entry& entry, std::string_view wanted) { return std::string_view(entry.first) < wanted; });
+  size_t place_of(Wanted key) const {
+    const auto at = std::lower_bound(entries_.begin(), entries_.end(), key,
+                                     [](const Entry& entry, Wanted wanted) { return entry.first < wanted; });
     return static_cast<size_t>(at - entries_.begin());
   }
-  bool is_at(size_t place, std::string_view key) const {
+  bool is_at(size_t place, Wanted key) const {
     return place < entries_.size() && entries_[place].first == key;
   }
   // A copy where it is held elsewhere too.
   T& own(size_t place) {
     auto& value = entries_[place].second;
-    if (value.use_count() > 1) value = std::make_shared<T>(*value);
+    if (value.use_count() > 1)
+      value = std::make_shared<T>(*value);
+    else  // use_count() orders nothing; letting go of a holder does: who let go last, on any thread, has read it
+      std::shared_ptr<T>(value).reset();
     return *value;
   }
 

@@ -269,7 +269,15 @@ void World::start_daemon() {
     events.push_back(std::make_unique<fake::FakeEvents>(udev_));
     events.push_back(std::make_unique<fake::FakeEvents>(netlink_));
     daemon = std::make_unique<sliced::daemon::Daemon>(
-        sliced::daemon::Ports{{sim_scheduler, sim_executor, machine.view(), std::move(events), log, {}},
+        sliced::daemon::Ports{{sim_scheduler,
+                               sim_executor,
+                               machine.view(),
+                               std::move(events),
+                               log,
+                               {},
+                               [this](const std::string& what) {
+                                 fail("I2", "concluding everything anew gives another " + what);
+                               }},
                               sim_cluster,
                               [this] { return daemon_dice_.real(); }},
         options, [this](const policy::Decision& decision) { border.leave([&] { on_decided(decision); }); });

@@ -1,0 +1,104 @@
+#include "hotplug/affected.h"
+
+#include <string>
+#include <utility>
+
+namespace sliced::hotplug {
+namespace {
+
+// One that concerns no device but its function's.
+bool is_plain(const NetdevReading& netdev, const HostReadings& readings) {
+  return netdev.is_functions_own && netdev.master.empty() && netdev.lowers.empty() &&
+         !has_switch_id(netdev) && readings.functions.contains(*netdev.function);
+}
+
+// Takes the functions of what differs; false when it concerns others too.
+bool add_netdevs(const HostReadings& before, const HostReadings& now, std::set<PciAddress>& out) {
+  bool are_plain = true;
+  const auto add = [&](const NetdevReading* netdev, const HostReadings& readings) {
+    if (netdev == nullptr) return;
+    are_plain = are_plain && is_plain(*netdev, readings);
+    if (are_plain) out.insert(*netdev->function);
+  };
+  decltype(now.netdevs)::for_each_difference(
+      before.netdevs, now.netdevs,
+      [&](const std::string&, const NetdevReading* old, const NetdevReading* fresh) {
+        add(old, before);
+        add(fresh, now);
+      });
+  return are_plain;
+}
+
+void add_vfs(const FunctionReading* mine, const FunctionReading* other, std::set<PciAddress>& out) {
+  if (mine == nullptr) return;
+  for (const auto& [vf, index] : mine->vfs) {
+    const auto at = other == nullptr ? mine->vfs.end() : other->vfs.find(vf);
+    if (other == nullptr || at == other->vfs.end() || at->second != index) out.insert(vf);
+  }
+}
+
+struct Functions {
+  std::set<PciAddress> differ, came, went;
+  bool are_nodes_same = true;  // VFs are told the NUMA node as the PF's file has it
+};
+
+Functions functions_that_differ(const HostReadings& before, const HostReadings& now) {
+  Functions out;
+  decltype(now.functions)::for_each_difference(
+      before.functions, now.functions,
+      [&](const PciAddress& address, const FunctionReading* old, const FunctionReading* fresh) {
+        out.differ.insert(address);
+        if (old == nullptr) out.came.insert(address);
+        if (fresh == nullptr) out.went.insert(address);
+        if (old != nullptr && fresh != nullptr) out.are_nodes_same &= old->numa_node == fresh->numa_node;
+        add_vfs(old, fresh, out.differ);
+        add_vfs(fresh, old, out.differ);
+      });
+  return out;
+}
+
+template <class Map>
+void add_keys(const Map& before, const Map& now, std::set<PciAddress>& out) {
+  auto old = before.begin();
+  auto fresh = now.begin();
+  while (old != before.end() || fresh != now.end()) {
+    if (fresh == now.end() || (old != before.end() && old->first < fresh->first)) {
+      out.insert(old++->first);
+    } else if (old == before.end() || fresh->first < old->first) {
+      out.insert(fresh++->first);
+    } else {
+      if (old->second != fresh->second) out.insert(fresh->first);
+      ++old, ++fresh;
+    }
+  }
+}
+
+// Interfaces that stayed while their function came or went: links become ports, or ports links.
+bool have_netdevs(const std::set<PciAddress>& functions, const HostReadings& readings) {
+  if (functions.empty()) return false;
+  for (const auto& [name, netdev] : readings.netdevs)
+    if (netdev.is_functions_own && functions.contains(*netdev.function)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool has_switch_id(const NetdevReading& netdev) {
+  return netdev.slow && !netdev.slow->phys_switch_id.empty();
+}
+
+std::optional<std::set<PciAddress>> affected_functions(const HostReadings& before, const HostReadings& now) {
+  if (before.vlans != now.vlans || before.default_routes != now.default_routes ||
+      before.rdma_of_netdev != now.rdma_of_netdev)
+    return std::nullopt;
+  Functions functions = functions_that_differ(before, now);
+  if (!functions.are_nodes_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))
+    return std::nullopt;
+  std::set<PciAddress> out = std::move(functions.differ);
+  if (!add_netdevs(before, now, out)) return std::nullopt;
+  add_keys(before.rdma_of_function, now.rdma_of_function, out);
+  add_keys(before.admin_macs, now.admin_macs, out);
+  return out;
+}
+
+}  // namespace sliced::hotplug
