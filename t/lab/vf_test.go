@@ -121,6 +121,34 @@ func TestDriversAreRebound(t *testing.T) {
 	}
 }
 
+// Red when the program that binds for a claim does not bind, does not restore, or unbinds under a process that has the group
+// open: the kernel would hold that write until the process ends.
+func TestWhatAProcessHasIsNotUnbound(t *testing.T) {
+	newWorld(t)
+	setVFs(t, pf0, 3)
+	guest.Run(t, "udevadm settle --timeout=30")
+	address := vf(pf0, 1)
+	helper := func(order string) string {
+		return strings.TrimSpace(guest.Run(t, "sh -c 'sliced bind-helper $$ / "+order+" "+address+"=igbvf; true'"))
+	}
+	driver := func() string {
+		return strings.TrimSpace(guest.Run(t, "basename $(readlink /sys/bus/pci/devices/"+address+"/driver)"))
+	}
+	group, bound := strings.CutPrefix(helper("bind"), "ok ")
+	if !bound || driver() != "vfio-pci" {
+		t.Fatalf("bound: %q, driver %s", group, driver())
+	}
+	holder := strings.TrimSpace(guest.Run(t, "sleep 1000 9<>/dev/vfio/"+group+" >/dev/null 2>&1 & echo $!"))
+	said := helper("restore")
+	if want := "process " + holder + " (sleep)"; !strings.HasPrefix(said, "failed busy ") || !strings.Contains(said, want) || driver() != "vfio-pci" {
+		t.Errorf("restored under a process: %q without %q, driver %s", said, want, driver())
+	}
+	guest.Run(t, "kill "+holder+"; while [ -d /proc/"+holder+"/fd ] && ls -l /proc/"+holder+"/fd | grep -q vfio; do sleep 0.1; done")
+	if said := helper("restore"); said != "ok" || driver() != "igbvf" {
+		t.Errorf("restored: %q, driver %s", said, driver())
+	}
+}
+
 // discovered is what a daemon that starts now would know of a device.
 func discovered(t *testing.T, id string) M {
 	t.Helper()
