@@ -34,9 +34,8 @@ void FieldReader::adopt(std::string_view key, const kube::FieldProblems& found) 
   problems_.count_more(found);
 }
 
-Problem FieldReader::unknown(std::string_view key, std::initializer_list<std::string_view> known,
-                             int line) const {
-  const std::string near = nearest(key, std::vector<std::string_view>(known));
+Problem FieldReader::unknown(std::string_view key, std::span<const std::string_view> known, int line) const {
+  const std::string near = nearest(key, std::vector<std::string_view>(known.begin(), known.end()));
   return {path_of(escaped(key, 64)),
           "unknown field; " +
               (near.empty() ? "known are " + join(std::vector<std::string>(known.begin(), known.end()), ", ")
@@ -44,7 +43,7 @@ Problem FieldReader::unknown(std::string_view key, std::initializer_list<std::st
           line};
 }
 
-void FieldReader::only(std::initializer_list<std::string_view> known) {
+void FieldReader::only(std::span<const std::string_view> known) {
   if (map_ == nullptr) return;
   for (const auto& [key, value] : *map_->object()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;

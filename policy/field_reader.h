@@ -4,6 +4,7 @@
 // the policy then offers less is up to whoever looks at the problems.
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,8 @@ class FieldReader {
   FieldReader(const kube::Json* value, std::string path, Problems& problems);
 
   /// The members this map may have; all others become problems, with the nearest known name.
-  void only(std::initializer_list<std::string_view> known);
+  void only(std::span<const std::string_view> known);
+  void only(std::initializer_list<std::string_view> known) { only(std::span(known.begin(), known.size())); }
 
   const kube::Json* member(std::string_view key) const;  // nullptr when absent or null
   /// "" when absent.
@@ -49,7 +51,7 @@ class FieldReader {
   void adopt(std::string_view key, const kube::FieldProblems& found);
 
  private:
-  Problem unknown(std::string_view key, std::initializer_list<std::string_view> known, int line) const;
+  Problem unknown(std::string_view key, std::span<const std::string_view> known, int line) const;
 
   const kube::Json* map_ = nullptr;
   std::string path_;

@@ -168,8 +168,9 @@ void Ledger::forget_gone(const hotplug::Inventory& inventory) {
     }
     std::erase_if(pool.entries, [&](const auto& one) {
       const Entry& entry = one.second;
+      if (!entry.holding.is_withdrawn) return false;  // as nearly all: nothing is looked up for them
       const bool is_gone = entry.was_seen && inventory.find(entry.holding.device) == nullptr;
-      return entry.holding.is_withdrawn && (is_gone || entry.holding.device.empty());
+      return is_gone || entry.holding.device.empty();
     });
   }
 }

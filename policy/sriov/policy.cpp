@@ -12,6 +12,11 @@
 namespace sliced::policy {
 namespace {
 
+// By FilterField.
+constexpr std::string_view kFilterFields[kFilterFieldCount] = {"vendors",      "devices",   "drivers",
+                                                               "pciAddresses", "pfNames",   "pfPciAddresses",
+                                                               "rootDevices",  "numaNodes", "linkType"};
+
 using hotplug::PciAddress;
 using kube::Json;
 
@@ -102,8 +107,7 @@ std::vector<int> read_numa_nodes(FieldReader& reader) {
 
 ResourceFilter decode_filter(const Json& value, const std::string& path, ResourceConfig& config) {
   FieldReader reader(&value, path, config.problems);
-  reader.only({"vendors", "devices", "drivers", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices",
-               "numaNodes", "linkType"});
+  reader.only(kFilterFields);
   ResourceFilter filter;
   filter.vendors = read_ids(reader, "vendors");
   filter.devices = read_ids(reader, "devices");
@@ -170,12 +174,7 @@ ResourceConfig decode_config(const Json& value, const std::string& path, size_t 
 
 }  // namespace
 
-std::string_view name_of(FilterField field) {
-  static constexpr std::string_view kNames[kFilterFieldCount] = {
-      "vendors",        "devices",     "drivers",   "pciAddresses", "pfNames",
-      "pfPciAddresses", "rootDevices", "numaNodes", "linkType"};
-  return kNames[static_cast<int>(field)];
-}
+std::string_view name_of(FilterField field) { return kFilterFields[static_cast<int>(field)]; }
 
 std::string text_of(const SriovPolicy::Id& id) { return id.namespace_ + "/" + id.name; }
 
