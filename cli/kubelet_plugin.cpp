@@ -98,8 +98,10 @@ kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(Process& process, con
           .find = [this, exposure = options.exposure_driver_name](
                       const std::string& driver, const std::string& pool,
                       const std::string& entry) -> std::optional<kubelet::KnownEntry> {
-            const auto holdings = driver == exposure ? daemon_.ledger().holdings() : policy::HoldingsByPool{};
-            return kubelet::find_entry({*daemon_.decision(), *daemon_.inventory(), holdings}, driver, pool,
+            const auto holding = [&](const std::string& one, const std::string& name) {
+              return daemon_.ledger().find({exposure, one}, name);
+            };
+            return kubelet::find_entry({*daemon_.decision(), *daemon_.inventory(), holding}, driver, pool,
                                        entry);
           },
           .node = [this] { return daemon_.decision()->inputs->node; },

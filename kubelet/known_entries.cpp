@@ -66,9 +66,7 @@ void add_policy(const EntrySources& from, KnownEntry& out) {
 }
 
 policy::Holding holding_of(const EntrySources& from, const std::string& pool, const std::string& entry) {
-  if (const auto at = from.holdings.find(pool); at != from.holdings.end())
-    for (const policy::Holding& one : at->second)
-      if (one.entry == entry) return one;
+  if (const policy::Holding* known = from.holding(pool, entry)) return *known;
   return policy::unknown_holding(entry, from.inventory);
 }
 

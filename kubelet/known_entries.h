@@ -1,5 +1,6 @@
 #pragma once
 // What a decision knows of an entry that a claim names, offered or withdrawn since. Pure.
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -11,11 +12,11 @@
 namespace sliced::kubelet {
 
 /// What there is to know it from: the last decision, the host as it is now, and what may be allocated of the
-/// exposure driver (policy::Ledger::holdings()).
+/// exposure driver (policy::Ledger::find()).
 struct EntrySources {
   const policy::Decision& decision;
   const hotplug::Inventory& inventory;
-  const policy::HoldingsByPool& holdings;
+  std::function<const policy::Holding*(const std::string& pool, const std::string& entry)> holding;
 };
 
 /// nullopt: its device is not here, or the pool is another node's. An entry that no record tells of is known by

@@ -105,6 +105,13 @@ HoldingsByPool Ledger::holdings() const {
   return out;
 }
 
+const Holding* Ledger::find(const PoolKey& pool, const std::string& entry) const {
+  const auto at = pools_.find(pool);
+  if (at == pools_.end()) return nullptr;
+  const auto found = at->second.entries.find(entry);
+  return found == at->second.entries.end() ? nullptr : &found->second.holding;
+}
+
 std::set<std::string> Ledger::sriov_holdings() const {
   std::set<std::string> out;
   for (const auto& [key, pool] : pools_)

@@ -89,6 +89,8 @@ class Ledger {
   void find_awaited(const hotplug::Inventory& inventory, TimePoint now);
   /// Of the exposure driver by pool, and of the other driver by name: what may be allocated, offered or not.
   HoldingsByPool holdings() const;
+  /// One of them, of either driver; nullptr none. Valid until the ledger is told anything.
+  const Holding* find(const PoolKey& pool, const std::string& entry) const;
   std::set<std::string> sriov_holdings() const;
   bool is_sriov_doubted() const;  // any VF may be
   const Doubt& doubt() const { return doubt_.exposure; }

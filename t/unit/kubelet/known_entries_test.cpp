@@ -42,7 +42,13 @@ class KnownEntriesTest : public testing::Test {
   }
   std::optional<KnownEntry> find(const policy::Decision& decision, const std::string& driver,
                                  const std::string& pool, const std::string& entry) {
-    return find_entry({decision, *decision.inputs->inventory, holdings_}, driver, pool, entry);
+    return find_entry({decision, *decision.inputs->inventory,
+                       [this](const std::string& one, const std::string& name) -> const policy::Holding* {
+                         for (const policy::Holding& holding : holdings_[one])
+                           if (holding.entry == name) return &holding;
+                         return nullptr;
+                       }},
+                      driver, pool, entry);
   }
 
   fixture::VfHost host_;

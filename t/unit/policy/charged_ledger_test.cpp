@@ -94,6 +94,18 @@ TEST_F(ChargedLedger, WhatIsOfferedMayBeAllocatedAndIsNotRecorded) {
   EXPECT_FALSE(ledger.need()) << "nobody waits for anything";
 }
 
+TEST_F(ChargedLedger, AnEntryIsFoundByItsNameOfferedOrWithdrawn) {
+  EXPECT_EQ(ledger.find(kPool, kPf), nullptr);
+  decide({share("-a", "g")});
+  ASSERT_NE(ledger.find(kPool, std::string(kPf) + "-a"), nullptr);
+  EXPECT_EQ(ledger.find(kPool, std::string(kPf) + "-a")->group, "g");
+  EXPECT_EQ(ledger.find(kLinks, std::string(kPf) + "-a"), nullptr);
+  decide({});
+  EXPECT_TRUE(ledger.find(kPool, std::string(kPf) + "-a")->is_withdrawn);
+  for (const auto& [pool, all] : ledger.holdings())
+    for (const Holding& one : all) EXPECT_EQ(*ledger.find({kExposure, pool}, one.entry), one);
+}
+
 TEST_F(ChargedLedger, WhatIsWithdrawnIsRecordedAndAsksForACensusOnceAcknowledged) {
   decide({whole_pf()});
   decide({});
