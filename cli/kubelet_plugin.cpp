@@ -66,9 +66,14 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
                       .socket = options.nri_socket},
           .records = options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/interfaces"},
       [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); },
-      kubelet::Sandboxes::Handlers{
-          .on_attached = [this](const kubelet::AttachedInterface& one) { status_.attached(one); },
-          .on_trouble = [this] { plugin_.look_at_health(); }});
+      kubelet::Sandboxes::Handlers{.on_attached =
+                                       [this](const kubelet::AttachedInterface& one) {
+                                         status_.attached(one);
+                                         preparer_.tell_network(
+                                             one.wanted.claim, one.wanted.device, one.wanted.share_id,
+                                             kubelet::pod_network_of(one.wanted, one.result));
+                                       },
+                                   .on_trouble = [this] { plugin_.look_at_health(); }});
 }
 
 kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const config::Options& options) {

@@ -129,11 +129,17 @@ void ClaimPreparer::fail(Task& task, const std::string& why) {
   end(task, {.error = why.starts_with(who) ? why : who + ": " + why});
 }
 
-Result<Unit> ClaimPreparer::tell_network(const PreparedKey& claim, size_t index, NetworkData network) {
+void ClaimPreparer::tell_network(const PreparedKey& claim, const std::string& device,
+                                 const std::string& share_id, NetworkData network) {
   const auto at = prepared_.find(claim);
-  if (at == prepared_.end() || index >= at->second.devices.size())
-    return Error{Errc::kNotFound, "no such device is prepared"};
-  at->second.devices[index].network_data = std::move(network);
+  if (at == prepared_.end()) return;
+  auto& devices = at->second.devices;
+  const auto told = std::find_if(devices.begin(), devices.end(), [&](const PreparedDevice& one) {
+    return one.device == device && one.share_id == share_id && !one.is_admin;
+  });
+  if (told == devices.end() || told->network_data == network) return;
+  told->network_data = std::move(network);
+  if (!settings_.files.tells_metadata) return;
   commits_.add(
       [this, claim] {
         const auto now = prepared_.find(claim);
@@ -144,7 +150,6 @@ Result<Unit> ClaimPreparer::tell_network(const PreparedKey& claim, size_t index,
           ports_.log.warning("what containers read of their interfaces is not up to date",
                              {{"claim", who}, {"problem", written.error().what}});
       });
-  return Unit{};
 }
 
 // ---- the start

@@ -100,9 +100,10 @@ class ClaimPreparer final : public Preparer {
   void unprepare(const std::string& driver, PrepareRequest claim,
                  std::function<void(std::string)> done) override;
 
-  /// The device's interface is in its pod: what containers read of it says so from now on. index: in
-  /// PreparedClaim::devices. Errors: kNotFound, it is not prepared.
-  Result<Unit> tell_network(const PreparedKey& claim, size_t index, NetworkData network);
+  /// The device's interface is in its pod: what containers read of it says so from now on. Of what is not prepared
+  /// nothing is said.
+  void tell_network(const PreparedKey& claim, const std::string& device, const std::string& share_id,
+                    NetworkData network);
 
   /// Everything that is prepared or begun.
   const PreparedClaims& prepared() const { return prepared_; }

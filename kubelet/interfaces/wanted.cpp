@@ -12,6 +12,11 @@ bool is_of_pod(const PreparedClaim& claim, std::string_view pod_uid) {
                      [&](const ReservingPod& pod) { return pod.uid == pod_uid; });
 }
 
+// Plugins that list the capability `mac` are told it.
+kube::Json capabilities_of(const PreparedDevice& device) {
+  return device.mac.empty() ? kube::Json() : kube::Json(kube::Json::Object{{"mac", device.mac}});
+}
+
 WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& device) {
   return {.claim = key_of(claim),
           .claim_text = describe(request_of(claim)),
@@ -22,6 +27,7 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .network = device.config.nad_name,
           .config = device.network,
           .pci = device.pci,
+          .capabilities = capabilities_of(device),
           .is_exclusive = device.holding.is_exclusive && device.share_id.empty()};
 }
 
@@ -55,6 +61,20 @@ cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod)
                                        {std::string(kPodUid), pod.uid}},
                          .device = wanted.is_exclusive ? wanted.pci : "",
                          .capabilities = wanted.capabilities}};
+}
+
+// Interfaces of the host's own side have no sandbox.
+NetworkData pod_network_of(const WantedInterface& wanted, const cni::Attached& result) {
+  NetworkData out{.interface = wanted.interface};
+  for (size_t i = 0; i < result.interfaces.size(); ++i) {
+    const cni::Interface& one = result.interfaces[i];
+    if (one.sandbox.empty() || one.name != wanted.interface) continue;
+    out.mac = one.mac;
+    for (const cni::Ip& ip : result.ips)
+      if (ip.interface.value_or(static_cast<int64_t>(i)) == static_cast<int64_t>(i))
+        out.ips.push_back(ip.address);
+  }
+  return out;
 }
 
 std::string_view pod_uid_of(const cni::Attachment& attachment) {

@@ -83,12 +83,23 @@ TEST(BindOrders, AreReadAsTheyWereWritten) {
   ASSERT_TRUE(order);
   EXPECT_EQ(order->what, Binding::kRestore);
   EXPECT_EQ(order->devices, kTwo);
+  // A machine's address goes to the VF with the binding, and the original one comes back with it.
+  PreparedDevice machine{.pci = "0000:03:00.2",
+                         .vfio = VfioBinding{"igbvf", "", std::string(kNoMac)},
+                         .mac = "02:00:00:00:00:0a"};
+  EXPECT_EQ(arguments_of(Binding::kBind, {machine})[1], "0000:03:00.2=igbvf=02:00:00:00:00:0a");
+  EXPECT_EQ(mac_for(Binding::kBind, decode_order(arguments_of(Binding::kBind, {machine}))->devices[0]),
+            "02:00:00:00:00:0a");
+  EXPECT_EQ(arguments_of(Binding::kRestore, {machine})[1], "0000:03:00.2=igbvf=00:00:00:00:00:00");
+  EXPECT_EQ(mac_for(Binding::kRestore, decode_order(arguments_of(Binding::kRestore, {machine}))->devices[0]),
+            kNoMac);
   using Arguments = std::vector<std::string>;
   for (const Arguments& bad : {Arguments{},
                                {"unbind"},
                                {"bind", "x=y"},
                                {"bind", "0000:03:00.2/..=y"},
-                               {"bind", "0000:03:00.2=../y"}})
+                               {"bind", "0000:03:00.2=../y"},
+                               {"bind", "0000:03:00.2=igbvf=01:00:5e:00:00:01"}})
     EXPECT_FALSE(decode_order(bad));
 }
 

@@ -64,9 +64,15 @@ TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
   EXPECT_EQ(known->pf, "0000:3b:00.0");
   EXPECT_TRUE(known->allows_host_use);
   EXPECT_EQ(known->device.id.text, "0000:3b:00.1");
+  EXPECT_EQ(known->multus_resource, "");
+  ASSERT_TRUE(known->entry);
+  EXPECT_EQ(
+      std::get<std::string>((*known->entry)->attributes.find("resource.kubernetes.io/pciBusID")->second),
+      "0000:3b:00.1");
   const auto other = find(decision, kSriov, "node-a", "0000-5e-00-1");
   ASSERT_TRUE(other) << "withdrawn, or lost by every record: a claim may still have it";
   EXPECT_FALSE(other->allows_host_use);
+  EXPECT_FALSE(other->entry);
 }
 
 TEST_F(KnownEntriesTest, WhatIsNotHereIsNotKnown) {

@@ -49,6 +49,14 @@ class NodeHostTest : public testing::Test {
              [this](const std::vector<std::string>& pods) -> Result<std::optional<DeviceHolder>> {
                if (sees_pods_) return pods == std::vector<std::string>{"pod-1"} ? process_ : std::nullopt;
                return Error{Errc::kIo, "not the host's processes"};
+             },
+             [this](const VfOfInterface& vf) -> Result<std::string> {
+               return macs_[std::to_string(vf.ifindex) + "-" + std::to_string(vf.index)];
+             },
+             [this](const VfOfInterface& vf, const std::string& mac) -> Result<Unit> {
+               if (!keeps_mac_) macs_[std::to_string(vf.ifindex) + "-" + std::to_string(vf.index)] = mac;
+               ++mac_writes_;
+               return Unit{};
              }},
             {.cdi_root = root_ + "/cdi",
              .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
@@ -70,6 +78,9 @@ class NodeHostTest : public testing::Test {
   SysfsTree tree_;
   std::string root_;
   std::string override_;
+  std::map<std::string, std::string> macs_;  // by ifindex and VF
+  bool keeps_mac_ = false;
+  int mac_writes_ = 0;
   std::set<std::string> nodes_ = {"/dev/vfio/7"}, refuses_;
   std::vector<std::string> writes_, asked_;
   std::optional<DeviceHolder> holder_;  // of what is asked for
@@ -216,6 +227,30 @@ TEST_F(NodeHostTest, FilesAreWrittenAndRemoved) {
   const std::string aside = host().set_checkpoint_aside().value();
   EXPECT_TRUE(fs::exists(aside));
   EXPECT_EQ(host().read_checkpoint().error().code, Errc::kNotFound);
+}
+
+// The PF's own interface is asked, not a representor that stands beside it; and what is so already is left alone.
+TEST_F(NodeHostTest, ThePfGivesItsVfAnAddress) {
+  vf().link("physfn", "../0000:03:00.0");
+  tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").netdev("a_representor");
+  tree_.pci("0000:03:00.0").link("virtfn0", "../0000:03:00.1").link("virtfn1", std::string("../") + kVf);
+  tree_.netdev_attr("a_representor", "phys_port_name", "pf0vf1");
+  tree_.netdev_attr("a_representor", "ifindex", "8");
+  tree_.netdev_attr("ens1f0", "ifindex", "7");
+  macs_["7-1"] = "02:00:00:00:00:99";
+  PreparedDevice one = device();
+  one.mac = "02:00:00:00:00:0a";
+  EXPECT_EQ(host().look(one)->admin_mac, "02:00:00:00:00:99");
+  ASSERT_TRUE(host().set_mac(one, one.mac));
+  EXPECT_EQ(macs_["7-1"], one.mac);
+  ASSERT_TRUE(host().set_mac(one, one.mac));
+  EXPECT_EQ(mac_writes_, 1);
+  keeps_mac_ = true;
+  EXPECT_NE(host().set_mac(one, "02:00:00:00:00:99").error().what.find("and has 02:00:00:00:00:0a"),
+            std::string::npos)
+      << "read back";
+  vf().remove();
+  EXPECT_EQ(host().set_mac(one, one.mac).error().code, Errc::kNotFound);
 }
 
 }  // namespace

@@ -219,7 +219,7 @@ TEST_F(ToldPods, AnInterfaceIsToldWhenItIsThereAlsoByALaterProcess) {
   const auto first = prepare(text);
   const PreparedKey key{kSriov, request(text).uid};
   run();
-  ASSERT_TRUE(preparer->tell_network(key, 1, {"net1", {"10.0.0.5/24"}, kMac}));
+  preparer->tell_network(key, "0000-03-00-2", "", {"net1", {"10.0.0.5/24"}, kMac});
   settle();
   EXPECT_EQ(generation(), 2);
   const Json document = told();
@@ -230,8 +230,10 @@ TEST_F(ToldPods, AnInterfaceIsToldWhenItIsThereAlsoByALaterProcess) {
   run();
   EXPECT_EQ(prepare(text), first) << "and the kubelet hears the same";
   EXPECT_EQ(generation(), 2);
-  EXPECT_EQ(preparer->tell_network(key, 2, {}).error().code, Errc::kNotFound);
-  EXPECT_EQ(preparer->tell_network({kSriov, "other"}, 0, {}).error().code, Errc::kNotFound);
+  preparer->tell_network(key, "0000-03-00-4", "", {});
+  preparer->tell_network({kSriov, "other"}, "0000-03-00-2", "", {});
+  settle();
+  EXPECT_EQ(generation(), 2) << "of what is not prepared nothing is said";
 }
 
 TEST_F(ToldPods, AFileThatWasLostIsWrittenAgain) {
