@@ -135,6 +135,7 @@ func (row manifestRow) play(t *testing.T, name string) {
 		row.offered = join(vfs(near, 0, 4), harness.VFDevices(far.Address, 0, 4))
 	}
 	lab := harness.NewLab(t, plane, row.pfs...)
+	lab.RunAsDeployed()
 	manifest := lab.ReadManifest(name + ".yaml")
 	if row.links != nil {
 		lab.Exposed = harness.NewHistory(t, lab.Watcher, harness.ExposureDriver, lab.Node)
@@ -279,7 +280,7 @@ func waitAllRun(t *testing.T, manifest *harness.Manifest, rows map[string]podRow
 		}
 		if time.Now().After(deadline) {
 			for _, pod := range pods {
-				t.Logf("pod %s: %s %+v", pod.Name, pod.Status.Phase, pod.Status.Conditions)
+				t.Logf("pod %s: %s", pod.Name, pod.Status.Phase)
 			}
 			logEvents(t, manifest)
 			t.Fatalf("%d of %d pods run", ready, want)
@@ -289,7 +290,7 @@ func waitAllRun(t *testing.T, manifest *harness.Manifest, rows map[string]podRow
 
 func logEvents(t *testing.T, manifest *harness.Manifest) {
 	t.Helper()
-	list, err := shared.Server.Client.CoreV1().Events(manifest.Namespace).List(context.Background(), metav1.ListOptions{})
+	list, err := manifest.Server().Client.CoreV1().Events(manifest.Namespace).List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

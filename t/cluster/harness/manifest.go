@@ -123,6 +123,9 @@ func (m *Manifest) delete(which func(*unstructured.Unstructured) bool) {
 	}
 }
 
+// Server is where it was applied.
+func (m *Manifest) Server() *APIServer { return m.lab.Server }
+
 // Pods are those of the manifest's namespace.
 func (m *Manifest) Pods() []core.Pod {
 	m.lab.T.Helper()
