@@ -130,7 +130,7 @@ TEST_F(SandboxesTest, ASandboxThatCameWhileWeWereAwayGetsItsInterfaceBeforeItsFi
   EXPECT_NE(world.create("a"), "") << "no container without its interface";
   world.node.plugin("vf", "");
   EXPECT_EQ(world.create("a"), "");
-  EXPECT_EQ(world.node.calls().back(), "ADD a net1");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1", "ADD a net1"}));
   EXPECT_EQ(world.daemon->attached.size(), 1u);
 }
 
