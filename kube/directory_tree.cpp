@@ -230,6 +230,8 @@ void DirectoryTree::look_at_everything(bool read_all) {
   if (auto names = names_in(directory_); !names.ok()) return lose(std::move(names.error()));
   trouble_.reset();
   walk("", 1, seen);
+  if (const size_t unsaid = said_left_out_.end_round(); unsaid > 0)
+    log_.warning("more folders are left out", {{"folders", unsaid}});
   for (const auto& name : seen) {
     struct stat status{};
     const auto known = files_.find(name);
@@ -248,14 +250,17 @@ void DirectoryTree::look_at_everything(bool read_all) {
 void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::string>& seen) {
   if (!folder.empty() && !watch(folder)) return;
   auto names = names_in(full(folder));
-  if (!names.ok()) return log_.warning("folder is left out", {{"why", names.error().what}});
+  if (!names.ok()) {
+    if (said_left_out_.note(folder)) log_.warning("folder is left out", {{"why", names.error().what}});
+    return;
+  }
   for (const auto& name : *names) {
     if (name.starts_with('.')) continue;
     const std::string path = folder.empty() ? name : folder + "/" + name;
     struct stat status{};
     const Sort sort = sort_of(full(path), status);
     if (sort == Sort::kFolder && depth < limits_.depth_max) walk(path, depth + 1, seen);
-    if (sort == Sort::kFolder && depth >= limits_.depth_max) {
+    if (sort == Sort::kFolder && depth >= limits_.depth_max && said_left_out_.note(path)) {
       log_.warning("folder is left out: nested too deeply",
                    {{"folder", path}, {"depth_max", limits_.depth_max}});
     }

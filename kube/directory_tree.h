@@ -173,6 +173,7 @@ class DirectoryTree {
   std::set<std::string> marked_;
   bool rescan_ = false, overflow_ = false, started_ = false;
   SaidLast said_too_many_;
+  SaidOnce said_left_out_;  // folders; a look is a round
   reactor::Ticket turn_, later_;
 };
 

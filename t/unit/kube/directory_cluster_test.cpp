@@ -457,6 +457,12 @@ TEST_F(DirectoryClusterTest, LinksInCirclesAndDeepFoldersEnd) {
   DirectoryCluster cluster(loop, log, directory, "here");
   EXPECT_EQ(listed(cluster), Lines{"in"});
   EXPECT_EQ(log.count("nested too deeply"), 1u);
+  Heard heard;
+  follow(cluster, heard, policies());
+  std::filesystem::create_directories(path("another"));
+  put("another/late.yaml", policy("late", 1));
+  ASSERT_TRUE(run_until([&] { return heard.has("ADDED late 1"); }));
+  EXPECT_EQ(log.count("nested too deeply"), 1u) << "it was said, and is still so";
 }
 
 TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreLeftOutWithOneError) {
