@@ -567,7 +567,7 @@ TEST_F(Http2ServerTest, StopsWithItsLastAnswer) {
 
 TEST_F(Http2ServerTest, BehindTheClientsGoawayWhatIsOpenGoesOn) {
   client.say(post(1) + goaway_frame(0x7fffffff) + data_frame(1, "x", true));  // as grpc-go says it
-  EXPECT_FALSE(client.wire.is_ended);
+  ASSERT_FALSE(client.wire.is_ended);
   world.last().response->answer(200, "ok");
   client.look();
   EXPECT_EQ(client.answer(1).body, "ok");
