@@ -152,11 +152,13 @@ void Abilities::ask_version() {
 void Abilities::meet_another_server() {
   const TimePoint now = ports_.scheduler.now();
   if (now < not_before_) {
+    // What the version says costs no request.
+    if (wanted_.contains(Ability::kCounters) && !is_counting()) note(Ability::kCounters, false);
     retry_ = ports_.scheduler.after(not_before_ - now, [this] {
       retry_.reset();
       ask_version();
     });
-    return;
+    return tell();
   }
   not_before_ = now + other_servers_.next(now);
   go_on();
@@ -165,9 +167,7 @@ void Abilities::meet_another_server() {
 void Abilities::go_on() {
   const auto next = next_to_probe();
   if (!next) return;
-  if (*next == Ability::kCounters &&
-      !has_counting_scheduler(scheduler_version_.empty() ? version_ : scheduler_version_))
-    return conclude(*next, false);
+  if (*next == Ability::kCounters && !is_counting()) return conclude(*next, false);
   probe(*next, 0);
 }
 
@@ -200,14 +200,26 @@ void Abilities::probe(Ability ability, size_t step) {
            }});
 }
 
+bool Abilities::is_counting() const {
+  return has_counting_scheduler(scheduler_version_.empty() ? version_ : scheduler_version_);
+}
+
 void Abilities::conclude(Ability ability, bool able) {
   call_.reset();
   backoff_.reset();
+  note(ability, able);
+  if (next_to_probe()) return go_on();
+  tell();
+}
+
+void Abilities::note(Ability ability, bool able) {
   is_changed_ |= std::exchange(wanted_[ability], Known{able, true}).answer != std::optional(able);
   ports_.log.info(std::string(able ? "the API server takes " : "the API server takes no ") +
                       std::string(name_of(ability)),
                   {{"server_version", version_}});
-  if (next_to_probe()) return go_on();
+}
+
+void Abilities::tell() {
   if (std::exchange(is_changed_, false)) on_changed_();
 }
 

@@ -46,7 +46,8 @@ class Abilities {
   void lost(Ability ability);
 
   /// The server may be another one now (it was away, or slices were listed again): asks its version, and
-  /// probes again if that differs; with growing waits where it differs again and again.
+  /// probes again if that differs; with growing waits where it differs again and again. A version
+  /// whose scheduler does not count ends kCounters at once.
   void server_may_have_changed();
 
  private:
@@ -55,7 +56,10 @@ class Abilities {
   void go_on();
   void ask_version();
   void probe(Ability ability, size_t step);
+  bool is_counting() const;
   void conclude(Ability ability, bool able);
+  void note(Ability ability, bool able);
+  void tell();
   void retry(const kube::Failure& failure);
 
   kube::Ports ports_;

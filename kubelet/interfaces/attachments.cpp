@@ -96,8 +96,10 @@ void Attachments::on_disk(const std::shared_ptr<Work>& work,
       });
 }
 
-void Attachments::end(const std::shared_ptr<Work>& work, Result<cni::Attached> outcome) {
+void Attachments::end(const std::shared_ptr<Work>& ended, Result<cni::Attached> outcome) {
+  const std::shared_ptr<Work> work = ended;  // which may be held by nothing but what is let go here
   running_.erase(work);
+  work->job.reset(), work->run.reset();  // they hold the work
   work->turn_ends();
   if (const auto done = std::exchange(work->done, nullptr)) done(std::move(outcome));
 }

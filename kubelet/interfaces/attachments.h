@@ -83,7 +83,7 @@ class Attachments {
   void end_detach(const std::shared_ptr<Work>& work, const Result<Unit>& outcome);
   void on_disk(const std::shared_ptr<Work>& work, std::function<Result<Unit>(const cni::Records&)> act,
                std::function<void(Result<Unit>)> next);
-  void end(const std::shared_ptr<Work>& work, Result<cni::Attached> outcome);
+  void end(const std::shared_ptr<Work>& ended, Result<cni::Attached> outcome);
   std::string holder_of(const cni::Record& record) const;
   void try_again(const cni::Attachment& attachment);
 

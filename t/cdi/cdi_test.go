@@ -55,7 +55,7 @@ func write(t *testing.T) written {
 func TestSpecsAreValidAndOfTheLowestVersion(t *testing.T) {
 	all := write(t)
 	paths, err := filepath.Glob(all.directory + "/*")
-	if err != nil || len(paths) != 6 {
+	if err != nil || len(paths) != 10 { // of two drivers: two claims, with metadata each, and a pod
 		t.Fatalf("%v %v", paths, err)
 	}
 	for _, path := range paths {

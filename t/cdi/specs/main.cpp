@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cdi/store.h"
+#include "kubelet/device_metadata.h"
 #include "kubelet/peer_checkpoint.h"
 #include "kubelet/plan.h"
 #include "reactor/durable_file.h"
@@ -45,6 +46,17 @@ kubelet::PreparedClaim claim(const std::string& driver, const std::string& uid) 
   return out;
 }
 
+Result<Unit> write_metadata(const kubelet::PreparedClaim& claim, const std::string& directory) {
+  const cdi::Store store(directory, &cdi::metadata_file);
+  const auto requests = metadata_of(claim);
+  if (!requests) return Error(requests.error());
+  for (const auto& one : *requests) {
+    const cdi::Spec spec = metadata_spec(one, directory + "/metadata.json");
+    if (auto written = store.write(spec, metadata_id(file_of(one))); !written) return written;
+  }
+  return Unit{};
+}
+
 int write(const std::string& directory) {
   const cdi::Store store(directory);
   kubelet::PreparedClaims all;
@@ -54,6 +66,7 @@ int write(const std::string& directory) {
       const kubelet::PreparedClaim one = claim(driver, uid);
       all.emplace(key_of(one), one);
       if (auto written = store.write(claim_spec(one), uid); !written) return fail(written.error());
+      if (auto written = write_metadata(one, directory); !written) return fail(written.error());
       std::printf("%s %s %s\n", kubelet::cdi_kind(driver).c_str(), uid,
                   cdi::transient_file(kubelet::cdi_kind(driver), uid).c_str());
       for (const auto& device : answer_of(one, true).devices)

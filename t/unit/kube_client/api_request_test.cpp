@@ -110,7 +110,7 @@ TEST(EncodeWrite, Table) {
         .subresource = "status",
         .field_manager = "sliced/a b"},
        "PATCH /apis/example.io/v1alpha1/namespaces/n/policies/p/status"
-       "?fieldManager=sliced/a%20b&force=true&fieldValidation=Strict {}",
+       "?fieldManager=sliced/a b&force=true&fieldValidation=Strict {}",
        "apply policies.example.io n/p",
        true},
       {{.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u", .resource_version = "3"},

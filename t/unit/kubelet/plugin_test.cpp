@@ -52,13 +52,16 @@ TEST_F(KubeletPlugin, SocketsAreThereFromTheStartToTheEnd) {
   EXPECT_TRUE(fs::is_empty(root + "/reg") && fs::is_empty(root + "/plugins/a.example"));
 }
 
-TEST_F(KubeletPlugin, ThoseOfTwoPodsStandBesideEachOther) {
+// The kubelet prefers whoever registered last: two that answer at once would prepare the same claims.
+TEST_F(KubeletPlugin, OfTwoPodsTheYoungerServesWhenTheOlderEnds) {
   auto old = make("uid-1"), young = make("uid-2");
   old->start();
   young->start();
-  EXPECT_TRUE(is_there("reg/a.example-uid-1-reg.sock") && is_there("reg/a.example-uid-2-reg.sock"));
+  EXPECT_TRUE(is_there("reg/a.example-uid-1-reg.sock") && !is_there("reg/a.example-uid-2-reg.sock"));
+  EXPECT_FALSE(young->is_serving("a.example"));
   old.reset();
   EXPECT_FALSE(is_there("reg/a.example-uid-1-reg.sock"));
+  EXPECT_TRUE(run_until([&] { return young->is_serving("a.example"); }, Millis{20'000}));
   EXPECT_TRUE(is_there("plugins/a.example/dra-uid-2.sock") && is_there("reg/a.example-uid-2-reg.sock"));
 }
 

@@ -127,6 +127,24 @@ TEST_F(AbilitiesTest, ServersThatTakeTurnsAreProbedWithGrowingWaits) {
   EXPECT_TRUE(abilities->has(Ability::kSharedDevices));
 }
 
+// Red when counters stay until another server's turn to be probed has come.
+TEST_F(AbilitiesTest, AnOldServersTurnEndsCountersAtOnce) {
+  cluster.git_version = "v1.36.4";
+  abilities->want(Ability::kCounters);
+  scheduler.advance(1s);
+  for (const char* version : {"v1.37.1", "v1.36.1"}) {
+    ASSERT_TRUE(abilities->has(Ability::kCounters)) << version;
+    cluster.git_version = version;
+    abilities->server_may_have_changed();
+    scheduler.advance(10ms);
+  }
+  EXPECT_FALSE(abilities->has(Ability::kCounters));
+  EXPECT_EQ(changes, 2);
+  cluster.git_version = "v1.37.1";
+  scheduler.advance(5min);
+  EXPECT_TRUE(abilities->has(Ability::kCounters));
+}
+
 // Red when who answers in the server's place takes an ability away.
 TEST_F(AbilitiesTest, AnAnswerThatIsNotTheServersSaysNothing) {
   abilities->want(Ability::kSharedDevices);
