@@ -798,6 +798,8 @@ func (w *world) stepVersion() {
 	w.say("the server's version is %s", w.able.version)
 	w.p.do("version", fields{"version": w.able.version})
 	w.settled, w.calm = false, false
+	// Every watch has ended, and is followed again within a minute: sooner nobody can know of the version.
+	w.p.do("run", fields{"ms": 60_000})
 	w.settle()
 }
 
