@@ -3,11 +3,18 @@
 #include <utility>
 
 namespace sliced::kubelet {
+namespace commits {
+namespace {
+
+Error not_begun() { return {Errc::kBusy, "the node's files cannot be written: too many reads of it hang"}; }
+
+}  // namespace
+}  // namespace commits
 
 struct Commits::Batch {
   std::vector<FileChange> changes;
   std::string checkpoint;
-  std::vector<Done> done;
+  std::vector<Done> done, filed;
   std::vector<Result<Unit>> results;
   Result<Unit> written = Unit{};
 };
@@ -16,8 +23,8 @@ Commits::Commits(reactor::Executor& executor, std::shared_ptr<const Host> host,
                  std::function<std::string()> encode)
     : executor_(executor), host_(std::move(host)), encode_(std::move(encode)) {}
 
-void Commits::add(Make make, Done done) {
-  waiting_.push_back({std::move(make), std::move(done)});
+void Commits::add(Make make, Done done, Done filed) {
+  waiting_.push_back({std::move(make), std::move(done), std::move(filed)});
   if (!is_running_) begin();
 }
 
@@ -27,15 +34,25 @@ void Commits::begin() {
   for (Waiting& one : std::exchange(waiting_, {})) {
     batch->changes.push_back(one.make());
     batch->done.push_back(std::move(one.done));
+    batch->filed.push_back(std::move(one.filed));
   }
-  batch->checkpoint = encode_();
   const auto work = [batch, host = host_] {
     for (const FileChange& change : batch->changes) batch->results.push_back(host->apply(change));
-    batch->written = host->write_checkpoint(batch->checkpoint);
   };
   job_ = executor_.run(work, Millis{0}, [this, batch](bool finished) {
-    if (!finished)
-      batch->written = Error{Errc::kBusy, "the node's files cannot be written: too many reads of it hang"};
+    if (!finished) batch->results.assign(batch->done.size(), Result<Unit>(commits::not_begun()));
+    for (size_t i = 0; i < batch->filed.size(); ++i)
+      if (batch->filed[i]) batch->filed[i](batch->results[i]);
+    write_checkpoint(batch);
+  });
+}
+
+// Its own copy, as finish(): the job that called this ends with it.
+void Commits::write_checkpoint(std::shared_ptr<Batch> batch) {  // NOLINT(performance-unnecessary-value-param)
+  batch->checkpoint = encode_();
+  const auto work = [batch, host = host_] { batch->written = host->write_checkpoint(batch->checkpoint); };
+  job_ = executor_.run(work, Millis{0}, [this, batch](bool finished) {
+    if (!finished) batch->written = commits::not_begun();
     finish(batch);
   });
 }

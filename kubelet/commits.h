@@ -1,6 +1,7 @@
 #pragma once
 // Changes on their way to the disk: those that wait go together, then the checkpoint once for all of them. So fifty
-// pods at once sync a few times, and no older text overwrites a newer one.
+// pods at once sync a few times, and no older text overwrites a newer one. The checkpoint says what became of the
+// files: whoever is killed behind it finds nothing called done that is not.
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,19 +19,21 @@ class Commits {
  public:
   using Make = std::function<FileChange()>;
   using Done = std::function<void(const Result<Unit>&)>;
-  /// encode: the checkpoint's text as it is to be from now on; called before each job.
+  /// encode: the checkpoint's text as it is to be from now on; called when the files of a job are done.
   Commits(reactor::Executor& executor, std::shared_ptr<const Host> host, std::function<std::string()> encode);
 
   /// make: called when its turn comes. done: its files and the checkpoint are on disk, or why not.
-  void add(Make make, Done done);
+  /// filed: its files are on disk, or why not; what it changes of what is prepared is in the checkpoint that follows.
+  void add(Make make, Done done, Done filed = {});
 
  private:
   struct Waiting {
     Make make;
-    Done done;
+    Done done, filed;
   };
   struct Batch;
   void begin();
+  void write_checkpoint(std::shared_ptr<Batch> batch);
   void finish(std::shared_ptr<Batch> batch);
 
   reactor::Executor& executor_;

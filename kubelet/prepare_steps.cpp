@@ -244,12 +244,15 @@ void ClaimPreparer::commit_prepared(Task& task) {
     task.claim.devices[i].edits = edits_of(task.claim.devices[i], *task.found->looks[i]);
   if (settings_.plan.names_resources) add_resource_names(task.claim);
   if (settings_.plan.names_requests) add_request_names(task.claim);
-  task.claim.is_complete = true;
   prepared_[task.key()] = task.claim;
   task.hold = Task::Hold::kOnDisk;
   commits_.add([this, claim = task.claim] { return files_of(claim, prepared_, settings_.files); },
                [this, &task](const Result<Unit>& written) {
                  written ? go_on(task) : give_up(task, written.error().what);
+               },
+               [this, &task](const Result<Unit>& filed) {
+                 task.claim.is_complete = filed.ok();
+                 prepared_[task.key()] = task.claim;
                });
 }
 

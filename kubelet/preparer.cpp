@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kubelet/checkpoint.h"
+#include "kubelet/recall.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -119,6 +120,8 @@ void ClaimPreparer::end(Task& task, PrepareAnswer answer) {
     tasks_.erase(at);
   else
     begin(*at->second.front());
+  // Whose its pod's files were is known only now.
+  if (ended->before && is_nameless(*ended->before)) reconcile_.begin();
   for (const auto& done : ended->done) done(answer);
 }
 

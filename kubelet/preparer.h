@@ -141,9 +141,11 @@ class ClaimPreparer final : public Preparer {
 
   // Unprepare, or a prepare's own undoing.
   void detach(Task& task);
+  void note_ending(Task& task);
   void restore(Task& task);
   void commit_released(Task& task);
   void answer_released(Task& task);
+  void fail_release(Task& task, const std::string& problem);
 
   void restore_devices(Task& task, std::function<void(const std::string& problem)> next);
   void note_bound(Task& task, std::vector<Result<std::string>> groups);

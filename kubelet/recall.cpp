@@ -8,6 +8,8 @@
 namespace sliced::kubelet {
 namespace {
 
+constexpr const char* kNoName = "?";
+
 // A share's device has its id behind the name.
 std::string entry_in(const std::string& text) {
   constexpr size_t kShareId = 36;  // a UUID
@@ -20,7 +22,7 @@ std::string entry_in(const std::string& text) {
 }  // namespace
 
 std::optional<PreparedClaim> recall(const std::string& driver, const std::string& id, const cdi::Spec& spec) {
-  PreparedClaim out{.driver = driver, .namespace_ = "?", .name = "?", .uid = id, .cdi_pod_id = id};
+  PreparedClaim out{.driver = driver, .namespace_ = kNoName, .name = kNoName, .uid = id, .cdi_pod_id = id};
   for (const cdi::Device& one : spec.devices) {
     if (!one.name.starts_with(id + "-")) continue;
     PreparedDevice device{.device = entry_in(one.name.substr(id.size() + 1)), .edits = one.edits};
@@ -38,6 +40,8 @@ std::optional<PreparedClaim> recall(const std::string& driver, const std::string
   if (out.devices.empty()) return std::nullopt;
   return out;
 }
+
+bool is_nameless(const PreparedClaim& claim) { return claim.name == kNoName; }
 
 std::string vfio_group_in(const cdi::Edits& edits) {
   constexpr std::string_view kStart = "/dev/vfio/";

@@ -11,6 +11,8 @@ namespace sliced::kubelet {
 /// id: of the spec's file. nullopt: it is no claim's (a pod's has no devices of its own). Name and namespace of the
 /// claim, pools and requests are not told; each device counts as exclusive.
 std::optional<PreparedClaim> recall(const std::string& driver, const std::string& id, const cdi::Spec& spec);
+/// Such a record: its claim and pods cannot be asked for.
+bool is_nameless(const PreparedClaim& claim);
 
 /// The group of a function that is on vfio-pci, by its device nodes; "" none.
 std::string vfio_group_in(const cdi::Edits& edits);

@@ -12,9 +12,6 @@ namespace sliced::kubelet {
 namespace reconcile {
 namespace {
 
-// A record that its CDI spec told of: who it is cannot be asked.
-bool is_nameless(const PreparedClaim& claim) { return claim.name == "?"; }
-
 // What a boot takes along. Functions that pods have through vfio-pci are bound again when the kubelet prepares.
 bool wants_files(const PreparedClaim& claim) {
   return !claim.is_complete &&
@@ -41,7 +38,7 @@ FileChange unowned_files(const FilesThere& there, const PreparedClaims& prepared
   bool are_pods_known = true;
   for (const auto& [key, claim] : prepared) {
     owned.insert({claim.uid, claim.cdi_pod_id});
-    are_pods_known &= !reconcile::is_nameless(claim);
+    are_pods_known &= !is_nameless(claim);
     for (const PreparedDevice& device : claim.devices) functions.insert(device.pci);
   }
   FileChange out;
@@ -76,7 +73,7 @@ void Reconcile::begin() {
   if (std::exchange(is_running_, true)) return void(is_wanted_again_ = true);
   to_ask_.clear();
   for (const auto& [key, claim] : handlers_.prepared())
-    if (!reconcile::is_nameless(claim)) to_ask_.push_back(key);
+    if (!is_nameless(claim)) to_ask_.push_back(key);
   turn_ = ports_.scheduler.after(Millis{0}, [this] { list_files(); });
 }
 

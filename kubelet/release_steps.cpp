@@ -7,29 +7,41 @@ namespace sliced::kubelet {
 
 std::span<const PrepareStep> ClaimPreparer::release_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::detach,
-      &ClaimPreparer::restore,
-      &ClaimPreparer::commit_released,
-      &ClaimPreparer::answer_released,
+      &ClaimPreparer::detach,          &ClaimPreparer::note_ending,     &ClaimPreparer::restore,
+      &ClaimPreparer::commit_released, &ClaimPreparer::answer_released,
   };
   return kSteps;
 }
 
 // Its sandboxes have stopped by now, mostly. What a prepare gives up no sandbox has had.
+// Of an unprepare the claim is what its record says; of a prepare that gives up, as far as that has come.
 void ClaimPreparer::detach(Task& task) {
+  if (!task.is_prepare)
+    task.claim = task.before ? *task.before : PreparedClaim{.driver = task.driver, .uid = task.request.uid};
   if (ports_.interfaces == nullptr || task.is_prepare || !task.before) return go_on(task);
   ports_.interfaces->detach(*task.before, [this, &task] { go_on(task); });
 }
 
-// Of an unprepare the claim is what its record says; of a prepare that gives up, as far as that has come.
+// Whoever comes after us must not take for prepared what is restored.
+void ClaimPreparer::note_ending(Task& task) {
+  if (!is_bound(task.claim)) return go_on(task);
+  task.claim.is_complete = false;
+  prepared_[task.key()] = task.claim;
+  commits_.add([] { return FileChange{}; },
+               [this, &task](const Result<Unit>& written) {
+                 written ? go_on(task) : fail_release(task, written.error().what);
+               });
+}
+
 void ClaimPreparer::restore(Task& task) {
-  if (!task.is_prepare)
-    task.claim = task.before ? *task.before : PreparedClaim{.driver = task.driver, .uid = task.request.uid};
   restore_devices(task, [this, &task](const std::string& problem) {
-    if (problem.empty()) return go_on(task);
-    fail(task,
-         task.given_up.empty() ? problem : task.given_up + "; and it cannot be taken back yet: " + problem);
+    problem.empty() ? go_on(task) : fail_release(task, problem);
   });
+}
+
+void ClaimPreparer::fail_release(Task& task, const std::string& problem) {
+  fail(task,
+       task.given_up.empty() ? problem : task.given_up + "; and it cannot be taken back yet: " + problem);
 }
 
 void ClaimPreparer::restore_devices(Task& task, std::function<void(const std::string&)> next) {
@@ -44,16 +56,19 @@ void ClaimPreparer::restore_devices(Task& task, std::function<void(const std::st
 
 void ClaimPreparer::commit_released(Task& task) {
   release(task.key());
+  // Its files may be there still: nobody else gets its devices until they are gone.
+  const auto keep = [this, &task](const Result<Unit>& result) {
+    if (result || task.claim.devices.empty()) return;
+    task.claim.is_complete = false;
+    reserve(task.claim);
+  };
   commits_.add([this, claim = task.claim] { return removal_of(claim, prepared_, settings_.files); },
-               [this, &task](const Result<Unit>& written) {
+               [this, keep, &task](const Result<Unit>& written) {
                  if (written) return go_on(task);
-                 // Its files may be there still: nobody else gets its devices until they are gone.
-                 if (!task.claim.devices.empty()) {
-                   task.claim.is_complete = false;
-                   reserve(task.claim);
-                 }
+                 keep(written);
                  fail(task, task.given_up.empty() ? written.error().what : task.given_up);
-               });
+               },
+               keep);
 }
 
 void ClaimPreparer::answer_released(Task& task) {

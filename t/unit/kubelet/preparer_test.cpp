@@ -389,6 +389,27 @@ TEST_F(PreparerTest, FiftyAtOnceSyncAFewTimes) {
   EXPECT_EQ(decode_checkpoint(*node.checkpoint).value().claims.size(), 50u);
 }
 
+// Red when the checkpoint is made before its files: whoever is killed then has files without a claim, or a claim that
+// is called prepared without its files.
+TEST_F(PreparerTest, TheCheckpointSaysWhatBecameOfTheFiles) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  const auto on_disk = [&] { return decode_checkpoint(*node.checkpoint).value().claims; };
+  std::string failing = "spec ";
+  bool is_called_prepared = false;
+  node.on_step = [&](const std::string& step) {
+    if (node.checkpoint)
+      for (const auto& [key, kept] : on_disk()) is_called_prepared |= kept.is_complete;
+    return step.starts_with(failing) ? std::optional(Error{Errc::kIo, "No space left"}) : std::nullopt;
+  };
+  EXPECT_NE(prepare(text)->error.find("No space left"), std::string::npos);
+  EXPECT_FALSE(is_called_prepared);
+  failing = "nothing";
+  EXPECT_EQ(prepare(text)->error, "");
+  failing = "remove ";
+  EXPECT_NE(unprepare(request(text))->find("No space left"), std::string::npos);
+  EXPECT_EQ(on_disk().size(), 1u);
+}
+
 // Killed after each step of a prepare and of an unprepare: whoever comes next completes it, no function stays on
 // the wrong driver, and no file is left.
 TEST_F(PreparerTest, KilledAtAnyStepTheNextCompletesIt) {
@@ -413,11 +434,10 @@ TEST_F(PreparerTest, KilledAtAnyStepTheNextCompletesIt) {
       scheduler.advance(Millis{100});
       node.on_step = nullptr;
       run();
-      if (is_prepare) {
-        EXPECT_EQ(prepare(text)->error, "");
-        EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
-        EXPECT_TRUE(has_spec(who.uid));
-      }
+      // Also of a claim that was being taken back: it goes to the next pod.
+      EXPECT_EQ(prepare(text)->error, "");
+      EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
+      EXPECT_TRUE(has_spec(who.uid));
       EXPECT_EQ(unprepare(who), "");
       EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
       EXPECT_TRUE(node.specs.empty());
