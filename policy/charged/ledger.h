@@ -93,6 +93,8 @@ class Ledger {
   const Holding* find(const PoolKey& pool, const std::string& entry) const;
   std::set<std::string> sriov_holdings() const;
   bool is_sriov_doubted() const;  // any VF may be
+  /// It is prepared here, for whichever claim: no list of claims shows it free.
+  bool is_prepared(const PoolKey& key, const std::string& entry) const;
   const Doubt& doubt() const { return doubt_.exposure; }
 
   /// What is to be published now, in the same turn. The inventory outlives the call, as it is shared.
@@ -166,7 +168,6 @@ class Ledger {
   void learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned& out);
   void materialise_doubt(const std::set<std::string>& pools);
   void forget_gone(const hotplug::Inventory& inventory);
-  bool is_prepared(const PoolKey& key, const std::string& entry) const;
   bool waits(const PoolKey& key, const Pool& pool, const Entry& entry) const;
   void await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
   size_t learn_allocated(const PoolKey& key, const std::string& entry, bool is_share,

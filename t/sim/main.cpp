@@ -9,6 +9,7 @@
 
 #include "t/sim/faults.h"
 #include "t/sim/history.h"
+#include "t/sim/kubelet.h"
 #include "t/sim/scale.h"
 
 namespace {
@@ -32,8 +33,9 @@ namespace sliced::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "Usage: simulate [histories | faults | replay | scale] [OPTION]...\n"
+    "Usage: simulate [histories | kubelet | faults | replay | scale] [OPTION]...\n"
     "  histories   random histories, one a seed (the default)\n"
+    "  kubelet     random histories of pods that start and end, with a plugin that is killed at any step\n"
     "  faults      the scenarios, with the n-th operation of each kind failing\n"
     "  replay      a few histories twice each: the same to the last byte\n"
     "  scale       a node with 4,096 VFs, and a cluster of many nodes\n"
@@ -262,6 +264,8 @@ int run(const std::vector<std::string>& words) {
     tally = sweep_faults(arguments.scenario, arguments.each, arguments.memory);
   } else if (understood && arguments.mode == "replay") {
     tally = replayed(arguments);
+  } else if (understood && arguments.mode == "kubelet") {
+    tally = play_kubelets(arguments.seed, arguments.seeds, arguments.steps, arguments.is_loud);
   } else if (understood && arguments.mode == "scale") {
     tally = measure_scale(arguments.nodes);
   } else {

@@ -66,7 +66,7 @@ World::World(uint64_t seed, Knobs k) : knobs(k), dice_(seed), daemon_dice_(seed 
 
 World::~World() {
   border.dies();
-  daemon.reset();
+  drop_daemon();
 }
 
 void World::wire_ports() {
@@ -182,9 +182,14 @@ void World::advance(Millis time) {
 // The process has ended by itself; whoever started it starts it again.
 void World::bury() {
   ++seen["death"];
-  daemon.reset();
+  drop_daemon();
   disturb(kStartBound + Millis{2'000});
   later(Millis{1'000}, [this] { start_daemon(); });
+}
+
+void World::drop_daemon() {
+  if (companion != nullptr) companion->end();
+  daemon.reset();
 }
 
 void World::disturb(Millis recovery) {
@@ -282,7 +287,8 @@ void World::start_daemon() {
                               [this] { return daemon_dice_.real(); }},
         options, [this](const policy::Decision& decision) { border.leave([&] { on_decided(decision); }); });
     daemon->start();
-    daemon->permit_writes(true);
+    if (companion == nullptr) return daemon->permit_writes(true);
+    companion->begin([this] { daemon->permit_writes(true); });
   });
   if (border.is_dead()) bury();
 }
@@ -300,7 +306,7 @@ void World::stop_daemon(bool gracefully, Millis down_for) {
   if (sim_cluster.writes_under_way() > 0) was_killed_in_write_ = true;
   trace("stop");
   border.dies();
-  daemon.reset();
+  drop_daemon();
   disturb(kStartBound + down_for);
   later(down_for, [this] { start_daemon(); });
 }

@@ -65,6 +65,14 @@ class SimLog final : public Log {
   bool is_loud = false;  // to standard error as well
 };
 
+/// What begins and ends with each life of the daemon.
+struct Companion {
+  virtual ~Companion() = default;
+  /// ready: the daemon may write.
+  virtual void begin(std::function<void()> ready) = 0;
+  virtual void end() = 0;
+};
+
 class World {
  public:
   static constexpr const char* kNode = "node-a";
@@ -149,6 +157,7 @@ class World {
   SimCluster sim_cluster{cluster, scheduler, border};
   SimLog log;
   std::unique_ptr<sliced::daemon::Daemon> daemon;
+  Companion* companion = nullptr;  // none
   Knobs knobs;
   ExposureWorld exposed{*this};
 
@@ -177,6 +186,7 @@ class World {
   void run_op();
   void heal_all();
   void bury();
+  void drop_daemon();
   bool is_quiet() const;
   void deliver(hotplug::HostEvent event, const std::string& key);
   void hand_over(const hotplug::HostEvent& event, bool udev, uint64_t epoch);
