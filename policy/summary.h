@@ -1,0 +1,29 @@
+#pragma once
+// A decision in a few figures, for whoever asks how things stand: the service manager, `sliced status`, metrics.
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "policy/decision.h"
+
+namespace sliced::policy {
+
+using OutcomeCounts = std::map<Outcome, size_t>;
+
+/// Host devices, each counted once.
+struct Summary {
+  size_t devices = 0;    // of the host
+  size_t offered = 0;    // in one way at least
+  size_t held_back = 0;  // not offered: a policy would, and a gate says no
+  size_t hidden = 0;     // excluded by a DeviceExposurePolicy; the rest is what no policy speaks of
+  /// By kind of policies, as `explain` has it: of SriovResourcePolicies one outcome a device, of
+  /// DeviceExposurePolicies one for each of its personas.
+  OutcomeCounts sriov, exposure;
+  bool operator==(const Summary&) const = default;
+};
+Summary summarize(const Decision& decision);
+
+/// "12 devices offered, 3 hidden, 1 held back"
+std::string describe(const Summary& summary);
+
+}  // namespace sliced::policy
