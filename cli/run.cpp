@@ -7,6 +7,7 @@
 #include "cli/kubelet_plugin.h"
 #include "cli/node_locks.h"
 #include "cli/process.h"
+#include "cli/service.h"
 #include "cli/show.h"
 #include "config/load.h"
 #include "policy/explain.h"
@@ -91,23 +92,28 @@ class Signals {
 };
 
 // Ports, daemon, interlock and signals, joined, until a signal ends them.
-void serve(Process& process, const Invocation& invocation, const std::string& lock_directory) {
+void serve(Process& process, const Invocation& invocation, const std::string& lock_directory,
+           reactor::ServiceAddress service_address) {
   config::Options running = invocation.options;
   Display display(process.out);
   bool stopping = false;
   reactor::Ticket trim;
   std::unique_ptr<KubeletPlugin> plugin;
+  std::unique_ptr<Service> service;
   daemon::Daemon daemon(process.daemon_ports(/*live_events=*/true), running,
                         [&](const policy::Decision& decision) {
                           if (running.show) display.show(decision);
                           if (plugin) plugin->on_decided();
+                          if (service) service->on_decided();
                           // A list or a large write leaves free memory behind that nobody needs before the
                           // next one.
                           trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
                         });
+  service = std::make_unique<Service>(process, std::move(service_address), daemon);
   plugin = open_kubelet_plugin(process, running, daemon);
   NodeLocks locks(process, running, lock_directory, [&] {
     if (stopping) return;
+    service->on_writer();
     // What pods have looks as if it had changed: nothing is written before that is known.
     if (plugin) return plugin->start([&] { daemon.permit_writes(!stopping); });
     daemon.permit_writes(true);
@@ -115,13 +121,19 @@ void serve(Process& process, const Invocation& invocation, const std::string& lo
   Signals signals(process);
   signals.on(SIGTERM, [&] { process.loop.stop(); });
   signals.on(SIGINT, [&] { process.loop.stop(); });
-  signals.on(SIGHUP, [&] { reload(process, running, invocation.arguments, daemon); });
+  signals.on(SIGHUP, [&] {
+    service->on_reloading();
+    reload(process, running, invocation.arguments, daemon);
+    service->on_reloaded();
+  });
   // Whatever ran before this in a container may have left processes behind.
   auto reaper = reactor::OrphanReaper::open_for_init(process.loop);
   if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
   daemon.start();
+  service->start();
   process.run();
   stopping = true;
+  service->on_stopping();
   plugin.reset();
   daemon.permit_writes(false);
   if (!process.run_until([&] { return daemon.idle(); }, kDrainMax))
@@ -133,6 +145,7 @@ void serve(Process& process, const Invocation& invocation, const std::string& lo
 
 int run(const Invocation& invocation) {
   const config::Options& options = invocation.options;
+  reactor::ServiceAddress service_address = reactor::take_service_address();
   const auto lock_directory = NodeLocks::prepare(options);
   if (!lock_directory) return complain(lock_directory.error().what), kExitError;
   auto process = Process::open(options);
@@ -143,7 +156,7 @@ int run(const Invocation& invocation) {
                                      {"cluster", (*process)->cluster->describe()},
                                      {"namespace", options.namespace_},
                                      {"host", options.host_root}});
-  serve(**process, invocation, *lock_directory);
+  serve(**process, invocation, *lock_directory, std::move(service_address));
   return (*process)->leave(kExitSame);
 }
 
