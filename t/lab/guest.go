@@ -36,32 +36,35 @@ type Guest struct {
 
 // The machine: two NUMA nodes, an IOMMU for vfio-pci, two PFs of an Intel 82576 (one a node) and two empty slots. The
 // devices of the second node have a PCI root of their own.
-var machine = []string{
-	"-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35,kernel-irqchip=split", "-smp", "2", "-m", "768",
-	"-object", "memory-backend-ram,id=m0,size=384M", "-object", "memory-backend-ram,id=m1,size=384M",
-	"-numa", "node,nodeid=0,cpus=0,memdev=m0", "-numa", "node,nodeid=1,cpus=1,memdev=m1",
-	"-device", "intel-iommu,intremap=on",
-	"-device", "pxb-pcie,id=px1,bus=pcie.0,bus_nr=64,numa_node=1",
-	"-device", "pxb-pcie,id=px0,bus=pcie.0,bus_nr=32,numa_node=0",
-	"-device", "pcie-root-port,id=rp0,bus=px0,chassis=1,slot=1",
-	"-device", "pcie-root-port,id=rp1,bus=px1,chassis=2,slot=2",
-	"-device", "pcie-root-port,id=slot2,bus=pcie.0,chassis=3,slot=3",
-	"-device", "pcie-root-port,id=slot3,bus=pcie.0,chassis=4,slot=4",
-	"-device", "igb,bus=rp0,id=pf0,mac=02:00:00:00:01:00", "-device", "igb,bus=rp1,id=pf1,mac=02:00:00:00:02:00",
-	"-netdev", "user,id=lan", "-device", "virtio-net-pci,netdev=lan,bus=pcie.0",
-	"-nographic", "-nodefaults", "-no-reboot", "-serial", "stdio",
+func machine(mebibytes int) []string {
+	half := fmt.Sprintf("%dM", mebibytes/2)
+	return []string{
+		"-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35,kernel-irqchip=split", "-smp", "2", "-m", strconv.Itoa(mebibytes),
+		"-object", "memory-backend-ram,id=m0,size=" + half, "-object", "memory-backend-ram,id=m1,size=" + half,
+		"-numa", "node,nodeid=0,cpus=0,memdev=m0", "-numa", "node,nodeid=1,cpus=1,memdev=m1",
+		"-device", "intel-iommu,intremap=on",
+		"-device", "pxb-pcie,id=px1,bus=pcie.0,bus_nr=64,numa_node=1",
+		"-device", "pxb-pcie,id=px0,bus=pcie.0,bus_nr=32,numa_node=0",
+		"-device", "pcie-root-port,id=rp0,bus=px0,chassis=1,slot=1",
+		"-device", "pcie-root-port,id=rp1,bus=px1,chassis=2,slot=2",
+		"-device", "pcie-root-port,id=slot2,bus=pcie.0,chassis=3,slot=3",
+		"-device", "pcie-root-port,id=slot3,bus=pcie.0,chassis=4,slot=4",
+		"-device", "igb,bus=rp0,id=pf0,mac=02:00:00:00:01:00", "-device", "igb,bus=rp1,id=pf1,mac=02:00:00:00:02:00",
+		"-netdev", "user,id=lan", "-device", "virtio-net-pci,netdev=lan,bus=pcie.0",
+		"-nographic", "-nodefaults", "-no-reboot", "-serial", "stdio",
+	}
 }
 
-// Boot starts a guest from the image in dir (vmlinuz, initrd.gz) and returns when its agent answers.
-func Boot(image, dir string) (*Guest, error) {
+// Boot starts a guest from the image in dir (vmlinuz, initrd.gz) and returns when its agent answers. What more it has than the
+// machine above follows as QEMU's arguments.
+func Boot(image, dir string, mebibytes int, more ...string) (*Guest, error) {
 	qemu := "/usr/bin/qemu-system-x86_64"
 	if _, err := os.Stat(qemu); err != nil {
 		return nil, fmt.Errorf("%w: the lab wants QEMU >= 8.0; ./dev lab installs it", err)
 	}
 	g := &Guest{Dir: dir, replies: make(chan map[string]any, 16), deleted: make(chan string, 64)}
 	agent, qmp := filepath.Join(dir, "agent"), filepath.Join(dir, "qmp")
-	args := append([]string{}, machine...)
-	args = append(args,
+	args := append(append(machine(mebibytes), more...),
 		"-kernel", filepath.Join(image, "vmlinuz"), "-initrd", filepath.Join(image, "initrd.gz"),
 		"-append", "console=ttyS0 quiet panic=-1 no_timer_check intel_iommu=on iommu=pt",
 		"-device", "virtio-serial-pci,bus=pcie.0", "-chardev", "socket,id=agent,server=on,wait=off,path="+agent,

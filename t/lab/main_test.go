@@ -47,7 +47,7 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	if guest, err = Boot(image, dir); err != nil {
+	if guest, err = Boot(image, dir, 768); err != nil {
 		return 1, err
 	}
 	defer guest.Stop()

@@ -1,0 +1,57 @@
+// Package guest judges build/sliced on a node as users have it: kubelet, containerd, runc and CNI plugins, on a real kernel with
+// real SR-IOV functions, in the lab's QEMU guest. The control plane runs outside.
+package guest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"sliced.test/cluster/harness"
+)
+
+var (
+	plane *harness.Plane
+	image string // vmlinuz and initrd.gz
+	dir   string // the disk, and what the guest has as /host
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "guest:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	var err error
+	if image, err = filepath.Abs(harness.Path("../../build/lab")); err != nil {
+		return 1, err
+	}
+	if out, err := exec.Command("../lab/image", image, harness.Path("../../build/sliced")).CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("image: %w\n%s", err, out)
+	}
+	if dir, err = os.MkdirTemp("", "sliced-guest-"); err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	if err := makeDisk(filepath.Join(dir, "disk.img")); err != nil {
+		return 1, err
+	}
+	if plane, err = harness.StartPlane(harness.Options{Scheduler: true, ControllerManager: true}); err != nil {
+		return 1, err
+	}
+	defer func() { plane.Stop(err != nil) }()
+	networks, err := harness.ReadYAML("../cluster/testdata/network-attachment-definitions.yaml")
+	if err == nil {
+		err = plane.Server.InstallCRDs(networks)
+	}
+	if err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
