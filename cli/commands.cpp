@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include "cli/completion.h"
+#include "cli/config_file.h"
 #include "cli/help.h"
 #include "cli/man_page.h"
 #include "cli/process.h"
@@ -14,6 +15,7 @@ int printed(const std::string& text) { return print(text) ? kExitSame : kExitErr
 
 int version(const config::Options&) { return printed("sliced " SLICED_VERSION "\n"); }
 int man(const config::Options&) { return printed(man_page(SLICED_VERSION)); }
+int config_text(const config::Options&) { return printed(config_file(SLICED_VERSION)); }
 int completion(const config::Options& options) { return printed(completion_script(options.arguments[0])); }
 
 template <int (*kWork)(const config::Options&)>
@@ -36,6 +38,7 @@ constexpr Row kRows[] = {
     {Command::kVersion, by_options<version>},
     {Command::kHelp, by_options<help>},
     {Command::kMan, by_options<man>},
+    {Command::kConfig, by_options<config_text>},
     {Command::kCompletion, by_options<completion>},
 };
 

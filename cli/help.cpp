@@ -12,23 +12,7 @@ using config::CommandInfo;
 using config::OptionInfo;
 
 constexpr size_t kWidth = 100;
-constexpr size_t kHelpColumn = 6;
-
-// Paragraph text broken at spaces, every line indented.
-std::string wrapped(std::string_view text, size_t indent) {
-  std::string out, line;
-  const auto flush = [&] {
-    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
-    line.clear();
-  };
-  for (const std::string_view word : split(text, ' ')) {
-    if (!line.empty() && indent + line.size() + 1 + word.size() > kWidth) flush();
-    if (!line.empty()) line += ' ';
-    line += word;
-  }
-  flush();
-  return out;
-}
+constexpr const char* kHelpIndent = "      ";
 
 std::string option_help(const OptionInfo& option) {
   std::string head = "  ";
@@ -39,7 +23,7 @@ std::string option_help(const OptionInfo& option) {
   const std::string standard = option.print(config::Options{});
   if (!standard.empty() && !option.placeholder.empty()) text += " Default: " + standard + ".";
   if (option.env != nullptr) text += std::string(" [") + option.env + "]";
-  return head + "\n" + wrapped(text, kHelpColumn);
+  return head + "\n" + wrapped(text, kHelpIndent);
 }
 
 std::string usage(const CommandInfo& command) {
@@ -64,17 +48,32 @@ std::string general_help(std::string_view version) {
              "command line, "
              "else from the environment variable shown in brackets, else from the file given with --config, "
              "else it is the default.",
-             0);
+             "");
   return out;
 }
 
 }  // namespace
 
+std::string wrapped(std::string_view text, const std::string& before) {
+  std::string out, line;
+  const auto flush = [&] {
+    if (!line.empty()) out += before + line + "\n";
+    line.clear();
+  };
+  for (const std::string_view word : split(text, ' ')) {
+    if (!line.empty() && before.size() + line.size() + 1 + word.size() > kWidth) flush();
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  flush();
+  return out;
+}
+
 std::string help_text(config::Command command, std::string_view version) {
   if (command == config::Command::kNone) return general_help(version);
   const CommandInfo& info = config::info_of(command);
-  std::string out = usage(info) + "\n" + wrapped(info.summary, 0);
-  if (!info.description.empty()) out += "\n" + wrapped(info.description, 0);
+  std::string out = usage(info) + "\n" + wrapped(info.summary, "");
+  if (!info.description.empty()) out += "\n" + wrapped(info.description, "");
   out += "\nOptions:\n";
   for (const OptionInfo& option : config::option_table())
     if (config::takes(info, option)) out += option_help(option);

@@ -11,4 +11,7 @@ namespace sliced::cli {
 /// in a newline.
 std::string help_text(config::Command command, std::string_view version);
 
+/// Paragraph text broken at spaces into lines of at most 100 characters, every one with that before it.
+std::string wrapped(std::string_view text, const std::string& before);
+
 }  // namespace sliced::cli

@@ -67,6 +67,11 @@ constexpr CommandInfo kCommands[] = {
      .name = "man",
      .summary = "Print the manual page, in the man macros of roff.",
      .description = "To read it: sliced man | man -l -"},
+    {.id = Command::kConfig,
+     .name = "config",
+     .summary = "Print a configuration file that shows every setting.",
+     .description =
+         "Each setting is a comment that shows its default: sliced config >/etc/sliced/config.yaml"},
     {.id = Command::kCompletion,
      .name = "completion",
      .arguments = "SHELL",

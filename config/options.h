@@ -29,6 +29,7 @@ enum class Command : unsigned {
   kMan = 256,
   kCompletion = 512,
   kMatch = 1024,
+  kConfig = 4096,
 };
 
 /// How the cluster is reached (--cluster): one of three.
