@@ -24,7 +24,7 @@ import (
 )
 
 // dial is grpc-go's client at a unix socket, as the kubelet makes it.
-func dial(t *testing.T, path string) *grpc.ClientConn {
+func dial(t testing.TB, path string) *grpc.ClientConn {
 	t.Helper()
 	connection, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
@@ -37,7 +37,7 @@ func dial(t *testing.T, path string) *grpc.ClientConn {
 	return connection
 }
 
-func within(t *testing.T, limit time.Duration) context.Context {
+func within(t testing.TB, limit time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	return ctx
