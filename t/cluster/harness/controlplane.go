@@ -360,3 +360,6 @@ func (s *APIServer) Kill(t testing.TB) {
 // Pause makes the server hang: connections stay, nothing is answered. Resume ends that.
 func (s *APIServer) Pause()  { s.process.Signal(syscall.SIGSTOP) }
 func (s *APIServer) Resume() { s.process.Signal(syscall.SIGCONT) }
+
+// AdminConfig is for clients of the administrator.
+func (s *APIServer) AdminConfig() *rest.Config { return s.plane.cred.restConfig(s.URL, adminUser) }

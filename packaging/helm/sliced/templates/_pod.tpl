@@ -1,0 +1,111 @@
+{{- define "sliced.args" -}}
+{{- $plugin := .Values.kubeletPlugin -}}
+- run
+- --cluster=in-cluster
+- --namespace={{ include "sliced.namespace" . }}
+- --sriov-driver-name={{ .Values.sriovDriverName }}
+- --exposure-driver-name={{ .Values.exposureDriverName }}
+- --runtime-directory=/run/sliced
+- --sync-interval={{ .Values.syncInterval }}
+{{- with .Values.kindsOff }}
+- --kinds-off={{ join "," . }}
+{{- end }}
+{{- with .Values.schedulerVersion }}
+- --scheduler-version={{ . }}
+{{- end }}
+- --log-format={{ .Values.logging.format }}
+- --log-level={{ include "sliced.logLevel" . }}
+{{- if $plugin.enabled }}
+- --kubelet-plugin=on
+- --kubelet-plugins-directory-path={{ $plugin.kubeletPluginsDirectoryPath }}
+- --kubelet-registrar-directory-path={{ $plugin.kubeletRegistrarDirectoryPath }}
+- --cdi-root={{ $plugin.cdiRoot }}
+- --configuration-mode={{ $plugin.configurationMode }}
+{{- if eq $plugin.configurationMode "STANDALONE" }}
+- --default-interface-prefix={{ $plugin.defaultInterfacePrefix }}
+- --cni-path={{ join ":" $plugin.cniPath }}
+- --nri-socket-path={{ $plugin.nriSocketPath }}
+- --nri-plugin-name={{ $plugin.nriPluginName }}
+- --nri-plugin-index={{ $plugin.nriPluginIndex }}
+{{- end }}
+{{- if $plugin.enableDeviceMetadata }}
+- --enable-device-metadata
+{{- end }}
+{{- if $plugin.kubevirtEnvironment }}
+- --kubevirt-environment
+{{- end }}
+{{- with $plugin.macAnnotation }}
+- --mac-annotation={{ . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/*
+What the pod sees of the node: each a name, a path (the same inside), what kind it is, and how it is mounted.
+*/}}
+{{- define "sliced.paths" -}}
+{{- $plugin := .Values.kubeletPlugin -}}
+# The lock by which one daemon a node writes.
+- {name: state, path: /run/sliced, type: DirectoryOrCreate}
+- {name: udev, path: /run/udev, type: DirectoryOrCreate, readOnly: true}
+{{- if $plugin.enabled }}
+# Drivers are bound by writing here.
+- {name: sys, path: /sys, type: Directory}
+- {name: plugins, path: {{ $plugin.kubeletPluginsDirectoryPath }}, type: DirectoryOrCreate}
+- {name: registrar, path: {{ $plugin.kubeletRegistrarDirectoryPath }}, type: DirectoryOrCreate}
+- {name: cdi, path: {{ $plugin.cdiRoot }}, type: DirectoryOrCreate}
+- {name: device-info, path: /var/run/k8s.cni.cncf.io/devinfo/dp, type: DirectoryOrCreate}
+# Whether a device's nodes are there; what pods get is opened by the container runtime.
+- {name: vfio, path: /dev/vfio, type: DirectoryOrCreate, readOnly: true}
+- {name: infiniband, path: /dev/infiniband, type: DirectoryOrCreate, readOnly: true}
+{{- if eq $plugin.configurationMode "STANDALONE" }}
+- {name: nri, path: {{ dir $plugin.nriSocketPath }}, type: DirectoryOrCreate}
+- {name: network-namespaces, path: /var/run/netns, type: DirectoryOrCreate, propagation: HostToContainer}
+{{- range $number, $directory := $plugin.cniPath }}
+- {name: cni-{{ $number }}, path: {{ $directory }}, type: Directory, readOnly: true}
+{{- end }}
+# Where CNI plugins keep what they know (SR-IOV CNI, host-local).
+- {name: cni-state, path: /var/lib/cni, type: DirectoryOrCreate}
+{{- end }}
+{{- else }}
+- {name: sys, path: /sys, type: Directory, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "sliced.mounts" -}}
+{{- range include "sliced.paths" . | fromYamlArray }}
+- name: {{ .name }}
+  mountPath: {{ .path }}
+  {{- if .readOnly }}
+  readOnly: true
+  {{- end }}
+  {{- with .propagation }}
+  mountPropagation: {{ . }}
+  {{- end }}
+{{- end }}
+- name: token
+  mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+  readOnly: true
+{{- end -}}
+
+{{- define "sliced.volumes" -}}
+{{- range include "sliced.paths" . | fromYamlArray }}
+- name: {{ .name }}
+  hostPath:
+    path: {{ .path }}
+    type: {{ .type }}
+{{- end }}
+# Bound to the pod, and so to its node.
+- name: token
+  projected:
+    defaultMode: 0400
+    sources:
+      - serviceAccountToken:
+          path: token
+          expirationSeconds: {{ .Values.tokenExpirationSeconds }}
+      - configMap:
+          name: kube-root-ca.crt
+          items: [{key: ca.crt, path: ca.crt}]
+      - downwardAPI:
+          items: [{path: namespace, fieldRef: {fieldPath: metadata.namespace}}]
+{{- end -}}

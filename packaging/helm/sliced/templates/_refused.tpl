@@ -1,0 +1,51 @@
+{{/*
+Values of dra-driver-sriov's chart that are not read here under their name: each by its path, and what is used instead.
+*/}}
+{{- define "sliced.moved" -}}
+selectorLabelsOverride: set nameOverride
+controller: remove it; there is no controller
+logging.alsologtostderr: remove it; everything goes to standard error
+logging.logFile: remove it; everything goes to standard error
+kubeletPlugin.priorityClassName: use priorityClassName
+kubeletPlugin.updateStrategy: use updateStrategy
+kubeletPlugin.podAnnotations: use podAnnotations
+kubeletPlugin.podSecurityContext: remove it; what the pod may do follows from kubeletPlugin.enabled
+kubeletPlugin.nodeSelector: use nodeSelector
+kubeletPlugin.tolerations: use tolerations
+kubeletPlugin.affinity: use affinity
+kubeletPlugin.containers.init: remove it; there is no init container
+kubeletPlugin.containers.plugin.resources: use resources
+kubeletPlugin.containers.plugin.securityContext: remove it; what the container may do follows from kubeletPlugin.enabled
+kubeletPlugin.containers.plugin.healthcheckPort: use health.port
+{{- end -}}
+
+{{/* Refuses them, all at once. */}}
+{{- define "sliced.refuse" -}}
+{{- $said := list -}}
+{{- range $path, $instead := include "sliced.moved" . | fromYaml -}}
+{{- $at := $.Values -}}
+{{- $there := true -}}
+{{- range splitList "." $path -}}
+{{- if and $there (kindIs "map" $at) (hasKey $at .) -}}
+{{- $at = get $at . -}}
+{{- else -}}
+{{- $there = false -}}
+{{- end -}}
+{{- end -}}
+{{- if and $there (not (kindIs "invalid" $at)) -}}
+{{- $said = append $said (printf "%s: %s" $path $instead) -}}
+{{- end -}}
+{{- end -}}
+{{- with $said -}}
+{{- fail (printf "these values have another name here than in dra-driver-sriov's chart:\n  %s" (join "\n  " .)) -}}
+{{- end -}}
+{{- if and (eq (include "sliced.home" .) "default") (not .Values.allowDefaultNamespace) -}}
+{{- fail "the daemons would run in the namespace default: give --namespace, or set allowDefaultNamespace: true" -}}
+{{- end -}}
+{{- if and .Values.nodeTokens.enabled (not .Values.ownNodeOnly) -}}
+{{- fail "nodeTokens.enabled: without ownNodeOnly a token could ask for one of another node" -}}
+{{- end -}}
+{{- if eq .Values.sriovDriverName .Values.exposureDriverName -}}
+{{- fail "sriovDriverName and exposureDriverName are the same: each kind of policies has a driver of its own" -}}
+{{- end -}}
+{{- end -}}

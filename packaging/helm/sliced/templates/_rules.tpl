@@ -1,0 +1,24 @@
+{{/* The rules of a role in config/deploy/rbac.yaml that these values take, as YAML. */}}
+{{- define "sliced.rules" -}}
+{{- $plugin := .root.Values.kubeletPlugin -}}
+{{- $drivers := list .root.Values.sriovDriverName .root.Values.exposureDriverName -}}
+{{- $taken := list -}}
+{{- range .rules -}}
+{{- $rule := deepCopy . -}}
+{{- $what := first $rule.resources -}}
+{{- $plugins := has $what (list "resourceclaims/status" "resourceclaims/driver" "network-attachment-definitions") -}}
+{{- if eq $what "resourceclaims/driver" -}}
+{{- $_ := set $rule "resourceNames" $drivers -}}
+{{- end -}}
+{{- if and (eq $what "resourceclaims") (not $plugin.enabled) -}}
+{{- $_ := set $rule "verbs" (without $rule.verbs "get") -}}
+{{- end -}}
+{{- if and (eq $what "pods") $plugin.enabled $plugin.macAnnotation -}}
+{{- $_ := set $rule "verbs" (prepend $rule.verbs "get") -}}
+{{- end -}}
+{{- if or $plugin.enabled (not $plugins) -}}
+{{- $taken = append $taken $rule -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $taken -}}
+{{- end -}}

@@ -1,0 +1,276 @@
+package chart
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"sliced.test/cluster/harness"
+)
+
+// valuesFiles are all that the repository has.
+func valuesFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(chartPath, "ci/*.yaml"))
+	if err != nil || len(files) < 4 {
+		t.Fatalf("values files: %v, %v", files, err)
+	}
+	return append(files, filepath.Join(manifests, "values.yaml"))
+}
+
+// Turns red when install.yaml is not what the chart makes.
+func TestInstallIsRenderedFromTheChart(t *testing.T) {
+	want, err := render(filepath.Join(manifests, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(manifests, "install.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(string(got), want) {
+		t.Error("packaging/manifests/install.yaml is not what the chart renders: run ./dev package chart")
+	}
+}
+
+// Turns red when a values file makes something that the API server refuses, or a field that it does not know.
+func TestEveryDocumentIsAccepted(t *testing.T) {
+	known, err := mapper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane.Server.NewNamespace(t, "sriov-policies") // of one values file
+	for _, file := range append(valuesFiles(t), "") {
+		var files []string
+		if file != "" {
+			files = []string{file}
+		}
+		text, err := render(files...)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		for name, object := range objects(t, text) {
+			if err := apply(known, object, "All"); err != nil {
+				t.Errorf("%s: %s: %v", file, name, err)
+			}
+		}
+	}
+}
+
+// Turns red when a value is misspelt or impossible and is taken all the same, or when the answer does not name it.
+func TestValuesAreRefusedByName(t *testing.T) {
+	for values, words := range map[string]string{
+		"syncIntervall: 1m":                                 "syncIntervall",
+		"syncInterval: often":                               "syncInterval",
+		"logging: {format: xml}":                            "format",
+		"kubeletPlugin: {configurationMode: multus}":        "configurationMode",
+		"kubeletPlugin: {cniPath: [bin]}":                   "cniPath",
+		"kindsOff: [Policy]":                                "kindsOff",
+		"image: {tags: x}":                                  "tags",
+		"serviceAccount: {create: false}":                   "serviceAccount.name",
+		"namespaceOverride: default":                        "allowDefaultNamespace",
+		"sriovDriverName: dra.networking":                   "exposureDriverName",
+		"{ownNodeOnly: false, nodeTokens: {enabled: true}}": "nodeTokens.enabled",
+		// Of dra-driver-sriov's chart, with another name here.
+		"selectorLabelsOverride: {a: b}":                                       "selectorLabelsOverride: set nameOverride",
+		"controller: {replicas: 1}":                                            "controller: remove it",
+		"kubeletPlugin: {priorityClassName: x}":                                "kubeletPlugin.priorityClassName: use priorityClassName",
+		"kubeletPlugin: {updateStrategy: {type: OnDelete}}":                    "kubeletPlugin.updateStrategy: use updateStrategy",
+		"kubeletPlugin: {podAnnotations: {a: b}}":                              "kubeletPlugin.podAnnotations: use podAnnotations",
+		"kubeletPlugin: {podSecurityContext: {runAsUser: 1}}":                  "kubeletPlugin.podSecurityContext: remove it",
+		"kubeletPlugin: {nodeSelector: {a: b}}":                                "kubeletPlugin.nodeSelector: use nodeSelector",
+		"kubeletPlugin: {tolerations: []}":                                     "kubeletPlugin.tolerations: use tolerations",
+		"kubeletPlugin: {affinity: {}}":                                        "kubeletPlugin.affinity: use affinity",
+		"kubeletPlugin: {containers: {init: {resources: {}}}}":                 "kubeletPlugin.containers.init: remove it",
+		"kubeletPlugin: {containers: {plugin: {resources: {}}}}":               "kubeletPlugin.containers.plugin.resources: use resources",
+		"kubeletPlugin: {containers: {plugin: {securityContext: {a: b}}}}":     "kubeletPlugin.containers.plugin.securityContext: remove it",
+		"logging: {alsologtostderr: true}":                                     "logging.alsologtostderr: remove it",
+		"logging: {logFile: /x}":                                               "logging.logFile: remove it",
+		"{controller: {a: b}, kubeletPlugin: {tolerations: [], affinity: {}}}": "kubeletPlugin.affinity: use affinity\n  kubeletPlugin.tolerations: use tolerations",
+	} {
+		if _, err := with(t, values); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: want an answer with %q, got %v", values, words, err)
+		}
+	}
+}
+
+// rulesOf are the rules of a role, with every list sorted: what it grants, however it is written.
+func rulesOf(t *testing.T, object *unstructured.Unstructured) []M {
+	t.Helper()
+	if object == nil {
+		t.Fatal("there is no such role")
+	}
+	rules, _, _ := unstructured.NestedSlice(object.Object, "rules")
+	var found []M
+	for _, rule := range rules {
+		one := M{}
+		for key, value := range rule.(M) {
+			var words []string
+			for _, word := range value.(L) {
+				words = append(words, word.(string))
+			}
+			slices.Sort(words)
+			one[key] = words
+		}
+		found = append(found, one)
+	}
+	return found
+}
+
+// Turns red when the chart grants anything else than config/deploy/rbac.yaml, which the cluster's scenarios are judged with:
+// a plugin all of it, a publisher what is left without the rules of claims that are prepared.
+func TestRulesAreThoseThatAreJudged(t *testing.T) {
+	text, err := os.ReadFile("../../config/deploy/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := objects(t, string(text))
+	plugin, err := with(t, "kubeletPlugin: {enabled: true}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	publisher, err := render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []string{"ClusterRole sliced", "Role sliced"} {
+		all := rulesOf(t, judged[role])
+		if got := rulesOf(t, objects(t, plugin)[role]); !reflect.DeepEqual(got, all) {
+			t.Errorf("%s of a plugin:\n%v\nwanted:\n%v", role, got, all)
+		}
+		var less []M
+		for _, rule := range all {
+			switch rule["resources"].([]string)[0] {
+			case "resourceclaims/status", "resourceclaims/driver", "network-attachment-definitions":
+				continue
+			case "resourceclaims":
+				rule["verbs"] = []string{"list"}
+			}
+			less = append(less, rule)
+		}
+		if got := rulesOf(t, objects(t, publisher)[role]); !reflect.DeepEqual(got, less) {
+			t.Errorf("%s of a publisher:\n%v\nwanted:\n%v", role, got, less)
+		}
+	}
+	asked, err := with(t, "kubeletPlugin: {enabled: true, macAnnotation: a/b}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(rulesOf(t, objects(t, asked)["ClusterRole sliced"]), func(rule M) bool {
+		return reflect.DeepEqual(rule["resources"], []string{"pods"}) && reflect.DeepEqual(rule["verbs"], []string{"get", "list"})
+	}) {
+		t.Error("macAnnotation takes get on pods")
+	}
+}
+
+func podOf(t *testing.T, text string) core.PodSpec {
+	t.Helper()
+	for _, object := range objects(t, text) {
+		if object.GetKind() != "DaemonSet" {
+			continue
+		}
+		template, _, _ := unstructured.NestedMap(object.Object, "spec", "template", "spec")
+		var spec core.PodSpec
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &spec); err != nil {
+			t.Fatal(err)
+		}
+		return spec
+	}
+	t.Fatal("no DaemonSet")
+	return core.PodSpec{}
+}
+
+// Turns red when the pod is given an option that the program does not have.
+func TestArgumentsAreOptionsOfTheProgram(t *testing.T) {
+	help, err := exec.Command(harness.Program(t), "run", "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := regexp.MustCompile(`--[a-z-]+`).FindAllString(string(help), -1)
+	for _, file := range valuesFiles(t) {
+		text, err := render(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, argument := range podOf(t, text).Containers[0].Args[1:] {
+			if name, _, _ := strings.Cut(argument, "="); !slices.Contains(options, name) {
+				t.Errorf("%s: the program has no option %s", file, name)
+			}
+		}
+	}
+}
+
+// Turns red when a pod may do more to its node than its profile takes.
+func TestWhatPodsMayDo(t *testing.T) {
+	writable := func(pod core.PodSpec) (paths []string) {
+		for _, mount := range pod.Containers[0].VolumeMounts {
+			if !mount.ReadOnly {
+				paths = append(paths, mount.MountPath)
+			}
+		}
+		return paths
+	}
+	publisher, plugin := podOf(t, must(render())), podOf(t, must(with(t, "kubeletPlugin: {enabled: true}")))
+	for name, pod := range map[string]core.PodSpec{"publisher": publisher, "plugin": plugin} {
+		may := pod.Containers[0].SecurityContext
+		if !pod.HostNetwork || pod.HostPID || pod.HostIPC || may.Privileged != nil || !*may.ReadOnlyRootFilesystem ||
+			!slices.Equal(may.Capabilities.Drop, []core.Capability{"ALL"}) || *pod.AutomountServiceAccountToken {
+			t.Errorf("%s: %+v %+v", name, pod, may)
+		}
+	}
+	if add := publisher.Containers[0].SecurityContext.Capabilities.Add; len(add) > 0 {
+		t.Errorf("a publisher has %v", add)
+	}
+	if got := writable(publisher); !slices.Equal(got, []string{"/run/sliced"}) {
+		t.Errorf("a publisher writes to %v", got)
+	}
+	if add := plugin.Containers[0].SecurityContext.Capabilities.Add; !slices.Equal(add, []core.Capability{"NET_ADMIN", "SYS_ADMIN"}) {
+		t.Errorf("a plugin has %v", add)
+	}
+	want := []string{"/run/sliced", "/sys", "/var/lib/kubelet/plugins", "/var/lib/kubelet/plugins_registry", "/var/run/cdi",
+		"/var/run/k8s.cni.cncf.io/devinfo/dp", "/var/run/nri", "/var/run/netns", "/var/lib/cni"}
+	if got := writable(plugin); !slices.Equal(got, want) {
+		t.Errorf("a plugin writes to %v", got)
+	}
+}
+
+func must(text string, err error) string {
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// Turns red when the archive lacks what the chart's folder only leads to, or has another version than the program.
+func TestArchiveIsWhole(t *testing.T) {
+	made, err := exec.Command("../../build/render", "-pack", chartPath, t.TempDir()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := strings.TrimSpace(string(made))
+	packed, err := exec.Command("../../build/render", archive, home, "sliced").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(packed) != must(render()) {
+		t.Error("the archive makes something else than the chart's folder")
+	}
+	version, err := exec.Command(harness.Program(t), "version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`).FindString(string(version))
+	if filepath.Base(archive) != "sliced-"+number+".tgz" || !strings.Contains(string(packed), `image: "sliced:`+number+`"`) {
+		t.Errorf("%s, of the program %s", archive, version)
+	}
+}
