@@ -30,6 +30,10 @@ class KubeletPlugin {
   }
   /// After each decision.
   void on_decided() { plugin_.look_at_health(); }
+  /// The end is near: what the kubelet asks for from now on is refused.
+  void take_no_more() { preparer_.take_no_more(); }
+  /// Neither a claim nor an interface is being worked at.
+  bool idle() const { return preparer_.idle() && (!interfaces_ || interfaces_->idle()); }
 
  private:
   kubelet::Plugin::Driver driver(const std::string& name);

@@ -20,6 +20,8 @@ namespace {
 
 // A write that is on its way is waited for: cut off, nobody would know whether it happened.
 constexpr Millis kDrainMax{1'500};
+// So is a claim that is being prepared or taken back: whoever has the node next finds the files of one process.
+constexpr Millis kPluginDrainMax{4'000};
 
 constexpr Millis kTrimAfter{2'000};
 
@@ -91,9 +93,19 @@ class Signals {
   std::vector<std::unique_ptr<reactor::Signal>> signals_;
 };
 
-// Ports, daemon, interlock and signals, joined, until a signal ends them.
-void serve(Process& process, const Invocation& invocation, const std::string& lock_directory,
-           reactor::ServiceAddress service_address) {
+// No more is taken; what was begun is done, as far as that takes no longer than it may.
+void drain(Process& process, KubeletPlugin& plugin) {
+  plugin.take_no_more();
+  if (plugin.idle()) return;
+  process.log->info("ends when what is being prepared is done");
+  if (!process.run_until([&] { return plugin.idle(); }, kPluginDrainMax))
+    process.log->warning("a claim was still being prepared; who serves this node next completes it");
+}
+
+// Ports, daemon, interlock and signals, joined, until a signal ends them. The interlock goes when no worker writes
+// any more, or with the process.
+int serve(Process& process, const Invocation& invocation, const std::string& lock_directory,
+          reactor::ServiceAddress service_address) {
   config::Options running = invocation.options;
   Display display(process.out);
   bool stopping = false;
@@ -134,11 +146,13 @@ void serve(Process& process, const Invocation& invocation, const std::string& lo
   process.run();
   stopping = true;
   service->on_stopping();
-  plugin.reset();
   daemon.permit_writes(false);
+  if (plugin) drain(process, *plugin);
+  plugin.reset();
   if (!process.run_until([&] { return daemon.idle(); }, kDrainMax))
     process.log->warning("a write was not answered in time");
   process.log->info("stopping; slices stay as they are", {{"node", running.node_name}});
+  return process.leave(kExitSame);
 }
 
 }  // namespace
@@ -156,8 +170,7 @@ int run(const Invocation& invocation) {
                                      {"cluster", (*process)->cluster->describe()},
                                      {"namespace", options.namespace_},
                                      {"host", options.host_root}});
-  serve(**process, invocation, *lock_directory, std::move(service_address));
-  return (*process)->leave(kExitSame);
+  return serve(**process, invocation, *lock_directory, std::move(service_address));
 }
 
 }  // namespace sliced::cli

@@ -25,6 +25,7 @@ class Commits {
   /// make: called when its turn comes. done: its files and the checkpoint are on disk, or why not.
   /// filed: its files are on disk, or why not; what it changes of what is prepared is in the checkpoint that follows.
   void add(Make make, Done done, Done filed = {});
+  bool idle() const { return !is_running_; }
 
  private:
   struct Waiting {

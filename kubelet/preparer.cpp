@@ -12,6 +12,7 @@ namespace sliced::kubelet {
 namespace {
 
 constexpr Millis kStartAgain{1'000};
+constexpr const char* kEnding = "sliced ends on this node; who serves it next is asked again";
 
 // Both drivers may have results in one claim.
 std::string holder(const PreparedKey& key) { return key.first + " " + key.second; }
@@ -79,6 +80,7 @@ void ClaimPreparer::enqueue(std::unique_ptr<Task> task) {
 
 void ClaimPreparer::begin(Task& task) {
   task.turn = ports_.scheduler.after(Millis{0}, [this, &task] {
+    if (takes_no_more_) return fail(task, kEnding);
     if (const auto record = prepared_.find(task.key()); record != prepared_.end())
       task.before = record->second;
     task.steps = task.is_prepare ? prepare_steps() : release_steps();

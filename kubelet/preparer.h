@@ -92,7 +92,7 @@ class ClaimPreparer final : public Preparer {
 
   /// A kubelet has come, or come back: what nobody owns any more is cleaned up. Before start() nothing is.
   void reconcile() {
-    if (has_started_) reconcile_.begin();
+    if (has_started_ && !takes_no_more_) reconcile_.begin();
   }
 
   void prepare(const std::string& driver, PrepareRequest claim,
@@ -108,8 +108,10 @@ class ClaimPreparer final : public Preparer {
   /// Everything that is prepared or begun.
   const PreparedClaims& prepared() const { return prepared_; }
   bool has_started() const { return has_started_; }
+  /// This process ends: what was begun is completed, further calls are refused, and nothing is cleaned up any more.
+  void take_no_more() { takes_no_more_ = true; }
   /// Nothing is being done.
-  bool idle() const { return tasks_.empty(); }
+  bool idle() const { return (tasks_.empty() || !has_started_) && commits_.idle(); }
 
  private:
   using Task = PrepareTask;
@@ -162,7 +164,7 @@ class ClaimPreparer final : public Preparer {
   PreparedClaims prepared_;
   std::set<PreparedKey> written_;  // their CDI files, by this process
   Tasks tasks_;
-  bool has_started_ = false;
+  bool has_started_ = false, takes_no_more_ = false;
   std::unique_ptr<reactor::Job> start_job_;
   reactor::Ticket start_turn_;
   Commits commits_;

@@ -44,6 +44,8 @@ class Interfaces final : public InterfacePort {
                          const std::string& device) const {
     return sandboxes_.trouble_of(driver, pool, device);
   }
+  /// No CNI plugin runs.
+  bool idle() const { return attachments_.idle(); }
 
  private:
   std::vector<cni::Attachment> left_of(const PreparedClaim& claim) const;

@@ -281,6 +281,33 @@ func TestKilledWhileTakingBack(t *testing.T) {
 	v.judgeSlices()
 }
 
+// Turns red when a daemon that is asked to end lets the next one have the node while a VF is being bound, or does not
+// complete what it has begun.
+func TestEndsWhenWhatIsBegunIsDone(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	goOn := make(chan struct{})
+	reached := onWrite(2, false)(v, goOn)
+	v.newPod("p")
+	<-reached
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		v.daemon.Term(30 * time.Second)
+	}()
+	v.daemon.WaitSaid(promptly, "ends when what is being prepared is done", 1)
+	next := v.Run(v.root.Flags()...)
+	close(goOn)
+	<-ended
+	if !isComplete(v) {
+		t.Errorf("the daemon has ended, and its record says: %s", v.checkpoint())
+	}
+	v.daemon = next
+	waitRegistered(v.daemon, 1)
+	v.judgeRuns("p", "the daemon was asked to end")
+	v.judgeSlices()
+}
+
 var (
 	chanceRounds = flag.Int("rounds", 2, "pods of TestEndedByChance; each costs the daemon two lives")
 	chanceSeed   = flag.Uint64("seed", 1, "of the instants at which they end")

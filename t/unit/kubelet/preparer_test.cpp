@@ -176,6 +176,27 @@ TEST_F(PreparerTest, AClaimThatPodsShareHasItsOwnAddresses) {
   EXPECT_EQ(node.specs.size(), 1u);
 }
 
+// Who takes the node over while files of this one are being written finds half of them.
+TEST_F(PreparerTest, AtTheEndWhatWasBegunIsDoneAndNothingElseIsTaken) {
+  const ClaimText begun = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  const ClaimText late = put(claim(2, "0000-03-00-3"));
+  std::string first = "?", second = "?";
+  node.on_step = [&](const std::string& step) -> std::optional<Error> {
+    if (!step.starts_with("bind")) return std::nullopt;
+    preparer->take_no_more();
+    preparer->prepare(kSriov, request(late), [&](PrepareAnswer answer) { second = answer.error; });
+    EXPECT_FALSE(preparer->idle());
+    return std::nullopt;
+  };
+  preparer->prepare(kSriov, request(begun), [&](PrepareAnswer answer) { first = answer.error; });
+  settle();
+  EXPECT_TRUE(preparer->idle());
+  EXPECT_EQ(first, "");
+  EXPECT_TRUE(decode_checkpoint(*node.checkpoint)->claims.begin()->second.is_complete);
+  EXPECT_NE(second.find("sliced ends on this node"), std::string::npos) << second;
+  EXPECT_EQ(preparer->prepared().size(), 1u);
+}
+
 TEST_F(PreparerTest, UnprepareWorksWhenClaimPodAndDeviceAreGone) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   const PrepareRequest who = request(text);
