@@ -47,11 +47,13 @@ struct Claim {
   std::vector<AllocatedDevice> devices;
   std::vector<AllocatedConfig> configs;
   std::vector<ReservingPod> pods;
+  std::string owner_pod;  // uid of the pod that controls it: it was made for that one alone; "" none
   bool operator==(const Claim&) const = default;
 };
 
 // What the API allows (resource/v1), and some.
-inline constexpr size_t kClaimDevicesMax = 64, kClaimConfigsMax = 128, kClaimPodsMax = 1'024;
+inline constexpr size_t kClaimDevicesMax = 64, kClaimConfigsMax = 128, kClaimPodsMax = 1'024,
+                        kClaimOwnersMax = 64;
 
 /// kInvalid with the field, or kTooLarge.
 Result<Claim> decode_claim(std::string_view object);

@@ -78,8 +78,8 @@ cdi::Spec claim_spec(const PreparedClaim& claim);
 /// What a pod has of all its claims; nullopt: nothing.
 std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& pod_id,
                                   const PreparedClaims& prepared);
-/// Whose pod spec the claim's devices come with: the one pod's that it is reserved for; a claim that several pods
-/// have tells of itself alone.
+/// Whose pod spec the claim's devices come with: the pod's that it was made for, and is reserved for alone. Any other
+/// claim tells of itself: a pod may share it later, of which no plugin hears, and gets the edits of the first one.
 std::string pod_id_of(const Claim& claim);
 
 /// For the kubelet. tells_metadata: with the specs that mount its files.
