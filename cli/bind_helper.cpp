@@ -38,7 +38,8 @@ int bind_helper(const std::vector<std::string>& arguments) {
   const kubelet::NodeHost node(
       host, host->is_live() ? kubelet::NodeHost::running_kernel() : played_kernel(root), {});
   for (const kubelet::PreparedDevice& device : order->devices)
-    if (!print(kubelet::line_of(kubelet::bind_or_restore(node, order->what, device)))) return kExitError;
+    if (!print(kubelet::line_of(kubelet::bind_or_restore(node, order->what, device, order->devices))))
+      return kExitError;
   return kExitSame;
 }
 

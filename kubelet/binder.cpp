@@ -10,10 +10,11 @@ const std::string& mac_for(Binding what, const PreparedDevice& device) {
   return is_asked ? device.mac : original;
 }
 
-Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device) {
+Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device,
+                                    const std::vector<PreparedDevice>& together) {
   const std::string& mac = mac_for(what, device);
   if (what == Binding::kBind) {
-    auto group = host.bind(device);
+    auto group = host.bind(device, together);
     if (!group || mac.empty()) return group;
     if (auto set = host.set_mac(device, mac); !set) return std::move(set.error());
     return group;
@@ -31,7 +32,8 @@ std::unique_ptr<reactor::Job> HostBinder::run(Binding what, std::vector<Prepared
   auto results = std::make_shared<Results>();
   const size_t count = devices.size();
   auto work = [results, what, host = host_, devices = std::move(devices)] {
-    for (const PreparedDevice& device : devices) results->push_back(bind_or_restore(*host, what, device));
+    for (const PreparedDevice& device : devices)
+      results->push_back(bind_or_restore(*host, what, device, devices));
   };
   return executor_.run(std::move(work), kBindMax, [results, count, done = std::move(done)](bool finished) {
     done(finished ? std::move(*results)

@@ -42,7 +42,8 @@ class HostBinder final : public Binder {
 /// The address that the PF is to give the VF with it; "" it stays as it is. A machine never finds one that another pod
 /// has asked for.
 const std::string& mac_for(Binding what, const PreparedDevice& device);
-/// One device, where the call is made. Yields what Binder::Done has of it.
-Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device);
+/// One device of those of a call, where the call is made. Yields what Binder::Done has of it.
+Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device,
+                                    const std::vector<PreparedDevice>& together);
 
 }  // namespace sliced::kubelet

@@ -38,8 +38,10 @@ class Host {
   /// The device as the kernel has it now. kNotFound: it is not there.
   virtual Result<HostLook> look(const PreparedDevice& device) const = 0;
   /// Binds the function to vfio-pci, unless it is already, and waits for its group's node. Yields the group. What
-  /// was begun and failed is taken back. kBusy: the group is shared with what is not the claim's.
-  virtual Result<std::string> bind(const PreparedDevice& device) const = 0;
+  /// was begun and failed is taken back. together: what is bound for the same claim, the device itself included.
+  /// kBusy: the group has another function than these.
+  virtual Result<std::string> bind(const PreparedDevice& device,
+                                   const std::vector<PreparedDevice>& together) const = 0;
   /// Has its PF give the VF that address (kubelet/vf_mac.h), and reads it back. kNotFound: VF or PF are gone.
   virtual Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const = 0;
   /// Back to its original driver; whatever is bound to another driver than vfio-pci stays.

@@ -158,10 +158,16 @@ Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& 
 // ---- binding
 
 // Whoever has one function of a group has all of it.
-Result<Unit> NodeHost::check_group(const std::string& pci) const {
+Result<Unit> NodeHost::check_group(const std::string& pci,
+                                   const std::vector<PreparedDevice>& together) const {
   using namespace node_host;
+  const auto is_ours = [&](const std::string& address) {
+    return std::any_of(together.begin(), together.end(),
+                       [&](const PreparedDevice& one) { return one.pci == address; });
+  };
   for (const std::string& other : names(function_path(pci) + "/iommu_group/devices")) {
-    if (other == pci || text(function_path(other) + "/class").starts_with(kBridgeClass)) continue;
+    if (other == pci || is_ours(other) || text(function_path(other) + "/class").starts_with(kBridgeClass))
+      continue;
     return Error{Errc::kBusy,
                  "device " + pci + " is in one IOMMU group with " + escaped(other) +
                      ": a container that had it could reach both; use a slot or a kernel that isolates it"};
@@ -241,10 +247,11 @@ Result<Unit> NodeHost::rebind(const std::string& pci, const std::string& driver)
   return Unit{};
 }
 
-Result<std::string> NodeHost::bind(const PreparedDevice& device) const {
+Result<std::string> NodeHost::bind(const PreparedDevice& device,
+                                   const std::vector<PreparedDevice>& together) const {
   using namespace node_host;
   const std::string& pci = device.pci;
-  if (auto checked = check_group(pci); !checked) return std::move(checked.error());
+  if (auto checked = check_group(pci, together); !checked) return std::move(checked.error());
   if (!view_->list(std::string(kDrivers) + std::string(kVfioDriver)))
     return Error{Errc::kIo, "driver vfio-pci is not there: load it (modprobe vfio-pci)"};
   auto bound = rebind(pci, std::string(kVfioDriver));

@@ -45,7 +45,8 @@ class NodeHost final : public Host {
   NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths);
 
   Result<HostLook> look(const PreparedDevice& device) const override;
-  Result<std::string> bind(const PreparedDevice& device) const override;
+  Result<std::string> bind(const PreparedDevice& device,
+                           const std::vector<PreparedDevice>& together) const override;
   Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const override;
   Result<Unit> restore(const PreparedDevice& device) const override;
   Result<std::string> user_of(const PreparedClaim& claim) const override;
@@ -65,7 +66,7 @@ class NodeHost final : public Host {
   std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
   void look_at_rdma(const std::string& device, HostLook& out) const;
   Result<VfOfInterface> vf_of(const std::string& pci) const;
-  Result<Unit> check_group(const std::string& pci) const;
+  Result<Unit> check_group(const std::string& pci, const std::vector<PreparedDevice>& together) const;
   Result<std::string> group_node(const std::string& pci) const;
   std::optional<DeviceHolder> holder(const std::string& pci) const;
   Result<Unit> check_holder(const std::string& pci) const;

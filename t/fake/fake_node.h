@@ -50,7 +50,8 @@ class FakeHost final : public kubelet::Host {
     if (device.vfio && !device.mac.empty()) look.admin_mac = at->second.mac;
     return look;
   }
-  Result<std::string> bind(const kubelet::PreparedDevice& device) const override {
+  Result<std::string> bind(const kubelet::PreparedDevice& device,
+                           const std::vector<kubelet::PreparedDevice>&) const override {
     if (auto error = node_.step("bind " + device.pci)) return *error;
     auto& function = node_.functions.at(device.pci);
     function.driver = "vfio-pci";

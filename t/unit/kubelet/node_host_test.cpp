@@ -113,11 +113,11 @@ TEST_F(NodeHostTest, LooksAtRdma) {
 }
 
 TEST_F(NodeHostTest, BindsByOverrideAndRestores) {
-  EXPECT_EQ(host().bind(device()).value(), "7");
+  EXPECT_EQ(host().bind(device(), {}).value(), "7");
   EXPECT_EQ(writes_, (std::vector<std::string>{"driver_override=vfio-pci", std::string("unbind=") + kVf,
                                                std::string("drivers_probe=") + kVf}));
   EXPECT_EQ(driver(), "vfio-pci");
-  EXPECT_EQ(host().bind(device()).value(), "7") << "again";
+  EXPECT_EQ(host().bind(device(), {}).value(), "7") << "again";
   EXPECT_EQ(driver(), "vfio-pci");
   ASSERT_TRUE(host().restore(device()));
   EXPECT_EQ(driver(), "igbvf");
@@ -147,7 +147,7 @@ TEST_F(NodeHostTest, RestoresWhatWasThere) {
 
 // Red when a driver is unbound under a process that has the device: the write would wait for that in the kernel.
 TEST_F(NodeHostTest, WhatAProcessHasOpenIsNotRestoredAndItIsNamed) {
-  ASSERT_TRUE(host().bind(device()));
+  ASSERT_TRUE(host().bind(device(), {}));
   fs::create_directories(tree_.root() + "/" + vf().path() + "/vfio-dev/vfio3");
   writes_.clear();
   holder_ = DeviceHolder{4711, "qemu-system-x86"};
@@ -171,7 +171,7 @@ TEST_F(NodeHostTest, WhoMayStillUseAClaimsDevicesIsSaidOrUnknown) {
   process_ = DeviceHolder{7, "pause"};
   EXPECT_EQ(host().user_of(claim).value(), "process 7 (pause)");
   process_.reset();
-  ASSERT_TRUE(host().bind(device()));
+  ASSERT_TRUE(host().bind(device(), {}));
   holder_ = DeviceHolder{8, "qemu"};
   EXPECT_EQ(host().user_of(claim).value(), "process 8 (qemu)");
   holder_.reset();
@@ -187,27 +187,43 @@ TEST_F(NodeHostTest, WhoMayStillUseAClaimsDevicesIsSaidOrUnknown) {
 TEST_F(NodeHostTest, AGroupWithOthersIsRefusedAndNothingIsTouched) {
   tree_.pci("0000:03:00.3").id("8086", "10ca").attr("class", "0x020000");
   fs::create_directory_symlink("x", tree_.root() + "/sys/kernel/iommu_groups/7/devices/0000:03:00.3");
-  const auto bound = host().bind(device());
+  const auto bound = host().bind(device(), {});
   EXPECT_EQ(bound.error().code, Errc::kBusy);
   EXPECT_NE(bound.error().what.find("0000:03:00.3"), std::string::npos);
+  PreparedDevice other = device();
+  other.pci = "0000:03:00.4";
+  EXPECT_FALSE(host().bind(device(), {device(), other})) << "not with any other";
   EXPECT_TRUE(writes_.empty());
   tree_.pci("0000:03:00.3").attr("class", "0x060400");
-  EXPECT_TRUE(host().bind(device())) << "a bridge takes no part";
+  EXPECT_TRUE(host().bind(device(), {})) << "a bridge takes no part";
+}
+
+// Red when a claim does not get all of a group: nobody else could be reached through it.
+TEST_F(NodeHostTest, FunctionsOfOneGroupAreBoundForOneClaim) {
+  PreparedDevice other = device();
+  other.pci = "0000:03:00.3";
+  tree_.pci(other.pci).id("8086", "10ca").driver("igbvf").attr("class", "0x020000");
+  group(other.pci, "7");
+  const auto bound = host().bind(device(), {device(), other});
+  ASSERT_TRUE(bound) << bound.error().what;
+  EXPECT_EQ(*bound, "7");
+  EXPECT_EQ(driver(), "vfio-pci");
 }
 
 TEST_F(NodeHostTest, WhatCannotBeBoundHasItsDriverAgain) {
   refuses_ = {"vfio-pci"};
-  EXPECT_NE(host().bind(device()).error().what.find("is not taken by driver vfio-pci"), std::string::npos);
+  EXPECT_NE(host().bind(device(), {}).error().what.find("is not taken by driver vfio-pci"),
+            std::string::npos);
   EXPECT_EQ(driver(), "igbvf");
   refuses_.clear();
   fs::remove_all(tree_.root() + "/sys/bus/pci/drivers/vfio-pci");
-  EXPECT_NE(host().bind(device()).error().what.find("modprobe vfio-pci"), std::string::npos);
+  EXPECT_NE(host().bind(device(), {}).error().what.find("modprobe vfio-pci"), std::string::npos);
 }
 
 TEST_F(NodeHostTest, WithoutAnIommuTheGroupSaysSo) {
   std::ofstream(tree_.root() + "/sys/kernel/iommu_groups/7/name") << "vfio-noiommu\n";
   nodes_ = {"/dev/vfio/noiommu-7"};
-  EXPECT_EQ(host().bind(device()).value(), "noiommu-7");
+  EXPECT_EQ(host().bind(device(), {}).value(), "noiommu-7");
 }
 
 TEST_F(NodeHostTest, FilesAreWrittenAndRemoved) {
