@@ -49,6 +49,10 @@ func TestExamplesAreAccepted(t *testing.T) {
 			t.Fatalf("%s: %d objects, %v", pattern, len(objects), err)
 		}
 		for _, object := range objects {
+			kind := object.GetKind()
+			if object.GetNamespace() == "" && (kind == "Pod" || kind == "ResourceClaimTemplate" || kind == "SriovResourcePolicy") {
+				object.SetNamespace("default") // as kubectl does where a document says it to
+			}
 			if ns := object.GetNamespace(); ns != "" {
 				home := &core.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
 				_, err := shared.Server.Client.CoreV1().Namespaces().Create(ctx, home, metav1.CreateOptions{})

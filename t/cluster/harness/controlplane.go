@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	api "k8s.io/client-go/tools/clientcmd/api"
 )
 
@@ -312,6 +313,21 @@ func (p *Plane) newServer(program, name string, flags []string) (*APIServer, err
 	}
 	s.Dynamic, err = dynamic.NewForConfig(config)
 	return s, err
+}
+
+// AdminConfig is a kubeconfig of the administrator, for commands that name no namespace but mean this one.
+func (s *APIServer) AdminConfig(t testing.TB, namespace string) string {
+	t.Helper()
+	path := s.plane.Kubeconfig(t, s.URL, &api.AuthInfo{Token: adminUser.Token})
+	config, err := clientcmd.LoadFromFile(path)
+	if err == nil {
+		config.Contexts[config.CurrentContext].Namespace = namespace
+		err = clientcmd.WriteToFile(*config, path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // RESTConfig is for clients of another identity than the administrator.
