@@ -17,7 +17,7 @@ func TestTutorialStartsAPod(t *testing.T) {
 	root := lab.NewKubeletRoot()
 	wiped(t, lab, root.Run())
 	commands := exec.Command("../../t/docs/run", "--on-cluster", harness.Program(t), "docs/tutorial.md")
-	commands.Env = append(os.Environ(), "KUBECONFIG="+lab.Server.AdminConfig(t, lab.Namespace), "NODE_NAME="+lab.Node, "NAMESPACE="+lab.Namespace,
+	commands.Env = append(os.Environ(), "KUBECONFIG="+lab.Server.AdminKubeconfig(t, lab.Namespace), "NODE_NAME="+lab.Node, "NAMESPACE="+lab.Namespace,
 		"SLICED_CLUSTER=kubeconfig:"+lab.Config, "SLICED_HOST="+lab.Host.Root, "SLICED_LOG_LEVEL=error", "CDI_ROOT="+root.Path+"/cdi",
 		"KUBELET_PLUGINS_DIRECTORY_PATH="+root.Path+"/plugins", "KUBELET_REGISTRAR_DIRECTORY_PATH="+root.Path+"/plugins_registry")
 	printed, err := commands.CombinedOutput()

@@ -315,8 +315,8 @@ func (p *Plane) newServer(program, name string, flags []string) (*APIServer, err
 	return s, err
 }
 
-// AdminConfig is a kubeconfig of the administrator, for commands that name no namespace but mean this one.
-func (s *APIServer) AdminConfig(t testing.TB, namespace string) string {
+// AdminKubeconfig is a kubeconfig of the administrator, for commands that name no namespace but mean this one.
+func (s *APIServer) AdminKubeconfig(t testing.TB, namespace string) string {
 	t.Helper()
 	path := s.plane.Kubeconfig(t, s.URL, &api.AuthInfo{Token: adminUser.Token})
 	config, err := clientcmd.LoadFromFile(path)
