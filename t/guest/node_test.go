@@ -10,7 +10,7 @@ import (
 	"time"
 
 	core "k8s.io/api/core/v1"
-	resource "k8s.io/api/resource/v1"
+	rbac "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	api "k8s.io/client-go/tools/clientcmd/api"
 
@@ -38,6 +38,7 @@ func newNode(t *testing.T) *node {
 	t.Helper()
 	n := &node{Lab: harness.NewHostlessLab(t, plane)}
 	n.RunAsDeployed()
+	n.mayReadPods(t)
 	n.Apply("every-vf", harness.Config(""))
 	text, err := os.ReadFile(n.Config)
 	if err == nil {
@@ -69,6 +70,23 @@ func newNode(t *testing.T) *node {
 	})
 	n.boot(t)
 	return n
+}
+
+// mayReadPods grants what --mac-annotation asks for beside config/deploy.
+func (n *node) mayReadPods(t *testing.T) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Name: "addresses-" + n.Node}
+	roles := n.Server.Client.RbacV1()
+	_, err := roles.ClusterRoles().Create(context.Background(), &rbac.ClusterRole{ObjectMeta: meta, Rules: []rbac.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}}, metav1.CreateOptions{})
+	if err == nil {
+		_, err = roles.ClusterRoleBindings().Create(context.Background(), &rbac.ClusterRoleBinding{ObjectMeta: meta,
+			RoleRef:  rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "ClusterRole", Name: meta.Name},
+			Subjects: []rbac.Subject{{Kind: "ServiceAccount", Name: "sliced", Namespace: n.Namespace}}}, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func tail(name string, lines int) string {
@@ -104,7 +122,7 @@ func (n *node) startKubelet(t *testing.T) {
 	t.Helper()
 	since := metav1.Now().Rfc3339Copy()
 	n.guest.Run(t, "PATH=/opt/bin:/bin kubelet --kubeconfig /host/kubelet.kubeconfig --config /etc/kubelet.yaml --hostname-override "+
-		n.Node+" --node-ip 10.0.2.15 --v=3 >>/host/kubelet.log 2>&1 </dev/null &")
+		n.Node+" --node-ip 10.0.2.15 --v=1 >>/host/kubelet.log 2>&1 </dev/null &")
 	n.wait(t, "the kubelet is ready", func() bool {
 		is, err := n.Server.Client.CoreV1().Nodes().Get(context.Background(), n.Node, metav1.GetOptions{})
 		if err != nil {
@@ -135,7 +153,7 @@ func (n *node) serve(t *testing.T, extra ...string) {
 	t.Helper()
 	n.runs++
 	n.pid = n.guest.Run(t, fmt.Sprintf("sliced run --cluster kubeconfig:/host/sliced.kubeconfig --node-name %s --namespace %s "+
-		"--kubelet-plugin on --enable-device-metadata %s >/host/%s 2>&1 </dev/null & echo $!", n.Node, n.Namespace, strings.Join(extra, " "), n.log()))
+		"--kubelet-plugin on --enable-device-metadata --mac-annotation kubevirt.io/dra-networks %s >/host/%s 2>&1 </dev/null & echo $!", n.Node, n.Namespace, strings.Join(extra, " "), n.log()))
 	n.History.WaitOffers(t, 0, patience, n.devices(t)...)
 	n.wait(t, "the kubelet knows the driver", func() bool {
 		for _, line := range strings.Split(tail(n.log(), 1000), "\n") {
@@ -162,117 +180,16 @@ func (n *node) devices(t *testing.T) (names []string) {
 	return names
 }
 
-// netdev is the name of a function's interface in the host, "" if there is none.
-func (n *node) netdev(t *testing.T, address string) string {
+// function is what the host has of one.
+type function struct{ driver, netdev string }
+
+func (n *node) functions(t *testing.T) map[string]function {
 	t.Helper()
-	return n.guest.Run(t, "ls /sys/bus/pci/devices/"+address+"/net 2>/dev/null || true")
-}
-
-func (n *node) driver(t *testing.T, address string) string {
-	t.Helper()
-	return n.guest.Run(t, "basename $(readlink /sys/bus/pci/devices/"+address+"/driver || echo none)")
-}
-
-// scenario is a manifest on the node, its pods in a namespace of its own.
-type scenario struct {
-	*node
-	t        *testing.T
-	manifest *harness.Manifest
-}
-
-// apply makes the objects of a manifest; its pods end with the scenario.
-func (n *node) apply(t *testing.T, name string) *scenario {
-	t.Helper()
-	mine := *n.Lab
-	mine.T = t
-	s := &scenario{node: n, t: t, manifest: mine.ReadManifest(name + ".yaml")}
-	s.manifest.Namespace = name + "-" + n.Node
-	t.Cleanup(func() {
-		if t.Failed() {
-			s.tell()
-		}
-		s.manifest.DeletePods()
-		s.manifest.DeleteRest()
-	})
-	s.manifest.Furnish()
-	s.manifest.ApplyPods()
-	return s
-}
-
-// running returns the pods once all of them run with at least so many restarts.
-func (s *scenario) running(restarts int32) []core.Pod {
-	s.t.Helper()
-	var pods []core.Pod
-	s.wait(s.t, fmt.Sprintf("pods run, after %d restarts", restarts), func() bool {
-		pods = s.manifest.Pods()
-		for _, pod := range pods {
-			if pod.Status.Phase != core.PodRunning || len(pod.Status.ContainerStatuses) == 0 {
-				return false
-			}
-			for _, container := range pod.Status.ContainerStatuses {
-				if container.State.Running == nil || container.RestartCount < restarts {
-					return false
-				}
-			}
-		}
-		return len(pods) > 0
-	})
-	return pods
-}
-
-// allocated is the address of the function that a pod's one claim has.
-func (s *scenario) allocated(pod core.Pod) string {
-	s.t.Helper()
-	at := []byte(s.claim(pod).Status.Allocation.Devices.Results[0].Device)
-	at[4], at[7], at[10] = ':', ':', '.'
-	return string(at)
-}
-
-func (s *scenario) claim(pod core.Pod) *resource.ResourceClaim {
-	s.t.Helper()
-	for _, claim := range s.Server.Claims(s.t, pod.Namespace) {
-		for _, user := range claim.Status.ReservedFor {
-			if user.UID == pod.UID && claim.Status.Allocation != nil {
-				return claim
-			}
-		}
+	found := map[string]function{}
+	for _, address := range n.vfs(t) {
+		said := n.guest.Run(t, "cd /sys/bus/pci/devices/"+address+"; basename $(readlink driver || echo none); ls net 2>/dev/null || true")
+		is := append(strings.Split(said, "\n"), "")
+		found[address] = function{is[0], is[1]}
 	}
-	s.t.Fatalf("pod %s has no allocated claim", pod.Name)
-	return nil
-}
-
-// said is what a pod's container wrote, in its n-th life, up to its line "end".
-func (s *scenario) said(pod core.Pod, life int32) string {
-	s.t.Helper()
-	log := fmt.Sprintf("/var/log/pods/%s_%s_%s/%s/%d.log", pod.Namespace, pod.Name, pod.UID, pod.Spec.Containers[0].Name, life)
-	text := ""
-	s.wait(s.t, "the container has said what it sees", func() bool {
-		text, _ = s.guest.Try("cut -d' ' -f4- "+log, 30*time.Second)
-		return strings.HasSuffix(text, "\nend")
-	})
-	return text
-}
-
-// end deletes the pods, and returns when nothing is left of them.
-func (s *scenario) end() {
-	s.t.Helper()
-	s.manifest.DeletePods()
-	s.wait(s.t, "all pods are gone", func() bool { return len(s.manifest.Pods()) == 0 })
-	s.wait(s.t, "nothing of claims is left", func() bool {
-		left, status := s.guest.Try("ls -d /var/run/cdi/* /var/lib/kubelet/plugins/*/interfaces/* /var/lib/kubelet/plugins/*/dra-device-metadata/* 2>/dev/null", 30*time.Second)
-		return status != -1 && left == ""
-	})
-}
-
-func (s *scenario) tell() {
-	for _, pod := range s.manifest.Pods() {
-		s.t.Logf("pod %s: %s %+v", pod.Name, pod.Status.Phase, pod.Status.ContainerStatuses)
-	}
-	list, err := s.Server.Client.CoreV1().Events(s.manifest.Namespace).List(context.Background(), metav1.ListOptions{})
-	if err != nil {
-		return
-	}
-	for _, event := range list.Items {
-		s.t.Logf("%s %s: %s", event.InvolvedObject.Name, event.Reason, event.Message)
-	}
+	return found
 }

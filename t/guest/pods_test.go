@@ -1,53 +1,191 @@
 package guest
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+
+	core "k8s.io/api/core/v1"
+
+	"sliced.test/cluster/harness"
 )
 
 // One guest for all scenarios: they run one after the other, and each leaves the node without pods.
 func TestNode(t *testing.T) {
 	n := newNode(t)
 	n.serve(t)
-	t.Run("AnInterface", n.testAnInterface)
+	for _, one := range []struct {
+		name string
+		play func(*testing.T)
+	}{
+		{"AnInterface", n.testAnInterface},
+		{"AFunction", n.testAFunction},
+		{"Addresses", n.testAddresses},
+		{"AnotherDaemon", n.testAnotherDaemon},
+		{"Reboot", n.testReboot},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			before := n.functions(t)
+			one.play(t)
+			n.guest.Run(t, "udevadm settle --timeout=30")
+			for address, was := range before {
+				if now := n.functions(t)[address]; now != was {
+					t.Errorf("%s was %v, and is %v", address, was, now)
+				}
+			}
+		})
+	}
 }
 
 // Red when a pod does not see its VF, when its container loses it by a restart, when the claim does not say what was made, or
-// when the VF does not come back under its name.
+// when any of it writes a slice.
 func (n *node) testAnInterface(t *testing.T) {
-	names := map[string]string{}
-	for _, address := range n.vfs(t) {
-		names[address] = n.netdev(t, address)
-	}
 	offered := n.Server.Revision(t)
 	s := n.apply(t, "interface")
 	pod := s.running(0)[0]
-	address := s.allocated(pod)
-	s.seesInterface(s.said(pod, 0), address)
-	if left := n.netdev(t, address); left != "" {
-		t.Errorf("%s of %s is in the host as well", left, address)
+	s.seesInterface(pod, 0)
+	s.wait(t, "the claim says what was made", func() bool {
+		devices := s.claim(pod, "net").Status.Devices
+		return len(devices) == 1 && devices[0].NetworkData != nil && devices[0].NetworkData.InterfaceName == "net1" &&
+			strings.Contains(s.said(pod, 0), "link/ether "+devices[0].NetworkData.HardwareAddress+" ")
+	})
+	if kept := n.kept(t); !strings.Contains(kept, "/var/run/cdi/") || !strings.Contains(kept, "/interfaces/") || !strings.Contains(kept, "/dra-device-metadata/") {
+		t.Errorf("kept is %s", kept)
 	}
-	n.guest.Run(t, "kill -KILL $(pidof sleep | tr ' ' '\\n' | while read pid; do grep -q SRIOVNETWORK /proc/$pid/environ && echo $pid; done)")
-	pod = s.running(1)[0]
-	s.seesInterface(s.said(pod, 1), address)
-	s.end()
-	n.guest.Run(t, "udevadm settle --timeout=30")
-	for address, name := range names {
-		if now := n.netdev(t, address); now != name {
-			t.Errorf("the interface of %s was %s, and is %q", address, name, now)
-		}
-	}
+	s.killContainers()
+	s.seesInterface(s.running(1)[0], 1)
+	n.end(t, s)
 	if after := n.History.States(t, offered); len(after) > 1 {
 		t.Errorf("a pod's life wrote %d slices: %s", len(after)-1, after[1])
 	}
 }
 
-// seesInterface holds what a container says against the function that its claim has.
-func (s *scenario) seesInterface(said, address string) {
+// seesInterface holds what a container says against the function that its claim has, which the host has no interface of.
+func (s *scenario) seesInterface(pod core.Pod, life int32) {
 	s.t.Helper()
-	for _, want := range []string{"function=/sys/devices/", "/" + address + "\n", "SRIOVNETWORK_PCI_ADDRESSES=" + address, "net1", "UP", "inet 192.0.2.7/24"} {
+	address := s.allocated(pod, "net")
+	said := s.said(pod, life)
+	for _, want := range []string{"function=/sys/devices/", "/" + address + "\n", "SRIOVNETWORK_PCI_ADDRESSES=" + address + "\n", " net1: ", ",UP> ", "inet 192.0.2.7/24"} {
 		if !strings.Contains(said, want) {
 			s.t.Errorf("the container does not say %q; it says\n%s", want, said)
 		}
 	}
+	if left := s.functions(s.t)[address].netdev; left != "" {
+		s.t.Errorf("%s of %s is in the host as well", left, address)
+	}
+}
+
+// Red when a container cannot open its function's group, or reads of another function than the one that was allocated.
+func (n *node) testAFunction(t *testing.T) {
+	s := n.apply(t, "vfio")
+	s.seesFunction(s.running(0)[0], 0)
+	n.end(t, s)
+}
+
+func (s *scenario) seesFunction(pod core.Pod, life int32) {
+	s.t.Helper()
+	address := s.allocated(pod, "net")
+	said := s.said(pod, life)
+	group := s.guest.Run(s.t, "basename $(readlink /sys/bus/pci/devices/"+address+"/iommu_group)")
+	if opened := strings.Count(said, "opened="); opened != 1 || !strings.Contains(said, "opened=/dev/vfio/"+group+"\n") {
+		s.t.Errorf("%s is of group %s; the container says\n%s", address, group, said)
+	}
+	if now := s.functions(s.t)[address]; now.driver != "vfio-pci" {
+		s.t.Errorf("%s: %v", address, now)
+	}
+	_, text, _ := strings.Cut(said, "\n{")
+	var metadata struct {
+		Requests []struct {
+			Name    string
+			Devices []struct {
+				Driver, Pool, Name string
+				Attributes         map[string]struct{ String string }
+			}
+		}
+	}
+	if err := json.NewDecoder(strings.NewReader("{" + text)).Decode(&metadata); err != nil {
+		s.t.Fatalf("metadata: %v in\n%s", err, said)
+	}
+	if len(metadata.Requests) != 1 || len(metadata.Requests[0].Devices) != 1 {
+		s.t.Fatalf("metadata: %+v", metadata)
+	}
+	// As KubeVirt looks it up: from the claim's allocation to the slice's attribute.
+	device := metadata.Requests[0].Devices[0]
+	published := s.History.Now().Devices()[harness.DeviceName(address)].Attributes["resource.kubernetes.io/pciBusID"]
+	if device.Driver != harness.Driver || device.Pool != s.Node || device.Name != harness.DeviceName(address) || published.StringValue == nil ||
+		*published.StringValue != address || device.Attributes["resource.kubernetes.io/pciBusID"].String != address {
+		s.t.Errorf("allocated is %s, the metadata has %+v", address, device)
+	}
+}
+
+// Red when an interface or a function has not the address that its pod asks for, or keeps it.
+func (n *node) testAddresses(t *testing.T) {
+	admin := func() string {
+		return n.guest.Run(t, "ip link show dev $(ls /sys/bus/pci/devices/"+pf+"/net) | grep ' vf '")
+	}
+	mac := func(address string) string {
+		return n.guest.Run(t, "cat /sys/bus/pci/devices/"+address+"/net/*/address")
+	}
+	macs := map[string]string{}
+	for _, address := range n.vfs(t) {
+		macs[address] = mac(address)
+	}
+	before := admin()
+	s := n.apply(t, "addresses")
+	pod := s.running(0)[0]
+	if said := s.said(pod, 0); !strings.Contains(said, "link/ether 02:00:00:00:0a:01 ") {
+		t.Errorf("the container has an interface\n%s", said)
+	}
+	moved, own := s.allocated(pod, "net"), s.allocated(pod, "own")
+	for i, address := range n.vfs(t) {
+		line := strings.Split(admin(), "\n")[i]
+		if has := strings.Contains(line, "02:00:00:00:0a:02"); has != (address == own) {
+			t.Errorf("%s, of %s: the PF says %s", own, address, line)
+		}
+	}
+	n.end(t, s)
+	if after := admin(); after != before {
+		t.Errorf("the PF said\n%s\nand after the pod says\n%s", before, after)
+	}
+	// The other function was reset, and the emulated card gives one that is reset a new address.
+	if after := mac(moved); after != macs[moved] {
+		t.Errorf("%s had %s, and after the pod has %s", moved, macs[moved], after)
+	}
+}
+
+// Red when a pod loses anything because its daemon is killed and another takes over, or when that one does not undo what the
+// other did.
+func (n *node) testAnotherDaemon(t *testing.T) {
+	a, b := n.apply(t, "interface"), n.apply(t, "vfio")
+	a.seesInterface(a.running(0)[0], 0)
+	b.seesFunction(b.running(0)[0], 0)
+	n.kill(t)
+	a.killContainers() // they restart without a daemon
+	a.seesInterface(a.running(1)[0], 1)
+	n.serve(t)
+	a.killContainers()
+	a.seesInterface(a.running(2)[0], 2)
+	if restarts := b.running(0)[0].Status.ContainerStatuses[0].RestartCount; restarts != 0 {
+		t.Errorf("a container that nobody touched was restarted %d times", restarts)
+	}
+	n.end(t, a, b)
+}
+
+// Red when pods do not run again after the machine lost its power, with what their claims have had before, or when their devices
+// are not given back after that.
+func (n *node) testReboot(t *testing.T) {
+	a, b := n.apply(t, "interface"), n.apply(t, "vfio")
+	first, second := a.running(0)[0], b.running(0)[0]
+	a.seesInterface(first, 0)
+	b.seesFunction(second, 0)
+	n.guest.Stop()
+	n.boot(t)
+	n.serve(t)
+	again, later := a.running(1)[0], b.running(1)[0]
+	if again.UID != first.UID || later.UID != second.UID {
+		t.Errorf("other pods run")
+	}
+	a.seesInterface(again, 1)
+	b.seesFunction(later, 1)
+	n.end(t, a, b)
 }
