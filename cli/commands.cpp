@@ -35,6 +35,7 @@ constexpr Row kRows[] = {
     {Command::kMatch, by_options<match>},
     {Command::kValidate, by_options<validate>},
     {Command::kWithdraw, by_options<withdraw>},
+    {Command::kStatus, by_options<status>},
     {Command::kVersion, by_options<version>},
     {Command::kHelp, by_options<help>},
     {Command::kMan, by_options<man>},

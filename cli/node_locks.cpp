@@ -14,7 +14,6 @@ namespace {
 constexpr const char* kOfWhat = "this driver and node";
 
 constexpr size_t kFileNameMax = 200;  // of the 255 that a file system takes
-constexpr const char* kSystemDirectory = "/run/sliced";
 
 RuntimePorts process_ports() {
   return {[](const char* name) -> std::optional<std::string> {
@@ -58,8 +57,12 @@ std::string lock_file_name(const std::string& driver, const std::string& node) {
   return name + ".lock";
 }
 
+std::string runtime_directory(const config::Options& options) {
+  return find_runtime_directory(options.runtime_directory, process_ports());
+}
+
 Result<std::string> NodeLocks::prepare(const config::Options& options) {
-  std::string directory = find_runtime_directory(options.runtime_directory, process_ports());
+  std::string directory = runtime_directory(options);
   if (directory.empty())
     return Error{Errc::kDenied,
                  "--runtime-directory: this user has no directory of its own (XDG_RUNTIME_DIR, "

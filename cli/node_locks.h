@@ -12,12 +12,16 @@
 
 namespace sliced::cli {
 
+constexpr const char* kSystemDirectory = "/run/sliced";
+
 /// What the search for a directory asks of the process; tests bring their own.
 struct RuntimePorts {
   std::function<std::optional<std::string>(const char* name)> env;
   std::function<bool(const std::string& path)> is_own_directory;
   uid_t user;
 };
+/// Of this process: find_runtime_directory().
+std::string runtime_directory(const config::Options& options);
 /// --runtime-directory, else the first of systemd's $RUNTIME_DIRECTORY, /run/sliced for root or
 /// where it is this user's, $XDG_RUNTIME_DIR/sliced, /run/user/UID/sliced and $HOME/.sliced where those are
 /// this user's; "" where there is none.
@@ -36,6 +40,10 @@ class NodeLocks {
   /// on_acquired: all of them are ours; called once.
   NodeLocks(Process& process, const config::Options& options, const std::string& directory,
             std::function<void()> on_acquired);
+
+  bool acquired() const { return second_ && second_->acquired(); }
+  /// Who has one of them, as FileLock::holder().
+  const std::string& holder() const { return second_ ? second_->holder() : first_.holder(); }
 
  private:
   std::optional<reactor::FileLock> second_;  // taken once the first is

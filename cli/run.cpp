@@ -9,6 +9,7 @@
 #include "cli/process.h"
 #include "cli/service.h"
 #include "cli/show.h"
+#include "cli/status_door.h"
 #include "config/load.h"
 #include "policy/explain.h"
 #include "reactor/orphans.h"
@@ -130,6 +131,7 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
     if (plugin) return plugin->start([&] { daemon.permit_writes(!stopping); });
     daemon.permit_writes(true);
   });
+  auto status = std::make_unique<StatusDoor>(process, running, lock_directory, daemon, locks);
   Signals signals(process);
   signals.on(SIGTERM, [&] { process.loop.stop(); });
   signals.on(SIGINT, [&] { process.loop.stop(); });
@@ -152,6 +154,7 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   if (!process.run_until([&] { return daemon.idle(); }, kDrainMax))
     process.log->warning("a write was not answered in time");
   process.log->info("stopping; slices stay as they are", {{"node", running.node_name}});
+  status.reset();  // its file goes, also where the process leaves without us
   return process.leave(kExitSame);
 }
 

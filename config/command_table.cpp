@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
 
+constexpr std::array<std::string_view, 2> kPages = {"livez", "readyz"};
+
 constexpr CommandInfo kCommands[] = {
     {.id = Command::kRun,
      .name = "run",
@@ -57,6 +59,16 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "For the end of a node's service, or before another driver takes over. A running daemon on the same "
          "node would publish again: stop it first."},
+    {.id = Command::kStatus,
+     .name = "status",
+     .arguments = "[PAGE]",
+     .arguments_max = 1,
+     .summary = "Say how the daemon that runs here stands.",
+     .description =
+         "Reads the socket in the daemon's runtime directory: what is offered, hidden and held back, what is watched, "
+         "whether it serves or stands by. With PAGE it prints that page as the daemon has it: livez and readyz are for "
+         "probes. Exit status 0: ready, or the page's check is passed. 2: not. 1: no daemon answers.",
+     .choices = kPages},
     {.id = Command::kVersion, .name = "version", .summary = "Print the version."},
     {.id = Command::kHelp,
      .name = "help",

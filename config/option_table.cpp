@@ -102,12 +102,23 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_RUNTIME_DIRECTORY",
          .file_key = "runtimeDirectory",
          .placeholder = "PATH",
-         .commands = kWriting,
+         .commands = kWriting | bit(Command::kStatus),
          .help =
-             "Where the locks stand by which one daemon a node writes: a directory of this user that others can "
-             "neither write to nor open; made with mode 0700 when only its parent is there. Without it: "
+             "Where the locks stand by which one daemon a node writes, and the socket that `sliced status` reads: a "
+             "directory of this user that others can neither write to nor open; made with mode 0700 when only its "
+             "parent is there. Without it: "
              "$RUNTIME_DIRECTORY (systemd), /run/sliced for root or where it is this user's, "
              "$XDG_RUNTIME_DIR/sliced, /run/user/UID/sliced, $HOME/.sliced."}),
+    option<&Options::health_address, parse_listen_address>(
+        {.name = "health-address",
+         .env = "SLICED_HEALTH_ADDRESS",
+         .file_key = "healthAddress",
+         .placeholder = "HOST:PORT",
+         .commands = bit(Command::kRun),
+         .help =
+             "Serve /livez, /readyz and the other pages of docs/status.md by HTTP at this address too, to whoever "
+             "reaches it; :PORT is 127.0.0.1:PORT. Without it they are read at the socket in the runtime directory "
+             "alone."}),
     option<&Options::scheduler_version, parse_scheduler_version>(
         {.name = "scheduler-version",
          .env = "SLICED_SCHEDULER_VERSION",
@@ -201,7 +212,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "POD_UID",
          .file_key = "podUID",
          .placeholder = "UID",
-         .commands = bit(Command::kRun),
+         .commands = bit(Command::kRun) | bit(Command::kStatus),
          .help =
              "The UID of the pod that this runs in. The sockets have it in their names, so that during an upgrade "
              "those of the old pod and of the new one stand beside each other."}),
@@ -323,8 +334,8 @@ constexpr OptionInfo kOptions[] = {
         {.name = "output",
          .short_name = 'o',
          .placeholder = "FORMAT",
-         .commands =
-             bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover) | bit(Command::kMatch),
+         .commands = bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover) |
+                     bit(Command::kMatch) | bit(Command::kStatus),
          .choices = kTexts<OutputFormat>,
          .help =
              "table, yaml or json; for plan also diff: what would change against what is published now."}),

@@ -29,6 +29,7 @@ enum class Command : unsigned {
   kMan = 256,
   kCompletion = 512,
   kMatch = 1024,
+  kStatus = 2048,
   kConfig = 4096,
 };
 
@@ -74,6 +75,7 @@ struct Options {
   std::string sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver_name = "dra.networking";
   std::string runtime_directory;  // where a lock stands; "": cli/node_locks.h finds it
+  std::string health_address;     // "127.0.0.1:9810", where the status is read by TCP; "" nowhere
   std::string scheduler_version;  // "v1.36.3"; "": that of the API server
   // Where the kubelet finds this.
   Switch kubelet_plugin = Switch::kOff;

@@ -1,5 +1,7 @@
 #include "config/values.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 
 #include "config/duration.h"
@@ -152,6 +154,25 @@ std::string parse_pod_uid(std::string_view text, std::string& value) {
   if (text.size() > 64 || !std::all_of(text.begin(), text.end(), is_good))
     return "must be a UID: 1 to 64 letters, digits and '-'";
   value = text;
+  return "";
+}
+
+std::string parse_listen_address(std::string_view text, std::string& value) {
+  constexpr const char* kWrong =
+      "must be ADDRESS:PORT or :PORT, an IP address and a port of 1 to 65535, such as 127.0.0.1:9810 or [::1]:9810";
+  if (text.empty()) return value.clear(), "";
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return kWrong;
+  const auto port = parse_int(text.substr(colon + 1));
+  std::string host(text.substr(0, colon));
+  const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  in_addr four{};
+  in6_addr six{};
+  const bool is_address =
+      host.empty() || (is_bracketed ? inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &six)
+                                    : inet_pton(AF_INET, host.c_str(), &four)) == 1;
+  if (!port || *port < 1 || *port > 65'535 || !is_address) return kWrong;
+  value = (host.empty() ? "127.0.0.1" : host) + ":" + std::to_string(*port);
   return "";
 }
 

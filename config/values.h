@@ -75,6 +75,8 @@ std::string parse_interface_prefix(std::string_view text, std::string& value);
 std::string parse_nri_name(std::string_view text, std::string& value);
 std::string parse_nri_index(std::string_view text, std::string& value);
 std::string parse_pod_uid(std::string_view text, std::string& value);
+/// HOST:PORT, HOST an IP address; "" is none, and without HOST it is 127.0.0.1.
+std::string parse_listen_address(std::string_view text, std::string& value);
 std::string parse_annotation_key(std::string_view text, std::string& value);
 std::string parse_driver_name(std::string_view text, std::string& value);
 std::string parse_scheduler_version(std::string_view text, std::string& value);

@@ -101,6 +101,11 @@ std::vector<std::string> ClusterSources::missing() const {
   });
 }
 
+void ClusterSources::for_each(
+    const std::function<void(const std::string&, const watchers::Standing&)>& say) const {
+  for (const Named& source : sources_) say(source.name, source.watcher->standing());
+}
+
 bool ClusterSources::is_absent(const kube::Resource& kind) const {
   for (const Named& source : sources_)
     if (source.kind.kind == kind.kind) return source.watcher->standing().state == Standing::State::kAbsent;

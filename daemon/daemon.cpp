@@ -112,9 +112,8 @@ void Daemon::permit_writes(bool permitted) {
 }
 
 void Daemon::apply_permission() {
-  const bool may_write = is_permitted_ && sources_.may_write();
-  charges_.permit(may_write);
-  for (Offer& offer : offers_) offer.publisher().permit(may_write);
+  charges_.permit(may_write());
+  for (Offer& offer : offers_) offer.publisher().permit(may_write());
 }
 
 void Daemon::reload(const config::Options& options) {

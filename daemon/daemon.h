@@ -85,7 +85,15 @@ class Daemon {
   /// Which sources have not synced yet, and why: "policies: denied: list sriovresourcepolicies: ..."; and
   /// whether the first decision takes too long. Empty when decided.
   std::vector<std::string> waiting_for() const;
-  /// Of that what one look is enough to know: kinds that the API server does not have, what it does not
+  /// What is watched of the cluster, and how it stands.
+  void for_each_source(
+      const std::function<void(const std::string& name, const watchers::Standing&)>& say) const {
+    sources_.for_each(say);
+  }
+  /// Nothing keeps from writing: it is permitted, and the cluster is not away.
+  bool may_write() const { return is_permitted_ && sources_.may_write(); }
+  bool is_permitted() const { return is_permitted_; }
+  /// Of what is waited for that which one look is enough to know: kinds that the API server does not have, what it does not
   /// allow, a Node object that is not there, a directory that cannot be read. A daemon waits for that to
   /// change; a command does not.
   std::vector<std::string> missing() const;

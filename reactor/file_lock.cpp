@@ -148,6 +148,7 @@ struct FileLock::State {
 
   void acquire() {
     acquired = true;
+    holder.clear();
     if (said_at) log.info("the lock is taken", {{"path", path}});
     const auto call = std::exchange(on_acquired, nullptr);
     if (call) call();  // last statement: the FileLock may be gone
@@ -182,5 +183,6 @@ FileLock::FileLock(Scheduler& scheduler, Log& log, Random random, Where where,
 FileLock::~FileLock() = default;
 
 bool FileLock::acquired() const { return state_->acquired; }
+const std::string& FileLock::holder() const { return state_->holder; }
 
 }  // namespace sliced::reactor

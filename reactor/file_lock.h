@@ -39,6 +39,8 @@ class FileLock {
 
   /// Whether it is held now: from on_acquired until the FileLock goes.
   bool acquired() const;
+  /// Who has it, while this waits for that one: for people. "" where nobody is known.
+  const std::string& holder() const;
 
  private:
   struct State;

@@ -22,6 +22,7 @@ BEGIN {
   may["cdi"] = "reactor/base reactor kube"
   may["kubelet"] = "reactor/base reactor grpc http proto kube hotplug policy cdi"
   may["kubelet/interfaces"] = "reactor/base reactor kube policy kubelet cni nri"
+  may["status"] = "reactor/base reactor http kube policy"
   may["config"] = "reactor/base kube"
   may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"
   may["reactor/base"] = ""

@@ -55,6 +55,8 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"sriov-driver-name", "sriov.example.com"},
       {"exposure-driver-name", "net.example.com"},
       {"runtime-directory", "/run/user/1000/sliced"},
+      {"health-address", "127.0.0.1:9810"},
+      {"health-address", "[::1]:1"},
       {"scheduler-version", "v1.36.2"},
       {"kubelet-plugin", "on"},
       {"kubelet-plugins-directory-path", "/k/plugins"},
@@ -128,6 +130,20 @@ TEST(OptionTable, RefusesWithWhatWouldBeRight) {
       {"file", "", "must be a path"},
       {"sriov-driver-name", std::string(64, 'a'),
        "must be a DNS name (lower-case letters, digits, '-', '.') of at most 63 bytes"},
+      {"health-address", "9810",
+       "must be ADDRESS:PORT or :PORT, an IP address and a port of 1 to 65535, such as 127.0.0.1:9810 or [::1]:9810"},
+      {"health-address", "localhost:9810",
+       "must be ADDRESS:PORT or :PORT, an IP address and a port of 1 to 65535, such as 127.0.0.1:9810 or [::1]:9810"},
+      {"health-address", "127.0.0.1:0",
+       "must be ADDRESS:PORT or :PORT, an IP address and a port of 1 to 65535, such as 127.0.0.1:9810 or [::1]:9810"},
+      {"health-address", "127.0.0.1:65536",
+       "must be ADDRESS:PORT or :PORT, an IP address and a port of 1 to 65535, such as 127.0.0.1:9810 or [::1]:9810"},
+      {"health-address", "::1:9810",
+       "must be ADDRESS:PORT or :PORT, an IP address and a port of 1 to 65535, such as 127.0.0.1:9810 or [::1]:9810"},
+      {"health-address", "[127.0.0.1]:1",
+       "must be ADDRESS:PORT or :PORT, an IP address and a port of 1 to 65535, such as 127.0.0.1:9810 or [::1]:9810"},
+      {"health-address", "/run/x",
+       "must be ADDRESS:PORT or :PORT, an IP address and a port of 1 to 65535, such as 127.0.0.1:9810 or [::1]:9810"},
       {"kubelet-plugin", "true", "must be one of off, on"},
       {"kubelet-plugins-directory-path", "", "must be a path"},
       {"configuration-mode", "multus", "must be one of STANDALONE, MULTUS; did you mean MULTUS?"},
@@ -155,6 +171,13 @@ TEST(OptionTable, RefusesWithWhatWouldBeRight) {
     EXPECT_EQ(find_option(row.option)->parse(row.text, options), row.wrong) << row.option << " " << row.text;
     EXPECT_EQ(options, Options{}) << row.option << ": a refused value must change nothing";
   }
+}
+
+// Red when it is every address of the machine.
+TEST(OptionTable, APortAloneIsThisMachinesOwn) {
+  Options options;
+  EXPECT_EQ(find_option("health-address")->parse(":9810", options), "");
+  EXPECT_EQ(options.health_address, "127.0.0.1:9810");
 }
 
 TEST(OptionTable, KindsAreKnownInAnyCase) {

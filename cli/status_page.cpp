@@ -1,0 +1,65 @@
+#include "cli/status_page.h"
+
+#include <vector>
+
+#include "cli/table.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+using kube::Json;
+
+std::string word(const Json& json, std::string_view key) { return printable(json.text(key), 1'024); }
+std::string number(const Json& json, std::string_view key) {
+  const Json* found = json.find(key);
+  return found != nullptr && found->integer() != nullptr ? std::to_string(*found->integer()) : "?";
+}
+const Json::Array& items(const Json& json, std::string_view key) {
+  static const Json::Array kNone;
+  const Json* found = json.find(key);
+  return found != nullptr && found->array() != nullptr ? *found->array() : kNone;
+}
+
+std::string for_people(int64_t seconds) {
+  if (seconds < 120) return std::to_string(seconds) + " s";
+  if (seconds < 7'200) return std::to_string(seconds / 60) + " min";
+  if (seconds < 172'800) return std::to_string(seconds / 3'600) + " h";
+  return std::to_string(seconds / 86'400) + " days";
+}
+
+std::string headline(const Json& report) {
+  const Json* up = report.find("upSeconds");
+  return "sliced " + word(report, "version") + ", pid " + number(report, "pid") + ", up " +
+         for_people(up != nullptr && up->integer() != nullptr ? *up->integer() : 0) + ": " +
+         (is_so(report, "ready") ? "ready" : "NOT READY") + ", " +
+         (is_so(report, "serving") ? "serving" : "standing by") + "\n";
+}
+
+}  // namespace
+
+bool is_so(const Json& report, std::string_view key) {
+  const Json* found = report.find(key);
+  return found != nullptr && found->boolean() != nullptr && *found->boolean();
+}
+
+std::string status_text(const Json& report) {
+  std::string out = headline(report);
+  out += "node " + word(report, "node") + ", cluster " + word(report, "cluster") + "\n";
+  if (const Json* summary = report.find("summary")) out += word(*summary, "text") + "\n";
+  for (const Json& check : items(report, "checks"))
+    if (const std::string why = word(check, "why"); !why.empty())
+      out += (is_so(check, "ok") ? "" : "not ready: " + word(check, "name") + ": ") + why + "\n";
+  std::vector<std::vector<std::string>> drivers, sources;
+  for (const Json& driver : items(report, "drivers"))
+    drivers.push_back({word(driver, "name"), number(driver, "entries"), number(driver, "slices"),
+                       number(driver, "writes"), is_so(driver, "settled") ? "yes" : "no",
+                       word(driver, "failure")});
+  out += "\n" + table({"DRIVER", "ENTRIES", "SLICES", "WRITES", "SETTLED", "LAST FAILURE"}, drivers);
+  for (const Json& source : items(report, "sources"))
+    sources.push_back({word(source, "name"), word(source, "state"), is_so(source, "synced") ? "yes" : "no",
+                       word(source, "why")});
+  return out + "\n" + table({"SOURCE", "STATE", "SYNCED", "WHY"}, sources);
+}
+
+}  // namespace sliced::cli

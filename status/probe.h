@@ -1,0 +1,25 @@
+#pragma once
+// What a probe is answered, in the words of Kubernetes' own servers (k8s.io/apiserver/pkg/server/healthz). Pure.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "status/pages.h"
+
+namespace sliced::status {
+
+/// One thing that has to be so.
+struct Check {
+  std::string name;     // lower case, digits and dashes: an interface
+  std::string problem;  // "": it is so
+  std::string note;     // what is worth knowing where it is
+  bool operator==(const Check&) const = default;
+};
+
+bool are_passed(const std::vector<Check>& checks);
+
+/// 200 "ok" and the notes, or 503 and each check: "[+]host ok", "[-]api failed: ...", "readyz check failed".
+/// query: "verbose" lists them in any case.
+Answer probe_answer(std::string_view probe, const std::vector<Check>& checks, std::string_view query);
+
+}  // namespace sliced::status

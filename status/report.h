@@ -1,0 +1,62 @@
+#pragma once
+// How a daemon stands, as a value: what `sliced status` shows and what the probes ask. Whoever knows the daemon
+// fills it in; nothing here asks anybody.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/json.h"
+#include "policy/summary.h"
+#include "reactor/base/time.h"
+#include "status/probe.h"
+
+namespace sliced::status {
+
+struct Report {
+  // Who answers.
+  std::string version, node, cluster, pod_uid;
+  int64_t pid = 0;
+  Millis up{0};
+
+  /// What is watched, and how it stands (watchers::Standing); the host is one of them.
+  struct Source {
+    std::string name;   // "own slices"
+    std::string state;  // "live", "absent", "denied", "unreachable", "starting"
+    std::string why;
+    bool has_synced = false;
+    bool is_of_cluster = true;
+  };
+  std::vector<Source> sources;
+  std::vector<std::string> waiting_for;         // of the first decision; empty once there is one
+  std::optional<policy::Summary> summary = {};  // of the last decision
+
+  /// The interlock is held and nothing keeps from writing; else why not.
+  bool is_serving = false;
+  std::string stands_by_for;
+
+  struct Driver {
+    std::string name;
+    size_t entries = 0, slices = 0;  // desired; observed
+    bool is_settled = false;         // nothing is left to be written
+    uint64_t writes = 0;             // answered or not
+    std::string failure;             // of the last write; "" it went well
+  };
+  std::vector<Driver> drivers;
+};
+
+/// /readyz: every source has synced once, the API server answers, there is a decision. Standing by is ready: a
+/// successor that is not would never be waited for, and its predecessor never end. The names are an interface.
+std::vector<Check> readiness(const Report& report);
+/// /livez: the loop turns, or nobody would answer.
+std::vector<Check> liveness();
+
+/// Members are an interface (docs/command-line.md).
+kube::Json json_of(const Report& report);
+
+/// /livez, /readyz and /status, of a report that is made when one is asked for.
+Pages status_pages(std::function<Report()> report);
+
+}  // namespace sliced::status

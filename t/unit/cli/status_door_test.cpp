@@ -1,0 +1,96 @@
+#include "cli/status_door.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/status_page.h"
+#include "t/fixture/daemon_world.h"
+
+namespace sliced::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct StatusOfDaemon : testing::Test, fixture::DaemonWorld {
+  int readyz() const {
+    return status::probe_answer("readyz", status::readiness(report_of(*daemon)), "").status;
+  }
+  std::string failed() const {
+    std::string out;
+    for (const status::Check& check : status::readiness(report_of(*daemon)))
+      if (!check.problem.empty()) out += check.name + " ";
+    return out;
+  }
+};
+
+TEST_F(StatusOfDaemon, IsReadyOnceEverySourceHasSynced) {
+  make_pf(4);
+  put_policy("p", "{configs: [{}]}");
+  cluster.deny("sriovresourcepolicies");
+  start();
+  EXPECT_EQ(readyz(), 503);
+  run(2s);
+  EXPECT_EQ(failed(), "policies decision ");
+  cluster.allow("sriovresourcepolicies");
+  run(2min);
+  EXPECT_EQ(readyz(), 200) << failed();
+  const status::Report report = report_of(*daemon);
+  EXPECT_EQ(report.summary->offered, 4u);
+  EXPECT_EQ(report.drivers.at(0).entries, 4u);
+  EXPECT_EQ(report.drivers.at(0).slices, 1u);
+  EXPECT_TRUE(report.drivers.at(0).is_settled);
+  EXPECT_TRUE(report.is_serving);
+}
+
+TEST_F(StatusOfDaemon, AServerThatDiesIsSaidAndWhatIsKnownStays) {
+  make_pf(4);
+  put_policy("p", "{configs: [{}]}");
+  start();
+  run(2s);
+  ASSERT_EQ(readyz(), 200);
+  cluster.set_network(fake::FakeCluster::Network::kRefused);
+  run(1min);
+  EXPECT_EQ(failed(), "api ");
+  EXPECT_EQ(report_of(*daemon).summary->offered, 4u);
+  cluster.set_network(fake::FakeCluster::Network::kUp);
+  run(2min);
+  EXPECT_EQ(readyz(), 200) << failed();
+}
+
+TEST_F(StatusOfDaemon, WithoutTheInterlockItStandsByAndIsReady) {
+  make_pf(4);
+  put_policy("p", "{configs: [{}]}");
+  start();
+  daemon->permit_writes(false);
+  run(2s);
+  EXPECT_FALSE(report_of(*daemon).is_serving);
+  EXPECT_EQ(readyz(), 200) << failed();
+}
+
+TEST(StatusText, SaysWhatIsOfferedAndWhatIsWrong) {
+  status::Report report{.version = "1.2.3", .node = "a", .cluster = "https://k:6443", .pid = 12, .up = 10min};
+  report.sources = {{.name = "own slices", .state = "unreachable", .why = "connect:\x1b refused"}};
+  report.summary = policy::Summary{.devices = 4, .offered = 3, .held_back = 1};
+  report.stands_by_for = "another instance is active (pid 7 on a)";
+  report.drivers = {{.name = "d.example", .entries = 3, .slices = 1, .writes = 2, .failure = "update: 409"}};
+  EXPECT_EQ(status_text(status::json_of(report)),
+            "sliced 1.2.3, pid 12, up 10 min: NOT READY, standing by\n"
+            "node a, cluster https://k:6443\n"
+            "3 devices offered, 0 hidden, 1 held back\n"
+            "not ready: own-slices: unreachable: connect:\\x1b refused\n"
+            "not ready: api: unreachable: connect:\\x1b refused\n"
+            "stands by: another instance is active (pid 7 on a)\n"
+            "\n"
+            "DRIVER     ENTRIES  SLICES  WRITES  SETTLED  LAST FAILURE\n"
+            "d.example  3        1       2       no       update: 409\n"
+            "\n"
+            "SOURCE      STATE        SYNCED  WHY\n"
+            "own slices  unreachable  no      connect:\\x1b refused\n");
+}
+
+// Of a daemon of another version.
+TEST(StatusText, OfWhatIsMissingNothingIsMadeUp) {
+  EXPECT_EQ(status_text(kube::Json::Object{}).substr(0, 40), "sliced , pid ?, up 0 s: NOT READY, stand");
+}
+
+}  // namespace
+}  // namespace sliced::cli
