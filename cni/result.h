@@ -11,18 +11,23 @@
 
 namespace sliced::cni {
 
+// Members have the names of the specification's fields in our spelling. "" and 0 are left out when it is encoded.
+
+/// One that the plugin has made or moved. sandbox: path of the network namespace that it is in; "" the host's.
 struct Interface {
   std::string name, mac, sandbox;
   int64_t mtu = 0;                  // 1.1.0; 0: not said
   std::string socket_path, pci_id;  // 1.1.0
   bool operator==(const Interface&) const = default;
 };
+/// An address with its prefix length, and which of the interfaces has it.
 struct Ip {
   std::optional<int64_t> interface;  // index into the interfaces
   std::string address;               // "10.1.0.7/24"
   std::string gateway;
   bool operator==(const Ip&) const = default;
 };
+/// destination: "0.0.0.0/0" is the default route. gateway "": the address' own.
 struct Route {
   std::string destination, gateway;
   int64_t mtu = 0, advertised_mss = 0, priority = 0;  // 1.1.0; 0: not said

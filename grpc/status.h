@@ -9,6 +9,7 @@
 
 namespace sliced::grpc {
 
+/// Those that we say or tell apart; numbers are gRPC's. What a kubelet does after one is the same for all: it asks again.
 enum class Code {
   kOk = 0,
   kCancelled = 1,
@@ -34,7 +35,8 @@ struct Status {
 
 constexpr size_t kStatusMessageMax = 2048;  // bytes, before they are encoded: clients bound their heads
 
-/// The nearest code, and the same text.
+/// The nearest code, and the same text: what somebody asked for wrongly is kInvalidArgument, what
+/// would be right later kUnavailable, a limit of ours kResourceExhausted, and what a disk or a socket did kInternal.
 Status status_of(const Error& error);
 /// grpc-status and, where there is a message, grpc-message: cut at kStatusMessageMax, percent-encoded.
 http::Headers encode_status(const Status& status);

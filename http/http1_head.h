@@ -10,7 +10,7 @@
 
 namespace sliced::http {
 
-/// Of one message; a new one begins with a new state.
+/// Of one message; a new one begins with a new state. Sizes are in bytes as they came, before anything is decoded.
 struct HeadState {
   std::string name, value;  // of the field under way, which may come in pieces
   Headers trailers;

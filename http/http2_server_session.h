@@ -12,6 +12,8 @@
 
 namespace sliced::http {
 
+/// What it promises is ServerSession's; what it is bounded by stands in http/http2_server.h.
+/// Ownership: of each stream its call and its answer; the call goes first. Nothing of nghttp2's is kept but the session.
 class Http2ServerSession final : public ServerSession, private Http2Framing {
  public:
   using StreamId = int32_t;
@@ -33,6 +35,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   void ping() override { nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, nullptr); }
 
  private:
+  // From the first byte of its head until the answer's end has been taken by nghttp2, or it is lost.
   struct Stream {
     explicit Stream(std::function<void()> on_progress) : response(std::move(on_progress)) {}
     QueuedResponse response;
@@ -68,6 +71,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   void add_header(Stream& stream, std::string_view name, std::string_view value);
   void begin(StreamId id, Stream& stream);
   size_t unsent_bytes() const;
+  // The status with which a request is answered that no handler sees; 0: one does.
   int refusal_of(const Stream& stream) const;
   void take_body(StreamId id, Stream& stream, std::string_view bytes);
   void drop_rest(StreamId id, Stream& stream, size_t bytes);
@@ -80,6 +84,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   void lose(StreamId id, const Error& why, int status);
   std::unique_ptr<Stream> forget(StreamId id);
   void drop_kept(Stream& stream);
+  // The client owes the rest of a request; it is held back by what it does not take.
   bool owes(const Stream& stream) const;
   bool is_blocked(const Stream& stream) const;
 

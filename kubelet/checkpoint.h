@@ -9,6 +9,8 @@
 
 namespace sliced::kubelet {
 
+/// What is in it is all that a daemon after a kill has to know; what can be read from the host or the API server again is
+/// not (attributes, network data).
 struct Checkpoint {
   std::string boot_id;  // proc/sys/kernel/random/boot_id when it was written
   PreparedClaims claims;

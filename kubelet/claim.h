@@ -39,6 +39,7 @@ struct ReservingPod {
   bool operator==(const ReservingPod&) const = default;
 };
 
+/// The members have the names of the API's fields in our spelling; what the object leaves out is empty, or false.
 struct Claim {
   std::string namespace_, name, uid;
   std::string pod_claim_name;  // annotation resource.kubernetes.io/pod-claim-name, "" none
@@ -55,7 +56,8 @@ struct Claim {
 inline constexpr size_t kClaimDevicesMax = 64, kClaimConfigsMax = 128, kClaimPodsMax = 1'024,
                         kClaimOwnersMax = 64;
 
-/// kInvalid with the field, or kTooLarge.
+/// Fields that preparing does not need are not looked at, whatever they hold: a server newer than this one may send them.
+/// Errors: kInvalid with the field and its value, kTooLarge beyond the bounds above or those of kube/json.h.
 Result<Claim> decode_claim(std::string_view object);
 
 /// "ResourceClaim namespace/name", for error texts.

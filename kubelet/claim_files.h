@@ -8,6 +8,7 @@
 
 namespace sliced::kubelet {
 
+/// drivers: all whose specs of a pod are looked after, since one pod may have claims of both.
 struct FileSettings {
   std::vector<std::string> drivers;
   std::string device_info_directory = {};  // MULTUS; "" none are written

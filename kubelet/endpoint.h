@@ -25,7 +25,7 @@ class Endpoint {
   /// Errors: of reactor::net::listen_unix(); each names the path.
   static Result<std::unique_ptr<Endpoint>> open(reactor::Loop& loop, Log& log, const std::string& path,
                                                 grpc::Methods methods);
-  /// The file is there. It is gone where somebody has cleaned the directory, and nobody finds the socket then.
+  /// The file is there; a look at the disk, for whoever looks seldom. It is gone where somebody has cleaned the directory, and nobody finds the socket then.
   bool is_found() const;
   size_t connections() const { return server_.connections(); }
 

@@ -19,12 +19,14 @@ struct DeviceHealth {
 constexpr size_t kHealthEntriesMax = 16'384;  // of a driver: the kubelet keeps no more
 
 /// One driver's. An entry that is no longer offered may still be a pod's: it goes on being judged, as long as
-/// this lives and there is room.
+/// this lives and there is room. Where there is none, entries that are not offered are forgotten first, and an entry
+/// that finds no room is not judged: of it the kubelet says that it does not know.
 class HealthBook {
  public:
   explicit HealthBook(const std::string& driver) : interface_key_(driver + "/ifName") {}
 
-  /// Of all entries that are or were offered, sorted by pool and name.
+  /// Of all entries that are or were offered, sorted by pool and name. A device that is not in the inventory is gone,
+  /// and says so; a function that had no driver when it was first seen (it may be for vfio-pci) is not missing one.
   std::vector<DeviceHealth> judge(const std::vector<policy::DesiredPool>& offered,
                                   const hotplug::Inventory& inventory);
 

@@ -12,12 +12,17 @@
 
 namespace sliced::kubelet {
 
+// The kubelet is told how long a word counts (health_check_timeout_seconds), and takes a device's health for unknown
+// after that: it hears it three times within.
 constexpr std::chrono::seconds kHealthOutdatedAfter{120};
 constexpr Millis kHealthRepeat{40'000};
 constexpr Millis kHealthSettle{200};  // what changes within it is told together
 constexpr size_t kHealthStreamsMax = 8;
 
-/// Of one driver. Nobody is asked while nobody watches.
+/// Of one driver. Nobody is asked while nobody watches. Every message is the whole list, so that none has to arrive:
+/// who has not taken the last one hears what is true once it has.
+/// Threads: the loop's.
+/// Reentry: judge and clock are called from a timer, never from add() or look().
 class HealthStreams {
  public:
   struct Ports {

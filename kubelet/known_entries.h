@@ -11,6 +11,7 @@
 
 namespace sliced::kubelet {
 
+/// Referred to for the look-up alone: a KnownEntry holds copies.
 /// What there is to know it from: the last decision, the host as it is now, and what may be allocated of the
 /// exposure driver (policy::Ledger::find()).
 struct EntrySources {

@@ -17,6 +17,12 @@
 
 namespace sliced::kubelet {
 
+/// Reading goes through the view, and so may be another root's; what is written is the running kernel's and the
+/// paths' own.
+/// Threads:  const; called from workers as Host says.
+/// Files:    each is whole or not there, and on disk when the call returns (reactor/durable_file.h); directories
+///           are made where they are missing.
+/// Errors:   name the function's address or the path, and where there is one the remedy.
 class NodeHost final : public Host {
  public:
   static constexpr Millis kNodeWaitMax{5'000};  // for udev or devtmpfs to make a group's node
@@ -40,6 +46,7 @@ class NodeHost final : public Host {
     std::function<Result<std::string>(const VfOfInterface& vf)> read_mac = {};
     std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
   };
+  /// That of this machine.
   static Kernel running_kernel();
 
   NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths);
@@ -61,13 +68,18 @@ class NodeHost final : public Host {
   Result<std::vector<MetadataFile>> metadata_files(const std::string& driver) const override;
 
  private:
+  // What cannot be read is "" and nothing: a function may go at any time, and look() has told whether it was there.
   std::string driver_of(const std::string& pci) const;
   std::string text(const std::string& path) const;
   std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
   void look_at_rdma(const std::string& device, HostLook& out) const;
+  // The interface of its PF, and which VF of it. kNotFound: it is no VF, or one of the two is gone.
   Result<VfOfInterface> vf_of(const std::string& pci) const;
+  // kBusy, with the other function's address: a group is handed over whole.
   Result<Unit> check_group(const std::string& pci, const std::vector<PreparedDevice>& together) const;
+  // "7", or "noiommu-7", once its node is there. kTimeout: it is not within kNodeWaitMax.
   Result<std::string> group_node(const std::string& pci) const;
+  // Nobody, where it is not on vfio-pci.
   std::optional<DeviceHolder> holder(const std::string& pci) const;
   Result<Unit> check_holder(const std::string& pci) const;
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;

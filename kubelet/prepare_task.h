@@ -30,11 +30,15 @@ struct PrepareTask;
 /// Does its part, and ends in go_on(), give_up() or end().
 using PrepareStep = void (ClaimPreparer::*)(PrepareTask&);
 
+/// Ownership: the preparer's, in the queue of its claim, until end(). Dropping it drops what is under way, and nobody is
+///            called back.
+/// Threads:   the loop's, but for `found`, which the job of a step fills: it is shared with the worker, who may outlive
+///            the task, and read once the job has finished.
 struct PrepareTask {
   bool is_prepare;
   std::string driver;
   PrepareRequest request;
-  std::vector<std::function<void(PrepareAnswer)>> done;
+  std::vector<std::function<void(PrepareAnswer)>> done;  // of each call that asks for the same
 
   std::span<const PrepareStep> steps = {};  // that are left, the one that runs is not among them
   // What is under way for the step that runs.
@@ -52,7 +56,8 @@ struct PrepareTask {
   };
   std::shared_ptr<Found> found = std::make_shared<Found>();
 
-  // What has been done, and has to be undone where a later step gives up.
+  // What has been done, and has to be undone where a later step gives up: kReserved is known to this process alone
+  // and forgotten; kOnDisk may have changed the node, and goes through the steps of unprepare.
   enum class Hold { kNothing, kReserved, kOnDisk };
   Hold hold = Hold::kNothing;
   std::string given_up;  // why it is being taken back; "" it is not

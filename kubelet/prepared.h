@@ -42,7 +42,8 @@ struct NetworkData {
   bool operator==(const NetworkData&) const = default;
 };
 
-/// One result of a claim.
+/// One result of a claim. What is known of it only once it is bound or in a pod is filled in by the steps that follow
+/// the plan (kubelet/prepare_steps.cpp, kubelet/interfaces/); all of it but the last two members is in the checkpoint.
 struct PreparedDevice {
   std::string request, pool, device, share_id;  // as AllocatedDevice has them
   bool is_admin = false;
@@ -76,7 +77,8 @@ struct PreparedClaim {
   bool operator==(const PreparedClaim&) const = default;
 };
 
-/// Driver, uid of the claim.
+/// Driver, uid of the claim: a claim with results of both drivers is two of these. Names are no key: another claim may
+/// have the name by now.
 using PreparedKey = std::pair<std::string, std::string>;
 using PreparedClaims = std::map<PreparedKey, PreparedClaim>;
 

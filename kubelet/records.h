@@ -9,13 +9,17 @@
 
 namespace sliced::kubelet {
 
+/// What of it another boot has undone is not said to be done (kubelet/recall.h, forget_boot()).
 struct Records {
   PreparedClaims claims;
   std::string from = "nothing";
   std::string problem;  // why it is not the checkpoint that tells; "" it does, or there is none
 };
 
-/// Blocks. A checkpoint that cannot be understood is set aside and never keeps anything from starting.
+/// Blocks: for a worker. drivers: whose specs are looked at where no checkpoint tells. boot_id: of this boot, "" not known,
+/// which counts as another one.
+/// A checkpoint that cannot be understood is set aside and never keeps anything from starting. dra-driver-sriov's is read
+/// where there is none of ours, which is at the first start alone, and is left as it is.
 Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id);
 
 }  // namespace sliced::kubelet

@@ -30,10 +30,12 @@ struct Status {
   bool operator==(const Status&) const = default;
 };
 
+/// One call of ttrpc (request.proto there): payload is the message of the service, encoded.
 struct Request {
   std::string service, method, payload;
   Millis timeout{0};  // how long the caller waits; 0: not said
 };
+/// payload: "" where the status is not kOk.
 struct Response {
   Status status;
   std::string payload;
@@ -64,11 +66,14 @@ struct Container {
   bool operator==(const Container&) const = default;
 };
 
+/// What the runtime says of itself before anything else.
 struct Configure {
   std::string runtime_name, runtime_version, nri_version;
   Millis request_timeout{0};  // for each call to us; 0: not said
 };
 
+/// What is there when we connect. It comes in parts where it is too large for one frame, each with what is its
+/// own; `more` in our answer says that we have understood that there is another.
 struct Synchronize {
   std::vector<PodSandbox> pods;
   std::vector<Container> containers;
@@ -84,6 +89,8 @@ struct SandboxCall {
 /// Events that a plugin wants to hear of, as bits (api.proto, enum Event; bit 0 is event 1).
 inline constexpr int32_t kSandboxAndCreateEvents = 0b1111;
 
+// What we say, and what we are told. Errors of decoding: kInvalid (no such message), kTooLarge (more memory than
+// kMessageMemoryMax). Fields that are not named above are passed over.
 std::string encode_register(std::string_view name, std::string_view index, std::string_view version);
 std::string encode_configure_answer(int32_t events);
 std::string encode_synchronize_answer(bool more);

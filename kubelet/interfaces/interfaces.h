@@ -12,6 +12,11 @@
 
 namespace sliced::kubelet {
 
+/// Ownership: it holds the connection to the runtime, and ends it. CNI plugins that run are dropped with it; what they
+///            have made is in the records, and is looked after by who comes next.
+/// Threads:   the loop's; records are read and written on the executor.
+/// Failure:   without a connection nothing is lost but time: it is tried again, later each time, and waits_for() says so
+///            meanwhile.
 class Interfaces final : public InterfacePort {
  public:
   struct Ports {
@@ -31,7 +36,7 @@ class Interfaces final : public InterfacePort {
   Interfaces(Ports ports, Settings settings, std::function<const PreparedClaims&()> prepared,
              Sandboxes::Handlers handlers);
 
-  /// What is prepared is known: connects to the runtime.
+  /// What is prepared is known: connects to the runtime, once the records of before have been read. Once.
   void start();
 
   std::string waits_for(const PreparedClaim& claim) const override;

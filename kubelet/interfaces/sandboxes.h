@@ -14,7 +14,7 @@
 
 namespace sliced::kubelet {
 
-/// An interface that is in a sandbox; told again after a restart.
+/// An interface that is in a sandbox; told again after a restart. Valid during the call that it comes with.
 struct AttachedInterface {
   WantedInterface wanted;
   std::string sandbox_id;
@@ -24,6 +24,11 @@ struct AttachedInterface {
 /// A sandbox whose ADD was missed (we were not connected) gets its interfaces before its first container is created.
 /// A container that was created meanwhile runs without them: it is reported, and its devices are in trouble until
 /// its sandbox ends.
+/// Replies: each is answered once. That of RunPodSandbox and CreateContainer before the runtime's own time is over, with an
+///          error where the interfaces are not all there by then: what was made is undone, and the kubelet tries again. That
+///          of StopPodSandbox and RemovePodSandbox once DEL was tried for all, with an error where one failed.
+/// Threads: the loop's.
+/// Reentry: handlers are called from within the hooks and from Attachments' callbacks, and may ask trouble_of().
 class Sandboxes final : public nri::Hooks {
  public:
   struct Ports {

@@ -10,14 +10,17 @@
 
 namespace sliced::kubelet {
 
-/// Reentry: nothing begins within add() or done.
+/// Two pieces of work with a key in common never run at once, and the earlier one is first, also where it waits itself
+/// for something else: nobody is passed over for ever. There is no bound on how many wait; who adds them has one.
+/// Ownership: dropping it drops what waits. What runs belongs to whoever began it; its done is then passed over.
+/// Reentry:   nothing begins within add() or done.
 class Turns {
  public:
   using Done = std::function<void()>;
   explicit Turns(reactor::Scheduler& scheduler) : scheduler_(scheduler) {}
   Turns(const Turns&) = delete;
 
-  /// keys: what it needs for itself. begin: called when its turn comes; it calls done once, when it has ended.
+  /// keys: what it needs for itself; none: it waits for nobody. begin: called when its turn comes; it calls done once, when it has ended.
   void add(std::set<std::string> keys, std::function<void(Done done)> begin);
   bool idle() const { return waiting_.empty(); }
 
