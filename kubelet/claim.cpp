@@ -170,28 +170,13 @@ Result<Unit> read_allocation(const Json& allocation, Claim& out) {
   return read_configs(*devices, out);
 }
 
-// What is no reference owns nothing.
-Result<Unit> read_owner(const Json& owners, Claim& out) {
-  const auto list = items(&owners, "metadata.ownerReferences", kClaimOwnersMax);
-  if (!list) return list.error();
-  for (const Json& one : **list) {
-    const Json* controls = one.find("controller");
-    if (controls != nullptr && *controls == Json(true) && one.text("kind") == "Pod" &&
-        one.text("apiVersion") == "v1")
-      out.owner_pod = one.text("uid");
-  }
-  return Unit{};
-}
-
 Result<Unit> read_meta(std::string_view object, Claim& out) {
   const auto name = part(object, {"metadata", "name"}, "metadata.name");
   const auto namespace_ = part(object, {"metadata", "namespace"}, "metadata.namespace");
   const auto uid = part(object, {"metadata", "uid"}, "metadata.uid");
   const auto annotation = part(object, {"metadata", "annotations", kPodClaimName}, "metadata.annotations");
-  const auto owners = part(object, {"metadata", "ownerReferences"}, "metadata.ownerReferences");
-  for (const Result<Json>* one : {&name, &namespace_, &uid, &annotation, &owners})
+  for (const Result<Json>* one : {&name, &namespace_, &uid, &annotation})
     if (!one->ok()) return one->error();
-  if (auto read = read_owner(*owners, out); !read) return read;
   const Json meta = Json::Object{{"name", *name}, {"namespace", *namespace_}, {"uid", *uid}};
   Texts texts(meta, "metadata");
   texts.want("name", out.name);

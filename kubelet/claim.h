@@ -48,13 +48,11 @@ struct Claim {
   std::vector<AllocatedDevice> devices;
   std::vector<AllocatedConfig> configs;
   std::vector<ReservingPod> pods;
-  std::string owner_pod;  // uid of the pod that controls it: it was made for that one alone; "" none
   bool operator==(const Claim&) const = default;
 };
 
 // What the API allows (resource/v1), and some.
-inline constexpr size_t kClaimDevicesMax = 64, kClaimConfigsMax = 128, kClaimPodsMax = 1'024,
-                        kClaimOwnersMax = 64;
+inline constexpr size_t kClaimDevicesMax = 64, kClaimConfigsMax = 128, kClaimPodsMax = 1'024;
 
 /// Fields that preparing does not need are not looked at, whatever they hold: a server newer than this one may send them.
 /// Errors: kInvalid with the field and its value, kTooLarge beyond the bounds above or those of kube/json.h.

@@ -283,8 +283,7 @@ std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& 
 }
 
 std::string pod_id_of(const Claim& claim) {
-  const bool is_of_one = claim.pods.size() == 1 && claim.pods.front().uid == claim.owner_pod;
-  return is_of_one ? claim.owner_pod : claim.uid;
+  return claim.pods.size() == 1 ? claim.pods.front().uid : claim.uid;
 }
 
 PrepareAnswer answer_of(const PreparedClaim& claim, bool tells_metadata) {

@@ -78,8 +78,10 @@ cdi::Spec claim_spec(const PreparedClaim& claim);
 /// What a pod has of all its claims; nullopt: nothing.
 std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& pod_id,
                                   const PreparedClaims& prepared);
-/// Whose pod spec the claim's devices come with: the pod's that it was made for, and is reserved for alone. Any other
-/// claim tells of itself: a pod may share it later, of which no plugin hears, and gets the edits of the first one.
+/// Whose pod spec the claim's devices come with: the one pod's that it is reserved for; a claim that several pods
+/// have tells of itself alone. A pod's claims come with one spec, also those that it shares with nobody yet: of two that
+/// set the same variable the last would win. (A pod that shares one later gets the edits of the first: a kubelet
+/// prepares a claim once.)
 std::string pod_id_of(const Claim& claim);
 
 /// For the kubelet. tells_metadata: with the specs that mount its files.

@@ -407,7 +407,7 @@ func (row manifestRow) expected(t *testing.T, kernel *harness.PlayedKernel, pod 
 			if p.vhosts {
 				nodes["/dev/vhost-net"], nodes["/dev/net/tun"] = true, true
 			}
-			env["SRIOVNETWORK_PCI_ADDRESSES="+strings.Join(addresses(pod, claim, mine), ",")] = true
+			env["SRIOVNETWORK_PCI_ADDRESSES="+strings.Join(addresses(pod, mine), ",")] = true
 		}
 		if count != p.count {
 			t.Errorf("pod %s: request %s/%s of %s got %d devices, wants %d: %+v", pod.Name, p.claim, p.request, p.of, count, p.count, claim.Status.Allocation.Devices.Results)
@@ -418,20 +418,17 @@ func (row manifestRow) expected(t *testing.T, kernel *harness.PlayedKernel, pod 
 
 // podID is the name of what a pod has of all its claims.
 func podID(pod core.Pod, claim *resource.ResourceClaim) string {
-	if !metav1.IsControlledBy(claim, &pod) {
+	if len(claim.Status.ReservedFor) > 1 {
 		return string(claim.UID)
 	}
 	return string(pod.UID)
 }
 
-// addresses are those of all claims that were made for a pod, in order of their names; a claim that others may have tells of
-// itself.
-func addresses(pod core.Pod, claim *resource.ResourceClaim, mine map[string]*resource.ResourceClaim) []string {
+// addresses are those of all a pod's claims, in order of their names.
+func addresses(pod core.Pod, mine map[string]*resource.ResourceClaim) []string {
 	var all []*resource.ResourceClaim
-	for _, one := range mine {
-		if one == claim || (metav1.IsControlledBy(claim, &pod) && metav1.IsControlledBy(one, &pod)) {
-			all = append(all, one)
-		}
+	for _, claim := range mine {
+		all = append(all, claim)
 	}
 	slices.SortFunc(all, func(a, b *resource.ResourceClaim) int { return strings.Compare(a.Name, b.Name) })
 	var found []string

@@ -133,7 +133,6 @@ void Kubelet::put_claim(Pod& pod) {
   text.name = pod.claim;
   text.uid = pod.claim_uid;
   text.node = World::kNode;
-  text.owner = pod.uid;
   text.results = {kubelet::sample::result("vf", pod.entry, World::kDriver, World::kNode)};
   if (pod.is_vfio) text.configs = {kubelet::sample::config({{"driver", kVfioDriver}})};
   text.pods = {Json::Object{{"resource", "pods"}, {"name", pod.name}, {"uid", pod.uid}}};

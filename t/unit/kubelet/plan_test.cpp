@@ -161,16 +161,6 @@ TEST(Answer, OfAClaimThatSeveralPodsHaveTellsOfItselfAlone) {
   EXPECT_EQ(planned(text)->cdi_pod_id, "claim-uid-1");
 }
 
-// Red when a second pod of a claim, whose kubelet prepares it no second time, finds the first pod's other devices.
-TEST(Answer, OfAClaimThatAnyPodMayHaveTellsOfItselfAlone) {
-  ClaimText text = of_two();
-  EXPECT_EQ(planned(text)->cdi_pod_id, "pod-uid-1");
-  for (const char* owner : {"", "pod-uid-2"}) {
-    text.owner = owner;
-    EXPECT_EQ(planned(text)->cdi_pod_id, "claim-uid-1") << owner;
-  }
-}
-
 TEST(PodSpec, HasTheAddressesOfAllClaimsOfThePod) {
   PreparedClaims prepared;
   const auto add = [&](const std::string& name, Json::Array results,

@@ -33,7 +33,6 @@ struct ClaimText {
       kube::Json::Object{{"resource", "pods"}, {"name", "pod-1"}, {"uid", "pod-uid-1"}}};
   std::string uid = "claim-uid-1", name = "claim-1", node = "node-a";
   kube::Json annotations = kube::Json::Object{};
-  std::string owner = "pod-uid-1";  // the pod it was made for; "" it was made by hand
 
   kube::Json object() const {
     const kube::Json selector = kube::Json::Object{
@@ -42,16 +41,11 @@ struct ClaimText {
              {"matchFields",
               kube::Json::Array{kube::Json::Object{
                   {"key", "metadata.name"}, {"operator", "In"}, {"values", kube::Json::Array{node}}}}}}}}};
-    kube::Json::Object meta{{"name", name}, {"namespace", "ns"}, {"uid", uid}, {"annotations", annotations}};
-    if (!owner.empty())
-      meta.emplace_back(
-          "ownerReferences",
-          kube::Json::Array{kube::Json::Object{
-              {"apiVersion", "v1"}, {"kind", "Pod"}, {"name", "pod"}, {"uid", owner}, {"controller", true}}});
     return kube::Json::Object{
         {"apiVersion", "resource.k8s.io/v1"},
         {"kind", "ResourceClaim"},
-        {"metadata", std::move(meta)},
+        {"metadata",
+         kube::Json::Object{{"name", name}, {"namespace", "ns"}, {"uid", uid}, {"annotations", annotations}}},
         {"status", kube::Json::Object{
                        {"allocation", kube::Json::Object{{"devices", kube::Json::Object{{"results", results},
                                                                                         {"config", configs}}},
