@@ -41,6 +41,11 @@ func makeDisk(path string) error {
 			return fmt.Errorf("%w: %s (./dev guest builds it)", err, out)
 		}
 	}
+	if *given != "" {
+		if err := os.CopyFS(filepath.Join(root, "opt/cni/bin"), os.DirFS(*given)); err != nil {
+			return err
+		}
+	}
 	image, err := toolbox()
 	if err == nil {
 		err = os.WriteFile(filepath.Join(root, "toolbox.tar"), image, 0o644)

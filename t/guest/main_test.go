@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,9 +17,11 @@ var (
 	plane *harness.Plane
 	image string // vmlinuz and initrd.gz
 	dir   string // the disk, and what the guest has as /host
+	given = flag.String("plugins", "", "directory with more CNI plugins for the node; those that a scenario is for have theirs")
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "guest:", err)

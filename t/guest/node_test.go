@@ -39,7 +39,10 @@ func newNode(t *testing.T) *node {
 	n := &node{Lab: harness.NewHostlessLab(t, plane)}
 	n.RunAsDeployed()
 	n.mayReadPods(t)
-	n.Apply("every-vf", harness.Config(""))
+	pool := harness.Object(harness.Attributes, "DeviceAttributes", n.Namespace, "pool", M{"attributes": M{"k8s.cni.cncf.io/resourceName": M{"string": "nic_1"}}})
+	pool.SetLabels(map[string]string{"pool": "nic_1"})
+	n.Server.Apply(t, harness.Attributes, pool)
+	n.Apply("every-vf", M{"deviceAttributesSelector": M{"matchLabels": M{"pool": "nic_1"}}, "resourceFilters": L{M{}}})
 	text, err := os.ReadFile(n.Config)
 	if err == nil {
 		text = []byte(strings.Replace(string(text), "127.0.0.1", "10.0.2.2", 1))
@@ -48,15 +51,7 @@ func newNode(t *testing.T) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, key := n.ClientCertificate(t, harness.User{Name: "system:node:" + n.Node, Group: "system:nodes"})
-	config := n.Kubeconfig(t, strings.Replace(n.Server.URL, "127.0.0.1", "10.0.2.2", 1),
-		&api.AuthInfo{ClientCertificateData: cert, ClientKeyData: key})
-	if text, err = os.ReadFile(config); err == nil {
-		err = os.WriteFile(filepath.Join(dir, "kubelet.kubeconfig"), text, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	n.introduce(t, "kubelet", harness.User{Name: "system:node:" + n.Node, Group: "system:nodes"})
 	t.Cleanup(func() {
 		if t.Failed() {
 			for _, log := range []string{"containerd.log", "kubelet.log"} {
@@ -89,6 +84,21 @@ func (n *node) mayReadPods(t *testing.T) {
 	}
 }
 
+// introduce makes a kubeconfig for a program of the guest's.
+func (n *node) introduce(t *testing.T, program string, user harness.User) {
+	t.Helper()
+	cert, key := n.ClientCertificate(t, user)
+	config := n.Kubeconfig(t, strings.Replace(n.Server.URL, "127.0.0.1", "10.0.2.2", 1),
+		&api.AuthInfo{ClientCertificateData: cert, ClientKeyData: key})
+	text, err := os.ReadFile(config)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, program+".kubeconfig"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func tail(name string, lines int) string {
 	text, _ := os.ReadFile(filepath.Join(dir, name))
 	all := strings.Split(strings.TrimSpace(string(text)), "\n")
@@ -112,9 +122,23 @@ func (n *node) boot(t *testing.T) {
 	booted := time.Since(since)
 	n.guest.Run(t, fmt.Sprintf("echo %d >/sys/bus/pci/devices/%s/sriov_numvfs && udevadm settle --timeout=60", count, pf))
 	n.guest.Run(t, string(up))
+	n.startRuntime(t)
 	running := time.Since(since)
 	n.startKubelet(t)
 	t.Logf("booted after %v, containerd after %v, the kubelet ready after %v", booted, running, time.Since(since))
+}
+
+// startRuntime returns when containerd has the image.
+func (n *node) startRuntime(t *testing.T) {
+	t.Helper()
+	n.guest.Run(t, `export PATH=/opt/bin:/bin
+containerd --config /etc/containerd.toml >>/host/containerd.log 2>&1 </dev/null &
+n=0
+until ctr --namespace k8s.io images import /disk/toolbox.tar >/run/import 2>&1; do
+  n=$((n + 1))
+  [ $n -lt 30 ] || { cat /run/import; exit 1; }
+  sleep 0.5
+done`)
 }
 
 // startKubelet returns when it has said that it is ready.

@@ -2,6 +2,8 @@ package guest
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,16 +16,23 @@ import (
 func TestNode(t *testing.T) {
 	n := newNode(t)
 	n.serve(t)
-	for _, one := range []struct {
+	type row struct {
 		name string
 		play func(*testing.T)
-	}{
+	}
+	rows := []row{
 		{"AnInterface", n.testAnInterface},
 		{"AFunction", n.testAFunction},
 		{"Addresses", n.testAddresses},
 		{"AnotherDaemon", n.testAnotherDaemon},
 		{"Reboot", n.testReboot},
-	} {
+	}
+	for plugin, its := range map[string]row{"sriov": {"SriovCNI", n.testSriovCNI}} {
+		if _, err := os.Stat(filepath.Join(*given, plugin)); *given != "" && err == nil {
+			rows = append(rows, its)
+		}
+	}
+	for _, one := range rows {
 		t.Run(one.name, func(t *testing.T) {
 			before := n.functions(t)
 			one.play(t)
@@ -188,4 +197,22 @@ func (n *node) testReboot(t *testing.T) {
 	a.seesInterface(again, 1)
 	b.seesFunction(later, 1)
 	n.end(t, a, b)
+}
+
+// Red when sriov-cni is not told what it wants, or when a PF goes on tagging after the pod.
+func (n *node) testSriovCNI(t *testing.T) {
+	tagged := func() int {
+		return strings.Count(n.guest.Run(t, "ip link show dev $(ls /sys/bus/pci/devices/"+pf+"/net)"), "vlan 100, spoof checking off")
+	}
+	s := n.apply(t, "sriov-cni")
+	s.seesInterface(s.running(0)[0], 0)
+	if tagged() != 1 {
+		t.Errorf("the PF tags %d VFs", tagged())
+	}
+	s.killContainers()
+	s.seesInterface(s.running(1)[0], 1)
+	n.end(t, s)
+	if tagged() != 0 {
+		t.Errorf("the PF tags %d VFs after the pod", tagged())
+	}
 }

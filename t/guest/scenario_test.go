@@ -104,9 +104,14 @@ func (n *node) end(t *testing.T, all ...*scenario) {
 		s.manifest.DeletePods()
 	}
 	for _, s := range all {
-		n.wait(t, "all pods are gone", func() bool { return len(s.manifest.Pods()) == 0 })
+		s.gone()
 	}
 	n.wait(t, "nothing of claims is left", func() bool { return n.kept(t) == "" })
+}
+
+func (s *scenario) gone() {
+	s.t.Helper()
+	s.wait(s.t, "all pods are gone", func() bool { return len(s.manifest.Pods()) == 0 })
 }
 
 // kept are the files that the daemon keeps for claims and for what runs in their pods.
