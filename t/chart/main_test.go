@@ -42,6 +42,9 @@ type (
 var plane *harness.Plane
 
 func TestMain(m *testing.M) {
+	if order := os.Getenv(asSandbox); order != "" {
+		becomeContainer(order)
+	}
 	var err error
 	if plane, err = harness.StartPlane(harness.Options{ControllerManager: true, NoCRDs: true}); err == nil {
 		err = install()

@@ -97,6 +97,7 @@ func TestValuesAreRefusedByName(t *testing.T) {
 		"logging: {alsologtostderr: true}":                                     "logging.alsologtostderr: remove it",
 		"logging: {logFile: /x}":                                               "logging.logFile: remove it",
 		"{controller: {a: b}, kubeletPlugin: {tolerations: [], affinity: {}}}": "kubeletPlugin.affinity: use affinity\n  kubeletPlugin.tolerations: use tolerations",
+		"kubeletPlugin: {containers: {plugin: {healthcheckPort: 1}}}":          "kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress",
 	} {
 		if _, err := with(t, values); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: want an answer with %q, got %v", values, words, err)

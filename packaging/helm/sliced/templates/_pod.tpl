@@ -13,6 +13,9 @@
 {{- with .Values.schedulerVersion }}
 - --scheduler-version={{ . }}
 {{- end }}
+{{- with .Values.healthAddress }}
+- --health-address={{ . }}
+{{- end }}
 - --log-format={{ .Values.logging.format }}
 - --log-level={{ include "sliced.logLevel" . }}
 {{- if $plugin.enabled }}

@@ -16,7 +16,7 @@ kubeletPlugin.affinity: use affinity
 kubeletPlugin.containers.init: remove it; there is no init container
 kubeletPlugin.containers.plugin.resources: use resources
 kubeletPlugin.containers.plugin.securityContext: remove it; what the container may do follows from kubeletPlugin.enabled
-kubeletPlugin.containers.plugin.healthcheckPort: use health.port
+kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress
 {{- end -}}
 
 {{/* Refuses them, all at once. */}}

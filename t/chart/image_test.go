@@ -1,0 +1,198 @@
+package chart
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sliced.test/cluster/harness"
+)
+
+const sizeMax = 15_000_000
+
+// blob is a file of an OCI layout, by its digest.
+func blob(layout, digest string) string {
+	return filepath.Join(layout, "blobs", strings.Replace(digest, ":", "/", 1))
+}
+
+func read[T any](t *testing.T, path string) (value T) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return value
+}
+
+type descriptor struct{ Digest string }
+
+type imageConfig struct {
+	Config struct {
+		Entrypoint, Cmd []string
+		User            string
+	}
+}
+
+// unpack lays the image's layers out below root, as a runtime does, and returns its configuration and its files with sizes.
+func unpack(t *testing.T, root string) (imageConfig, map[string]int64) {
+	t.Helper()
+	archives, _ := filepath.Glob("../../build/package/sliced-*.oci.tar")
+	if len(archives) != 1 {
+		t.Fatalf("images: %v (./dev package container makes one)", archives)
+	}
+	layout := t.TempDir()
+	if out, err := exec.Command("tar", "-C", layout, "-xf", archives[0]).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	index := read[struct{ Manifests []descriptor }](t, filepath.Join(layout, "index.json"))
+	manifest := read[struct {
+		Config descriptor
+		Layers []descriptor
+	}](t, blob(layout, index.Manifests[0].Digest))
+	files := map[string]int64{}
+	for _, layer := range manifest.Layers {
+		unpackLayer(t, blob(layout, layer.Digest), root, files)
+	}
+	return read[imageConfig](t, blob(layout, manifest.Config.Digest)), files
+}
+
+func unpackLayer(t *testing.T, path, root string, files map[string]int64) {
+	t.Helper()
+	packed, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	plain, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for entries := tar.NewReader(plain); ; {
+		entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "/" + strings.Trim(entry.Name, "/")
+		if entry.Typeflag == tar.TypeDir {
+			if err := os.MkdirAll(root+name, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if entry.Typeflag != tar.TypeReg || entry.Uid != 0 || entry.Mode&0o7022 != 0 {
+			t.Errorf("%s is of type %c, uid %d, mode %o", name, entry.Typeflag, entry.Uid, entry.Mode)
+		}
+		text, err := io.ReadAll(entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = entry.Size
+		if err := os.WriteFile(root+name, text, os.FileMode(entry.Mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Turns red when the image has anything but the program and its libraries, lacks one of those, is larger than it may be, or has
+// what the list of its parts does not name.
+func TestImageIsTheProgramAndItsLibraries(t *testing.T) {
+	root := t.TempDir()
+	config, files := unpack(t, root)
+	if !slices.Equal(config.Config.Entrypoint, []string{"/usr/bin/sliced"}) {
+		t.Errorf("entrypoint %v", config.Config.Entrypoint)
+	}
+	size := int64(0)
+	for name, bytes := range files {
+		size += bytes
+		if name != "/usr/bin/sliced" && !strings.Contains(filepath.Base(name), ".so") {
+			t.Errorf("the image has %s", name)
+		}
+	}
+	t.Logf("%d files, %d bytes", len(files), size)
+	if size > sizeMax {
+		t.Errorf("the image has %d bytes, more than %d", size, sizeMax)
+	}
+	type file struct{ FileName string }
+	lists, _ := filepath.Glob("../../build/package/sliced-*.spdx.json")
+	if len(lists) != 1 {
+		t.Fatalf("lists of parts: %v", lists)
+	}
+	named := read[struct {
+		Files    []file
+		Packages []struct{ Name, VersionInfo string }
+	}](t, lists[0])
+	for name := range files {
+		if !slices.Contains(named.Files, file{"." + name}) {
+			t.Errorf("the list of parts lacks %s", name)
+		}
+	}
+	for _, of := range named.Packages {
+		if of.Name == "" || of.VersionInfo == "" {
+			t.Errorf("a package without name or version: %+v", named.Packages)
+		}
+	}
+	// Nothing is found outside of it.
+	out, err := exec.Command("chroot", root, "/usr/bin/sliced", "version").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "sliced ") {
+		t.Errorf("version: %v: %s", err, out)
+	}
+}
+
+// Turns red when the image, run as the DaemonSet's pod is (its arguments, mounts, user and capabilities, a read-only root, the
+// token of a pod with the chart's rules), does not publish, asks for what it may not do, or leaves its node half offered when
+// its pod is replaced.
+func TestImageRunsAsThePodDoes(t *testing.T) {
+	pod := podOf(t, must(render(filepath.Join(manifests, "values.yaml"))))
+	lab := harness.NewHostlessLab(t, plane)
+	judging(t, lab.Node)
+	// Its functions have no interfaces: their numbers would be those of this machine's, which the daemon asks the kernel about.
+	card := harness.E810("03", "ens1f0", 4)
+	card.VFDriver = ""
+	machine := harness.NewHostTree(t, card)
+	policy := harness.Policy(home, "image", M{"resourceFilters": L{M{"vendors": L{"8086"}}}})
+	policy.Object["spec"].(M)["nodeSelector"] = M{"kubernetes.io/hostname": lab.Node}
+	since := time.Now()
+	before := plane.Server.Apply(t, harness.Policies, policy)
+
+	sandbox := newSandbox(t, pod, machine.Root, lab.Node, podToken(t, lab.Node))
+	first := sandbox.run(t)
+	offered := harness.VFDevices("0000:03:00.0", 0, 4)
+	lab.History.WaitOffers(t, before, 30*time.Second, offered...)
+	published := plane.Server.Revision(t)
+	if status := first.status(t); status["CapBnd"] != "0000000000000000" || status["CapEff"] != "0000000000000000" || status["NoNewPrivs"] != "1" {
+		t.Errorf("the daemon runs with %v", status)
+	}
+
+	sandbox.probe(t, pod.Containers[0].LivenessProbe)
+	sandbox.probe(t, pod.Containers[0].ReadinessProbe)
+
+	// The pod is replaced, and two functions go while there is none.
+	first.end(t)
+	machine.SetVFs("0000:03:00.0", 2)
+	second := sandbox.run(t)
+	lab.History.WaitOffers(t, published, 30*time.Second, offered[:2]...)
+	lab.History.NeverEmpty(t, published)
+	lab.History.NeverBelow(t, published, offered[:2]...)
+	second.end(t)
+	harness.Settle()
+	for _, request := range plane.Server.Audit.Of(t, harness.User{Name: account}, since) {
+		if request.Answer.Code == 403 && strings.Contains(request.UserAgent, "sliced") {
+			t.Errorf("%s %s was refused: %s", request.Verb, request.URI, request.Answer.Message)
+		}
+	}
+}
