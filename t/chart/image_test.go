@@ -160,15 +160,8 @@ func TestImageRunsAsThePodDoes(t *testing.T) {
 	pod := podOf(t, must(render(filepath.Join(manifests, "values.yaml"))))
 	lab := harness.NewHostlessLab(t, plane)
 	judging(t, lab.Node)
-	// Its functions have no interfaces: their numbers would be those of this machine's, which the daemon asks the kernel about.
-	card := harness.E810("03", "ens1f0", 4)
-	card.VFDriver = ""
-	machine := harness.NewHostTree(t, card)
-	policy := harness.Policy(home, "image", M{"resourceFilters": L{M{"vendors": L{"8086"}}}})
-	policy.Object["spec"].(M)["nodeSelector"] = M{"kubernetes.io/hostname": lab.Node}
 	since := time.Now()
-	before := plane.Server.Apply(t, harness.Policies, policy)
-
+	machine, before := offering(t, lab)
 	sandbox := newSandbox(t, pod, machine.Root, lab.Node, podToken(t, lab.Node))
 	first := sandbox.run(t)
 	offered := harness.VFDevices("0000:03:00.0", 0, 4)
@@ -195,4 +188,43 @@ func TestImageRunsAsThePodDoes(t *testing.T) {
 			t.Errorf("%s %s was refused: %s", request.Verb, request.URI, request.Answer.Message)
 		}
 	}
+}
+
+// offering makes a machine with four functions, and a policy that offers them, whose revision it returns.
+func offering(t *testing.T, lab *harness.Lab) (*harness.HostTree, int64) {
+	t.Helper()
+	// Its functions have no interfaces: their numbers would be those of this machine's, which the daemon asks the kernel about.
+	card := harness.E810("03", "ens1f0", 4)
+	card.VFDriver = ""
+	machine := harness.NewHostTree(t, card)
+	policy := harness.Policy(home, lab.Node, M{"resourceFilters": L{M{"vendors": L{"8086"}}}})
+	policy.Object["spec"].(M)["nodeSelector"] = M{"kubernetes.io/hostname": lab.Node}
+	return machine, plane.Server.Apply(t, harness.Policies, policy)
+
+}
+
+// Turns red when the plugin's profile lacks what the program needs to serve a kubelet: its directories, or what it may write to.
+func TestImageServesTheKubeletWithThePluginsProfile(t *testing.T) {
+	pod := podOf(t, must(with(t, "kubeletPlugin: {enabled: true}")))
+	lab := harness.NewHostlessLab(t, plane)
+	judging(t, lab.Node)
+	machine, before := offering(t, lab)
+	sandbox := newSandbox(t, pod, machine.Root, lab.Node, podToken(t, lab.Node))
+	daemon := sandbox.run(t)
+	lab.History.WaitOffers(t, before, 30*time.Second, harness.VFDevices("0000:03:00.0", 0, 4)...)
+	sandbox.probe(t, pod.Containers[0].ReadinessProbe)
+	if status := daemon.status(t); status["CapBnd"] != "0000000000201000" || status["CapEff"] != "0000000000201000" {
+		t.Errorf("the daemon runs with %v", status)
+	}
+	registrar := machine.Root + "/var/lib/kubelet/plugins_registry"
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		sockets, _ := filepath.Glob(registrar + "/*-reg.sock")
+		if len(sockets) == 2 { // one a driver; the pod is in their names, whole or shortened
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("a kubelet finds %v in %s", sockets, registrar)
+		}
+	}
+	daemon.end(t)
 }

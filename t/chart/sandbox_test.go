@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,13 +21,15 @@ import (
 // asSandbox has the test program do what a container runtime does.
 const asSandbox = "SLICED_CHART_SANDBOX"
 
+const podUID = "8f0c4a52-5f6e-4a3b-9d0e-000000000001"
+
 // sandbox is the pod on a machine that is made of files: where each of its mounts comes from.
 type sandbox struct {
-	root, address string
-	pod           core.PodSpec
-	mounts        map[string]string // path inside -> directory of the machine
-	environment   []string
-	runs          int
+	root        string
+	pod         core.PodSpec
+	mounts      map[string]string // path inside -> directory of the machine
+	environment []string
+	runs        int
 }
 
 func newSandbox(t *testing.T, pod core.PodSpec, machine, node, token string) *sandbox {
@@ -53,7 +56,7 @@ func newSandbox(t *testing.T, pod core.PodSpec, machine, node, token string) *sa
 		s.mounts[mount.MountPath] = paths[mount.Name]
 	}
 	host, port, _ := strings.Cut(strings.TrimPrefix(plane.Server.URL, "https://"), ":")
-	s.environment = []string{"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port, "NODE_NAME=" + node, "POD_UID=8f0c4a52-5f6e-4a3b-9d0e-000000000001"}
+	s.environment = []string{"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port, "NODE_NAME=" + node, "POD_UID=" + podUID}
 	return s
 }
 
@@ -83,7 +86,7 @@ func (s *sandbox) execute(t *testing.T, command []string) *container {
 	t.Helper()
 	s.runs++
 	of := s.pod.Containers[0]
-	order := []string{s.root}
+	order := []string{s.root, s.capabilities(t)}
 	for _, mount := range of.VolumeMounts {
 		how := "rw"
 		if mount.ReadOnly {
@@ -139,7 +142,11 @@ func (c *container) status(t *testing.T) map[string]string {
 func becomeContainer(order string) {
 	runtime.LockOSThread() // capabilities are a thread's, and the one that executes decides
 	lines := strings.Split(order, "\n")
-	if err := enter(lines[0], lines[1:]); err != nil {
+	err := enter(lines[0], lines[2:])
+	if err == nil {
+		err = keepOnly(lines[1])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		os.Exit(1)
 	}
@@ -173,21 +180,43 @@ func enter(root string, mounts []string) error {
 	if err := unix.Chroot(root); err != nil {
 		return err
 	}
-	if err := os.Chdir("/"); err != nil {
-		return err
-	}
-	return dropAll()
+	return os.Chdir("/")
 }
 
-// dropAll leaves no capability, whatever is run next.
-func dropAll() error {
+// capabilities are those that the pod adds to none, as their numbers.
+func (s *sandbox) capabilities(t *testing.T) string {
+	t.Helper()
+	numbers := map[core.Capability]int{"NET_ADMIN": unix.CAP_NET_ADMIN, "SYS_ADMIN": unix.CAP_SYS_ADMIN}
+	var added []string
+	for _, name := range s.pod.Containers[0].SecurityContext.Capabilities.Add {
+		number, known := numbers[name]
+		if !known {
+			t.Fatalf("no test knows the capability %s", name)
+		}
+		added = append(added, fmt.Sprint(number))
+	}
+	return strings.Join(added, ",")
+}
+
+// keepOnly leaves these capabilities, whatever is run next. Root has all of the bounding set after it executes a program.
+func keepOnly(numbers string) error {
+	kept := uint64(0)
+	for _, number := range strings.Split(numbers, ",") {
+		if one, err := strconv.Atoi(number); err == nil {
+			kept |= 1 << one
+		}
+	}
 	for capability := uintptr(0); capability <= unix.CAP_LAST_CAP; capability++ {
+		if kept&(1<<capability) != 0 {
+			continue
+		}
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil && err != unix.EINVAL {
 			return err
 		}
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	if err := unix.Capset(&header, &make([]unix.CapUserData, 2)[0]); err != nil {
+	now := []unix.CapUserData{{Effective: uint32(kept), Permitted: uint32(kept)}, {Effective: uint32(kept >> 32), Permitted: uint32(kept >> 32)}}
+	if err := unix.Capset(&header, &now[0]); err != nil {
 		return err
 	}
 	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
