@@ -19,10 +19,16 @@ std::string Store::path(std::string_view kind, std::string_view id) const {
 }
 
 Result<Unit> Store::write(const Spec& spec, std::string_view id) const {
-  if (auto checked = check_id(id); !checked) return checked;
-  const auto text = encode_spec(spec);
-  if (!text) return text.error();
-  return reactor::write_durably(path(spec.kind, id), *text);
+  auto file = file_of(spec, id);
+  if (!file) return std::move(file.error());
+  return reactor::write_durably({*std::move(file)});
+}
+
+Result<reactor::DurableFile> Store::file_of(const Spec& spec, std::string_view id) const {
+  if (auto checked = check_id(id); !checked) return std::move(checked.error());
+  auto text = encode_spec(spec);
+  if (!text) return std::move(text.error());
+  return reactor::DurableFile{.path = path(spec.kind, id), .text = *std::move(text)};
 }
 
 Result<Unit> Store::remove(std::string_view kind, std::string_view id) const {

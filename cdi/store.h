@@ -6,6 +6,7 @@
 
 #include "cdi/spec.h"
 #include "reactor/base/result.h"
+#include "reactor/durable_file.h"
 
 namespace sliced::cdi {
 
@@ -22,6 +23,8 @@ class Store {
   /// The spec of what has that id, replaced as a whole and on disk when it returns. The root is made where it
   /// is missing.
   Result<Unit> write(const Spec& spec, std::string_view id) const;
+  /// The same as a file, for whoever writes several at once.
+  Result<reactor::DurableFile> file_of(const Spec& spec, std::string_view id) const;
   /// One that is not there is no error.
   Result<Unit> remove(std::string_view kind, std::string_view id) const;
   /// kNotFound, or what is wrong with it.

@@ -282,10 +282,14 @@ Result<Unit> NodeHost::restore(const PreparedDevice& device) const {
 // ---- files
 
 Result<Unit> NodeHost::apply(const FileChange& change) const {
-  for (const auto& file : change.specs)
-    if (auto written = specs_.write(file.spec, file.id); !written) return written;
-  for (const DeviceInfo& info : change.infos)
-    if (auto written = reactor::write_durably(info.path, info.text); !written) return written;
+  std::vector<reactor::DurableFile> files;
+  for (const auto& [spec, id] : change.specs) {
+    auto file = specs_.file_of(spec, id);
+    if (!file) return std::move(file.error());
+    files.push_back(*std::move(file));
+  }
+  for (const DeviceInfo& info : change.infos) files.push_back({info.path, info.text});
+  if (auto written = reactor::write_durably(files); !written) return written;
   for (const auto& [kind, id] : change.removed_specs)
     if (auto removed = store_of(kind).remove(kind, id); !removed) return removed;
   for (const std::string& path : change.removed_infos)

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "reactor/descriptor.h"
 
@@ -53,9 +55,10 @@ Result<Unit> sync_directory(const std::string& path) {
   return Unit{};
 }
 
-Result<Unit> write_synced(const std::string& path, std::string_view text, unsigned mode) {
+// On its way to the disk, and not there yet.
+Result<Descriptor> write_temporary(const std::string& path, std::string_view text, unsigned mode) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove", path);
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!file) return failed("create", path);
   while (!text.empty()) {
     const ssize_t written = ::write(file.get(), text.data(), text.size());
@@ -65,27 +68,51 @@ Result<Unit> write_synced(const std::string& path, std::string_view text, unsign
   }
   // Whatever umask there is: a container runtime reads some of these files.
   if (::fchmod(file.get(), mode) != 0) return failed("chmod", path);
-  if (::fsync(file.get()) != 0) return failed("sync", path);
+  // A hint: where it is not known, the fsync that follows does it all.
+  (void)::sync_file_range(file.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  return file;
+}
+
+// All of them, before any has its name.
+Result<Unit> write_temporaries(const std::vector<DurableFile>& files) {
+  std::vector<Descriptor> open;
+  for (const DurableFile& file : files) {
+    if (auto made = make_directory(directory_of(file.path)); !made) return made;
+    auto written = write_temporary(temporary_of(file.path), file.text, file.mode);
+    if (!written) return std::move(written.error());
+    open.push_back(*std::move(written));
+  }
+  for (size_t i = 0; i < files.size(); ++i)
+    if (::fsync(open[i].get()) != 0) return failed("sync", temporary_of(files[i].path));
+  return Unit{};
+}
+
+Result<Unit> name_all(const std::vector<DurableFile>& files) {
+  std::set<std::string> directories;
+  for (const DurableFile& file : files) {
+    if (::rename(temporary_of(file.path).c_str(), file.path.c_str()) != 0)
+      return failed("rename into", file.path);
+    directories.insert(directory_of(file.path));
+  }
+  for (const std::string& directory : directories)
+    if (auto synced = sync_directory(directory); !synced) return synced;
   return Unit{};
 }
 
 }  // namespace
 }  // namespace durable_file
 
-Result<Unit> write_durably(const std::string& path, std::string_view text, unsigned mode) {
+Result<Unit> write_durably(const std::vector<DurableFile>& files) {
   using namespace durable_file;
-  const std::string directory = directory_of(path), temporary = temporary_of(path);
-  if (auto made = make_directory(directory); !made) return made;
-  if (auto written = write_synced(temporary, text, mode); !written) {
-    ::unlink(temporary.c_str());
-    return written;
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    Error error = failed("rename into", path);
-    ::unlink(temporary.c_str());
-    return error;
-  }
-  return sync_directory(directory);
+  auto written = write_temporaries(files);
+  if (written) written = name_all(files);
+  if (!written)
+    for (const DurableFile& file : files) ::unlink(temporary_of(file.path).c_str());
+  return written;
+}
+
+Result<Unit> write_durably(const std::string& path, std::string_view text, unsigned mode) {
+  return write_durably({{path, std::string(text), mode}});
 }
 
 Result<Unit> remove_durably(const std::string& path) {

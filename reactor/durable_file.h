@@ -16,6 +16,14 @@ namespace sliced::reactor {
 /// Errors: kDenied, kIo; the text has the path and what the system said.
 Result<Unit> write_durably(const std::string& path, std::string_view text, unsigned mode = 0644);
 
+struct DurableFile {
+  std::string path, text;
+  unsigned mode = 0644;
+};
+/// Several, each as above, and faster than one after the other: what all of them ask of the disk is asked at once, and a
+/// directory is synced once for all of its files. They are named in their order. After an error some may be there.
+Result<Unit> write_durably(const std::vector<DurableFile>& files);
+
 /// Afterwards there is no such file, also after a power cut. One that is not there is no error.
 Result<Unit> remove_durably(const std::string& path);
 

@@ -67,6 +67,19 @@ TEST_F(DurableFile, WhatCannotBeWrittenLeavesTheTextOfBefore) {
   EXPECT_FALSE(fs::exists(path(".a.tmp")));
 }
 
+TEST_F(DurableFile, OfSeveralNoneHasItsNameBeforeAllAreWritten) {
+  ASSERT_TRUE(write_durably({{path("a/one"), "1"}, {path("b/two"), "2", 0600}, {path("a/three"), "3"}}));
+  EXPECT_EQ(read_whole(path("a/one"), 9).value() + read_whole(path("b/two"), 9).value() +
+                read_whole(path("a/three"), 9).value(),
+            "123");
+  fs::create_directory(path("a/.four.tmp"));  // cannot be removed as a file
+  const auto failed = write_durably({{path("a/one"), "new"}, {path("a/four"), "4"}});
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().what.find("a/.four.tmp"), std::string::npos) << failed.error().what;
+  EXPECT_EQ(read_whole(path("a/one"), 9).value(), "1");
+  EXPECT_FALSE(fs::exists(path("a/.one.tmp")));
+}
+
 TEST_F(DurableFile, RemovingTwiceIsNoError) {
   ASSERT_TRUE(write_durably(path("a"), "x"));
   EXPECT_TRUE(remove_durably(path("a")));
