@@ -64,23 +64,36 @@ std::string parse_word(std::string_view text, T& value) {
     if (word.text == text) return value = word.value, "";
   return not_one_of(text, kTexts<T>);
 }
+/// Not empty, and without NUL. Whether it is there is looked at by who opens it.
 std::string parse_path(std::string_view text, std::string& value);
 /// Adds to those that are there.
 std::string add_path(std::string_view text, std::vector<std::string>& value);
+/// "in-cluster", "kubeconfig:PATH" or "dir:PATH".
 std::string parse_cluster(std::string_view text, ClusterSpec& value);
+/// A DNS subdomain, as the name of a Node is.
 std::string parse_node_name(std::string_view text, std::string& value);
+/// "KEY=VALUE,..." by Kubernetes' rules of labels, at most 1,000, none twice; "" is none.
 std::string parse_node_labels(std::string_view text, std::map<std::string, std::string>& value);
+/// A DNS label.
 std::string parse_namespace(std::string_view text, std::string& value);
+/// 1 to 11 bytes: with a number of four digits behind it the kernel still takes it (IFNAMSIZ).
 std::string parse_interface_prefix(std::string_view text, std::string& value);
+/// Both are sent to the container runtime, which calls plugins in the order of their indexes: two digits.
 std::string parse_nri_name(std::string_view text, std::string& value);
 std::string parse_nri_index(std::string_view text, std::string& value);
+/// It stands in the names of sockets; "" is none.
 std::string parse_pod_uid(std::string_view text, std::string& value);
 /// HOST:PORT, HOST an IP address; "" is none, and without HOST it is 127.0.0.1.
 std::string parse_listen_address(std::string_view text, std::string& value);
+/// By Kubernetes' rules; "" reads no annotation.
 std::string parse_annotation_key(std::string_view text, std::string& value);
+/// A DNS subdomain of at most 63 bytes, as DRA has it.
 std::string parse_driver_name(std::string_view text, std::string& value);
+/// "v1.36.3", as Kubernetes' programs say it; "" is that of the API server.
 std::string parse_scheduler_version(std::string_view text, std::string& value);
+/// Of kKinds, separated by commas, in any case of letters; kept as kKinds has them.
 std::string parse_kinds(std::string_view text, std::set<std::string>& value);
+/// As config/duration.h. Bounds of single options are load()'s to look at: some depend on other options.
 std::string parse_time(std::string_view text, Millis& value);
 
 template <class T>

@@ -19,6 +19,7 @@ struct PluginInfo {
   std::string type, name, endpoint;
   std::vector<std::string> versions;  // the kubelet takes the first that it knows
 };
+/// The answer to GetInfo.
 std::string encode_plugin_info(const PluginInfo& info);
 
 /// What the kubelet made of it.
@@ -27,6 +28,7 @@ struct RegistrationStatus {
   std::string error;  // foreign text
   bool operator==(const RegistrationStatus&) const = default;
 };
+/// Errors: kInvalid.
 Result<RegistrationStatus> decode_registration_status(std::string_view bytes);
 
 constexpr size_t kClaimsMax = 512;  // of one call: all claims of a pod

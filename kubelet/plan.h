@@ -61,7 +61,8 @@ struct HostLook {
   bool operator==(const HostLook&) const = default;
 };
 
-/// The edits of one device, now that the host is known.
+/// The edits of one device, now that the host is known: its variables, /dev/vfio nodes where it is bound, else RDMA
+/// nodes where it has any, and those of vhost where its configuration asks for them. A device with adminAccess gets variables alone.
 cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look);
 
 /// PCIDEVICE_<resource> in each device of a claim, of all its devices with that resource.
@@ -84,7 +85,8 @@ std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& 
 /// prepares a claim once.)
 std::string pod_id_of(const Claim& claim);
 
-/// For the kubelet. tells_metadata: with the specs that mount its files.
+/// For the kubelet, by device in the order of the claim's results. The first device of a request brings the request's file.
+/// tells_metadata: with the specs that mount its files.
 PrepareAnswer answer_of(const PreparedClaim& claim, bool tells_metadata);
 
 /// Where Multus finds the function behind (resourceName, deviceID): NAD's DeviceInfo, version 1.1.0.
