@@ -38,6 +38,7 @@ func (h *HostTree) PlayKernel() *PlayedKernel {
 	k := &PlayedKernel{host: h, names: map[string]string{}}
 	h.mkdir("sys/bus/pci/drivers/vfio-pci")
 	h.mkdir("dev/vfio")
+	h.mkdir("run/sliced/vf-macs")
 	for pf, count := range h.vfs {
 		for i := range count {
 			k.isolate(VFAddress(pf, i))
