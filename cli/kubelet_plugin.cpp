@@ -71,7 +71,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
                                          status_.attached(one);
                                          preparer_.tell_network(
                                              one.wanted.claim, one.wanted.device, one.wanted.share_id,
-                                             kubelet::pod_network_of(one.wanted, one.result));
+                                             kubelet::pod_network_of(one.wanted.interface, one.result));
                                        },
                                    .on_trouble = [this] { plugin_.look_at_health(); }});
 }

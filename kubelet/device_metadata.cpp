@@ -7,6 +7,16 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
+
+kube::Json encode_network(const NetworkData& network) {
+  kube::Json::Object out;
+  if (!network.interface.empty()) out.emplace_back("interfaceName", network.interface);
+  if (!network.ips.empty())
+    out.emplace_back("ips", kube::Json::Array(network.ips.begin(), network.ips.end()));
+  if (!network.mac.empty()) out.emplace_back("hardwareAddress", network.mac);
+  return out;
+}
+
 namespace device_metadata {
 namespace {
 
@@ -39,13 +49,7 @@ Json encode(const DeviceMetadata& device, const std::string& driver) {
   Json::Object out{{"driver", driver}, {"pool", device.pool}, {"name", device.device}};
   if (device.attributes.object() != nullptr && !device.attributes.object()->empty())
     out.emplace_back("attributes", device.attributes);
-  if (!device.network) return out;
-  Json::Object network;
-  if (!device.network->interface.empty()) network.emplace_back("interfaceName", device.network->interface);
-  if (!device.network->ips.empty())
-    network.emplace_back("ips", Json::Array(device.network->ips.begin(), device.network->ips.end()));
-  if (!device.network->mac.empty()) network.emplace_back("hardwareAddress", device.network->mac);
-  out.emplace_back("networkData", std::move(network));
+  if (device.network) out.emplace_back("networkData", encode_network(*device.network));
   return out;
 }
 

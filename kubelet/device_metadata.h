@@ -34,6 +34,9 @@ struct RequestMetadata {
   bool operator==(const RequestMetadata&) const = default;
 };
 
+/// As the API has it (resource/v1, NetworkDeviceData): in these files, and in a claim's status.
+kube::Json encode_network(const NetworkData& network);
+
 /// Of each request of a claim, in the claim's order. Errors: kInvalid, where a name is none of the API's and
 /// would lead out of a directory.
 Result<std::vector<RequestMetadata>> metadata_of(const PreparedClaim& claim);

@@ -1,10 +1,10 @@
 #include "kubelet/interfaces/claim_status.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "kube/kinds.h"
+#include "kubelet/device_metadata.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -12,7 +12,6 @@ namespace {
 
 using kube::Json;
 
-constexpr size_t kIpsMax = 16;  // resource/v1, NetworkDeviceData
 constexpr reactor::BackoffPolicy kWriteAgain{.initial = Millis{500},
                                              .factor = 2.0,
                                              .cap = Millis{60'000},
@@ -46,22 +45,6 @@ Json data_of(const PreparedDevice& device, const cni::Attached* made) {
   return data;
 }
 
-// The interface that is in the sandbox, as the plugins say; null: they say of none.
-Json network_data_of(const cni::Attached& made) {
-  Json out;
-  for (const cni::Interface& one : made.interfaces) {
-    if (one.sandbox.empty()) continue;
-    out.set("interfaceName", Json(one.name));
-    if (!one.mac.empty()) out.set("hardwareAddress", Json(one.mac));
-  }
-  Json::Array ips;
-  std::set<std::string> seen;
-  for (const cni::Ip& ip : made.ips)
-    if (ips.size() < kIpsMax && seen.insert(ip.address).second) ips.push_back(Json(ip.address));
-  if (!ips.empty()) out.set("ips", Json(std::move(ips)));
-  return out;
-}
-
 std::string encode(const PreparedClaim& claim, Json::Array devices) {
   return kube::encode_json(Json::Object{
       {"apiVersion", kube::api_version(kube::kResourceClaims)},
@@ -90,8 +73,7 @@ std::string encode_claim_status(const PreparedClaim& claim,
     if (!device.share_id.empty()) entry.set("shareID", Json(device.share_id));
     entry.set("data", data_of(device, made));
     if (made != nullptr)
-      if (Json network = network_data_of(*made); !network.is_null())
-        entry.set("networkData", std::move(network));
+      entry.set("networkData", encode_network(pod_network_of(device.config.if_name, *made)));
     devices.push_back(std::move(entry));
   }
   return encode(claim, std::move(devices));

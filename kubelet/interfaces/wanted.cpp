@@ -64,14 +64,16 @@ cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod)
 }
 
 // Interfaces of the host's own side have no sandbox.
-NetworkData pod_network_of(const WantedInterface& wanted, const cni::Attached& result) {
-  NetworkData out{.interface = wanted.interface};
+NetworkData pod_network_of(const std::string& interface, const cni::Attached& result) {
+  constexpr size_t kIpsMax = 16;  // resource/v1, NetworkDeviceData, which wants each once
+  NetworkData out{.interface = interface};
   for (size_t i = 0; i < result.interfaces.size(); ++i) {
     const cni::Interface& one = result.interfaces[i];
-    if (one.sandbox.empty() || one.name != wanted.interface) continue;
+    if (one.sandbox.empty() || one.name != interface) continue;
     out.mac = one.mac;
     for (const cni::Ip& ip : result.ips)
-      if (ip.interface.value_or(static_cast<int64_t>(i)) == static_cast<int64_t>(i))
+      if (ip.interface.value_or(static_cast<int64_t>(i)) == static_cast<int64_t>(i) &&
+          out.ips.size() < kIpsMax && std::find(out.ips.begin(), out.ips.end(), ip.address) == out.ips.end())
         out.ips.push_back(ip.address);
   }
   return out;

@@ -31,8 +31,8 @@ std::vector<WantedInterface> interfaces_of(const PreparedClaims& prepared, std::
 
 /// What is told of it to the network's plugins: the arguments that Multus and dra-driver-sriov pass.
 cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod);
-/// What the result says of that very interface.
-NetworkData pod_network_of(const WantedInterface& wanted, const cni::Attached& result);
+/// What the result says of that very interface, for the claim's status and the files that containers read alike.
+NetworkData pod_network_of(const std::string& interface, const cni::Attached& result);
 /// The pod that an attachment was made for; "" not said.
 std::string_view pod_uid_of(const cni::Attachment& attachment);
 

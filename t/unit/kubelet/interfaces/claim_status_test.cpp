@@ -46,7 +46,7 @@ TEST(EncodeClaimStatus, SaysWhatWasAskedForAndWhatWasMade) {
   const Json after = device_of(encode_claim_status(claim_of("u"), {{kKey, made()}}));
   EXPECT_EQ(*after.find("networkData"),
             *kube::decode_json(
-                R"({"interfaceName":"net1","hardwareAddress":"02:00:00:00:00:01","ips":["10.1.0.7/24"]})"));
+                R"({"interfaceName":"net1","ips":["10.1.0.7/24"],"hardwareAddress":"02:00:00:00:00:01"})"));
   EXPECT_EQ(after.find({"data", "cniConfig"})->text("type"), "sriov");
   EXPECT_EQ(*after.find({"data", "cniResult"}), cni::encode_result(made()));
 }

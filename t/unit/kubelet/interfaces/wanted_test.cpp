@@ -31,10 +31,11 @@ TEST(WantedInterfaces, WhatIsToldOfOneIsItsOwnAndNotTheHostsEnd) {
                        {.name = "net2", .mac = "02:00:00:00:00:03", .sandbox = "/ns"}};
   result.ips = {{.interface = 1, .address = "10.0.0.5/24"},
                 {.interface = 2, .address = "10.0.1.5/24"},
+                {.interface = 1, .address = "10.0.0.5/24"},
                 {.interface = std::nullopt, .address = "fd00::5/64"}};
-  EXPECT_EQ(pod_network_of(wanted, result),
+  EXPECT_EQ(pod_network_of(wanted.interface, result),
             (NetworkData{"net1", {"10.0.0.5/24", "fd00::5/64"}, "02:00:00:00:00:02"}));
-  EXPECT_EQ(pod_network_of(wanted, {}), (NetworkData{.interface = "net1"}));
+  EXPECT_EQ(pod_network_of(wanted.interface, {}), (NetworkData{.interface = "net1"}));
 }
 
 }  // namespace
