@@ -79,7 +79,11 @@ kubelet::NodeHost::Kernel played_kernel(const std::string& root) {
             return std::string(trim(*mac));
           },
           .write_mac = [root](const kubelet::VfOfInterface& vf,
-                              const std::string& mac) { return write_played(root, mac_of(vf), mac); }};
+                              const std::string& mac) { return write_played(root, mac_of(vf), mac); },
+          .write_own_mac =
+              [root](int ifindex, const std::string& mac) {
+                return write_played(root, "own-macs/" + std::to_string(ifindex), mac);
+              }};
 }
 
 }  // namespace sliced::cli

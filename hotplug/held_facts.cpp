@@ -69,6 +69,7 @@ bool is_back(const HostDevice* now, const HostDevice& held) {
   if (now->driver != held.driver || now->rdma_device != held.rdma_device) return false;
   if (!is_here(held.netdev)) return true;
   return is_here(now->netdev) && now->netdev->name == held.netdev->name &&
+         (held.netdev->mac.empty() || now->netdev->mac == held.netdev->mac) &&
          now->other_netdevs.size() >= held.other_netdevs.size();
 }
 

@@ -23,7 +23,8 @@ HostDevice as_held(const HostDevice& now, const HostDevice& held);
 /// differs.
 InventoryPtr with_held(const InventoryPtr& now, const HeldFacts& held);
 
-/// Nothing is to be waited for: driver and interfaces are those of before under their names, or the function is gone.
+/// Nothing is to be waited for: driver and interfaces are those of before, under their names and with the address of
+/// before, or the function is gone.
 /// now: nullptr the device is not there.
 bool is_back(const HostDevice* now, const HostDevice& held);
 

@@ -49,9 +49,14 @@ Error why_missing(const reactor::ChildResult& result) {
 
 std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices) {
   std::vector<std::string> out{what == Binding::kBind ? "bind" : "restore"};
-  for (const PreparedDevice& device : devices)
-    out.push_back(device.pci + "=" + (device.vfio ? device.vfio->original_driver : "") +
-                  (device.vfio && !mac_for(what, device).empty() ? "=" + mac_for(what, device) : ""));
+  for (const PreparedDevice& device : devices) {
+    const bool had_interface = what == Binding::kRestore && device.held && device.held->netdev;
+    std::vector<std::string> fields{device.pci, device.vfio ? device.vfio->original_driver : "",
+                                    device.vfio ? mac_for(what, device) : "",
+                                    had_interface ? device.held->netdev->mac : ""};
+    while (fields.size() > 2 && fields.back().empty()) fields.pop_back();
+    out.push_back(join(fields, "="));
+  }
   return out;
 }
 
@@ -60,19 +65,17 @@ Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
     return Error{Errc::kInvalid, "wants bind or restore"};
   BindOrder out{arguments[0] == "bind" ? Binding::kBind : Binding::kRestore, {}};
   for (size_t i = 1; i < arguments.size(); ++i) {
-    const size_t at = arguments[i].find('=');
-    const std::string pci = arguments[i].substr(0, at);
-    std::string driver = at == std::string::npos ? "" : arguments[i].substr(at + 1), mac;
-    if (const size_t next = driver.find('='); next != std::string::npos) {
-      mac = driver.substr(next + 1);
-      driver.resize(next);
-    }
+    const auto parts = split(arguments[i], '=');
+    const auto part = [&](size_t index) { return std::string(index < parts.size() ? parts[index] : ""); };
+    const std::string pci = part(0), driver = part(1), mac = part(2), own = part(3);
     // It becomes part of a path in sysfs.
-    if (!hotplug::PciAddress::decode(pci) || driver.find('/') != std::string::npos ||
-        !(mac.empty() || mac == kNoMac || decode_mac(mac)))
+    if (!hotplug::PciAddress::decode(pci) || driver.find('/') != std::string::npos || parts.size() > 4 ||
+        !(mac.empty() || mac == kNoMac || decode_mac(mac)) || !(own.empty() || decode_mac(own)))
       return Error{Errc::kInvalid,
-                   in_quotes(arguments[i], 64) + " is no function: wants ADDRESS=DRIVER[=MAC]"};
-    out.devices.push_back({.pci = pci, .vfio = VfioBinding{driver, "", mac}});
+                   in_quotes(arguments[i], 64) + " is no function: wants ADDRESS=DRIVER[=MAC[=OWN-MAC]]"};
+    PreparedDevice device{.pci = pci, .vfio = VfioBinding{driver, "", mac}};
+    if (!own.empty()) device.held.emplace().netdev = hotplug::Netdev{.mac = own};
+    out.devices.push_back(std::move(device));
   }
   return out;
 }

@@ -47,8 +47,8 @@ class ChildBinder final : public Binder {
   uint64_t next_ = 0;
 };
 
-/// What the program is told: "bind" or "restore", then "0000:03:00.2=igbvf", and "=02:00:00:00:00:0a" where its PF
-/// gives the VF an address, for each device.
+/// What the program is told: "bind" or "restore", then for each device "0000:03:00.2=igbvf", "=02:00:00:00:00:0a" where
+/// its PF gives the VF an address, and another one that its own interface had, where that is to be had again.
 std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices);
 struct BindOrder {
   Binding what;

@@ -56,7 +56,8 @@ NodeHost::Kernel NodeHost::running_kernel() {
           [](const std::vector<std::string>& nodes) { return kubelet::holder_of(nodes); },
           [](const std::vector<std::string>& pods) { return kubelet::process_of_pods(pods); },
           &read_vf_mac,
-          &write_vf_mac};
+          &write_vf_mac,
+          &write_own_mac};
 }
 
 NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths)
@@ -261,6 +262,23 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
   return group;
 }
 
+// A VF whose PF gives it no address chooses another one each time that a driver takes it: one that is published, and
+// that selectors see. A driver that refuses it has the last word.
+void NodeHost::return_address(const PreparedDevice& device) const {
+  using namespace node_host;
+  if (!kernel_.write_own_mac || !device.held || !device.held->netdev || device.held->netdev->mac.empty())
+    return;
+  const std::string path = function_path(device.pci) + "/net";
+  const auto until = Clock::now() + kInterfaceWaitMax;
+  auto found = names(path);
+  for (; found.empty() && Clock::now() < until; found = names(path)) std::this_thread::sleep_for(kNodePoll);
+  if (found.size() != 1) return;
+  const std::string interface = path + "/" + found.front();
+  const auto ifindex = parse_int(text(interface + "/ifindex"));
+  if (!ifindex || text(interface + "/address") == device.held->netdev->mac) return;
+  (void)kernel_.write_own_mac(static_cast<int>(*ifindex), device.held->netdev->mac);
+}
+
 Result<Unit> NodeHost::restore(const PreparedDevice& device) const {
   using namespace node_host;
   const std::string& pci = device.pci;
@@ -275,6 +293,7 @@ Result<Unit> NodeHost::restore(const PreparedDevice& device) const {
     return bound.empty() ? Result<Unit>(Unit{}) : kernel_.write(function_path(pci) + "/driver/unbind", pci);
   }
   if (auto back = rebind(pci, original); !back) return back;
+  return_address(device);
   return original.empty() ? Result<Unit>(Unit{})
                           : kernel_.write(function_path(pci) + "/driver_override", "\n");
 }

@@ -25,7 +25,8 @@ namespace sliced::kubelet {
 /// Errors:   name the function's address or the path, and where there is one the remedy.
 class NodeHost final : public Host {
  public:
-  static constexpr Millis kNodeWaitMax{5'000};  // for udev or devtmpfs to make a group's node
+  static constexpr Millis kNodeWaitMax{5'000};       // for udev or devtmpfs to make a group's node
+  static constexpr Millis kInterfaceWaitMax{2'000};  // for a driver that has taken a function
 
   struct Paths {
     std::string cdi_root = "/var/run/cdi";
@@ -45,6 +46,7 @@ class NodeHost final : public Host {
     std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& pods)> process_of = {};
     std::function<Result<std::string>(const VfOfInterface& vf)> read_mac = {};
     std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
+    std::function<Result<Unit>(int ifindex, const std::string& mac)> write_own_mac = {};
   };
   /// That of this machine.
   static Kernel running_kernel();
@@ -82,6 +84,7 @@ class NodeHost final : public Host {
   // Nobody, where it is not on vfio-pci.
   std::optional<DeviceHolder> holder(const std::string& pci) const;
   Result<Unit> check_holder(const std::string& pci) const;
+  void return_address(const PreparedDevice& device) const;
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
   Result<Unit> apply_metadata(const FileChange& change) const;
 

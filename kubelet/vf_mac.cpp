@@ -17,10 +17,37 @@ namespace {
 
 constexpr timeval kAckTimeout{.tv_sec = 10, .tv_usec = 0};
 
-Error refused(const VfOfInterface& vf, int error) {
+Error refused(const std::string& whose, int error) {
   return {error == EPERM || error == EACCES ? Errc::kDenied : Errc::kIo,
-          "set the MAC address of VF " + std::to_string(vf.index) + " of interface " +
-              std::to_string(vf.ifindex) + ": " + std::strerror(error)};
+          "set the MAC address of " + whose + ": " + std::strerror(error)};
+}
+
+void put_mac(const std::string& mac, uint8_t* out) {
+  for (size_t i = 0; 3 * i + 1 < mac.size(); ++i)
+    out[i] = static_cast<uint8_t>(parse_hex(std::string_view(mac).substr(3 * i, 2)).value_or(0));
+}
+
+// The kernel's errno, 0 done.
+int set_link(const std::string& request) {
+  const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket) return errno;
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAckTimeout, sizeof kAckTimeout);
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  if (::sendto(socket.get(), request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
+               sizeof kernel) < 0)
+    return errno;
+  struct {
+    nlmsghdr header;
+    nlmsgerr error;
+    char request[256];  // what was asked comes back with a refusal
+  } answer{};
+  const ssize_t size = ::recv(socket.get(), &answer, sizeof answer, 0);
+  if (size < 0) return errno;
+  if (static_cast<size_t>(size) < sizeof answer.header + sizeof answer.error.error ||
+      answer.header.nlmsg_type != NLMSG_ERROR)
+    return EPROTO;
+  return -answer.error.error;
 }
 
 }  // namespace
@@ -51,34 +78,38 @@ std::string encode_vf_mac(const VfOfInterface& vf, const std::string& mac) {
   request.list = {.nla_len = static_cast<uint16_t>(sizeof request.list + request.one.nla_len),
                   .nla_type = IFLA_VFINFO_LIST | NLA_F_NESTED};
   request.value.vf = static_cast<uint32_t>(vf.index);
-  for (size_t i = 0; 3 * i + 1 < mac.size(); ++i)
-    request.value.mac[i] =
-        static_cast<uint8_t>(parse_hex(std::string_view(mac).substr(3 * i, 2)).value_or(0));
+  put_mac(mac, request.value.mac);
+  return std::string(reinterpret_cast<const char*>(&request), sizeof request);
+}
+
+std::string encode_own_mac(int ifindex, const std::string& mac) {
+  struct {
+    nlmsghdr header;
+    ifinfomsg info;
+    nlattr address;
+    uint8_t mac[8];  // six, padded
+  } request{};
+  request.header = {.nlmsg_len = sizeof request,
+                    .nlmsg_type = RTM_SETLINK,
+                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+                    .nlmsg_seq = 1};
+  request.info.ifi_family = AF_UNSPEC;
+  request.info.ifi_index = ifindex;
+  request.address = {.nla_len = sizeof request.address + 6, .nla_type = IFLA_ADDRESS};
+  put_mac(mac, request.mac);
   return std::string(reinterpret_cast<const char*>(&request), sizeof request);
 }
 
 Result<Unit> write_vf_mac(const VfOfInterface& vf, const std::string& mac) {
-  const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket) return refused(vf, errno);
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAckTimeout, sizeof kAckTimeout);
-  sockaddr_nl kernel{};
-  kernel.nl_family = AF_NETLINK;
-  const std::string request = encode_vf_mac(vf, mac);
-  if (::sendto(socket.get(), request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
-               sizeof kernel) < 0)
-    return refused(vf, errno);
-  struct {
-    nlmsghdr header;
-    nlmsgerr error;
-    char request[256];  // what was asked comes back with a refusal
-  } answer{};
-  const ssize_t size = ::recv(socket.get(), &answer, sizeof answer, 0);
-  if (size < 0) return refused(vf, errno);
-  if (static_cast<size_t>(size) < sizeof answer.header + sizeof answer.error.error ||
-      answer.header.nlmsg_type != NLMSG_ERROR)
-    return refused(vf, EPROTO);
-  if (answer.error.error != 0) return refused(vf, -answer.error.error);
-  return Unit{};
+  const int error = set_link(encode_vf_mac(vf, mac));
+  if (error == 0) return Unit{};
+  return refused("VF " + std::to_string(vf.index) + " of interface " + std::to_string(vf.ifindex), error);
+}
+
+Result<Unit> write_own_mac(int ifindex, const std::string& mac) {
+  const int error = set_link(encode_own_mac(ifindex, mac));
+  if (error == 0) return Unit{};
+  return refused("interface " + std::to_string(ifindex), error);
 }
 
 }  // namespace sliced::kubelet

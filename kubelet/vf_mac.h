@@ -19,7 +19,11 @@ Result<std::string> read_vf_mac(const VfOfInterface& vf);
 /// Errors: kDenied; kIo, also where the driver does not do so.
 Result<Unit> write_vf_mac(const VfOfInterface& vf, const std::string& mac);
 
-/// The request of write_vf_mac(). mac is one.
+/// The interface's own address, which a VF without one of its PF's chooses. As write_vf_mac().
+Result<Unit> write_own_mac(int ifindex, const std::string& mac);
+
+/// The requests of write_vf_mac() and write_own_mac(). mac is one.
 std::string encode_vf_mac(const VfOfInterface& vf, const std::string& mac);
+std::string encode_own_mac(int ifindex, const std::string& mac);
 
 }  // namespace sliced::kubelet

@@ -93,13 +93,22 @@ TEST(BindOrders, AreReadAsTheyWereWritten) {
   EXPECT_EQ(arguments_of(Binding::kRestore, {machine})[1], "0000:03:00.2=igbvf=00:00:00:00:00:00");
   EXPECT_EQ(mac_for(Binding::kRestore, decode_order(arguments_of(Binding::kRestore, {machine}))->devices[0]),
             kNoMac);
+  // What its interface chose is the interface's again, whether its PF gives one or not.
+  PreparedDevice chosen{.pci = "0000:03:00.2", .vfio = VfioBinding{"igbvf"}};
+  chosen.held.emplace().netdev = hotplug::Netdev{.mac = "02:00:00:00:00:77"};
+  EXPECT_EQ(arguments_of(Binding::kRestore, {chosen})[1], "0000:03:00.2=igbvf==02:00:00:00:00:77");
+  EXPECT_EQ(arguments_of(Binding::kBind, {chosen})[1], "0000:03:00.2=igbvf");
+  EXPECT_EQ(decode_order(arguments_of(Binding::kRestore, {chosen}))->devices[0].held->netdev->mac,
+            "02:00:00:00:00:77");
   using Arguments = std::vector<std::string>;
   for (const Arguments& bad : {Arguments{},
                                {"unbind"},
                                {"bind", "x=y"},
                                {"bind", "0000:03:00.2/..=y"},
                                {"bind", "0000:03:00.2=../y"},
-                               {"bind", "0000:03:00.2=igbvf=01:00:5e:00:00:01"}})
+                               {"bind", "0000:03:00.2=igbvf=01:00:5e:00:00:01"},
+                               {"restore", "0000:03:00.2=igbvf==x"},
+                               {"restore", "0000:03:00.2=igbvf===02:00:00:00:00:77"}})
     EXPECT_FALSE(decode_order(bad));
 }
 

@@ -57,6 +57,10 @@ class NodeHostTest : public testing::Test {
                if (!keeps_mac_) macs_[std::to_string(vf.ifindex) + "-" + std::to_string(vf.index)] = mac;
                ++mac_writes_;
                return Unit{};
+             },
+             [this](int ifindex, const std::string& mac) -> Result<Unit> {
+               own_macs_.push_back(std::to_string(ifindex) + " " + mac);
+               return Unit{};
              }},
             {.cdi_root = root_ + "/cdi",
              .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
@@ -81,6 +85,7 @@ class NodeHostTest : public testing::Test {
   std::map<std::string, std::string> macs_;  // by ifindex and VF
   bool keeps_mac_ = false;
   int mac_writes_ = 0;
+  std::vector<std::string> own_macs_;  // that were given to interfaces, by ifindex
   std::set<std::string> nodes_ = {"/dev/vfio/7"}, refuses_;
   std::vector<std::string> writes_, asked_;
   std::optional<DeviceHolder> holder_;  // of what is asked for
@@ -143,6 +148,19 @@ TEST_F(NodeHostTest, RestoresWhatWasThere) {
   }
   vf().remove();
   EXPECT_TRUE(host().restore(device())) << "what is gone needs nothing";
+}
+
+// Red when a VF that chooses its address comes back with another one: that is published, and a write of a slice.
+TEST_F(NodeHostTest, AnInterfaceHasItsAddressAgainWhenItsDriverHasTheFunction) {
+  PreparedDevice one = device();
+  one.held.emplace().netdev = hotplug::Netdev{.name = "eth2", .mac = "02:00:00:00:00:77"};
+  for (const char* now : {"02:00:00:00:00:99", "02:00:00:00:00:77"}) {
+    vf().driver("vfio-pci").netdev("eth2");
+    tree_.netdev_attr("eth2", "ifindex", "12");
+    tree_.netdev_attr("eth2", "address", now);
+    ASSERT_TRUE(host().restore(one));
+    EXPECT_EQ(own_macs_, std::vector<std::string>{"12 02:00:00:00:00:77"}) << "once, from " << now;
+  }
 }
 
 // Red when a driver is unbound under a process that has the device: the write would wait for that in the kernel.

@@ -40,6 +40,20 @@ TEST(VfMac, TheRequestIsASetlinkWithOneVf) {
   EXPECT_EQ(std::memcmp(value.mac, "\x02\x00\x00\xab\xcd\xef\x00\x00", 8), 0);
 }
 
+TEST(OwnMac, TheRequestIsASetlinkOfOneInterface) {
+  const std::string bytes = encode_own_mac(9, "02:00:00:ab:cd:ef");
+  ASSERT_EQ(bytes.size(), NLMSG_LENGTH(sizeof(ifinfomsg)) + NLA_HDRLEN + NLA_ALIGN(6));
+  EXPECT_EQ(at<nlmsghdr>(bytes, 0).nlmsg_len, bytes.size());
+  EXPECT_EQ(at<ifinfomsg>(bytes, NLMSG_HDRLEN).ifi_index, 9);
+  const auto attribute = at<nlattr>(bytes, NLMSG_LENGTH(sizeof(ifinfomsg)));
+  EXPECT_EQ(attribute.nla_type, IFLA_ADDRESS);
+  EXPECT_EQ(attribute.nla_len, NLA_HDRLEN + 6);
+  EXPECT_EQ(bytes.substr(bytes.size() - 8, 6), std::string("\x02\x00\x00\xab\xcd\xef", 6));
+  const auto written = write_own_mac(0x7fffffff, "02:00:00:00:00:01");
+  EXPECT_NE(written.error().what.find("interface 2147483647: "), std::string::npos) << written.error().what;
+  EXPECT_EQ(written.error().what.find("Protocol error"), std::string::npos) << written.error().what;
+}
+
 // The kernel's own answers: the loopback has no VFs, and there is no interface with that number.
 TEST(VfMac, TheKernelsRefusalIsSaid) {
   for (const int ifindex : {1, 0x7fffffff}) {
