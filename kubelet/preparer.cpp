@@ -182,6 +182,12 @@ void ClaimPreparer::take_over(Records recalled) {
   if (!recalled.claims.empty())
     ports_.log.info("what was prepared before is taken over",
                     {{"claims", recalled.claims.size()}, {"from", recalled.from}});
+  if (!recalled.unknown.empty())
+    ports_.log.warning(
+        "devices that pods have on vfio-pci are decided over as they are now",
+        {{"devices", join(recalled.unknown, " ")},
+         {"why", "no record tells of their drivers of before"},
+         {"remedy", "none; policies that name a driver withdraw them until their pods have ended"}});
   for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
   has_started_ = true;
   for (auto& [uid, queue] : tasks_) begin(*queue.front());

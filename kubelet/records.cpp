@@ -28,8 +28,30 @@ void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
   for (auto& [key, claim] : out) forget_boot(claim);
 }
 
+// dra-driver-sriov keeps the driver of before; which function it is, and whose, the kernel says. Its interface is not
+// there, as it is not now; one that is in a pod is known to no record.
+void learn_facts(const Host& host, PreparedClaim& claim, std::vector<std::string>& unknown) {
+  for (PreparedDevice& device : claim.devices) {
+    const auto look = host.look(device);
+    if (look) device.identity = look->identity, device.pf = look->identity.pf;
+    if (!device.vfio) continue;
+    if (!look || device.vfio->original_driver.empty()) {
+      unknown.push_back(device.device);
+      continue;
+    }
+    hotplug::HostDevice& held = device.held.emplace();
+    held.id.text = device.pci;
+    held.type = hotplug::DeviceType::kVf;
+    held.pci = hotplug::PciAddress::decode(device.pci);
+    held.vendor = look->identity.vendor, held.product = look->identity.product;
+    held.pf = hotplug::PciAddress::decode(look->identity.pf);
+    held.driver = device.vfio->original_driver == kNoDriver ? "" : device.vfio->original_driver;
+  }
+}
+
 // dra-driver-sriov's record does not tell its boot; its specs do, which another boot has not.
-bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem) {
+bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem,
+                std::vector<std::string>& unknown) {
   const auto text = host.read_peer_checkpoint();
   if (!text) return false;
   auto claims = decode_peer_checkpoint(*text);
@@ -39,7 +61,10 @@ bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem) {
   }
   out = std::move(*claims);
   for (auto& [key, claim] : out)
-    if (!host.read_spec(cdi_kind(claim.driver), claim.uid)) forget_boot(claim);
+    if (host.read_spec(cdi_kind(claim.driver), claim.uid))
+      learn_facts(host, claim, unknown);
+    else
+      forget_boot(claim);
   return true;
 }
 
@@ -59,7 +84,7 @@ Records read_records(const Host& host, const std::vector<std::string>& drivers, 
     const auto aside = host.set_checkpoint_aside();
     out.problem = found.error().what + (aside ? "; it is kept as " + *aside : "; " + aside.error().what);
   }
-  if (is_first && adopt_peer(host, out.claims, out.problem)) {
+  if (is_first && adopt_peer(host, out.claims, out.problem, out.unknown)) {
     out.from = "the checkpoint of dra-driver-sriov";
     return out;
   }

@@ -13,7 +13,8 @@ namespace sliced::kubelet {
 struct Records {
   PreparedClaims claims;
   std::string from = "nothing";
-  std::string problem;  // why it is not the checkpoint that tells; "" it does, or there is none
+  std::string problem;               // why it is not the checkpoint that tells; "" it does, or there is none
+  std::vector<std::string> unknown;  // devices on vfio-pci whose facts of before nobody knows
 };
 
 /// Blocks: for a worker. drivers: whose specs are looked at where no checkpoint tells. boot_id: of this boot, "" not known,

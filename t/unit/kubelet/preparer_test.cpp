@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kubelet/checkpoint.h"
+#include "kubelet/peer_checkpoint.h"
 #include "t/unit/kubelet/preparer_world.h"
 
 namespace sliced::kubelet {
@@ -238,6 +239,34 @@ TEST_F(PreparerTest, FactsOfBeforeAreHeldUntilItIsTakenBackAlsoByWhoComesNext) {
   run();
   EXPECT_EQ(held, when_bound);
   EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_TRUE(held.empty());
+}
+
+// Red when what dra-driver-sriov has bound is decided over as it is bound: its policy would withdraw what a pod has.
+TEST_F(PreparerTest, OfWhatIsTakenOverTheRecordAndTheKernelTellTheFactsOfBefore) {
+  const auto device = [](const std::string& last, const std::string& original) {
+    return R"({"Device":{"request_names":["vf"],"pool_name":"node-a","device_name":"0000-03-00-)" + last +
+           R"("},"ClaimNamespacedName":{"Namespace":"ns","Name":"c"},"Config":{"driver":"vfio-pci"},)" +
+           R"("PciAddress":"0000:03:00.)" + last + R"(","OriginalDriver":")" + original + R"("})";
+  };
+  const std::string rest = R"(,"v1":{"preparedClaimsByPodUID":{"pod":{"c-uid":[)" + device("2", "igbvf") +
+                           "," + device("3", "") + "]}}}}";
+  node.checkpoint.reset();
+  node.peer_checkpoint = "{\"checksum\":" + std::to_string(peer_checksum("{\"checksum\":0" + rest)) + rest;
+  node.specs[{kKind, "c-uid"}] = {};
+  const Identity identity{"8086", "10ca", "0000:03:00.0"};
+  for (const char* pci : {"0000:03:00.2", "0000:03:00.3"})
+    node.functions[pci].driver = "vfio-pci", node.functions[pci].look.identity = identity;
+  run();
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_EQ(held.begin()->second.driver, "igbvf");
+  EXPECT_EQ(held.begin()->second.pf->text(), "0000:03:00.0");
+  const PreparedClaim& claim = preparer->prepared().begin()->second;
+  EXPECT_EQ(claim.devices[0].identity, identity);
+  EXPECT_EQ(claim.devices[0].pf, "0000:03:00.0") << "what excludes its PF is known";
+  EXPECT_EQ(log.count("devices that pods have on vfio-pci are decided over as they are now"), 1u);
+  EXPECT_EQ(unprepare({"ns", "c", "c-uid"}), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
   EXPECT_TRUE(held.empty());
 }
 
