@@ -1,0 +1,51 @@
+// VfConfigs of a class and of a claim: one line of JSON each, which whoever may make either has chosen.
+#include "kube/json.h"
+#include "kube/names.h"
+#include "kubelet/vf_config.h"
+#include "t/fuzz/fuzz.h"
+
+using namespace sliced;
+
+namespace {
+
+constexpr const char* kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
+
+// May be half a file's path, half an argument.
+void check(const kubelet::VfConfig& config, bool has_class) {
+  fuzz::must(config.driver.empty() || config.driver == "default" || config.driver == kubelet::kVfioDriver,
+             "a driver is one that is known", config.driver);
+  fuzz::must(config.if_name.size() < 16 && config.if_name.find('/') == std::string::npos,
+             "an interface's name fits the kernel", config.if_name);
+  fuzz::must(config.nad_name.empty() || kube::is_dns_subdomain(config.nad_name), "a definition is an object",
+             config.nad_name);
+  fuzz::must(config.nad_name.empty() == config.nad_namespace.empty(), "a definition has a namespace");
+  fuzz::must(has_class || config.nad_name.empty() || config.nad_namespace == "ns",
+             "a claim names definitions of its own namespace", config.nad_namespace);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  kubelet::Claim claim{.namespace_ = "ns", .name = "c", .uid = "u"};
+  bool has_class = false;
+  while (!input.rest.empty() && claim.configs.size() < kubelet::kClaimConfigsMax) {
+    const uint8_t kind = input.byte();
+    auto parameters = kube::decode_json(input.until('\n'), {});
+    if (!parameters) continue;
+    kubelet::AllocatedConfig config{
+        .is_claims = (kind & 1) != 0, .has_opaque = (kind & 2) == 0, .driver = kDriver};
+    if ((kind & 4) != 0) config.requests = {"a"};
+    config.parameters = std::move(*parameters);
+    config.path = "status.allocation.devices.config[" + std::to_string(claim.configs.size()) + "]";
+    has_class |= !config.is_claims;
+    claim.configs.push_back(std::move(config));
+  }
+  const auto configs = kubelet::VfConfigs::decode(claim, kDriver);
+  if (!configs) return fuzz::check(configs.error()), 0;
+  for (const char* request : {"a", "a/b", "b"}) check(configs->of(request), has_class);
+  fuzz::must(configs->of("a") == configs->of("a/b"), "who names a request means its sub-requests");
+  fuzz::must(kubelet::VfConfigs::decode(claim, "dra.networking")->of("a") == kubelet::VfConfig{},
+             "what is another driver's says nothing");
+  return 0;
+}
