@@ -92,7 +92,11 @@ TEST_F(HeldFactsTest, ItIsBackWithItsDriverAndItsInterfaceUnderItsName) {
   EXPECT_FALSE(is_back_now()) << "udev has not named it yet";
   host.at(kVf).netdev = before.netdev;
   host.at(kVf).netdev->mac = "02:00:00:00:00:77";
-  EXPECT_TRUE(is_back_now()) << "its MAC is another each time";
+  EXPECT_TRUE(is_back_now()) << "its address of before is not known";
+  held.at(kVf).netdev->mac = "02:00:00:00:00:66";
+  EXPECT_FALSE(is_back_now()) << "it has not its address of before yet";
+  host.at(kVf).netdev->mac = "02:00:00:00:00:66";
+  EXPECT_TRUE(is_back_now());
   host.at(kVf).netdev->stale = true;
   EXPECT_FALSE(is_back_now()) << "a pod has it";
 }
