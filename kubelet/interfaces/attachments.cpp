@@ -1,7 +1,9 @@
 #include "kubelet/interfaces/attachments.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -24,6 +26,23 @@ std::string named(const cni::Attachment& attachment) {
   return "interface " + escaped(attachment.interface) + " of sandbox " + escaped(attachment.container_id);
 }
 
+using Namespace = std::shared_ptr<const int>;
+
+// Closed with its last holder; null: there is none.
+Namespace open_namespace(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return nullptr;
+  return {new int(descriptor), [](const int* held) {
+            close(*held);
+            delete held;
+          }};
+}
+
+// What a plugin, a child of ours, finds it by.
+std::string path_of(const Namespace& held) {
+  return held ? "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(*held) : "";
+}
+
 std::set<std::string> keys_of(const cni::Attachment& attachment) {
   std::set<std::string> keys = {"sandbox " + attachment.container_id};
   if (!attachment.device.empty()) keys.insert("device " + attachment.device);
@@ -40,7 +59,8 @@ struct Attachments::Work {
   Turns::Done turn_ends;
   std::unique_ptr<reactor::Job> job = {};
   std::unique_ptr<cni::Run> run = {};
-  bool has_namespace = true;
+  Namespace network_namespace = {};  // of an attaching
+  bool has_namespace = true;         // of a detaching: where the record says
 };
 
 Attachments::Attachments(Ports ports) : ports_(std::move(ports)), turns_(ports_.scheduler) {}
@@ -52,9 +72,16 @@ Attachments::~Attachments() {
 
 void Attachments::start(std::function<void()> ready) {
   auto found = std::make_shared<Result<cni::Records::All>>(Error{Errc::kTimeout, "the disk does not answer"});
+  auto open = std::make_shared<std::map<std::string, Namespace>>();  // by record name
   start_job_ = ports_.executor.run(
-      [found, records = ports_.records] { *found = records->read(""); }, kDiskMax,
-      [this, found, ready = std::move(ready)](bool) {
+      [found, open, records = ports_.records] {
+        *found = records->read("");
+        if (!*found) return;
+        for (const cni::Record& record : (*found)->records)
+          (*open)[cni::record_name(record.attachment)] = open_namespace(record.attachment.network_namespace);
+      },
+      kDiskMax,
+      [this, found, open, ready = std::move(ready)](bool) {
         if (!*found) {
           // Whoever began without would leave interfaces behind, or take a device from a pod.
           ports_.log.warning("what interfaces pods have is not known", {{"problem", found->error().what}});
@@ -66,7 +93,8 @@ void Attachments::start(std::function<void()> ready) {
                              {{"problem", why}, {"remedy", "remove the file once its pod has ended"}});
         for (cni::Record& record : (*found)->records) {
           std::string name = cni::record_name(record.attachment);
-          kept_[std::move(name)] = {.record = std::move(record)};
+          Namespace& held = (*open)[name];
+          kept_[std::move(name)] = {.record = std::move(record), .network_namespace = std::move(held)};
         }
         ready();
       });
@@ -160,9 +188,14 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
                                                ": others of its sandbox or device were before it"});
   kept_[name] = {.record = work->record};
   on_disk(
-      work, [record = work->record](const cni::Records& records) { return records.write(record); },
-      [this, work](Result<Unit> written) {
+      work,
+      [work](const cni::Records& records) {
+        work->network_namespace = open_namespace(work->record.attachment.network_namespace);
+        return records.write(work->record);
+      },
+      [this, work, name](Result<Unit> written) {
         if (!written) return end(work, std::move(written.error()));
+        kept_[name].network_namespace = std::move(work->network_namespace);
         run_add(work);
       });
 }
@@ -211,7 +244,7 @@ void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
   if (at == kept_.end()) return end(work, cni::Attached{});
   at->second.is_leaving = true;  // it may have been made after this was asked for
   work->record = at->second.record;
-  // A namespace that is gone has no path: plugins would look for it.
+  // A file that is gone is none to name: plugins would look for it.
   on_disk(
       work,
       [work, path = work->record.attachment.network_namespace](const cni::Records&) -> Result<Unit> {
@@ -225,7 +258,8 @@ void Attachments::run_del(const std::shared_ptr<Work>& work) {
   auto network = cni::decode_network(work->record.config, work->record.network);
   if (!network) return end_detach(work, std::move(network.error()));
   cni::Attachment attachment = work->record.attachment;
-  if (!work->has_namespace) attachment.network_namespace.clear();
+  if (!work->has_namespace)
+    attachment.network_namespace = path_of(kept_[cni::record_name(attachment)].network_namespace);
   const auto forget = [attachment = work->record.attachment](const cni::Records& records) {
     return records.remove(attachment);
   };
@@ -245,6 +279,8 @@ void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Uni
     retries_.erase(name);
     return end(work, cni::Attached{});
   }
+  // Kept open for ever, it would keep the interface where nobody gets at it; let go, the kernel gives it back.
+  if (!work->has_namespace) kept_[name].network_namespace.reset();
   std::string& problem = kept_[name].problem;
   if (problem != outcome.error().what)
     ports_.log.warning("an interface cannot be taken from a sandbox; it is tried again",

@@ -22,6 +22,8 @@ namespace sliced::kubelet {
 
 /// One sandbox's plugins never run beside each other, nor do those of one device: an old DEL must not undo what a
 /// new pod has. What cannot be undone is tried again, later each time, and keeps its device from other sandboxes.
+/// A runtime may remove a namespace without a word to us (containerd does of sandboxes older than itself); the kernel then
+/// would give the interface back under its name in the pod. So namespaces are kept open until the plugins have undone.
 /// Log: what cannot be undone, once while it lasts.
 class Attachments {
  public:
@@ -59,6 +61,8 @@ class Attachments {
     cni::Record record;
     bool is_leaving = false;
     std::string problem;  // why it could not be undone; "" it could, or was not tried
+    std::shared_ptr<const int> network_namespace =
+        {};  // open: it and the interface outlive its file; null unknown
     bool is_attached() const { return record.result && !is_leaving; }
   };
   /// By cni::record_name().

@@ -189,6 +189,38 @@ TEST_F(SandboxesTest, SandboxesThatVanishedAreUndoneWithoutTheirNamespaceAndByWh
   EXPECT_EQ(world.node.records(), 0u);
 }
 
+// containerd says nothing of the end of a sandbox that is older than itself, and removes its namespace's file.
+TEST_F(SandboxesTest, ANamespaceWhoseFileIsGoneIsThereForItsPluginsUntilTheyHaveUndone) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  for (const bool is_another : {false, true}) {
+    if (is_another) {
+      EXPECT_EQ(world.run("a"), "");
+      world.start();
+    }
+    std::ofstream(world.node.directory + "/netns-a") << "this one";
+    world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || cat \"$CNI_NETNS\" >seen");
+    world.node.erase("netns-a");
+    world.synchronize({});
+    EXPECT_TRUE(world.settle());
+    EXPECT_EQ(world.node.text("seen"), "this one");
+    EXPECT_EQ(world.node.records(), 0u);
+    world.node.erase("seen");
+  }
+}
+
+TEST_F(SandboxesTest, ANamespaceIsLetGoWhereItsPluginsCannotUndo) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || [ -z \"$CNI_NETNS\" ] || exit 1");
+  world.node.erase("netns-a");
+  world.synchronize({});
+  EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }, Millis{20'000}));
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1", "DEL a net1"}));
+}
+
 TEST_F(SandboxesTest, WhatCannotBeUndoneKeepsItsDeviceAndGoesBeforeTheNextHasIt) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
