@@ -25,9 +25,10 @@ func TestNode(t *testing.T) {
 		{"AFunction", n.testAFunction},
 		{"Addresses", n.testAddresses},
 		{"AnotherDaemon", n.testAnotherDaemon},
+		{"RuntimeAndKubelet", n.testRuntimeAndKubelet},
 		{"Reboot", n.testReboot},
 	}
-	for plugin, its := range map[string]row{"sriov": {"SriovCNI", n.testSriovCNI}} {
+	for plugin, its := range map[string]row{"sriov": {"SriovCNI", n.testSriovCNI}, "multus": {"Multus", n.testMultus}} {
 		if _, err := os.Stat(filepath.Join(*given, plugin)); *given != "" && err == nil {
 			rows = append(rows, its)
 		}
@@ -180,6 +181,31 @@ func (n *node) testAnotherDaemon(t *testing.T) {
 	n.end(t, a, b)
 }
 
+// Red when pods lose anything because containerd and the kubelet are killed and start anew, when a container is created for whose
+// interface nobody looked, when slices stay away, or when a pod that was deleted meanwhile keeps its function.
+func (n *node) testRuntimeAndKubelet(t *testing.T) {
+	a, b := n.apply(t, "interface"), n.apply(t, "vfio")
+	a.seesInterface(a.running(0)[0], 0)
+	b.seesFunction(b.running(0)[0], 0)
+	n.guest.Run(t, "killall -KILL kubelet containerd")
+	b.manifest.DeletePods()
+	connected := strings.Count(tail(n.log(), 1000), "connected to the container runtime")
+	n.startRuntime(t)
+	n.wait(t, "the daemon is the runtime's plugin again", func() bool {
+		return strings.Count(tail(n.log(), 1000), "connected to the container runtime") > connected
+	})
+	rv := n.Server.Revision(t)
+	n.startKubelet(t)
+	n.History.Wait(t, "all offered after the kubelet's start", rv, patience, func(s harness.PoolState) bool { return s.Offers(n.devices(t)...) })
+	b.gone()
+	if restarts := a.running(0)[0].Status.ContainerStatuses[0].RestartCount; restarts != 0 {
+		t.Errorf("a container that nobody touched was restarted %d times", restarts)
+	}
+	a.killContainers()
+	a.seesInterface(a.running(1)[0], 1)
+	n.end(t, a)
+}
+
 // Red when pods do not run again after the machine lost its power, with what their claims have had before, or when their devices
 // are not given back after that.
 func (n *node) testReboot(t *testing.T) {
@@ -215,4 +241,20 @@ func (n *node) testSriovCNI(t *testing.T) {
 	if tagged() != 0 {
 		t.Errorf("the PF tags %d VFs after the pod", tagged())
 	}
+}
+
+// Red when Multus does not find the pod's VF by what is published, or cannot move it.
+func (n *node) testMultus(t *testing.T) {
+	n.introduce(t, "multus", harness.User{Name: "multus", Group: "system:masters"})
+	const file = "/etc/cni/net.d/00-multus.conf"
+	n.guest.Run(t, "echo '"+`{"cniVersion": "1.0.0", "name": "multus", "type": "multus", "kubeconfig": "/host/multus.kubeconfig",
+  "delegates": [{"cniVersion": "1.0.0", "name": "pods", "type": "pods"}]}`+"' >"+file)
+	n.kill(t)
+	n.serve(t, "--configuration-mode", "MULTUS")
+	s := n.apply(t, "multus")
+	s.seesInterface(s.running(0)[0], 0)
+	n.end(t, s)
+	n.guest.Run(t, "rm "+file)
+	n.kill(t)
+	n.serve(t)
 }
