@@ -137,7 +137,7 @@ KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, d
            .mac_annotation = options.mac_annotation}),
       plugin_({.loop = process.loop,
                .log = *process.log,
-               .preparer = preparer_,
+               .preparer = counted_,
                .clock = [] { return static_cast<int64_t>(std::time(nullptr)); },
                .on_registered = [this] { preparer_.reconcile(); }},
               {.directories = {.plugins = options.kubelet_plugins_directory,

@@ -7,6 +7,7 @@
 
 #include "cli/process.h"
 #include "daemon/daemon.h"
+#include "kubelet/counted_preparer.h"
 #include "kubelet/health.h"
 #include "kubelet/interfaces/claim_status.h"
 #include "kubelet/interfaces/interfaces.h"
@@ -30,6 +31,7 @@ class KubeletPlugin {
   }
   /// After each decision.
   void on_decided() { plugin_.look_at_health(); }
+  const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
   /// The end is near: what the kubelet asks for from now on is refused.
   void take_no_more() { preparer_.take_no_more(); }
   /// Neither a claim nor an interface is being worked at.
@@ -45,6 +47,7 @@ class KubeletPlugin {
   kubelet::ClaimStatus status_;
   std::unique_ptr<kubelet::Interfaces> interfaces_;  // null: MULTUS
   kubelet::ClaimPreparer preparer_;
+  kubelet::CountedPreparer counted_{preparer_};
   kubelet::Plugin plugin_;
 };
 

@@ -131,7 +131,7 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
     if (plugin) return plugin->start([&] { daemon.permit_writes(!stopping); });
     daemon.permit_writes(true);
   });
-  auto status = std::make_unique<StatusDoor>(process, running, lock_directory, daemon, locks);
+  auto status = std::make_unique<StatusDoor>(process, running, lock_directory, daemon, locks, plugin.get());
   Signals signals(process);
   signals.on(SIGTERM, [&] { process.loop.stop(); });
   signals.on(SIGINT, [&] { process.loop.stop(); });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "reactor/base/text.h"
+#include "reactor/durable_file.h"
 #include "status/pages.h"
 
 namespace sliced::cli {
@@ -20,18 +21,88 @@ std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address) {
                                 static_cast<uint16_t>(parse_int(address.substr(colon + 1)).value_or(0))};
 }
 
-status::Report::Driver driver_of(const daemon::Offer& offer) {
+status::Report::Driver driver_of(const daemon::Offer& offer, TimePoint now) {
   const publishers::Publisher& publisher = offer.publisher();
   status::Report::Driver out{.name = offer.driver(),
                              .slices = publisher.observed().size(),
                              .is_settled = publisher.converged(),
                              .writes = publisher.writes(),
                              .failure = publisher.last_failure()};
+  if (const auto& at = publisher.counters().taken_at)
+    out.since_taken = std::chrono::duration_cast<Millis>(now - *at);
   for (const policy::DesiredPool& pool : publisher.desired()) out.entries += pool.devices.size();
   return out;
 }
 
+std::string name_of(kube::Verb verb) {
+  return verb == kube::Verb::kCreate ? "create" : verb == kube::Verb::kUpdate ? "update" : "delete";
+}
+
+std::string name_of(publishers::Publisher::Answered answered) {
+  switch (answered) {
+    case publishers::Publisher::Answered::kTaken:
+      return "taken";
+    case publishers::Publisher::Answered::kConflict:
+      return "conflict";
+    case publishers::Publisher::Answered::kRefused:
+      return "refused";
+    case publishers::Publisher::Answered::kFailed:
+      break;
+  }
+  return "failed";
+}
+
+status::Metrics::Driver counts_of(const daemon::Offer& offer) {
+  const publishers::Publisher::Counters& counters = offer.publisher().counters();
+  status::Metrics::Driver out{
+      .name = offer.driver(), .took = counters.took, .failed_syncs = counters.failed_syncs};
+  for (const auto& [key, count] : counters.writes)
+    out.writes.push_back({name_of(key.first), name_of(key.second), count});
+  return out;
+}
+
+// Of this process, as the kernel tells it; what it does not tell stays 0.
+void read_process(status::Metrics& into) {
+  const auto stat = reactor::read_whole("/proc/self/stat", 4'096);
+  timespec now{}, since_boot{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  const double boot = static_cast<double>(now.tv_sec - since_boot.tv_sec) +
+                      static_cast<double>(now.tv_nsec - since_boot.tv_nsec) / 1e9;
+  if (stat)
+    status::read_process_stat(*stat, boot, static_cast<double>(::sysconf(_SC_CLK_TCK)),
+                              static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)), into);
+}
+
 }  // namespace
+
+status::Metrics metrics_of(const daemon::Daemon& daemon) {
+  status::Metrics out;
+  const daemon::Decider::Counters& decisions = daemon.decisions();
+  out.decided = decisions.decided;
+  out.overtaken = decisions.overtaken;
+  out.late = decisions.late;
+  out.coalesced = decisions.coalesced;
+  out.decisions = decisions.took;
+  for (const daemon::Offer& offer : daemon.offers()) out.drivers.push_back(counts_of(offer));
+  daemon.for_each_source([&](const std::string& name, const watchers::Source& source) {
+    const watchers::WatchEnds& ends = source.watch_ends();
+    const std::string by = status::source_name({.name = name});
+    for (const auto& [reason, count] : {std::pair{"closed", ends.closed},
+                                        {"failed", ends.failed},
+                                        {"expired", ends.expired},
+                                        {"silent", ends.silent}})
+      out.watch_ends.push_back({by, reason, count});
+  });
+  const hotplug::HostSource::Counters& host = daemon.host_counters();
+  out.host_events = host.events;
+  out.host_losses = host.overflows;
+  out.host_differences = host.missed;
+  out.hung_reads = host.hung_reads;
+  out.whole_scans = host.full_scans;
+  out.partial_scans = host.partial_scans;
+  return out;
+}
 
 status::Report report_of(const daemon::Daemon& daemon) {
   status::Report out;
@@ -41,7 +112,8 @@ status::Report report_of(const daemon::Daemon& daemon) {
                          .why = is_read ? "" : "being read",
                          .has_synced = is_read,
                          .is_of_cluster = false});
-  daemon.for_each_source([&](const std::string& name, const watchers::Standing& standing) {
+  daemon.for_each_source([&](const std::string& name, const watchers::Source& source) {
+    const watchers::Standing& standing = source.standing();
     out.sources.push_back({.name = name,
                            .state = std::string(watchers::describe(standing.state)),
                            .why = standing.why,
@@ -52,20 +124,35 @@ status::Report report_of(const daemon::Daemon& daemon) {
   else
     out.waiting_for = daemon.waiting_for();
   out.is_serving = daemon.is_permitted();
-  for (const daemon::Offer& offer : daemon.offers()) out.drivers.push_back(driver_of(offer));
+  for (const daemon::Offer& offer : daemon.offers()) out.drivers.push_back(driver_of(offer, daemon.now()));
   return out;
 }
 
 StatusDoor::StatusDoor(Process& process, const config::Options& options, const std::string& directory,
-                       const daemon::Daemon& daemon, const NodeLocks& locks)
+                       const daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin)
     : process_(process),
       options_(options),
       daemon_(daemon),
       locks_(locks),
+      plugin_(plugin),
       began_(process.loop.now()),
       door_({process.loop, *process.log, [] { return static_cast<int64_t>(std::time(nullptr)); }},
             {directory, options.pod_uid, endpoint_of(options.health_address)},
-            status::serve_pages(status::status_pages([this] { return report(); }))) {}
+            status::serve_pages(
+                status::status_pages([this] { return report(); }, [this] { return exposition(); }))) {}
+
+std::string StatusDoor::exposition() const {
+  status::Metrics metrics = metrics_of(daemon_);
+  read_process(metrics);
+  if (plugin_ != nullptr)
+    for (const auto& [driver, counts] : plugin_->counts())
+      metrics.claims.push_back({driver,
+                                {{"prepare", "done", counts.prepared},
+                                 {"prepare", "failed", counts.not_prepared},
+                                 {"unprepare", "done", counts.unprepared},
+                                 {"unprepare", "failed", counts.not_unprepared}}});
+  return exposition_of(report(), metrics);
+}
 
 status::Report StatusDoor::report() const {
   status::Report out = report_of(daemon_);

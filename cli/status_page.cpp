@@ -28,6 +28,11 @@ std::string for_people(int64_t seconds) {
   return std::to_string(seconds / 86'400) + " days";
 }
 
+std::string last_write(const Json& driver) {
+  const Json* ago = driver.find("lastWriteSecondsAgo");
+  return ago == nullptr || ago->integer() == nullptr ? "" : for_people(*ago->integer()) + " ago";
+}
+
 std::string headline(const Json& report) {
   const Json* up = report.find("upSeconds");
   return "sliced " + word(report, "version") + ", pid " + number(report, "pid") + ", up " +
@@ -53,9 +58,10 @@ std::string status_text(const Json& report) {
   std::vector<std::vector<std::string>> drivers, sources;
   for (const Json& driver : items(report, "drivers"))
     drivers.push_back({word(driver, "name"), number(driver, "entries"), number(driver, "slices"),
-                       number(driver, "writes"), is_so(driver, "settled") ? "yes" : "no",
+                       number(driver, "writes"), last_write(driver), is_so(driver, "settled") ? "yes" : "no",
                        word(driver, "failure")});
-  out += "\n" + table({"DRIVER", "ENTRIES", "SLICES", "WRITES", "SETTLED", "LAST FAILURE"}, drivers);
+  out += "\n" +
+         table({"DRIVER", "ENTRIES", "SLICES", "WRITES", "LAST WRITE", "SETTLED", "LAST FAILURE"}, drivers);
   for (const Json& source : items(report, "sources"))
     sources.push_back({word(source, "name"), word(source, "state"), is_so(source, "synced") ? "yes" : "no",
                        word(source, "why")});

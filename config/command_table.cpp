@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
 
-constexpr std::array<std::string_view, 2> kPages = {"livez", "readyz"};
+constexpr std::array<std::string_view, 3> kPages = {"livez", "readyz", "metrics"};
 
 constexpr CommandInfo kCommands[] = {
     {.id = Command::kRun,
@@ -67,7 +67,7 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Reads the socket in the daemon's runtime directory: what is offered, hidden and held back, what is watched, "
          "whether it serves or stands by. With PAGE it prints that page as the daemon has it: livez and readyz are for "
-         "probes. Exit status 0: ready, or the page's check is passed. 2: not. 1: no daemon answers.",
+         "probes, metrics for Prometheus. Exit status 0: ready, or the page's check is passed. 2: not. 1: no daemon answers.",
      .choices = kPages},
     {.id = Command::kVersion, .name = "version", .summary = "Print the version."},
     {.id = Command::kHelp,

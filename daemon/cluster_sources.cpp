@@ -102,8 +102,8 @@ std::vector<std::string> ClusterSources::missing() const {
 }
 
 void ClusterSources::for_each(
-    const std::function<void(const std::string&, const watchers::Standing&)>& say) const {
-  for (const Named& source : sources_) say(source.name, source.watcher->standing());
+    const std::function<void(const std::string&, const watchers::Source&)>& say) const {
+  for (const Named& source : sources_) say(source.name, *source.watcher);
 }
 
 bool ClusterSources::is_absent(const kube::Resource& kind) const {

@@ -62,7 +62,7 @@ class ClusterSources {
   /// allow, a directory that cannot be read.
   std::vector<std::string> missing() const;
   /// Each source with its name, and how it stands.
-  void for_each(const std::function<void(const std::string& name, const watchers::Standing&)>& say) const;
+  void for_each(const std::function<void(const std::string& name, const watchers::Source&)>& say) const;
   /// Whether the own Node is known to be there, or not to be.
   bool has_node_synced() const { return sources_.front().watcher->standing().known; }
   /// The server does not have the kind; one that is off it may have.

@@ -87,9 +87,12 @@ class Daemon {
   std::vector<std::string> waiting_for() const;
   /// What is watched of the cluster, and how it stands.
   void for_each_source(
-      const std::function<void(const std::string& name, const watchers::Standing&)>& say) const {
+      const std::function<void(const std::string& name, const watchers::Source&)>& say) const {
     sources_.for_each(say);
   }
+  TimePoint now() const { return scheduler_.now(); }
+  const Decider::Counters& decisions() const { return decider_.counters(); }
+  const hotplug::HostSource::Counters& host_counters() const { return host_.counters(); }
   /// Nothing keeps from writing: it is permitted, and the cluster is not away.
   bool may_write() const { return is_permitted_ && sources_.may_write(); }
   bool is_permitted() const { return is_permitted_; }

@@ -48,6 +48,10 @@ Decider::~Decider() {
 }
 
 void Decider::note(std::string why) {
+  if (since_)
+    ++counters_.coalesced;
+  else
+    since_ = ports_.scheduler.now();
   if (changes_.size() < kReasonsInLog && std::find(changes_.begin(), changes_.end(), why) == changes_.end())
     changes_.push_back(std::move(why));
 }
@@ -80,6 +84,7 @@ void Decider::decide() {
   const std::string why = join(std::exchange(changes_, {}), "; ");
   const InputsPtr inputs = handlers_.prepare();
   if (!inputs) return;
+  deciding_since_ = std::exchange(since_, std::nullopt);
   if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
   was_overtaken_ = false;
   late_.clear();
@@ -119,6 +124,8 @@ void Decider::end(Attempt& attempt, bool finished) {
   const Millis took = ports_.scheduler.now() - attempt.began;
   decision_max_ = std::clamp(2 * took, kDecisionMax, kDecisionMaxEver);
   if (is_overtaken(attempt)) {
+    ++counters_.overtaken;
+    since_ = deciding_since_;
     changes_.insert(changes_.begin(), attempt.why);
     return decide();
   }
@@ -135,6 +142,9 @@ bool Decider::is_overtaken(const Attempt& attempt) {
 }
 
 void Decider::conclude(policy::Decision decision, const std::string& why) {
+  ++counters_.decided;
+  if (deciding_since_)
+    counters_.took.add(std::chrono::duration_cast<Millis>(ports_.scheduler.now() - *deciding_since_));
   const bool changed = handlers_.conclude(std::move(decision), why);
   not_before_ = ports_.scheduler.now() + (changed ? kCoalesce : kYield);
   if (!changes_.empty()) arm();
@@ -143,6 +153,8 @@ void Decider::conclude(policy::Decision decision, const std::string& why) {
 void Decider::try_again_later(const policy::Inputs& inputs, std::string what) {
   const TimePoint now = ports_.scheduler.now();
   const Millis wait = backoff_.next(now);
+  ++counters_.late;
+  since_ = deciding_since_;
   if (late_.empty())
     ports_.log.warning(
         "no decision in time: what is offered stays as it is, nothing is added or withdrawn, and it is tried "

@@ -17,6 +17,7 @@
 // Ownership: ports outlive this. Dropping it stops what is being decided.
 // Reentry:   handlers may mark() and mark_void(); they run on turns of their own or from decide_now(), never
 //            from inside mark(). They may not destroy this.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@
 #include "policy/decision.h"
 #include "policy/inputs.h"
 #include "reactor/backoff.h"
+#include "reactor/base/durations.h"
 #include "reactor/base/log.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
@@ -60,6 +62,17 @@ class Decider {
     std::function<bool(policy::Decision, const std::string& why)> conclude;
   };
 
+  /// Since the start.
+  struct Counters {
+    uint64_t decided = 0;    // concluded
+    uint64_t overtaken = 0;  // made anew, since something had changed meanwhile
+    uint64_t late = 0;       // given up, or not begun
+    uint64_t coalesced = 0;  // changes that were decided together with one before them
+    /// From the first of the changes that it was made for to its conclusion, waits included; at the start the first
+    /// answers of all sources among them.
+    Durations took;
+  };
+
   Decider(Ports ports, Handlers handlers);
   ~Decider();
 
@@ -75,6 +88,7 @@ class Decider {
   bool is_deciding() const { return std::holds_alternative<std::shared_ptr<Attempt>>(state_); }
   /// Why there is no decision in time; "" there is.
   const std::string& late() const { return late_; }
+  const Counters& counters() const { return counters_; }
 
  private:
   struct Idle {};
@@ -96,7 +110,10 @@ class Decider {
   const Ports ports_;
   const Handlers handlers_;
   State state_;
-  std::vector<std::string> changes_;               // that is not decided; a few, for the log
+  std::vector<std::string> changes_;  // that is not decided; a few, for the log
+  std::optional<TimePoint> since_;    // the first of them; of those that are being decided:
+  std::optional<TimePoint> deciding_since_;
+  Counters counters_;
   std::optional<TimePoint> not_before_;            // the next decision
   std::vector<std::weak_ptr<Attempt>> abandoned_;  // given up, and perhaps still at work
   reactor::Backoff backoff_;

@@ -30,6 +30,12 @@ std::string_view name_of(Verb verb) {
   return verb == Verb::kCreate ? "create" : verb == Verb::kUpdate ? "update" : "delete";
 }
 
+Publisher::Answered answered_by(const Failure& failure) {
+  if (failure.code == Errc::kConflict) return Publisher::Answered::kConflict;
+  if (failure.code == Errc::kInvalid || failure.code == Errc::kDenied) return Publisher::Answered::kRefused;
+  return Publisher::Answered::kFailed;
+}
+
 }  // namespace
 
 Publisher::Publisher(kube::Ports ports, std::string driver, Handlers handlers)
@@ -231,15 +237,27 @@ void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> se
   ++run_writes_;
   const Verb verb = request.verb;
   const std::string name = request.name;
+  const TimePoint began = ports_.scheduler.now();
   auto kept = std::make_shared<std::optional<ResourceSlice>>(std::move(sent));
-  call_ = ports_.cluster.write(
-      std::move(request),
-      {.on_done =
-           [this, kept, verb, name, why](std::string_view object) {
-             if (!*kept) return on_delete_answered(name, why);
-             on_answer(verb, **kept, object, why);
-           },
-       .on_failure = [this, kept, verb, name](const Failure& f) { on_failure(verb, name, *kept, f); }});
+  call_ = ports_.cluster.write(std::move(request),
+                               {.on_done =
+                                    [this, kept, verb, name, why, began](std::string_view object) {
+                                      count(verb, Answered::kTaken, began);
+                                      if (!*kept) return on_delete_answered(name, why);
+                                      on_answer(verb, **kept, object, why);
+                                    },
+                                .on_failure =
+                                    [this, kept, verb, name, began](const Failure& f) {
+                                      count(verb, answered_by(f), began);
+                                      on_failure(verb, name, *kept, f);
+                                    }});
+}
+
+void Publisher::count(Verb verb, Answered answered, TimePoint began) {
+  const TimePoint now = ports_.scheduler.now();
+  ++counters_.writes[{verb, answered}];
+  counters_.took.add(std::chrono::duration_cast<Millis>(now - began));
+  if (answered == Answered::kTaken) counters_.taken_at = now;
 }
 
 void Publisher::on_delete_answered(const std::string& name, const std::string& why) {
@@ -426,6 +444,7 @@ void Publisher::finish(bool ok) {
   call_.reset();
   const TimePoint now = ports_.scheduler.now();
   if (!ok) {
+    ++counters_.failed_syncs;
     const Millis wait = failure_backoff_.next(now);
     if (++failed_runs_ > kFailuresFree) failed_until_ = now + wait;
     reconciler_.mark(wait);

@@ -3,10 +3,12 @@
 // compare the answer, diff again. It decides nothing: what should be offered arrives through set_desired().
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kube/cluster.h"
@@ -18,6 +20,7 @@
 #include "publishers/slice_cache.h"
 #include "publishers/write_answer.h"
 #include "reactor/backoff.h"
+#include "reactor/base/durations.h"
 #include "reactor/base/log.h"
 #include "reactor/base/said_once.h"
 #include "reactor/reconciler.h"
@@ -55,6 +58,16 @@ class Publisher {
     std::function<void(const std::string& name)> on_deleted = {};
   };
 
+  /// What became of a write, by what the API server answered.
+  enum class Answered { kTaken, kConflict, kRefused, kFailed };
+  /// Since the start.
+  struct Counters {
+    std::map<std::pair<kube::Verb, Answered>, uint64_t> writes;
+    Durations took;                     // from a request to its answer
+    uint64_t failed_syncs = 0;          // runs that ended with something left to be written
+    std::optional<TimePoint> taken_at;  // the last write that was
+  };
+
   Publisher(kube::Ports ports, std::string driver, Handlers handlers);
   ~Publisher();
 
@@ -86,6 +99,7 @@ class Publisher {
   /// Nothing is in flight and nothing would be written.
   bool converged() const;
   uint64_t writes() const { return writes_; }  // answered or not, dry runs excluded
+  const Counters& counters() const { return counters_; }
   /// "" when the last write went well.
   const std::string& last_failure() const { return last_failure_.text(); }
 
@@ -93,6 +107,7 @@ class Publisher {
   void run(reactor::Reconciler::Done done);
   void next_step();
   void send(kube::WriteRequest request, std::optional<kube::ResourceSlice> sent, std::string why);
+  void count(kube::Verb verb, Answered answered, TimePoint began);
   void on_answer(kube::Verb verb, const kube::ResourceSlice& sent, std::string_view object,
                  const std::string& why);
   void on_delete_answered(const std::string& name, const std::string& why);
@@ -129,6 +144,7 @@ class Publisher {
   reactor::Reconciler::Done done_;  // set while a run is under way
   kube::CallPtr call_;              // the one request in flight
   uint64_t writes_ = 0, run_writes_ = 0;
+  Counters counters_;
   size_t requests_left_ = 0;  // of this run; 0: what is desired is new, and so is their number
   size_t failed_runs_ = 0;    // since nothing was left to be written
   reactor::Backoff failure_backoff_;

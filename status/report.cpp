@@ -4,18 +4,12 @@
 #include <utility>
 
 #include "reactor/base/text.h"
+#include "status/exposition.h"
 
 namespace sliced::status {
 namespace {
 
 using kube::Json;
-
-// "own slices" -> "own-slices"; of the node, which has its own name behind it, "node"
-std::string check_name(std::string name) {
-  if (name.starts_with("node ")) return "node";
-  std::ranges::replace(name, ' ', '-');
-  return name;
-}
 
 std::string problem_of(const Report::Source& source) {
   if (source.has_synced) return "";
@@ -68,6 +62,8 @@ Json json_of(const Report::Driver& driver) {
   out.set("slices", static_cast<int64_t>(driver.slices));
   out.set("settled", driver.is_settled);
   out.set("writes", static_cast<int64_t>(driver.writes));
+  if (driver.since_taken)
+    out.set("lastWriteSecondsAgo", static_cast<int64_t>(driver.since_taken->count() / 1'000));
   if (!driver.failure.empty()) out.set("failure", printable(driver.failure, 1'024));
   return out;
 }
@@ -90,10 +86,17 @@ Json list_of(const std::vector<T>& items) {
 
 }  // namespace
 
+std::string source_name(const Report::Source& source) {
+  if (source.name.starts_with("node ")) return "node";
+  std::string name = source.name;
+  std::ranges::replace(name, ' ', '-');
+  return name;
+}
+
 std::vector<Check> readiness(const Report& report) {
   std::vector<Check> out;
   for (const Report::Source& source : report.sources)
-    out.push_back({check_name(source.name), problem_of(source), ""});
+    out.push_back({source_name(source), problem_of(source), ""});
   out.push_back({"api", api_problem(report), ""});
   out.push_back({"decision", report.summary ? "" : "waits for " + join(report.waiting_for, "; "), ""});
   out.push_back({"interlock", "", report.is_serving ? "" : "stands by: " + report.stands_by_for});
@@ -121,10 +124,14 @@ Json json_of(const Report& report) {
   return out;
 }
 
-Pages status_pages(std::function<Report()> report) {
+Pages status_pages(std::function<Report()> report, std::function<std::string()> exposition) {
   return {{"/livez", [](std::string_view query) { return probe_answer("livez", liveness(), query); }},
           {"/readyz",
            [report](std::string_view query) { return probe_answer("readyz", readiness(report()), query); }},
+          {"/metrics",
+           [exposition](std::string_view) {
+             return Answer{.body = exposition(), .content_type = Exposition::kContentType};
+           }},
           {"/status", [report](std::string_view) {
              return Answer{.body = kube::encode_json_pretty(json_of(report())),
                            .content_type = "application/json"};

@@ -39,10 +39,11 @@ struct Report {
 
   struct Driver {
     std::string name;
-    size_t entries = 0, slices = 0;  // desired; observed
-    bool is_settled = false;         // nothing is left to be written
-    uint64_t writes = 0;             // answered or not
-    std::string failure;             // of the last write; "" it went well
+    size_t entries = 0, slices = 0;          // desired; observed
+    bool is_settled = false;                 // nothing is left to be written
+    uint64_t writes = 0;                     // answered or not
+    std::string failure;                     // of the last write; "" it went well
+    std::optional<Millis> since_taken = {};  // since the last write that the API server took
   };
   std::vector<Driver> drivers;
 };
@@ -50,13 +51,16 @@ struct Report {
 /// /readyz: every source has synced once, the API server answers, there is a decision. Standing by is ready: a
 /// successor that is not would never be waited for, and its predecessor never end. The names are an interface.
 std::vector<Check> readiness(const Report& report);
+/// A source's name as checks and metrics have it: "own-slices"; of the node, which has its own behind it, "node".
+std::string source_name(const Report::Source& source);
+
 /// /livez: the loop turns, or nobody would answer.
 std::vector<Check> liveness();
 
 /// Members are an interface (docs/command-line.md).
 kube::Json json_of(const Report& report);
 
-/// /livez, /readyz and /status, of a report that is made when one is asked for.
-Pages status_pages(std::function<Report()> report);
+/// /livez, /readyz and /status, of a report that is made when one is asked for, and /metrics.
+Pages status_pages(std::function<Report()> report, std::function<std::string()> exposition);
 
 }  // namespace sliced::status

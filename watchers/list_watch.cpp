@@ -161,6 +161,7 @@ void ListWatch::watch_silence() {
     if (listing) return fail(Errc::kTimeout, "no answer for " + std::to_string(bound.count() / 1000) + " s");
     // A peer that died without a word. Asking again will show it, and costs one request if it did not.
     ports_.log.debug("watch is silent; watching anew", {{"resource", resource_name()}});
+    ++watch_ends_.silent;
     note_health();
     open_watch();
   });
@@ -272,10 +273,7 @@ void ListWatch::finish_list() {
   if (nameless_ > 0)
     ports_.log.warning("items of a list without a name are skipped",
                        {{"resource", resource_name()}, {"items", nameless_}});
-  if (foreign_ > 0)
-    tell_foreign("");
-  else
-    said_foreign_.forget();
+  foreign_ > 0 ? tell_foreign("") : said_foreign_.forget();
   const bool is_confirming = kept_at_ && opened_ - *kept_at_ >= limits_.confirm_after;
   if (is_confirming) kept_at_.reset();
   arm_confirmation(sink_.commit(why, is_confirming));
@@ -310,6 +308,7 @@ void ListWatch::on_watch_end() {
   accepted_.reset();
   const Millis lived = std::chrono::duration_cast<Millis>(ports_.scheduler.now() - opened_);
   if (step_ == Step::kInitialEvents) return fail(Errc::kIo, "the stream ended before the list was whole");
+  ++watch_ends_.closed;
   note_health();
   if (lived < limits_.short_watch && events_ == 0) return fail(Errc::kIo, "the stream ended at once");
   if (lived < limits_.healthy_after && !out_of_turn_.take(ports_.scheduler.now()))
@@ -332,6 +331,7 @@ void ListWatch::wait_jitter() {
 void ListWatch::on_failure(const Failure& failure) {
   accepted_.reset();
   note_health();
+  if (step_ == Step::kWatching) ++(failure.code == Errc::kGone ? watch_ends_.expired : watch_ends_.failed);
   if (failure.code == Errc::kNotFound) return look_for_kind(failure);
   if (failure.code == Errc::kGone) return on_version_gone(failure);
   if (step_ == Step::kWatching) return on_watch_failure(failure);

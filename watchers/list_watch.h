@@ -64,6 +64,14 @@ struct Standing {
 };
 std::string_view describe(Standing::State state);  // "starting", "live" ...
 
+/// Watches that ended, since the start, by why.
+struct WatchEnds {
+  uint64_t closed = 0;   // by the server, which does so after some minutes
+  uint64_t failed = 0;   // broken, refused, or no answer that can be used
+  uint64_t expired = 0;  // 410: everything is listed again
+  uint64_t silent = 0;   // nothing was heard for too long
+};
+
 /// Times and sizes, with the defaults that the daemon has; tests of a single bound set that one. The figures
 /// follow client-go's reflector (k8s.io/client-go/tools/cache), where it has one.
 struct ListWatchLimits {
@@ -138,6 +146,7 @@ class ListWatch {
   void list_again(std::string why);
 
   const Standing& standing() const { return standing_; }
+  const WatchEnds& watch_ends() const { return watch_ends_; }
   const kube::Scope& scope() const { return scope_; }
 
  private:
@@ -224,6 +233,7 @@ class ListWatch {
 
   Step step_ = Step::kIdle;
   Standing standing_;
+  WatchEnds watch_ends_;
   kube::CallPtr call_;
   reactor::Ticket timer_;     // the wait between attempts
   reactor::Ticket silence_;   // while a call is open
@@ -289,6 +299,7 @@ class Source {
   virtual bool is_told_to_wait() const = 0;
   virtual void park(bool parked) = 0;
   virtual const Standing& standing() const = 0;
+  virtual const WatchEnds& watch_ends() const = 0;
 };
 
 /// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its
@@ -327,6 +338,7 @@ class WatchedSource final : public Source, private ObjectSink {
   bool is_told_to_wait() const override { return engine_.is_told_to_wait(); }
   void park(bool parked) override { engine_.park(parked); }
   const Standing& standing() const override { return engine_.standing(); }
+  const WatchEnds& watch_ends() const override { return engine_.watch_ends(); }
   const kube::Scope& scope() const { return engine_.scope(); }
 
  private:

@@ -174,11 +174,11 @@ func (p *Plane) start(program string, o Options) error {
 func (p *Plane) file(name string) string { return filepath.Join(p.dir, name) }
 
 func (p *Plane) startEtcd(program string) error {
-	client, err := freePort()
+	client, err := FreePort()
 	if err != nil {
 		return err
 	}
-	peer, err := freePort()
+	peer, err := FreePort()
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ type APIServer struct {
 }
 
 func (p *Plane) newServer(program, name string, flags []string) (*APIServer, error) {
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}

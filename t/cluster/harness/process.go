@@ -122,9 +122,9 @@ func memory(room uint64) string {
 
 var taken sync.Map
 
-// freePort avoids the kernel's ephemeral range: a port that a stopped server will come back to must not be
+// FreePort avoids the kernel's ephemeral range: a port that a stopped server will come back to must not be
 // given to an outgoing connection meanwhile (a client that redials it could even connect to itself).
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	for range 1000 {
 		port := 15000 + rand.IntN(17000)
 		if _, dup := taken.LoadOrStore(port, true); dup {

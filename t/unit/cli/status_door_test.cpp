@@ -66,12 +66,65 @@ TEST_F(StatusOfDaemon, WithoutTheInterlockItStandsByAndIsReady) {
   EXPECT_EQ(readyz(), 200) << failed();
 }
 
+// Counted where it happens: each of them moves by what was done, and by nothing else.
+TEST_F(StatusOfDaemon, CountsWhatItDoes) {
+  make_pf(4);
+  put_policy("p", "{configs: [{}]}");
+  start();
+  run(2s);
+  const auto written = [&](const std::string& verb, const std::string& result) {
+    const status::Metrics metrics = metrics_of(*daemon);
+    uint64_t count = 0;
+    for (const auto& one : metrics.drivers[0].writes)
+      if (one.by == verb && one.result == result) count += one.count;
+    return count;
+  };
+  EXPECT_EQ(written("create", "taken"), 1u);
+  EXPECT_EQ(metrics_of(*daemon).drivers[0].failed_syncs, 0u);
+  const uint64_t decided = metrics_of(*daemon).decided;
+  EXPECT_GE(decided, 1u);
+  put_policy("p", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
+  run(1s);
+  EXPECT_EQ(metrics_of(*daemon).decided, decided + 1);
+  EXPECT_EQ(written("update", "taken"), 1u);
+  uint64_t timed = 0;
+  for (const uint64_t count : metrics_of(*daemon).decisions.counts) timed += count;
+  EXPECT_EQ(timed, decided + 1) << "each has its duration";
+  EXPECT_EQ(*report_of(*daemon).drivers[0].since_taken / 1s, 0);
+
+  cluster.deny("resourceslices");
+  put_policy("p", "{configs: [{}]}");
+  run(10s);
+  EXPECT_GE(written("update", "refused"), 1u);
+  EXPECT_EQ(written("update", "taken"), 1u);
+  EXPECT_EQ(metrics_of(*daemon).drivers[0].failed_syncs, written("update", "refused"));
+  cluster.allow("resourceslices");
+  run(1min);
+  EXPECT_EQ(written("update", "taken"), 2u);
+
+  const auto ended = [&](const std::string& source, const std::string& reason) {
+    const status::Metrics metrics = metrics_of(*daemon);
+    for (const auto& one : metrics.watch_ends)
+      if (one.by == source && one.result == reason) return one.count;
+    return uint64_t{99};
+  };
+  EXPECT_EQ(ended("policies", "failed"), 0u);
+  cluster.set_network(fake::FakeCluster::Network::kRefused);
+  run(1s);
+  EXPECT_GE(ended("policies", "failed"), 1u);
+}
+
 TEST(StatusText, SaysWhatIsOfferedAndWhatIsWrong) {
   status::Report report{.version = "1.2.3", .node = "a", .cluster = "https://k:6443", .pid = 12, .up = 10min};
   report.sources = {{.name = "own slices", .state = "unreachable", .why = "connect:\x1b refused"}};
   report.summary = policy::Summary{.devices = 4, .offered = 3, .held_back = 1};
   report.stands_by_for = "another instance is active (pid 7 on a)";
-  report.drivers = {{.name = "d.example", .entries = 3, .slices = 1, .writes = 2, .failure = "update: 409"}};
+  report.drivers = {{.name = "d.example",
+                     .entries = 3,
+                     .slices = 1,
+                     .writes = 2,
+                     .failure = "update: 409",
+                     .since_taken = 61s}};
   EXPECT_EQ(status_text(status::json_of(report)),
             "sliced 1.2.3, pid 12, up 10 min: NOT READY, standing by\n"
             "node a, cluster https://k:6443\n"
@@ -80,8 +133,8 @@ TEST(StatusText, SaysWhatIsOfferedAndWhatIsWrong) {
             "not ready: api: unreachable: connect:\\x1b refused\n"
             "stands by: another instance is active (pid 7 on a)\n"
             "\n"
-            "DRIVER     ENTRIES  SLICES  WRITES  SETTLED  LAST FAILURE\n"
-            "d.example  3        1       2       no       update: 409\n"
+            "DRIVER     ENTRIES  SLICES  WRITES  LAST WRITE  SETTLED  LAST FAILURE\n"
+            "d.example  3        1       2       61 s ago    no       update: 409\n"
             "\n"
             "SOURCE      STATE        SYNCED  WHY\n"
             "own slices  unreachable  no      connect:\\x1b refused\n");

@@ -19,6 +19,10 @@ struct FakeSource final : watchers::Source {
   bool is_told_to_wait() const override { return told; }
   void park(bool is) override { parked = is; }
   const Standing& standing() const override { return now; }
+  const watchers::WatchEnds& watch_ends() const override {
+    static const watchers::WatchEnds kNone;
+    return kNone;
+  }
 
   Standing now;
   int retries = 0;

@@ -80,7 +80,7 @@ TEST(Report, StandingByIsReadyAndSaysForWhat) {
   report.is_serving = false;
   report.stands_by_for = "another instance is active (pid 7 on a)";
   EXPECT_TRUE(are_passed(readiness(report)));
-  const auto pages = status_pages([&] { return report; });
+  const auto pages = status_pages([&] { return report; }, [] { return std::string(); });
   const Answer answer = pages.at("/readyz")("");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "ok\nstands by: another instance is active (pid 7 on a)\n");
@@ -88,24 +88,33 @@ TEST(Report, StandingByIsReadyAndSaysForWhat) {
 
 TEST(Report, AsJsonSaysWhatPeopleAreShown) {
   Report report = ready_report();
-  report.drivers = {{.name = "d.example", .entries = 3, .slices = 1, .writes = 2, .failure = "update: 409"}};
+  report.drivers = {{.name = "d.example",
+                     .entries = 3,
+                     .slices = 1,
+                     .writes = 2,
+                     .failure = "update: 409",
+                     .since_taken = Millis{61'500}}};
   const kube::Json json = json_of(report);
   EXPECT_EQ(json.text("version"), "1.2.3");
   EXPECT_TRUE(*json.find("ready")->boolean());
   EXPECT_EQ(json.find("summary")->text("text"), "3 devices offered, 0 hidden, 1 held back");
   EXPECT_EQ(json.find("drivers")->array()->at(0).text("failure"), "update: 409");
+  EXPECT_EQ(*json.find("drivers")->array()->at(0).find("lastWriteSecondsAgo")->integer(), 61);
   EXPECT_EQ(json.find("sources")->array()->size(), 3u);
   EXPECT_EQ(json.find("standsByFor"), nullptr);
-  const auto again = kube::decode_json(status_pages([&] { return report; }).at("/status")("").body);
+  const auto again = kube::decode_json(
+      status_pages([&] { return report; }, [] { return std::string(); }).at("/status")("").body);
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, json);
 }
 
 TEST(Report, LivenessAsksNobody) {
-  const auto pages = status_pages([]() -> Report {
-    ADD_FAILURE() << "asked";
-    return {};
-  });
+  const auto pages = status_pages(
+      []() -> Report {
+        ADD_FAILURE() << "asked";
+        return {};
+      },
+      [] { return std::string(); });
   EXPECT_EQ(pages.at("/livez")("").body, "ok\n");
   EXPECT_EQ(pages.at("/livez")("verbose").body, "[+]loop ok\nlivez check passed\n");
 }

@@ -1,0 +1,129 @@
+#include "status/metrics.h"
+
+#include "reactor/base/text.h"
+#include "status/exposition.h"
+
+namespace sliced::status {
+namespace {
+
+void tell_process(Exposition& out, const Report& report, const Metrics& metrics) {
+  out.gauge("sliced_build_info", "1, with the version as a label.");
+  out.sample(1, {{"version", report.version}});
+  out.gauge("process_start_time_seconds", "When the process started, in seconds since 1970.");
+  out.seconds(metrics.started);
+  out.gauge("process_resident_memory_bytes", "Memory of the process that is in RAM.");
+  out.sample(metrics.resident_bytes);
+  out.counter("process_cpu_seconds_total", "Processor time that the process has taken.");
+  out.seconds(metrics.cpu);
+}
+
+void tell_standing(Exposition& out, const Report& report) {
+  out.gauge("sliced_ready", "1 when /readyz is passed.");
+  out.sample(are_passed(readiness(report)) ? 1 : 0);
+  out.gauge("sliced_serving", "1 when this process holds the interlock and writes; 0 when it stands by.");
+  out.sample(report.is_serving ? 1 : 0);
+  out.gauge("sliced_source_live", "1 when the source is followed now.");
+  for (const Report::Source& source : report.sources)
+    out.sample(source.state == "live" ? 1 : 0, {{"source", source_name(source)}});
+}
+
+void tell_devices(Exposition& out, const Report& report) {
+  if (!report.summary || report.drivers.size() != 2) return;
+  const policy::Summary& summary = *report.summary;
+  out.gauge("sliced_host_devices", "Devices of the host, each counted once, by what becomes of it.");
+  const size_t told = summary.offered + summary.hidden + summary.held_back;
+  out.sample(summary.offered, {{"standing", "offered"}});
+  out.sample(summary.hidden, {{"standing", "hidden"}});
+  out.sample(summary.held_back, {{"standing", "held-back"}});
+  out.sample(summary.devices - told, {{"standing", "unmatched"}});
+  out.gauge("sliced_devices",
+            "Devices, or ways in which a device is offered, by the verdict of a driver's policies.");
+  for (const auto& [outcome, count] : summary.sriov)
+    out.sample(count, {{"driver", report.drivers[0].name}, {"verdict", std::string(name_of(outcome))}});
+  for (const auto& [outcome, count] : summary.exposure)
+    out.sample(count, {{"driver", report.drivers[1].name}, {"verdict", std::string(name_of(outcome))}});
+  out.gauge("sliced_entries", "Device entries that are to be published.");
+  for (const Report::Driver& driver : report.drivers) out.sample(driver.entries, {{"driver", driver.name}});
+}
+
+void tell_decisions(Exposition& out, const Metrics& metrics) {
+  out.counter("sliced_reconciles_total", "Decisions over all devices, by what became of them.");
+  out.sample(metrics.decided, {{"result", "decided"}});
+  out.sample(metrics.overtaken, {{"result", "overtaken"}});
+  out.sample(metrics.late, {{"result", "late"}});
+  out.histogram("sliced_reconcile_duration_seconds", "From the first change to the decision that knows it.");
+  out.sample(metrics.decisions);
+  out.counter("sliced_events_coalesced_total", "Changes that were decided together with one before them.");
+  out.sample(metrics.coalesced);
+}
+
+void tell_writes(Exposition& out, const Metrics& metrics) {
+  out.counter("sliced_writes_total",
+              "Writes of ResourceSlices that the API server answered, or did not in time.");
+  for (const Metrics::Driver& driver : metrics.drivers)
+    for (const Count& one : driver.writes)
+      out.sample(one.count, {{"driver", driver.name}, {"verb", one.by}, {"result", one.result}});
+  out.histogram("sliced_write_duration_seconds", "From the request of a write to its answer.");
+  for (const Metrics::Driver& driver : metrics.drivers) out.sample(driver.took, {{"driver", driver.name}});
+  out.counter("sliced_sync_failures_total",
+              "Attempts to publish that ended with something left to be written.");
+  for (const Metrics::Driver& driver : metrics.drivers)
+    out.sample(driver.failed_syncs, {{"driver", driver.name}});
+}
+
+void tell_sources(Exposition& out, const Metrics& metrics) {
+  out.counter("sliced_watch_restarts_total", "Watches that ended and were begun again, by why.");
+  for (const Count& one : metrics.watch_ends)
+    out.sample(one.count, {{"source", one.by}, {"reason", one.result}});
+  out.counter("sliced_host_events_total", "Events of the kernel and udev that were read.");
+  out.sample(metrics.host_events);
+  out.counter("sliced_host_event_losses_total", "Times that events were lost and everything was read again.");
+  out.sample(metrics.host_losses);
+  out.counter("sliced_host_scans_total", "Readings of the host.");
+  out.sample(metrics.whole_scans, {{"kind", "whole"}});
+  out.sample(metrics.partial_scans, {{"kind", "partial"}});
+  out.counter("sliced_host_hung_reads_total", "Reads of the host that gave no answer in time.");
+  out.sample(metrics.hung_reads);
+  out.counter("sliced_sync_differences_total",
+              "Devices that the periodic sync found changed without an event.");
+  out.sample(metrics.host_differences);
+}
+
+void tell_claims(Exposition& out, const Metrics& metrics) {
+  if (metrics.claims.empty()) return;
+  out.counter("sliced_claims_total",
+              "Claims that the kubelet asked to prepare or unprepare, by what it was answered.");
+  for (const Metrics::Claims& claims : metrics.claims)
+    for (const Count& one : claims.calls)
+      out.sample(one.count, {{"driver", claims.driver}, {"operation", one.by}, {"result", one.result}});
+}
+
+}  // namespace
+
+std::string exposition_of(const Report& report, const Metrics& metrics) {
+  Exposition out;
+  tell_process(out, report, metrics);
+  tell_standing(out, report);
+  tell_devices(out, report);
+  tell_decisions(out, metrics);
+  tell_writes(out, metrics);
+  tell_sources(out, metrics);
+  tell_claims(out, metrics);
+  return out.take();
+}
+
+// proc_pid_stat(5): the name in parentheses may hold anything, spaces and parentheses included.
+void read_process_stat(std::string_view stat, double boot, double ticks_per_second, uint64_t page_bytes,
+                       Metrics& into) {
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos || name_end + 2 > stat.size()) return;
+  const auto fields = split(trim(stat.substr(name_end + 2)), ' ');
+  const auto field = [&](size_t number) {  // as the manual counts: state is the third
+    return number - 3 < fields.size() ? static_cast<double>(parse_int(fields[number - 3]).value_or(0)) : 0.0;
+  };
+  into.cpu = (field(14) + field(15)) / ticks_per_second;
+  into.started = fields.size() > 22 - 3 ? boot + field(22) / ticks_per_second : 0.0;
+  into.resident_bytes = static_cast<uint64_t>(field(24)) * page_bytes;
+}
+
+}  // namespace sliced::status

@@ -1,0 +1,53 @@
+#pragma once
+// What /metrics tells: docs/metrics.md. Names, labels and their values are an interface. Pure.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reactor/base/durations.h"
+#include "status/report.h"
+
+namespace sliced::status {
+
+/// So many of a family, by one more label.
+struct Count {
+  std::string by, result;
+  uint64_t count = 0;
+};
+
+/// What is counted, beside what the report says.
+struct Metrics {
+  double started = 0, cpu = 0;  // seconds since 1970; of processor time
+  uint64_t resident_bytes = 0;
+
+  uint64_t decided = 0, overtaken = 0, late = 0, coalesced = 0;
+  Durations decisions;
+
+  struct Driver {
+    std::string name;
+    std::vector<Count> writes;  // by verb
+    Durations took;
+    uint64_t failed_syncs = 0;
+  };
+  std::vector<Driver> drivers;
+
+  std::vector<Count> watch_ends;  // by source: "closed", "failed", "expired", "silent"
+  uint64_t host_events = 0, host_losses = 0, host_differences = 0, hung_reads = 0;
+  uint64_t whole_scans = 0, partial_scans = 0;
+
+  struct Claims {
+    std::string driver;
+    std::vector<Count> calls;  // by operation
+  };
+  std::vector<Claims> claims;  // empty without the kubelet plugin
+};
+
+std::string exposition_of(const Report& report, const Metrics& metrics);
+
+/// Of this process, by /proc/self/stat: starttime, utime, stime, rss. boot: seconds since 1970 at which the machine
+/// started. Zeroes where the text is none.
+void read_process_stat(std::string_view stat, double boot, double ticks_per_second, uint64_t page_bytes,
+                       Metrics& into);
+
+}  // namespace sliced::status

@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sliced.test/cluster/harness"
+)
+
+// page is what a daemon answers at its address, and how.
+func page(t *testing.T, address, path string) (int, string) {
+	t.Helper()
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get("http://" + address + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// askStatus runs `sliced status` beside the daemon of that runtime directory.
+func askStatus(t *testing.T, directory string, more ...string) (string, int) {
+	t.Helper()
+	cmd := exec.Command(harness.Program(t), append([]string{"status", "--runtime-directory", directory}, more...)...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// readyWithin polls /readyz until it has that answer, and returns the body.
+func readyWithin(t *testing.T, address string, wanted int, within time.Duration) string {
+	t.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+		code, body := page(t, address, "/readyz")
+		if code == wanted {
+			return body
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("/readyz is not %d within %v: %d %s", wanted, within, code, body)
+		}
+	}
+}
+
+// Turns red when a daemon that publishes is not ready; when one that stands by is not ready or does not say for what;
+// when metrics tell otherwise than what is published; or when an API server that is gone does not show, or ends more
+// than readiness.
+func TestStatusOfARunningDaemon(t *testing.T) {
+	t.Parallel()
+	plane := harness.NewPlane(t, harness.Options{SecondServer: true})
+	lab := harness.NewLab(t, plane, pf0)
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	directory := filepath.Join(t.TempDir(), "run")
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	port, err := harness.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	lab.Run("--runtime-directory", directory, "--health-address", address)
+	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
+	readyWithin(t, address, http.StatusOK, starting)
+
+	if _, text := page(t, address, "/metrics"); !strings.Contains(text, "\nsliced_host_devices{standing=\"offered\"} 4\n") ||
+		!strings.Contains(text, "\nsliced_serving 1\n") ||
+		!strings.Contains(text, "\nsliced_writes_total{driver=\""+harness.Driver+"\",verb=\"create\",result=\"taken\"} 1\n") {
+		t.Errorf("/metrics after four VFs were published:\n%s", text)
+	}
+	text, code := askStatus(t, directory)
+	if code != 0 || !strings.Contains(text, ": ready, serving\n") || !strings.Contains(text, "\n4 devices offered, ") {
+		t.Errorf("sliced status: exit code %d\n%s", code, text)
+	}
+	text, code = askStatus(t, directory, "-o", "json")
+	var list struct {
+		Items []struct {
+			Ready, Serving bool
+			Summary        struct{ Offered int }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil || code != 0 || len(list.Items) != 1 ||
+		!list.Items[0].Ready || !list.Items[0].Serving || list.Items[0].Summary.Offered != 4 {
+		t.Errorf("sliced status -o json: %v, exit code %d\n%s", err, code, text)
+	}
+
+	// As in a rollout with surge: the new one is ready while the old one writes.
+	second := lab.Run("--runtime-directory", directory, "--pod-uid", "pod-2")
+	second.WaitLog(starting, "another instance is active")
+	for deadline := time.Now().Add(starting); ; time.Sleep(50 * time.Millisecond) {
+		text, code = askStatus(t, directory, "--pod-uid", "pod-2", "readyz")
+		if code == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("who stands by is not ready: %s", text)
+		}
+	}
+	if !strings.Contains(text, "stands by: another instance is active") {
+		t.Errorf("who stands by does not say for what: %s", text)
+	}
+	second.Kill()
+	if text, code = askStatus(t, directory, "--pod-uid", "pod-2"); code != 1 {
+		t.Errorf("of a daemon that was killed: exit code %d\n%s", code, text)
+	}
+
+	plane.Server.Kill(t)
+	if body := readyWithin(t, address, http.StatusServiceUnavailable, time.Minute); !strings.Contains(body, "[-]api failed: unreachable") {
+		t.Errorf("without API server: %s", body)
+	}
+	if code, body := page(t, address, "/livez"); code != http.StatusOK {
+		t.Errorf("an API server that is gone ends the daemon's liveness: %d %s", code, body)
+	}
+	if text, code = askStatus(t, directory); code != 2 || !strings.Contains(text, "\n4 devices offered, ") {
+		t.Errorf("without API server: exit code %d\n%s", code, text)
+	}
+	if err := plane.Server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	readyWithin(t, address, http.StatusOK, reconnecting)
+}

@@ -1,0 +1,49 @@
+#include "kubelet/counted_preparer.h"
+
+#include <gtest/gtest.h>
+
+#include "t/unit/kubelet/plugin_world.h"
+
+namespace sliced::kubelet {
+namespace {
+
+TEST(CountedPreparer, CountsEachAnswerByItsDriverAndPassesItOn) {
+  AskedPreparer behind;
+  CountedPreparer counted(behind);
+  std::vector<std::string> told;
+  const auto prepared = [&](PrepareAnswer answer) { told.push_back("prepare " + answer.error); };
+  const auto released = [&](const std::string& error) { told.push_back("unprepare " + error); };
+  const PrepareRequest claim{"ns", "c", "uid"};
+  counted.prepare("a", claim, prepared);
+  counted.prepare("a", claim, prepared);
+  counted.unprepare("b", claim, released);
+  counted.unprepare("a", claim, released);
+  EXPECT_TRUE(counted.counts().empty()) << "nothing is answered yet";
+  EXPECT_EQ(behind.prepares.at(0).claim, claim);
+  behind.prepares[0].done({});
+  behind.prepares[1].done({.error = "no such device"});
+  behind.unprepares[0].done("");
+  behind.unprepares[1].done("in use");
+  EXPECT_EQ(told, (std::vector<std::string>{"prepare ", "prepare no such device", "unprepare ",
+                                            "unprepare in use"}));
+  const auto& a = counted.counts().at("a");
+  EXPECT_EQ(a.prepared, 1u);
+  EXPECT_EQ(a.not_prepared, 1u);
+  EXPECT_EQ(a.unprepared, 0u);
+  EXPECT_EQ(a.not_unprepared, 1u);
+  EXPECT_EQ(counted.counts().at("b").unprepared, 1u);
+}
+
+TEST(CountedPreparer, MayGoBeforeItIsAnswered) {
+  AskedPreparer behind;
+  bool is_told = false;
+  {
+    CountedPreparer counted(behind);
+    counted.prepare("a", {}, [&](const PrepareAnswer&) { is_told = true; });
+  }
+  behind.prepares.at(0).done({});
+  EXPECT_TRUE(is_told);
+}
+
+}  // namespace
+}  // namespace sliced::kubelet
