@@ -98,6 +98,8 @@ func TestValuesAreRefusedByName(t *testing.T) {
 		"logging: {logFile: /x}":                                               "logging.logFile: remove it",
 		"{controller: {a: b}, kubeletPlugin: {tolerations: [], affinity: {}}}": "kubeletPlugin.affinity: use affinity\n  kubeletPlugin.tolerations: use tolerations",
 		"kubeletPlugin: {containers: {plugin: {healthcheckPort: 1}}}":          "kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress",
+		"podMonitor: {enabled: true}":                                          "podMonitor.enabled: set healthAddress",
+		"{podMonitor: {enabled: true}, healthAddress: ':9810'}":                "podMonitor.enabled: set healthAddress",
 	} {
 		if _, err := with(t, values); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: want an answer with %q, got %v", values, words, err)
@@ -273,5 +275,31 @@ func TestArchiveIsWhole(t *testing.T) {
 	number := regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`).FindString(string(version))
 	if filepath.Base(archive) != "sliced-"+number+".tgz" || !strings.Contains(string(packed), `image: "sliced:`+number+`"`) {
 		t.Errorf("%s, of the program %s", archive, version)
+	}
+}
+
+// Turns red when what Prometheus' operator is told of is not the pods, or not their port. (The API server here knows no such kind.)
+func TestPodMonitorIsOfThePods(t *testing.T) {
+	text := must(with(t, "{podMonitor: {enabled: true, labels: {release: prometheus}}, healthAddress: '0.0.0.0:9810'}"))
+	made := objects(t, text)
+	spec := func(object string, path ...string) any {
+		value, there, _ := unstructured.NestedFieldNoCopy(made[object].Object, path...)
+		if !there {
+			t.Fatalf("%s has no %v", object, path)
+		}
+		return value
+	}
+	selected, pods := spec("PodMonitor sliced", "spec", "selector"), spec("DaemonSet sliced", "spec", "selector")
+	if !reflect.DeepEqual(selected, pods) {
+		t.Errorf("%v is selected, the pods are %v", selected, pods)
+	}
+	want := L{M{"port": "status", "path": "/metrics", "interval": "30s"}}
+	if got := spec("PodMonitor sliced", "spec", "podMetricsEndpoints"); !reflect.DeepEqual(got, want) {
+		t.Errorf("endpoints %v", got)
+	}
+	container := podOf(t, text).Containers[0]
+	if len(container.Ports) != 1 || container.Ports[0].Name != "status" || container.Ports[0].ContainerPort != 9810 ||
+		!slices.Contains(container.Args, "--health-address=0.0.0.0:9810") {
+		t.Errorf("ports %v, arguments %v", container.Ports, container.Args)
 	}
 }

@@ -45,6 +45,9 @@ kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress
 {{- if and .Values.nodeTokens.enabled (not .Values.ownNodeOnly) -}}
 {{- fail "nodeTokens.enabled: without ownNodeOnly a token could ask for one of another node" -}}
 {{- end -}}
+{{- if and .Values.podMonitor.enabled (or (not .Values.healthAddress) (regexMatch "^(127\\.|localhost:|:|\\[::1\\])" .Values.healthAddress)) -}}
+{{- fail "podMonitor.enabled: set healthAddress to one that Prometheus reaches, such as 0.0.0.0:9810" -}}
+{{- end -}}
 {{- if eq .Values.sriovDriverName .Values.exposureDriverName -}}
 {{- fail "sriovDriverName and exposureDriverName are the same: each kind of policies has a driver of its own" -}}
 {{- end -}}
