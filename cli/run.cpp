@@ -150,11 +150,11 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   service->on_stopping();
   daemon.permit_writes(false);
   if (plugin) drain(process, *plugin);
+  status.reset();  // it reads the plugin; and its file goes, also where the process leaves without us
   plugin.reset();
   if (!process.run_until([&] { return daemon.idle(); }, kDrainMax))
     process.log->warning("a write was not answered in time");
   process.log->info("stopping; slices stay as they are", {{"node", running.node_name}});
-  status.reset();  // its file goes, also where the process leaves without us
   return process.leave(kExitSame);
 }
 

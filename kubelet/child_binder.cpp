@@ -50,7 +50,7 @@ Error why_missing(const reactor::ChildResult& result) {
 std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices) {
   std::vector<std::string> out{what == Binding::kBind ? "bind" : "restore"};
   for (const PreparedDevice& device : devices) {
-    const bool had_interface = what == Binding::kRestore && device.held && device.held->netdev;
+    const bool had_interface = device.held && device.held->netdev;  // a bind that fails is taken back
     std::vector<std::string> fields{device.pci, device.vfio ? device.vfio->original_driver : "",
                                     device.vfio ? mac_for(what, device) : "",
                                     had_interface ? device.held->netdev->mac : ""};

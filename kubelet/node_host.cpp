@@ -285,8 +285,10 @@ Result<Unit> NodeHost::restore(const PreparedDevice& device) const {
   const std::string original = device.vfio ? device.vfio->original_driver : "";
   if (original == kVfioDriver || !view_->read(function_path(pci) + "/vendor")) return Unit{};
   const std::string bound = driver_of(pci);
-  if (!bound.empty() && bound != kVfioDriver)
+  if (!bound.empty() && bound != kVfioDriver) {
+    if (bound == original) return_address(device);  // whoever bound it back may not have come to that
     return kernel_.write(function_path(pci) + "/driver_override", "\n");
+  }
   if (auto free = check_holder(pci); !free) return free;
   if (original == kNoDriver) {
     if (auto cleared = kernel_.write(function_path(pci) + "/driver_override", "\n"); !cleared) return cleared;

@@ -123,7 +123,7 @@ void ClaimPreparer::end(Task& task, PrepareAnswer answer) {
   else
     begin(*at->second.front());
   // Whose its pod's files were is known only now.
-  if (ended->before && is_nameless(*ended->before)) reconcile_.begin();
+  if (ended->before && is_nameless(*ended->before)) reconcile();
   for (const auto& done : ended->done) done(answer);
 }
 

@@ -73,6 +73,16 @@ Result<Descriptor> write_temporary(const std::string& path, std::string_view tex
   return file;
 }
 
+// One temporary file a path.
+std::vector<DurableFile> last_of_each(const std::vector<DurableFile>& files) {
+  std::vector<DurableFile> out;
+  for (const DurableFile& file : files) {
+    std::erase_if(out, [&](const DurableFile& before) { return before.path == file.path; });
+    out.push_back(file);
+  }
+  return out;
+}
+
 // All of them, before any has its name.
 Result<Unit> write_temporaries(const std::vector<DurableFile>& files) {
   std::vector<Descriptor> open;
@@ -102,8 +112,9 @@ Result<Unit> name_all(const std::vector<DurableFile>& files) {
 }  // namespace
 }  // namespace durable_file
 
-Result<Unit> write_durably(const std::vector<DurableFile>& files) {
+Result<Unit> write_durably(const std::vector<DurableFile>& wanted) {
   using namespace durable_file;
+  const std::vector<DurableFile> files = last_of_each(wanted);
   auto written = write_temporaries(files);
   if (written) written = name_all(files);
   if (!written)

@@ -21,7 +21,8 @@ struct DurableFile {
   unsigned mode = 0644;
 };
 /// Several, each as above, and faster than one after the other: what all of them ask of the disk is asked at once, and a
-/// directory is synced once for all of its files. They are named in their order. After an error some may be there.
+/// directory is synced once for all of its files. They are named in their order, of several with one path
+/// the last. After an error some may be there.
 Result<Unit> write_durably(const std::vector<DurableFile>& files);
 
 /// Afterwards there is no such file, also after a power cut. One that is not there is no error.

@@ -81,10 +81,12 @@ void Attachments::start(std::function<void()> ready) {
           (*open)[cni::record_name(record.attachment)] = open_namespace(record.attachment.network_namespace);
       },
       kDiskMax,
-      [this, found, open, ready = std::move(ready)](bool) {
-        if (!*found) {
+      [this, found, open, ready = std::move(ready)](bool finished) {
+        // A worker that is late goes on, and what it reads is still its own.
+        if (!finished || !*found) {
           // Whoever began without would leave interfaces behind, or take a device from a pod.
-          ports_.log.warning("what interfaces pods have is not known", {{"problem", found->error().what}});
+          ports_.log.warning("what interfaces pods have is not known",
+                             {{"problem", finished ? found->error().what : "the disk does not answer"}});
           start_turn_ = ports_.scheduler.after(kStartAgain, [this, ready] { start(ready); });
           return;
         }

@@ -97,7 +97,8 @@ TEST(BindOrders, AreReadAsTheyWereWritten) {
   PreparedDevice chosen{.pci = "0000:03:00.2", .vfio = VfioBinding{"igbvf"}};
   chosen.held.emplace().netdev = hotplug::Netdev{.mac = "02:00:00:00:00:77"};
   EXPECT_EQ(arguments_of(Binding::kRestore, {chosen})[1], "0000:03:00.2=igbvf==02:00:00:00:00:77");
-  EXPECT_EQ(arguments_of(Binding::kBind, {chosen})[1], "0000:03:00.2=igbvf");
+  EXPECT_EQ(arguments_of(Binding::kBind, {chosen})[1], "0000:03:00.2=igbvf==02:00:00:00:00:77")
+      << "a bind that fails is taken back";
   EXPECT_EQ(decode_order(arguments_of(Binding::kRestore, {chosen}))->devices[0].held->netdev->mac,
             "02:00:00:00:00:77");
   using Arguments = std::vector<std::string>;

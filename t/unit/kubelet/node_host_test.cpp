@@ -161,6 +161,11 @@ TEST_F(NodeHostTest, AnInterfaceHasItsAddressAgainWhenItsDriverHasTheFunction) {
     ASSERT_TRUE(host().restore(one));
     EXPECT_EQ(own_macs_, std::vector<std::string>{"12 02:00:00:00:00:77"}) << "once, from " << now;
   }
+  // As after a bind that failed, or whose program was killed: the driver has it already.
+  vf().driver("igbvf").netdev("eth2");
+  tree_.netdev_attr("eth2", "address", "02:00:00:00:00:99");
+  ASSERT_TRUE(host().restore(one));
+  EXPECT_EQ(own_macs_.size(), 2u);
 }
 
 // Red when a driver is unbound under a process that has the device: the write would wait for that in the kernel.

@@ -80,6 +80,14 @@ TEST_F(DurableFile, OfSeveralNoneHasItsNameBeforeAllAreWritten) {
   EXPECT_FALSE(fs::exists(path("a/.one.tmp")));
 }
 
+// As of two shares of one device.
+TEST_F(DurableFile, OfSeveralWithOnePathTheLastIsThere) {
+  const std::string same = path("same"), other = path("other");
+  ASSERT_TRUE(write_durably({{same, "a"}, {other, "b"}, {same, "c"}}));
+  EXPECT_EQ(read_whole(same, 9).value(), "c");
+  EXPECT_EQ(read_whole(other, 9).value(), "b");
+}
+
 TEST_F(DurableFile, RemovingTwiceIsNoError) {
   ASSERT_TRUE(write_durably(path("a"), "x"));
   EXPECT_TRUE(remove_durably(path("a")));
