@@ -73,10 +73,14 @@ func slicesOf(client kubernetes.Interface) resourceclient.ResourceSliceInterface
 	return client.ResourceV1().ResourceSlices()
 }
 
-// slice is one of a driver and a node; "" is all nodes.
+// slice is one of a driver and a node, in the node's own pool; "" is all nodes, in a pool of their own.
 func slice(name, driver, node string) *resource.ResourceSlice {
+	pool := node
+	if node == "" {
+		pool = name
+	}
 	s := &resource.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resource.ResourceSliceSpec{
-		Driver: driver, Pool: resource.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 1}}}
+		Driver: driver, Pool: resource.ResourcePool{Name: pool, Generation: 1, ResourceSliceCount: 1}}}
 	if node == "" {
 		all := true
 		s.Spec.AllNodes = &all
@@ -150,6 +154,15 @@ func TestAPodWritesSlicesOfItsOwnNodeOnly(t *testing.T) {
 		refused(t, name+" creates for all", err, "spec.nodeName")
 		_, err = client.Create(ctx, slice("x", "gpu.example.com", a.Name), now)
 		refused(t, name+" creates for another driver", err, "spec.driver")
+		inPool := slice("own-in-pool-"+name, harness.Driver, a.Name)
+		for _, pool := range []string{b.Name, "own-a-not", b.Name + "/own-a"} {
+			inPool.Spec.Pool.Name = pool
+			_, err = client.Create(ctx, inPool, now)
+			refused(t, name+" creates in the pool "+pool, err, "spec.pool.name: own-a, or")
+		}
+		inPool.Spec.Pool.Name = a.Name + "/more"
+		_, err = client.Create(ctx, inPool, now)
+		allowed(t, name+" creates in a pool below its own", err)
 		for of, words := range map[string]string{"own-of-b": "spec.nodeName", "own-of-all": "spec.nodeName", "own-of-gpu": "spec.driver"} {
 			there, err := client.Get(ctx, of, metav1.GetOptions{})
 			if err != nil {
