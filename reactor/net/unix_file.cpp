@@ -19,7 +19,8 @@
 namespace sliced::reactor::net {
 namespace {
 
-constexpr int kTries = 3;  // to be quicker than others who do the same
+constexpr int kTries = 3;   // to be quicker than others who do the same
+constexpr int kNames = 64;  // to find a free one: there may be 16 in all
 
 Error from_errno() { return uv_error(-errno); }
 
@@ -67,9 +68,15 @@ Result<Unit> remove_stale(const std::string& path) {
   if (!S_ISSOCK(found.st_mode))
     return Error{Errc::kInvalid, "something that is no socket is there; remove it or choose another path"};
   if (auto silent = nobody_answers(path); !silent) return silent;
-  const std::string aside = hidden_beside(path);
-  if (::rename(path.c_str(), aside.c_str()) != 0)
-    return errno == ENOENT ? Result<Unit>(Unit{}) : from_errno();
+  std::string aside;
+  int refused = EEXIST;
+  for (int i = 0; i < kNames && refused == EEXIST; ++i) {
+    aside = hidden_beside(path);
+    // Never over another hidden name: where they are short, it may be the one that comes here next.
+    const bool is_moved = ::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, aside.c_str(), RENAME_NOREPLACE) == 0;
+    refused = is_moved ? 0 : errno;
+  }
+  if (refused != 0) return refused == ENOENT ? Result<Unit>(Unit{}) : uv_error(-refused);
   if (auto silent = nobody_answers(aside); !silent) {
     ::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
     return silent;
@@ -86,8 +93,12 @@ Result<UnixFile::Bound> UnixFile::bind(const std::string& path, unsigned mode, i
   const auto checked = unix_address(path);
   if (!checked) return Error(checked.error());
   const bool is_abstract = path[0] == '\0';
-  const std::string made = is_abstract ? path : hidden_beside(path);
+  std::string made = is_abstract ? path : hidden_beside(path);
   auto socket = listening(made, mode, backlog);
+  for (int i = 1; i < kNames && !is_abstract && !socket && socket.error().code == Errc::kBusy; ++i) {
+    made = hidden_beside(path);
+    socket = listening(made, mode, backlog);
+  }
   if (!socket) return Error(socket.error());
   if (is_abstract) return Bound{std::move(*socket), nullptr};
   Error why{Errc::kBusy, "others put their sockets there"};

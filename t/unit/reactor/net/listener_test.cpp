@@ -208,6 +208,24 @@ TEST_F(ListenerTest, APathMayHaveAllTheBytesThereAre) {
   }
 }
 
+// Where the hidden name has one digit, it is soon one that is there: it may be the stale socket's, or one's own.
+TEST_F(ListenerTest, OneOfSixteenHiddenNamesIsEnough) {
+  const std::string directory = root + "/" + std::string(107 - root.size() - 1 - 3, 'd');
+  std::filesystem::create_directory(directory);
+  const std::string longest = directory + "/ss";
+  ASSERT_EQ(longest.size(), 107u);
+  for (const char* taken : {"0", "3", "7", "a", "c", "f"})
+    std::ofstream(directory + "/." + taken) << "of another";
+  std::vector<Accepted> accepted;
+  for (int i = 0; i < 100; ++i) {
+    leave_stale(longest);
+    auto listener = listen_unix(loop, longest, {}, keep(accepted));
+    ASSERT_TRUE(listener) << i << ": " << listener.error().what;
+  }
+  const auto left = std::filesystem::directory_iterator(directory);
+  EXPECT_EQ(std::distance(begin(left), end(left)), 6);
+}
+
 TEST_F(ListenerTest, OnlyTheUsersThatAreNamedAreLetIn) {
   std::vector<Accepted> accepted;
   std::vector<std::string> refused;
