@@ -59,7 +59,8 @@ std::string qualified_name(std::string_view kind, std::string_view device);
 /// Name of the file of a spec that lasts as long as something with that id:
 /// "vendor-class_id.yaml", the name that CDI's own library gives it. JSON is YAML.
 std::string transient_file(std::string_view kind, std::string_view id);
-/// "vendor_class_id.json", the name that Kubernetes' library for DRA drivers gives a spec that mounts device metadata.
+/// "vendor_class_id.json", the name that Kubernetes' library for DRA drivers gives a spec that mounts device
+/// metadata.
 std::string metadata_file(std::string_view kind, std::string_view id);
 
 /// Letters and digits at both ends, and "_-.:" between them.

@@ -32,7 +32,8 @@ struct Network {
 };
 
 /// config: the JSON of spec.config, of one plugin or of a list of them. name: what a config without one is
-/// called (the definition's own name, as Multus does). Of `cniVersions` the newest that is known is taken; of none at all, 0.3.1.
+/// called (the definition's own name, as Multus does). Of `cniVersions` the newest that is known is taken; of
+/// none at all, 0.3.1.
 /// Errors: kInvalid, kTooLarge; name the field, the value and the remedy.
 Result<Network> decode_network(std::string_view config, std::string_view name);
 

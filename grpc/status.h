@@ -9,7 +9,8 @@
 
 namespace sliced::grpc {
 
-/// Those that we say or tell apart; numbers are gRPC's. What a kubelet does after one is the same for all: it asks again.
+/// Those that we say or tell apart; numbers are gRPC's. What a kubelet does after one is the same for all: it
+/// asks again.
 enum class Code {
   kOk = 0,
   kCancelled = 1,

@@ -13,7 +13,8 @@
 namespace sliced::http {
 
 /// What it promises is ServerSession's; what it is bounded by stands in http/http2_server.h.
-/// Ownership: of each stream its call and its answer; the call goes first. Nothing of nghttp2's is kept but the session.
+/// Ownership: of each stream its call and its answer; the call goes first. Nothing of nghttp2's is kept but
+/// the session.
 class Http2ServerSession final : public ServerSession, private Http2Framing {
  public:
   using StreamId = int32_t;

@@ -14,8 +14,8 @@
 
 namespace sliced::nri {
 
-/// One connection's calls, any number at once, each with a stream of its own. Answers to nobody's call are passed over: one
-/// that comes after its time, and one that was never asked for.
+/// One connection's calls, any number at once, each with a stream of its own. Answers to nobody's call are
+/// passed over: one that comes after its time, and one that was never asked for.
 /// Threads:   the loop's.
 /// Ownership: dropping it drops the calls; nobody is told.
 /// Reentry:   on_answer is called from receive() or a timer, never from call(), and may drop the client.

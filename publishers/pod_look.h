@@ -17,8 +17,8 @@ class PodLook {
   static constexpr Millis kMax{5'000};
   static constexpr int kFailuresMax = 5;  // before the list of claims alone has to tell
 
-  /// on_late: kMax has passed since its turn came, and it has not been made. on_due: one that failed may be made again. Neither may
-  /// destroy this.
+  /// on_late: kMax has passed since its turn came, and it has not been made. on_due: one that failed may be
+  /// made again. Neither may destroy this.
   PodLook(reactor::Scheduler& scheduler, reactor::Random random, std::function<void()> on_late,
           std::function<void()> on_due);
 

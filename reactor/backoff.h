@@ -27,7 +27,12 @@ class Backoff {
  public:
   explicit Backoff(Random random, BackoffPolicy policy = {});
   /// The wait before the next attempt; grows with each call.
+  /// The first is `initial`, each one after it `factor` times the last up to `cap`, and then the jitter is
+  /// added: what is returned may be twice the cap. Without a call for reset_after it begins with `initial`
+  /// again.
   Millis next(TimePoint now);
+  /// After a success that is believed: the next failure counts as the first one. Whoever resets after each
+  /// answer, however short the success was, has no backoff at all.
   void reset();
   /// True when reset_after has passed since next(): forgetting this Backoff changes nothing.
   bool stale(TimePoint now) const;

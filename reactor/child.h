@@ -14,6 +14,8 @@ namespace sliced::reactor {
 class Loop;
 
 /// What to run. No shell is involved: argv is what the program gets.
+/// Taken as it is by execvp(3): no expansion, no umask or directory of its own (it has ours), and no
+/// descriptor but the three standard ones (libuv opens everything close-on-exec).
 struct ChildSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in the child's PATH unless it contains '/'
   std::optional<std::vector<std::string>> env;  // "NAME=value", complete; nullopt inherits ours
@@ -24,6 +26,8 @@ struct ChildSpec {
 };
 
 /// How it ended, and what it said. A program that exits with an error is an answer and no failure of ours.
+/// Of the two outputs the first output_bytes_max bytes each, as the program wrote them: whoever shows them to
+/// somebody escapes them.
 struct ChildResult {
   int exit_status = 0;  // meaningful when signal is 0
   int signal = 0;       // the signal that ended it
@@ -39,15 +43,21 @@ struct ChildResult {
 /// Reentry:   on_exit is called once, never from within start(), and may destroy the Child.
 /// End:       on_exit waits for the exit and for the end of both outputs, but at most one second for the
 ///            latter (a grandchild may keep them open; what is left of the group is killed then).
+/// Deadline:  from start() on. SIGTERM first, SIGKILL kill_after later; timed_out says that it came to that,
+///            and the exit status then is that of a program that was asked to end.
+/// Input:     written as the program reads, then closed; that it does not read is no failure.
 class Child {
  public:
   using OnExit = std::function<void(ChildResult)>;
   /// Errors: kNotFound, kDenied, kInvalid (empty argv, NUL in a string), kIo.
+  /// Nothing runs after an error. A program that cannot be executed is an error here, not an exit status,
+  /// because libuv reports exec's errno.
   static Result<std::unique_ptr<Child>> start(Loop& loop, ChildSpec spec, OnExit on_exit);
   ~Child();
   Child(Child&&) = delete;
 
   /// Of the process, which is its group's too; good as long as it runs.
+  /// 0 once it has ended.
   int pid() const;
 
  private:

@@ -13,6 +13,7 @@ class Descriptor {
   Descriptor() = default;
   explicit Descriptor(int fd) : fd_(fd) {}  // takes it over
   Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  /// Exchanges the two: what this one had is closed when `other` goes, which for a temporary is at once.
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
@@ -24,6 +25,7 @@ class Descriptor {
   int get() const { return fd_; }
   /// The caller's from now on.
   int release() { return std::exchange(fd_, -1); }
+  /// Whether there is one; says nothing of whether the kernel still likes it.
   explicit operator bool() const { return fd_ >= 0; }
 
  private:

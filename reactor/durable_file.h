@@ -16,19 +16,25 @@ namespace sliced::reactor {
 /// Errors: kDenied, kIo; the text has the path and what the system said.
 Result<Unit> write_durably(const std::string& path, std::string_view text, unsigned mode = 0644);
 
+/// mode: as it will be, whatever the umask is (fchmod), since container runtimes and kubelets read some of
+/// these files under other users.
 struct DurableFile {
   std::string path, text;
   unsigned mode = 0644;
 };
-/// Several, each as above, and faster than one after the other: what all of them ask of the disk is asked at once, and a
-/// directory is synced once for all of its files. They are named in their order, of several with one path
-/// the last. After an error some may be there.
+/// Several, each as above, and faster than one after the other: what all of them ask of the disk is asked at
+/// once, and a directory is synced once for all of its files. They are named in their order, of several with
+/// one path the last. After an error some may be there. None has its name before all of them are written and
+/// synced, so that a full disk leaves everything as it was; a power cut between two renames may leave the
+/// first of them alone.
 Result<Unit> write_durably(const std::vector<DurableFile>& files);
 
 /// Afterwards there is no such file, also after a power cut. One that is not there is no error.
 Result<Unit> remove_durably(const std::string& path);
 
 /// Errors: kNotFound, kDenied, kTooLarge, kIo.
+/// The file of a path that somebody writes meanwhile may be read half; one of write_durably() never is.
+/// Follows links, and waits for what a pipe has to say: for files of our own.
 Result<std::string> read_whole(const std::string& path, size_t size_max);
 
 /// Names in a directory, sorted, without those that begin with a dot; none where there is no directory.

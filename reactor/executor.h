@@ -10,6 +10,8 @@ namespace sliced::reactor {
 
 /// Owns a job's completion: dropping it means on_done will not be called (the work itself may still run to
 /// its end).
+/// May outlive the Executor, and then does nothing when it goes. Dropped before a worker took the work up,
+/// the work never runs; dropped later, it runs to its end for nobody. Loop thread.
 class Job {
  public:
   virtual ~Job() = default;

@@ -33,6 +33,7 @@ class FileLock {
     std::string file;
     std::string of_what;  // what one process at a time is for, in the log: "this driver and node"
   };
+  /// on_acquired: once, in a turn of its own, at the earliest in the next one.
   FileLock(Scheduler& scheduler, Log& log, Random random, Where where, std::function<void()> on_acquired);
   ~FileLock();
   FileLock(FileLock&&) = delete;
@@ -40,6 +41,8 @@ class FileLock {
   /// Whether it is held now: from on_acquired until the FileLock goes.
   bool acquired() const;
   /// Who has it, while this waits for that one: for people. "" where nobody is known.
+  /// Escaped, as it stands in the file; "unknown" where that is empty. The reference lasts until the next
+  /// attempt.
   const std::string& holder() const;
 
  private:

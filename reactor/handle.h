@@ -13,6 +13,7 @@ namespace sliced::reactor {
 /// The one caller of uv_close. free_memory runs on a later turn.
 void close_handle(uv_handle_s* handle, void (*free_memory)(uv_handle_s*));
 /// A UV_E* code as an Error: ENOENT, EACCES, ETIMEDOUT and the like get their own Errc.
+/// The text is the library's and names nothing: callers put the step in front (Error::in).
 Error uv_error(int code);
 
 /// An owner may die before its handle: the handle is a heap block of its own that only the close callback
@@ -31,6 +32,7 @@ class Handle {
   /// Takes over an initialised handle.
   explicit Handle(H* raw) : raw_(raw) {}
   Handle(Handle&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  /// Exchanges the two, so that the handle of before is closed when `other` goes.
   Handle& operator=(Handle&& other) noexcept {
     std::swap(raw_, other.raw_);
     return *this;

@@ -37,10 +37,13 @@ struct FileEvent {
 
 /// Reentry: on_event may watch, unwatch, and destroy the Inotify that called it.
 /// Order:   as the kernel reports. An event for a directory that was unwatched meanwhile is not delivered.
+/// Reading: 8 KiB of events a turn; what is left makes the next turn's. The kernel's queue is bounded
+/// (fs.inotify.max_queued_events), and what it drops is told as kOverflow, once.
 class Inotify {
  public:
   using OnEvent = std::function<void(const FileEvent&)>;
   /// Errors: the system's limit of inotify instances (the text says which one).
+  /// Both users go on without one, by a timer: nothing here is worth refusing to start for.
   static Result<std::unique_ptr<Inotify>> open(Loop& loop, OnEvent on_event);
   ~Inotify();
   Inotify(Inotify&&) = delete;

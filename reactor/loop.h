@@ -32,6 +32,7 @@ class Loop {
   /// Makes run() return after the present turn; before run() it makes the next run() return at once.
   void stop();
   /// One turn: waits at most wait_max for something to happen. For tests and for draining at exit.
+  /// With 0 it looks at what is ready and does not wait.
   void turn(Millis wait_max);
 
   /// Monotonic, constant within one turn.
@@ -41,9 +42,14 @@ class Loop {
 
   /// Any thread, while the loop lives: task runs on the loop's thread in one of the next turns, in order of
   /// posting.
+  /// The only way back from another thread; does not wait for the loop. What the task captures is destroyed
+  /// on the loop's thread. The destructor still makes turns, so that what was posted before it may run in
+  /// them.
   void post(Task task);
 
   /// Hears of turns that take too long, each call that does so once in ten minutes.
+  /// listener replaces the one before it, runs at the end of the turn in question, and may do anything but
+  /// destroy the loop.
   void on_long_turn(std::function<void(const LongTurn&)> listener);
 
   /// Lets close callbacks run, waits (at most half a second) for killed children to be reaped, and names what

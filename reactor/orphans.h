@@ -12,6 +12,8 @@ class Loop;
 
 /// Waits for each child that has ended and that is no Child of the loop's: libuv waits for those itself.
 /// For process 1 of a container, and for a subreaper (prctl(2)).
+/// Exit statuses of orphans are thrown away: nobody asked for them. Dropping it leaves later ones to be
+/// zombies.
 class OrphanReaper {
  public:
   /// nullptr when this process is not process 1.
@@ -22,6 +24,8 @@ class OrphanReaper {
 
  private:
   explicit OrphanReaper(Loop& loop) : loop_(loop) {}
+  /// Ours is looked at and left: it is waited for by libuv in the same signal's turn, and this looks again
+  /// after 10 ms.
   void reap();
 
   Loop& loop_;

@@ -35,6 +35,7 @@ class Poll {
   Poll(Poll&&) = delete;
 
   /// From now on, until it is said otherwise. on_ready is called in each turn in which one of them holds.
+  /// Interest in reading brings hung_up too; (false, false) watches for nothing.
   void interest(bool readable, bool writable);
 
  private:

@@ -25,8 +25,10 @@ class Reconciler {
   Reconciler(Reconciler&&) = delete;
 
   /// Runs once delay has passed, never from within mark().
+  /// From then on; what is due while a run goes on is done as soon as that one has ended.
   void mark(Millis delay = Millis{0});
   /// Nothing runs and nothing is marked.
+  /// A retry that is waited for is a mark.
   bool idle() const;
 
  private:

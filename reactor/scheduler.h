@@ -9,6 +9,8 @@ namespace sliced::reactor {
 
 using Task = std::function<void()>;
 /// Owns a pending task: dropping or resetting it cancels.
+/// As a shared_ptr it may be held twice, and then the last holder cancels; who keeps a Ticket in a member
+/// needs nothing more to be safe when it goes.
 using Ticket = std::shared_ptr<Task>;
 
 /// Units:   monotonic milliseconds; now() is constant within one loop turn.
@@ -16,6 +18,7 @@ using Ticket = std::shared_ptr<Task>;
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
+  /// Not to be compared with Clock::now(): within a turn it stands, and a fake one begins at zero.
   virtual TimePoint now() const = 0;
   /// Runs task once, not before delay has passed, on the loop's thread. A delay of 0 means "next turn".
   [[nodiscard]] virtual Ticket after(Millis delay, Task task) = 0;

@@ -14,6 +14,7 @@ class Loop;
 
 /// A signal delivered as a callback on the loop, once per delivery (several in a row may be merged by the
 /// kernel). Dropping the last Signal of a number restores the default action.
+/// Several may be opened for one number; each is called.
 class Signal {
  public:
   /// Errors: a number that cannot be caught.

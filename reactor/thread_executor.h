@@ -26,6 +26,7 @@ class ThreadExecutor final : public Executor {
     size_t workers = 4;  // started when first needed
     size_t lost_max = 32;
   };
+  /// The loop outlives the executor. No thread is started before the first job.
   explicit ThreadExecutor(Loop& loop) : ThreadExecutor(loop, Limits{}) {}
   ThreadExecutor(Loop& loop, Limits limits);
   ~ThreadExecutor() override;
@@ -33,6 +34,7 @@ class ThreadExecutor final : public Executor {
   [[nodiscard]] std::unique_ptr<Job> run(Work work, Millis deadline, Done on_done) override;
 
   /// Some work is past its deadline and still runs.
+  /// This and the two below take a lock that workers hold for moments: cheap, and from the loop's thread.
   bool hung() const { return lost() > 0; }
   /// Workers that were given up and have not come back.
   size_t lost() const;

@@ -39,6 +39,8 @@ class TurnWatch {
   /// Of the call begun last.
   void end();
   /// At the end of each turn: what there is to tell of it.
+  /// nullopt for a turn below kLong and for one that was told less than kSilence ago (it is counted,
+  /// LongTurn::unsaid). At most 64 different calls are remembered; with more of them the memory begins anew.
   std::optional<LongTurn> end_turn();
 
  private:
@@ -53,15 +55,19 @@ class TurnWatch {
   };
   const Clocks clocks_;
   int depth_ = 0;
+  // Of the outermost call that runs, and of the longest one of this turn.
   Call running_, longest_;
   uint64_t began_ns_ = 0, busy_ns_ = 0, cpu_before_ns_ = 0;
   std::map<std::string, Told> told_;  // by what
 };
 
 /// One call of the loop into others' code.
+/// Whoever wraps a C callback of libuv makes one in its first line; without one the call's time is nobody's,
+/// and a long turn would name another.
 class TurnSpan {
  public:
   /// who: std::function::target_type() of what is called.
+  /// kind: a literal. A loop without a watch (it is going down) is no error: nothing is measured.
   TurnSpan(uv_loop_s* loop, const char* kind, const std::type_info& who);
   ~TurnSpan();
   TurnSpan(const TurnSpan&) = delete;

@@ -35,6 +35,7 @@ class FirstFew {
   /// Keeps at most `count_max`, and one in any case: whoever asks what is wrong gets an answer.
   explicit FirstFew(size_t count_max) : count_max_(count_max == 0 ? 1 : count_max) {}
 
+  /// Cuts what it keeps: a message of a megabyte is not held by the twenty that are kept either.
   void push_back(T one) {
     if (is_full()) return void(++more_);
     cut_message(one);
@@ -47,13 +48,16 @@ class FirstFew {
     push_back(make());
   }
   /// As if those that `other` has counted had been added here, too.
+  /// What `other` has kept is the caller's to add: only the count of what it did not keep moves.
   template <class U>
   void count_more(const FirstFew<U>& other) {
     more_ += other.more();
   }
 
   /// What comes now is counted and not kept.
+  /// For those to whom finding the next problem costs something: they go on counting without making texts.
   bool is_full() const { return kept_.size() >= count_max_; }
+  /// Since one is always kept, this says also that nothing was counted, unless count_more() alone was called.
   bool empty() const { return kept_.empty(); }
   size_t size() const { return kept_.size() + more_; }
   size_t kept() const { return kept_.size(); }
@@ -66,11 +70,14 @@ class FirstFew {
   const T& operator[](size_t index) const { return kept_[index]; }
   const T& at(size_t index) const { return kept_.at(index); }
 
+  /// Of what is kept and of the count, not of how many may be kept: two that were bounded otherwise are equal
+  /// as long as neither had to leave something out.
   friend bool operator==(const FirstFew& a, const FirstFew& b) {
     return a.more_ == b.more_ && a.kept_ == b.kept_;
   }
 
  private:
+  // At most count_max_, each cut by cut_message().
   std::vector<T> kept_;
   size_t count_max_ = kProblemsMax;
   size_t more_ = 0;

@@ -11,6 +11,10 @@
 namespace sliced {
 
 /// Lookup: what is looked up by; Key converts to it, and both are ordered alike.
+/// Cost:      looking up is logarithmic; inserting in front of others, and removing, move what stands behind.
+/// Invariant: keys are strictly ascending. Two maps with the same entries are equal whatever was done to make
+/// them, and walking one gives the same order on every node.
+/// Threads:   many may read, or one may write.
 template <class Key, class Value, class Lookup = Key>
 class FlatMap {
  public:
@@ -19,16 +23,19 @@ class FlatMap {
   using iterator = const_iterator;  // keys are in order: what is there is changed through operator[] only
 
   FlatMap() = default;
+  /// Of several with one key the last one stands.
   FlatMap(std::initializer_list<value_type> entries) {
     for (const auto& [key, value] : entries) insert_or_assign(key, value);
   }
 
   const_iterator begin() const { return entries_.begin(); }
   const_iterator end() const { return entries_.end(); }
+  /// From the largest key to the smallest.
   auto rbegin() const { return entries_.rbegin(); }
   auto rend() const { return entries_.rend(); }
   size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
+  /// Room for that many without another allocation, as of a std::vector; references stay good meanwhile.
   void reserve(size_t count) { entries_.reserve(count); }
 
   /// end() where there is none. A binary search, as all look-ups are.
@@ -36,6 +43,7 @@ class FlatMap {
     const auto at = lower_bound(key);
     return at != end() && !(key < Lookup(at->first)) ? at : end();
   }
+  /// No Key is made of what is looked up: with Lookup = std::string_view nothing is allocated.
   bool contains(const Lookup& key) const { return find(key) != end(); }
   /// Throws std::out_of_range where there is no such key: for callers that know that it is there.
   const Value& at(const Lookup& key) const {
@@ -44,9 +52,11 @@ class FlatMap {
     return found->second;
   }
   /// A default value where there is none.
+  /// The only way to change a value in place. It makes an entry, so that a look-up by mistake grows the map.
   Value& operator[](Key key) { return entry(std::move(key), Value{}).first->second; }
 
   /// Keeps what is there.
+  /// `second` says whether the entry is new; `first` is it, or the one that stood there before.
   std::pair<const_iterator, bool> emplace(Key key, Value value) {
     return entry(std::move(key), std::move(value));
   }
@@ -55,6 +65,7 @@ class FlatMap {
     const auto [at, fresh] = entry(std::move(key), std::move(value));
     if (!fresh) at->second = std::move(value);
   }
+  /// Each as emplace() does: what is there stays. Cheap when what comes is in order and behind what is there.
   template <class Iterator>
   void insert(Iterator first, Iterator last) {
     for (; first != last; ++first) emplace(first->first, first->second);
@@ -70,6 +81,7 @@ class FlatMap {
   bool operator==(const FlatMap&) const = default;
 
  private:
+  /// Compares Lookups and never makes a Key: the two orders have to agree, which no compiler checks.
   const_iterator lower_bound(const Lookup& key) const {
     return std::lower_bound(begin(), end(), key,
                             [](const value_type& entry, const Lookup& k) { return Lookup(entry.first) < k; });

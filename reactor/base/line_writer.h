@@ -30,8 +30,13 @@ class LineWriter {
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
+  /// One line with its end, or several that belong together: it is written by one write(2) where the kernel
+  /// takes it whole, and lost whole where there is no room. Starts the thread when it is called first; a
+  /// system that has none to give makes each line a lost one, and the next call tries again.
   void put(std::string line);
   /// Waits until everything is written. False when it was not in time.
+  /// True at once where nothing was ever put, and where all that is left is a loss that cannot be told
+  /// because the descriptor takes nothing.
   bool flush(std::chrono::milliseconds longest = kFlushMax);
   /// The descriptor did not take the last line: nobody is there to read it, or the disk is full.
   bool is_refused() const;

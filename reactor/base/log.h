@@ -13,6 +13,8 @@ namespace sliced {
 enum class Level { kDebug, kInfo, kWarning, kError };
 
 /// A named value of a log line. Foreign bytes need no care here: every sink escapes.
+/// Made when the line is: whatever computes a value costs also where the level is not written. Numbers are
+/// decimal, without units: the unit belongs into the key (`took_ms`).
 struct Field {
   std::string_view key;  // lower_snake_case, stable: log lines are an interface
   std::string value;
@@ -25,6 +27,8 @@ struct Field {
 };
 
 /// Where lines go. Called on the loop's thread only.
+/// An interface and no global: whoever logs was handed one, and a test reads what was said
+/// (t/fake/memory_log.h). It outlives whoever holds a reference.
 class Log {
  public:
   virtual ~Log() = default;

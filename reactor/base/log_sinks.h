@@ -15,11 +15,13 @@
 
 namespace sliced {
 
+/// kAuto decides once, when the log is made: standard error that is moved later keeps its format.
 enum class LogFormat { kAuto, kText, kJson, kJournald };
 
 /// A log with a least level that can change while it is used (a reload of the configuration).
 class SinkLog : public Log {
  public:
+  /// From the next line on; what waits to be written stays. Loop thread, as line().
   void set_level(Level least) { least_ = least; }
   void line(Level level, std::string_view message, std::initializer_list<Field> fields) final {
     if (level >= least_) emit(level, message, fields);

@@ -26,11 +26,14 @@ enum class Errc {
 
 /// A failure as a value. `what` is for people: the object, the field, the value and the remedy; foreign
 /// bytes in it are escaped by whoever puts them there. Nobody reads it to decide anything.
+/// One failure is one Error: what fails in several ways at once says the first, and whoever collects problems
+/// of an object has FirstFew (first_few.h) for it.
 struct Error {
   Errc code = Errc::kIo;
   std::string what;
 
   /// The same failure seen from one step further out: "step: what".
+  /// Takes the Error over: `return std::move(failed.error()).in("read node")`. The code stays what it was.
   Error in(std::string_view step) && { return {code, std::string(step) + ": " + what}; }
   bool operator==(const Error&) const = default;
 };
@@ -41,9 +44,13 @@ struct Unit {
 };
 
 /// A value or an Error. Reading the wrong side is a programmer's error and aborts, in release builds too.
+/// Ownership: holds either; moving out of it leaves it in the state it was in, with a value that was moved
+/// from.
+/// Exceptions: none is thrown here, and none is expected: running out of memory ends the process.
 template <class T>
 class [[nodiscard]] Result {
  public:
+  // Both convert, so that a function returns its value, or its Error, as it is. T may not be Error.
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
@@ -51,6 +58,7 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
+  /// The reference lasts as long as the Result: a loop over *make() would walk what is gone already.
   T& value() & { return *checked<0>(); }
   const T& value() const& { return *std::as_const(*this).template checked<0>(); }
   T&& value() && { return std::move(*checked<0>()); }
@@ -67,6 +75,7 @@ class [[nodiscard]] Result {
   T value_or(T other) const& { return ok() ? value() : std::move(other); }
 
  private:
+  // Ends the process rather than throws: an exception would have to pass C callbacks, which none may.
   template <size_t kIndex>
   auto* checked() {
     auto* held = std::get_if<kIndex>(&state_);

@@ -14,14 +14,18 @@ namespace sliced {
 template <class T>
 class Shared {
  public:
+  /// One allocation each time; there is no common empty object.
   Shared() : Shared(T{}) {}
   Shared(T value) : value_(std::make_shared<const T>(std::move(value))) {}
   explicit Shared(std::shared_ptr<const T> value) : value_(std::move(value)) {}  // not nullptr
 
   const T& operator*() const { return *value_; }
   const T* operator->() const { return value_.get(); }
+  /// The reference lasts as long as some holder does: a temporary's is gone with the statement.
   operator const T&() const { return *value_; }
   /// This holder alone gets a changed copy.
+  /// change(T&) works on the copy; if it throws, nothing has changed. Costs a copy of T also where nobody
+  /// else holds it: for values that are seldom changed.
   template <class Change>
   void edit(Change change) {
     T copy = *value_;
@@ -40,6 +44,8 @@ class Shared {
 };
 
 /// Text that is a key in many maps. Ordered as bytes.
+/// Made of a text it allocates; copies are a count. For FlatMap with Lookup = std::string_view no key is made
+/// to look one up.
 class SharedText {
  public:
   SharedText(std::string text) : text_(std::move(text)) {}

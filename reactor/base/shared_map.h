@@ -16,12 +16,21 @@
 namespace sliced {
 
 /// In the order of the keys (text: as bytes). References and iterators last until the next change.
+/// Copying it copies one pointer an entry and no value. A change through at() or operator[] goes to this map
+/// alone: a value that another map holds too is copied first, one that nobody else holds is changed where it
+/// stands.
+/// Cost: looking up is logarithmic; operator[] of a new key and erase() move what stands behind; append() is
+/// constant, which is how whole maps are made anew.
 template <class T, class Key = std::string>
 class SharedMap {
   using Entry = std::pair<Key, std::shared_ptr<T>>;
+  /// Text is looked up by a view, so that no std::string is made to ask.
   using Wanted = std::conditional_t<std::is_same_v<Key, std::string>, std::string_view, const Key&>;
 
  public:
+  /// Gives pairs of references by value, so `for (const auto& [key, value] : map)` binds to the map's own
+  /// objects. Single pass in the words of the standard library, because of that; in fact it may be copied and
+  /// walked again.
   class const_iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -52,6 +61,8 @@ class SharedMap {
   bool empty() const { return entries_.empty(); }
 
   /// nullptr where there is none of that key. A binary search, as all look-ups are.
+  /// The object that stands there now: it lives as long as some map holds it, but the next change of this map
+  /// may let go of it.
   const T* find(Wanted key) const {
     const size_t at = place_of(key);
     return is_at(at, key) ? entries_[at].second.get() : nullptr;
@@ -65,6 +76,7 @@ class SharedMap {
   }
 
   /// To be changed, in this map alone.
+  /// Whoever only reads takes the const one: this one makes a copy of what is shared, changed or not.
   T& at(Wanted key) {
     const size_t at = place_of(key);
     if (!is_at(at, key)) throw std::out_of_range("SharedMap::at");
@@ -77,6 +89,7 @@ class SharedMap {
     return *entries_.emplace(entries_.begin() + static_cast<std::ptrdiff_t>(at), key, std::make_shared<T>())
                 ->second;
   }
+  /// Nothing where there is none. Other maps keep the value.
   void erase(Wanted key) {
     const size_t at = place_of(key);
     if (is_at(at, key)) entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at));
@@ -88,8 +101,10 @@ class SharedMap {
                   [&](const Entry& entry) { return unwanted(entry.first, std::as_const(*entry.second)); });
   }
   void clear() { entries_.clear(); }
+  /// For maps that are made by append(): one allocation for all entries.
   void reserve(size_t count) { entries_.reserve(count); }
   /// key: behind all that are there.
+  /// Not checked: a key out of order would be found by nobody.
   void append(Key key, T value) {
     entries_.emplace_back(std::move(key), std::make_shared<T>(std::move(value)));
   }
@@ -98,6 +113,8 @@ class SharedMap {
 
   /// visit(key, before, now) for each key of which the two do not hold the same object, nullptr where one has none;
   /// in order. What was made twice differs, equal or not.
+  /// Linear in both maps' sizes and compares pointers: this is what lets a decision over ten thousand devices
+  /// look at the one that changed. Neither map may be changed meanwhile.
   template <class Visit>
   static void for_each_difference(const SharedMap& before, const SharedMap& now, Visit visit) {
     auto old = before.entries_.begin();
@@ -128,6 +145,7 @@ class SharedMap {
   }
 
  private:
+  // The place of the first key that is not smaller: where it stands, or where it would have to.
   size_t place_of(Wanted key) const {
     const auto at = std::lower_bound(entries_.begin(), entries_.end(), key,
                                      [](const Entry& entry, Wanted wanted) { return entry.first < wanted; });
@@ -146,6 +164,7 @@ class SharedMap {
     return *value;
   }
 
+  // Ascending by key, no key twice, no pointer empty.
   std::vector<Entry> entries_;
 };
 

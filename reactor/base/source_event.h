@@ -26,6 +26,8 @@ struct Relisted {  // replaces everything known before
   std::vector<typename T::Id> kept = {};  // known before and not in the list, but not to be let go yet
 };
 /// One of three; sources call their receiver with them on the loop's thread.
+/// Events of one source come in order. A source says nothing before its first Relisted, and nothing after its
+/// owner has dropped it.
 template <class T>
 using SourceEvent = std::variant<Changed<T>, Removed<T>, Relisted<T>>;
 

@@ -8,9 +8,11 @@
 
 namespace sliced {
 
+/// Views into `text` live as long as what it views.
 std::string_view trim(std::string_view text);  // ASCII white space and NUL at both ends
 std::vector<std::string_view> split(std::string_view text,
                                     char separator);  // keeps empty parts; views into text
+/// No separator before the first and behind the last; "" for none. With one part that is empty, "" too.
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string lower(std::string_view text);  // ASCII only
 /// An ASCII digit; false for "".
@@ -23,6 +25,8 @@ size_t utf8_length(std::string_view bytes);
 
 /// Foreign bytes made fit for a terminal, a log line or an error text: control bytes, quotes, backslash and
 /// invalid UTF-8 become \xHH; cut at size_max bytes with "...".
+/// size_max bounds what is written and not what is read, so that an escape may exceed it by three bytes, and
+/// the three dots come on top.
 std::string escaped(std::string_view bytes, size_t size_max = 256);
 /// escaped(), but quotes and backslashes stay: fit for a terminal where nobody reads it back, also when parts
 /// of it are escaped already.
@@ -45,6 +49,8 @@ std::optional<uint64_t> parse_hex(std::string_view text);  // without 0x
 
 /// The candidate nearest to `word` for a "did you mean" remark; empty when none is near. Nothing is near a
 /// word, and no candidate is, of more than 128 bytes: comparing costs the product of the lengths.
+/// Near is at most a third of the word's length in edits (insert, remove, replace), at least one; upper and
+/// lower case count as the same. Of several equally near the first.
 std::string nearest(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace sliced

@@ -18,6 +18,8 @@ struct PeerCredentials {
   uint32_t uid = 0, gid = 0;
 };
 
+/// For a log and for permission: name is made for people, credentials and certificate are what a handler
+/// asks.
 struct Peer {
   std::string name;  // "10.0.0.7:51234", "unix:/run/x.sock (pid 12, uid 0)"
   std::optional<PeerCredentials> credentials = {};
@@ -38,6 +40,9 @@ struct ListenOptions {
 
 /// Accepts as long as it lives; what it accepted lives on without it. A process without free descriptors
 /// tries again after 100 ms. Dropping it removes its unix socket's file, if that is still its own.
+/// Fairness:  at most 16 are accepted in a turn, so that others come to their events while many connect.
+/// Reentry:   on_accept may destroy the Listener; the streams that it gave hold their place until they go,
+///            also then.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -61,6 +66,7 @@ Result<std::unique_ptr<Listener>> listen_unix(Loop& loop, const std::string& pat
                                               const ListenOptions& options, OnAccept on_accept);
 
 /// What listen_unix() would do about a socket that is in its way. Errors: as there.
+/// For what earlier processes have left beside a path that is ours (kubelet/sockets.cpp, status/door.cpp).
 Result<Unit> remove_unanswered(const std::string& path);
 
 }  // namespace sliced::reactor::net

@@ -10,6 +10,8 @@
 namespace sliced::reactor::net {
 
 /// Receivers of a stream's events. Each may destroy the stream that calls it.
+/// Any of them may be empty: that event is then passed over, bytes included. They are held by the stream, so
+/// one that captures the stream's owner by shared_ptr holds both for ever.
 struct StreamEvents {
   std::function<void(std::string_view bytes)> on_data;  // the view is valid during the call
   std::function<void()> on_end;           // the peer will send no more; nothing follows but on_error
@@ -28,6 +30,7 @@ class ByteStream {
 
   /// Sets the receivers and starts reading. A second call replaces the receivers (a connection that goes back
   /// to a pool).
+  /// From within an event the new receivers get the next one: the running call ends in the old ones.
   virtual void receive(StreamEvents events) = 0;
   /// Queues; never blocks, never fails here. Callers with much to say watch unsent_bytes(), and wait for
   /// on_drained.
@@ -43,6 +46,7 @@ class ByteStream {
   virtual void close() = 0;
   /// Stops reading, so that the peer is slowed down by flow control. Bytes already on the way to the receiver
   /// (decrypted ones, for instance) are kept and delivered after resume().
+  /// From within on_data nothing more is delivered after that call returns.
   virtual void pause() = 0;
   virtual void resume() = 0;
 };

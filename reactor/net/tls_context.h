@@ -13,6 +13,8 @@ struct ssl_st;
 
 namespace sliced::reactor::net {
 
+/// PEM texts and not paths: who reads files, and when again, is the caller's (tls_files.h for servers,
+/// kube/credentials.h for clients). At most 1,024 certificates a text; other blocks in it are passed over.
 struct TlsConfig {
   std::string
       ca_pem;  // one or more certificates; each is a trust anchor, also an intermediate or a server's own
@@ -23,6 +25,8 @@ struct TlsConfig {
   std::vector<std::string> alpn;  // {"h2", "http/1.1"}, the dearest first; empty offers none
 };
 
+/// The same texts, from the other side. Whoever shows a certificate is verified before anything of it is
+/// believed, and a client without one is refused in the handshake.
 struct TlsServerConfig {
   std::string cert_pem;       // chain, leaf first
   std::string key_pem;        // unencrypted
@@ -36,6 +40,8 @@ std::string system_ca_stamp();
 
 /// What all sessions with one configuration share. Immutable; make a new one when credentials change:
 /// sessions that are open go on with theirs.
+/// Threads: made on any thread (reading the system's store blocks; TlsFiles has a worker make it). OpenSSL
+/// counts references in it, so a session keeps what it needs when the last shared_ptr goes.
 class TlsContext {
  public:
   /// Errors: kInvalid, naming what is wrong: CA without a certificate, no trust anchor at all, key does not
@@ -48,6 +54,7 @@ class TlsContext {
   struct Validity {
     int64_t begins = 0, ends = 0;
   };
+  /// {0, 0} where there is no certificate of our own.
   Validity validity() const { return validity_; }
   TlsContext(const TlsContext&) = delete;
 

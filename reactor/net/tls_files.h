@@ -23,6 +23,8 @@ struct TlsFilePaths {
   std::string client_ca;  // "": clients are not asked for a certificate
 };
 
+/// A certificate and its key are two files and are not replaced at once: between the two writes they do not
+/// belong together, which must neither be served nor said.
 constexpr Millis kTlsFilesSettle{200};       // from an event to the look
 constexpr Millis kTlsFilesLookAgain{2'000};  // what is bad is said when it still is
 constexpr Millis kTlsFilesLookEvery{

@@ -22,19 +22,25 @@ class TlsSession {
   static Result<std::unique_ptr<TlsSession>> open(std::shared_ptr<const TlsContext> context,
                                                   std::string server_name);
   /// The server's side; the client speaks first.
+  /// Errors: kIo, that there is no memory for one; nothing of the peer is known yet.
   static Result<std::unique_ptr<TlsSession>> accept(std::shared_ptr<const TlsContext> context);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
 
   /// Bytes from the peer, cut anywhere.
+  /// Decrypts all of them: what take_plain() then has is bounded by what was fed, so whoever reads a piece of
+  /// the socket at a time holds a piece.
   Result<Unit> feed(std::string_view from_peer);
   /// Before the handshake is done, plain bytes are kept and sent after it.
   Result<Unit> write(std::string_view plain);
   /// Sends close_notify. Reading goes on.
   Result<Unit> close();
   /// The transport ended. Errors: kIo "truncated" unless the peer said close_notify.
+  /// Whoever cut the connection may have cut the message, too (RFC 8446 section 6.1), so this is never the
+  /// end of a body.
   Result<Unit> end();
 
+  /// Both take it out of the session: what is not sent is lost.
   std::string take_outgoing();
   std::string take_plain();
   bool established() const { return established_; }

@@ -12,6 +12,8 @@ namespace sliced::reactor::net {
 /// verified; the deadline covers the handshake. A connection cut without close_notify is on_error
 /// ("truncated"), not on_end. With TLS 1.3 a server refuses a client certificate only after the handshake:
 /// that arrives as on_error.
+/// Owns `inner` from the start: it goes when the attempt is dropped or fails. Errors: the session's
+/// (tls_session.h) and the inner stream's, behind "TLS handshake with NAME"; kTimeout after the deadline.
 std::unique_ptr<Connecting> connect_tls(Scheduler& scheduler, std::unique_ptr<ByteStream> inner,
                                         std::shared_ptr<const TlsContext> context, std::string server_name,
                                         Millis deadline, OnConnected on_connected);

@@ -11,6 +11,8 @@
 namespace sliced::reactor::net {
 
 /// Exists as long as the file is ours to remove.
+/// The socket is bound under a hidden name beside the wanted one, listens there, and is renamed with
+/// RENAME_NOREPLACE: so it appears whole, and never over somebody else's.
 class UnixFile {
  public:
   /// A socket that listens at path, which appears when it does.
@@ -25,6 +27,8 @@ class UnixFile {
   /// That alone.
   static Result<Unit> remove_unanswered(const std::string& path);
   /// Removes it, unless somebody else's is there by now.
+  /// By device and inode (lstat). Between the look and the removal another one may come: the kernel has no
+  /// call for both.
   ~UnixFile();
   UnixFile(const UnixFile&) = delete;
 

@@ -33,6 +33,7 @@ class UvStream final : public ByteStream {
   void resume() override;
 
  private:
+  // Owned by libuv from uv_write() until on_written.
   struct WriteRequest;
   static void on_read(uv_stream_t* raw, ssize_t size, const uv_buf_t* buffer) noexcept;
   static void on_written(uv_write_t* done, int status) noexcept;
@@ -58,11 +59,15 @@ class UvStream final : public ByteStream {
 
 /// A connected socket as a stream; TCP with TCP_NODELAY and keep-alive.
 /// Errors: the loop's.
+/// `socket` is connected and becomes the stream's; after an error it is closed. lease goes with the stream,
+/// for whoever counts connections.
 Result<std::unique_ptr<ByteStream>> adopt_tcp(Loop& loop, Descriptor socket, const std::string& name,
                                               std::shared_ptr<void> lease = nullptr);
 Result<std::unique_ptr<ByteStream>> adopt_unix(Loop& loop, Descriptor socket, const std::string& name,
                                                std::shared_ptr<void> lease = nullptr);
 /// TCP_NODELAY, keep-alive (30 s), and what is unacknowledged for 40 s ends the connection.
+/// For both sides' connections. Failures are passed over: a connection without them works, it only notices
+/// later that the peer is gone.
 void set_tcp_options(uv_tcp_t* handle);
 
 }  // namespace sliced::reactor::net
