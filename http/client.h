@@ -14,6 +14,8 @@
 
 namespace sliced::http {
 
+/// Of one exchange. Nothing bounds a whole response in time but silence_max: one that trickles goes on, so
+/// whoever wants an end to it (kube/api_operation.h) drops the Exchange.
 struct Options {
   Limits limits;
   Millis connect_max{10'000};  // name lookup, TCP and TLS together
@@ -24,6 +26,8 @@ struct Options {
   bool repeatable = false;
 };
 
+/// Order: on_head, pieces of the body, trailers, and one of the three ends; on_failure and on_moved may come
+/// at any point, also before the head. None may be empty but on_moved and on_trailers.
 struct Handlers {
   std::function<void(const Head&)> on_head;
   std::function<void(std::string_view)> on_body;  // valid during the call
@@ -62,12 +66,17 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
+  /// target is shared, not copied: connections belong to the pointer, so whoever makes an equal one anew for
+  /// each request gets a connection for each. options.connect_max counts again for each connection that is
+  /// looked for.
   [[nodiscard]] ExchangePtr start(TargetPtr target, Request request, Options options, Handlers handlers);
 
+  /// For tests and metrics; a connection that drains and carries nothing is closed, not idle.
   size_t idle_connections() const { return pool_->idle(); }
   uint64_t connections_opened() const { return pool_->opened(); }
 
  private:
+  // Its exchange's Handle holds it, and each callback while it runs: so a handler may drop its own Exchange.
   class Running;
   class Handle;
   const std::shared_ptr<Pool> pool_;

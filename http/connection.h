@@ -12,6 +12,8 @@
 namespace sliced::http {
 
 /// What became of a request that has no whole response.
+/// The fate decides whether it may be sent again (Client's Repeats); the error is for whoever is told in the
+/// end.
 struct Loss {
   enum class Fate {
     kUnprocessed,  // the server has not acted on it, and says so: it may be sent again, whatever it is
@@ -57,11 +59,15 @@ class Connection {
   /// Begins an exchange; streams() must be below streams_max(). The receiver outlives the stream.
   [[nodiscard]] virtual std::unique_ptr<Stream> send(OutgoingRequestPtr request, const Limits& limits,
                                                      Receiver& receiver) = 0;
+  /// Exchanges that are not over, those that are being reset not among them.
   virtual size_t streams() const = 0;
   /// How many the server takes at once, as far as is known; 0 once it drains or is closed.
   virtual size_t streams_max() const = 0;
+  /// HTTP/2: exchanges share it, and one that is dropped costs a reset and not the connection.
   virtual bool is_multiplexed() const = 0;
+  /// Nothing more is to be sent on it, by the server's word or by drain(); what goes on may end.
   virtual bool is_draining() const = 0;
+  /// Nothing goes on either: it may be let go of.
   virtual bool is_closed() const = 0;
   /// No more exchanges; tells the receivers (on_drain) of those that go on.
   virtual void drain(bool at_once) = 0;
@@ -69,6 +75,7 @@ class Connection {
   void on_change(std::function<void()> told) { on_change_ = std::move(told); }
 
  protected:
+  // Last statement of whoever calls it: the owner may let go of the connection.
   void tell_change() {
     const std::function<void()> told = on_change_;  // may be replaced meanwhile
     if (told) told();

@@ -27,6 +27,7 @@ struct Target {
 using TargetPtr = std::shared_ptr<const Target>;
 
 /// Opens a plain connection: reactor::net::connect_tcp, or a test's own.
+/// Names are looked up, addresses tried and the deadline kept by it; on_connected comes in a later turn.
 using Dial = std::function<std::unique_ptr<reactor::net::Connecting>(reactor::net::Endpoint, Millis deadline,
                                                                      reactor::net::OnConnected)>;
 

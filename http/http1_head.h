@@ -11,6 +11,9 @@
 namespace sliced::http {
 
 /// Of one message; a new one begins with a new state. Sizes are in bytes as they came, before anything is decoded.
+/// Shared by ResponseDecoder (http1_codec.h) and RequestDecoder (http1_request.h), so that both count alike.
+/// Nothing here is bounded by itself: what a decoder keeps is bounded because it asks count_head_bytes()
+/// before it appends.
 struct HeadState {
   std::string name, value;  // of the field under way, which may come in pieces
   Headers trailers;

@@ -15,6 +15,8 @@ namespace sliced::http {
 /// Reentry:   handlers must not destroy the decoder.
 class RequestDecoder {
  public:
+  /// What a request's head says of its connection (RFC 9112 section 9.3, RFC 9110 section 10.1.1), beside the
+  /// head itself.
   struct Head {
     RequestHead request;
     bool is_http10 = false, keeps_alive = false, expects_continue = false;
@@ -31,6 +33,7 @@ class RequestDecoder {
   /// How many of the bytes belong to the present request: all, until it is complete.
   Result<size_t> feed(std::string_view bytes);
   /// The next request.
+  /// Only once complete: what belonged to the one before is forgotten, and the counters begin at 0.
   void restart();
 
   bool has_begun() const;  // a byte of a request is here
@@ -46,6 +49,7 @@ class RequestDecoder {
 
 /// A piece of a body in the chunked coding (RFC 9112 section 7.1); never an empty one, which would end it.
 std::string encode_chunk(std::string_view bytes);
+/// The end of the body, with trailers where there are some. The caller has checked that they are writable.
 std::string encode_last_chunk(const Headers& trailers);
 
 }  // namespace sliced::http

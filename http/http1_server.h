@@ -4,6 +4,10 @@
 //
 // Bounds:    a request by its Limits (431, 413; extensions of chunks count as head); what does not keep to
 //            RFC 9112 is a 400, 501 or 505, and the end of the connection.
+// Memory:    bytes behind the present request are kept until it is answered, as many as came in one read:
+//            nothing more is read meanwhile (wants_input()).
+// Ends:      an answer that is whole before its request is, one that is shorter than its Content-Length, and
+//            an abandoned one cost the connection: its framing would be lost.
 #include <memory>
 
 #include "http/server_session.h"

@@ -27,12 +27,18 @@ constexpr size_t kHttp2FrameBudgetASecond = 10;  // what of it comes back in tim
 constexpr size_t kHttp2FrameBudgetAStream = 50;  // and with each exchange; see hand_out()
 constexpr size_t kHttp2ContinuationsMax = 8;     // of one header block
 
+/// A base and no member: nghttp2 calls back into whoever owns the session, and both sides need the same
+/// before and behind it.
+/// Ownership: of raw_, which the derived constructor makes and the destructor here frees, after the derived
+/// object's members have gone: callbacks do not come then.
+/// Errors:    error_ once set stays, and nothing is fed or pumped any more.
 class Http2Framing {
  public:
   Http2Framing(const Http2Framing&) = delete;
   Http2Framing& operator=(const Http2Framing&) = delete;
 
  protected:
+  // RFC 9113 section 4.1, without the reserved bit.
   struct FrameHeader {
     size_t size = 0;
     uint32_t type = 0, flags = 0;
@@ -61,6 +67,8 @@ class Http2Framing {
   void pump();
   /// The peer has broken a rule: GOAWAY, and nothing more.
   void fail(uint32_t code, Error why);
+  /// Above the budget's initial size nothing accumulates but by this call itself: a peer that was useful for
+  /// an hour has no right to a flood.
   void earn(size_t frames);
   /// A piece of a body that is in nghttp2's space; `left` is there and not in it. Nothing follows a whole body
   /// but its trailers.

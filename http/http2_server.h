@@ -18,6 +18,8 @@ namespace sliced::http {
 constexpr uint32_t kHttp2ServerStreamWindow = 64u << 10;       // of a request's body on its way to us
 constexpr uint32_t kHttp2ServerConnectionWindow = 256u << 10;  // of all of them
 
+/// The session outlives none of its context's references (server_connection.h holds them). Its preface is
+/// awaited as its first bytes are fed, and its own SETTINGS are outgoing at once.
 std::unique_ptr<ServerSession> make_http2_server_session(SessionContext context, TimePoint now);
 
 }  // namespace sliced::http

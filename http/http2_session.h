@@ -24,6 +24,9 @@ constexpr size_t kHttp2StreamWindow = 256u << 10;    // what a paused stream kee
 constexpr size_t kHttp2ConnectionWindow = 1u << 20;  // on its way to us at once
 constexpr size_t kHttp2StreamsAssumed = 100;         // at once, before the server has said how many
 
+/// Ownership: of nghttp2's session and of what paused streams keep; requests are shared, receivers the
+/// caller's, who cancels before one of them goes.
+/// Order:     of one stream's events as the server sent them; streams do not wait for each other.
 class Http2Session final : private Http2Framing {
  public:
   using StreamId = int32_t;
@@ -52,8 +55,10 @@ class Http2Session final : private Http2Framing {
   void deliver();
   /// The transport is gone.
   void lose_all(const Error& error);
+  /// Receiver::on_drain() of each stream that goes on.
   void tell_drain(bool at_once);
 
+  /// What answers it is a frame from the server like any other: whoever asked looks whether bytes have come.
   void ping();
   /// Tells the server that we open no more streams.
   void say_goodbye();

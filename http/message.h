@@ -14,6 +14,8 @@
 
 namespace sliced::http {
 
+/// Names as they came: HTTP/2's are in lower case (RFC 9113 section 8.2), HTTP/1.1's are not, and look-ups
+/// fold case.
 struct Header {
   std::string name, value;
   bool operator==(const Header&) const = default;
@@ -29,18 +31,22 @@ class Upload {
  public:
   void send(std::string bytes);
   /// The request is whole (half-close).
+  /// Trailers that cannot be written (is_writable) are left out; names become lower case.
   void finish(Headers trailers = {});
   /// Who has much to say watches it, and waits for on_room() above kUploadRoom.
   size_t unsent_bytes() const { return bytes_.size() - taken_; }
   std::function<void()> on_room;  // unsent_bytes() was above kUploadRoom, and is not now
 
   // For connections.
+  // One connection at a time; on_progress is called in send() and finish(), and may be the last thing that
+  // holds this.
   void attach(std::function<void()> on_progress) { on_progress_ = std::move(on_progress); }
   bool is_begun() const { return is_begun_; }
   bool is_whole() const { return is_whole_; }
   /// Valid until the next call of anything here.
   std::string_view take(size_t max);
   const Headers& trailers() const { return trailers_; }
+  /// Calls on_room, once behind each time that there was too much.
   void tell_room();
 
  private:
@@ -53,6 +59,8 @@ class Upload {
 };
 constexpr size_t kUploadRoom = 64u << 10;
 
+/// What is to be asked, of whatever server: prepare_request() makes of it what can be sent. With POST and PUT
+/// an empty body is said to be one (Content-Length: 0).
 struct Request {
   std::string method;  // "GET"
   std::string path;    // "/api/v1/nodes", already encoded, below the address' base path
@@ -62,6 +70,7 @@ struct Request {
   std::shared_ptr<Upload> upload = nullptr;  // instead of a body
 };
 
+/// Of a response, interim ones (1xx) passed over.
 struct Head {
   int status = 0;
   Headers headers;
@@ -87,6 +96,7 @@ Result<OutgoingRequestPtr> prepare_request(const Url& server, Request request);
 
 constexpr size_t kHeadersMax = 256;  // of a response, its trailers included
 
+/// Of one message. What is larger is kTooLarge and ends its exchange: nothing is cut and given as whole.
 struct Limits {
   size_t head_bytes_max = 64u << 10;  // status line, headers and trailers together
   size_t body_bytes_max = 64u << 20;  // 0: unbounded (a watch, whose lines are bounded elsewhere)
@@ -95,8 +105,11 @@ struct Limits {
 /// Retry-After (RFC 9110 10.2.3), seconds or a date, at most `cap`; nullopt when there is none or it makes no
 /// sense. A date is measured against the response's own Date header, so that this machine's clock plays no
 /// part.
+/// A date without a Date header to measure by counts as `cap`; negative seconds make no sense.
 std::optional<Millis> decode_retry_after(const Head& head, Millis cap = std::chrono::seconds{60});
 /// Seconds since 1970 of an IMF-fixdate ("Sun, 06 Nov 1994 08:49:37 GMT").
+/// The one form that is sent (RFC 9110 section 5.6.7); the two that are obsolete are nullopt. A leap second
+/// counts as the one behind it.
 std::optional<int64_t> decode_http_date(std::string_view text);
 /// The same, the other way; of years 1970 to 9999.
 std::string encode_http_date(int64_t seconds);

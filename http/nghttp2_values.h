@@ -12,10 +12,12 @@
 
 namespace sliced::http {
 
+/// Of what a library's own function frees; a unique_ptr of it is as large as a pointer.
 template <class T, void (*kFree)(T*)>
 struct Freed {
   void operator()(T* raw) const { kFree(raw); }
 };
+/// Both are needed while a session is made and not behind it: nghttp2 copies them.
 using OptionPtr = std::unique_ptr<nghttp2_option, Freed<nghttp2_option, nghttp2_option_del>>;
 using CallbacksPtr = std::unique_ptr<nghttp2_session_callbacks,
                                      Freed<nghttp2_session_callbacks, nghttp2_session_callbacks_del>>;
@@ -35,6 +37,8 @@ inline nghttp2_nv field(const Header& header) {
           static_cast<uint8_t>(is_secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE)};
 }
 
+/// As field() says: the headers outlive what is returned. In their order, pseudo-headers first (RFC 9113
+/// section 8.3), which the caller sees to.
 inline std::vector<nghttp2_nv> fields(const Headers& headers) {
   std::vector<nghttp2_nv> raw;
   for (const Header& header : headers) raw.push_back(field(header));

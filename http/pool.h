@@ -18,6 +18,7 @@
 namespace sliced::http {
 
 /// exchanges_max: of all servers together; who asks for one more is told kBusy.
+
 struct PoolBounds {
   size_t exchanges_max = 64;
   size_t idle_max = 4;       // connections kept for later
@@ -25,6 +26,7 @@ struct PoolBounds {
 };
 
 /// Who waits for a connection. Held weakly: whoever is dropped is not called.
+/// Each is told once by the attempt that it joined, in the order of joining.
 class Waiter {
  public:
   /// Not one that is known to have room: somebody else may have been first. Null: look again.
@@ -46,11 +48,16 @@ class Pool : public std::enable_shared_from_this<Pool> {
   ~Pool();
 
   /// With room for one more exchange, or null. Connections to other targets drain.
+  /// The newest that has room. for_long: for what lasts (a watch), which leaves the last place of a shared
+  /// connection free.
   ConnectionPtr find(const TargetPtr& target, bool for_long);
+  /// Joins a dial to the same target that is under way, if what comes of it may be shared (HTTP/2); an
+  /// attempt whose last holder goes is given up. Each dial has the deadline of whoever began it.
   std::shared_ptr<Attempt> connect(const TargetPtr& target, Millis deadline, std::weak_ptr<Waiter> waiter);
 
   reactor::Scheduler& scheduler() const { return scheduler_; }
   const PoolBounds& bounds() const { return bounds_; }
+  /// Connections without an exchange, which are kept for idle_keep, and at most idle_max of them.
   size_t idle() const;
   uint64_t opened() const { return opened_; }
 
@@ -63,10 +70,17 @@ class Pool : public std::enable_shared_from_this<Pool> {
     bool is_leaving = false;           // known to drain
   };
   using Entries = std::list<Entry>;
+  // Another target (a changed certificate) makes all connections of before drain; those that carry nothing go
+  // at once.
   void leave_others(const TargetPtr& target);
+  // Into the list, and told of whatever changes: a connection that was dialed for a target of before is not.
   void adopt(const ConnectionPtr& connection);
+  // By its address only: it may be gone from the list, and then means nothing.
   void on_change(const Connection* changed);
+  // One may drain while another serves, and no third.
   void hurry_others(const Connection* draining);
+  // An exchange has ended on it and none goes on: its time begins, and the oldest one goes where there are
+  // too many.
   void keep_for_later(Entries::iterator entry);
   void expire(Entries::iterator entry);
 

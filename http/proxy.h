@@ -24,12 +24,15 @@ struct Proxy {
 std::string describe(const Proxy& proxy);
 
 /// The environment; of each pair the first that is not empty.
+/// Read once at the start, as Go programs do: a later change of the environment means nothing.
 struct ProxyEnvironment {
   std::string https_proxy, http_proxy, no_proxy;
   std::string https_name = "HTTPS_PROXY", http_name = "HTTP_PROXY";  // which of the spellings was taken
   bool is_cgi = false;  // REQUEST_METHOD is set: then HTTP_PROXY may be a client's header
 };
 using Getenv = std::function<const char*(const char* name)>;
+/// The two spellings are looked at in the order upper case, lower case, as golang.org/x/net/http/httpproxy
+/// does.
 ProxyEnvironment read_proxy_environment(const Getenv& get);
 ProxyEnvironment process_proxy_environment();
 

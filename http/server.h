@@ -16,6 +16,8 @@ namespace sliced::http {
 
 class ServerConnection;
 
+/// Optional ones are empty functions. clock is the only wall clock here: everything that waits does so by the
+/// scheduler.
 struct ServerOptions {
   ServerBounds bounds = {};
   std::shared_ptr<const reactor::net::TlsContext> tls = {};  // none: without TLS
@@ -44,6 +46,7 @@ class Server {
   void shut_down(Millis grace, std::function<void()> on_done);
 
   size_t connections() const { return connections_.size(); }
+  /// Of all connections: requests that are here, in part or whole, and not answered.
   size_t calls() const;
 
  private:

@@ -51,21 +51,33 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   size_t calls() const { return session_ ? session_->calls() : 0; }
 
  private:
+  // All clocks of a connection begin: once it is here, and again behind its handshake, which has a bound of
+  // its own.
   void begun_at(TimePoint now);
   void on_data(std::string_view bytes);
+  // False: too few to tell HTTP/2's preface from a request line. HTTP/1.1 shows itself at the first byte that
+  // is not the preface's.
   bool choose_version(std::string_view bytes);
   void start_session(bool is_http2);
   void on_wire_end();
+  // turn() in a later turn of the loop, once however often it is asked for: handlers call this from anywhere.
   void wake();
   void turn();
+  // Takes from the session what the wire has room for, closes where the session is over, and reads or does
+  // not. The end of everything that has called the session.
   void flush();
+  // Says the end; what the client still sends is read and not looked at, until lingers_until().
   void close();
+  // Nothing more of it: the list lets go, and whoever called holds it until he returns.
   void die();
   void complain(const Error& error);
+  // One timer, for the next time at which something could be too late; bytes that come only move time stamps.
   void arm();
   TimePoint next_look() const;
   void on_clock();
+  // The kernel took less than kProgressBytes of what waits within stall_max.
   bool is_stalled(TimePoint now);
+  // Sends the PING that asks, where the version has one.
   bool is_dead(TimePoint now);
   TimePoint lingers_until() const;
   void fail(const Error& why);

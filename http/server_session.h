@@ -24,6 +24,7 @@ class ServerSession {
   virtual ~ServerSession() = default;
   /// Bytes from the client, cut anywhere. Errors: it has broken a rule or a bound; what is outgoing is the
   /// last word.
+  /// After an error it may be fed on, and looks at nothing.
   virtual Result<Unit> feed(std::string_view from_client, TimePoint now) = 0;
   /// The client sends no more.
   virtual void end_of_input(TimePoint now) = 0;
@@ -48,6 +49,7 @@ class ServerSession {
   virtual void ping() {}
 };
 
+/// What a session is given; the references outlive it (ServerConnection::Shared).
 struct SessionContext {
   const ServerBounds& bounds;
   const Serve& serve;
@@ -57,6 +59,10 @@ struct SessionContext {
 };
 
 /// An answer as far as it is made and not taken yet.
+/// Bounds:  body_ holds what the handler gave and nobody took: handlers that watch unsent_bytes() keep it
+///          near kResponseRoom, and those that do not are bounded by answers_bytes_max at their client's next
+///          request.
+/// Reentry: on_progress is called in each call that changes something, and only notes it.
 class QueuedResponse final : public Response {
  public:
   explicit QueuedResponse(std::function<void()> on_progress) : on_progress_(std::move(on_progress)) {}

@@ -23,6 +23,7 @@ struct RequestHead {
   const std::string* header(std::string_view name) const;
 };
 
+/// Bytes of an answer that may wait before its handler is asked to wait, too.
 constexpr size_t kResponseRoom = 64u << 10;
 
 /// The answer to one request. Valid as long as its Call lives. Nothing here fails and nothing is called back
@@ -40,12 +41,14 @@ class Response {
   virtual void finish(Headers trailers = {}) = 0;
   /// Ends the exchange in the middle, so that the client cannot take the answer for whole.
   virtual void abandon() = 0;
+  /// Of the body, as the handler gave it: not what the kernel or the library keeps behind it.
   virtual size_t unsent_bytes() const = 0;
   /// The client is held back by flow control; what was read before may still come.
   virtual void pause_request() = 0;
   virtual void resume_request() = 0;
 
   /// A whole answer.
+  /// send_head, send_body and finish in one: with a Content-Length, because everything is there.
   void answer(int status, std::string body, const std::string& content_type = "text/plain; charset=utf-8");
 };
 
@@ -69,6 +72,8 @@ class Call {
 using Serve = std::function<std::unique_ptr<Call>(const RequestHead& head, Response& response)>;
 
 /// What a client may take. Times are looked at every second.
+/// Each that is passed ends its exchange or its connection, by the status beside it where an answer can still be
+/// given; none blocks a handler. Why they are what they are: docs/design/servers.md.
 struct ServerBounds {
   Limits request{.head_bytes_max = 32u << 10, .body_bytes_max = 4u << 20};  // 431, 413
   size_t streams_max = 100;               // of a connection at once (HTTP/2)
