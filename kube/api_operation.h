@@ -24,8 +24,11 @@ class ApiCore {
         client(ports.scheduler, std::move(ports.dial), std::move(ports.random)) {}
 
   /// The same pointer as long as the access stays the same.
+  /// Another Access makes another target, and so other connections. Errors: kInvalid, the certificates', with
+  /// the place that they came from.
   Result<http::TargetPtr> server_for(const Access& access);
   /// Of `Warning` headers (RFC 7234 section 5.5, warn-code 299), each text once.
+  /// At most 256 texts are remembered, and so told; each is cut at 1 KiB.
   void log_warnings(const ApiRequest& request, const http::Head& head);
 
   reactor::Scheduler& scheduler;
@@ -65,6 +68,7 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   virtual bool is_lasting() const { return false; }
   virtual void on_moved() {}
   /// For a response from its head to its end, however steadily it drips; 0: it may go on for ever.
+  /// Counted from the head on: what comes before it is bounded by http::Options.
   virtual Millis response_max() const { return Millis{0}; }
 
   /// Ends the operation; the subclass then calls the last handler.
@@ -77,14 +81,19 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   ApiCore& core() { return *core_; }
 
  private:
+  // Everything of an answer before is forgotten: it was a 401, or the page before.
   void ask_for_credentials();
+  // Counts the request as sent, and sends it. The token is put into a copy: request_ is what is sent again
+  // after a 401.
   void on_credentials(Result<Credentials> credentials);
   void on_head(const http::Head& head);
   void on_body(std::string_view bytes);
   void on_http_done();
   void on_http_failure(const Error& error);
   void on_http_moved();
+  // True where the request is on its way again: after a 401, once in each send().
   bool reload_credentials(int status);
+  // The server has said no. Half of its words, up to 64 KiB of them, are enough to tell which.
   void refuse();
 
   const std::shared_ptr<ApiCore> core_;

@@ -14,6 +14,8 @@
 namespace sliced::kube {
 
 /// Scheduler and log outlive the cluster; the rest becomes its own.
+/// dial and random are ports too: tests dial pipes and know the jitter. The user agent is how a server's
+/// audit log names us.
 struct ApiPorts {
   reactor::Scheduler& scheduler;
   Log& log;
@@ -27,6 +29,8 @@ struct ApiPorts {
 /// of a list and repetitions after a 401 count each. Non-resource requests are ("discover" | "schema" |
 /// "version", "").
 struct RequestCount {
+  /// sent: with credentials, to the server. failed: ended otherwise than by a whole 2xx, dropped ones not
+  /// among them.
   uint64_t sent = 0, failed = 0;
   bool operator==(const RequestCount&) const = default;
 };

@@ -21,6 +21,7 @@
 namespace sliced::kube {
 
 /// A kind as discovery names it.
+/// The four names are the server's, spelt as it does: paths are made of plural, objects carry kind.
 struct Resource {
   std::string group, version, plural, kind;  // group "" is core
   bool namespaced = false;
@@ -129,6 +130,7 @@ struct WriteHandlers {
 };
 
 /// One object by its name.
+/// namespace_: "" for cluster-scoped kinds.
 struct GetRequest {
   Resource resource;
   std::string namespace_, name;
@@ -147,9 +149,12 @@ class Cluster {
   virtual ~Cluster() = default;
   /// Items may come before a failure: they count only once on_done says that the list is whole.
   virtual CallPtr list(ListRequest request, ListHandlers handlers) = 0;
+  /// One watch, however often it must be begun anew: going on after its end is the caller's
+  /// (watchers/list_watch.h).
   virtual CallPtr watch(WatchRequest request, WatchHandlers handlers) = 0;
   /// Where the answer is lost, nobody knows whether it was done: the caller looks.
   virtual CallPtr write(WriteRequest request, WriteHandlers handlers) = 0;
+  /// The whole object as JSON. kNotFound only by a server's own word that it is not there.
   virtual CallPtr get(GetRequest request, WriteHandlers handlers) = 0;
   /// Which of the group-version's plurals are served; empty when discovery names no such group-version. Only
   /// what discovery itself says counts: an answer that any load balancer could give is a failure (a 404 keeps
@@ -162,6 +167,7 @@ class Cluster {
   virtual CallPtr schema(std::string group, std::string version,
                          std::function<void(std::string_view json)> on_done,
                          std::function<void(const Failure&)> on_failure) = 0;
+  /// For metrics and for what differs between releases (docs/kubernetes-versions.md); nothing waits for it.
   virtual CallPtr server_info(std::function<void(ServerInfo)> on_done,
                               std::function<void(const Failure&)> on_failure) = 0;
   /// "https://10.0.0.1:443", "dir:/etc/sliced": for people.

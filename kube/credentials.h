@@ -44,6 +44,7 @@ class CredentialSource {
   /// Errors: kInvalid, kNotFound, kDenied, kIo, kTimeout; the text names file and field, or the plugin.
   [[nodiscard]] virtual CallPtr get(std::function<void(Result<Credentials>)> on_ready) = 0;
   /// The server refused these (401): the next get() reads everything anew, unless that has happened already.
+  /// refused: those that were sent, so that ten requests with one old token cause one load and not ten.
   virtual void invalidate(const Credentials& refused) = 0;
   /// The place they come from: "kubeconfig /home/a/.kube/config", "service account".
   virtual std::string describe() const = 0;
@@ -66,6 +67,8 @@ struct InClusterPaths {
 Result<InClusterPaths> find_in_cluster();
 
 /// Both block: files are read. Each file is at most 1 MiB.
+/// proxies: of the environment, asked at each load. Errors: kInvalid, kNotFound, kDenied, kIo, kTooLarge;
+/// each names the file. A namespace file that is missing is no error.
 Result<LoadedCredentials> load_in_cluster(
     const InClusterPaths& paths, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 Result<LoadedCredentials> load_kubeconfig(
@@ -95,6 +98,7 @@ struct CredentialTimes {
   Millis reread_after{50'000};  // tokens are rotated in place: never older than a minute, with 10 s to spare
   Millis read_max{10'000};
   Millis plugin_max{30'000};
+  /// Before a credential's expiry: what is sent then may arrive behind it.
   int64_t expiry_leeway_s = 10;
 };
 
@@ -102,6 +106,11 @@ struct CredentialTimes {
 /// passed, at once after invalidate(), and, for a plugin, when its credential expires. A failing re-read
 /// keeps the old credentials and is logged, unless the server has refused them. All askers of one moment
 /// share one load.
+/// Plugins:   run again at once when the kubeconfig asks for something else or the credential has expired;
+///            after a failure, and after a refusal, no sooner than 1 s, doubling to 60 s, so that a server
+///            that refuses everything has none run for each request.
+/// Ownership: askers hold their Call; a State that a callback of a worker or a child keeps alive goes with
+/// that.
 class LoadingCredentials final : public CredentialSource {
  public:
   using Load =
@@ -126,6 +135,7 @@ class LoadingCredentials final : public CredentialSource {
   std::shared_ptr<State> state_;
 };
 
+/// Nothing is read before the first get().
 std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Ports ports,
                                                          InClusterPaths paths);
 std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports, std::string path);

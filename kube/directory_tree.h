@@ -140,15 +140,19 @@ class DirectoryTree {
   Bytes bytes_without(const File& file) const;
   /// As text. What there is no room for is there, and cannot be understood: an exclude then holds back.
   std::vector<Object> make_room(const std::string& name, File& file, std::vector<Manifest::Object> objects);
+  // For what had none: another file may have become smaller since.
   bool has_room_for(const File& file) const;
   /// A file with objects beyond even their names: any of them could be an exclude, so the directory counts as one
   /// that cannot be read.
   void refuse_what_is_unnamed();
+  // What the file says from now on. The store hears of it in settle().
   void take(const std::string& name, File& file, std::vector<Object> objects);
+  // The file is gone for good: its objects go, unless another file has them too.
   void drop(const std::string& name);
   /// Brings the store up to date with what the files say now, so that an object that moved between files never
   /// vanishes.
   void settle();
+  // Once while it lasts: an object that several files have, and which of them counts.
   void tell_shadowed(const ObjectKey& key, const std::set<Site>& sites);
   void tell(Level level, File& file, const std::string& name, std::string_view message,
             const YamlProblem& problem);
@@ -168,6 +172,7 @@ class DirectoryTree {
   std::map<std::string, File> files_;
   Bytes bytes_;  // of their objects
   std::map<ObjectKey, std::set<Site>> sites_;
+  // Whose files have changed since settle(); those that shadow and were told of; file names to look at.
   std::set<ObjectKey> unsettled_;
   std::set<std::pair<ObjectKey, Site>> shadowed_;
   std::set<std::string> marked_;

@@ -18,6 +18,7 @@ namespace sliced::kube {
 /// Numbers: what fits an int64 is one, everything else is a double; a decimal text does not come back digit
 /// by digit.
 /// Threads: a value; const access from several threads is safe.
+/// Memory: some 20 times its text. What is kept for long is kept as text, or decoded into a type of its own.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -48,12 +49,15 @@ class Json {
   Object* object() { return std::get_if<Object>(&value_); }
 
   /// The member of that name; nullptr when this is no object or has none.
+  /// The first of that name, by looking at one after the other: objects here have a few dozen members at
+  /// most, or are walked.
   const Json* find(std::string_view key) const;
   /// find() along a path of keys.
   const Json* find(std::initializer_list<std::string_view> path) const;
   /// The string member of that name, or "" (for optional text whose absence means empty).
   std::string_view text(std::string_view key) const;
   /// Sets or adds a member; a null value becomes an object first.
+  /// Keeps the member's place where it was there. Anything but an object or null is a programmer's error.
   void set(std::string_view key, Json value);
 
   /// "string", "number", "boolean", "list", "map", "null": for error texts.
@@ -80,6 +84,8 @@ struct JsonLimits {
 /// Decodes one JSON document (RFC 8259). Trailing text other than white space, duplicate keys, invalid UTF-8
 /// and lone surrogates are errors (kInvalid, with the byte offset where it is known); kTooLarge beyond the
 /// limits.
+/// Recursion is bounded by depth_max, memory by nodes_max and the text's size: a document of a stranger costs
+/// no more than those say.
 Result<Json> decode_json(std::string_view text, const JsonLimits& limits = {});
 
 /// decode_json, and every value knows its line.

@@ -50,11 +50,16 @@ class JsonCutter {
     kDone
   };
   enum class In { kNothing, kKey, kString, kScalar, kBrackets };
+  // How many bytes were taken: at least one, so that feed() ends.
   size_t step(std::string_view rest);
+  // A character between pieces: what may stand there is what at_ says.
   void between(char c);
   void begin_value(char c);
+  // Up to the piece's end, or all there is.
   size_t inside(std::string_view rest);
+  // The piece is whole: a key is kept, a member or an item handed out.
   void end_piece();
+  // Only so far that list_key is found however it is written.
   void unescape_key();
   void fail(Errc code, std::string what);
 

@@ -16,10 +16,12 @@ class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text) : rest_(text) {}
 
+  /// White space in front of it is passed over; false leaves it where it was.
   bool take(char wanted);
   bool take_null();
   /// A string literal as written, with its quotes; nullopt when there is none. One without end is passed over.
   std::optional<std::string_view> literal();
+  /// False where there is none that ends: the position is of no use then.
   bool skip_value();
   /// The text of the next value; nullopt when there is none that ends.
   std::optional<std::string_view> value();

@@ -54,6 +54,8 @@ struct Kubeconfig {
 /// Relative paths are made relative to `directory`, the kubeconfig's own. kInvalid, naming the field, for
 /// what is missing, malformed or not supported (passwords, auth-provider, impersonation,
 /// interactive plugins).
+/// Fields that it does not know are passed over, as kubectl does. Texts never show a token, a key or a
+/// password.
 Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory);
 
 }  // namespace sliced::kube

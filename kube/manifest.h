@@ -34,6 +34,8 @@ struct Manifest {
 };
 
 /// Lists (kind "List", or "...List" with items) are taken apart.
+/// One document that is broken makes the whole file one; an object that is no object of Kubernetes is left
+/// out with a remark, and the others count.
 Manifest decode_manifest(std::string_view text, std::string_view default_namespace,
                          const JsonLimits& limits = {});
 

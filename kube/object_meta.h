@@ -35,6 +35,8 @@ struct ObjectMeta {
 
 /// From a whole object (reads its "metadata"). kInvalid when metadata or name is missing or of the wrong
 /// kind.
+/// Members of a wrong kind below it are kInvalid too, with their path: labels that are no text decide
+/// nothing.
 Result<ObjectMeta> decode_object_meta(const Json& object);
 /// The "metadata" value; empty fields are left out, and so is what belongs to the server (timestamps,
 /// managedFields), which an update that does not name it leaves as it is.

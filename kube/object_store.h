@@ -24,6 +24,7 @@ using ContentPtr = std::shared_ptr<const std::string>;  // an object as JSON tex
 ContentPtr content_of(Json object);
 
 /// One version of an object.
+/// Immutable: a change is another one, and watches that have not heard of it hold both.
 struct KeptObject {
   ContentPtr content;
   std::string uid;         // where the content has none
@@ -97,7 +98,10 @@ class ObjectStore {
   void forget_history();
 
  private:
+  // The next version. What goes beyond 1,024 steps, or 4 MiB of contents that are not current any more, is
+  // forgotten.
   void record(const ObjectKey& key, KeptPtr before, KeptPtr after);
+  // generation grows where anything but metadata has changed, as with a server.
   KeptObject next(const ObjectKey& key, ContentPtr content) const;
 
   std::map<ObjectKey, KeptPtr> objects_;

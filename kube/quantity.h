@@ -18,6 +18,8 @@ struct QuantitySuffix {
   int decimal = 0;
 };
 /// "", "n" to "E", "Ki" to "Ei", "e-3", "E+3" up to an exponent of 1000; nullopt for anything else.
+/// Decimal suffixes go in steps of 10^3 and binary ones of 2^10; "m", "u" and "n" are below one. "E" alone is
+/// exa, "E3" an exponent.
 std::optional<QuantitySuffix> decode_quantity_suffix(std::string_view text);
 
 /// Exact, in nano units. The text that was read is kept for output and takes no part in comparison.

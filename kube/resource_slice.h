@@ -117,10 +117,14 @@ struct ResourceSlice {
 };
 
 /// kInvalid with the field's path when a known field has the wrong shape.
+/// What is of the right shape and against the server's rules is decoded: validate_device() and
+/// validate_slice() say so.
 Result<ResourceSlice> decode_resource_slice(const Json& object);
 /// What can be read of a slice that cannot be decoded: metadata, whose it is, names of entries.
 /// unknown_fields are kUnreadable and why. kInvalid without metadata.
 inline constexpr std::string_view kUnreadable = "unreadable";
+/// For slices of ours that others have spoilt: they must be deleted or replaced, and for that a name, a
+/// version and whose it is are enough.
 Result<ResourceSlice> salvage_resource_slice(const Json& object);
 /// A whole API object, ready to be sent or applied: empty optional fields are left out ("devices" is, beside
 /// counters).
@@ -140,6 +144,8 @@ struct DeviceProblem {
   bool operator==(const DeviceProblem&) const = default;
 };
 /// Every problem the server would refuse the slice for, device by device, before it is sent.
+/// In the order of the rules, the same for the same device. Empty: the server takes it, as far as its rules
+/// were of v1.37.
 std::vector<DeviceProblem> validate_device(const Device& device);
 /// Checks of the slice around its devices: name, driver, pool, counts, limits (128, or 64 with taints,
 /// counters, lists).

@@ -65,6 +65,8 @@ inline void cut_message(FieldProblem& problem) {
 using FieldProblems = FirstFew<FieldProblem>;
 
 /// The first problems, not one alone. With problems the returned selector must not be used to offer anything.
+/// Which of the three forms it is, the keys say: nodeSelectorTerms, matchLabels or matchExpressions, else a
+/// plain map of labels.
 NodeSelector decode_node_selector(const Json& value, FieldProblems& problems);
 LabelSelector decode_label_selector(const Json& value, FieldProblems& problems);
 
@@ -79,6 +81,7 @@ struct NodeMatch {
   bool operator==(const NodeMatch&) const = default;
 };
 /// Terms in their order; the first that holds decides.
+/// Pure; nothing of a selector is compiled, for there is one node.
 NodeMatch match_node(const NodeSelector& selector, const NodeView& node);
 
 /// "[prefix/]name": name of at most 63 bytes [A-Za-z0-9._-], prefix a DNS subdomain (labels, annotations,

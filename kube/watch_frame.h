@@ -16,6 +16,7 @@ struct WatchFrame {
   bool operator==(const WatchFrame&) const = default;
 };
 /// kInvalid for a line of another shape or an unknown type; the object's inside is not checked.
+/// The members may come in any order, and others may stand beside them.
 Result<WatchFrame> decode_watch_frame(std::string_view line);
 /// Of a line whose end is missing: the object's text without its end. kTooLarge where not even its beginning
 /// is there.

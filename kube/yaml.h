@@ -26,9 +26,11 @@ struct YamlDocuments {
 /// Decodes a stream of documents. JSON is YAML, so this reads both. Bounded in size, depth, nodes and alias
 /// expansion (JsonLimits); duplicate keys, tags other than the core ones and complex keys are problems. Never
 /// fails as a whole.
+/// Behind a syntax error nothing more is read: libyaml does not find back.
 YamlDocuments decode_yaml(std::string_view text, const JsonLimits& limits = {});
 
 /// One document in block style; strings are quoted wherever YAML 1.1 or 1.2 would read something else.
+/// What decode_yaml() makes of it is the value again, lines aside.
 std::string encode_yaml(const Json& value);
 
 }  // namespace sliced::kube

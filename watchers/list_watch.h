@@ -65,6 +65,8 @@ struct Standing {
 std::string_view describe(Standing::State state);  // "starting", "live" ...
 
 /// Watches that ended, since the start, by why.
+/// For metrics, and for who looks why a fleet lists so often; it decides nothing. Only watches that went on
+/// are counted, not lists as streams.
 struct WatchEnds {
   uint64_t closed = 0;   // by the server, which does so after some minutes
   uint64_t failed = 0;   // broken, refused, or no answer that can be used
@@ -104,6 +106,7 @@ class ObjectSink {
   virtual void uncollect(const ObjectHead& head) = 0;
   /// The list broke off: another one begins with nothing.
   virtual void abandon() = 0;
+  /// Objects of the list in the making, for objects_max and the log.
   virtual size_t collected() const = 0;
   /// Of what was told last, not of the list in the making.
   virtual bool knows(const ObjectHead& head) const = 0;
@@ -115,8 +118,10 @@ class ObjectSink {
   // One object, after the list. Each has the scope's kind and passes its selectors: who sends others is not
   // believed.
   virtual void changed(const ObjectHead& head, std::string_view object) = 0;
+  /// Also of one that was never told: who listens then hears nothing new.
   virtual void removed(const ObjectHead& head) = 0;
 
+  /// Behind commit() or lose_all(), where it changes with one of them.
   virtual void standing_changed(const Standing& standing) = 0;
 };
 
@@ -139,12 +144,16 @@ class ListWatch {
   /// for, and not more often than its token bucket allows.
   void retry_now();
   /// The server has said how long to wait, and that is not over.
+  /// By Retry-After, up to retry_after_max.
   bool is_told_to_wait() const;
   /// While it is parked it does not try again by itself: somebody else finds out when the server is back.
   void park(bool parked);
   /// Lists once more in a while: something that the sink has let go may be of use now.
+  /// At most three soon (list_again_after), after that one in list_again_later: whoever edits objects does
+  /// not set the pace. Nothing where a list is due anyway.
   void list_again(std::string why);
 
+  /// Both references last as long as the ListWatch; their content changes with each call back.
   const Standing& standing() const { return standing_; }
   const WatchEnds& watch_ends() const { return watch_ends_; }
   const kube::Scope& scope() const { return scope_; }
@@ -164,11 +173,15 @@ class ListWatch {
   void open_list();
   /// From the last version that was heard.
   void open_watch();
+  // Asked for watch_timeout_min to twice that, at random, so that a fleet's watches do not end together.
   void start_watch(bool initial_events);
   /// A 404 may be anybody's, a load balancer's without a server: only discovery can say that a kind is not
   /// served, and of what Kubernetes itself brings nobody can.
   void look_for_kind(kube::Failure not_found);
+  // The kind is there and the request said it was not: it is still being set up, or was looked for and has
+  // come.
   void kind_is_served(const kube::Failure& not_found);
+  // Only what discovery has confirmed empties the sink; until then the source is unreachable, and says why.
   void kind_is_absent(const kube::Failure& not_found);
   /// Said for the second time, absent_after behind the first.
   bool is_absence_confirmed();
@@ -188,6 +201,7 @@ class ListWatch {
   void on_nameless(const Result<ObjectHead>& head);
   /// Of another namespace or selector than was asked for.
   bool is_foreign(const ObjectHead& head, std::string_view object);
+  // Once, until a list came without any.
   void tell_foreign(std::string_view name);
   /// Within objects_max and list_bytes_max; beyond them the list is refused as a whole.
   void collect(const ObjectHead& head, std::string_view object);
@@ -195,8 +209,11 @@ class ListWatch {
   /// A clean end. The next watch follows at once, where the token bucket allows; one that ends as soon as it
   /// begins is a failure.
   void on_watch_end();
+  // 404 goes to discovery, 410 to a list; of others a watch goes on later from where it was, unless the same
+  // event would break it again.
   void on_failure(const kube::Failure& failure);
   void on_watch_failure(const kube::Failure& failure);
+  // A server that does not know WatchList says so by kInvalid, and is listed in pages at once.
   void on_list_failure(const kube::Failure& failure);
   /// 410: the history does not go back that far. One relist follows without a backoff, jittered.
   void on_version_gone(const kube::Failure& failure);
@@ -205,11 +222,13 @@ class ListWatch {
   void finish_list();
   /// kept: objects that the list lacks and that stay until a second one lacks them too.
   void arm_confirmation(size_t kept);
+  // Asks for the newest state, whatever version was heard: a list from the same cache would confirm nothing.
   void confirm_list();
   // Waiting, and how it stands.
   /// Drops the call and waits: the backoff's next wait, or what the server asked for if that is longer.
   void fail(const kube::Failure& failure);
   void fail(Errc code, std::string_view what);
+  // While it is parked the time's end does nothing; park(false) then goes on at once.
   void wait(Millis delay);
   /// Before what all clients of a server do at once.
   void wait_jitter();
@@ -219,9 +238,11 @@ class ListWatch {
   /// from the same version.
   void watch_silence();
   void heard() { last_word_ = ports_.scheduler.now(); }
+  // Until it was refused, and again an hour later.
   bool watch_list_usable() const;
   /// Tells the sink when the state is another one. The first reason stands while it lasts.
   void stand(Standing::State state, std::string why);
+  // One line for a change, with how many attempts had failed in between.
   void log_standing(Standing::State before);
   std::string resource_name() const;
 
@@ -255,6 +276,7 @@ class ListWatch {
   std::optional<TimePoint> missed_at_;  // discovery's first answer that a kind that was known is not served
   std::optional<TimePoint> kept_at_;    // the list that lacked what was kept
 
+  // When the call that is open began, and when anything of it was heard.
   TimePoint opened_{}, last_word_{};
   Millis asked_timeout_{0};  // of the watch that is open
   reactor::Ticket confirm_;
@@ -269,8 +291,11 @@ class ListWatch {
 
 /// An object as it is watched. One that cannot be understood is still there: `value` then says why, and its
 /// owner decides what that means (a policy offers nothing; it is not deleted).
+/// Copied into events: who listens owns it. uid and resource_version are "" of one that was left out after it
+/// was told.
 template <class T>
 struct Watched {
+  /// namespace_ "" of cluster-scoped kinds.
   struct Id {
     std::string namespace_, name;
     auto operator<=>(const Id&) const = default;
@@ -316,6 +341,8 @@ class WatchedSource final : public Source, private ObjectSink {
   using Id = typename Item::Id;
   using Decode = std::function<Result<T>(std::string_view object)>;
   using OnEvent = std::function<void(SourceEvent<Item>)>;
+  /// After what has changed the standing was told by on_event: a source that says it is live has told its
+  /// list.
   using OnStanding = std::function<void(const Standing&)>;
   /// Of objects that a list lacks: true to keep them until a second list, a few seconds later, lacks them
   /// too. A list from a broken cache must not withdraw everything.
@@ -356,6 +383,8 @@ class WatchedSource final : public Source, private ObjectSink {
     problems_.report({item.id.namespace_, item.id.name, "", ""}, problem);
   }
 
+  // Decoded as it comes, so that no text of the list is kept; what has no room gives way now and then
+  // (evict), and for good at commit().
   void collect(const ObjectHead& head, std::string_view object) override {
     Item made = item(head, object);
     if (!admit(collecting_, made)) leave_out(made);
@@ -373,6 +402,8 @@ class WatchedSource final : public Source, private ObjectSink {
   }
   size_t collected() const override { return collected_.size(); }
   bool knows(const ObjectHead& head) const override { return known_.contains({head.namespace_, head.name}); }
+  // One Relisted with everything, in order of ids. What is kept although the list lacks it takes its room
+  // first, so that what is kept is not what pushes others out unseen.
   size_t commit(const std::string& why, bool is_confirming) override {
     std::vector<Id> kept = kept_of(is_confirming);
     make_room_for(kept);
@@ -396,11 +427,13 @@ class WatchedSource final : public Source, private ObjectSink {
     on_event_(std::move(whole));
     return unconfirmed_.size();
   }
+  // Nothing is kept then: it was confirmed by who says so.
   void lose_all(const std::string& why) override {
     abandon();  // a list that broke off
     unconfirmed_ = known_;
     commit(why, true);
   }
+  // The object itself may be what has to give way; others that have to are told first, as changed.
   void changed(const ObjectHead& head, std::string_view object) override {
     known_.insert({head.namespace_, head.name});
     unconfirmed_.erase({head.namespace_, head.name});
@@ -483,8 +516,10 @@ class WatchedSource final : public Source, private ObjectSink {
   ProblemLog problems_;
   const MemoryLimits memory_;
   MemoryBudget budget_{memory_}, collecting_{memory_};  // of what is known, and of the list in the making
+  // Of the list in the making; empty between lists.
   std::map<Id, Item> collected_;
   std::set<Id> known_, unconfirmed_;  // unconfirmed: known, kept, and missing from the last list
+  // Last, so that it goes first: it calls back into everything above.
   ListWatch engine_;
 };
 

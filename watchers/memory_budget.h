@@ -54,6 +54,7 @@ class MemoryBudget {
   /// may wait until a quarter more than there is room for has come. Takes a sort of all that are kept.
   std::vector<std::pair<Name, Footprint>> evict(bool final);
 
+  /// How many are known to be there and are not kept.
   size_t left_out() const { return left_out_.size(); }
   /// Something that is left out may fit now: the first of them is gone, or has room. What it says is not known
   /// here, so only a new list can tell.
@@ -61,11 +62,14 @@ class MemoryBudget {
 
  private:
   using Key = std::tuple<uint8_t, int, int64_t, size_t, Name>;
+  // Of guards and of all others: each has its own bytes and its own queue.
   struct Share {
     size_t bytes = 0;
     std::optional<Key> first_left_out;  // of those that fit at all; who comes behind it finds no room
     bool is_first_gone = false;
   };
+  // The order in which objects have a right to stay, the first one first: rank, size class (4 KiB, 32 KiB),
+  // age, size, name.
   static Key key_of(const Name& name, const Footprint& footprint);
   size_t limit_of(const Footprint& footprint) const {
     return footprint.guards ? limits_.guards_bytes_max : limits_.others_bytes_max;
@@ -85,12 +89,15 @@ inline Error no_room() {
 }
 
 /// What was left out of a kind, for those who decide and for people.
+/// Two names with one hash count as one: a 64-bit hash of a name that others choose, and so never what a
+/// decision rests on but for holding back.
 class LeftOut {
  public:
   void put(const MemoryBudget::Name& name, bool guards);
   void erase(const MemoryBudget::Name& name);
   /// Only these stay, as far as they are there.
   void keep_only(const std::vector<MemoryBudget::Name>& names);
+  /// How many of them may hold back what others offer: as long as there is one, nothing new is offered.
   size_t guards() const { return guards_.size(); }
   bool is_guard(const MemoryBudget::Name& name) const;
   /// "7 objects are left out, ... : ns/a, ns/b and 5 more"; "" for none.

@@ -11,6 +11,7 @@ namespace sliced::watchers {
 
 /// What is read of the Node, of which only metadata is asked (PartialObjectMetadata). A node that was deleted
 /// and made again has another uid, and may come as Removed and Changed, as Changed alone, or in a Relisted.
+/// A Node that cannot be decoded is Watched with an Error: the facts of before stay the listener's.
 struct NodeFacts {
   std::string name, uid;
   std::map<std::string, std::string> labels;

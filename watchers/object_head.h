@@ -9,6 +9,7 @@
 
 namespace sliced::watchers {
 
+/// Copies of what the text says, escapes removed: it outlives the text.
 struct ObjectHead {
   std::string namespace_, name, uid, resource_version;  // "" when absent or null (a bookmark has no name)
   bool initial_events_end =

@@ -17,6 +17,7 @@ class Outage {
 
   /// How many sources stand how. Those that are denied count as waiting during an outage only: an API server
   /// that has just started denies for a moment what it will allow.
+  /// Of all sources together; one that is absent counts nowhere. Returns the phase that follows.
   Phase note(size_t live, size_t unreachable, size_t denied) {
     const bool some_wait = unreachable > 0 || (phase_ != Phase::kServed && denied > 0);
     // Those that were lost together are likely to be back together, and count together.

@@ -14,6 +14,7 @@
 namespace sliced::watchers {
 
 /// An object of a policy kind, as its language understands it.
+/// policy is held by every decision that uses it, on workers too: it is not changed once it is made.
 struct PolicyObject {
   /// What the kind's decoder has made of the object. nullptr: there is no room for it, and nothing is known
   /// of it but its footprint.
@@ -50,6 +51,8 @@ inline constexpr kube::JsonLimits kPolicyLimits{.size_max = 3u << 19, .depth_max
 inline constexpr size_t kPolicyListBytesMax = 512u << 20;
 
 /// One source per kind (kube/kinds.h). namespace_ "" watches all namespaces.
+/// Does not start. how.decode runs on the loop, once an object and change; compiling what it holds is a
+/// worker's (policy/).
 std::unique_ptr<PolicyWatcher> make_policy_watcher(kube::Ports ports, const kube::Resource& kind,
                                                    std::string_view namespace_, PolicyKind how,
                                                    PolicyWatcher::OnEvent on_event,

@@ -13,6 +13,7 @@ namespace sliced::watchers {
 
 /// Tells once what is wrong with an object, and forgets when it is mended or gone. Of one list no more than
 /// kProblemsMax are told by name.
+/// Memory: 8 bytes and the name of each object that has a problem.
 class ProblemLog {
  public:
   ProblemLog(Log& log, std::string resource) : log_(log), resource_(std::move(resource)) {}

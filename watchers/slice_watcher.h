@@ -17,6 +17,8 @@ using SliceWatcher = WatchedSource<kube::ResourceSlice>;
 
 /// Bytes of a slice in memory, near enough to bound them all together. One that finds no room beside the others
 /// is like one that cannot be decoded: whoever owns it asks for it by name.
+/// Counted as it lies in memory (blocks, tree nodes, texts over 15 bytes) and three times for what is copied
+/// on its way to who keeps it; entries are shared and count once.
 size_t footprint(const kube::ResourceSlice& slice);
 template <>
 struct MemoryAccounting<kube::ResourceSlice> {
@@ -30,6 +32,7 @@ inline constexpr size_t kSlicesMax = 4'096;
 
 /// driver: "" for all of them. salvages: of a slice that cannot be decoded what can be read is its value
 /// (kube::salvage_resource_slice), as long as that tells whose it is. bytes_max: of all that are kept.
+/// Does not start. A list may have 512 MiB of text: slices are decoded as they come and not kept as text.
 std::unique_ptr<SliceWatcher> make_slice_watcher(kube::Ports ports, std::string_view driver,
                                                  std::string_view node_name, SliceWatcher::OnEvent on_event,
                                                  SliceWatcher::OnStanding on_standing = {},

@@ -14,6 +14,7 @@ class TokenBucket {
   TokenBucket(int store, Millis refill) : store_(store), refill_(refill) {}
 
   /// False when it is used up for now.
+  /// Takes one where there is one. What is not taken for long does not add up beyond `store`.
   bool take(TimePoint now) {
     const TimePoint empty_until = std::max(full_at_, now) + refill_;
     if (empty_until - now > refill_ * store_) return false;
