@@ -60,8 +60,11 @@ enum class Macro : uint8_t {
 /// changes nothing.
 struct Node {
   /// What `device` has: slot2 of a selection on it.
+  /// Not in any order of the API's: the checker sets them and the evaluator reads them.
   enum Field : int32_t { kDriver, kAllowMultipleAllocations, kAttributes, kCapacity };
 
+  /// Of a literal that was an expression (folding), op and value are what it became; price keeps what
+  /// upstream would charge.
   Op op = Op::kLiteral;
   Macro macro = Macro::kNone;
   bool is_optional = false;        // kSelect, kIndex: the ? syntax
@@ -75,22 +78,30 @@ struct Node {
   uint8_t height = 0;              // see parser.h, kRecursionMax
   uint32_t price = 0;              // kLiteral that was an expression: what upstream charges for it
   int32_t offset = 0;              // byte of the text
+  /// kLocal and kMacro: the place in Evaluation::locals; kVariable: the index of Environment::variables, -1
+  /// for `device`; kAttribute and kHas: the index of Program's paths. slot2: a macro's second variable, or a
+  /// Field.
   int32_t slot = -1;
   int32_t slot2 = -1;
+  /// Of arg_list: operand or receiver first, then arguments; a macro's as Macro says.
   uint32_t arg_count = 0;
   Node** arg_list = nullptr;
   bool* optional_args = nullptr;  // kList, kMap: which elements (entries) were written with ?; or nullptr
   std::string_view name;          // kName, kSelect, kHas, kCall; the first variable of a macro
   std::string_view name2;         // the second
   Value value;                    // kLiteral
+  /// Set by the checker, and never nullptr behind it; without checks dyn.
   const Type* type = nullptr;
+  /// The library's, which lasts as long as the process.
   const Function* function = nullptr;
   const Overload* overload = nullptr;  // when the checker is sure of one
   const Regex* regex = nullptr;        // compiled with the expression where the pattern is a literal
 
+  /// Valid as long as the node's arena.
   std::span<Node* const> args() const { return {arg_list, arg_count}; }
 };
 
+/// A string literal: what can be part of a path that is known beforehand.
 inline bool is_text(const Node& node) { return node.op == Op::kLiteral && node.value.kind == Kind::kString; }
 
 }  // namespace sliced::cel

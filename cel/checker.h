@@ -13,6 +13,8 @@
 
 namespace sliced::cel {
 
+/// What a Program keeps beside its tree: paths by index (Node::slot), how many variables an evaluation needs
+/// room for, and patterns, to which nodes point.
 struct Checked {
   std::vector<Path> paths;
   size_t locals = 0;
@@ -20,6 +22,8 @@ struct Checked {
 };
 
 /// false and the mistake when the expression is refused. Nodes are changed in place.
+/// Takes six steps a node and the depth of each type that is held against another; a program that takes too
+/// many is refused.
 bool check(Node& root, const Environment& environment, Arena& arena, Checked& out, Mistake& mistake);
 
 }  // namespace sliced::cel

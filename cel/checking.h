@@ -34,6 +34,7 @@ class Checker {
   };
 
   bool visit(Node& node);
+  // All that is below the node, in order; false at the first that is refused.
   bool visit_args(Node& node);
 
   /// Refuses the expression; what was wrong first is what is told. Always false.
@@ -44,31 +45,48 @@ class Checker {
   bool is(Node& node, const Type* type);
   /// Without checks everything is dyn.
   const Type* or_dyn(const Type* type) const;
+  // map(string, map(string, value)): what device.attributes and device.capacity are.
   const Type* domains_of(const Type* value);
 
   // check_names.cpp
+  // A macro's variable, the innermost first; then variables, `device` and names of types.
   bool name(Node& node);
+  // nullptr when no macro around the node declares it.
   const Scope* local(std::string_view name) const;
+  // find(full name) for each name space of the container, the innermost first, until it says true.
   template <class Find>
   bool look_up(std::string_view name, bool is_absolute, Find find) const;
   const Function* find_function(std::string_view name, bool is_absolute) const;
   bool resolve_variable(Node& node, std::string_view name, bool is_absolute);
+  // nullopt where the node spells no dotted name, or one longer than any that is declared.
   std::optional<std::string> qualified(const Node& node, bool& is_absolute) const;
+  // A slot of its own for each, never used twice: what cel.bind() binds is evaluated where it is first read.
   int declare(std::string_view name, const Type* type);
 
   // check_fields.cpp
+  // kSelect and kHas: a qualified name, a field of the device, a map's key, whatever dyn holds.
   bool select(Node& node);
   bool index(Node& node);
+  // nullptr, and the mistake is told, where the device has no such field.
   const Type* device_field(Node& node);
+  // device.attributes["domain"].id becomes one node with one lookup; false where known attributes have none
+  // of that name.
   bool fold_path(Node& node, std::string_view id, const Type*& result);
+  // Tells the mistake, with the nearest name or what there is. Always false.
   bool unknown_attribute(const Node& node, const Path& path);
 
   // check_calls.cpp
   bool logic(Node& node);
   bool conditional(Node& node);
+  // The overloads that fit by type: none is a mistake, one that is sure is noted, of several the common type
+  // is the result.
   bool call(Node& node);
+  // "sets.contains(...)" reads as a call on `sets`: true where such a function exists, and the receiver is
+  // gone.
   bool resolve_namespace(Node& node);
   bool equality(Node& node);
+  // A mistake, or without checks a literal that fails when it is met; names the types of at most eight
+  // arguments.
   bool no_overload(Node& node);
 
   // check_format.cpp
@@ -77,12 +95,16 @@ class Checker {
   // check_literals.cpp
   bool list(Node& node);
   bool map(Node& node);
+  // nullptr where both must be of one type and are not; inside of format() they need not be.
   const Type* common(const Type* before, const Type* type);
+  // Of what stands behind a ?, what the optional holds; nullptr and the mistake where it is none.
   const Type* element_type(Node& node, size_t arg, size_t mark);
+  // A list of literals becomes one; false without memory.
   bool fold_list(Node& node);
 
   // check_macros.cpp
   bool macro(Node& node);
+  // By what the macro goes over; refuses what is neither list, map nor optional.
   bool declare_variables(Node& node, const Type& range);
   bool macro_result(Node& node);
 
@@ -91,6 +113,7 @@ class Checker {
   Checked& out_;
   Mistake& mistake_;
   const Library& library_ = Library::kubernetes();
+  // Those of macros around the node that is visited, the innermost last.
   std::vector<Scope> scopes_;
   int formats_ = 0;  // calls of format() around the node: in them lists and maps may be mixed
   std::vector<const Type*> variable_types_;

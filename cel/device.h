@@ -12,6 +12,7 @@
 namespace sliced::cel {
 
 /// device.attributes["domain"].id with both parts known when the expression is compiled.
+/// Found once by compiling; asked of each device. domain and id are as the expression writes them.
 struct Path {
   bool is_capacity = false;
   std::string domain, id;
@@ -20,6 +21,7 @@ struct Path {
 };
 
 /// Attributes that are known beforehand, with their types; any other is a mistake in the expression.
+/// Used while compiling only, on whichever thread compiles; must answer alike each time.
 class KnownAttributes {
  public:
   virtual ~KnownAttributes() = default;
@@ -36,6 +38,8 @@ class KnownAttributes {
 };
 
 /// One device during an evaluation. Texts and maps live as long as the evaluation.
+/// Threads: const, and asked by one evaluation at a time. The object outlives the evaluation, and so does
+/// what it gives but for what it makes in the arena.
 class Device {
  public:
   virtual ~Device() = default;

@@ -17,6 +17,7 @@ struct Variable {
 struct Mistake;  // cel/parser.h
 
 /// What an expression may speak of.
+/// A value; programs keep nothing of it but what they were told. known outlives compiling.
 struct Environment {
   /// Kubernetes refuses lists and maps of mixed types; the language does not.
   bool is_homogeneous = true;

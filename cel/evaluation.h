@@ -38,6 +38,7 @@ struct Local {
 
 /// Used again for one evaluation after the other: begin() forgets the last one, and with it all values that
 /// were made. Functions of the library get it with their arguments; they fail by what fail() gives.
+/// Threads: one at a time; whoever evaluates on several threads has one each.
 class Evaluation {
  public:
   explicit Evaluation(size_t memory_max = kMemoryMax, size_t first_block = 4096)
@@ -84,6 +85,7 @@ class Evaluation {
 
   // Answers of functions, copied into the arena; an error where that has no more room.
   Value text(std::string_view text, Kind kind = Kind::kString);
+  /// Copies the items, which are what the values say: what they point to stays whose it is.
   Value list(const std::vector<Value>& items);
   Value list(const Value* items, size_t size);  // the array is the arena's already
   Value some(const Value& value);
@@ -106,6 +108,7 @@ class Evaluation {
   }
 
   /// The call that a function is answering.
+  /// Set for the time of Overload::run: functions read their pattern and where they stand from it.
   const Node* call = nullptr;
   std::vector<Local> locals;  // variables of comprehensions, by slot
 

@@ -12,6 +12,7 @@ enum class Token : uint8_t { kEnd, kName, kReserved, kInt, kUint, kDouble, kStri
 
 /// One token after the other. `in`, `true`, `false` and `null` are kSign; other words that cannot be names
 /// are kReserved.
+/// The text outlives it. Comments and white space are passed over; nothing is allocated but for content().
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) { next(); }
@@ -20,6 +21,7 @@ class Lexer {
   /// As written: a name, a number without its suffix, a sign.
   std::string_view spelled() const { return spelled_; }
   /// What a string or bytes literal means; what is wrong of kWrong.
+  /// Valid until next().
   const std::string& content() const { return content_; }
   /// Of its first byte in the text.
   int32_t offset() const { return static_cast<int32_t>(start_); }

@@ -13,6 +13,8 @@
 namespace sliced::cel {
 
 /// args are as many as the signature says, none of them an error, each of a kind that fits its type.
+/// Returns a value or an error as one; takes work steps of `in` for what it does, and answers anything once
+/// in.is_beyond().
 using Implementation = Value (*)(Evaluation& in, const Value* args);
 
 /// One signature of a function. Of several that fit the first one is taken, as upstream does.
@@ -28,6 +30,7 @@ struct Overload {
 };
 
 /// All overloads of one name, in the order in which they were declared.
+/// Lasts as long as the process, as its overloads do.
 struct Function {
   std::string name;
   std::vector<Overload> overloads;
@@ -57,6 +60,7 @@ class Library {
 };
 
 // What the room's libraries declare, each in its own file.
+// Each lasts as long as the process; signatures are in types.h's form.
 std::span<const Declaration> operators();
 std::span<const Declaration> conversions();
 std::span<const Declaration> texts();

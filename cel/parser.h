@@ -16,6 +16,7 @@ inline constexpr size_t kExpressionBytesMax = 10 * 1024;  // resource/v1: CELSel
 inline constexpr int kRecursionMax = 250;
 
 /// The first thing that is wrong with an expression, for people: where, and what.
+/// Of several the first that was met, and not the first in the text. Foreign text in `what` is escaped.
 struct Mistake {
   int32_t offset = 0;  // byte of the text
   std::string what;
@@ -28,6 +29,8 @@ struct ParseOptions {
 };
 
 /// The root, or nullptr and what is wrong. text must outlive the nodes, which belong to the arena.
+/// Errors: more than kExpressionBytesMax, what the grammar does not have, recursion beyond kRecursionMax, an
+/// arena without room.
 Node* parse(std::string_view text, const ParseOptions& options, Arena& arena, Mistake& mistake);
 
 }  // namespace sliced::cel

@@ -45,10 +45,12 @@ struct PriceTag {
 PriceTag price_tag(std::string_view function, bool is_member, std::span<const Type* const> args);
 
 /// args and the result may be errors. nullopt where upstream stumbles over one, which ends the evaluation.
+/// Takes the arena's steps for what it has to walk through to know a size.
 std::optional<uint64_t> price_of_call(const Node& call, PriceTag tag, const Value* args, const Value& result,
                                       Arena& arena);
 
 /// sortBy(), of its keys.
+/// What ext/lists.go charges for sorting that many.
 uint64_t price_of_order(const List& keys);
 
 /// == and !=. is_equal: ==, for which values of Kubernetes' own types have one price.

@@ -24,6 +24,9 @@ struct Place {
   static int column(std::string_view text, int32_t offset);
 };
 
+/// Threads: immutable; several Evaluators on several threads may evaluate one at a time each. Views and nodes
+/// that it gives last as long as it does, also when it is moved.
+/// Memory: at most 2 MiB for tree and constants, and 2 MiB for what its patterns take.
 class Program {
  public:
   /// kInvalid: "column 7: ..."; the same as data in *mistake, where it is given. So is an expression refused
@@ -38,6 +41,7 @@ class Program {
   const Node& root() const;
   const std::vector<Path>& paths() const;
   size_t locals() const;
+  /// What the root gives, as far as it is known: bool or dyn in a selector.
   const Type& type() const;
   /// What compiling it took. (Of what is refused: Mistake::steps.)
   uint64_t compile_steps() const;
@@ -50,6 +54,7 @@ class Program {
   std::unique_ptr<State> state_;
 };
 
+/// A value that outlives program and device.
 struct Answer {
   /// kUnknown: what the expression reads of the device is not known now. Said by who knows the device, never
   /// by an Evaluator, to which reading it is an error.

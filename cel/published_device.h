@@ -19,6 +19,8 @@ class PublishedDevice final : public Device {
 
   std::string_view driver() const override { return driver_; }
   bool allow_multiple_allocations() const override { return entry_.allow_multiple_allocations; }
+  /// Attributes of another domain than the driver's are named "domain/id" in an entry, the driver's own also
+  /// "id" alone.
   std::optional<Value> read(const Path& path, Arena& arena) const override;
   const Map* attributes(Arena& arena) const override;
   const Map* capacity(Arena& arena) const override;

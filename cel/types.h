@@ -24,6 +24,7 @@ struct Type {
 };
 
 /// Of which nothing is known until it is evaluated.
+/// This, any_type() and plain types last as long as the process; all others are the arena's that is given.
 const Type* dyn_type();
 /// Of what there is none: the elements of [].
 const Type* any_type();
@@ -39,6 +40,8 @@ std::string text_of(const Type& type);
 
 /// Reads text_of()'s form and A, B, C; new types go to the arena. nullptr when it is none.
 const Type* parse_type(std::string_view text, Arena& arena);
+/// nullptr for nullptr, here and below; without memory the plain type. Depth is one more than that of what is
+/// inside.
 const Type* list_of(const Type* item, Arena& arena);
 const Type* map_of(const Type* key, const Type* value, Arena& arena);
 const Type* optional_of(const Type* item, Arena& arena);
@@ -53,6 +56,7 @@ struct Bindings {
 /// CEL.
 bool is_nullable(const Type& type);
 /// Whether a value of type `given` may stand where `wanted` is asked for; binds wanted's parameters.
+/// bindings are good only where it is true.
 bool fits(const Type* given, const Type* wanted, Bindings& bindings);
 /// wanted with its parameters replaced; unbound ones are any.
 const Type* bound(const Type* wanted, const Bindings& bindings, Arena& arena);

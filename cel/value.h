@@ -60,13 +60,18 @@ enum class Failure : uint8_t {
   kBreaksOff  // Kubernetes' evaluator gives up there
 };
 
+/// Those above are absorbed: `false && error` is false, and || and quantifiers likewise. These are not, since
+/// whoever is over a limit must not go on.
 constexpr bool ends_evaluation(Failure failure) { return failure >= Failure::kNoMemory; }
 
 /// An error is a value, which operators absorb or pass on. Its text is made when somebody asks.
+/// The error object is the arena's (Evaluation::fail) or a constant, and so is `about`: neither outlives the
+/// evaluation.
 struct EvalError {
   Failure failure;
   int32_t offset;          // of the code point in the expression, -1 unknown
   std::string_view about;  // the key, the function ...
+  /// Foreign text in it is escaped, and cut at 64 bytes.
   std::string text() const;
 };
 
@@ -84,6 +89,8 @@ struct Time {
 };
 
 /// Bytes that belong to somebody else: never a copy.
+/// A plain struct and no string_view, so that Value's union has trivial members; Value::text() gives the
+/// view.
 struct Text {
   const char* data;
   size_t size;
@@ -108,8 +115,10 @@ struct Value {
     const EvalError* error;
   };
 
+  // Null, like null(): all of the union is set, so that a copy reads nothing that was never written.
   Value() : u(0) {}
   static Value null() { return {}; }
+  /// Overloads by type: a literal 0 fits none alone, and int is never taken for bool.
   static Value of(bool value) {
     return make(Kind::kBool, [&](Value& v) { v.b = value; });
   }
@@ -122,6 +131,8 @@ struct Value {
   static Value of(double value) {
     return make(Kind::kDouble, [&](Value& v) { v.d = value; });
   }
+  /// The text stays whose it is and must outlive the value (Arena::copy where nobody else keeps it). kind:
+  /// kString, kBytes, kType.
   static Value of(std::string_view text, Kind kind = Kind::kString) {
     return make(kind, [&](Value& v) { v.s = {text.data(), text.size()}; });
   }
@@ -133,6 +144,7 @@ struct Value {
   static Value duration(Time time) {
     return make(Kind::kDuration, [&](Value& v) { v.time = time; });
   }
+  /// The list outlives the value, and its items do.
   static Value of(const List* list) {
     return make(Kind::kList, [&](Value& v) { v.list = list; });
   }
@@ -153,12 +165,15 @@ struct Value {
 
   // What it is, without looking further.
   bool is_error() const { return kind == Kind::kError; }
+  /// Neither is_true() nor is_false() holds of what is no bool.
   bool is_true() const { return kind == Kind::kBool && b; }
   bool is_false() const { return kind == Kind::kBool && !b; }
   bool is_number() const { return kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kDouble; }
+  /// Of kString, kBytes and kType alone.
   std::string_view text() const { return {s.data, s.size}; }
 
  private:
+  // All members are set through here, so that kind and member cannot disagree.
   template <class Set>
   static Value make(Kind kind, Set set) {
     Value value;
@@ -169,6 +184,7 @@ struct Value {
 };
 
 /// Immutable once it is made. Its items are the arena's, the program's or the device's.
+
 struct List {
   const Value* items;
   size_t size;
@@ -179,11 +195,15 @@ struct List {
 /// A map that need not be held in memory: what a device's attributes are. What is given an arena takes its
 /// steps; size() takes kMapSizeSteps.
 inline constexpr uint64_t kMapSizeSteps = 4;
+/// Threads: const, and asked by one evaluation at a time. What at() and get() give is valid as long as the
+/// map and the arena are.
 class Map {
  public:
   virtual ~Map() = default;
+  /// Constant while the evaluation lasts: whoever walks the map asks once.
   virtual size_t size() const = 0;
   /// The entry at 0 <= index < size().
+  /// The order is the map's own and stays; it decides what comprehensions see first.
   virtual std::pair<Value, Value> at(size_t index, Arena& arena) const = 0;
   /// What map[key] and map.key read; nullopt: no such key.
   virtual std::optional<Value> get(const Value& key, Arena& arena) const = 0;
@@ -198,6 +218,8 @@ class Map {
 /// A map of given entries. Keys are of any kind that is_hashable(), and each kind has its own: 1 and 1u are
 /// two. What is looked up is found as upstream finds it: an int also as a uint, a uint as an int, a double as
 /// either.
+/// Cost: up to 8 entries are looked through one by one; of more there is a hash table with twice the places.
+/// Each place that is looked at takes a step, so that keys chosen to collide cost what they take.
 class EntryMap final : public Map {
  public:
   struct Entry {
@@ -221,9 +243,13 @@ class EntryMap final : public Map {
  private:
   friend class Arena;
   explicit EntryMap(Entry* entries) : entries_(entries) {}
+  // By kind and value, as Go compares what is in an interface.
   Entry* find(const Value& key, Arena& arena) const;
+  // A number as the other kinds of number that it equals; nullptr for fractions and what has no room there.
   Entry* find_like(const Value& key, Arena& arena) const;
+  // An error as value of a key that is new adds nothing.
   void add(const Entry& entry, Arena& arena);
+  // The arena's, in the order in which keys were first met; size_ of them count.
   Entry* entries_;
   size_t size_ = 0;
   uint32_t* buckets_ = nullptr;  // index + 1 of an entry, 0 empty; for many entries
@@ -232,6 +258,7 @@ class EntryMap final : public Map {
 };
 
 /// The object of a value whose kind is a library's own: the kind says which T it is.
+/// Not checked: for a value of another kind this reads what is not there.
 template <class T>
 const T& as(const Value& value) {
   return *static_cast<const T*>(value.opaque);
@@ -241,6 +268,7 @@ const T& as(const Value& value) {
 constexpr bool is_strict_key(Kind kind) {
   return kind == Kind::kBool || kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kString;
 }
+/// bytes, semver and format are not: Go panics at them as keys, and upstream's evaluator ends there.
 bool is_hashable(const Value& value);
 
 /// ==; nullopt where the left one's type refuses to be compared with the right one (Kubernetes: quantity,
@@ -249,6 +277,7 @@ bool is_hashable(const Value& value);
 std::optional<bool> equal(const Value& a, const Value& b, Arena& arena);
 /// <: negative, 0, positive; kUnordered with a NaN, kMismatch where no order is defined.
 inline constexpr int kUnordered = 2, kMismatch = 3;
+/// Numbers of all three kinds on one line; bools, texts, bytes, timestamps and durations with their like.
 int compare(const Value& a, const Value& b, Arena& arena);
 
 }  // namespace sliced::cel

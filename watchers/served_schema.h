@@ -16,7 +16,7 @@ namespace sliced::watchers {
 /// named there. An empty text (a cluster without schemas) drops nothing.
 /// Errors: kInvalid when the document cannot be read, kNotFound when it has no schema for the kind.
 /// Bounds: a document of 16 MiB and 2,000,000 values; $ref and allOf nested 16 deep, and what is behind that
-/// counts as dropped. Blocks for as long as decoding it takes: for a worker, or for who looks once.
+/// counts as dropped.
 Result<std::vector<std::string>> fields_dropped_by_schema(std::string_view openapi,
                                                           const kube::Resource& kind,
                                                           const std::vector<std::string>& paths);
