@@ -37,6 +37,8 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+/// Decoding what was encoded gives the same value; what others have added to the file is not in it, and goes
+/// when it is written again.
 struct Spec {
   std::string kind;  // "vendor/class"
   std::vector<Device> devices;
@@ -44,6 +46,8 @@ struct Spec {
 };
 
 /// The lowest version of the format that carries what is used.
+/// 0.5.0 where there are device nodes (hostPath) or a device's name begins with a digit, else 0.3.0: an older
+/// runtime refuses what is newer than it.
 std::string_view version_of(const Spec& spec);
 
 inline constexpr size_t kSpecBytesMax = size_t{1} << 20;

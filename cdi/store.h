@@ -22,6 +22,8 @@ class Store {
 
   /// The spec of what has that id, replaced as a whole and on disk when it returns. The root is made where it
   /// is missing.
+  /// Errors: encode_spec()'s, kInvalid for an id that could lead out of the directory, and those of
+  /// write_durably().
   Result<Unit> write(const Spec& spec, std::string_view id) const;
   /// The same as a file, for whoever writes several at once.
   Result<reactor::DurableFile> file_of(const Spec& spec, std::string_view id) const;
@@ -31,6 +33,7 @@ class Store {
   Result<Spec> read(std::string_view kind, std::string_view id) const;
   /// Ids of that kind, sorted. Other programs' files are not looked at; nor is one that has an id no file of
   /// ours can have.
+  /// Errors: kTooLarge, kDenied, kIo. No directory is no id.
   Result<std::vector<std::string>> ids(std::string_view kind) const;
 
  private:

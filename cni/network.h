@@ -35,6 +35,7 @@ struct Network {
 /// called (the definition's own name, as Multus does). Of `cniVersions` the newest that is known is taken; of
 /// none at all, 0.3.1.
 /// Errors: kInvalid, kTooLarge; name the field, the value and the remedy.
+/// Bounds: 256 KiB, 24 levels, 20,000 values, 16 plugins.
 Result<Network> decode_network(std::string_view config, std::string_view name);
 
 /// spec.config of a NetworkAttachmentDefinition. Errors: kInvalid (another kind; no config: one that names a
@@ -59,6 +60,8 @@ enum class Command { kAdd, kCheck, kDel };
 std::string_view name_of(Command command);  // "ADD"
 
 /// Standard input of the plugin at `index`.
+/// The plugin's own configuration with name, cniVersion, prevResult, the device and `runtimeConfig` set: what
+/// it has of these itself is replaced.
 std::string input_for(const Network& network, size_t index, const Attachment& attachment,
                       const std::optional<Attached>& previous);
 /// Its environment: ours, with CNI_* of this call.

@@ -11,6 +11,7 @@
 
 namespace sliced::cni {
 
+/// The interface's sandbox may be gone when this is read: DEL is then run without its namespace.
 struct Record {
   std::string config;   // spec.config, as it was when ADD began
   std::string network;  // the name for a config without one
@@ -20,6 +21,8 @@ struct Record {
 };
 
 /// JSON with a version and a checksum. Errors of decoding: kInvalid, kTooLarge.
+/// The checksum (FNV-1a) finds what a disk or an editor has spoilt; it is no proof against who wants to forge
+/// one: the directory is root's.
 std::string encode_record(const Record& record);
 Result<Record> decode_record(std::string_view text);
 
@@ -40,6 +43,8 @@ class Records {
     std::vector<std::string> broken;  // why a file is no record, one text a file; they stay where they are
   };
   /// Of one sandbox, or of all ("").
+  /// Errors: of the directory alone (kDenied, kIo, kTooLarge above kRecordsMax); none where it does not
+  /// exist. A file that goes while it is read is passed over.
   Result<All> read(std::string_view container_id) const;
 
  private:

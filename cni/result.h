@@ -34,6 +34,7 @@ struct Route {
   std::optional<int64_t> table, scope;                // 1.1.0
   bool operator==(const Route&) const = default;
 };
+/// At most 64 of each; kept and passed on, and nothing here asks a name server.
 struct Dns {
   std::vector<std::string> nameservers, search, options;
   std::string domain;
@@ -57,6 +58,8 @@ inline constexpr size_t kResultBytesMax = 256u << 10;
 
 /// config_version: of a result that does not say its own. What is unknown is dropped, as libcni does.
 /// Errors: kInvalid, kTooLarge; name the field and the value.
+/// Addresses are written as Go's net package writes them, so that what is passed on compares equal to what
+/// the plugin said.
 Result<Attached> decode_result(std::string_view text, std::string_view config_version);
 /// As it is passed on (`prevResult`) and kept; in its own version's form.
 kube::Json encode_result(const Attached& result);

@@ -30,6 +30,7 @@ class Deframer {
   /// framing), and nothing more is taken.
   Status feed(std::string_view bytes, const std::function<void(std::string_view)>& on_message);
   /// Behind the last byte: not kOk in the middle of a message.
+  /// After an error of feed() this says the same again.
   Status end() const;
 
  private:

@@ -20,6 +20,8 @@ class Exchange;
 /// The answer to a call; belongs to whoever will give it, at once or later, on the loop's thread.
 /// Dropped without one, it answers kInternal. What comes once the call is over is passed over.
 /// Reentry: nobody is called from within.
+/// Each message goes into the client's queue at once: nothing is kept here, so that a stream's author decides
+/// what is dropped when unsent_bytes() grows.
 class Answer {
  public:
   explicit Answer(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
@@ -47,6 +49,8 @@ class Answer {
 /// Called with each whole request; the message is valid during the call.
 using Handler = std::function<void(std::string_view message, Answer answer)>;
 
+/// handle is called on the loop's thread, once for each request that is whole, however late; it may keep the
+/// Answer as long as it likes.
 struct Method {
   Handler handle;
   bool is_stream = false;  // answered by many messages
@@ -61,6 +65,8 @@ using Methods = std::map<std::string, Method, std::less<>>;
 http::Serve serve_methods(reactor::Scheduler& scheduler, Methods methods);
 
 /// For http::Server: of a client that keeps its connection for as long as both live (the kubelet).
+/// No end for being idle, and bodies of one message (kMessageMax) with its prefixes; all else as ServerBounds
+/// has it.
 http::ServerBounds patient_bounds();
 
 }  // namespace sliced::grpc

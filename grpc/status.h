@@ -40,6 +40,7 @@ constexpr size_t kStatusMessageMax = 2048;  // bytes, before they are encoded: c
 /// would be right later kUnavailable, a limit of ours kResourceExhausted, and what a disk or a socket did kInternal.
 Status status_of(const Error& error);
 /// grpc-status and, where there is a message, grpc-message: cut at kStatusMessageMax, percent-encoded.
+/// Never empty: also kOk is said, without a message.
 http::Headers encode_status(const Status& status);
 /// UTF-8 as printable ASCII without '%': every other byte is %HH.
 std::string percent_encoded(std::string_view text);

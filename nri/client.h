@@ -25,6 +25,8 @@ class Client {
   /// names the method.
   using OnAnswer = std::function<void(Result<std::string>)>;
   Client(reactor::Scheduler& scheduler, Send send) : scheduler_(scheduler), send_(std::move(send)) {}
+  /// Sends at once. timeout: for the answer, and told to the peer. A connection that ends tells nobody here:
+  /// who owns it drops the client.
   void call(std::string service, std::string method, std::string payload, Millis timeout, OnAnswer on_answer);
   /// Bytes of the connection. Last thing a caller does with it, for the client may be gone.
   void receive(std::string_view bytes);
@@ -35,12 +37,14 @@ class Client {
     OnAnswer on_answer;
     reactor::Ticket timer;
   };
+  // Nothing for a stream that nobody waits on.
   void end(uint32_t stream, Result<std::string> outcome);
 
   reactor::Scheduler& scheduler_;
   Send send_;
   FrameReader reader_;
   uint32_t next_stream_ = 1;
+  // By stream; odd numbers, each two above the last (ttrpc's PROTOCOL.md).
   std::map<uint32_t, Pending> pending_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

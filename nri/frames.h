@@ -13,6 +13,7 @@ inline constexpr size_t kFrameDataMax = 4u << 20;
 
 enum class FrameType : uint8_t { kRequest = 1, kResponse = 2, kData = 3 };
 
+/// A copy of its bytes: it outlives the connection.
 struct Frame {
   uint32_t stream = 0;                   // odd: of the client's
   FrameType type = FrameType::kRequest;  // as it came: it may be none of the three
@@ -39,6 +40,7 @@ class FrameReader {
 };
 
 /// Big-endian numbers, as all headers here have them.
+/// at + 4 <= bytes.size() is the caller's to see to.
 uint32_t read_u32(std::string_view bytes, size_t at);
 void append_u32(std::string& out, uint32_t value);
 

@@ -31,6 +31,7 @@ struct Status {
 };
 
 /// One call of ttrpc (request.proto there): payload is the message of the service, encoded.
+/// Of half a millisecond the timeout is 1 ms; of more than ten minutes, ten minutes.
 struct Request {
   std::string service, method, payload;
   Millis timeout{0};  // how long the caller waits; 0: not said
@@ -48,6 +49,7 @@ std::string encode_response(const Response& response);
 Result<Response> decode_response(std::string_view bytes);
 
 /// A pod's sandbox, as the runtime knows it.
+/// Every text is UTF-8: what was none is escaped, and so matches nothing that Kubernetes has named.
 struct PodSandbox {
   std::string id;                         // the CNI's container id
   std::string name, namespace_name, uid;  // of the pod
@@ -67,6 +69,7 @@ struct Container {
 };
 
 /// What the runtime says of itself before anything else.
+/// request_timeout is what each of our answers has, and not what a pod has (plugin.h, Reply::deadline).
 struct Configure {
   std::string runtime_name, runtime_version, nri_version;
   Millis request_timeout{0};  // for each call to us; 0: not said
@@ -81,6 +84,7 @@ struct Synchronize {
 };
 
 /// Of RunPodSandbox, StopPodSandbox, RemovePodSandbox and, with the container, CreateContainer.
+/// container: all "" but in CreateContainer.
 struct SandboxCall {
   PodSandbox pod;
   Container container;
@@ -89,7 +93,7 @@ struct SandboxCall {
 /// Events that a plugin wants to hear of, as bits (api.proto, enum Event; bit 0 is event 1).
 inline constexpr int32_t kSandboxAndCreateEvents = 0b1111;
 
-// What we say, and what we are told. Errors of decoding: kInvalid (no such message), kTooLarge (more memory than
+// What we say, and what we are told. Errors of decoding: kInvalid (no such message, or one that takes more memory than
 // kMessageMemoryMax). Fields that are not named above are passed over.
 std::string encode_register(std::string_view name, std::string_view index, std::string_view version);
 std::string encode_configure_answer(int32_t events);

@@ -19,6 +19,7 @@ inline constexpr uint32_t kRuntimeConnection = 2;  // we call the runtime
 std::string encode_pieces(uint32_t connection, std::string_view bytes);
 
 /// A part of what one connection says; cut anywhere.
+/// In order of arrival; pieces of several connections may alternate.
 struct Piece {
   uint32_t connection = 0;
   std::string bytes;

@@ -37,6 +37,8 @@ class Reply {
   Reply(Answer answer, std::function<void()> on_agreed = {})
       : answer_(std::move(answer)), on_agreed_(std::move(on_agreed)) {}
   /// False: nobody waits any more, and the runtime has been refused or has gone: what was done is to be undone.
+  /// Once; then the Reply owes nothing more. What is agreed to last counts for the runtime, and nothing can
+  /// be taken back.
   bool agree();
   bool refuse(const Error& why);
   /// Answer before it: then the runtime is refused in our name.
@@ -62,6 +64,7 @@ class Hooks {
   /// Refused: the container is not created; the kubelet tries again.
   virtual void create_container(PodSandbox pod, Container container, Reply reply) = 0;
   /// link() is another.
+  /// May drop the plugin, as any hook.
   virtual void link_changed() {}
 };
 
@@ -72,9 +75,12 @@ class Plugin {
   /// One attempt to reach the runtime (reactor::net::connect_unix).
   using Dial = std::function<std::unique_ptr<reactor::net::Connecting>(reactor::net::OnConnected)>;
   /// Begins with the next turn. What is passed by reference outlives it.
+  /// After a failure 100 ms, doubling to 5 s, are waited, with jitter; why is said once in the log while it
+  /// stays the same. A connection of which the runtime reads nothing (1 MiB unsent) is given up.
   Plugin(reactor::Scheduler& scheduler, reactor::Random random, Log& log, Dial dial, PluginOptions options,
          Hooks& hooks);
   ~Plugin();
+  /// The reference lasts as long as the plugin; its content changes with link_changed(), and why_not between.
   const Link& link() const;
 
  private:

@@ -13,6 +13,7 @@
 namespace sliced::nri {
 
 /// Where frames go: a connection of the multiplexer.
+/// Takes the bytes as they are: what the connection does with them when it is slow is its own affair.
 using Send = std::function<void(std::string bytes)>;
 
 /// The one answer to a call, owed until somebody gives it. Dropping it answers kInternal.
@@ -50,6 +51,7 @@ class Server {
   Server(reactor::Scheduler& scheduler, std::map<std::string, Method, std::less<>> methods, Send send);
   ~Server();
   /// Bytes of the connection.
+  /// Last thing a caller does with it, for a method may have dropped the server.
   void receive(std::string_view bytes);
   /// How long a caller waits that does not say; 2 s at first, as NRI's runtimes.
   void set_timeout(Millis timeout);
