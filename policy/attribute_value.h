@@ -16,6 +16,7 @@ const T* attribute_as(const kube::Attributes& attributes, const std::string& key
 }
 
 /// The interface of a published entry of DeviceExposurePolicies that is not a function's; "" for functions.
+/// For entries of this boot; whether such an interface is there is for the caller to see.
 inline std::string interface_of_link(const kube::Attributes& attributes, const std::string& driver) {
   if (attributes.contains(driver + "/pciAddress")) return "";
   const auto* name = attribute_as<std::string>(attributes, driver + "/ifName");

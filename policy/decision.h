@@ -20,6 +20,7 @@ namespace sliced::policy {
 
 /// Everything that is said of it later (explain.h, the log, publishing) comes from here, so that none of them can
 /// disagree.
+/// One that was broken off (decide()'s stop) has no inputs, and nothing of it may be used.
 struct Decision {
   std::shared_ptr<const Inputs> inputs;         // what it was decided from
   FlatMap<std::string, Verdict> verdicts;       // by host device id
@@ -47,8 +48,10 @@ struct PolicyProblem {
   std::string policy;  // "policy ns/name", "DeviceExposurePolicy name"
   Problem problem;
 };
+/// In order of evaluation, SriovResourcePolicies first; for the log, which says each while it lasts.
 std::vector<PolicyProblem> problems_of(const Decision& decision);
 /// Why the selector of a DeviceExposurePolicy is not used; nullptr: it is.
+/// Points into the decision.
 const Problem* selector_problem(const Decision& decision, int32_t policy);
 
 }  // namespace sliced::policy

@@ -13,6 +13,8 @@ namespace sliced::policy {
 
 /// What must be published together: consumers wait until all slices of a pool's highest generation are there
 /// (ResourcePool.resourceSliceCount).
+/// Compared as a value, devices by pointer first: what has not changed is found the same without being looked
+/// through.
 struct DesiredPool {
   std::string driver, name;
   std::vector<kube::DevicePtr> devices;  // by name

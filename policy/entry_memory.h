@@ -18,6 +18,7 @@ namespace sliced::policy {
 
 /// A device entry as it would be sent, and why the API server would refuse it; "" it would not. What it takes
 /// of counters is not of now.
+/// A refused one has an entry all the same, so that whoever explains can show what would have been sent.
 struct Draft {
   kube::DevicePtr entry;
   std::string refusal;
@@ -25,6 +26,7 @@ struct Draft {
 
 /// Of one kind of policies, and for what they were made: under another driver's name, or for a server that takes
 /// list attributes where the one before did not, nothing of it is used.
+/// Memory: one pointer and a name for each entry that was made; the entries are those of the pools.
 struct KeptEntries {
   struct Kept {
     std::string name;
@@ -46,6 +48,7 @@ using FormerEntries = decltype(former_entries(nullptr));
 
 /// Of a whole decision. Entries are compared by the inventory and the policies that they were made of, which it
 /// therefore holds.
+/// Immutable once the decision is done; the next one reads it on whichever thread it runs.
 struct EntryMemory {
   hotplug::InventoryPtr inventory;
   PolicySetPtr policies;

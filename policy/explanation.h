@@ -9,6 +9,7 @@ namespace sliced::policy {
 
 /// One rule that spoke about a device, as text. Foreign bytes in it (names of interfaces, values of policies) are
 /// escaped by whoever prints it.
+/// Of one that was not reached there is none.
 struct Rule {
   std::string policy;  // "namespace/name"; "" for rules that are not a policy's
   std::string place;   // "spec.configs[0].resourceFilters[1]"
@@ -19,12 +20,15 @@ struct Rule {
   bool operator==(const Rule&) const = default;
 };
 /// One way in which a DeviceExposurePolicy offers a device, or would.
+/// outcome: name_of(Outcome). entry "" where the policy's own name leaves none.
 struct PersonaExplanation {
   std::string policy, entry, outcome;
   std::string summary;  // one sentence
   bool operator==(const PersonaExplanation&) const = default;
 };
 /// All that is known of why a device is offered, or is not.
+/// A copy, which outlives decision and inventory. In bounds: how many rules are shown is explain.h's to say,
+/// the rest is counted.
 struct Explanation {
   std::string device;                        // host device id
   std::string outcome;                       // name_of(Outcome); of several personas the best

@@ -16,6 +16,7 @@
 namespace sliced::policy {
 
 /// A map of the object with its path. Unknown members are problems; so is every member of the wrong kind.
+/// Ownership: of the path alone; value and problems outlive it, and what it returns points into value.
 class FieldReader {
  public:
   /// value may be null or absent (nullptr): an empty map then.
@@ -37,6 +38,7 @@ class FieldReader {
     std::string text;
     int line = 0;
   };
+  /// bytes_max: of each text; a longer one is a problem and not in the list.
   std::vector<Entry> texts(std::string_view key, size_t count_max, size_t bytes_max);
   /// A map with names of the author's choice. Empty when absent; more than count_max is a problem.
   std::vector<const kube::Json::Member*> entries(std::string_view key, size_t count_max);

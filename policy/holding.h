@@ -16,6 +16,7 @@ inline constexpr std::string_view kAnyDevice = "any device";  // no interface's 
 inline constexpr std::string_view kUnknownEntry = "unreadable record";  // no entry has such a name
 
 /// One entry of a pool: a device in one of the ways in which it is offered.
+/// A value; two are one and the same entry when `entry` is, whatever else has changed.
 struct Holding {
   std::string entry;   // name of the device entry
   std::string device;  // host device id

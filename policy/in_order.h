@@ -11,6 +11,8 @@ namespace sliced::policy {
 
 /// name_of: the member or function that is an element's name, which lasts as long as the list; no two are of one
 /// name.
+/// Cost: constant where the question comes in the list's order; the first one that does not makes a table of
+/// all names. Equal answers either way: the order decides nothing.
 template <class List, class NameOf>
 class InOrder {
  public:
@@ -18,6 +20,7 @@ class InOrder {
   InOrder(const List& list, NameOf name_of) : list_(list), name_of_(std::move(name_of)) {}
 
   /// nullptr where there is none of that name.
+  /// Points into the list. Remembers where it was, so it is not const, and not for two threads.
   const typename List::value_type* find(std::string_view name) {
     if (next_ < list_.size() && std::invoke(name_of_, list_[next_]) == name) return &list_[next_++];
     if (places_.empty())

@@ -26,6 +26,8 @@ using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
 
 /// What options and probes of the server say (publishers/abilities.h). What is not known of a server is taken for
 /// no; the defaults here are those of a server that can.
+/// Compared as a value: another one makes entries of the decision before useless where they were made under
+/// it.
 struct Settings {
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver = std::string(kExposureDriver);
@@ -39,6 +41,7 @@ struct Settings {
 
 /// A desired device entry that the server refused or mutilated: held back as long as its content stays the
 /// same.
+/// content_hash is of the entry as it was sent: an edit that changes it lets it be tried again at once.
 struct Quarantine {
   uint64_t content_hash = 0;
   std::string why;
@@ -52,6 +55,8 @@ struct Quarantines {
 };
 
 /// Shared by whoever decides, explains or compares; the decision holds its own (Decision::inputs).
+/// Never changed once a decision has it: whoever wants another decision makes another one, which shares what
+/// has not changed.
 struct Inputs {
   hotplug::InventoryPtr inventory;
   PolicySetPtr policies;

@@ -7,6 +7,7 @@ namespace sliced::policy {
 
 /// The two that policies can name (SriovResourcePolicy linkType). Every other ARPHRD_* number has no name, and a
 /// filter that asks for one of these does not match it.
+/// arphrd: ARPHRD_ETHER and ARPHRD_INFINIBAND, which the kernel's ABI fixes.
 struct LinkType {
   int arphrd;
   std::string_view text;
@@ -21,6 +22,7 @@ inline std::string_view text_of_link_type(std::optional<int> arphrd) {
 }
 
 /// The reverse; nullopt for any other text.
+/// For what is read back of published entries.
 inline std::optional<int> link_type_of_text(std::string_view text) {
   for (const LinkType& type : kLinkTypes)
     if (text == type.text) return type.arphrd;

@@ -14,10 +14,14 @@ namespace sliced::policy {
 /// The first ones that were added, each once, in the order of their text; the others are counted, as often as
 /// they were added. A note is cut to the length of a message (reactor/base/first_few.h), so that all of them
 /// together are bounded.
+/// Two decisions that drop the same few things have equal notes, whatever the order in which they found them:
+/// the log says them once while they stay.
+/// Threads: a value; made by one decision, read by others once it is done.
 class Notes {
  public:
   static constexpr size_t kKeptMax = 100;
 
+  /// One that is kept already is not counted again; one that is not kept is, each time.
   void add(std::string note) {
     sliced::cut_message(note);
     if (kept_.contains(note)) return;
@@ -29,6 +33,7 @@ class Notes {
   void add(const std::vector<std::string>& notes) {
     for (const std::string& note : notes) add(note);
   }
+  /// As if all that `other` was given had been added here, those that it did not keep as a count.
   void add(const Notes& other) {
     for (const std::string& note : other) add(note);
     more_ += other.more_;
@@ -38,10 +43,12 @@ class Notes {
   using const_iterator = std::set<std::string>::const_iterator;
   const_iterator begin() const { return kept_.begin(); }
   const_iterator end() const { return kept_.end(); }
+  /// Those that are not kept may be the same ones several times.
   size_t size() const { return kept_.size() + more_; }
   size_t more() const { return more_; }  // that are not kept
 
  private:
+  // In byte order, which is the order of the log; at most kKeptMax of kMessageBytesMax each.
   std::set<std::string> kept_;
   size_t more_ = 0;
 };

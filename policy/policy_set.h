@@ -32,6 +32,7 @@ PolicySet make_policy_set(std::vector<Shared<SriovPolicy>> sriov,
                           std::vector<Shared<DeviceAttributes>> attributes,
                           std::vector<Shared<ExposurePolicy>> exposures = {});
 
+/// For tests and commands, which have values; watchers make each Shared as its object comes.
 template <class T>
 std::vector<Shared<T>> share(std::vector<T> all) {
   return {std::make_move_iterator(all.begin()), std::make_move_iterator(all.end())};

@@ -10,6 +10,7 @@ namespace sliced::policy {
 
 /// meta: of the object (kube::decode_object_meta), decoded once by whoever has the object first. Empty where it
 /// cannot be read: the policy then offers nothing, and is told of under the line of the object.
+/// A copy: the object goes when it is decoded.
 inline kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube::Json& object,
                                 Problems& problems) {
   if (meta) return *meta;

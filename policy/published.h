@@ -6,6 +6,7 @@
 namespace sliced::policy {
 
 /// What stands in our slices: where a decision may depend on what was offered before.
+/// Of this boot alone: what stood there before another boot says nothing of devices of now.
 struct Published {
   std::set<std::string> sriov, exposure;     // names of device entries, by kind of policy
   bool is_sriov_pool_there = false;          // a slice of it

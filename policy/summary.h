@@ -21,6 +21,7 @@ struct Summary {
   OutcomeCounts sriov, exposure;
   bool operator==(const Summary&) const = default;
 };
+/// Linear in devices and personas: made when somebody asks, not with each decision.
 Summary summarize(const Decision& decision);
 
 /// "12 devices offered, 3 hidden, 1 held back"

@@ -9,6 +9,9 @@ namespace sliced::policy {
 /// Why a device is offered, or is not. Of a device about which several rules speak it is the first that
 /// decides; the gates among them are asked in the order of gates/gates.cpp. The names are an interface: logs,
 /// `explain -o json` and docs/concepts.md have them.
+/// A new one needs its name, its row in docs/concepts.md (./dev tidy looks for it), and who says it : a kind
+/// of
+/// policies, or a gate.
 enum class Outcome : uint8_t {
   kOffered,
   kNotAVf,    // SriovResourcePolicy offers VFs only
@@ -30,10 +33,12 @@ enum class Outcome : uint8_t {
   kHeldByOther,  // the other driver's
   kCharged,      // the same, when it could be allocated in another way
 };
+/// Lasts as long as the process.
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
 
 /// What SriovResourcePolicies make of a device, and an exclude, which is for both kinds. One for each device of
 /// the inventory.
+/// Indices are good with the PolicySet of the decision alone: whoever keeps a verdict keeps Decision::inputs.
 struct Verdict {
   Outcome outcome = Outcome::kNoMatch;
   int32_t policy = -1;  // index into PolicySet::sriov: which would offer it; -1 none
@@ -45,6 +50,7 @@ struct Verdict {
 };
 
 /// What one DeviceExposurePolicy makes of a device.
+/// A device has one for each name suffix under which a policy offers it.
 struct PersonaVerdict {
   int32_t policy = -1;  // index into PolicySet::exposures
   Outcome outcome = Outcome::kOffered;

@@ -14,6 +14,8 @@ struct Doubt {
 };
 
 /// Of both drivers, as it is found at a start.
+/// publishers/find_doubt makes it of the first slices that are observed; the ledger ends it by what claims
+/// show.
 struct RecordDoubt {
   Doubt exposure;
   bool is_of_sriov = false;  // any VF may be allocated through the other driver

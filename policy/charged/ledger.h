@@ -54,6 +54,11 @@ struct Unprepared {
   std::string claim;  // uid
 };
 
+/// Threads: the loop's; decisions on workers get copies (holdings()).
+/// Memory:  kPoolsMax pools of kNamesMax names; what comes beyond charges its pool as a whole, so that bounds
+///          never free anything.
+/// Order:   begin(), then learn() of what is observed, then for each decision find_awaited(), holdings(),
+///          decided() and, once it is written, acknowledged(). Witnesses may speak at any time between.
 class Ledger {
  public:
   /// A scheduler may bind a claim that it decided on slices of before the withdrawal.
@@ -123,9 +128,15 @@ class Ledger {
     size_t contested = 0;     // that are offered, and allocated beside one whose group nobody knows
     bool ends_doubt = false;  // all that is allocated is known from now on
   };
+  /// Frees what is withdrawn, was acknowledged as that kGrace before the census began, is not in it and is
+  /// not prepared here. It ends doubt when it began kGrace after this process did.
   Change take(const Census& census, TimePoint now);
+  /// Only of pools whose record is in doubt or charged as a whole: elsewhere the record knows more.
   Change take(const Sighting& seen, TimePoint now);
+  /// Idempotent by claim. Beyond its bounds it is not noted, and the entry is then as one that no claim is
+  /// known of.
   Change take(const Prepared& prepared, TimePoint now);
+  /// One that was never prepared changes nothing.
   void take(const Unprepared& unprepared);
 
   /// What a census could end. Nobody asks for the sake of what a prepared claim has, nor of a pool charged as a
@@ -161,25 +172,37 @@ class Ledger {
   bool is_ours(const std::string& driver) const {
     return driver == names_.sriov_driver || driver == names_.exposure_driver;
   }
+  // nullptr for another driver's pool, and for one too many.
   Pool* pool_of(const PoolKey& key);
+  // What its devices are allocated as when a claim has them: of the SR-IOV driver functions by name, of the
+  // other by their attributes.
   std::vector<Holding> entries_of(const kube::ResourceSlice& slice) const;
+  // Awaited until its device is seen: a slice may be older than this boot.
   static Entry learned(Holding holding);
+  // True when it was not yet.
   static bool charge_whole(const std::string& name, Pool& pool);
+  // The withdrawn-annotation of a slice. What cannot be understood charges the pool as a whole.
   void learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned& out);
+  // A pool that was in doubt gets an entry that says so, which is recorded and freed like any other.
   void materialise_doubt(const std::set<std::string>& pools);
+  // What was withdrawn goes with its device, unless that has not been seen since this process began.
   void forget_gone(const hotplug::Inventory& inventory);
+  // Whether a census could end it.
   bool waits(const PoolKey& key, const Pool& pool, const Entry& entry) const;
+  // Allocated devices that are not there yet, as after another boot: find_awaited() takes them up.
   void await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
   size_t learn_allocated(const PoolKey& key, const std::string& entry, bool is_share,
                          const hotplug::Inventory& inventory, bool is_lost, TimePoint now);
   size_t learn_allocated(const PoolKey& key, const std::map<std::string, bool>& shared_by_name, bool is_lost,
                          TimePoint now);
+  // How many offered entries are found to be allocated beside one whose group nobody knows.
   size_t contest(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
 
   const Names names_;
   std::map<PoolKey, Pool> pools_;
   hotplug::InventoryPtr inventory_;  // of the last decision
   bool has_exposures_ = false, is_writing_ = false;
+  // When begin() was called: claims that were looked at before it tell nothing of now.
   std::optional<TimePoint> begun_;
   RecordDoubt doubt_;    // of pools that no decision has charged for it yet
   Allocations awaited_;  // claims of before: their functions have not been seen

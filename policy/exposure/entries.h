@@ -33,9 +33,13 @@ class ExposedEntries {
     PersonaAttributes adds;
     bool is_valid = false;  // one with them has been checked as a whole, and nothing was wrong
   };
+  // nullptr where facts, policy or settings have changed, or making it left something to say.
   const KeptEntries::Kept* former(const hotplug::HostDevice& device, int32_t policy, const std::string& name);
+  // False when something was left out.
   bool make(const hotplug::HostDevice& device, int32_t policy, const std::string& name, Draft& out);
+  // By type of device, since what a policy adds depends on it; made when it is first asked for.
   Persona& persona_of(hotplug::DeviceType type, int32_t policy);
+  // Each with the policy's name in front.
   void note_all(const ExposurePolicy& policy, const std::vector<std::string>& notes);
   const ExposurePolicy& policy_of(int32_t index) const;
 

@@ -31,6 +31,8 @@ struct DeviceSelector {
   bool operator==(const DeviceSelector&) const = default;
 };
 
+/// A name that a NetworkAttachmentDefinition must have as its type for the persona, and what one allocation
+/// of it takes.
 struct CniPlugin {
   std::string name;
   std::map<std::string, kube::Quantity> consume_per_allocation;  // by full key of a capacity
@@ -51,6 +53,7 @@ struct Exposure {
   bool operator==(const Exposure&) const = default;
 };
 
+/// Shared between sets (PolicySet): a decision on a worker reads it while the next one is decoded.
 struct ExposurePolicy {
   struct Id {
     std::string name;  // cluster-scoped
@@ -77,9 +80,12 @@ std::string text_of(const ExposurePolicy::Id& id);  // "name"
 
 /// Keeps in last_understood what an exclude said before. was_understood: its selector too, which a decision
 /// knows.
+/// The memory of one step: of what `before` remembered only what it could not be understood itself. Not over
+/// a restart.
 void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool was_understood);
 
 /// A policy that is known to exist but not readable at all (a broken object): offers nothing, and says why.
+/// kUnknown: it may be an exclude of any node, and so holds back what is new.
 ExposurePolicy unreadable_exposure_policy(std::string name, std::string why);
 
 }  // namespace sliced::policy

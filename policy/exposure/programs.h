@@ -15,6 +15,7 @@
 
 namespace sliced::policy {
 
+/// steps: work steps of compiling, or half the bytes that it holds, whichever is more.
 struct CompiledSelector {
   std::shared_ptr<const cel::Program> program;  // nullptr: it cannot be used
   std::string problem;                          // then why
@@ -25,6 +26,7 @@ using SelectorProgramsPtr = std::shared_ptr<const SelectorPrograms>;
 
 /// One selector, without a decision around it. steps_max: what compiling may take, and twice as many bytes
 /// what comes of it.
+/// A selector whose program is too large has none, like one that cannot be compiled.
 CompiledSelector compile_once(const std::string& cel, const std::string& driver,
                               uint64_t steps_max = WorkBudgets{}.compiling.each);
 
@@ -39,6 +41,7 @@ class SelectorCompiler {
   /// Of a text that was given to compile().
   const CompiledSelector& of(const std::string& text) const { return compiled_.at(text); }
   /// What the next decision need not compile again.
+  /// Those of this decision; texts beyond the budget are not among them, so that the next one tries again.
   SelectorProgramsPtr programs() const;
 
  private:

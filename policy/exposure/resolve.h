@@ -21,6 +21,7 @@
 namespace sliced::policy {
 
 /// The policies of one node, as indices into the list that was given.
+/// A policy stands in one list at most; in none where it does not select the node, or offers nothing.
 struct NodeExposures {
   std::vector<int32_t> excludes;  // with a selector that can be used, or one that could be earlier
   std::vector<int32_t> exposes;   // in order: higher priority first, then by name
@@ -29,6 +30,7 @@ struct NodeExposures {
 };
 
 /// What the selectors of a node's policies say of its devices.
+/// Immutable once made, and held by the decision that it is of and by the next one.
 struct SelectorAnswers {
   NodeExposures node;
   /// By policy: why its selector is not used. What is wrong beside the selector is in the policy itself.
@@ -45,6 +47,8 @@ struct SelectorAnswers {
 /// exposures: in order of evaluation. driver: the domain of our attributes. before: of the decision before,
 /// or nullptr. published: for what is not known of interfaces that are elsewhere (answers.h). When stop is
 /// requested, what is returned is of no use.
+/// Selectors are compiled here, once per text, and asked about each device that has changed; a selector that
+/// takes more than its share is in `problems`, and of an exclude that means that it may hold any device.
 SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
                                  const kube::NodeView& node, const std::string& driver,
                                  const hotplug::InventoryPtr& inventory, const SelectorAnswersPtr& before,

@@ -15,11 +15,13 @@
 namespace sliced::policy {
 
 /// As cel::Program::compile. driver: the domain of our own attributes.
+/// Blocks for at most 50 ms (cel::kCompileStepsMax): for the worker that decides, and for commands.
 Result<cel::Program> compile_selector(const std::string& cel, const std::string& driver,
                                       cel::Mistake* mistake = nullptr,
                                       uint64_t steps_max = cel::kCompileStepsMax);
 
 /// One host device at a time; what was read of it is kept until the next one.
+/// Threads: one evaluation at a time; it keeps what it has read in members that are mutable.
 class HostDeviceView final : public cel::Device {
  public:
   explicit HostDeviceView(std::string driver);
@@ -44,8 +46,10 @@ class HostDeviceView final : public cel::Device {
   const cel::Map* capacity(cel::Arena& arena) const override;
 
   /// The attribute at that index of known_attributes(); nullptr when the device lacks it.
+  /// Valid until the next look_at().
   const kube::AttributeValue* value(size_t known) const;
   /// value(), or what a selector reads instead.
+  /// Texts of it point into the view: they last until the next look_at().
   cel::Value value_or_zero(size_t known) const;
   /// Notes it.
   bool is_unknown(size_t known) const;

@@ -34,6 +34,8 @@ struct PublishedVf {
   std::optional<int> pf_link_type;  // ARPHRD_*
   bool is_rdma_capable = false;
 };
+/// Anything may be absent or of another type, since others may write our slices: it is then as if it had not
+/// been published.
 PublishedVf read_vf_attributes(const kube::Attributes& attributes, const std::string& driver);
 
 /// "ethernet", "infiniband", or "unknown".

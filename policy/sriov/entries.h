@@ -29,18 +29,29 @@ class SriovEntries {
 
  private:
   // Attributes that a config adds to each of its entries, joined once per config.
+  // resourceName of the config goes before one of DeviceAttributes; of several objects that give one key the
+  // last by name.
   struct Additions {
     kube::Attributes attributes;
     std::string refusal;    // not empty: the entries are held back, and why
     bool is_valid = false;  // the API server takes each of the attributes
   };
+  // nullptr where the facts, the policy, or anything that entries are made under has changed, or making it
+  // left something to say: then it is said again.
   const KeptEntries::Kept* former(const hotplug::HostDevice& vf, const std::string& name,
                                   const Verdict& verdict);
+  // False when something was left out: an entry that is not plain is made anew each time, so that its notes
+  // are.
   bool make(const hotplug::HostDevice& vf, const std::string& name, const Verdict& verdict, Draft& out);
+  // Joined when it is first asked for; valid as long as this.
   const Additions& additions_of(const Verdict& verdict);
   Additions join(const SriovPolicy& policy, const ResourceConfig& config);
+  // List attributes only where the server takes them, with a note.
   void join_objects(const SriovPolicy& policy, const ResourceConfig& config, Additions& out);
+  // From the end of the alphabet; never the VF's own attributes, nor resourceName.
   void make_room(const SriovPolicy& policy, Additions& out);
+  // The attributes by which claims of dra-driver-sriov's users select: without them an entry would be
+  // another.
   bool names_resource(const std::string& key) const;
   const hotplug::HostDevice* pf_of(const hotplug::HostDevice& vf);
 

@@ -21,6 +21,8 @@ std::optional<FilterField> first_refusal(const ResourceFilter& filter, const hot
 
 /// One config or filter that was asked. filter -1: the config itself (it has no filters, or cannot be
 /// understood).
+/// Indices as in Verdict. Of one that matched, refusal is nullopt and unreadable false; host_use says that
+/// the gate of that name will hold it back.
 struct Step {
   int32_t policy, config, filter;
   std::optional<FilterField> refusal;
@@ -28,6 +30,7 @@ struct Step {
   bool host_use = false;
 };
 /// The step as text: field, value found, value wanted.
+/// vf: the one that was asked; policies: those of that time. At most eight wanted values are named.
 Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& policies);
 
 /// Which policy and config take a device, before anything is held back of it: as walk() does, for many devices.
@@ -36,6 +39,8 @@ class VfMatcher {
  public:
   VfMatcher(const PolicySet& policies, const std::vector<int32_t>& selected);  // policies outlive it
   /// kOffered with policy, config and filter; or kBroken, kNotAVf, kNoPolicy, kNoMatch. device: outlives this.
+  /// The same verdict as walk()'s, by fewer questions: which fields VFs of one kind answer alike is asked
+  /// once a kind.
   Verdict decide(const hotplug::HostDevice& device);
 
  private:

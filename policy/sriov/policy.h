@@ -23,6 +23,8 @@ namespace sliced::policy {
 
 /// A PF by name or address, and which of its VFs: "ens1f0", "ens1f0#0-3,7". An index that
 /// no VF has matches nothing.
+/// Key is a name, compared as bytes, or a PciAddress. "rootDevices" of the older form are PFs too, by
+/// address.
 template <class Key>
 struct PfMatch {
   struct Range {
@@ -32,6 +34,7 @@ struct PfMatch {
   Key pf{};
   std::vector<Range> ranges;  // empty: all VFs
 
+  /// By sysfs' number of the VF (virtfnN), which is not the last part of its address.
   bool covers(int vf_index) const {
     if (ranges.empty()) return true;
     for (const Range& range : ranges)
@@ -59,16 +62,20 @@ std::string_view name_of(FilterField field);  // "vendors"
 /// AND over the fields that are set, OR inside a field; one that is empty is not asked. Values are compared with
 /// what the kernel says: hex digits in lower case, addresses as sysfs spells them.
 struct ResourceFilter {
+  /// Four hex digits without 0x, as sysfs' vendor and device have them; names of drivers as the links below
+  /// /sys/bus/pci/drivers are called.
   std::vector<std::string> vendors, devices, drivers;
   std::vector<hotplug::PciAddress> pci_addresses;
   std::vector<PfMatch<std::string>> pf_names;
   std::vector<PfMatch<hotplug::PciAddress>> pf_pci_addresses, root_devices;
+  /// 0 to 4,096; -1 and what has no node are matched by leaving the field out.
   std::vector<int> numa_nodes;
   std::string link_type;  // "ethernet", "infiniband", "" any
   bool operator==(const ResourceFilter&) const = default;
 };
 
 /// One element of spec.configs.
+/// Its order among others counts: the first config that takes a VF decides on its attributes.
 struct ResourceConfig {
   std::string resource_name;                               // older form; "" none
   std::optional<kube::LabelSelector> attributes_selector;  // absent: no DeviceAttributes
@@ -80,6 +87,8 @@ struct ResourceConfig {
 };
 
 /// One object, as far as it is used: what a status would say of it is not read.
+/// At most 64 configs of 64 filters with 256 values of 256 bytes a field: config/crd states the same bounds,
+/// and here they hold also for a server without them.
 struct SriovPolicy {
   struct Id {
     std::string namespace_, name;
@@ -98,6 +107,7 @@ struct SriovPolicy {
 std::string text_of(const SriovPolicy::Id& id);  // "namespace/name"
 
 /// Attributes that an administrator gives to VFs of configs whose selector matches the object's labels.
+/// Cluster-wide in effect only within its namespace: a policy joins objects of its own namespace.
 struct DeviceAttributes {
   struct Id {
     std::string namespace_, name;
@@ -113,11 +123,14 @@ struct DeviceAttributes {
 
 /// Decodes never fail: what is wrong becomes problems, and problems offer nothing.
 /// meta: the object's, where somebody has decoded it already.
+/// Of all problems kProblemsMax are kept for the whole policy, not for each config.
 SriovPolicy decode_sriov_policy(const kube::Json& object, const Result<kube::ObjectMeta>& meta);
 inline SriovPolicy decode_sriov_policy(const kube::Json& object) {
   return decode_sriov_policy(object, kube::decode_object_meta(object));
 }
 /// driver: the domain of keys without one.
+/// At most 256 attributes; of more none is read. One that is refused is not published and is told; a config
+/// of whose attributes the resourceName is refused holds its entries back.
 DeviceAttributes decode_device_attributes(const kube::Json& object, const std::string& driver,
                                           const Result<kube::ObjectMeta>& meta);
 inline DeviceAttributes decode_device_attributes(const kube::Json& object, const std::string& driver) {
@@ -128,16 +141,22 @@ inline DeviceAttributes decode_device_attributes(const kube::Json& object, const
 Problems problems_of(const SriovPolicy& policy);
 
 /// A policy that is known to exist but not readable at all (a broken object): offers nothing, and says why.
+/// As nobody knows what it says, it takes nothing from other policies either: those after it offer what they
+/// would.
 SriovPolicy unreadable_sriov_policy(SriovPolicy::Id id, std::string why);
 
 /// What `validate` says beyond errors: legal, and probably not meant.
+/// Of one whose problems disable all of it none: there is nothing left to warn of.
 Problems warnings_of(const SriovPolicy& policy);
 
 /// Paths of our fields below the object, for the comparison with the served schema ("spec.priority", ...).
+/// With "[]" behind what is a list. The first is for fields_dropped_by_schema (watchers/served_schema.h), and
+/// so is the second.
 std::vector<std::string> sriov_policy_fields();
 std::vector<std::string> device_attributes_fields();
 
 /// Keys that the daemon publishes itself, and all of resource.kubernetes.io/: nobody else may set them.
+/// Makes the list of own attributes anew each time: for decoding, not for what is asked of each device.
 bool is_reserved_attribute(const std::string& full_key, const std::string& driver);
 
 }  // namespace sliced::policy
