@@ -21,6 +21,7 @@ struct CommandInfo {
 
 /// All of them, in the order of the help. Immutable, from any thread.
 std::span<const CommandInfo> command_table();
+/// By its whole name: no abbreviation is taken. Lasts as long as the process, as all that is found here.
 const CommandInfo* find_command(std::string_view name);  // nullptr: there is none
 const CommandInfo& info_of(Command command);             // not for Command::kNone
 

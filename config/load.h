@@ -13,6 +13,7 @@
 namespace sliced::config {
 
 /// What the process is asked for besides its arguments; tests bring their own.
+/// read_file blocks; it is asked for one path, that of the configuration file.
 struct Ports {
   std::function<std::optional<std::string>(const char* name)> env;
   std::function<Result<std::string>(const std::string& path)> read_file;
@@ -29,6 +30,8 @@ struct Loaded {
 };
 
 /// arguments are argv[1..]. Uses getopt_long and with it its process-wide state: call it from one thread.
+/// The file is YAML with the options' file keys, at most 1 MiB. An option that the command does not take, one
+/// that is given twice in the file, and a key that is not known are problems, each with where it stands.
 Loaded load(const std::vector<std::string>& arguments, const Ports& ports);
 
 /// What a SIGHUP changes: the file and the environment are read again below the same command line.
@@ -38,6 +41,8 @@ struct Reloaded {
   std::vector<std::string> needs_restart;  // names of options that differ and keep their running value
   std::vector<std::string> problems;
 };
+/// A problem anywhere changes nothing at all: `options` are then the running ones. An option of the command
+/// line stays as it was given there, whatever file and environment say.
 Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Ports& ports);
 
 }  // namespace sliced::config

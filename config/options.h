@@ -57,10 +57,13 @@ enum class OutputFormat { kTable, kYaml, kJson, kDiff };
 enum class Switch { kOff, kOn };
 
 /// Who moves interfaces into pods: we do, by the container runtime's word (NRI) and CNI plugins, or Multus does.
+/// STANDALONE and MULTUS, as dra-driver-sriov's option of the same name has them.
 enum class ConfigurationMode { kStandalone, kMultus };
 
 /// A value, copied and compared. Which of it may change while the daemon runs is in the table
 /// (OptionInfo::reloadable); the rest stays as it was at the start.
+/// Paths are as they were given: nobody has looked whether they are there. Intervals are within the bounds
+/// below; names are valid by Kubernetes' rules.
 struct Options {
   Command command = Command::kNone;
   std::vector<std::string> arguments;  // what follows the command and is no option: a device, files, a shell
@@ -70,6 +73,7 @@ struct Options {
   ClusterSpec cluster = InCluster{};
   std::string node_name;  // a DNS subdomain; never empty after a load without problems
   std::map<std::string, std::string> node_labels;  // for a directory cluster without a Node object
+  /// Whose SriovResourcePolicies and DeviceAttributes count.
   std::string namespace_ = "dra-driver-sriov";
   std::string host_root = "/";  // "/" is the running system
   std::string sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
@@ -78,6 +82,7 @@ struct Options {
   std::string health_address;     // "127.0.0.1:9810", where the status is read by TCP; "" nowhere
   std::string scheduler_version;  // "v1.36.3"; "": that of the API server
   // Where the kubelet finds this.
+  // Off, the daemon publishes and prepares nothing, and the options below are not used.
   Switch kubelet_plugin = Switch::kOff;
   std::string kubelet_plugins_directory = "/var/lib/kubelet/plugins";
   std::string kubelet_registrar_directory = "/var/lib/kubelet/plugins_registry";
@@ -122,6 +127,7 @@ struct Options {
 inline constexpr Millis kSyncIntervalMin = 1min;
 inline constexpr Millis kSyncIntervalShortMin = 30s;  // with --allow-short-sync
 inline constexpr Millis kSyncIntervalMax = 24h;
+/// Of --settle-max; --settle is at most that.
 inline constexpr Millis kSettleMax = 1min;
 
 }  // namespace sliced::config

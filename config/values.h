@@ -23,6 +23,7 @@ struct Word {
   std::string_view text;
   T value;
 };
+/// None for any other type; each that has some stands below. The order is that of help and completion.
 template <class T>
 inline constexpr std::array<Word<T>, 0> kWords = {};
 template <>
@@ -44,6 +45,7 @@ template <>
 inline constexpr std::array kWords<ConfigurationMode> = {Word{"STANDALONE", ConfigurationMode::kStandalone},
                                                          Word{"MULTUS", ConfigurationMode::kMultus}};
 /// Their texts alone.
+/// For help, completion and "must be one of".
 template <class T>
 inline constexpr auto kTexts = [] {
   std::array<std::string_view, kWords<T>.size()> texts{};
@@ -58,6 +60,7 @@ inline constexpr std::array<std::string_view, 3> kKinds = {"SriovResourcePolicy"
 /// "must be one of auto, text, json, journald; did you mean json?"
 std::string not_one_of(std::string_view text, std::span<const std::string_view> texts);
 
+/// By the letter: no abbreviation, no other case.
 template <class T>
 std::string parse_word(std::string_view text, T& value) {
   for (const Word<T>& word : kWords<T>)
@@ -69,6 +72,7 @@ std::string parse_path(std::string_view text, std::string& value);
 /// Adds to those that are there.
 std::string add_path(std::string_view text, std::vector<std::string>& value);
 /// "in-cluster", "kubeconfig:PATH" or "dir:PATH".
+/// PATH may not be empty; what it names is looked at by who opens it.
 std::string parse_cluster(std::string_view text, ClusterSpec& value);
 /// A DNS subdomain, as the name of a Node is.
 std::string parse_node_name(std::string_view text, std::string& value);
@@ -98,6 +102,7 @@ std::string parse_time(std::string_view text, Millis& value);
 
 template <class T>
   requires(kWords<T>.size() > 0)
+/// A value without a word ends the process: a row that somebody forgot.
 std::string print(const T& value) {
   for (const Word<T>& word : kWords<T>)
     if (word.value == value) return std::string(word.text);

@@ -32,6 +32,7 @@ class ClusterSources {
     size_t slices_bytes_max = SIZE_MAX;
     std::vector<PolicyKind> kinds;  // empty where they are off: what it has published is withdrawn then
   };
+  /// drivers: in the order of the daemon's offers; their index is what on_slices is told with.
   struct Scope {
     std::string node;
     bool is_directory = false;  // in the place of an API server
@@ -57,6 +58,7 @@ class ClusterSources {
   /// Nothing keeps from writing: no outage, and nobody of whom it is not known whether he is back.
   bool may_write() const { return reach_.may_write(); }
   /// Which sources have not synced yet, and why: "policies: denied: list sriovresourcepolicies: ...".
+  /// Sources of slices come last: what there is to decide from is said first.
   std::vector<std::string> silent() const;
   /// Of those what one look is enough to know: kinds that the API server does not have, what it does not
   /// allow, a directory that cannot be read.
@@ -74,7 +76,9 @@ class ClusterSources {
     kube::Resource kind;
     std::unique_ptr<watchers::Source> watcher;
   };
+  // The Node first, then of each driver its slices and the kinds of its policies.
   std::vector<Named> make_sources(const kube::Ports& ports, const Scope& scope);
+  // Asks for the kind's schema with each list, before the list is told.
   std::unique_ptr<watchers::Source> make_policies(const kube::Ports& ports, const PolicyKind& kind,
                                                   watchers::PolicyWatcher::OnStanding on_standing);
   /// Those whose initial sync is not complete.
@@ -86,6 +90,7 @@ class ClusterSources {
   const bool is_directory_;
   std::vector<Named> sources_;  // the Node's first
   SchemaCheck schemas_;
+  // Last, so that it goes first: it holds pointers to the sources.
   Reach reach_;
 };
 

@@ -34,6 +34,7 @@ namespace sliced::daemon {
 
 /// Everything nondeterministic: time, threads, log and the host; the cluster; chance. All of it outlives the
 /// daemon.
+/// host has the scheduler, the executor and the log of everything here.
 struct Ports {
   hotplug::HostSource::Ports host;
   kube::Cluster& cluster;
@@ -44,6 +45,11 @@ struct Ports {
 /// Threads:    decisions that may take long are made on a worker (decider.h).
 /// Writing:    not before permit_writes(true); decisions are made and the plan is kept meanwhile.
 /// Reentry:    on_decided may not destroy the daemon.
+/// Unhappy:    a server that is away, denies or lies changes nothing of what is offered; a decision that
+///             takes too long keeps the last one; a host that cannot be listed keeps its last inventory. Each
+///             is in waiting_for() or in the log.
+/// Ownership:  of everything it joins; ports outlive it. Dropping it ends watches, readings and writes that
+///             are under way: what is published stays.
 class Daemon {
  public:
   /// After each decision.
@@ -51,7 +57,10 @@ class Daemon {
 
   Daemon(Ports ports, config::Options options, OnDecided on_decided = {});
 
+  /// Once. The host is read and all sources are asked at the same time.
   void start();
+  /// By who has the interlock (cli/node_locks.h). Taken back, no write begins any more; one on its way is not
+  /// called back.
   void permit_writes(bool permitted);
   /// For who only asks what would be written: whatever has to be read for that is read.
   void permit_looks() { charges_.permit_looks(); }
@@ -62,14 +71,18 @@ class Daemon {
   void hold(const std::string& by, const hotplug::HostDevice& facts) {
     if (held_.hold(by, facts)) decide_before_writing("it is known what pods have");
   }
+  /// Its facts stay those of before until the host says the same again, at most HeldHost::kReturnMax.
   void let_go(const std::string& by) { held_.let_go(by); }
   /// What may be allocated.
   const policy::Ledger& ledger() const { return charges_.ledger(); }
   /// SIGHUP: what may change while running takes effect, and the host is read again.
+  /// options: the whole set as config::reload() has it; what needs a restart is as it was. Refused entries
+  /// are not tried again by it.
   void reload(const config::Options& options);
 
   /// The last decision, without its pools (the publishers' desired() has them); nullptr before the initial
   /// sync is complete.
+  /// Valid until the next one is concluded, which happens on a turn of the loop only.
   const policy::Decision* decision() const { return decision_ ? &*decision_ : nullptr; }
   /// The host as it is decided over, and as it is.
   const hotplug::InventoryPtr& inventory() const { return held_.inventory(); }
@@ -79,6 +92,7 @@ class Daemon {
   /// driver: one of theirs.
   const Offer& offer_of(std::string_view driver) const;
   /// Nothing is to be decided or written.
+  /// For tests, `plan` and the simulation: a directory of one's own shows then what will stay.
   bool converged() const;
   /// No write is on its way.
   bool idle() const;
@@ -107,27 +121,40 @@ class Daemon {
   }
 
  private:
+  // The publisher's answers become marks: refused devices, lost abilities, what is settled, slices that were
+  // not known.
   Offer make_offer(Driver which, kube::Ports ports);
   ClusterSources::Scope scope() const;
   ClusterSources::Handlers cluster_handlers();
 
+  // What changes settles first, once something has been published.
   void on_inventory(const hotplug::InventoryUpdate& update);
+  // A Node that is gone takes its slices with it: nothing is desired until it is back.
   void on_node(const OwnNode::Event& event);
+  // To the publisher first; what it then observes is charged.
   void on_slices(Offer& offer, const Offer::Event& event);
   void on_reach(const Reach::Change& change);
+  // A slice with entries nobody knew: what may be allocated of them is charged before it is overwritten.
   void meet(const kube::ResourceSlice& slice);
+  // Nothing is written before the next decision.
   void decide_before_writing(std::string why);
 
+  // Whom the first decision waits for: the host, then each source, then the Node.
   std::vector<std::string> sources_awaited() const;
+  // nullptr while something is awaited; whoever it is marks when it comes.
   Decider::InputsPtr prepare();
+  // True too where nobody uses any: nothing is asked of the server then.
   bool are_abilities_known(const policy::PolicySet& policies);
+  // Once a process.
   bool recover_sticky();
   void learn_own_slices();
 
+  // The decision's pools go to the publishers and are not kept here. True when the offer changed.
   bool conclude(policy::Decision decision, const std::string& why);
   void publish(policy::DesiredPools pools);
 
   void apply_permission();
+  // Every --sync-interval: the host is read whole, and what the server refused is tried again.
   void arm_sync();
   Known known() const { return {decision(), node_.is_there() ? &node_.view() : nullptr}; }
   bool is_directory() const { return std::holds_alternative<config::ClusterDirectory>(options_.cluster); }
@@ -139,6 +166,7 @@ class Daemon {
 
   OwnNode node_;
   PolicyBook policies_;
+  // Without pools.
   std::optional<policy::Decision> decision_;
   ProblemTeller problems_;
   bool is_permitted_ = false;  // the interlock is ours
@@ -150,6 +178,7 @@ class Daemon {
   publishers::Charges charges_;
   Offers offers_;  // by Driver
   Settling settling_;
+  // Between host_ and whoever decides; host_ goes first.
   HeldHost held_;
   hotplug::HostSource host_;
   ClusterSources sources_;

@@ -19,6 +19,7 @@ class Debouncer {
   Debouncer(Millis quiet, Millis longest) : quiet_(quiet), longest_(longest) {}
 
   /// The device appeared or changed. group: its PF's id, or its own.
+  /// A device that moves to another group leaves the window of the one before.
   void touch(const std::string& device, const std::string& group, TimePoint now);
   /// It is gone. The window of its group ends with its last device.
   void forget(const std::string& device);

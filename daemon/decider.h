@@ -77,10 +77,13 @@ class Decider {
   ~Decider();
 
   /// Something that is decided from has changed.
+  /// why: for the log; at most four different reasons of one decision are kept.
   void mark(std::string why);
   /// The same, and what is being decided without it does not count.
   void mark_void(std::string why);
   /// What is due is decided now, and what is being decided without the changes does not count.
+  /// For the end of an outage: what was told meanwhile is decided before anything is written. With nothing
+  /// due it does nothing.
   void decide_now();
 
   /// Nothing has been told that is not decided.
@@ -99,11 +102,16 @@ class Decider {
   using State = std::variant<Idle, Due, std::shared_ptr<Attempt>>;
 
   void note(std::string why);
+  // In the next turn, or when the coalescing window or a backoff is over.
   void arm();
+  // On the loop where it is small (512 devices, no DeviceExposurePolicy, few filters), else on a worker.
   void decide();
+  // Not while kAbandonedMax workers are still at decisions that were given up.
   void decide_elsewhere(InputsPtr inputs, std::string why);
+  // finished false: it was not in time, and may go on for nobody.
   void end(Attempt& attempt, bool finished);
   void conclude(policy::Decision decision, const std::string& why);
+  // A second at first, doubling to a minute; each attempt has twice the time of the one before.
   void try_again_later(const policy::Inputs& inputs, std::string what);
   bool is_overtaken(const Attempt& attempt);
 

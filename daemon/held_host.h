@@ -20,13 +20,18 @@ class HeldHost {
  public:
   static constexpr Millis kReturnMax{10'000};  // a driver probes, udev gives the interface its name
 
+  /// on_update: what has changed of what is decided over, with an inventory of its own; the scheduler
+  /// outlives this.
   HeldHost(reactor::Scheduler& scheduler, std::function<void(const hotplug::InventoryUpdate&)> on_update);
 
   /// What the host says; told on unless nothing of it shows.
   void take(const hotplug::InventoryUpdate& update);
   /// by: whoever has the device; several may. True when another inventory is to be decided over from now on.
+  /// facts: as they were before whoever has it began. Of a device that is held already, or on its way back,
+  /// the first ones stay.
   bool hold(const std::string& by, const hotplug::HostDevice& facts);
   /// All that it has.
+  /// Nothing where it has none.
   void let_go(const std::string& by);
 
   /// To be decided over. Version 0 before the first take().
@@ -39,7 +44,9 @@ class HeldHost {
     TimePoint until = TimePoint();  // then
   };
   hotplug::HeldFacts facts() const;
+  // Ends those that are back or have had their time, and looks again when the next one has.
   void end_returns();
+  // Only where something of it shows, but the first one and each relist in any case.
   void tell(const hotplug::InventoryPtr& before, hotplug::InventoryUpdate update);
 
   reactor::Scheduler& scheduler_;

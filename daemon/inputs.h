@@ -34,6 +34,7 @@ struct Knowledge {
   const policy::Decision* decision;  // that stands; nullptr none
 };
 /// Never nullptr: whether everybody has synced is asked before.
+/// Copies what the ledger holds; inventory, policies and what the last decision made are shared.
 Decider::InputsPtr gather_inputs(const Knowledge& known);
 
 /// The slices that each driver has published, as the watches and our own answers have them: what recall reads

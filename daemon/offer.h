@@ -41,6 +41,7 @@ class Offer {
   using Event = SourceEvent<Item>;
   /// Takes in what the source of its slices says. Returns those that it showed, as they are observed now:
   /// entries in them may be new to us. Valid until the next call to the publisher.
+  /// A slice that cannot be decoded is one all the same, known by name (publishers::unread_slice).
   std::vector<const kube::ResourceSlice*> apply(const Event& event);
 
   const std::string& driver() const { return driver_; }
@@ -59,11 +60,14 @@ class Offer {
   const std::vector<policy::DesiredPool>& desired_last() const;
   /// The Node is gone, and with it the slices (owner reference); its successor gets new ones.
   void forsake();
+  /// Ends put_off(). node: whose slices they are, and who owns them.
   void set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node);
   /// What is desired is not to be published yet.
+  /// The publisher awaits: it writes nothing, and takes nothing back either.
   void put_off();
   bool is_put_off() const { return is_put_off_; }
   /// Says what is new in these pools; true when it did.
+  /// At most eight names of each sort. Called before set_desired(), which replaces what it compares with.
   bool log_changes(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const;
 
  private:

@@ -24,10 +24,12 @@ class OwnNode {
 
   /// Takes in what the source says; true when the node is another one now. A Node that cannot be understood
   /// says nothing: the last word stands.
+  /// Made again under another uid it is another one, whatever its labels say.
   bool apply(const Event& event);
 
   bool is_there() const { return facts_ || !is_required_; }
   /// Only where it is there.
+  /// Valid until the next apply().
   const kube::NodeView& view() const;
   /// Who owns the slices; "" where nobody can. A directory's Nodes have made-up uids, and an owner that does
   /// not exist would have the slices collected once somebody applies them to a cluster.

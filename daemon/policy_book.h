@@ -49,6 +49,7 @@ class PolicyBook {
 
   /// Takes in what the kind's source says. An exclude that can no longer be understood goes on as it was last
   /// understood. Returns why there is something to decide: "policy ns/name changed".
+  /// "" is never returned: also what changes nothing is a reason to look.
   std::string apply(const kube::Resource& kind, const Event& event, const Known& known);
 
   /// Whether objects that a list lacks are too much to lose by one list: most of the offer stands on them, or
@@ -57,6 +58,7 @@ class PolicyBook {
   bool keeps_missing(const kube::Resource& kind, const std::vector<Id>& missing, const Known& known) const;
 
   /// Everything that is kept, in the order of evaluation; made anew after a change.
+  /// The same pointer as long as nothing changed, so that who compares sets compares pointers first.
   const policy::PolicySetPtr& set();
 
   /// The problems of every policy as they stand: "policy ns/name: spec.configs[0]....: ...".
@@ -65,11 +67,13 @@ class PolicyBook {
   void for_each_left_out(const std::function<void(const std::string&)>& say) const;
 
  private:
+  // One kind's objects, by id.
   template <class Policy>
   struct Shelf {
     std::map<typename Policy::Id, Shared<Policy>> kept;
     watchers::LeftOut left_out;  // for want of room
   };
+  // visit(the shelf of that kind). Kinds are known by their resource's name.
   template <class Visit>
   static auto on_shelf(auto& book, const kube::Resource& kind, Visit visit);
   template <class Visit>

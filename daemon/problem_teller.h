@@ -23,6 +23,7 @@ class ProblemTeller {
   explicit ProblemTeller(Log& log) : log_(log) {}
 
   /// After each decision.
+  /// At most 100 lines of one change (SaidOnce); the rest is counted in one more.
   void tell(const PolicyBook& policies, const policy::Decision& decision);
 
  private:

@@ -33,12 +33,15 @@ class Reach {
         OnChange on_change);
 
   /// A source stands otherwise than before.
+  /// Several in a turn are one look.
   void note();
   bool may_write() const { return outage_.may_write(); }
 
  private:
   void look();
+  // The first that is unreachable probes; parked ones go on when somebody is let in.
   void park_all_but_one(bool away);
+  // A round; the steps count down, those in which a server says how long to wait separately, up to a minute.
   void catch_up(int steps_left, int told_steps_left);
   size_t count(watchers::Standing::State state) const;
 

@@ -30,6 +30,7 @@ class SchemaCheck {
   void listed(const kube::Resource& kind);
 
  private:
+  // A kind that the schema does not have is not installed, which others say.
   void tell(const Kind& kind, std::string_view schema);
 
   kube::Cluster& cluster_;

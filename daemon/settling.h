@@ -19,6 +19,7 @@ class Settling {
   Settling(reactor::Scheduler& scheduler, Millis quiet, Millis longest, std::function<void()> on_settled);
 
   /// follows: what comes now may wait. Before the first decision nothing does.
+  /// VFs settle with their PF, all else by itself; what is removed does not settle at all.
   void note(const hotplug::InventoryUpdate& update, bool follows);
   void set_windows(Millis quiet, Millis longest) { debouncer_.set_windows(quiet, longest); }
   /// Those of the inventory that are.

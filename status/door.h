@@ -48,6 +48,7 @@ class Door {
     std::string pod_uid;    // "": no pod
     std::optional<reactor::net::Endpoint> address = {};
   };
+  /// Opens what it can at once. Nothing here fails: what cannot be opened is in the log, and tried again.
   Door(Ports ports, Places places, http::Serve serve);
 
   /// The socket's path; "" while it cannot be opened.
@@ -57,11 +58,15 @@ class Door {
   size_t connections() const { return server_.connections(); }
 
  private:
+  // Every two seconds while something is wanting, else every five.
   void tend();
+  // Where another daemon has the first name, the next ones; once that one has gone, the first.
   void tend_socket();
   void tend_address();
   bool open_socket(size_t name);
+  // Somebody may have removed the file: who looks for it would find nobody.
   bool is_found() const;
+  // Sockets of pods that ended suddenly; at most 4,096 files are looked through.
   void remove_silent_others() const;
   reactor::net::OnAccept taker();
   void on_refused(const reactor::net::Peer& peer);

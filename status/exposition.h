@@ -14,6 +14,8 @@ using Labels =
     std::vector<std::pair<std::string_view, std::string>>;  // names are literals; values are foreign
 
 /// Families one after the other, each with its HELP and TYPE; samples belong to the last one begun.
+/// Label values are cut at 256 bytes and escaped as the format wants it; bytes that are no UTF-8 become \xHH
+/// first.
 class Exposition {
  public:
   /// name: [a-z_]+; that of a counter ends in _total. help: a literal of one line.
@@ -22,10 +24,14 @@ class Exposition {
   /// In seconds.
   void histogram(std::string_view name, std::string_view help) { begin(name, "histogram", help); }
 
+  /// Of the family begun last; two samples of one family need different labels, which nobody checks here.
   void sample(uint64_t value, const Labels& labels = {});
+  /// Three decimals: milliseconds are the finest that is measured here.
   void seconds(double value, const Labels& labels = {});
+  /// Buckets are cumulative, as the format has them, then _sum in seconds and _count.
   void sample(const Durations& durations, const Labels& labels = {});
 
+  /// Once: it is empty afterwards.
   std::string take() { return std::move(out_); }
   static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
 

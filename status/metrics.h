@@ -17,6 +17,7 @@ struct Count {
 };
 
 /// What is counted, beside what the report says.
+/// A copy of counters that others keep, made when /metrics is read; all of them begin at 0 with the process.
 struct Metrics {
   double started = 0, cpu = 0;  // seconds since 1970; of processor time
   uint64_t resident_bytes = 0;
@@ -47,6 +48,7 @@ std::string exposition_of(const Report& report, const Metrics& metrics);
 
 /// Of this process, by /proc/self/stat: starttime, utime, stime, rss. boot: seconds since 1970 at which the machine
 /// started. Zeroes where the text is none.
+/// ticks_per_second: sysconf(_SC_CLK_TCK); page_bytes: of a page of rss (proc_pid_stat(5)).
 void read_process_stat(std::string_view stat, double boot, double ticks_per_second, uint64_t page_bytes,
                        Metrics& into);
 

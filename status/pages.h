@@ -18,10 +18,12 @@ struct Answer {
 };
 
 /// What is answered at once. query: behind the '?', as it came.
+/// Runs on the loop, within the turn in which the request's head came: it must not wait for anything.
 using Page = std::function<Answer(std::string_view query)>;
 using Pages = std::map<std::string, Page>;  // by path
 
 /// 405 for other methods (with Allow), 404 for other paths (with those that there are); nothing is to be cached.
+/// Known paths are listed to whoever asks for another one: nothing here is secret.
 http::Serve serve_pages(Pages pages);
 
 }  // namespace sliced::status

@@ -15,6 +15,7 @@
 
 namespace sliced::status {
 
+/// Copies of what the daemon knows at one moment, made anew for each request: nothing of it is kept.
 struct Report {
   // Who answers.
   std::string version, node, cluster, pod_uid;
