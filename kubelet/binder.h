@@ -28,6 +28,8 @@ class Binder {
 };
 
 /// By a host's own calls, on a worker: one that hangs is lost with it. For tests, and where no program can be run.
+/// Deadline: kBindMax on the executor; past it every device is answered with kTimeout, and the worker is lost
+/// until the kernel lets go.
 class HostBinder final : public Binder {
  public:
   HostBinder(reactor::Executor& executor, std::shared_ptr<const Host> host)
@@ -43,6 +45,7 @@ class HostBinder final : public Binder {
 /// has asked for.
 const std::string& mac_for(Binding what, const PreparedDevice& device);
 /// One device of those of a call, where the call is made. Yields what Binder::Done has of it.
+/// Blocks, and may hang: for a worker or a program of its own.
 Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device,
                                     const std::vector<PreparedDevice>& together);
 

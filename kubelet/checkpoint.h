@@ -20,8 +20,11 @@ struct Checkpoint {
 inline constexpr size_t kCheckpointBytesMax = size_t{32} << 20;
 inline constexpr size_t kCheckpointClaimsMax = 8'192;
 
+/// One line of JSON with a version and a checksum over the rest; bytes for bytes the same for the same
+/// claims.
 std::string encode_checkpoint(const Checkpoint& checkpoint);
 /// kInvalid: it was cut short, edited, or written by a version that this one does not know; the text says which.
+/// kTooLarge above kCheckpointBytesMax.
 Result<Checkpoint> decode_checkpoint(std::string_view text);
 
 }  // namespace sliced::kubelet

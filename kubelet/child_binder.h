@@ -36,9 +36,13 @@ class ChildBinder final : public Binder {
   std::unique_ptr<reactor::Job> run(Binding what, std::vector<PreparedDevice> devices, Done done) override;
 
  private:
+  // One program that runs, or an answer that is due in the next turn.
   struct Run;
+  // What the caller holds. Dropping it does not end the program: half a binding helps nobody.
   struct Handle;
+  // The program has ended: what it said is the answer, unless it was given up before.
   void end(uint64_t number, const reactor::ChildResult& result);
+  // "" where none of these devices is in a program's hands.
   std::string who_hangs(const std::vector<PreparedDevice>& devices) const;
 
   reactor::Loop& loop_;
@@ -59,6 +63,7 @@ Result<BindOrder> decode_order(const std::vector<std::string>& arguments);
 /// What it says of each device, in order: a line "ok GROUP", or "failed CODE TEXT".
 std::string line_of(const Result<std::string>& result);
 /// missing: of devices that it has not come to.
+/// As many as `devices`, whatever the text says; lines of another form are passed over.
 std::vector<Result<std::string>> decode_lines(const std::string& text, size_t devices, const Error& missing);
 
 }  // namespace sliced::kubelet

@@ -13,6 +13,7 @@
 namespace sliced::kubelet {
 
 /// DeviceRequestAllocationResult.
+/// Names are as the server has checked them; whether the device is of this node is the plan's to find out.
 struct AllocatedDevice {
   std::string request;  // "name", or "name/subrequest" of firstAvailable
   std::string driver, pool, device;
@@ -23,6 +24,8 @@ struct AllocatedDevice {
 };
 
 /// DeviceAllocationConfiguration. has_opaque: the one form that there is; others have no driver either.
+/// In the order of the object, in which later ones win (kubelet/vf_config.h). parameters are not looked at
+/// here.
 struct AllocatedConfig {
   bool is_claims = false;             // the claim's own; else its class's
   std::vector<std::string> requests;  // empty: all
@@ -34,6 +37,7 @@ struct AllocatedConfig {
 };
 
 /// ResourceClaimConsumerReference that names a pod.
+/// Other consumers than pods are passed over.
 struct ReservingPod {
   std::string name, uid;
   bool operator==(const ReservingPod&) const = default;
@@ -63,6 +67,7 @@ std::string describe(const PrepareRequest& claim);
 
 /// Whether the object is the claim that is meant, has devices for this node, and a pod that it is reserved for.
 /// kConflict: another claim has the name now. kInvalid: the rest.
+/// Reserved for no pod is kInvalid too: a claim that nobody waits for is not prepared.
 Result<Unit> check_claim(const Claim& claim, const PrepareRequest& request, const kube::NodeView& node);
 
 /// Of "name/subrequest" the name, as the kubelet wants it.

@@ -16,6 +16,7 @@ struct FileSettings {
 };
 
 /// Of a claim among all that are prepared, it included: its spec, its pod's, its device infos and metadata.
+/// The pod's spec is made of all claims of that pod, so each prepare of one of them writes it anew.
 FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared, const FileSettings& settings);
 /// Its metadata alone.
 FileChange metadata_change(const PreparedClaim& claim, const FileSettings& settings);

@@ -24,6 +24,7 @@ class Commits {
 
   /// make: called when its turn comes. done: its files and the checkpoint are on disk, or why not.
   /// filed: its files are on disk, or why not; what it changes of what is prepared is in the checkpoint that follows.
+  /// Errors: the host's; kBusy where no worker takes the job (too many hang), and then nothing was written.
   void add(Make make, Done done, Done filed = {});
   bool idle() const { return !is_running_; }
 
@@ -32,9 +33,13 @@ class Commits {
     Make make;
     Done done, filed;
   };
+  // Those that go together: kept by the jobs, so that they outlive whoever asked.
   struct Batch;
+  // Takes all that wait. Their `make` is called here, in order, in one turn.
   void begin();
+  // Behind the files of the batch, with whatever their `filed` has changed.
   void write_checkpoint(std::shared_ptr<Batch> batch);
+  // Tells each; begins with those that have come meanwhile.
   void finish(std::shared_ptr<Batch> batch);
 
   reactor::Executor& executor_;

@@ -12,18 +12,24 @@ namespace sliced::kubelet {
 /// Reentry and ends are those of the one behind it, which outlives it; it may go before it has answered.
 class CountedPreparer final : public Preparer {
  public:
+  /// Grow with the process; a claim that is asked for five times in vain is counted five times. For metrics
+  /// (docs/metrics.md).
   struct Counts {
     uint64_t prepared = 0, not_prepared = 0, unprepared = 0,
              not_unprepared = 0;  // claims, each time one is asked for
   };
   using ByDriver = std::map<std::string, Counts>;
 
+  /// Counts are shared with the calls under way, so that an answer after this object's end is counted nowhere
+  /// and harms nothing.
   explicit CountedPreparer(Preparer& behind) : behind_(behind), counts_(std::make_shared<ByDriver>()) {}
 
+  /// Counted when it is answered, as prepared where the answer has no error.
   void prepare(const std::string& driver, PrepareRequest claim,
                std::function<void(PrepareAnswer)> done) override;
   void unprepare(const std::string& driver, PrepareRequest claim,
                  std::function<void(std::string error)> done) override;
+  /// By name; drivers without a call are not in it. The reference lasts as long as this.
   const ByDriver& counts() const { return *counts_; }
 
  private:

@@ -14,6 +14,7 @@ struct DeviceHolder {
 };
 /// The first that is found; nodes that are not there are nobody's. Other processes are seen as far as /proc shows them.
 /// Blocks: it reads a link for each open file of the machine, kFilesMax at most.
+/// A process that opens one behind the look is not seen: the kernel's own refusal is what counts then.
 std::optional<DeviceHolder> holder_of(const std::vector<std::string>& nodes,
                                       const std::string& proc = "/proc");
 

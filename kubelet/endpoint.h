@@ -23,6 +23,8 @@ constexpr size_t kConnectionsMax = 16;  // of one socket: a kubelet has one or t
 class Endpoint {
  public:
   /// Errors: of reactor::net::listen_unix(); each names the path.
+  /// What is in the way at the path is replaced where nobody answers at it, and nothing else is
+  /// (reactor/net/listener.h).
   static Result<std::unique_ptr<Endpoint>> open(reactor::Loop& loop, Log& log, const std::string& path,
                                                 grpc::Methods methods);
   /// The file is there; a look at the disk, for whoever looks seldom. It is gone where somebody has cleaned the directory, and nobody finds the socket then.

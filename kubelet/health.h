@@ -10,6 +10,8 @@
 
 namespace sliced::kubelet {
 
+/// trouble is one sentence for people with the host's names in it; it stays the same as long as the trouble
+/// does.
 struct DeviceHealth {
   std::string pool, device;  // as its entry says
   std::string trouble;       // "" healthy
@@ -36,7 +38,9 @@ class HealthBook {
     bool had_driver = false;  // when it was first judged
     bool is_offered = false;  // now
   };
+  // New entries are taken in, in the order of pools, and those that are gone from the offer are marked.
   void learn(const std::vector<policy::DesiredPool>& offered, const hotplug::Inventory& inventory);
+  // Forgets what is not offered, all of it at once: of those the kubelet then says that it does not know.
   void make_room();
 
   const std::string interface_key_;

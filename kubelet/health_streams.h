@@ -34,14 +34,20 @@ class HealthStreams {
   HealthStreams(const HealthStreams&) = delete;
 
   /// A watch. More than kHealthStreamsMax are refused (kResourceExhausted).
+  /// It hears the list in the next turn. Watches that nobody wants any more are let go of here and with each
+  /// word.
   void add(grpc::Answer watch);
   /// Something may have changed.
+  /// Does nothing while nobody watches.
   void look();
   size_t watches() const { return watches_.size(); }
 
  private:
+  // Judges, and sends where something differs, somebody lacks the last word, or it is kHealthRepeat old.
   void tell();
+  // Not to one that has not taken the last message: it is asked again after a second.
   void tell(grpc::Answer& watch, const std::string& message);
+  // The earlier of two times.
   void arm(Millis delay);
 
   const Ports ports_;

@@ -18,6 +18,7 @@ class InterfacePort {
   virtual ~InterfacePort() = default;
   /// Why a pod of this claim would start without an interface that the claim asks for, and what to do about it; "" it has
   /// them, will have them, or asks for none.
+  /// Asked twice of a claim: before its networks are read, and each time that it is asked for again.
   virtual std::string waits_for(const PreparedClaim& claim) const = 0;
   /// The claim with the networks of its devices (PreparedDevice::network). known: by device.
   [[nodiscard]] virtual kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,

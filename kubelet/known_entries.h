@@ -22,6 +22,7 @@ struct EntrySources {
 
 /// nullopt: its device is not here, or the pool is another node's. An entry that no record tells of is known by
 /// its name, and excludes whatever it might.
+/// The device's facts are those that are decided over: of before it was bound or moved.
 std::optional<KnownEntry> find_entry(const EntrySources& sources, const std::string& driver,
                                      const std::string& pool, const std::string& entry);
 

@@ -51,6 +51,7 @@ class NodeHost final : public Host {
   /// That of this machine.
   static Kernel running_kernel();
 
+  /// view is shared with workers that may hang in it. Nothing is opened here.
   NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths);
 
   Result<HostLook> look(const PreparedDevice& device) const override;
@@ -71,9 +72,12 @@ class NodeHost final : public Host {
 
  private:
   // What cannot be read is "" and nothing: a function may go at any time, and look() has told whether it was there.
+  // The name that the link `driver` leads to; "" without one.
   std::string driver_of(const std::string& pci) const;
   std::string text(const std::string& path) const;
+  // Of a directory's entries that begin with prefix, sorted.
   std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
+  // The device's name and its nodes below /dev/infiniband (uverbs, umad, rdma_cm), those that sysfs names.
   void look_at_rdma(const std::string& device, HostLook& out) const;
   // The interface of its PF, and which VF of it. kNotFound: it is no VF, or one of the two is gone.
   Result<VfOfInterface> vf_of(const std::string& pci) const;
@@ -83,14 +87,20 @@ class NodeHost final : public Host {
   Result<std::string> group_node(const std::string& pci) const;
   // Nobody, where it is not on vfio-pci.
   std::optional<DeviceHolder> holder(const std::string& pci) const;
+  // kBusy, with pid and name of who has the function's group open.
   Result<Unit> check_holder(const std::string& pci) const;
+  // The interface's own address of before vfio-pci, where its driver would choose another one. Failures are
+  // passed over: the function is back all the same.
   void return_address(const PreparedDevice& device) const;
+  // By driver_override, the driver's unbind and drivers_probe (Documentation/ABI/testing/sysfs-bus-pci). "":
+  // whichever driver the kernel chooses.
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
   Result<Unit> apply_metadata(const FileChange& change) const;
 
   const std::shared_ptr<const hotplug::HostView> view_;
   const Kernel kernel_;
   const Paths paths_;
+  // By the kind's name: metadata has file names of its own.
   const cdi::Store& store_of(const std::string& kind) const;
 
   const cdi::Store specs_, metadata_specs_;

@@ -21,6 +21,7 @@ namespace sliced::kubelet {
 
 /// What the daemon knows of an entry of this node, offered or withdrawn: its facts are those of before anything
 /// was bound or moved here.
+/// A copy: the decision that it was found in may be gone while the claim is prepared.
 struct KnownEntry {
   policy::Holding holding;
   std::string pf;  // host device id of its pool's PF; "" none
@@ -75,6 +76,7 @@ void add_request_names(PreparedClaim& claim);
 /// "sriovnetwork.k8snetworkplumbingwg.io/vf" of that driver, "<driver>/device" of any other.
 std::string cdi_kind(const std::string& driver);
 /// Of one claim; its file has the claim's uid.
+/// A device for each of the claim's, by the name that the answer gives the kubelet.
 cdi::Spec claim_spec(const PreparedClaim& claim);
 /// What a pod has of all its claims; nullopt: nothing.
 std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& pod_id,

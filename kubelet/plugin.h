@@ -49,8 +49,11 @@ class Plugin {
   ~Plugin();
 
   /// From now on this process is the node's.
+  /// Opens sockets in this turn, and in later ones what could not be opened.
   void start();
   /// The host or what is offered may have changed.
+  /// Cheap: what has changed within kHealthSettle is told together, and nothing is asked while no kubelet
+  /// watches.
   void look_at_health();
   /// Both sockets of the driver are there.
   bool is_serving(const std::string& driver) const;

@@ -21,8 +21,11 @@ inline constexpr const char* kKernelSilent =
     "the kernel does not answer about its devices; it is asked again when the kubelet asks again";
 
 /// Whether any of its devices is, or is to be, on vfio-pci.
+/// A wish counts: also before anything is bound.
 bool is_bound(const PreparedClaim& claim);
+/// In the claim's order, as the answers of Binder are.
 std::vector<PreparedDevice> bound_devices(const PreparedClaim& claim);
+/// For the log.
 std::string names_of(const PreparedClaim& claim);
 
 class ClaimPreparer;
@@ -34,6 +37,7 @@ using PrepareStep = void (ClaimPreparer::*)(PrepareTask&);
 ///            called back.
 /// Threads:   the loop's, but for `found`, which the job of a step fills: it is shared with the worker, who may outlive
 ///            the task, and read once the job has finished.
+/// A call that comes while the same is being done joins it: all are given one answer.
 struct PrepareTask {
   bool is_prepare;
   std::string driver;

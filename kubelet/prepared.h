@@ -17,6 +17,7 @@
 namespace sliced::kubelet {
 
 /// Which function stands behind an address: another one there is another device.
+/// Compared when a device is handed over and after a boot: an address whose card was changed is refused.
 struct Identity {
   std::string vendor, product;  // 4 hexadecimal digits; "" of a link, or unknown
   std::string pf;               // a VF's PF; "" none
@@ -27,6 +28,7 @@ inline constexpr std::string_view kNoDriver = "(none)";          // no driver ha
 inline constexpr std::string_view kNoMac = "00:00:00:00:00:00";  // a VF chooses its own
 
 /// A function that was bound to vfio-pci for a pod.
+/// Written before anything is bound, so that whoever comes next knows what to restore.
 struct VfioBinding {
   std::string original_driver;  // kNoDriver none was bound; "" not known: whichever the kernel chooses
   std::string group;            // "7", "noiommu-0"; "" not known yet
@@ -35,6 +37,7 @@ struct VfioBinding {
 };
 
 /// What an interface is called in a pod and which addresses it has there (resource/v1 NetworkDeviceData).
+/// What the network's plugins said, or Multus; nothing of it decides what is handed over.
 struct NetworkData {
   std::string interface;         // "net1"; "" not known
   std::vector<std::string> ips;  // "10.0.0.5/24"
@@ -44,6 +47,7 @@ struct NetworkData {
 
 /// One result of a claim. What is known of it only once it is bound or in a pod is filled in by the steps that follow
 /// the plan (kubelet/prepare_steps.cpp, kubelet/interfaces/); all of it but the last two members is in the checkpoint.
+/// pool and device stay what they were when it was prepared, whatever is offered now.
 struct PreparedDevice {
   std::string request, pool, device, share_id;  // as AllocatedDevice has them
   bool is_admin = false;
@@ -53,6 +57,7 @@ struct PreparedDevice {
   std::string interface;    // of the device on the host, as it was known; "" none
   Identity identity;
   VfConfig config;
+  /// The text of the definition as it was when the claim was prepared: an edit does not reach pods that run.
   std::string network;              // CNI config that is run for it in the pod's sandbox; "" none
   std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" none
   std::optional<VfioBinding> vfio;  // it is, or is to be, bound
@@ -67,6 +72,8 @@ struct PreparedDevice {
 };
 
 /// The results that one driver has in one claim.
+/// One that is begun keeps its devices from others like one that is complete, and is undone or completed when
+/// the kubelet asks next.
 struct PreparedClaim {
   std::string driver, namespace_, name, uid;
   std::string pod_claim_name;
@@ -80,9 +87,11 @@ struct PreparedClaim {
 /// Driver, uid of the claim: a claim with results of both drivers is two of these. Names are no key: another claim may
 /// have the name by now.
 using PreparedKey = std::pair<std::string, std::string>;
+/// In order of driver and uid, so that a checkpoint of the same claims is the same text.
 using PreparedClaims = std::map<PreparedKey, PreparedClaim>;
 
 inline PreparedKey key_of(const PreparedClaim& claim) { return {claim.driver, claim.uid}; }
+/// As the kubelet would name it.
 inline PrepareRequest request_of(const PreparedClaim& claim) {
   return {claim.namespace_, claim.name, claim.uid};
 }

@@ -50,6 +50,7 @@ class ClaimPreparer final : public Preparer {
  public:
   static constexpr Millis kLookMax{10'000};  // for the kernel to tell of one claim's devices
 
+  /// All but the host and the binder outlive the preparer; these two are shared with workers.
   struct Ports {
     kube::Cluster& cluster;
     reactor::Scheduler& scheduler;
@@ -95,6 +96,8 @@ class ClaimPreparer final : public Preparer {
     if (has_started_ && !takes_no_more_) reconcile_.begin();
   }
 
+  /// The same call while one is under way is answered with it. At most one call of a claim is being done, of
+  /// either driver.
   void prepare(const std::string& driver, PrepareRequest claim,
                std::function<void(PrepareAnswer)> done) override;
   void unprepare(const std::string& driver, PrepareRequest claim,
@@ -106,6 +109,7 @@ class ClaimPreparer final : public Preparer {
                     NetworkData network);
 
   /// Everything that is prepared or begun.
+  /// The reference lasts; what it shows changes on turns of the loop.
   const PreparedClaims& prepared() const { return prepared_; }
   bool has_started() const { return has_started_; }
   /// This process ends: what was begun is completed, further calls are refused, and nothing is cleaned up any more.
@@ -120,24 +124,38 @@ class ClaimPreparer final : public Preparer {
   static std::span<const PrepareStep> prepare_steps();
   static std::span<const PrepareStep> release_steps();
 
+  // Begins it where nothing of its claim is under way, and where start() is over.
   void enqueue(std::unique_ptr<Task> task);
+  // In a turn of its own, so that no answer comes from within a call.
   void begin(Task& task);
   void go_on(Task& task);
+  // Undoes as far as Task::hold says, then answers with why.
   void give_up(Task& task, const std::string& why);
   void end(Task& task, PrepareAnswer answer);
+  // Ends it with an error that names the claim, and a line in the log.
   void fail(Task& task, const std::string& why);
 
   // Prepare, in the order of its steps.
+  // A claim that is gone is refused, not taken for one without devices.
   void get_claim(Task& task);
+  // Only with --mac-annotation, and for a claim of one pod.
   void read_pod(Task& task);
   void plan_claim(Task& task);
+  // A claim that is prepared already is answered from its record; one whose devices are others by now is
+  // taken back first.
   void compare_with_record(Task& task);
+  // From here the devices are reserved: the ledger is told, and other claims are refused them.
   void keep_from_others(Task& task);
   void read_networks(Task& task);
+  // On a worker, kLookMax for all devices of the claim.
   void look(Task& task);
+  // Another function at the address, or one that the host uses by now, is refused; what it was bound to is
+  // noted.
   void judge_looks(Task& task);
+  // On disk before anything is bound.
   void note_begun(Task& task);
   void bind(Task& task);
+  // CDI files, then the checkpoint that says complete.
   void commit_prepared(Task& task);
   void answer_prepared(Task& task);
 
@@ -149,10 +167,15 @@ class ClaimPreparer final : public Preparer {
   void answer_released(Task& task);
   void fail_release(Task& task, const std::string& problem);
 
+  // next("") once all are with their drivers of before; nothing where none was bound.
   void restore_devices(Task& task, std::function<void(const std::string& problem)> next);
+  // kTimeout ends the task and undoes nothing: what hangs may be done yet.
   void note_bound(Task& task, std::vector<Result<std::string>> groups);
+  // Into prepared_, and told to the daemon; a record of before is replaced.
   void reserve(PreparedClaim claim);
+  // Out of prepared_, and told; nothing for one that is not there.
   void release(const PreparedKey& key);
+  // The records of before this process began are reserved, then calls that waited begin.
   void take_over(Records recalled);
   Reconcile::Handlers reconcile_handlers();
   std::string encode() const;

@@ -14,6 +14,7 @@ struct PrepareRequest {
 };
 
 /// One device that is prepared.
+/// As dra/v1 Device has it; cdi_ids in the order in which the runtime applies them.
 struct AnsweredDevice {
   std::vector<std::string> request_names;  // without sub-requests
   std::string pool, device;

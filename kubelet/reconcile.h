@@ -31,6 +31,7 @@ class Reconcile {
  public:
   /// Far more than a kubelet takes to unprepare what it finds without a pod (60 s).
   static constexpr Millis kAbsentMin{300'000};
+  /// For one look at the node; between two passes while a claim is absent.
   static constexpr Millis kLookMax{10'000}, kAgain{60'000};
 
   struct Ports {
@@ -40,6 +41,7 @@ class Reconcile {
     Log& log;
     std::shared_ptr<const Host> host;
   };
+  /// prepared: valid during the call only. The others change nothing from within.
   struct Handlers {
     std::function<const PreparedClaims&()> prepared;
     std::function<void(const PreparedClaim&)> write_files;
@@ -53,14 +55,22 @@ class Reconcile {
   };
   Reconcile(Ports ports, Handlers handlers, Settings settings);
 
+  /// While one goes on, another one follows it.
   void begin();
 
  private:
+  // What a worker has found; it may outlive the pass.
   struct Found;
+  // One claim after the other, by GET: a node has a few hundred at most.
   void ask_next();
+  // What cannot be read, or understood, stands.
   void take(const PreparedKey& key, bool stands);
+  // Those that have been gone for kAbsentMin: whether a process, a pod or an open device is left, where that
+  // can be seen.
   void look_at_absent();
+  // What is removed is looked at again in the turn in which nobody else changes files.
   void list_files();
+  // Again in a minute as long as a claim is gone and not taken back.
   void end();
 
   const Ports ports_;

@@ -38,6 +38,7 @@ class VfConfigs {
   VfConfig of(const std::string& request) const;
 
  private:
+  // As it was said, before merging: a field that was not said is "" or nullopt.
   struct One {
     bool is_claims = false;
     std::vector<std::string> requests;
@@ -45,6 +46,8 @@ class VfConfigs {
     std::optional<bool> adds_vhost;
   };
   static Result<One> decode_one(const AllocatedConfig& config, const std::string& claim_namespace);
+  // Field by field over what came before. A claim that names a NetworkAttachmentDefinition means its own
+  // namespace, whichever the class has named.
   static void merge(const One& one, const std::string& claim_namespace, VfConfig& out);
 
   std::string namespace_;  // the claim's
