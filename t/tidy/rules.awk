@@ -200,7 +200,23 @@ function is_named(path, list,    name) {
   return cmake[list] ~ ("[ (/]" name "[ )]")
 }
 
+# What a replacement says counts, wherever it stands.
+FILENAME ~ /go\.mod$/ && /^\t/ && ($2 ~ /^v/ || $2 == "=>") {
+  if ($2 == "=>") replaced[FILENAME, $1] = $4
+  else asked[FILENAME, $1] = $2
+  asked_at[FILENAME, $1] = FNR
+}
+
+function version_of(file, module) { return (file, module) in replaced ? replaced[file, module] : asked[file, module] }
+
 END {
+  for (pair in asked_at) {
+    split(pair, parts, SUBSEP)
+    FILENAME = parts[1]
+    if (FILENAME !~ /^t\/(cluster\/hollowkubelet|chart\/render)\/go\.mod$/ || !(("t/go.mod", parts[2]) in asked_at)) continue
+    if (version_of(FILENAME, parts[2]) != version_of("t/go.mod", parts[2]))
+      wrong(asked_at[pair], parts[2] " is " version_of("t/go.mod", parts[2]) " in t/go.mod: what needs it is compiled twice")
+  }
   FILENAME = "docs/threat-model.md"
   for (name in named)
     if (!(name in tests)) wrong(named[name], "there is no test " name)
