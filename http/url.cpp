@@ -19,8 +19,10 @@ bool is_path_char(char c) {
   return is_unreserved(c) || c == '/' || c == '%' || c == ':' || c == '@' || c == '+';
 }
 
+// What stands before an '@' may be a password: it is not shown, wherever the text is broken.
 Error bad_url(std::string_view text, std::string_view why) {
-  return {Errc::kInvalid, "address " + in_quotes(text) + ": " + std::string(why)};
+  const std::string_view shown = text.substr(text.rfind('@') + 1);  // all of it, where there is none
+  return {Errc::kInvalid, "address " + in_quotes(shown) + ": " + std::string(why)};
 }
 
 uint16_t default_port(const Url& url) { return url.tls ? 443 : 80; }

@@ -21,6 +21,7 @@ struct Url {
 
 /// "https://host[:port][/base]" or http. kInvalid for other schemes, user information, queries and fragments.
 /// A text without a scheme is https, as kubectl reads it.
+/// Texts of errors do not show what stands before an '@'.
 /// At most 2,048 bytes. A '/' at the end goes; nothing is decoded or made lower case, so two texts for one
 /// server may differ.
 Result<Url> decode_url(std::string_view text);

@@ -38,6 +38,17 @@ TEST(DecodeUrl, RefusesWhatItDoesNotUnderstand) {
   }
 }
 
+// Red when whoever reads the log reads a password of the kubeconfig.
+TEST(DecodeUrl, ErrorsShowNoUserInformation) {
+  for (const std::string_view text :
+       {"https://user:secret@x", "ftp://user:secret@x", "https://user:sec/ret@x", "user:secret@x:0"}) {
+    const auto url = decode_url(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_EQ(url.error().what.find("sec"), std::string::npos) << url.error().what;
+    EXPECT_NE(url.error().what.find('x'), std::string::npos) << url.error().what;
+  }
+}
+
 TEST(HostHeader, LeavesOutTheSchemesOwnPort) {
   EXPECT_EQ(host_header(*decode_url("https://a:443")), "a");
   EXPECT_EQ(host_header(*decode_url("https://a:80")), "a:80");
