@@ -6,6 +6,7 @@
 
 #include "config/duration.h"
 #include "kube/names.h"
+#include "kube/selector.h"
 #include "reactor/base/text.h"
 
 namespace sliced::config {
@@ -16,23 +17,6 @@ constexpr size_t kNodeLabelsMax = 1000;
 std::string remark(std::string_view word, const std::vector<std::string_view>& candidates) {
   const std::string near = nearest(word, candidates);
   return near.empty() ? "" : "; did you mean " + near + "?";
-}
-
-// The part of a label's key after the '/', and a label's value: [A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?, 63
-// bytes.
-bool is_label_word(std::string_view text) {
-  const auto inner = [](char c) { return c == '-' || c == '_' || c == '.'; };
-  const auto outer = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  return !text.empty() && text.size() <= 63 && outer(text.front()) && outer(text.back()) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return inner(c) || outer(c); });
-}
-
-bool is_label_key(std::string_view text) {
-  const size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return is_label_word(text);
-  return kube::is_dns_subdomain(text.substr(0, slash)) && is_label_word(text.substr(slash + 1));
 }
 
 }  // namespace
@@ -127,9 +111,9 @@ std::string parse_node_labels(std::string_view text, std::map<std::string, std::
     const size_t equals = pair.find('=');
     if (equals == std::string_view::npos) return in_quotes(pair) + " has no '='; write key=value,key2=value2";
     const std::string_view key = pair.substr(0, equals), word = pair.substr(equals + 1);
-    if (!is_label_key(key))
+    if (!kube::is_label_key(key))
       return in_quotes(key) + " is no label key: [DNS name/]letters, digits, '-', '_', '.'";
-    if (!word.empty() && !is_label_word(word))
+    if (!kube::is_label_value(word))
       return "the value " + in_quotes(word) + " of " + std::string(key) +
              " is no label value: at most 63 letters, digits, '-', '_', '.', the first and last a letter or "
              "digit";
@@ -148,11 +132,7 @@ std::string parse_namespace(std::string_view text, std::string& value) {
 }
 
 std::string parse_pod_uid(std::string_view text, std::string& value) {
-  const auto is_good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-  };
-  if (text.size() > 64 || !std::all_of(text.begin(), text.end(), is_good))
-    return "must be a UID: 1 to 64 letters, digits and '-'";
+  if (text.size() > 64 || !are_all(text, "-")) return "must be a UID: 1 to 64 letters, digits and '-'";
   value = text;
   return "";
 }
@@ -177,7 +157,7 @@ std::string parse_listen_address(std::string_view text, std::string& value) {
 }
 
 std::string parse_annotation_key(std::string_view text, std::string& value) {
-  if (!text.empty() && !is_label_key(text))
+  if (!text.empty() && !kube::is_label_key(text))
     return "must be an annotation's key, as kubevirt.io/dra-networks: [DNS name/]letters, digits, '-', '_', '.'";
   value = text;
   return "";
