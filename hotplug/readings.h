@@ -16,12 +16,16 @@ namespace sliced::hotplug {
 /// One network function below /sys/bus/pci/devices.
 /// What could not be read costs only itself and is named in `unreadable` ("driver: EIO"); what makes the
 /// whole of it unreliable is in `broken`.
+/// Sources: the files and links of Documentation/ABI/testing/sysfs-bus-pci, and its driver-independent
+/// neighbours (vendor, device, numa_node, physfn).
 struct FunctionReading {
   PciAddress pci;
   std::string pcie_root;  // "" when the path does not begin with a root complex
+  // Four lower-case hex digits, without "0x". driver: its link's last component.
   std::string vendor, product, subsystem_vendor, subsystem_product, driver;
   std::optional<int> numa_node;  // as it stands: -1 is kept
   std::optional<PciAddress> physfn;
+  // sriov_totalvfs and sriov_numvfs; not read of a VF. At most 65,535 each, whatever the files say.
   int total_vfs = 0, num_vfs = 0;
   /// Of a PF, as its links say: a VF is believed only when both ends agree.
   std::map<PciAddress, int> vfs;  // virtfnN links: address -> N
@@ -31,8 +35,11 @@ struct FunctionReading {
 };
 
 /// Attributes whose readers take the kernel's network lock or ask firmware. Absent until they were read.
+/// So they are read behind everything else, each interface with a deadline of its own; an interface that
+/// hangs keeps what it had.
 struct SlowFacts {
   std::string oper_state;
+  // As the file speed has it; nullopt where the kernel refuses (the link is down) or says 0 or less.
   std::optional<int64_t> speed_mbps;
   std::string phys_switch_id, phys_port_name;
   std::vector<std::string> unreadable;
@@ -41,9 +48,11 @@ struct SlowFacts {
 
 /// One interface below /sys/class/net.
 /// `unreadable` and `broken` as those of a function.
+/// Sources: the files and links of Documentation/ABI/testing/sysfs-class-net, DEVTYPE of the uevent file.
 struct NetdevReading {
   std::string name;
   int ifindex = 0;
+  // Lower case; "" where the file has no address, or something that is none.
   std::string mac;
   std::optional<int> mtu, link_type;
   std::string master;
@@ -53,8 +62,7 @@ struct NetdevReading {
   std::string devtype;                 // uevent DEVTYPE: bridge, vlan, bond, openvswitch ...; links only
   bool has_bridge = false, has_bonding = false;
   std::optional<bool> vlan_filtering;
-  std::optional<int> vlan_id;
-  std::string vlan_parent;
+  // Of lower_eth0 the "eth0"; at most 4,096. What a bridge, a bond or a VLAN stands on.
   std::vector<std::string> lowers;  // links only
   std::optional<SlowFacts> slow;
   std::vector<std::string> unreadable;
@@ -63,6 +71,7 @@ struct NetdevReading {
 };
 
 /// A line of proc/net/vlan/config: the VLAN's number and the interface below it.
+/// Both as the kernel's text has them: sysfs tells neither.
 struct VlanEntry {
   int id = 0;
   std::string parent;
@@ -75,6 +84,7 @@ struct HostReadings {
   std::string boot_id;
   SharedMap<FunctionReading, PciAddress> functions;
   SharedMap<NetdevReading> netdevs;
+  // From /sys/class/infiniband; of a function with several devices the first by name.
   std::map<PciAddress, std::string> rdma_of_function;
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and the like: netdev -> RDMA device
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config

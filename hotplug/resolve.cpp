@@ -209,7 +209,6 @@ class Resolver {
       device.vlan_filtering = reading.vlan_filtering;
     } else if (vlan != readings_.vlans.end() || reading.devtype == "vlan") {
       device.type = DeviceType::kVlan;
-      device.vlan_id = reading.vlan_id;
       if (vlan != readings_.vlans.end()) device.vlan_id = vlan->second.id;
       device.parent_name = reference(parent_of_vlan(reading));
     } else if (reading.has_bonding || reading.devtype == "bond") {
@@ -224,7 +223,6 @@ class Resolver {
   std::string parent_of_vlan(const NetdevReading& reading) const {
     const auto vlan = readings_.vlans.find(reading.name);
     if (vlan != readings_.vlans.end()) return vlan->second.parent;
-    if (!reading.vlan_parent.empty()) return reading.vlan_parent;
     return reading.lowers.size() == 1 ? reading.lowers[0] : "";
   }
 
