@@ -16,6 +16,7 @@ class Regex;
 
 /// What a node is. The parser makes those above the line below; the checker turns some of them into the
 /// others.
+/// A node's op may change until compiling has ended, and does not afterwards.
 enum class Op : uint8_t {
   kLiteral,
   kName,         // a variable, or the first part of a qualified name
@@ -39,6 +40,7 @@ enum class Op : uint8_t {
 };
 
 /// args: the range (or optional, or the value bound) first; then what is evaluated for each element.
+/// Names and shapes are cel-go's: parser/macros.go and ext/ (comprehensions, bindings, lists).
 enum class Macro : uint8_t {
   kNone,
   kAll,
@@ -58,6 +60,7 @@ enum class Macro : uint8_t {
 /// One part of an expression. The parser fills in what was written, the checker what it means (type,
 /// function, overload, slots), and folding turns what follows from constants into literals; evaluating
 /// changes nothing.
+/// Trivially destructible: the arena lets go of it without a call.
 struct Node {
   /// What `device` has: slot2 of a selection on it.
   /// Not in any order of the API's: the checker sets them and the evaluator reads them.
@@ -67,6 +70,7 @@ struct Node {
   /// upstream would charge.
   Op op = Op::kLiteral;
   Macro macro = Macro::kNone;
+  // What the parser has seen, and what the checker has found out.
   bool is_optional = false;        // kSelect, kIndex: the ? syntax
   bool is_member = false;          // kCall: args[0] is the receiver
   bool is_absolute = false;        // kName: written with a leading dot
@@ -89,7 +93,8 @@ struct Node {
   bool* optional_args = nullptr;  // kList, kMap: which elements (entries) were written with ?; or nullptr
   std::string_view name;          // kName, kSelect, kHas, kCall; the first variable of a macro
   std::string_view name2;         // the second
-  Value value;                    // kLiteral
+  // Of a folded node as well; its list or map is the program's arena's.
+  Value value;  // kLiteral
   /// Set by the checker, and never nullptr behind it; without checks dyn.
   const Type* type = nullptr;
   /// The library's, which lasts as long as the process.

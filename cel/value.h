@@ -184,7 +184,6 @@ struct Value {
 };
 
 /// Immutable once it is made. Its items are the arena's, the program's or the device's.
-
 struct List {
   const Value* items;
   size_t size;

@@ -9,6 +9,7 @@
 namespace sliced::cli {
 
 /// What a command is started with; both outlive its work.
+/// What is in options has passed config::load(): names, bounds and combinations are right.
 struct Invocation {
   const config::Options& options;
   const std::vector<std::string>& arguments;  // argv[1..], which a SIGHUP loads again
@@ -19,6 +20,8 @@ using Work = int (*)(const Invocation&);
 /// Each row of config::command_table() has its own; nullptr for Command::kNone alone.
 Work work_of(config::Command command);
 
+/// Each opens what it needs, and says on stderr why it could not (kExitError). `run`, and `discover` that
+/// watches, go on until a signal ends them.
 int run(const Invocation& invocation);
 int plan(const config::Options& options);
 int explain(const config::Options& options);

@@ -17,11 +17,22 @@
 namespace sliced::cli {
 
 /// Of both drivers. The process and the daemon outlive it.
+/// It puts together what is in kubelet/: sockets and registration (Plugin), claims (ClaimPreparer),
+/// interfaces (Interfaces, of STANDALONE alone) and the claims' status; here is no rule of its own.
+/// Answers: nothing is prepared before the daemon has decided once; until then the kubelet is told what is
+/// waited for, and tries again.
+/// Health: a device's own trouble counts before that of its interface.
+/// Order: members are destroyed before what they call back into; status and interfaces know what is prepared
+/// through the preparer, and are asked nothing while it is made or dropped.
+/// Threads: the loop's. CNI plugins and the bind helper are processes of their own.
 class KubeletPlugin {
  public:
+  /// The options are copied from, not kept.
   KubeletPlugin(Process& process, const config::Options& options, daemon::Daemon& daemon);
 
   /// The node is this process' (the interlock is held). on_known: the daemon has been told what is prepared.
+  /// Once. Sockets that can be opened are there when it returns; the container runtime is connected to after
+  /// on_known.
   void start(std::function<void()> on_known) {
     preparer_.start([this, on_known = std::move(on_known)] {
       on_known();
@@ -30,9 +41,11 @@ class KubeletPlugin {
     plugin_.start();
   }
   /// After each decision.
+  /// Health may have become another: what is desired, or the host's inventory, has.
   void on_decided() { plugin_.look_at_health(); }
   const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
   /// The end is near: what the kubelet asks for from now on is refused.
+  /// What is under way goes on to its end.
   void take_no_more() { preparer_.take_no_more(); }
   /// Neither a claim nor an interface is being worked at.
   bool idle() const { return preparer_.idle() && (!interfaces_ || interfaces_->idle()); }
@@ -52,6 +65,7 @@ class KubeletPlugin {
 };
 
 /// Null: options.kubelet_plugin is off.
+/// Opens nothing yet: start() does.
 std::unique_ptr<KubeletPlugin> open_kubelet_plugin(Process& process, const config::Options& options,
                                                    daemon::Daemon& daemon);
 

@@ -17,29 +17,40 @@
 
 namespace sliced::cli {
 
+/// Exit codes are an interface (docs/command-line.md). No command has both of those that are 2.
 inline constexpr int kExitSame = 0;     // nothing to change, all well
 inline constexpr int kExitError = 1;    // the command could not do its work
 inline constexpr int kExitChanges = 2;  // plan: something would be written
 inline constexpr int kExitNone = 2;     // match: an answer, and nothing matches
 
+/// Ownership: whatever is made from its ports is dropped before it. Members are in the order in which they
+/// depend on each other: the loop goes last.
+/// Threads: the loop's, but for the executor's workers and the log's writer.
+/// Log: one-shot commands are silent below a warning where nobody asked for more: their output is what they
+/// did.
 class Process {
  public:
   /// Errors: a host root or cluster that cannot be opened; the text names it.
+  /// Nothing is sent to the API server yet. Credentials are read later, on the executor; what is looked at
+  /// here is whether they are there, and ask for a proxy that we cannot use.
   static Result<std::unique_ptr<Process>> open(const config::Options& options);
   /// Without a cluster: for commands that look at the host alone. `cluster` stays null.
   static Result<std::unique_ptr<Process>> open_host_only(const config::Options& options);
   ~Process();
 
   /// Without live events (one-shot commands) the host is read once and not followed.
+  /// Each call makes sources of its own; they are opened by who is given them.
   daemon::Ports daemon_ports(bool live_events);
   hotplug::HostSource::Ports host_ports(bool live_events);
 
   /// Turns the loop until done() is true or the time is over; false when it was.
+  /// done is asked between turns, first before any.
   bool run_until(const std::function<bool()>& done, Millis longest);
   void run() { loop.run(); }
 
   /// Leaves at once where a read on a worker hangs, or where nobody reads what is written: waiting could take
   /// for ever.
+  /// status, where all is well, to be returned from main(); waits up to a second for the log and the output.
   int leave(int status);
 
   reactor::Loop loop;
@@ -57,6 +68,7 @@ class Process {
 };
 
 /// Writes to stdout and says on stderr when that fails (a full disk, a closed pipe).
+/// False then; who prints more ends with kExitError.
 bool print(std::string_view text);
 void complain(std::string_view text);  // one line on stderr, "sliced: ..."
 

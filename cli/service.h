@@ -10,16 +10,21 @@ namespace sliced::cli {
 
 /// Ready is who has read the host and turns its loop: neither an API server that is away nor another daemon that writes
 /// for this node makes anything of it worth a restart. Process and daemon outlive it.
+/// Where nobody asks (no NOTIFY_SOCKET) it does nothing at all, and costs nothing. The protocol is
+/// sd_notify(3)'s.
 class Service {
  public:
   Service(Process& process, reactor::ServiceAddress address, const daemon::Daemon& daemon);
 
   /// The daemon has been started.
+  /// Looks every 200 ms from now on, until there is a first decision: before that nobody calls back.
   void start();
   /// After each decision.
   void on_decided();
   /// The interlock is held.
   void on_writer();
+  /// What systemd wants of Type=notify-reload: RELOADING, then READY when it is done, also where the file was
+  /// bad.
   void on_reloading() { manager_.reloading(); }
   void on_reloaded() {
     if (manager_.is_ready()) manager_.ready();

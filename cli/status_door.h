@@ -13,12 +13,19 @@
 namespace sliced::cli {
 
 /// Everything that it is made from outlives it.
+/// Each page is made when it is asked for, within that turn of the loop, and nothing is kept of it: what it
+/// says is of one moment.
+/// Failure: a place that cannot be opened stops nothing; status::Door says it and tries again.
+/// Threads: the loop's.
 class StatusDoor {
  public:
+  /// directory: the runtime directory, private already. With options.health_address the pages are at that
+  /// address too.
   StatusDoor(Process& process, const config::Options& options, const std::string& directory,
              const daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin);
 
  private:
+  // report_of() and what only this process knows: who it is, since when, and for whom it stands by.
   status::Report report() const;
   std::string exposition() const;
 
@@ -27,14 +34,18 @@ class StatusDoor {
   const daemon::Daemon& daemon_;
   const NodeLocks& locks_;
   const KubeletPlugin* const plugin_;  // null: off
+  // Of this object, which `run` makes right at the start.
   const TimePoint began_;
   status::Door door_;
 };
 
 /// What the daemon itself knows of the report: sources, verdicts, drivers, whether it writes.
+/// Copies; the daemon may change the moment after. Without a decision: what is waited for in the place of the
+/// summary.
 status::Report report_of(const daemon::Daemon& daemon);
 
 /// What it has counted.
+/// Since the start; of the process itself (memory, processor time) it knows nothing.
 status::Metrics metrics_of(const daemon::Daemon& daemon);
 
 }  // namespace sliced::cli

@@ -13,6 +13,7 @@
 namespace sliced::cni {
 
 /// Where plugins are and what they inherit.
+/// The environment is that of every plugin, with CNI_* of the call in the place of whatever it has of these.
 struct Place {
   std::vector<std::string> directories{
       "/opt/cni/bin"};                   // the first that has a plugin's file counts; CNI_PATH
@@ -20,12 +21,13 @@ struct Place {
 };
 
 /// A chain that runs. Dropping it kills what runs (its whole process group); nobody is told.
+/// Plugins run one after the other, as the daemon's own user, with no descriptor but the three standard ones.
 class Run {
  public:
   virtual ~Run() = default;
 };
 
-/// What ADD's last plugin said, of the others nothing: {} of CHECK and DEL, and of an ADD that said nothing.
+/// What ADD's last plugin said, of the others nothing: {} of CHECK and DEL. An ADD that says nothing has failed.
 using OnRun = std::function<void(Result<Attached>)>;
 
 /// ADD and CHECK go through the chain from its first plugin, DEL from its last; the first that fails ends it.

@@ -11,6 +11,7 @@
 namespace sliced::config {
 
 /// A row. Texts are literals; the order of rows is that of the help.
+/// What one row says of a value is said nowhere else: bounds that depend on other options are load()'s.
 struct OptionInfo {
   std::string_view name;              // long form without dashes
   char short_name = 0;                // 0: none
@@ -29,6 +30,7 @@ struct OptionInfo {
 
 /// All of them, in order. Immutable, from any thread.
 std::span<const OptionInfo> option_table();
+/// nullptr where there is none. Abbreviations are none.
 const OptionInfo* find_option(std::string_view name);  // by its long form without dashes
 /// Whether the command knows the option; others refuse it by name.
 bool takes(const CommandInfo& command, const OptionInfo& option);

@@ -16,6 +16,7 @@ namespace sliced::config {
 using namespace std::chrono_literals;
 
 /// The subcommands; each a bit, so that an option can name the commands that take it.
+/// kVersion, kHelp, kMan, kCompletion and kConfig need neither host nor cluster.
 enum class Command : unsigned {
   kNone = 0,
   kRun = 1,
@@ -34,6 +35,7 @@ enum class Command : unsigned {
 };
 
 /// How the cluster is reached (--cluster): one of three.
+/// Its token's file is rewritten by the kubelet while we run, and is read anew.
 struct InCluster {  // the service account that Kubernetes mounts into a pod
   bool operator==(const InCluster&) const = default;
 };
@@ -51,6 +53,7 @@ using ClusterSpec = std::variant<InCluster, KubeconfigFile, ClusterDirectory>;
 std::string describe(const ClusterSpec& cluster);  // the text that --cluster takes
 
 /// How a command prints what it found. kDiff: of `plan` alone.
+/// The forms are interfaces (docs/command-line.md): scripts read them.
 enum class OutputFormat { kTable, kYaml, kJson, kDiff };
 
 /// Of what can be left out as a whole.
@@ -58,6 +61,7 @@ enum class Switch { kOff, kOn };
 
 /// Who moves interfaces into pods: we do, by the container runtime's word (NRI) and CNI plugins, or Multus does.
 /// STANDALONE and MULTUS, as dra-driver-sriov's option of the same name has them.
+/// Fixed for the process: what one has put into pods the other does not take out.
 enum class ConfigurationMode { kStandalone, kMultus };
 
 /// A value, copied and compared. Which of it may change while the daemon runs is in the table
@@ -91,8 +95,10 @@ struct Options {
   // How interfaces come into pods.
   ConfigurationMode configuration_mode = ConfigurationMode::kStandalone;
   std::string interface_prefix = "vfnet";  // of who has no ifName
-  std::string cni_path = "/opt/cni/bin";   // directories, joined by ':'
+  // The first that has a plugin's file counts.
+  std::string cni_path = "/opt/cni/bin";  // directories, joined by ':'
   std::string nri_socket = "/var/run/nri/nri.sock";
+  // By these two the runtime tells plugins apart, in the order of the indexes as texts.
   std::string nri_plugin_name = "dra-driver-sriov";
   std::string nri_plugin_index = "42";
   // What containers and their pods are told and asked.
@@ -103,6 +109,7 @@ struct Options {
   // What is obeyed and how fast.
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...
 
+  // What events do not tell is found by it, in the worst case so much later.
   Millis sync_interval = 5min;  // full rescan of the host
   bool allow_short_sync = false;
   Millis settle = 100ms;   // quiet time before additions from the host are published

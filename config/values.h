@@ -18,6 +18,7 @@
 namespace sliced::config {
 
 /// A word that stands for a value: of those that have a short list of them.
+/// The text is a literal.
 template <class T>
 struct Word {
   std::string_view text;
@@ -54,10 +55,12 @@ inline constexpr auto kTexts = [] {
 }();
 
 /// What --kinds-off takes.
+/// Spelled as the API has them; parse_kinds() takes any case.
 inline constexpr std::array<std::string_view, 3> kKinds = {"SriovResourcePolicy", "DeviceAttributes",
                                                            "DeviceExposurePolicy"};
 
 /// "must be one of auto, text, json, journald; did you mean json?"
+/// A suggestion only where one word is near by what one mistypes.
 std::string not_one_of(std::string_view text, std::span<const std::string_view> texts);
 
 /// By the letter: no abbreviation, no other case.

@@ -22,22 +22,27 @@ namespace sliced::hotplug {
 class CarefulReads {
  public:
   using Apply = std::function<void()>;
+  /// read and on_hung are called once at most, and never both; neither of an ask that was replaced.
   struct Ask {
     std::string key;  // what is read; one read of a key at a time, and none while an earlier one still hangs
     std::function<Apply()> read;  // on a worker; what it returns runs on the loop's thread
     Apply on_hung;                // instead of it
   };
 
+  /// deadline: of each read by itself. The executor outlives this.
   CarefulReads(reactor::Executor& executor, Millis deadline) : executor_(executor), deadline_(deadline) {}
   CarefulReads(const CarefulReads&) = delete;
 
   /// Adds to what is waiting; a newer ask replaces an older one of its key, and follows one that runs. on_all
   /// (the newest) is called once nothing waits or runs, within this call when there is nothing to do; it may
   /// ask again.
+  /// An ask of a key whose earlier read still hangs is answered by on_hung without being begun, and so is
+  /// every further one once four of a round have hung. A round lasts while something waits or runs.
   void ask(std::vector<Ask> asks, std::function<void()> on_all);
   /// Something waits or runs; what hangs does not count.
   bool is_running() const { return !waiting_.empty() || !jobs_.empty(); }
   /// Reads past their deadline that have not returned.
+  /// Each holds one of the executor's threads until the kernel lets go of it.
   size_t hung() const;
 
  private:
@@ -51,10 +56,13 @@ class CarefulReads {
     std::atomic<bool> returned{false};
     Apply apply;
   };
+  // Begins what may be begun now. An executor that runs a job at once calls finish() within it.
   void fill();
   void enqueue(Ask ask);
   bool is_asked_now(const std::string& key) const;
   void begin(Ask ask);
+  // finished: within the deadline. What returns later puts its answer where nobody looks: the next ask reads
+  // anew.
   void finish(uint64_t number, const std::shared_ptr<Slot>& slot, bool finished);
   void end_if_done();
 

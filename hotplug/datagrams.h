@@ -17,12 +17,15 @@ namespace sliced::hotplug {
 /// The kernel keeps what arrives while we are busy; without CAP_NET_ADMIN it is capped at net.core.rmem_max.
 inline constexpr int kReceiveBufferBytes = 8 << 20;
 /// Best effort: what the system does not give is done without, and an overflow tells of it.
+/// SO_RCVBUFFORCE, which wants CAP_NET_ADMIN, else SO_RCVBUF (socket(7)).
 void grow_receive_buffer(int fd);
 
 /// Datagrams taken per turn of the loop, so that a storm of events leaves room for the rest.
+/// What is left makes the socket readable again in the next turn.
 inline constexpr int kDatagramsPerTurnMax = 512;
 
 /// As it arrived, whoever sent it: checking `from` is the receiver's.
+/// Whoever needs it longer copies: the next datagram is read into the same buffer.
 struct Datagram {
   std::string_view bytes;  // valid during the call
   bool is_cut = false;     // it was larger than size_max
@@ -31,10 +34,13 @@ struct Datagram {
 };
 
 /// Reentry: callbacks run from the loop, and must not destroy it.
+/// Ownership: it closes the socket. The loop outlives it.
+/// Failure: an error of recvmsg(2) ends the turn, not the socket, and nobody is told.
 class Datagrams {
  public:
   struct Handlers {
     std::function<void(const Datagram&)> on_datagram;
+    // Several times in a turn where it must be; what is still there comes behind it.
     std::function<void()> on_lost;  // ENOBUFS: the kernel had no room for some
   };
   /// Takes over the socket, which is bound and non-blocking. size_max: bytes of a datagram.

@@ -14,6 +14,7 @@
 namespace sliced::hotplug {
 
 /// "0000:03:00.2"; domains may be wider than 4 hex digits (VMD: "10000:01:00.0").
+/// Ordered by domain, bus, device, function, as sysfs lists them.
 struct PciAddress {
   uint32_t domain = 0;
   uint8_t bus = 0, device = 0, function = 0;
@@ -28,10 +29,12 @@ struct PciAddress {
 /// What a device is. A function is a PF as soon as it can have VFs, whether it has some or not; kVirtual is
 /// what is none of the others.
 enum class DeviceType { kPf, kVf, kNic, kBridge, kVlan, kBond, kVirtual };
+/// The words are an interface: published attributes and the output of commands have them.
 std::string_view name_of(DeviceType type);  // pf vf nic bridge vlan bond virtual
 std::optional<DeviceType> device_type_of(std::string_view name);
 
 /// A network interface: of a function, or a link of its own.
+/// Volatile facts are compared as well: a link that goes down makes another inventory.
 struct Netdev {
   std::string name;         // what selectors see; kept from before while a pod's rename may still stand
   std::string kernel_name;  // what the kernel calls it now, or called it last when stale
@@ -51,6 +54,8 @@ struct Netdev {
 };
 
 /// One function or link with its facts.
+/// What belongs to another type of device is empty. Names of other devices in it (representor, parent_name)
+/// are texts, and may be of one that is not in the inventory.
 struct HostDevice {
   /// Identity: a PCI address text for a function, the interface name for a link.
   struct Id {
@@ -68,8 +73,10 @@ struct HostDevice {
   std::string pcie_root;         // "pci0000:00"
   // PFs.
   int total_vfs = 0, num_vfs = 0;
+  // Told by the representors that are there, not asked of devlink: switchdev without any looks like legacy.
   std::string eswitch_mode;  // legacy, switchdev; "" for what is not a PF
   // VFs.
+  // vf_index: as the PF's virtfn links say; a VF without one is `broken`.
   std::optional<PciAddress> pf;
   std::optional<int> vf_index;
   std::string pf_name;              // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
@@ -122,6 +129,7 @@ using InventoryPtr = std::shared_ptr<const Inventory>;
 inline constexpr std::string_view kUnknownRdmaDevice = "unknown";
 
 /// A netdev known from what we published before a restart, in the same boot.
+/// Of the same boot only: the kernel numbers and names interfaces anew at the next.
 struct RecoveredNetdev {
   PciAddress function;
   Netdev netdev;  // without a name: only rdma_device is known. Else name, mac, mtu, link_type,

@@ -29,6 +29,7 @@
 namespace sliced::hotplug {
 
 /// What listeners get: the whole, what differs from the one before, and what set the reading off.
+/// The three lists are InventoryBook::take()'s; all are empty where only the boot id differs.
 struct InventoryUpdate {
   InventoryPtr now;
   std::vector<std::string> added, changed, removed;  // ids, sorted
@@ -42,17 +43,25 @@ struct InventoryUpdate {
 ///            destroy it.
 class HostSource {
  public:
+  /// Bounds of what waits. None is an option: they are chosen so that a burst of udev's is one reading, and
+  /// so that a driver that hangs is told from one that is merely slow.
   static constexpr size_t kTouchedMax = 65536;  // entries that are marked one by one; more is everything
   static constexpr Millis kCoalesce{15};
   static constexpr Millis kBurst{5};  // between two conclusions from what vanished
+  /// Of one reading at once, and of listing the directories.
   static constexpr Millis kScanDeadline{5000};
+  /// Of one entry, where they are read one by one, and of one interface's slow facts.
   static constexpr Millis kReadDeadline{1000};
   /// How long an update waits for facts behind the kernel's locks; later ones are an update of their own.
   static constexpr Millis kSlowGrace{250};
 
   /// VF index -> MAC that the PF with this netdev enforces. Blocks; runs on a worker. Empty: not asked.
+  /// An error changes nothing: what was known of those VFs stays. It is asked of PFs that have VFs, and of no
+  /// other.
   using ReadAdminMacs = std::function<Result<std::map<int, std::string>>(int ifindex)>;
 
+  /// References outlive the source. host and read_admin_macs are handed to workers, where a read that hangs
+  /// may outlive it: they are usable from any thread.
   struct Ports {
     reactor::Scheduler& scheduler;
     reactor::Executor& executor;
@@ -64,8 +73,11 @@ class HostSource {
     std::function<void(const std::string& what)> on_doubt = {};
   };
   /// On the loop. The first one comes when everything has been read once.
+  /// The first waits for the slow facts of the first reading, or for their deadlines: without them a restart
+  /// would publish guesses.
   using OnUpdate = std::function<void(const InventoryUpdate&)>;
   /// The number of devices that differed although no event had told of them.
+  /// A device that events touched before or while it was read is none of them.
   using OnRescanned = std::function<void(size_t missed)>;
 
   HostSource(Ports ports, OnUpdate on_update);
@@ -82,6 +94,8 @@ class HostSource {
   /// Version 0 until the first update.
   const InventoryPtr& inventory() const { return book_.now(); }
 
+  /// Since the start; they decide nothing. events: whatever the sources told, of use or not. hung_reads:
+  /// reads past their deadline, those of one entry each time anew.
   struct Counters {
     uint64_t events = 0, overflows = 0, full_scans = 0, partial_scans = 0, missed = 0, hung_reads = 0;
   };
@@ -102,6 +116,8 @@ class HostSource {
     int ifindex = 0;  // 0: whichever has the name
   };
   using Edit = std::variant<EraseFunction, EraseNetdev, RenameNetdev>;
+  /// True when it was there. With an ifindex that is not the named one's, another interface has the name by
+  /// now, and stays.
   static bool apply(const Edit& edit, HostReadings& readings);
 
   // What events have said since the last reading began.
@@ -111,6 +127,7 @@ class HostSource {
     std::string why;
     NetdevChanges changes;
     std::vector<OnRescanned> on_rescanned;
+    /// Names that left or came make no reading by themselves: whatever tells of them touches something too.
     bool is_empty() const { return touched.is_empty() && !full; }
     void merge(Marks other);
   };
@@ -134,6 +151,7 @@ class HostSource {
   void on(const Overflow& event);
   /// why: of the first mark of a reading; it is what the log says of it.
   void mark(std::string why);
+  /// The book is told at once: the interface may be gone under its new name before it has been read.
   void rename(const RenameNetdev& change);
   void edit(Edit change);
   /// An edit, and the inventory is concluded anew at once: without a reading, the first of a burst on its turn.
@@ -167,12 +185,16 @@ class HostSource {
   void change_readings(Change change);  // in readings_ and, once it is read, in the reading on its way
   /// The reading becomes what is known, and the book concludes from it.
   void commit();
+  /// Slow facts that came behind their update: one update for all of a moment.
   void note_late_facts();
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
+  /// For on_doubt: a second book concludes everything, from the same readings.
   void judge(const NetdevChanges& changes);
   void report_missed(const Marks& marks, const InventoryDiff& diff);
   /// The host cannot be listed: what is known stands, and the marks stay. Waits double.
   void retry_later();
+  /// No event tells that a file has become readable: what is unreadable or broken is read again after 1 s,
+  /// then ever later, up to a minute, until all is well.
   void look_again_later();
 
   Ports ports_;

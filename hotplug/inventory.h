@@ -15,6 +15,7 @@
 namespace sliced::hotplug {
 
 /// Ids, sorted.
+/// The three have no id in common.
 struct InventoryDiff {
   std::vector<std::string> added, changed, removed;
   bool is_empty() const { return added.empty() && changed.empty() && removed.empty(); }
@@ -22,10 +23,13 @@ struct InventoryDiff {
   bool operator==(const InventoryDiff&) const = default;
 };
 /// By id; a device is changed when any of its facts differs. Linear in both.
+/// Devices that both share by pointer are not looked at; version and boot id are not compared.
 InventoryDiff diff_inventory(const Inventory& before, const Inventory& now);
 
 /// What events said of interfaces since the readings before these: state alone cannot tell a rename here from
 /// a rename in a pod, nor a move from an end.
+/// It may tell of more than these readings have seen: it explains what differs, and takes nothing away by
+/// itself.
 struct NetdevChanges {
   std::set<std::string> left;        // names that went away, by a move or for good
   std::set<std::string> renamed_to;  // names given in our namespace
@@ -38,11 +42,16 @@ struct NetdevChanges {
 class InventoryBook {
  public:
   /// kChanges: devices that no change concerns are not concluded anew. It is faster, and nothing else.
+  /// Everything is concluded in any case: the first time, after recover_sticky(), while some interface has a
+  /// switch id (any may be some VF's representor), and where VFs would be told something else of their PF.
   enum class Conclude { kChanges, kEverything };
   explicit InventoryBook(Conclude what = Conclude::kChanges) : what_(what) {}
 
+  /// Never null: before the first take() an empty one of version 0.
   const InventoryPtr& now() const { return now_; }
   /// The next inventory. Its version grows by one if anything differs; else now() stays the same pointer.
+  /// A boot id that differs alone is another version with an empty diff. The readings are kept, to be
+  /// compared with the next; what was remembered of functions that are not in them goes.
   InventoryDiff take(const HostReadings& readings, const NetdevChanges& changes);
   /// Takes effect with the next take(), for functions that have no netdev there and have a driver. Those with
   /// a netdev show what the kernel says.
@@ -56,20 +65,29 @@ class InventoryBook {
 
  private:
   using Functions = std::set<PciAddress>;
+  // Functions of which something differs from the readings before, and those in flux; nullopt: whatever there
+  // is.
   std::optional<Functions> affected_by(const HostReadings& readings) const;
+  // Before anything is concluded: the memory of each function's interfaces, of `only` where that is set.
   void remember(const HostReadings& readings, const NetdevChanges& changes,
                 const std::optional<Functions>& only);
   void remember_one(const FunctionReading& function, const std::vector<const NetdevReading*>& here,
                     const HostReadings& readings, const NetdevChanges& changes);
+  // A device that equals the one before is that very object: whoever compares inventories compares pointers.
   std::shared_ptr<Inventory> conclude(const HostReadings& readings);
+  // nullptr where VFs are told something else of their PF than before: more has to be concluded.
   std::shared_ptr<Inventory> conclude_some(const HostReadings& readings, const Functions& functions);
   using Devices = std::map<std::string, std::optional<HostDevice>>;  // by id; nullopt is gone
   bool concerns_vfs(const HostReadings& readings, const Functions& functions, const Devices& fresh) const;
+  // What the host used stays in use while its interface is not found and was not seen to leave: it may be
+  // there under another name.
   void keep_host_use(HostDevice& device) const;
   void remember_present(const FunctionReading& function, const NetdevReading& own,
                         const HostReadings& readings, const NetdevChanges& changes);
   void remember_absent(const FunctionReading& function, const NetdevChanges& changes);
   using Ports = std::vector<const NetdevReading*>;  // of one function, in order
+  // The ports that are here are others than the first one: dev_port says so or, where drivers do not number
+  // ports, what was known of them before.
   bool is_first_away(const FunctionReading& function, const Ports& here, const NetdevChanges& changes) const;
   void remember_other_ports(const FunctionReading& function, const StickyNetdev& before, const Ports& here,
                             const NetdevChanges& changes);

@@ -26,6 +26,7 @@ class ApiCore {
   /// The same pointer as long as the access stays the same.
   /// Another Access makes another target, and so other connections. Errors: kInvalid, the certificates', with
   /// the place that they came from.
+  /// The target before is let go; requests on their way keep it to their end.
   Result<http::TargetPtr> server_for(const Access& access);
   /// Of `Warning` headers (RFC 7234 section 5.5, warn-code 299), each text once.
   /// At most 256 texts are remembered, and so told; each is cut at 1 KiB.
@@ -46,17 +47,22 @@ class ApiCore {
 
 /// Sends requests one after the other; subclasses make of the responses what the port promises.
 /// Ownership: its Handle owns it; a callback that runs keeps it alive to its end.
+/// Counts: each request that is sent, and each operation that fails, by verb and resource (RequestCounts).
+/// Failure: http's errors, credentials that cannot be had, a coding that was not asked for, and every status
+/// but 2xx. A status that came whole or half counts before a connection that broke behind it.
 class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
  public:
   explicit ApiOperation(std::shared_ptr<ApiCore> core) : core_(std::move(core)) {}
   virtual ~ApiOperation() = default;
   /// Asks for credentials, then sends. Also from within on_complete, for the next page.
+  /// A request without repeatable is sent once, even where nobody knows whether it arrived.
   void send(ApiRequest request, http::Options options);
   /// Nobody listens any more: no handler is called from now on. What a write has done by then stands.
   void cancel();
 
  protected:
   /// A piece of the body of a 2xx response. A subclass that has enough calls end().
+  /// Never after end(). Pieces are cut anywhere.
   virtual void on_content(std::string_view bytes) = 0;
   /// The response is whole. The subclass may send() the next page from here.
   virtual void on_complete() = 0;

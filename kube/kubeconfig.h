@@ -14,6 +14,7 @@
 namespace sliced::kube {
 
 /// PEM text given inside the kubeconfig or by the path of a file; the text wins where both are given.
+/// data: decoded from base64 already. Nobody has looked yet whether it is a certificate.
 struct PemSource {
   std::string data, path;
   bool empty() const { return data.empty() && path.empty(); }
@@ -21,6 +22,7 @@ struct PemSource {
 };
 
 /// client-go ExecConfig: a program that prints an ExecCredential.
+/// Run when a credential is wanted (credentials.h); args and env are at most 256 each.
 struct ExecPlugin {
   std::string command;  // as in the kubeconfig; made absolute by it when it has a '/'
   std::vector<std::string> args;
@@ -37,6 +39,7 @@ struct ExecPlugin {
 
 /// What the current context names: one server, and how to be somebody there. A client certificate goes with
 /// the connection, a token with each request.
+/// Both a token and a certificate may be there; then both are used.
 struct Kubeconfig {
   std::string context, cluster, user;  // names, for error texts
   std::string namespace_;              // of the context; "" when it names none
@@ -56,6 +59,8 @@ struct Kubeconfig {
 /// interactive plugins).
 /// Fields that it does not know are passed over, as kubectl does. Texts never show a token, a key or a
 /// password.
+/// Clusters, users and contexts that the current one does not name are not looked at: what is wrong there
+/// costs nothing.
 Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory);
 
 }  // namespace sliced::kube

@@ -29,6 +29,7 @@ using AttributeValue = std::variant<int64_t, bool, std::string, Version, std::ve
 
 /// How many values the API server counts: those of a list each.
 size_t value_count(const AttributeValue& value);
+/// The variant's order is fixed by this: lists stand behind.
 inline bool is_list(const AttributeValue& value) { return value.index() >= 4; }  // gate DRAListTypeAttributes
 
 /// What a claim may ask for of a capacity: from min to max in steps. Without a step any amount between
@@ -75,6 +76,7 @@ struct Taint {
 /// Qualified name -> value. The same few names stand in every entry of a node, so the text of each is shared.
 using Attributes = FlatMap<SharedText, AttributeValue, std::string_view>;
 
+/// Compared and hashed as a whole: what differs in any field is another entry to be written.
 struct Device {
   std::string name;       // DNS label, unique in the pool
   Attributes attributes;  // by qualified name
@@ -151,6 +153,8 @@ std::vector<DeviceProblem> validate_device(const Device& device);
 /// counters, lists).
 std::vector<std::string> validate_slice(const ResourceSlice& slice);
 
+/// The API's own bounds (k8s.io/api/resource/v1 types.go), checked again by validate_slice() and
+/// validate_device(); policy keeps to them when it makes entries.
 inline constexpr size_t kDevicesPerSliceMax = 128;
 /// Where any device has taints, counters or a list attribute.
 inline constexpr size_t kDevicesPerSliceAdvancedMax = 64;

@@ -19,6 +19,7 @@ using Labels = std::map<std::string, std::string>;
 enum class Operator { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
 
 /// One condition on one label. values: none for kExists and kDoesNotExist, one for kGt and kLt.
+/// Keys and values are valid by the API's rules after a decoding without problems.
 struct Requirement {
   std::string key;
   Operator op = Operator::kIn;
@@ -38,6 +39,7 @@ struct LabelSelector {  // AND of all; an empty selector matches everything (met
 };
 
 /// What a policy's nodeSelector means after decoding. Terms are ORed; no terms at all matches nothing.
+/// everything and terms: only one of them says anything; terms is empty while everything is true.
 struct NodeSelector {
   bool everything = true;  // the field is absent, or an empty map in one of the label forms
   std::vector<NodeSelectorTerm> terms;
@@ -62,11 +64,13 @@ inline void cut_message(FieldProblem& problem) {
   sliced::cut_message(problem.field);
   sliced::cut_message(problem.what);
 }
+/// As many as FirstFew keeps; the others are counted.
 using FieldProblems = FirstFew<FieldProblem>;
 
 /// The first problems, not one alone. With problems the returned selector must not be used to offer anything.
 /// Which of the three forms it is, the keys say: nodeSelectorTerms, matchLabels or matchExpressions, else a
 /// plain map of labels.
+/// At most 16,384 terms, requirements and values of one selector are read; one more is a problem.
 NodeSelector decode_node_selector(const Json& value, FieldProblems& problems);
 LabelSelector decode_label_selector(const Json& value, FieldProblems& problems);
 
@@ -82,6 +86,7 @@ struct NodeMatch {
 };
 /// Terms in their order; the first that holds decides.
 /// Pure; nothing of a selector is compiled, for there is one node.
+/// A term without requirements matches nothing, as in core/v1; Gt and Lt of what is no integer are false.
 NodeMatch match_node(const NodeSelector& selector, const NodeView& node);
 
 /// "[prefix/]name": name of at most 63 bytes [A-Za-z0-9._-], prefix a DNS subdomain (labels, annotations,

@@ -11,9 +11,11 @@
 
 namespace sliced::nri {
 
+/// Of what is decoded, whatever the frame's 4 MiB would make of themselves (proto/unpack.h).
 inline constexpr size_t kMessageMemoryMax = 48u << 20;
 
 /// gRPC's codes, as far as we say them or tell them apart (google/rpc/code.proto).
+/// A number that has no name here is kept as it came.
 enum class Code : int32_t {
   kOk = 0,
   kUnknown = 2,  // what Go's servers say of an error without a code
@@ -32,16 +34,19 @@ struct Status {
 
 /// One call of ttrpc (request.proto there): payload is the message of the service, encoded.
 /// Of half a millisecond the timeout is 1 ms; of more than ten minutes, ten minutes.
+/// service: "nri.pkg.api.v1alpha1.Plugin" and the like; method: its last word.
 struct Request {
   std::string service, method, payload;
   Millis timeout{0};  // how long the caller waits; 0: not said
 };
 /// payload: "" where the status is not kOk.
+/// One answers the request of the same stream (nri/connection.h); the number is not in here.
 struct Response {
   Status status;
   std::string payload;
 };
 
+/// Encoding cannot fail. Decoding: kInvalid, as below.
 std::string encode_request(const Request& request);
 Result<Request> decode_request(std::string_view bytes);
 /// The status' message is cut at 1 KiB.
@@ -50,6 +55,7 @@ Result<Response> decode_response(std::string_view bytes);
 
 /// A pod's sandbox, as the runtime knows it.
 /// Every text is UTF-8: what was none is escaped, and so matches nothing that Kubernetes has named.
+/// network_namespace: of several of that kind the last; runtimes send one.
 struct PodSandbox {
   std::string id;                         // the CNI's container id
   std::string name, namespace_name, uid;  // of the pod
@@ -59,6 +65,7 @@ struct PodSandbox {
   bool operator==(const PodSandbox&) const = default;
 };
 
+/// As api.proto has them.
 enum class ContainerState : int32_t { kUnknown = 0, kCreated = 1, kPaused = 2, kRunning = 3, kStopped = 4 };
 
 struct Container {
@@ -77,6 +84,7 @@ struct Configure {
 
 /// What is there when we connect. It comes in parts where it is too large for one frame, each with what is its
 /// own; `more` in our answer says that we have understood that there is another.
+/// Containers name their sandbox by id; it may be one that came in an earlier part.
 struct Synchronize {
   std::vector<PodSandbox> pods;
   std::vector<Container> containers;
@@ -95,6 +103,7 @@ inline constexpr int32_t kSandboxAndCreateEvents = 0b1111;
 
 // What we say, and what we are told. Errors of decoding: kInvalid (no such message, or one that takes more memory than
 // kMessageMemoryMax). Fields that are not named above are passed over.
+// name and index: the options' (--nri-plugin-name, --nri-plugin-index); version: ours, for the runtime's log.
 std::string encode_register(std::string_view name, std::string_view index, std::string_view version);
 std::string encode_configure_answer(int32_t events);
 std::string encode_synchronize_answer(bool more);

@@ -17,6 +17,7 @@
 
 namespace sliced::publishers {
 
+/// Each is fields of ResourceSlice (resource/v1) that a server without the gate drops or refuses.
 enum class Ability {
   kListAttributes,  // gate DRAListTypeAttributes (1.36 alpha)
   /// Counters are stored (gate DRAPartitionableDevices) and kube-scheduler adds them up as it should: from
@@ -25,6 +26,9 @@ enum class Ability {
   kSharedDevices,  // allowMultipleAllocations and request policies (gate DRAConsumableCapacity)
 };
 
+/// Ownership: the ports outlive it; dropping it drops the probe under way, which stores nothing in any case.
+/// Failure: an answer that says nothing of the field is none; it is asked again with growing waits.
+/// Log: each ability when it becomes known or is lost.
 class Abilities {
  public:
   /// For the first answer, so that a restart does not first publish without what it will publish a moment
@@ -37,8 +41,10 @@ class Abilities {
             std::function<void()> on_changed);
 
   /// Probes unless that is known or under way.
+  /// Wanted once, it stays wanted: another server is asked anew without a word.
   void want(Ability ability);
   /// Unknown is no.
+  /// The last answer stands until there is a newer one, also while another server is asked.
   bool has(Ability ability) const;
   /// Nothing that was asked for is still on its way. After kAnswerMax without an answer unknown counts as no.
   bool settled() const;
@@ -81,6 +87,7 @@ class Abilities {
 };
 
 /// What the server cannot do, since it stored the slice without it.
+/// Only fields that were sent count: what was not asked for cannot be lost. Pure.
 std::set<Ability> lost_abilities(const kube::ResourceSlice& sent, const kube::ResourceSlice& stored);
 
 /// Whether a server of that version ("v1.36.2+k3s1") has a scheduler that adds counters up as it should.

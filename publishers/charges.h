@@ -23,6 +23,9 @@
 
 namespace sliced::publishers {
 
+/// Ownership: the ports outlive it. Dropping it drops the list under way.
+/// Failure: a list that fails leaves everything charged: what nobody has seen free is not offered twice.
+/// Threads: the loop's.
 class Charges {
  public:
   static constexpr Millis kJitter{30'000};    // before claims are asked about what was withdrawn
@@ -51,6 +54,8 @@ class Charges {
   bool is_looking() const { return look_.is_begun(); }
 
   /// A claim's device is handed over here, or was before this process; or that has been taken back.
+  /// Charged at once, without asking the API server. The first may call on_changed, before it returns; so may
+  /// permit().
   void take(const policy::Prepared& prepared);
   void take(const policy::Unprepared& unprepared);
 

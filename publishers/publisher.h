@@ -61,6 +61,7 @@ class Publisher {
   /// What became of a write, by what the API server answered.
   enum class Answered { kTaken, kConflict, kRefused, kFailed };
   /// Since the start.
+  /// For metrics; they decide nothing. A write whose answer was lost counts as failed, stored or not.
   struct Counters {
     std::map<std::pair<kube::Verb, Answered>, uint64_t> writes;
     Durations took;                     // from a request to its answer
@@ -68,6 +69,7 @@ class Publisher {
     std::optional<TimePoint> taken_at;  // the last write that was
   };
 
+  /// driver: whose slices; the node comes with set_desired().
   Publisher(kube::Ports ports, std::string driver, Handlers handlers);
   ~Publisher();
 
@@ -76,6 +78,8 @@ class Publisher {
   void on_slices(const SourceEvent<kube::ResourceSlice>& event);
   /// All pools of the driver, and who owns the slices (ownerReferences). The same as before changes nothing.
   /// Waits after failures end soon: a withdrawal does not wait for them.
+  /// The pools are taken as they are: names and limits of the API are policy's to keep. Nothing is sent
+  /// within this call.
   void set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node);
   bool has_desired() const { return desired_.has_value(); }
   /// Nothing more is written until the next set_desired(): the Node is gone, and with it whoever owned the
@@ -89,10 +93,13 @@ class Publisher {
   void retry_now();
 
   /// What was given to set_desired() last; empty when nothing is desired.
+  /// Good until the next set_desired() or clear_desired().
   const std::vector<policy::DesiredPool>& desired() const;
   /// What the API server holds as far as it is known: the watch, and answers to our own writes ahead of it.
+  /// A reference into this; its content changes with each answer and event.
   const ObservedSlices& observed() const { return cache_.slices(); }
   /// What would be written now; empty when nothing would, or when nothing is desired yet.
+  /// Made anew each time, from what is desired and observed now; asks nobody and sends nothing.
   Plan plan() const;
   /// No write is on its way.
   bool idle() const { return !done_; }
@@ -113,6 +120,7 @@ class Publisher {
   void on_delete_answered(const std::string& name, const std::string& why);
   void on_failure(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent,
                   const kube::Failure& failure);
+  // A GET, of an object that the watch does not show us as ours: what is there decides what follows.
   void look_at(const std::string& name, std::function<void(std::string_view object)> on_found);
   void look_at_squatter(const kube::ResourceSlice& sent);
   void take_another_name(const kube::ResourceSlice& sent);
@@ -122,6 +130,7 @@ class Publisher {
   void refuse(const std::string& problem, const kube::Failure& failure);
   void tell_foreign();
   void meet(kube::ResourceSlice found);
+  // Asked anew before each request: permission may go while an answer is on its way.
   bool may_write() const { return permitted_ && desired_ && !awaits_desired_; }
   void quarantine(const kube::ResourceSlice& sent, const kube::Failure& failure, const std::string& problem);
   void finish(bool ok);

@@ -11,6 +11,7 @@
 namespace sliced::status {
 
 /// So many of a family, by one more label.
+/// by: the first label's value, as a verb or a source; which label that is, the family says.
 struct Count {
   std::string by, result;
   uint64_t count = 0;
@@ -18,10 +19,13 @@ struct Count {
 
 /// What is counted, beside what the report says.
 /// A copy of counters that others keep, made when /metrics is read; all of them begin at 0 with the process.
+/// Whoever fills it in knows the daemon; here are only names, units and order.
 struct Metrics {
   double started = 0, cpu = 0;  // seconds since 1970; of processor time
   uint64_t resident_bytes = 0;
 
+  // Decisions, as daemon::Decider counts them: made; made anew since something had changed meanwhile; given
+  // up; changes that went along with an earlier one.
   uint64_t decided = 0, overtaken = 0, late = 0, coalesced = 0;
   Durations decisions;
 
@@ -34,6 +38,7 @@ struct Metrics {
   std::vector<Driver> drivers;
 
   std::vector<Count> watch_ends;  // by source: "closed", "failed", "expired", "silent"
+  // What the host has told, and what it has cost to read: hotplug::HostSource::Counters.
   uint64_t host_events = 0, host_losses = 0, host_differences = 0, hung_reads = 0;
   uint64_t whole_scans = 0, partial_scans = 0;
 
@@ -44,6 +49,8 @@ struct Metrics {
   std::vector<Claims> claims;  // empty without the kubelet plugin
 };
 
+/// Prometheus' text format, complete in itself: each family with its HELP and TYPE. What is counted by device
+/// waits for a decision.
 std::string exposition_of(const Report& report, const Metrics& metrics);
 
 /// Of this process, by /proc/self/stat: starttime, utime, stime, rss. boot: seconds since 1970 at which the machine

@@ -23,6 +23,8 @@ struct Report {
   Millis up{0};
 
   /// What is watched, and how it stands (watchers::Standing); the host is one of them.
+  /// The states are the words of watchers::describe(); the host is "starting" until it was read once, then
+  /// "live".
   struct Source {
     std::string name;   // "own slices"
     std::string state;  // "live", "absent", "denied", "unreachable", "starting"
@@ -46,11 +48,14 @@ struct Report {
     std::string failure;                     // of the last write; "" it went well
     std::optional<Millis> since_taken = {};  // since the last write that the API server took
   };
+  // Those of the options, also one that offers nothing.
   std::vector<Driver> drivers;
 };
 
 /// /readyz: every source has synced once, the API server answers, there is a decision. Standing by is ready: a
 /// successor that is not would never be waited for, and its predecessor never end. The names are an interface.
+/// A check for each source; then "api", "decision" and "interlock", which always passes and says in its note
+/// for whom this stands by.
 std::vector<Check> readiness(const Report& report);
 /// A source's name as checks and metrics have it: "own-slices"; of the node, which has its own behind it, "node".
 std::string source_name(const Report::Source& source);
@@ -59,9 +64,12 @@ std::string source_name(const Report::Source& source);
 std::vector<Check> liveness();
 
 /// Members are an interface (docs/command-line.md).
+/// Times are whole seconds; texts that others wrote are made fit for a terminal and cut at 1 KiB; what is
+/// unknown is left out.
 kube::Json json_of(const Report& report);
 
 /// /livez, /readyz and /status, of a report that is made when one is asked for, and /metrics.
+/// Both are called once for a request, on the loop, and not otherwise.
 Pages status_pages(std::function<Report()> report, std::function<std::string()> exposition);
 
 }  // namespace sliced::status

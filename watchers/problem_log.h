@@ -14,11 +14,14 @@ namespace sliced::watchers {
 /// Tells once what is wrong with an object, and forgets when it is mended or gone. Of one list no more than
 /// kProblemsMax are told by name.
 /// Memory: 8 bytes and the name of each object that has a problem.
+/// Order: of a list: report() of each object, then retain(). Of one change: report(), then end_round().
 class ProblemLog {
  public:
   ProblemLog(Log& log, std::string resource) : log_(log), resource_(std::move(resource)) {}
   /// Says it unless it was said of this object already. The same problem in other words is another one.
+  /// nullptr forgets what was told. A text for the log is cut to kMessageBytesMax.
   void report(const ObjectHead& head, const Error* problem);  // nullptr: it is well
+  /// Gone, or well: the same problem later is said anew.
   void forget(const ObjectHead& head) { told_.erase({head.namespace_, head.name}); }
   /// A list is whole: keeps only what is in it.
   template <class Known>

@@ -25,11 +25,18 @@ namespace sliced::kubelet {
 /// A runtime may remove a namespace without a word to us (containerd does of sandboxes older than itself); the kernel then
 /// would give the interface back under its name in the pod. So namespaces are kept open until the plugins have undone.
 /// Log: what cannot be undone, once while it lasts.
+/// Ownership: what ports name outlives it; records are held by workers too. Dropping it kills the plugins
+/// that run, and tells nobody: the record of what they did stays.
+/// Threads: the loop's; the disk is the executor's.
+/// Reentry: callbacks come from turns of their own, never from within attach() or detach(), and may call
+/// both.
 class Attachments {
  public:
   static constexpr Millis kDetachMax{30'000};  // for one DEL
 
   /// cni::run_chain, with its loop and place.
+  /// Asked for one attachment at a time, of those that share a sandbox or a device. Dropping what it gives
+  /// kills the plugins.
   using RunChain = std::function<std::unique_ptr<cni::Run>(cni::Network, cni::Command, cni::Attachment,
                                                            std::optional<cni::Attached> previous,
                                                            Millis deadline, cni::OnRun)>;
@@ -41,19 +48,29 @@ class Attachments {
     RunChain run;
     reactor::Random random = reactor::system_random();
   };
+  /// Reads and runs nothing yet.
   explicit Attachments(Ports ports);
   ~Attachments();
 
   /// Reads what was there before this process; nothing else is called before ready. Once.
+  /// A disk that does not answer is asked again every second: whoever began without would give a pod's device
+  /// to another. A record that cannot be understood is said, and left where it is; what it says is not
+  /// undone.
   void start(std::function<void()> ready);
 
   /// Of one that is attached already: at once what it is. Errors: those of cni::run_chain, kTimeout, kBusy (the
   /// device is in another pod's sandbox), kIo (no record can be written); after one the record may still be there,
   /// and is the caller's to detach.
+  /// The deadline ends with the record on disk; ADD has what is left of it but for the last 150 ms.
   using OnAttached = std::function<void(Result<cni::Attached>)>;
+  /// What the device still is in a sandbox of the same pod, or in one that it is leaving, is undone first.
   void attach(cni::Record record, TimePoint deadline, OnAttached done);
   /// Of one that is not there: well, at once. done is told of the first try; the others follow by themselves.
+  /// Errors: those of cni::run_chain, kIo, kBusy (the disk). It is tried again after 1 s to 60 s, doubling,
+  /// without end.
   using OnDetached = std::function<void(Result<Unit>)>;
+  /// From this call on it counts as leaving, also while it waits for its turn; one that is being made is
+  /// undone behind that.
   void detach(const cni::Attachment& attachment, OnDetached done);
 
   /// One that is made, begun, or not yet undone.
@@ -66,28 +83,37 @@ class Attachments {
     bool is_attached() const { return record.result && !is_leaving; }
   };
   /// By cni::record_name().
+  /// A reference into this: good until the loop's next turn.
   const std::map<std::string, Kept>& all() const { return kept_; }
   const Kept* find(const cni::Attachment& attachment) const;
   std::vector<cni::Attachment> of_sandbox(std::string_view container_id) const;
   bool idle() const { return turns_.idle(); }
 
  private:
+  // What runs holds itself by running_, so that a plugin's end finds it.
   struct Work;
   struct Retry {
     reactor::Backoff backoff;
     reactor::Ticket next = {};
   };
 
+  // Begins in the loop's next turn at the earliest, when nobody before it has its sandbox or its device.
   void take_turn(std::shared_ptr<Work> work, void (Attachments::*begin)(const std::shared_ptr<Work>&));
   void begin_attach(const std::shared_ptr<Work>& work);
   void run_add(const std::shared_ptr<Work>& work);
+  // The record once more, with what ADD said: DEL is given that, also by another process.
   void note_made(const std::shared_ptr<Work>& work);
   void begin_detach(const std::shared_ptr<Work>& work);
+  // With the namespace that was kept open, as /proc/PID/fd/N, where its file is gone.
   void run_del(const std::shared_ptr<Work>& work);
+  // Without its file the namespace is let go after the first DEL that fails: the kernel then gives the
+  // interface back.
   void end_detach(const std::shared_ptr<Work>& work, const Result<Unit>& outcome);
+  // Without a deadline: the next one of this attachment has to know what became of it.
   void on_disk(const std::shared_ptr<Work>& work, std::function<Result<Unit>(const cni::Records&)> act,
                std::function<void(Result<Unit>)> next);
   void end(const std::shared_ptr<Work>& ended, Result<cni::Attached> outcome);
+  // Why another sandbox has the device, for people; "" nobody has.
   std::string holder_of(const cni::Record& record) const;
   void try_again(const cni::Attachment& attachment);
 

@@ -25,6 +25,8 @@ inline constexpr size_t kStatusDataBytesMax = 10u << 10;
 using StatusKey = std::tuple<std::string, std::string, std::string>;
 /// The object to apply: for each device `data` {vfConfig, cniConfig, cniResult} and, where it is in a sandbox,
 /// `networkData`. What would make `data` too large is left out: cniConfig, then cniResult. Pure.
+/// Devices with adminAccess are left out: they are somebody else's as well. JSON, to be applied to the
+/// subresource `status`.
 std::string encode_claim_status(const PreparedClaim& claim,
                                 const std::map<StatusKey, cni::Attached>& attached);
 /// The same with no device: what was applied before goes.
@@ -33,6 +35,12 @@ std::string encode_no_status(const PreparedClaim& claim);
 /// Writes one after the other; of one claim only what is so by then. A failure is tried again, later each time; what is
 /// refused, and a claim that is gone or another by now, is not.
 /// Log: why statuses are not written, once while it lasts.
+/// Ownership: cluster, scheduler, log and what `prepared` asks outlive it. Dropping it drops the write under
+/// way, which may still happen.
+/// Waits: 0.5 s to a minute, doubling, or what the server asked for if that is longer. Nothing is written
+/// twice a turn: a change while a write is on its way is one more write behind it.
+/// Memory: of each claim that is prepared what its interfaces are; of each that waits a copy of the claim.
+/// Threads: the loop's; nothing is sent within a call.
 class ClaimStatus {
  public:
   ClaimStatus(kube::Cluster& cluster, reactor::Scheduler& scheduler, Log& log,
@@ -40,7 +48,10 @@ class ClaimStatus {
               reactor::Random random = reactor::system_random());
 
   /// It is prepared.
+  /// Nothing, where it is not prepared, or is known by its CDI spec alone: without a name there is nothing to
+  /// write to.
   void tell(const PreparedKey& key);
+  /// In its sandbox, or told of again after a restart; kept until the claim is released.
   void attached(const AttachedInterface& interface);
   /// It is prepared no more. A claim that outlives its pod says nothing of it to the next one.
   void released(const PreparedClaim& claim);
@@ -52,6 +63,8 @@ class ClaimStatus {
     reactor::Backoff backoff;
     TimePoint due{};
   };
+  // The oldest due comes first; the same claim again takes the place of what waited, and does not wait for a
+  // backoff.
   void enqueue(const PreparedClaim& claim);
   void look();
   void write(const PreparedKey& key, const Waiting& one);
@@ -64,6 +77,7 @@ class ClaimStatus {
   const reactor::Random random_;
   std::map<PreparedKey, Waiting> waiting_;
   std::map<PreparedKey, std::map<StatusKey, cni::Attached>> attached_;
+  // So that a write's answer ends the claim's turn only if it still says what is so.
   bool changed_since_sent_ = false;  // of the one that is being written
   std::optional<PreparedKey> writing_;
   kube::CallPtr call_;

@@ -17,6 +17,7 @@ namespace sliced::kubelet {
 /// Threads:   the loop's; records are read and written on the executor.
 /// Failure:   without a connection nothing is lost but time: it is tried again, later each time, and waits_for() says so
 ///            meanwhile.
+/// Reentry: handlers as Sandboxes says; they may not destroy it.
 class Interfaces final : public InterfacePort {
  public:
   struct Ports {
@@ -28,6 +29,8 @@ class Interfaces final : public InterfacePort {
     nri::Plugin::Dial dial;
     reactor::Random random = reactor::system_random();
   };
+  /// records: one file an interface, which is there as long as there is something to undo; it outlives the
+  /// process and must outlive the pod of a daemon.
   struct Settings {
     nri::PluginOptions runtime;
     std::string records;  // directory of nobody else
@@ -37,11 +40,17 @@ class Interfaces final : public InterfacePort {
              Sandboxes::Handlers handlers);
 
   /// What is prepared is known: connects to the runtime, once the records of before have been read. Once.
+  /// A runtime that is not there is dialled until it is; that is no failure of this.
   void start();
 
+  /// NRI is not connected, and some device of the claim wants an interface that is not there yet. With the
+  /// remedy.
   std::string waits_for(const PreparedClaim& claim) const override;
+  /// As kubelet::read_networks().
   kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
                               std::function<void(Result<PreparedClaim>)> done) override;
+  /// Of the claim's pods and devices, whatever sandbox they are in. done: after the first try of each, well
+  /// or not; within this call where there is nothing. What failed is tried again by itself.
   void detach(const PreparedClaim& claim, std::function<void()> done) override;
 
   /// As Sandboxes::trouble_of().
@@ -53,6 +62,7 @@ class Interfaces final : public InterfacePort {
   bool idle() const { return attachments_.idle(); }
 
  private:
+  // By pod, device and name of the interface, as the records have them.
   std::vector<cni::Attachment> left_of(const PreparedClaim& claim) const;
 
   const Ports ports_;

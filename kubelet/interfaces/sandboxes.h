@@ -15,6 +15,7 @@
 namespace sliced::kubelet {
 
 /// An interface that is in a sandbox; told again after a restart. Valid during the call that it comes with.
+/// `wanted` is a copy, as the claim was when the sandbox asked.
 struct AttachedInterface {
   WantedInterface wanted;
   std::string sandbox_id;
@@ -29,6 +30,10 @@ struct AttachedInterface {
 ///          of StopPodSandbox and RemovePodSandbox once DEL was tried for all, with an error where one failed.
 /// Threads: the loop's.
 /// Reentry: handlers are called from within the hooks and from Attachments' callbacks, and may ask trouble_of().
+/// Ownership: what ports name outlives it, and so does what `prepared` asks. Dropped, it answers nobody any
+/// more; what was begun goes on in Attachments.
+/// Bounds: as many calls at once as the runtime makes; their interfaces are made one after the other, those
+/// of several sandboxes beside each other.
 class Sandboxes final : public nri::Hooks {
  public:
   struct Ports {
@@ -36,6 +41,7 @@ class Sandboxes final : public nri::Hooks {
     Log& log;
     Attachments& attachments;
   };
+  /// Both may be called from within a hook, before its reply.
   struct Handlers {
     std::function<void(const AttachedInterface&)> on_attached;  // before the sandbox's containers begin
     std::function<void()> on_trouble;                           // trouble_of() is another
@@ -44,17 +50,25 @@ class Sandboxes final : public nri::Hooks {
   Sandboxes(Ports ports, std::function<const PreparedClaims&()> prepared, Handlers handlers);
   ~Sandboxes() override;
 
+  /// After each connection. What pods have that are no more, or what was never finished, is undone without
+  /// being waited for; what is there is told again by on_attached.
   void synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::Container> containers,
                    nri::Reply reply) override;
+  /// Refused at once, with a remedy, where the pod shares the host's network and wants an interface.
   void run_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) override;
+  /// By the sandbox's id alone: the claims may be unprepared by then.
   void stop_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) override;
   void remove_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) override;
+  /// The same as run_pod_sandbox(): agreed at once, where nothing is missing.
   void create_container(nri::PodSandbox pod, nri::Container container, nri::Reply reply) override;
 
   /// Of an entry: "" its pod has its interface.
+  /// A text for people, with the remedy: the container that runs without its interface. It does not outlive
+  /// the process.
   std::string trouble_of(const std::string& driver, const std::string& pool, const std::string& device) const;
 
  private:
+  // A call that waits for interfaces; held by what it waits for.
   struct Raising;
   using Entry = std::tuple<std::string, std::string, std::string>;  // driver, pool, device
   struct Trouble {
@@ -63,6 +77,7 @@ class Sandboxes final : public nri::Hooks {
 
   void raise(nri::PodSandbox pod, nri::Reply reply);
   void attach_next(const std::shared_ptr<Raising>& raising);
+  // Undoes what this call has made, and then refuses it; 50 ms before its deadline in any case.
   void take_down(const std::shared_ptr<Raising>& raising, const std::string& why);
   void lower(const nri::PodSandbox& pod, nri::Reply reply);
   void forget_trouble(const std::function<bool(const std::string& sandbox_id)>& is_gone);

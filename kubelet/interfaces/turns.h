@@ -14,6 +14,8 @@ namespace sliced::kubelet {
 /// for something else: nobody is passed over for ever. There is no bound on how many wait; who adds them has one.
 /// Ownership: dropping it drops what waits. What runs belongs to whoever began it; its done is then passed over.
 /// Reentry:   nothing begins within add() or done.
+/// Cost: each change looks through all that wait.
+/// Threads: the loop's.
 class Turns {
  public:
   using Done = std::function<void()>;
@@ -21,10 +23,14 @@ class Turns {
   Turns(const Turns&) = delete;
 
   /// keys: what it needs for itself; none: it waits for nobody. begin: called when its turn comes; it calls done once, when it has ended.
+  /// It begins in a later turn of the loop, behind everything that came before with a key of its own. done
+  /// may be called within begin, and does nothing once this is dropped.
   void add(std::set<std::string> keys, std::function<void(Done done)> begin);
+  /// Nothing waits and nothing runs.
   bool idle() const { return waiting_.empty(); }
 
  private:
+  // begin is empty once it was called: what it holds goes with the work's end, not with this list.
   struct Work {
     std::set<std::string> keys;
     std::function<void(Done)> begin;

@@ -17,12 +17,14 @@ namespace sliced::policy {
 
 /// The first field that says no, in the order of FilterField; nullopt when the filter matches. A fact that is not
 /// known (no NUMA node, no name of the PF) matches no value that is wanted of it.
+/// vf: a VF, with a PCI address. A field that the filter leaves empty refuses nobody.
 std::optional<FilterField> first_refusal(const ResourceFilter& filter, const hotplug::HostDevice& vf);
 
 /// One config or filter that was asked. filter -1: the config itself (it has no filters, or cannot be
 /// understood).
 /// Indices as in Verdict. Of one that matched, refusal is nullopt and unreadable false; host_use says that
 /// the gate of that name will hold it back.
+/// An explanation keeps as many as there are configs and filters, so it is small and holds no text.
 struct Step {
   int32_t policy, config, filter;
   std::optional<FilterField> refusal;
@@ -41,6 +43,8 @@ class VfMatcher {
   /// kOffered with policy, config and filter; or kBroken, kNotAVf, kNoPolicy, kNoMatch. device: outlives this.
   /// The same verdict as walk()'s, by fewer questions: which fields VFs of one kind answer alike is asked
   /// once a kind.
+  /// Cost: policies times filters for the first VF of a kind; for the others only the filters that their own
+  /// address or index decides. Eight kinds are remembered.
   Verdict decide(const hotplug::HostDevice& device);
 
  private:
@@ -57,6 +61,7 @@ class VfMatcher {
     std::vector<Asked> left;                    // `fields`: those that such VFs answer differently
   };
   static constexpr size_t kKindsMax = 8;  // each may hold all that is asked
+  /// One that is not known takes the place of the oldest.
   const Kind& kind_of(const hotplug::HostDevice& vf);
 
   std::vector<Asked> asked_;
@@ -67,6 +72,7 @@ class VfMatcher {
 
 /// Policies in order, configs in order; the first that matches decides. record(Step) hears of each, also of
 /// the last.
+/// Stops at the first that matches: what stands behind it is not heard of.
 template <class Record>
 Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std::vector<int32_t>& selected,
              Record record) {

@@ -25,6 +25,7 @@ struct TlsFilePaths {
 
 /// A certificate and its key are two files and are not replaced at once: between the two writes they do not
 /// belong together, which must neither be served nor said.
+/// Times of looking. None is an option: they follow how cert-manager and the kubelet replace files.
 constexpr Millis kTlsFilesSettle{200};       // from an event to the look
 constexpr Millis kTlsFilesLookAgain{2'000};  // what is bad is said when it still is
 constexpr Millis kTlsFilesLookEvery{
@@ -39,8 +40,14 @@ constexpr int64_t kTlsEndIsNear =
 ///            means that nobody is asked.
 /// Files:     read on the executor, 1 MiB each at most. Their texts are kept.
 /// Reentry:   nothing is called from within the constructor; each callback may destroy the TlsFiles.
+/// Ownership: what Needs names outlives it. A reading under way ends on its worker, and is passed over.
+/// Failure: trouble is told after the second look in a row that finds the same, so never of files that are
+/// being replaced.
+/// Memory: the texts of all three files, to know whether anything changed; the context in use.
+/// Threads: the loop's, but for reading and for making a context, which are the executor's.
 class TlsFiles {
  public:
+  /// clock: the wall's, since certificates are; waiting goes by the scheduler's own.
   struct Needs {
     Loop& loop;
     Scheduler& scheduler;
@@ -54,17 +61,23 @@ class TlsFiles {
     /// certificate in use ends soon, or has ended (once a day).
     std::function<void(const Error&)> on_trouble;
   };
+  /// The first look is made in a turn after this.
   TlsFiles(Needs needs, TlsFilePaths paths, std::vector<std::string> alpn, Events events);
   ~TlsFiles();
   TlsFiles(const TlsFiles&) = delete;
 
  private:
   struct Reading;
+  // The earlier of two looks that are asked for counts; while one is under way, another follows it.
   void look_within(Millis delay);
   void look();
   void take(const Result<Reading>& reading);
+  // Why what was found is not used in the place of what is: it is not valid now, and the other is. Where
+  // neither is, the newer one is used.
   std::optional<Error> why_not_now(const TlsContext& found) const;
+  // Kept until the next look; said if that finds the same.
   void refuse(Error why);
+  // That of the certificate in use.
   void look_at_the_end();
 
   const Needs needs_;

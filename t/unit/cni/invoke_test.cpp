@@ -107,6 +107,8 @@ TEST_F(InvokeTest, WhatAPluginSaysOnStandardErrorIsQuotedToo) {
 TEST_F(InvokeTest, AResultThatIsNoneIsAnError) {
   plugin("one", "echo junk");
   EXPECT_NE(run(chain(), Command::kAdd).error().what.find("the result is no JSON"), std::string::npos);
+  plugin("one", "true");
+  EXPECT_EQ(run(chain(), Command::kAdd).error().code, Errc::kInvalid) << "it has said nothing";
   plugin("one", "head -c 300000 /dev/zero");
   EXPECT_EQ(run(chain(), Command::kAdd).error().code, Errc::kTooLarge);
   recording("two");
