@@ -323,7 +323,7 @@ func (row manifestRow) judge(t *testing.T, lab *harness.Lab, root *harness.Kubel
 			if !was {
 				t.Fatalf("container %s of %s was not created", container, pod.Name)
 			}
-			wantIDs, wantEdits := row.expected(t, kernel, pod, mine, parts)
+			wantIDs, wantEdits := row.expected(t, kernel, pod, root.Created(), mine, parts)
 			if ids := slices.Sorted(slices.Values(got.CDI)); !slices.Equal(slices.Compact(ids), wantIDs) {
 				t.Errorf("%s/%s got %v, wants %v", pod.Name, container, ids, wantIDs)
 				continue
@@ -362,7 +362,7 @@ func addressOf(device string) string {
 }
 
 // expected is what a container gets of these parts, by the names that dra-driver-sriov uses and the allocation of its claims.
-func (row manifestRow) expected(t *testing.T, kernel *harness.PlayedKernel, pod core.Pod, mine map[string]*resource.ResourceClaim, parts []part) ([]string, harness.Edits) {
+func (row manifestRow) expected(t *testing.T, kernel *harness.PlayedKernel, pod core.Pod, all []harness.Created, mine map[string]*resource.ResourceClaim, parts []part) ([]string, harness.Edits) {
 	t.Helper()
 	ids, env, nodes := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, p := range parts {
@@ -392,7 +392,7 @@ func (row manifestRow) expected(t *testing.T, kernel *harness.PlayedKernel, pod 
 				name += "-" + string(*result.ShareID)
 			}
 			ids[kind+name] = true
-			ids[kind+podID(pod, claim)] = true
+			ids[kind+podID(pod, claim, all)] = true
 			variable := strings.ReplaceAll(result.Device, "-", "_")
 			env["SRIOVNETWORK_VF_DEVICE_"+variable+"="+addressOf(result.Device)] = true
 			env["SRIOVNETWORK_NET_ATTACH_DEF_NAME="+p.network] = true
@@ -416,12 +416,19 @@ func (row manifestRow) expected(t *testing.T, kernel *harness.PlayedKernel, pod 
 	return slices.Sorted(maps.Keys(ids)), harness.Edits{Env: slices.Sorted(maps.Keys(env)), Nodes: slices.Sorted(maps.Keys(nodes))}
 }
 
-// podID is the name of what a pod has of all its claims.
-func podID(pod core.Pod, claim *resource.ResourceClaim) string {
-	if len(claim.Status.ReservedFor) > 1 {
-		return string(claim.UID)
+// podID is the name of what a pod has of all its claims: its own; of a claim that several pods have, the claim's or that of the
+// pod that had it alone when it was prepared, which is the same for all of them.
+func podID(pod core.Pod, claim *resource.ResourceClaim, all []harness.Created) string {
+	if len(claim.Status.ReservedFor) == 1 {
+		return string(pod.UID)
 	}
-	return string(pod.UID)
+	for _, reserved := range claim.Status.ReservedFor {
+		isGiven := func(id string) bool { return strings.HasSuffix(id, "="+string(reserved.UID)) }
+		if slices.ContainsFunc(all, func(one harness.Created) bool { return slices.ContainsFunc(one.CDI, isGiven) }) {
+			return string(reserved.UID)
+		}
+	}
+	return string(claim.UID)
 }
 
 // addresses are those of all a pod's claims, in order of their names.
