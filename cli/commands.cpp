@@ -36,6 +36,7 @@ constexpr Row kRows[] = {
     {Command::kValidate, by_options<validate>},
     {Command::kWithdraw, by_options<withdraw>},
     {Command::kStatus, by_options<status>},
+    {Command::kWebhook, by_options<webhook>},
     {Command::kVersion, by_options<version>},
     {Command::kHelp, by_options<help>},
     {Command::kMan, by_options<man>},

@@ -30,6 +30,8 @@ int match(const config::Options& options);
 int validate(const config::Options& options);
 int withdraw(const config::Options& options);
 int status(const config::Options& options);
+/// Goes on until a signal ends it.
+int webhook(const config::Options& options);
 /// Prints the help about options.command; of kNone the general one.
 int help(const config::Options& options);
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "cel/published_device.h"
-#include "cli/dearest.h"
 #include "cli/show.h"
 #include "cli/table.h"
+#include "policy/exposure/dearest.h"
 #include "policy/exposure/selector.h"
 #include "reactor/base/text.h"
 
@@ -117,7 +117,7 @@ std::string matches_table(const Matches& matches) {
   for (const std::string& column : matches.columns) heading.push_back(upper(column));
   heading.insert(heading.end(), {"COST", "STEPS", "RESULT"});
   std::vector<std::vector<std::string>> rows;
-  Dearest dearest;
+  policy::Dearest dearest;
   for (const Match& match : matches.rows) {
     rows.push_back(match.subject);
     rows.back().push_back(std::to_string(match.answer.cost));
@@ -128,7 +128,7 @@ std::string matches_table(const Matches& matches) {
   return table(heading, rows) + std::to_string(matches.count(Is::kTrue)) + " of " +
          std::to_string(matches.rows.size()) + " devices match, " +
          std::to_string(matches.count(Is::kError)) + " errors; the dearest costs " + dearest.text() + "\n" +
-         (dearest.is_near() ? "warning: " + std::string(kNearLimit) + "\n" : "");
+         (dearest.is_near() ? "warning: " + std::string(policy::kNearLimit) + "\n" : "");
 }
 
 kube::Json json_of(const Matches& matches) {

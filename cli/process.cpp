@@ -12,7 +12,6 @@
 #include "kube/directory_cluster.h"
 #include "reactor/backoff.h"
 #include "reactor/base/text.h"
-#include "reactor/net/tcp_stream.h"
 
 namespace sliced::cli {
 namespace {
@@ -28,15 +27,21 @@ Process::Process(const config::Options& options)
           }),
       options_(options) {
   // What a one-shot command did is its output; on the way only trouble is worth a line.
-  const bool quiet = options.command != config::Command::kRun && options.log_level == Level::kInfo;
+  const bool goes_on =
+      options.command == config::Command::kRun || options.command == config::Command::kWebhook;
+  const bool quiet = !goes_on && options.log_level == Level::kInfo;
   log = make_log(options.log_format, quiet ? Level::kWarning : options.log_level, process_log_target());
   executor = std::make_unique<reactor::ThreadExecutor>(loop);
 }
 
 Process::~Process() = default;
 
+std::unique_ptr<Process> Process::open_bare(const config::Options& options) {
+  return std::unique_ptr<Process>(new Process(options));
+}
+
 Result<std::unique_ptr<Process>> Process::open_host_only(const config::Options& options) {
-  auto process = std::unique_ptr<Process>(new Process(options));
+  auto process = open_bare(options);
   auto host = hotplug::open_host_view(options.host_root);
   if (!host) return std::move(host.error()).in("--host " + options.host_root);
   process->host = std::move(*host);
@@ -111,6 +116,15 @@ int Process::leave(int status) {
   const bool is_shown = out.flush(std::chrono::duration_cast<Millis>(until - Clock::now()));
   if (!is_logged || !is_shown || executor->busy()) _exit(status);
   return status;
+}
+
+std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address) {
+  if (address.empty()) return std::nullopt;
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  return reactor::net::Endpoint{host,
+                                static_cast<uint16_t>(parse_int(address.substr(colon + 1)).value_or(0))};
 }
 
 bool print(std::string_view text) {

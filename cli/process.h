@@ -2,6 +2,7 @@
 // The real ports of the daemon, made from the options: loop, threads, log, cluster and host.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "reactor/base/line_writer.h"
 #include "reactor/base/log_sinks.h"
 #include "reactor/loop.h"
+#include "reactor/net/tcp_stream.h"
 #include "reactor/thread_executor.h"
 
 namespace sliced::cli {
@@ -36,6 +38,8 @@ class Process {
   static Result<std::unique_ptr<Process>> open(const config::Options& options);
   /// Without a cluster: for commands that look at the host alone. `cluster` stays null.
   static Result<std::unique_ptr<Process>> open_host_only(const config::Options& options);
+  /// Without host and cluster: both stay null.
+  static std::unique_ptr<Process> open_bare(const config::Options& options);
   ~Process();
 
   /// Without live events (one-shot commands) the host is read once and not followed.
@@ -66,6 +70,9 @@ class Process {
   Result<Unit> open_cluster();
   const config::Options options_;
 };
+
+/// Of a listen address as options have it (config::parse_listen_address); nullopt of "".
+std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address);
 
 /// Writes to stdout and says on stderr when that fails (a full disk, a closed pipe).
 /// False then; who prints more ends with kExitError.

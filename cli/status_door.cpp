@@ -12,15 +12,6 @@
 namespace sliced::cli {
 namespace {
 
-std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address) {
-  if (address.empty()) return std::nullopt;
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  return reactor::net::Endpoint{host,
-                                static_cast<uint16_t>(parse_int(address.substr(colon + 1)).value_or(0))};
-}
-
 status::Report::Driver driver_of(const daemon::Offer& offer, TimePoint now) {
   const publishers::Publisher& publisher = offer.publisher();
   status::Report::Driver out{.name = offer.driver(),

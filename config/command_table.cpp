@@ -52,7 +52,8 @@ constexpr CommandInfo kCommands[] = {
      .arguments_min = 1,
      .arguments_max = 10'000,
      .summary = "Check policy files, every problem with file and line.",
-     .description = "Exit status 0: all is well. 1: there are problems."},
+     .description =
+         "What ResourceClaims and their templates ask of our drivers (VfConfig) is checked too. Exit status 0: all is well. 1: there are problems."},
     {.id = Command::kWithdraw,
      .name = "withdraw",
      .summary = "Delete what this node has published.",
@@ -69,6 +70,12 @@ constexpr CommandInfo kCommands[] = {
          "whether it serves or stands by. With PAGE it prints that page as the daemon has it: livez and readyz are for "
          "probes, metrics for Prometheus. Exit status 0: ready, or the page's check is passed. 2: not. 1: no daemon answers.",
      .choices = kPages},
+    {.id = Command::kWebhook,
+     .name = "webhook",
+     .summary = "Judge objects for the API server before they are stored.",
+     .description =
+         "Answers AdmissionReviews by HTTPS until SIGTERM: what `validate` refuses is refused, with its words, and what it warns of "
+         "is warned of. Needs neither a host nor a cluster. How the API server is told of it: docs/admission.md."},
     {.id = Command::kVersion, .name = "version", .summary = "Print the version."},
     {.id = Command::kHelp,
      .name = "help",

@@ -12,7 +12,9 @@ constexpr unsigned kDeciding = bit(Command::kRun) | bit(Command::kPlan) | bit(Co
 constexpr unsigned kWriting = bit(Command::kRun) | bit(Command::kWithdraw);
 constexpr unsigned kOnCluster = kDeciding | bit(Command::kWithdraw);
 constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch);
-constexpr unsigned kWorking = kOnCluster | kOnHost | bit(Command::kValidate);
+constexpr unsigned kWorking = kOnCluster | kOnHost | bit(Command::kValidate) | bit(Command::kWebhook);
+constexpr unsigned kNamingDrivers =
+    kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) | bit(Command::kWebhook);
 constexpr unsigned kEverywhere = ~0u;
 
 constexpr std::array<std::string_view, 3> kClusters = {"in-cluster", "kubeconfig:", "dir:"};
@@ -84,7 +86,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_SRIOV_DRIVER_NAME",
          .file_key = "sriovDriverName",
          .placeholder = "NAME",
-         .commands = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch),
+         .commands = kNamingDrivers,
          .help =
              "The DRA driver name under which SriovResourcePolicy devices are published. Two drivers must never "
              "publish under one name on one node."}),
@@ -93,7 +95,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_EXPOSURE_DRIVER_NAME",
          .file_key = "exposureDriverName",
          .placeholder = "NAME",
-         .commands = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch),
+         .commands = kNamingDrivers,
          .help =
              "The DRA driver name under which DeviceExposurePolicy devices are published, and the domain of their "
              "attributes. Not that of SriovResourcePolicies."}),
@@ -119,6 +121,29 @@ constexpr OptionInfo kOptions[] = {
              "Serve /livez, /readyz and the other pages of docs/status.md by HTTP at this address too, to whoever "
              "reaches it; :PORT is 127.0.0.1:PORT. Without it they are read at the socket in the runtime directory "
              "alone."}),
+    option<&Options::webhook_address, parse_listen_address>(
+        {.name = "webhook-address",
+         .env = "SLICED_WEBHOOK_ADDRESS",
+         .file_key = "webhookAddress",
+         .placeholder = "HOST:PORT",
+         .commands = bit(Command::kWebhook),
+         .help =
+             "Where the API server asks, by HTTPS at /validate; /livez and /readyz are for probes. :PORT is 127.0.0.1:PORT."}),
+    option<&Options::tls_cert_file, parse_path>(
+        {.name = "tls-cert-file",
+         .env = "SLICED_TLS_CERT_FILE",
+         .file_key = "tlsCertFile",
+         .placeholder = "PATH",
+         .commands = bit(Command::kWebhook),
+         .help =
+             "The webhook's certificate and its chain, as PEM. It and its key are read again when they change."}),
+    option<&Options::tls_private_key_file, parse_path>(
+        {.name = "tls-private-key-file",
+         .env = "SLICED_TLS_PRIVATE_KEY_FILE",
+         .file_key = "tlsPrivateKeyFile",
+         .placeholder = "PATH",
+         .commands = bit(Command::kWebhook),
+         .help = "The key of that certificate, as PEM, not encrypted."}),
     option<&Options::scheduler_version, parse_scheduler_version>(
         {.name = "scheduler-version",
          .env = "SLICED_SCHEDULER_VERSION",

@@ -32,6 +32,7 @@ enum class Command : unsigned {
   kMatch = 1024,
   kStatus = 2048,
   kConfig = 4096,
+  kWebhook = 8192,
 };
 
 /// How the cluster is reached (--cluster): one of three.
@@ -105,6 +106,11 @@ struct Options {
   bool enable_device_metadata = false;  // files with what is published of their devices
   bool kubevirt_environment = false;    // PCI_RESOURCE_<claim>_<request>
   std::string mac_annotation;           // of pods, with the MAC addresses that they ask for; "" is not read
+
+  // Where the webhook is reached, and as whom it answers.
+  std::string webhook_address = "[::]:9443";
+  std::string tls_cert_file = "/etc/sliced/webhook/tls.crt";
+  std::string tls_private_key_file = "/etc/sliced/webhook/tls.key";
 
   // What is obeyed and how fast.
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...

@@ -23,6 +23,7 @@ BEGIN {
   may["kubelet"] = "reactor/base reactor grpc http proto kube hotplug policy cdi"
   may["kubelet/interfaces"] = "reactor/base reactor kube policy kubelet cni nri"
   may["status"] = "reactor/base reactor http kube policy"
+  may["webhook"] = "reactor/base reactor http kube kubelet policy status"
   may["config"] = "reactor/base kube"
   may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"
   may["reactor/base"] = ""

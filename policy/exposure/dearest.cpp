@@ -1,10 +1,10 @@
-#include "cli/dearest.h"
+#include "policy/exposure/dearest.h"
 
 #include <algorithm>
 
 #include "policy/exposure/selector.h"
 
-namespace sliced::cli {
+namespace sliced::policy {
 namespace {
 
 using hotplug::DeviceType;
@@ -68,7 +68,7 @@ bool Dearest::is_near() const {
 Dearest asked_of_nobody(const cel::Program& program, const std::string& driver) {
   Dearest out;
   cel::Evaluator evaluator;
-  policy::HostDeviceView view(driver);
+  HostDeviceView view(driver);
   const auto ask = [&](const hotplug::HostDevice& device) {
     view.look_at({device});
     evaluator.select(program, view);
@@ -79,4 +79,4 @@ Dearest asked_of_nobody(const cel::Program& program, const std::string& driver) 
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::policy

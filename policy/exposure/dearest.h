@@ -7,7 +7,7 @@
 
 #include "cel/program.h"
 
-namespace sliced::cli {
+namespace sliced::policy {
 
 inline constexpr std::string_view kNearLimit =
     "that is more than half of what an evaluation may take; beyond it is an error";
@@ -28,4 +28,4 @@ struct Dearest {
 /// everything that a device of it has, and one that has nothing.
 Dearest asked_of_nobody(const cel::Program& program, const std::string& driver);
 
-}  // namespace sliced::cli
+}  // namespace sliced::policy

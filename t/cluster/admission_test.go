@@ -1,0 +1,442 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+
+	"sliced.test/cluster/harness"
+)
+
+// refusal is an object that must be refused, and all that is said of it.
+type refusal struct {
+	why    string
+	wants  []string
+	object *unstructured.Unstructured
+}
+
+// refusals are those of t/fixture/refused.yaml, by whose words `validate` is judged (t/unit/webhook).
+func refusals(t *testing.T) []refusal {
+	t.Helper()
+	text, err := os.ReadFile(harness.Path("../fixture/refused.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []refusal
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+		row := struct {
+			Why    string
+			Wants  []string
+			Object *unstructured.Unstructured
+		}{}
+		if err := decoder.Decode(&row); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if row.Object == nil {
+			continue // what stands before the first document
+		}
+		row.Object.SetLabels(map[string]string{"judged": "yes"})
+		found = append(found, refusal{row.Why, row.Wants, row.Object})
+	}
+	if len(found) < 100 {
+		t.Fatalf("%d objects that are refused", len(found))
+	}
+	return found
+}
+
+func pluralOf(t *testing.T, object *unstructured.Unstructured) schema.GroupVersionResource {
+	t.Helper()
+	plural, known := map[string]string{"SriovResourcePolicy": "sriovresourcepolicies", "DeviceAttributes": "deviceattributes",
+		"DeviceExposurePolicy": "deviceexposurepolicies", "ResourceClaim": "resourceclaims",
+		"ResourceClaimTemplate": "resourceclaimtemplates"}[object.GetKind()]
+	if !known {
+		t.Fatalf("no test knows the kind %s", object.GetKind())
+	}
+	return object.GroupVersionKind().GroupVersion().WithResource(plural)
+}
+
+func creating(t *testing.T, client dynamic.Interface, object *unstructured.Unstructured) error {
+	t.Helper()
+	_, err := client.Resource(pluralOf(t, object)).Namespace(object.GetNamespace()).
+		Create(context.Background(), object.DeepCopy(), metav1.CreateOptions{DryRun: []string{"All"}})
+	return err
+}
+
+// openCRDs take anything as spec, so that nobody but the webhook judges.
+func openCRDs() []*unstructured.Unstructured {
+	open := M{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	exposures := harness.LooseCRD("DeviceExposurePolicy", harness.Exposures.Resource, open)
+	exposures.SetName(harness.Exposures.Resource + "." + harness.Exposures.Group)
+	unstructured.SetNestedField(exposures.Object, harness.Exposures.Group, "spec", "group")
+	unstructured.SetNestedField(exposures.Object, "Cluster", "spec", "scope")
+	return []*unstructured.Unstructured{harness.LooseCRD("SriovResourcePolicy", harness.Policies.Resource, open),
+		harness.LooseCRD("DeviceAttributes", harness.Attributes.Resource, open), exposures}
+}
+
+// validated are the lines of `sliced validate` without their places.
+func validated(t *testing.T, objects ...*unstructured.Unstructured) []string {
+	t.Helper()
+	var text bytes.Buffer
+	for _, object := range objects {
+		one, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, "---\n%s\n", one)
+	}
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := exec.Command(harness.Program(t), "validate", file).Output()
+	var lines []string
+	for _, line := range strings.Split(string(out), "\n") {
+		if _, said, is := strings.Cut(line, ": error: "); is {
+			lines = append(lines, said)
+		}
+	}
+	return lines
+}
+
+// warned keeps the warnings of a client's answers.
+type warned struct {
+	sync.Mutex
+	texts []string
+}
+
+func (w *warned) HandleWarningHeader(_ int, _, text string) {
+	w.Lock()
+	defer w.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// judged is a plane where the webhook alone judges policies.
+type judged struct {
+	plane   *harness.Plane
+	webhook *harness.Webhook
+	bad     *unstructured.Unstructured
+}
+
+func newJudged(t *testing.T) judged {
+	t.Helper()
+	plane := harness.NewPlane(t, harness.Options{NoCRDs: true})
+	if err := plane.Server.InstallCRDs(openCRDs()); err != nil {
+		t.Fatal(err)
+	}
+	plane.Server.NewNamespace(t, "refused")
+	return judged{plane, plane.StartWebhook(t), refusals(t)[0].object}
+}
+
+func (j judged) ask(t *testing.T) {
+	t.Helper()
+	j.webhook.Ask(t, "judged")
+	j.webhook.WaitAsked(t, func() error { return creating(t, j.plane.Server.Dynamic, j.bad) })
+}
+
+// Turns red when something that `validate` refuses is stored, or is refused in other words; when a field is no cause; when a
+// warning does not come back; when what is well, or another's, is refused; or when an object that was there before can no more
+// be labelled or deleted.
+func TestWebhookRefusesWhatValidateRefuses(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t)
+	ctx := context.Background()
+	server := j.plane.Server
+	before := j.bad.DeepCopy()
+	before.SetName("before")
+	policies := server.Dynamic.Resource(harness.Policies).Namespace("refused")
+	if _, err := policies.Create(ctx, before, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	j.ask(t)
+
+	var all []*unstructured.Unstructured
+	var words []string
+	for _, row := range refusals(t) {
+		all, words = append(all, row.object), append(words, row.wants...)
+		err := creating(t, server.Dynamic, row.object)
+		var status apierrors.APIStatus
+		if !errors.As(err, &status) {
+			t.Errorf("%s: is stored: %v", row.why, err)
+			continue
+		}
+		said := status.Status()
+		_, message, _ := strings.Cut(said.Message, "denied the request: ")
+		if said.Code != http.StatusUnprocessableEntity || message != strings.Join(row.wants, "\n") {
+			t.Errorf("%s: refused with %d\n%s\nwanted\n%s", row.why, said.Code, said.Message, strings.Join(row.wants, "\n"))
+			continue
+		}
+		var causes []string
+		for _, cause := range said.Details.Causes {
+			causes = append(causes, row.object.GetKind()+" p: "+cause.Field+" "+cause.Message)
+		}
+		if !slices.Equal(causes, row.wants) {
+			t.Errorf("%s: causes %q", row.why, causes)
+		}
+	}
+	if got := validated(t, all...); !slices.Equal(got, words) {
+		t.Errorf("validate says other words:\n%s\nwanted\n%s", strings.Join(got, "\n"), strings.Join(words, "\n"))
+	}
+
+	file := filepath.Join(t.TempDir(), "bad.json")
+	if text, err := json.Marshal(j.bad); err != nil || os.WriteFile(file, text, 0o600) != nil {
+		t.Fatal(err)
+	}
+	printed, err := exec.Command("kubectl", "--kubeconfig", server.AdminKubeconfig(t, "refused"), "apply", "-f", file).CombinedOutput()
+	if want := `The SriovResourcePolicy "p" is invalid: spec.configs[0].resourceFilters[0].vendor: unknown field; did you mean vendors?`; err == nil ||
+		!strings.Contains(string(printed), want) {
+		t.Errorf("kubectl apply: %v\n%s\nwanted\n%s", err, printed, want)
+	}
+
+	listener := &warned{}
+	config := server.AdminConfig()
+	config.WarningHandler = listener
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	label := func(object *unstructured.Unstructured) *unstructured.Unstructured {
+		object.SetLabels(map[string]string{"judged": "yes"})
+		return object
+	}
+	if err := creating(t, client, label(harness.Policy("refused", "open", harness.Config("x", M{"vendors": L{}})))); err != nil ||
+		!slices.ContainsFunc(listener.texts, func(text string) bool {
+			return strings.HasPrefix(text, "SriovResourcePolicy open: spec.configs[0].resourceFilters[0].vendors")
+		}) {
+		t.Errorf("an empty list: %v, warnings %q", err, listener.texts)
+	}
+	for _, well := range []*unstructured.Unstructured{
+		label(harness.Policy("refused", "well", harness.Config("x", harness.PFNames("ens1f0")))),
+		label(harness.Exposure("well", M{"selector": M{"cel": "true"}})),
+		label(harness.Object(schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}, "ResourceClaim", "refused", "others",
+			M{"devices": M{"requests": L{M{"name": "a", "exactly": M{"deviceClassName": "gpu"}}},
+				"config": L{M{"opaque": M{"driver": "gpu.example.com", "parameters": M{"ifNames": "x"}}}}}})),
+	} {
+		if err := creating(t, server.Dynamic, well); err != nil {
+			t.Errorf("%s %s: %v", well.GetKind(), well.GetName(), err)
+		}
+	}
+
+	patch := func(text string) error {
+		_, err := policies.Patch(ctx, "before", types.MergePatchType, []byte(text), metav1.PatchOptions{})
+		return err
+	}
+	if err := patch(`{"metadata":{"labels":{"more":"x"},"finalizers":["example.com/x"]}}`); err != nil {
+		t.Errorf("labels and finalizers of what was stored before: %v", err)
+	}
+	if err := patch(`{"spec":{"configs":[{"resourceFilters":[{"vendorz":["8086"]}]}]}}`); err == nil || !strings.Contains(err.Error(), "did you mean vendors?") {
+		t.Errorf("an edit from bad to bad: %v", err)
+	}
+	if err := patch(`{"spec":{"configs":[{"resourceFilters":[{"vendors":["8086"]}]}]}}`); err != nil {
+		t.Errorf("an edit from bad to well: %v", err)
+	}
+	if err := patch(`{"metadata":{"finalizers":null}}`); err != nil {
+		t.Error(err)
+	}
+	if err := policies.Delete(ctx, "before", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	if log := j.webhook.Log(); !strings.Contains(log, "test-admin") {
+		t.Errorf("the log does not name the user:\n%s", j.webhook.LogTail(5))
+	}
+}
+
+// Turns red when, with the project's own CRDs, something that `validate` refuses is stored: whoever refuses it first.
+func TestEverythingThatValidateRefusesIsRefused(t *testing.T) {
+	t.Parallel()
+	webhook := shared.StartWebhook(t)
+	webhook.Ask(t, "beside-the-schema")
+	home := &core.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "refused"}}
+	if _, err := shared.Server.Client.CoreV1().Namespaces().Create(context.Background(), home, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	rows := refusals(t)
+	// Of no field that a schema knows.
+	misspelt := slices.IndexFunc(rows, func(row refusal) bool { return row.object.GetKind() == "ResourceClaim" })
+	webhook.WaitAsked(t, func() error { return creating(t, shared.Server.Dynamic, rows[misspelt].object) })
+	by := map[string]int{}
+	for _, row := range rows {
+		stored, err := shared.Server.Dynamic.Resource(pluralOf(t, row.object)).Namespace(row.object.GetNamespace()).
+			Create(context.Background(), row.object.DeepCopy(), metav1.CreateOptions{DryRun: []string{"All"}})
+		switch {
+		case err == nil: // the server has left out what was wrong, as it does with null
+			if said := validated(t, stored); len(said) > 0 {
+				t.Errorf("%s: is stored, and refused by validate: %q", row.why, said)
+			}
+			by["nobody"]++
+		case strings.Contains(err.Error(), "admission webhook"):
+			by["webhook"]++
+			if !strings.HasSuffix(err.Error(), strings.Join(row.wants, "\n")) {
+				t.Errorf("%s: %v", row.why, err)
+			}
+		default:
+			by["schema"]++
+		}
+	}
+	t.Logf("refused by %v", by)
+	if by["webhook"] < 50 || by["nobody"] > 1 {
+		t.Errorf("the schema alone does not judge expressions, capacities and claims: refused by %v", by)
+	}
+}
+
+// Turns red when an object cannot be stored because the webhook is gone or hangs, or when one that comes back is not asked.
+func TestWebhookFailsOpen(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t)
+	j.ask(t)
+	j.webhook.Kill()
+	if err := creating(t, j.plane.Server.Dynamic, j.bad); err != nil {
+		t.Errorf("without a webhook: %v", err)
+	}
+	j.webhook.Restart(t)
+	j.webhook.WaitAsked(t, func() error { return creating(t, j.plane.Server.Dynamic, j.bad) })
+	j.webhook.Signal(syscall.SIGSTOP)
+	since := time.Now()
+	if err := creating(t, j.plane.Server.Dynamic, j.bad); err != nil {
+		t.Errorf("with a webhook that hangs: %v", err)
+	}
+	if took := time.Since(since); took > 15*time.Second {
+		t.Errorf("a webhook that hangs held a write for %v", took)
+	}
+	j.webhook.Signal(syscall.SIGCONT)
+	j.webhook.WaitAsked(t, func() error { return creating(t, j.plane.Server.Dynamic, j.bad) })
+}
+
+// Turns red when one of the objects that come while the certificate is replaced goes unjudged, or when the new one is not used.
+func TestWebhookCertificateIsReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t)
+	j.ask(t)
+	var asked, stored atomic.Int64
+	ended := make(chan struct{})
+	var clients sync.WaitGroup
+	for range 4 {
+		clients.Add(1)
+		go func() {
+			defer clients.Done()
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				// A connection of its own for each, beside those that the API server keeps.
+				if connection, err := j.webhook.Dial(); err == nil {
+					connection.Close()
+				} else {
+					t.Errorf("a client was not served: %v", err)
+				}
+				asked.Add(1)
+				if err := creating(t, j.plane.Server.Dynamic, j.bad); err == nil {
+					stored.Add(1)
+				}
+			}
+		}()
+	}
+	for _, name := range []string{"second", "third"} {
+		j.webhook.Certify(t, name)
+		for deadline := time.Now().Add(30 * time.Second); j.webhook.Subject() != name; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the certificate is still %s, wanted %s", j.webhook.Subject(), name)
+			}
+		}
+	}
+	close(ended)
+	clients.Wait()
+	if stored.Load() > 0 || asked.Load() < 20 {
+		t.Errorf("of %d bad objects %d were stored", asked.Load(), stored.Load())
+	}
+}
+
+// Turns red when clients that keep to no rule hold up the API server, or when a body of 3 MiB is not judged, or a larger one is.
+func TestWebhookUnderRudeClients(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t)
+	j.ask(t)
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(j.plane.CA())
+	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+	post := func(body []byte) (int, string) {
+		response, err := client.Post("https://"+j.webhook.Address+"/validate", "application/json", bytes.NewReader(body))
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
+		return response.StatusCode, string(text)
+	}
+	object, _ := json.Marshal(j.bad)
+	review := fmt.Appendf(nil, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE","object":%s}}`, object)
+	const largest = 3 << 20
+	padded := append(bytes.Repeat([]byte(" "), largest-len(review)), review...)
+	if code, text := post(padded); code != 200 || !strings.Contains(text, "did you mean vendors?") {
+		t.Errorf("3 MiB: %d %.200s", code, text)
+	}
+	if code, text := post(append(padded, ' ')); code != http.StatusRequestEntityTooLarge {
+		t.Errorf("3 MiB and a byte: %d %.200s", code, text)
+	}
+	for _, garbage := range []string{"", "{", "null", "\xff\xfe", strings.Repeat("[", 1<<20), `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`} {
+		if code, text := post([]byte(garbage)); code != http.StatusBadRequest {
+			t.Errorf("%.40q: %d %.200s", garbage, code, text)
+		}
+	}
+
+	// Bytes that are no TLS, handshakes that nobody goes on with, requests that never end.
+	for i := range 40 {
+		raw, err := net.Dial("tcp", j.webhook.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		if i%2 == 0 {
+			raw.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+		}
+	}
+	slow, err := j.webhook.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	fmt.Fprintf(slow, "POST /validate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(review), review[:20])
+	if err := creating(t, j.plane.Server.Dynamic, j.bad); err == nil {
+		t.Error("beside rude clients an object went unjudged")
+	}
+	slow.SetReadDeadline(time.Now().Add(20 * time.Second))
+	answer := make([]byte, 64)
+	if n, err := slow.Read(answer); err != nil || !strings.HasPrefix(string(answer[:n]), "HTTP/1.1 408") {
+		t.Errorf("a request that never ends: %q, %v", answer[:n], err)
+	}
+	j.webhook.Signal(syscall.SIGTERM)
+	if !j.webhook.Wait(20 * time.Second) {
+		t.Error("it does not end")
+	} else if code := j.webhook.ExitCode(); code != 0 {
+		t.Errorf("it ended with exit code %d", code)
+	}
+}

@@ -1,0 +1,148 @@
+#include "webhook/judgement.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "kube/yaml.h"
+
+namespace sliced::webhook {
+namespace judgement_test {
+namespace {
+
+const Drivers kDrivers{"sriovnetwork.k8snetworkplumbingwg.io", "dra.networking"};
+
+std::vector<kube::Json> documents_in(const std::string& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file) << path;
+  auto yaml = kube::decode_yaml(std::string(std::istreambuf_iterator<char>(file), {}));
+  for (const auto& problem : yaml.problems)
+    ADD_FAILURE() << path << ":" << problem.line << ": " << problem.what;
+  return std::move(yaml.documents);
+}
+
+kube::Json object_of(const std::string& yaml) { return kube::decode_yaml(yaml).documents.at(0); }
+
+std::string said(const std::optional<Judgement>& judged) {
+  if (!judged) return "nothing";
+  std::string out;
+  for (const auto& problem : judged->errors) out += text_of(*judged, problem) + "\n";
+  for (const auto& problem : judged->warnings) out += "warning: " + text_of(*judged, problem) + "\n";
+  return out;
+}
+
+// Red when a judge says other words than those that everybody else is tested against (t/cluster/admission_test.go), or lets
+// something through.
+TEST(Judgement, WhatIsRefusedIsRefusedWithItsWords) {
+  const auto rows = documents_in(SLICED_FIXTURES "/refused.yaml");
+  EXPECT_GT(rows.size(), 70u);
+  for (const kube::Json& row : rows) {
+    SCOPED_TRACE(std::string(row.text("why")));
+    const auto judged = judge(*row.find("object"), kDrivers);
+    ASSERT_TRUE(judged);
+    std::string wanted;
+    for (const kube::Json& word : *row.find("wants")->array()) wanted += *word.string() + "\n";
+    EXPECT_EQ(said(judged), wanted);
+    EXPECT_FALSE(judged->errors.empty());
+  }
+}
+
+TEST(Judgement, ExamplesAreSound) {
+  size_t judged_ones = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(SLICED_CONFIG "/examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    for (const kube::Json& object : documents_in(entry.path())) {
+      const auto judged = judge(object, kDrivers);
+      if (!judged || !judged->is_read) continue;
+      ++judged_ones;
+      EXPECT_TRUE(judged->errors.empty()) << entry.path() << "\n" << said(judged);
+    }
+  }
+  EXPECT_GT(judged_ones, 5u);
+}
+
+std::string claim(const std::string& config, const std::string& kind = "ResourceClaim",
+                  const std::string& meta = "name: c, namespace: apps") {
+  const std::string devices =
+      "devices: {requests: [{name: a, exactly: {deviceClassName: x}}], config: [" + config + "]}";
+  return "apiVersion: resource.k8s.io/v1\nkind: " + kind + "\nmetadata: {" + meta + "}\nspec: {" +
+         (kind == "ResourceClaim" ? devices : "spec: {" + devices + "}") + "}\n";
+}
+std::string opaque(const std::string& more, const std::string& driver = kDrivers.sriov) {
+  return "{opaque: {driver: " + driver +
+         ", parameters: {apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, kind: VfConfig, " + more +
+         "}}}";
+}
+
+// Red when a claim is refused for what others are asked to do, or when ours is let through in either kind or version.
+TEST(Judgement, OfClaimsOnlyOurConfigurationsAreJudged) {
+  const auto of = [](const std::string& text) { return said(judge(object_of(text), kDrivers, "apps")); };
+  EXPECT_EQ(of(claim(opaque("ifName: net1"))), "");
+  EXPECT_EQ(of(claim(opaque("ifNames: net1", "gpu.example.com"))), "nothing");
+  EXPECT_EQ(of(claim("{opaque: {driver: gpu.example.com, parameters: {a: b}}}")), "nothing");
+  EXPECT_EQ(of(claim("")), "nothing");
+  EXPECT_EQ(of("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {}\n"),
+            "nothing");
+  EXPECT_EQ(of("apiVersion: example.com/v1\nkind: ResourceClaim\nspec: 7\n"), "nothing");
+  const std::string path =
+      "devices.config[1].opaque.parameters.ifNames is an unknown field; did you mean ifName?\n";
+  const std::string both = opaque("ifNames: net1", "gpu.example.com") + ", " + opaque("ifNames: net1");
+  EXPECT_EQ(of(claim(both)), "ResourceClaim c: spec." + path);
+  EXPECT_EQ(of(claim(both, "ResourceClaimTemplate")), "ResourceClaimTemplate c: spec.spec." + path);
+  std::string older = claim(both);
+  older.replace(older.find("/v1\n"), 4, "/v1beta1\n");
+  EXPECT_EQ(of(older), "ResourceClaim c: spec." + path);
+  EXPECT_EQ(
+      said(judge(object_of(claim(opaque("driver: mlx", kDrivers.exposure))), kDrivers)),
+      "ResourceClaim c: spec.devices.config[0].opaque.parameters.driver is \"mlx\", wants default or vfio-pci\n");
+  EXPECT_EQ(of(claim("{opaque: {driver: dra.networking}}")),
+            "ResourceClaim c: spec.devices.config[0].opaque.parameters is a null, wants a VfConfig\n");
+}
+
+// A claim names definitions of its own namespace; of a file that does not say which that is, nobody knows.
+TEST(Judgement, AClaimsNamespaceIsItsOwnOrTheRequests) {
+  const std::string other = opaque("netAttachDefName: net-a, netAttachDefNamespace: infra");
+  const std::string words =
+      "ResourceClaim c: spec.devices.config[0].opaque.parameters.netAttachDefNamespace is \"infra\"; a claim names "
+      "objects of its own namespace (apps): leave it out, or have a DeviceClass name it\n";
+  EXPECT_EQ(said(judge(object_of(claim(other)), kDrivers)), words);
+  EXPECT_EQ(said(judge(object_of(claim(other, "ResourceClaim", "name: c")), kDrivers, "apps")), words);
+  EXPECT_EQ(said(judge(object_of(claim(other, "ResourceClaim", "name: c")), kDrivers)), "");
+}
+
+TEST(Judgement, EveryConfigurationIsLookedAt) {
+  EXPECT_EQ(said(judge(object_of(claim(opaque("ifName: a/b") + "," + opaque("driver: x"))), kDrivers))
+                    .find("config[1]") != std::string::npos,
+            true);
+}
+
+TEST(Judgement, KindsThatAreMeantToBeOurs) {
+  EXPECT_EQ(
+      said(judge(object_of("apiVersion: v1\nkind: SriovResourcePolicy\nmetadata: {name: p}\n"), kDrivers)),
+      "SriovResourcePolicy: apiVersion is \"v1\", wants sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\n");
+  EXPECT_EQ(said(judge(object_of("apiVersion: v1\nkind: SriovResourcePolicies\n"), kDrivers)),
+            "kind is \"SriovResourcePolicies\"; did you mean SriovResourcePolicy?\n");
+  EXPECT_EQ(said(judge(object_of("kind: Pod\n"), kDrivers)),
+            "is no Kubernetes object: apiVersion or kind is missing\n");
+  EXPECT_EQ(said(judge(object_of("apiVersion: v1\nkind: Pod\n"), kDrivers)), "nothing");
+}
+
+// A selector near its bounds is warned of, one that nobody had time for is said to be so.
+TEST(Judgement, WhatASelectorCosts) {
+  const auto policy = object_of(
+      "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: e}\n"
+      "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].type == \"pf\"'}}\n");
+  const auto judged = judge(policy, kDrivers);
+  ASSERT_TRUE(judged && judged->dearest);
+  EXPECT_GT(judged->dearest->steps, 0u);
+  EXPECT_GT(judged->selector_work, 0u);
+  const auto unchecked = judge(policy, kDrivers, "", false);
+  EXPECT_TRUE(unchecked->is_selector_unchecked);
+  EXPECT_FALSE(unchecked->dearest);
+}
+
+}  // namespace
+}  // namespace judgement_test
+}  // namespace sliced::webhook

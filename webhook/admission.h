@@ -1,0 +1,49 @@
+#pragma once
+// Who asks for a judgement, and in how much time and room: the handler of requests to /validate.
+#include <cstddef>
+#include <memory>
+
+#include "http/service.h"
+#include "reactor/base/log.h"
+#include "reactor/executor.h"
+#include "reactor/scheduler.h"
+#include "webhook/judgement.h"
+
+namespace sliced::webhook {
+
+constexpr Millis kReviewMax{1'000};            // from a request's head to its answer
+constexpr size_t kReviewBytesMax = 3u << 20;   // of a body; 413
+constexpr size_t kBodiesBytesMax = 32u << 20;  // of all that are here
+constexpr size_t kReviewsMax = 128;            // that wait for a worker, or have one
+
+/// Judging is the executor's work: one that takes long holds up nobody on the loop, and with as many workers as there are
+/// such no others.
+/// Deadline: who has asked is answered within kReviewMax of the request's head: by then allowed, with a warning. What a
+///           worker has begun it ends, for nobody; judge() is bounded. A body that is not whole by then is answered 408.
+/// Bounds:   beyond kReviewsMax a review is answered at once, as at the deadline; beyond kBodiesBytesMax 503, by which the
+///           API server does as the failure policy says.
+/// Log:      what was refused, and policies that were admitted, each with its user; claims that were admitted are debug.
+/// Ownership: ports outlive it. Calls may outlive it, and so may work that is under way.
+class Admission {
+ public:
+  struct Ports {
+    reactor::Scheduler& scheduler;
+    reactor::Executor& executor;
+    Log& log;
+  };
+  Admission(Ports ports, Drivers drivers);
+
+  /// POST with a body of application/json; else 405 and 415.
+  std::unique_ptr<http::Call> serve(const http::RequestHead& head, http::Response& response);
+
+  /// Bytes of bodies that are here; reviews that wait for a worker, or have one.
+  size_t bytes() const;
+  size_t reviews() const;
+
+ private:
+  struct Shared;
+  class One;
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace sliced::webhook

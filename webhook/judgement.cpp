@@ -1,0 +1,167 @@
+#include "webhook/judgement.h"
+
+#include <utility>
+
+#include "kube/kinds.h"
+#include "kube/object_meta.h"
+#include "kubelet/vf_config.h"
+#include "policy/exposure/decode_policy.h"
+#include "policy/exposure/policy.h"
+#include "policy/exposure/programs.h"
+#include "policy/sriov/policy.h"
+#include "reactor/base/text.h"
+
+namespace sliced::webhook {
+namespace judgement {
+namespace {
+
+using kube::Json;
+using policy::Problem;
+
+constexpr std::string_view kClaimGroup = "resource.k8s.io/";
+constexpr std::string_view kTemplateKind = "ResourceClaimTemplate";
+
+Judgement about(std::string who, const Json& object) {
+  return {.who = std::move(who), .line = object.line()};
+}
+
+Judgement judge_sriov(const Json& object) {
+  const policy::SriovPolicy policy = policy::decode_sriov_policy(object);
+  Judgement out = about("SriovResourcePolicy " + escaped(policy.id.name), object);
+  out.errors = problems_of(policy);
+  out.warnings = warnings_of(policy);
+  return out;
+}
+
+Judgement judge_attributes(const Json& object, const Drivers& drivers) {
+  policy::DeviceAttributes attributes = policy::decode_device_attributes(object, drivers.sriov);
+  Judgement out = about("DeviceAttributes " + escaped(attributes.id.name), object);
+  out.errors = std::move(attributes.problems);
+  return out;
+}
+
+// What the selector costs, and whether that is near what it may.
+void add_cost(const cel::Program& program, const policy::ExposurePolicy& policy, const Drivers& drivers,
+              Judgement& out) {
+  const policy::Dearest its = policy::asked_of_nobody(program, drivers.exposure);
+  out.selector_work += its.work;
+  out.dearest = its;
+  if (its.is_near())
+    out.warnings.push_back({"spec.selector.cel",
+                            "costs " + its.text() + ", compiling it " + std::to_string(its.compile_steps) +
+                                " of " + std::to_string(cel::kCompileStepsMax) + ": " +
+                                std::string(policy::kNearLimit),
+                            policy.selector.line});
+}
+
+Judgement judge_exposure(const Json& object, const Drivers& drivers, bool may_work) {
+  policy::ExposurePolicy policy = policy::decode_exposure_policy(object, drivers.exposure);
+  Judgement out = about("DeviceExposurePolicy " + escaped(policy.id.name), object);
+  policy::CompiledSelector compiled;
+  if (may_work)
+    compiled = policy::check_selector(policy, drivers.exposure);
+  else
+    out.is_selector_unchecked = true;
+  out.selector_work = compiled.steps;
+  out.warnings = warnings_of(policy);
+  if (compiled.program != nullptr) add_cost(*compiled.program, policy, drivers, out);
+  out.errors = std::move(policy.problems);
+  return out;
+}
+
+// "PATH is ..." in its two parts.
+Problem problem_from(const Error& error, int line) {
+  const size_t end = error.what.find(" is ");
+  if (end == std::string::npos) return {"", error.what, line};
+  return {error.what.substr(0, end), error.what.substr(end + 1), line};
+}
+
+bool is_of(const Drivers& drivers, std::string_view driver) {
+  return driver == drivers.sriov || driver == drivers.exposure;
+}
+
+// A configuration as a node will find it in the allocated claim (kubelet/claim.h), where it has another path.
+std::optional<kubelet::AllocatedConfig> config_of(const Json& one, std::string path, const Drivers& drivers) {
+  const Json* opaque = one.find("opaque");
+  if (opaque == nullptr || !is_of(drivers, opaque->text("driver"))) return std::nullopt;
+  kubelet::AllocatedConfig config{
+      .has_opaque = true, .driver = std::string(opaque->text("driver")), .path = std::move(path)};
+  if (const Json* parameters = opaque->find("parameters"); parameters != nullptr)
+    config.parameters = *parameters;
+  return config;
+}
+
+std::optional<Judgement> judge_claim(const Json& object, std::string_view kind, const Drivers& drivers,
+                                     const std::string& namespace_) {
+  const bool is_template = kind == kTemplateKind;
+  const Json* configs = is_template ? object.find({"spec", "spec", "devices", "config"})
+                                    : object.find({"spec", "devices", "config"});
+  if (configs == nullptr || configs->array() == nullptr) return std::nullopt;
+  const Json* meta = object.find("metadata");
+  kubelet::Claim claim;
+  claim.namespace_ = meta == nullptr ? "" : std::string(meta->text("namespace"));
+  if (claim.namespace_.empty()) claim.namespace_ = namespace_;
+  Judgement out = about(std::string(kind) + " " + escaped(meta == nullptr ? "" : meta->text("name")), object);
+  const std::string list = is_template ? "spec.spec.devices.config[" : "spec.devices.config[";
+  bool is_ours = false;
+  for (size_t i = 0; i < configs->array()->size(); ++i) {
+    auto config = config_of((*configs->array())[i], list + std::to_string(i) + "]", drivers);
+    if (!config) continue;
+    is_ours = true;
+    // Of a file that does not say its namespace nobody knows whether it is another's.
+    config->is_claims = !claim.namespace_.empty();
+    const int line = config->parameters.line();
+    const std::string driver = config->driver;
+    claim.configs = {std::move(*config)};
+    if (const auto read = kubelet::VfConfigs::decode(claim, driver); !read)
+      out.errors.push_back(problem_from(read.error(), line));
+  }
+  return is_ours ? std::optional(std::move(out)) : std::nullopt;
+}
+
+// The kinds that are policies, with their groups.
+const kube::Resource* resource_of(std::string_view kind) {
+  for (const kube::Resource* one :
+       {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies})
+    if (one->kind == kind) return one;
+  return nullptr;
+}
+
+Judgement not_read(std::string who, const Json& object, std::string field, std::string what) {
+  Judgement out = about(std::move(who), object);
+  out.is_read = false;
+  out.errors.push_back({std::move(field), std::move(what)});
+  return out;
+}
+
+}  // namespace
+}  // namespace judgement
+
+std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
+                               const std::string& namespace_, bool may_work) {
+  using namespace judgement;
+  const std::string_view kind = object.text("kind"), group = object.text("apiVersion");
+  if (const kube::Resource* resource = resource_of(kind)) {
+    if (group != kube::api_version(*resource))
+      return not_read(std::string(kind), object, "apiVersion",
+                      "is " + in_quotes(group) + ", wants " + kube::api_version(*resource));
+    if (resource == &kube::kSriovResourcePolicies) return judge_sriov(object);
+    if (resource == &kube::kDeviceAttributes) return judge_attributes(object, drivers);
+    return judge_exposure(object, drivers, may_work);
+  }
+  if (kind.empty() || group.empty())
+    return not_read("", object, "", "is no Kubernetes object: apiVersion or kind is missing");
+  if (group.starts_with(kClaimGroup) && (kind == kube::kResourceClaims.kind || kind == kTemplateKind))
+    return judge_claim(object, kind, drivers, namespace_);
+  const std::string near = nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind,
+                                          kube::kDeviceExposurePolicies.kind});
+  if (near.empty()) return std::nullopt;
+  return not_read("", object, "kind", "is " + in_quotes(kind) + "; did you mean " + near + "?");
+}
+
+std::string text_of(const Judgement& judgement, const policy::Problem& problem) {
+  return (judgement.who.empty() ? "" : judgement.who + ": ") +
+         (problem.field.empty() ? "" : problem.field + " ") + problem.what;
+}
+
+}  // namespace sliced::webhook

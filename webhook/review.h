@@ -1,0 +1,38 @@
+#pragma once
+// An AdmissionReview in, its answer out (admission.k8s.io/v1, k8s.io/api/admission/v1/types.go). Pure.
+//
+// Whoever answers decides for the whole cluster, so what is not ours is allowed: other kinds, other drivers' claims,
+// updates that leave spec as it was (labels, finalizers, objects that were stored before the webhook was), deletions,
+// subresources. What is ours and cannot be read is refused, because no node would read it either.
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "kube/json.h"
+#include "webhook/judgement.h"
+
+namespace sliced::webhook {
+
+/// Of a policy: more of it no node reads (watchers/policy_watcher.h). Of a claim more is nobody's here.
+inline constexpr kube::JsonLimits kObjectLimits{.size_max = 3u << 19, .depth_max = 64, .nodes_max = 150'000};
+
+/// What is answered, and what a log says of it.
+struct Review {
+  int status = 200;                     // of HTTP; 400: nothing that could be answered, and body is text
+  std::string body;                     // an AdmissionReview as JSON
+  std::string user, operation, object;  // "admin", "UPDATE", "DeviceExposurePolicy nics"; foreign
+  bool is_judged = false;               // something of ours was looked at
+  bool is_refused = false;              // then why is the first reason
+  std::string why;
+  size_t errors = 0, warnings = 0;
+};
+
+/// body: of the request, whatever it is. Bounds: kObjectLimits, and judge()'s; views into the body are not kept.
+/// A refusal is a Status of 422 with each problem as a cause (field and words) and as a line of its message: the same
+/// words as `validate`'s. At most 20 causes and 20 warnings, each of at most 2 KiB.
+Review review(std::string_view body, const Drivers& drivers);
+
+/// The answer to a review that there was no time or room for: allowed, with a warning that says so and why.
+Review unjudged(std::string_view body, std::string_view why);
+
+}  // namespace sliced::webhook
