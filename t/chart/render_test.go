@@ -98,6 +98,9 @@ func TestValuesAreRefusedByName(t *testing.T) {
 		"logging: {logFile: /x}":                                               "logging.logFile: remove it",
 		"{controller: {a: b}, kubeletPlugin: {tolerations: [], affinity: {}}}": "kubeletPlugin.affinity: use affinity\n  kubeletPlugin.tolerations: use tolerations",
 		"kubeletPlugin: {containers: {plugin: {healthcheckPort: 1}}}":          "kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress",
+		"webhook: {enabled: true}":                                             "webhook.tls.caBundle",
+		"webhook: {failurePolicy: Maybe}":                                      "failurePolicy",
+		"webhook: {tls: {caBundle: '-----BEGIN'}}":                             "caBundle",
 		"podMonitor: {enabled: true}":                                          "podMonitor.enabled: set healthAddress",
 		"{podMonitor: {enabled: true}, healthAddress: ':9810'}":                "podMonitor.enabled: set healthAddress",
 	} {

@@ -44,3 +44,26 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $level -}}
 {{- end -}}
 {{- end -}}
+
+{{/* Not those of the daemons: their DaemonSet would take these pods for its own. */}}
+{{- define "sliced.webhookSelector" -}}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name }}-webhook
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "sliced.webhookLabels" -}}
+{{ include "sliced.webhookSelector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{- define "sliced.webhookClient" -}}
+service:
+  name: {{ include "sliced.fullname" . }}-webhook
+  namespace: {{ include "sliced.home" . }}
+  path: /validate
+{{- with .Values.webhook.tls.caBundle }}
+caBundle: {{ . }}
+{{- end }}
+{{- end -}}

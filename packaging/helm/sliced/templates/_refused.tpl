@@ -48,6 +48,9 @@ kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress
 {{- if and .Values.podMonitor.enabled (or (not .Values.healthAddress) (regexMatch "^(127\\.|localhost:|:|\\[::1\\])" .Values.healthAddress)) -}}
 {{- fail "podMonitor.enabled: set healthAddress to one that Prometheus reaches, such as 0.0.0.0:9810" -}}
 {{- end -}}
+{{- if and .Values.webhook.enabled (not .Values.webhook.tls.caBundle) (not .Values.webhook.tls.injectCAFrom) -}}
+{{- fail "webhook.enabled: set webhook.tls.caBundle, or webhook.tls.injectCAFrom where cert-manager is: the API server asks nobody whose certificate it cannot verify" -}}
+{{- end -}}
 {{- if eq .Values.sriovDriverName .Values.exposureDriverName -}}
 {{- fail "sriovDriverName and exposureDriverName are the same: each kind of policies has a driver of its own" -}}
 {{- end -}}
