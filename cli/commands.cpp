@@ -34,6 +34,7 @@ constexpr Row kRows[] = {
     {Command::kDiscover, by_options<discover>},
     {Command::kMatch, by_options<match>},
     {Command::kValidate, by_options<validate>},
+    {Command::kMigrate, by_options<migrate>},
     {Command::kWithdraw, by_options<withdraw>},
     {Command::kStatus, by_options<status>},
     {Command::kWebhook, by_options<webhook>},

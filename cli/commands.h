@@ -28,6 +28,7 @@ int explain(const config::Options& options);
 int discover(const config::Options& options);
 int match(const config::Options& options);
 int validate(const config::Options& options);
+int migrate(const config::Options& options);
 int withdraw(const config::Options& options);
 int status(const config::Options& options);
 /// Goes on until a signal ends it.

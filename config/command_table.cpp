@@ -54,6 +54,19 @@ constexpr CommandInfo kCommands[] = {
      .summary = "Check policy files, every problem with file and line.",
      .description =
          "What ResourceClaims and their templates ask of our drivers (VfConfig) is checked too. Exit status 0: all is well. 1: there are problems."},
+    {.id = Command::kMigrate,
+     .name = "migrate",
+     .arguments = "FILE...",
+     .arguments_min = 1,
+     .arguments_max = 10'000,
+     .summary = "Print the objects that take the place of another way of offering VFs.",
+     .description =
+         "FILE holds a ConfigMap of the SR-IOV network device plugin, or its JSON alone; SriovNetworkNodePolicies; or "
+         "objects of dra-driver-sriov, SriovResourceFilters among them; - is standard input. Prints policies, attributes, DeviceClasses with the old resource names, and claim templates, ready to "
+         "apply, each with a comment that says where it comes from. What cannot be carried over is an error with "
+         "file, line and what to do; then nothing is printed. With --check it prints what is offered before and after, "
+         "device by device. Exit status 0: all is carried over; with --check, all is the same. 2: with --check, "
+         "something differs. 1: there are errors."},
     {.id = Command::kWithdraw,
      .name = "withdraw",
      .summary = "Delete what this node has published.",

@@ -11,10 +11,11 @@ constexpr unsigned bit(Command command) { return static_cast<unsigned>(command);
 constexpr unsigned kDeciding = bit(Command::kRun) | bit(Command::kPlan) | bit(Command::kExplain);
 constexpr unsigned kWriting = bit(Command::kRun) | bit(Command::kWithdraw);
 constexpr unsigned kOnCluster = kDeciding | bit(Command::kWithdraw);
-constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch);
+constexpr unsigned kOnHost =
+    kDeciding | bit(Command::kDiscover) | bit(Command::kMatch) | bit(Command::kMigrate);
 constexpr unsigned kWorking = kOnCluster | kOnHost | bit(Command::kValidate) | bit(Command::kWebhook);
-constexpr unsigned kNamingDrivers =
-    kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) | bit(Command::kWebhook);
+constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
+                                    bit(Command::kWebhook) | bit(Command::kMigrate);
 constexpr unsigned kEverywhere = ~0u;
 
 constexpr std::array<std::string_view, 3> kClusters = {"in-cluster", "kubeconfig:", "dir:"};
@@ -52,7 +53,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_NODE_LABELS",
          .file_key = "nodeLabels",
          .placeholder = "KEY=VALUE,...",
-         .commands = kDeciding,
+         .commands = kDeciding | bit(Command::kMigrate),
          .help =
              "Labels of the node, for a directory cluster that holds no Node object. An API server's Node always "
              "wins."}),
@@ -61,7 +62,7 @@ constexpr OptionInfo kOptions[] = {
                                                    .env = "NAMESPACE",
                                                    .file_key = "namespace",
                                                    .placeholder = "NAME",
-                                                   .commands = kOnCluster,
+                                                   .commands = kOnCluster | bit(Command::kMigrate),
                                                    .help = "The namespace whose policies count."}),
     option<&Options::host_root, parse_path>(
         {.name = "host",
@@ -336,6 +337,27 @@ constexpr OptionInfo kOptions[] = {
              "With --slices: take the slices, of whatever node, from this YAML or JSON file and not from a "
              "cluster, for example what kubectl get resourceslices -o yaml prints. - is standard input. May be "
              "given more than once."}),
+    option<&Options::form, parse_word<PolicyForm>>(
+        {.name = "as",
+         .placeholder = "FORM",
+         .commands = bit(Command::kMigrate),
+         .choices = kTexts<PolicyForm>,
+         .help =
+             "sriov: print SriovResourcePolicies, which offer VFs. exposure: print DeviceExposurePolicies, which can "
+             "ask for RDMA and offer PFs and NICs, too. auto: the latter only where something needs it."}),
+    option<&Options::resource_prefix, parse_resource_prefix>(
+        {.name = "resource-prefix",
+         .placeholder = "DOMAIN",
+         .commands = bit(Command::kMigrate),
+         .help =
+             "The prefix of resources that name none: what --resource-prefix of the device plugin says. Without it "
+             "intel.com, and openshift.io for SriovNetworkNodePolicies."}),
+    option<&Options::check, parse_word<bool>>(
+        {.name = "check",
+         .commands = bit(Command::kMigrate),
+         .help =
+             "Print no objects: say of each device of this host, or of --host, under which resource it was offered, "
+             "and under which the new objects would offer it."}),
     option<&Options::log_format, parse_word<LogFormat>>(
         {.name = "log-format",
          .env = "SLICED_LOG_FORMAT",
@@ -360,7 +382,7 @@ constexpr OptionInfo kOptions[] = {
          .short_name = 'o',
          .placeholder = "FORMAT",
          .commands = bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover) |
-                     bit(Command::kMatch) | bit(Command::kStatus),
+                     bit(Command::kMatch) | bit(Command::kStatus) | bit(Command::kMigrate),
          .choices = kTexts<OutputFormat>,
          .help =
              "table, yaml or json; for plan also diff: what would change against what is published now."}),

@@ -33,6 +33,7 @@ enum class Command : unsigned {
   kStatus = 2048,
   kConfig = 4096,
   kWebhook = 8192,
+  kMigrate = 16384,
 };
 
 /// How the cluster is reached (--cluster): one of three.
@@ -59,6 +60,10 @@ enum class OutputFormat { kTable, kYaml, kJson, kDiff };
 
 /// Of what can be left out as a whole.
 enum class Switch { kOff, kOn };
+
+/// As which kind of policy `migrate` says what it has read: kAuto is the first that can say it, SriovResourcePolicies
+/// before DeviceExposurePolicies.
+enum class PolicyForm { kAuto, kSriov, kExposure };
 
 /// Who moves interfaces into pods: we do, by the container runtime's word (NRI) and CNI plugins, or Multus does.
 /// STANDALONE and MULTUS, as dra-driver-sriov's option of the same name has them.
@@ -127,6 +132,10 @@ struct Options {
 
   bool published = false;                // match asks of slices, not of the host
   std::vector<std::string> slice_files;  // where match takes them from; empty: from the cluster
+
+  PolicyForm form = PolicyForm::kAuto;  // of what migrate prints
+  std::string resource_prefix;          // of resources without one, which migrate reads; "": their tool's own
+  bool check = false;                   // migrate compares, and prints no objects
 
   // How things are said.
   LogFormat log_format = LogFormat::kAuto;

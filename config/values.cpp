@@ -163,6 +163,13 @@ std::string parse_annotation_key(std::string_view text, std::string& value) {
   return "";
 }
 
+std::string parse_resource_prefix(std::string_view text, std::string& value) {
+  if (!kube::is_dns_subdomain(text) || text.ends_with("kubernetes.io"))
+    return "must be a domain name such as example.com, and not one of kubernetes.io";
+  value = text;
+  return "";
+}
+
 std::string parse_driver_name(std::string_view text, std::string& value) {
   if (!kube::is_dns_subdomain(text, 63))
     return "must be a DNS name (lower-case letters, digits, '-', '.') of at most 63 bytes";

@@ -43,6 +43,10 @@ inline constexpr std::array kWords<OutputFormat> = {
 template <>
 inline constexpr std::array kWords<Switch> = {Word{"off", Switch::kOff}, Word{"on", Switch::kOn}};
 template <>
+inline constexpr std::array kWords<PolicyForm> = {Word{"auto", PolicyForm::kAuto},
+                                                  Word{"sriov", PolicyForm::kSriov},
+                                                  Word{"exposure", PolicyForm::kExposure}};
+template <>
 inline constexpr std::array kWords<ConfigurationMode> = {Word{"STANDALONE", ConfigurationMode::kStandalone},
                                                          Word{"MULTUS", ConfigurationMode::kMultus}};
 /// Their texts alone.
@@ -94,6 +98,8 @@ std::string parse_pod_uid(std::string_view text, std::string& value);
 std::string parse_listen_address(std::string_view text, std::string& value);
 /// By Kubernetes' rules; "" reads no annotation.
 std::string parse_annotation_key(std::string_view text, std::string& value);
+/// A DNS subdomain that is not one of Kubernetes' own.
+std::string parse_resource_prefix(std::string_view text, std::string& value);
 /// A DNS subdomain of at most 63 bytes, as DRA has it.
 std::string parse_driver_name(std::string_view text, std::string& value);
 /// "v1.36.3", as Kubernetes' programs say it; "" is that of the API server.

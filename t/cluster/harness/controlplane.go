@@ -68,6 +68,9 @@ var (
 
 // Path finds a file of the repository: relative to t/cluster, wherever the test was started from.
 func Path(relative string) string {
+	if filepath.IsAbs(relative) {
+		return relative
+	}
 	_, self, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(self) { // built with -trimpath: tests run in their package's directory
 		return relative

@@ -134,7 +134,7 @@ TEST(Load, Problems) {
       {"no value for a short one", {"plan", "-o"}, {"-o: its value is missing"}},
       {"an option of other commands",
        {"run", "-o", "json"},
-       {"--output: is no option of run; it belongs to plan, explain, discover, match, status"}},
+       {"--output: is no option of run; it belongs to plan, explain, discover, match, migrate, status"}},
       {"files of slices beside a question to the host",
        {"match", "--file", "a.yaml", "true"},
        {"--file: holds slices, which are asked with --slices; add it"}},

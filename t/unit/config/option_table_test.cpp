@@ -87,6 +87,9 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"watch", "true"},
       {"slices", "true"},
       {"file", "/tmp/slices of all nodes.yaml"},
+      {"as", "exposure"},
+      {"resource-prefix", "example.com"},
+      {"check", "true"},
   };
   std::set<std::string_view> covered = {"help"};
   for (const auto& row : rows) {

@@ -1,0 +1,33 @@
+#pragma once
+// One resource of the device plugin's configuration, field by field. Names of fields are found as Go's encoding/json
+// finds them: in any case of letters.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/json.h"
+#include "migrate/pool.h"
+
+namespace sliced::migrate {
+
+/// What of the plugin is not in its configuration.
+struct PluginSettings {
+  std::string resource_prefix = "intel.com";  // its --resource-prefix
+};
+
+/// The member of that name in any case of letters, the last where there are several; nullptr: none.
+const kube::Json* folded_member(const kube::Json& object, std::string_view name);
+
+/// nullopt: it has no name to go on with; what is wrong is among the complaints.
+std::optional<Resource> read_plugin_resource(const kube::Json& value, const std::string& file,
+                                             const PluginSettings& settings, Complaints& complaints);
+
+/// Of a name of an extended resource: "" or what is wrong with it.
+std::string wrong_with_resource_name(const std::string& name);
+/// "ens1f0#0-3,7" into `out`, unless its PF is there already, of which the first entry alone counts. is_address: the PF
+/// is one. place: of the entry.
+void read_pf_entry(const std::string& text, bool is_address, const std::string& who, const Place& place,
+                   std::vector<PfVfs>& out, Complaints& complaints);
+
+}  // namespace sliced::migrate

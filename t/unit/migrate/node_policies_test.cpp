@@ -1,0 +1,150 @@
+#include "migrate/node_policies.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+#include "migrate/comparing.h"
+#include "migrate/objects.h"
+#include "t/fixture/vf_host.h"
+
+namespace sliced::migrate {
+namespace node_policies_test {
+namespace {
+
+struct Read {
+  std::vector<Config> configs;
+  Complaints complaints;
+  std::string texts() const {
+    std::string out;
+    for (const Complaint& complaint : complaints.all()) out += text_of(complaint) + "\n";
+    return out;
+  }
+};
+
+Read read(const std::vector<std::string>& specs, const VfIds& ids = {}) {
+  Read out;
+  int number = 0;
+  for (const std::string& spec : specs) {
+    const auto yaml = kube::decode_yaml(
+        "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\n"
+        "metadata: {name: p" +
+        std::to_string(++number) + "}\nspec: " + spec + "\n");
+    EXPECT_TRUE(is_node_policy(yaml.documents.at(0)));
+    read_node_policy(yaml.documents.at(0), "p.yaml", "openshift.io", ids, out.configs, out.complaints);
+  }
+  order_node_policies(out.configs, out.complaints);
+  return out;
+}
+
+hotplug::InventoryPtr host() {
+  fixture::VfHost host;
+  host.pf("0000:3b:00.0", "ens1f0", 4)
+      .pf("0000:5e:00.0", "ens2f0", 2)
+      .pf("0000:af:00.0", "ens3f0", 2, "15b3");
+  return host.inventory();
+}
+
+// "DEVICE before after", of those that differ with both names.
+std::string compared(const std::vector<Config>& configs, const kube::NodeView& node) {
+  Complaints complaints;
+  const auto objects = objects_of(configs, {}, complaints);
+  EXPECT_FALSE(complaints.has_errors());
+  std::string out;
+  for (const Compared& row :
+       compare(by_plugin({operators_config(configs, node)}, node), objects, host(), node, {}))
+    out += row.device.substr(5) + " " +
+           (row.is_same() ? row.before : "(" + row.before + ")->(" + row.after + ")") + "\n";
+  return out;
+}
+
+TEST(NodePolicies, PoolsOfNodesByLabelsInTheOperatorsOrder) {
+  const Read got = read(
+      {"{resourceName: a, nodeSelector: {zone: a}, numVfs: 4, nicSelector: {pfNames: ['ens1f0#0-1']}}",
+       "{resourceName: b, nodeSelector: {zone: a}, priority: 50, numVfs: 4, nicSelector: {pfNames: ['ens1f0#1-3']}}",
+       "{resourceName: c, nodeSelector: {zone: b}, numVfs: 4, nicSelector: {vendor: '15b3'}}"});
+  EXPECT_EQ(got.texts(), "");
+  const std::string a =
+      "3b:00.1 openshift.io/a\n3b:00.2 openshift.io/b\n3b:00.3 openshift.io/b\n3b:00.4 openshift.io/b\n";
+  EXPECT_EQ(compared(got.configs, {"node-a", {{"zone", "a"}}}), a);
+  EXPECT_EQ(compared(got.configs, {"node-b", {{"zone", "b"}}}),
+            "af:00.1 openshift.io/c\naf:00.2 openshift.io/c\n");
+  EXPECT_EQ(compared(got.configs, {"node-c", {}}), "");
+}
+
+TEST(NodePolicies, WhichDeviceIdsVfsHaveTheOperatorSays) {
+  const std::string spec = "{resourceName: a, nodeSelector: {}, numVfs: 4, nicSelector: {deviceID: '1592'}}";
+  EXPECT_NE(read({spec}).texts().find(
+                "p.yaml:4: error: SriovNetworkNodePolicy p1: spec.nicSelector.deviceID is \"1592\", of PFs, "
+                "and which VFs they have only the operator knows"),
+            std::string::npos);
+  VfIds ids;
+  Complaints complaints;
+  const auto map = kube::decode_yaml(
+      "kind: ConfigMap\nmetadata: {name: supported-nic-ids}\ndata: {E810: '8086 1592 1889', broken: 'x y'}\n");
+  EXPECT_TRUE(is_nic_ids(map.documents.at(0)));
+  read_nic_ids(map.documents.at(0), "ids.yaml", ids, complaints);
+  EXPECT_EQ(ids, (VfIds{{"1592", "1889"}}));
+  EXPECT_TRUE(complaints.has_errors());
+  const Read got = read({spec}, ids);
+  EXPECT_EQ(got.texts(), "");
+  EXPECT_EQ(got.configs.at(0).resources.at(0).selectors.at(0).devices, std::vector<std::string>{"1889"});
+}
+
+TEST(NodePolicies, VfioVhostAndLinkTypesAreTheClasss) {
+  const Read got = read(
+      {"{resourceName: a, deviceType: vfio-pci, needVhostNet: true, linkType: eth, nicSelector: {vendor: '8086'}}",
+       "{resourceName: b, deviceType: netdevice, linkType: IB, nicSelector: {vendor: '15b3'}}"});
+  EXPECT_EQ(got.texts(), "");
+  EXPECT_TRUE(got.configs.at(0).resources.at(0).gives_vfio);
+  EXPECT_TRUE(got.configs.at(0).resources.at(0).gives_vhost);
+  EXPECT_TRUE(got.configs.at(0).resources.at(0).selectors.at(0).link_types.empty());
+  EXPECT_EQ(got.configs.at(1).resources.at(0).selectors.at(0).link_types,
+            std::vector<std::string>{"infiniband"});
+}
+
+TEST(NodePolicies, ThatShareAResource) {
+  // The operator makes one selector of them, field by field: the same where they differ in one list.
+  const Read same = read({"{resourceName: a, nicSelector: {vendor: '8086', pfNames: [ens1f0]}}",
+                          "{resourceName: a, nicSelector: {vendor: '8086', pfNames: [ens2f0]}}"});
+  EXPECT_EQ(same.texts(), "");
+  EXPECT_EQ(compared(same.configs, {"n", {}}),
+            "3b:00.1 openshift.io/a\n3b:00.2 openshift.io/a\n3b:00.3 openshift.io/a\n3b:00.4 openshift.io/a\n"
+            "5e:00.1 openshift.io/a\n5e:00.2 openshift.io/a\n");
+  const Read lopsided = read({"{resourceName: a, nicSelector: {pfNames: [ens1f0]}}",
+                              "{resourceName: a, nicSelector: {vendor: '15b3'}}"});
+  EXPECT_NE(lopsided.texts().find("error: SriovNetworkNodePolicy p2: resource openshift.io/a is also that of "
+                                  "SriovNetworkNodePolicy p1, and one sets a field"),
+            std::string::npos);
+  const Read ranges = read({"{resourceName: a, nicSelector: {pfNames: ['ens1f0#0-1']}}",
+                            "{resourceName: a, nicSelector: {pfNames: ['ens1f0#2']}}"});
+  EXPECT_NE(ranges.texts().find("warning: SriovNetworkNodePolicy p2"), std::string::npos);
+  EXPECT_EQ(compared(ranges.configs, {"n", {}}),
+            "3b:00.1 openshift.io/a\n3b:00.2 openshift.io/a\n3b:00.3 ()->(openshift.io/a)\n");
+  const Read rdma = read({"{resourceName: a, isRdma: true, nicSelector: {vendor: '8086'}}",
+                          "{resourceName: a, nicSelector: {vendor: '15b3'}}"});
+  EXPECT_TRUE(rdma.complaints.has_errors());
+}
+
+TEST(NodePolicies, WhatCannotBeCarriedOver) {
+  const std::pair<std::string, std::string> rows[] = {
+      {"{resourceName: a, nicSelector: {netFilter: 'openstack/NetworkID:1'}}",
+       "spec.nicSelector.netFilter is not known of devices: name the PFs by pfNames or rootDevices"},
+      {"{resourceName: a, vdpaType: vhost, nicSelector: {vendor: '15b3'}}",
+       "spec.vdpaType is not supported: there are no vDPA devices"},
+      {"{resourceName: a}", "spec.nicSelector is missing"},
+      {"{nicSelector: {vendor: '15b3'}}",
+       "spec.resourceName is \"\": wants letters, digits, _ and - behind the prefix"},
+      {"{resourceName: a, nodeSelector: {gen: 5}, nicSelector: {vendor: '15b3'}}",
+       "spec.nodeSelector has a number, wants strings: put it in quotes"}};
+  for (const auto& [spec, error] : rows)
+    EXPECT_EQ(read({spec}).texts(), "p.yaml:4: error: SriovNetworkNodePolicy p1: " + error + "\n");
+  // The operator itself passes over its default policy.
+  Read none;
+  read_node_policy(kube::decode_yaml("metadata: {name: default}\nspec: {}").documents.at(0), "p", "x", {},
+                   none.configs, none.complaints);
+  EXPECT_TRUE(none.configs.empty());
+}
+
+}  // namespace
+}  // namespace node_policies_test
+}  // namespace sliced::migrate
