@@ -37,7 +37,7 @@ constexpr Row kRows[] = {
     {Command::kMigrate, by_options<migrate>},
     {Command::kWithdraw, by_options<withdraw>},
     {Command::kStatus, by_options<status>},
-    {Command::kWebhook, by_options<webhook>},
+    {Command::kWebhook, webhook},
     {Command::kVersion, by_options<version>},
     {Command::kHelp, by_options<help>},
     {Command::kMan, by_options<man>},

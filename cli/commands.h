@@ -20,9 +20,10 @@ using Work = int (*)(const Invocation&);
 /// Each row of config::command_table() has its own; nullptr for Command::kNone alone.
 Work work_of(config::Command command);
 
-/// Each opens what it needs, and says on stderr why it could not (kExitError). `run`, and `discover` that
-/// watches, go on until a signal ends them.
+/// Each opens what it needs, and says on stderr why it could not (kExitError). `run`, `webhook`, and `discover`
+/// that watches, go on until a signal ends them.
 int run(const Invocation& invocation);
+int webhook(const Invocation& invocation);
 int plan(const config::Options& options);
 int explain(const config::Options& options);
 int discover(const config::Options& options);
@@ -31,8 +32,6 @@ int validate(const config::Options& options);
 int migrate(const config::Options& options);
 int withdraw(const config::Options& options);
 int status(const config::Options& options);
-/// Goes on until a signal ends it.
-int webhook(const config::Options& options);
 /// Prints the help about options.command; of kNone the general one.
 int help(const config::Options& options);
 

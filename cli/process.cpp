@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "config/load.h"
 #include "hotplug/netlink_monitor.h"
 #include "hotplug/udev_monitor.h"
 #include "hotplug/uevent_socket.h"
@@ -116,6 +117,20 @@ int Process::leave(int status) {
   const bool is_shown = out.flush(std::chrono::duration_cast<Millis>(until - Clock::now()));
   if (!is_logged || !is_shown || executor->busy()) _exit(status);
   return status;
+}
+
+bool reload(Process& process, config::Options& running, const std::vector<std::string>& arguments) {
+  const config::Reloaded again = config::reload(running, arguments, config::process_ports());
+  for (const std::string& problem : again.problems)
+    process.log->error("configuration not reloaded", {{"problem", problem}});
+  if (!again.problems.empty()) return false;
+  for (const std::string& name : again.needs_restart)
+    process.log->warning("option changed in the file but takes effect at the next start only",
+                         {{"option", name}});
+  running = again.options;
+  process.log->set_level(running.log_level);
+  process.log->info("configuration reloaded", {{"changed", again.changed.size()}});
+  return true;
 }
 
 std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address) {

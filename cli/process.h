@@ -71,6 +71,10 @@ class Process {
   const config::Options options_;
 };
 
+/// SIGHUP: the file and the environment are read again, and what may change while running takes effect. False: there are problems,
+/// which the log has, and nothing does.
+bool reload(Process& process, config::Options& running, const std::vector<std::string>& arguments);
+
 /// Of a listen address as options have it (config::parse_listen_address); nullopt of "".
 std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address);
 

@@ -10,7 +10,6 @@
 #include "cli/service.h"
 #include "cli/show.h"
 #include "cli/status_door.h"
-#include "config/load.h"
 #include "policy/explain.h"
 #include "reactor/orphans.h"
 #include "reactor/signal.h"
@@ -60,22 +59,6 @@ void tell_of_long_turns(Process& process) {
                           {"longest_ms", turn.what_took.count()},
                           {"not_told_before", turn.unsaid}});
   });
-}
-
-// SIGHUP. What may change while running takes effect; with problems nothing does.
-void reload(Process& process, config::Options& running, const std::vector<std::string>& arguments,
-            daemon::Daemon& daemon) {
-  const config::Reloaded again = config::reload(running, arguments, config::process_ports());
-  for (const std::string& problem : again.problems)
-    process.log->error("configuration not reloaded", {{"problem", problem}});
-  if (!again.problems.empty()) return;
-  for (const std::string& name : again.needs_restart)
-    process.log->warning("option changed in the file but takes effect at the next start only",
-                         {{"option", name}});
-  running = again.options;
-  process.log->set_level(running.log_level);
-  process.log->info("configuration reloaded", {{"changed", again.changed.size()}});
-  daemon.reload(running);
 }
 
 // Those that can be caught, as long as this lives.
@@ -137,7 +120,7 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   signals.on(SIGINT, [&] { process.loop.stop(); });
   signals.on(SIGHUP, [&] {
     service->on_reloading();
-    reload(process, running, invocation.arguments, daemon);
+    if (reload(process, running, invocation.arguments)) daemon.reload(running);
     service->on_reloaded();
   });
   // Whatever ran before this in a container may have left processes behind.

@@ -14,29 +14,34 @@ namespace {
 
 constexpr Millis kAnswersMax{2'000};  // for who is here when it ends
 
+void serve(Process& process, const Invocation& invocation) {
+  config::Options running = invocation.options;
+  webhook::Server server(
+      {process.loop, *process.executor, *process.log,
+       [] { return static_cast<int64_t>(std::time(nullptr)); }},
+      {*endpoint_of(running.webhook_address), {running.tls_cert_file, running.tls_private_key_file, ""}},
+      {running.sriov_driver_name, running.exposure_driver_name});
+  const reactor::Task end = [&] { server.shut_down(kAnswersMax, [&] { process.loop.stop(); }); };
+  const reactor::Task again = [&] { reload(process, running, invocation.arguments); };
+  std::vector<std::unique_ptr<reactor::Signal>> signals;
+  for (const auto& [number, task] :
+       {std::pair(SIGTERM, &end), std::pair(SIGINT, &end), std::pair(SIGHUP, &again)})
+    if (auto signal = reactor::Signal::open(process.loop, number, *task))
+      signals.push_back(std::move(*signal));
+    else
+      process.log->warning("a signal cannot be caught", {{"signal", number}});
+  process.run();
+  process.log->info("stopping");
+}
+
 }  // namespace
 
-int webhook(const config::Options& options) {
-  const auto process = Process::open_bare(options);
+int webhook(const Invocation& invocation) {
+  const auto process = Process::open_bare(invocation.options);
   process->log->info("starting", {{"version", SLICED_VERSION},
-                                  {"address", options.webhook_address},
-                                  {"certificate", options.tls_cert_file}});
-  {
-    webhook::Server server(
-        {process->loop, *process->executor, *process->log,
-         [] { return static_cast<int64_t>(std::time(nullptr)); }},
-        {*endpoint_of(options.webhook_address), {options.tls_cert_file, options.tls_private_key_file, ""}},
-        {options.sriov_driver_name, options.exposure_driver_name});
-    std::vector<std::unique_ptr<reactor::Signal>> signals;
-    const auto end = [&] { server.shut_down(kAnswersMax, [&] { process->loop.stop(); }); };
-    for (const int number : {SIGTERM, SIGINT})
-      if (auto signal = reactor::Signal::open(process->loop, number, end))
-        signals.push_back(std::move(*signal));
-      else
-        process->log->warning("a signal cannot be caught", {{"signal", number}});
-    process->run();
-    process->log->info("stopping");
-  }
+                                  {"address", invocation.options.webhook_address},
+                                  {"certificate", invocation.options.tls_cert_file}});
+  serve(*process, invocation);
   return process->leave(kExitSame);
 }
 

@@ -433,6 +433,12 @@ func TestWebhookUnderRudeClients(t *testing.T) {
 	if n, err := slow.Read(answer); err != nil || !strings.HasPrefix(string(answer[:n]), "HTTP/1.1 408") {
 		t.Errorf("a request that never ends: %q, %v", answer[:n], err)
 	}
+	j.webhook.Signal(syscall.SIGHUP)
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(j.webhook.Log(), "configuration reloaded"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) || j.webhook.Exited() {
+			t.Fatal("SIGHUP does not read the configuration again")
+		}
+	}
 	j.webhook.Signal(syscall.SIGTERM)
 	if !j.webhook.Wait(20 * time.Second) {
 		t.Error("it does not end")

@@ -89,6 +89,11 @@ func (w *Webhook) Certify(t testing.TB, name string) {
 	}
 }
 
+// CertificateFiles are those that it reads.
+func (w *Webhook) CertificateFiles() (cert, key string) {
+	return filepath.Join(w.dir, "tls.crt"), filepath.Join(w.dir, "tls.key")
+}
+
 // Dial is a connection that trusts the plane's authority.
 func (w *Webhook) Dial() (*tls.Conn, error) {
 	trusted := x509.NewCertPool()

@@ -79,6 +79,7 @@ TEST(Admission, WhatIsNotJudgedInTimeIsAllowedWithAWarning) {
   EXPECT_TRUE(says(*slow, "longer than 1000 ms")) << slow->sent;
   EXPECT_EQ(world.log.count("not judged, and so admitted user=ann"), 1u) << world.log.all();
   EXPECT_EQ(world.admission.reviews(), 1u) << "a worker still has it";
+  ASSERT_EQ(world.executor.hung_work.size(), 1u);
   world.executor.hung_work[0]();  // ends late, for nobody
   world.executor.hung_work.clear();
   world.time.advance(1ms);
