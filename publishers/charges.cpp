@@ -28,6 +28,7 @@ Charges::Charges(kube::Ports ports, policy::Ledger::Names names, std::function<v
            .on_pods = [this](policy::Sighting seen, Evidence::Look look) { see_pods(std::move(seen), look); },
            .on_list = [this](policy::Census census) { see_list(std::move(census)); },
            .on_failure = [this](const kube::Failure& failure) { fail(failure); }}),
+      claims_(ports_, ledger_, [this](const policy::Glimpse& seen) { see_claim(seen); }),
       backoff_(ports_.random, kListBackoff) {}
 
 void Charges::begin(policy::RecordDoubt doubt, bool was_possible) {
@@ -60,7 +61,10 @@ void Charges::find_awaited(const hotplug::Inventory& inventory) {
 }
 
 void Charges::take(const policy::Prepared& prepared) {
-  if (ledger_.take(prepared, ports_.scheduler.now()).found_out > 0) on_changed_();
+  const bool is_new = ledger_.take(prepared, ports_.scheduler.now()).found_out > 0;
+  const policy::Holding* holding = ledger_.find(prepared.pool, prepared.entry);
+  if (holding != nullptr && holding->is_withdrawn) arm();
+  if (is_new) on_changed_();
 }
 
 void Charges::take(const policy::Unprepared& unprepared) {
@@ -106,6 +110,7 @@ void Charges::permit(bool lists) {
   if (lists) return arm();
   due_.reset();
   evidence_.stop();
+  claims_.stop();
 }
 
 bool Charges::is_unknown_wanted() const {
@@ -129,6 +134,7 @@ std::optional<TimePoint> Charges::next_list() const {
 }
 
 void Charges::arm() {
+  if (is_permitted_) claims_.arm();
   if (evidence_.is_busy()) return;
   if (!is_permitted_ && !(may_look() && look_.is_due())) return;
   if ((!has_seen_pods_ && is_unknown_wanted()) || look_.is_due()) {
@@ -155,6 +161,15 @@ void Charges::see_pods(policy::Sighting seen, Evidence::Look look) {
   look_.end(look);
   arm();
   tell(change, was_wanted && !look_.is_wanted());
+}
+
+void Charges::see_claim(const policy::Glimpse& seen) {
+  const bool is_free = ledger_.take(seen).released > 0;
+  arm();
+  if (!is_free) return;
+  ports_.log.info("a withdrawn device is free: its claim has it no more",
+                  {{"pool", seen.pool.second}, {"device", seen.entry}});
+  on_changed_();
 }
 
 void Charges::see_list(policy::Census census) {

@@ -15,6 +15,7 @@
 #include "kube/ports.h"
 #include "policy/charged/ledger.h"
 #include "policy/decision.h"
+#include "publishers/claim_looks.h"
 #include "publishers/evidence.h"
 #include "publishers/pod_look.h"
 #include "reactor/backoff.h"
@@ -79,6 +80,7 @@ class Charges {
   bool may_look() const { return is_permitted_ || are_looks_permitted_; }
   void see_pods(policy::Sighting seen, Evidence::Look look);
   void see_list(policy::Census census);
+  void see_claim(const policy::Glimpse& seen);
   void tell(const policy::Ledger::Change& change, bool is_looked);
   void fail(const kube::Failure& failure);
 
@@ -92,6 +94,7 @@ class Charges {
 
   PodLook look_;
   Evidence evidence_;
+  ClaimLooks claims_;
   reactor::Ticket due_;
   std::optional<TimePoint> listed_at_;
   reactor::Backoff backoff_;

@@ -5,6 +5,7 @@
 
 #include "kube/json_scanner.h"
 #include "kube/kinds.h"
+#include "publishers/claim_results.h"
 #include "reactor/base/text.h"
 
 namespace sliced::publishers {
@@ -32,13 +33,6 @@ constexpr Millis kPausesMax{120'000};  // of a whole list: its snapshot is kept 
 constexpr reactor::BackoffPolicy kPageBackoff{
     .initial = kPagePause, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
 
-// resource.k8s.io/v1 DeviceRequestAllocationResult, as far as it matters here.
-struct Allocated {
-  std::string_view driver, pool, device;
-  bool is_shared = false;
-  bool is_admin = false;  // looks on, and holds nothing
-};
-
 const Json* find_in(const Json& object, std::initializer_list<const char*> path) {
   const Json* at = &object;
   for (const char* key : path)
@@ -48,12 +42,6 @@ const Json* find_in(const Json& object, std::initializer_list<const char*> path)
 
 int64_t believed(int64_t items) { return std::clamp<int64_t>(items, 0, kCountMax); }
 
-template <class Visit>
-void visit_items(const Json* list, const Visit& visit) {
-  if (list == nullptr || list->array() == nullptr) return;
-  for (const Json& one : *list->array()) visit(one);
-}
-
 std::string name_of_claim(std::string_view claim) {
   std::string out;
   for (const char* key : {"namespace", "name"}) {
@@ -62,24 +50,6 @@ std::string name_of_claim(std::string_view claim) {
     out += (out.empty() ? "" : "/") + (text.size() < 2 ? "?" : printable(text.substr(1, text.size() - 2)));
   }
   return out;
-}
-
-// Nothing else of the claim is read: who made it chose the rest, and may write there what cannot be decoded.
-Result<Json> results_of(std::string_view claim) {
-  const auto metadata = kube::find_raw(claim, {"metadata"});
-  if (!metadata || metadata->empty()) return Error{Errc::kInvalid, "it has no metadata"};
-  const auto results = kube::find_raw(claim, {"status", "allocation", "devices", "results"});
-  if (!results) return results.error();
-  return results->empty() ? Json() : kube::decode_json(*results);
-}
-
-template <class Visit>
-void visit_results(const Json& results, const Visit& visit) {
-  visit_items(&results, [&](const Json& one) {
-    const Json* admin = one.find("adminAccess");
-    visit(Allocated{one.text("driver"), one.text("pool"), one.text("device"), !one.text("shareID").empty(),
-                    admin != nullptr && *admin == Json(true)});
-  });
 }
 
 // "<node>", "<node>/..." or, where that is too long, one whose first part ends in the node's hash
@@ -313,12 +283,12 @@ Millis Evidence::page_pause() {
 }
 
 void Evidence::note_claim(std::string_view object) {
-  const auto results = results_of(object);
+  const auto results = results_of_claim(object);
   if (!results) {
     problem_ = name_of_claim(object) + " cannot be understood: " + results.error().what;
     return;
   }
-  visit_results(*results, [&](const Allocated& result) {
+  visit_results(*results, [&](const AllocatedResult& result) {
     if (result.is_admin || !is_pool_of(node_, result.pool) || !drivers_.contains(std::string(result.driver)))
       return;
     auto [at, fresh] =

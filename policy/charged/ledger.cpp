@@ -279,7 +279,8 @@ Ledger::Change Ledger::take(const Prepared& prepared, TimePoint now) {
   if (pool == nullptr || !pool->has_room(prepared.entry)) return {};
   Here& here = prepared_[prepared.pool][prepared.entry];
   here.is_share = prepared.is_share;
-  if (here.claims.size() < kNamesMax) here.claims.insert(prepared.claim);
+  if (here.claims.size() < kNamesMax)
+    here.claims[prepared.claim] = {prepared.claim_namespace, prepared.claim_name};
   return {.found_out = learn_allocated(prepared.pool, {{prepared.entry, prepared.is_share}}, true, now)};
 }
 
@@ -292,9 +293,61 @@ void Ledger::take(const Unprepared& unprepared) {
   if (here->second.claims.empty()) pool->second.erase(here);
 }
 
-bool Ledger::is_prepared(const PoolKey& key, const std::string& entry) const {
+const Ledger::Here* Ledger::here(const PoolKey& key, const std::string& entry) const {
   const auto pool = prepared_.find(key);
-  return pool != prepared_.end() && pool->second.contains(entry);
+  if (pool == prepared_.end()) return nullptr;
+  const auto at = pool->second.find(entry);
+  return at == pool->second.end() ? nullptr : &at->second;
+}
+
+bool Ledger::is_prepared(const PoolKey& key, const std::string& entry) const {
+  return here(key, entry) != nullptr;
+}
+
+// ---- one claim's word
+
+std::optional<Ledger::Question> Ledger::question(const PoolKey& key, const Entry& entry) const {
+  const Holding& holding = entry.holding;
+  if (!entry.gone_since || !holding.is_exclusive || is_unknown(holding)) return std::nullopt;
+  const Here* now = here(key, holding.entry);
+  const TimePoint from = *entry.gone_since + kGrace;
+  if (now == nullptr) {
+    if (!is_sole(entry)) return std::nullopt;
+    const Holder& holder = *entry.holder;
+    return Question{key,  holding.entry,     holder.uid, holder.claim.claim_namespace, holder.claim.name,
+                    true, entry.holder->seen};
+  }
+  if (now->is_share || now->claims.size() != 1) return std::nullopt;
+  const auto& [uid, claim] = *now->claims.begin();
+  if (claim.name.empty() || (is_sole(entry) && entry.holder->uid == uid)) return std::nullopt;
+  return Question{key, holding.entry, uid, claim.claim_namespace, claim.name, false, from};
+}
+
+std::vector<Ledger::Question> Ledger::questions() const {
+  std::vector<Question> out;
+  for (const auto& [key, pool] : pools_) {
+    if (key.first == names_.sriov_driver && !has_exposures_) continue;
+    for (const auto& [name, entry] : pool.entries)
+      if (auto one = question(key, entry)) out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+Ledger::Change Ledger::take(const Glimpse& seen) {
+  const auto pool = pools_.find(seen.pool);
+  if (pool == pools_.end()) return {};
+  const auto at = pool->second.entries.find(seen.entry);
+  if (at == pool->second.entries.end()) return {};
+  const auto asked = question(seen.pool, at->second);
+  if (!asked || asked->claim != seen.claim || seen.begun < asked->from) return {};
+  if (!asked->is_taken_back) {
+    if (seen.has) at->second.holder = {seen.claim, {asked->claim_namespace, asked->claim_name}, seen.begun};
+    return {};
+  }
+  if (seen.has) return {};
+  pool->second.released.insert(seen.entry);
+  pool->second.entries.erase(at);
+  return {.released = 1};
 }
 
 // What is allocated of functions that are not there yet, as after another boot.

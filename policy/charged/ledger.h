@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct Prepared {
   std::string entry;
   std::string claim;  // uid
   bool is_share = false;
+  std::string claim_namespace = {}, claim_name = {};  // "" not known: it cannot be asked for
 };
 /// That has been taken back. It frees nothing, since a standing claim goes to the next pod; but from now on it
 /// is worth asking.
@@ -52,6 +54,14 @@ struct Unprepared {
   PoolKey pool;
   std::string entry;
   std::string claim;  // uid
+};
+/// One claim as a read of it alone shows it, from the server's own store.
+struct Glimpse {
+  TimePoint begun;  // the claim was not looked at before
+  PoolKey pool;
+  std::string entry;
+  std::string claim;  // uid
+  bool has = false;   // it is there, and is allocated the entry
 };
 
 /// Threads: the loop's; decisions on workers get copies (holdings()).
@@ -139,6 +149,25 @@ class Ledger {
   /// One that was never prepared changes nothing.
   void take(const Unprepared& unprepared);
 
+  /// Frees an exclusive entry that this very claim had kGrace after the withdrawal was acknowledged, and has no
+  /// more: no other had it then, and none can be given it since. It is not prepared here for anybody.
+  Change take(const Glimpse& seen);
+
+  /// A claim that is worth reading: of one who has an exclusive entry here that was withdrawn, that it has it
+  /// still; and once it was taken back, that it has it no more.
+  struct Question {
+    PoolKey pool;
+    std::string entry;
+    std::string claim, claim_namespace, claim_name;
+    bool is_taken_back = false;
+    TimePoint from;  // a read that began before tells nothing
+    bool operator<(const Question& other) const { return key() < other.key(); }
+    std::tuple<PoolKey, std::string, std::string, bool> key() const {
+      return {pool, entry, claim, is_taken_back};
+    }
+  };
+  std::vector<Question> questions() const;
+
   /// What a census could end. Nobody asks for the sake of what a prepared claim has, nor of a pool charged as a
   /// whole of which nobody wants anything.
   struct Need {
@@ -148,11 +177,21 @@ class Ledger {
   std::optional<Need> need() const;
 
  private:
+  struct Claim {
+    std::string claim_namespace, name;
+  };
+  // That had the entry then, alone as with every exclusive one.
+  struct Holder {
+    std::string uid;
+    Claim claim;
+    TimePoint seen;
+  };
   struct Entry {
     Holding holding;
     std::optional<TimePoint> gone_since = {};  // withdrawn, and that is acknowledged
     bool was_seen = false;                     // its device, by this process
     bool was_listed = false;                   // the last census has shown it allocated
+    std::optional<Holder> holder = {};         // one claim, as it was read alone
   };
   struct Pool {
     std::map<std::string, Entry> entries;  // offered and withdrawn
@@ -165,10 +204,17 @@ class Ledger {
   };
 
   struct Here {
-    std::set<std::string> claims;
+    std::map<std::string, Claim> claims;  // by uid
     bool is_share = false;
   };
 
+  // Nobody can have been given the entry since that claim had it.
+  static bool is_sole(const Entry& entry) {
+    return entry.holder && entry.gone_since && *entry.gone_since + kGrace <= entry.holder->seen;
+  }
+  const Here* here(const PoolKey& key, const std::string& entry) const;
+  // nullopt: no claim's word alone could free it.
+  std::optional<Question> question(const PoolKey& key, const Entry& entry) const;
   bool is_ours(const std::string& driver) const {
     return driver == names_.sriov_driver || driver == names_.exposure_driver;
   }

@@ -208,7 +208,45 @@ void ExposureWorld::put_claim(const Grant& grant, bool is_late) {
     world_.cluster.put(kube::kPods,
                        Json::Object{{"metadata", Json::Object{{"name", name}, {"namespace", kPods}}},
                                     {"spec", std::move(spec)}});
+    prepare(number);
   });
+}
+
+// ---- handing over
+
+template <class Told>
+void ExposureWorld::tell(const Told& told) {
+  if (world_.daemon != nullptr && !world_.border.is_dead())
+    world_.border.enter([&] { world_.daemon->take(told); });
+}
+
+void ExposureWorld::begin(std::function<void()> ready) {
+  for (const auto& [claim, prepared] : prepared_) world_.daemon->take(prepared);
+  ready();
+}
+
+void ExposureWorld::prepare(uint64_t claim) {
+  const Grant* grant = find(claim);
+  if (grant == nullptr || !grant->is_alive || grant->is_ending || world_.dice().chance(0.3)) return;
+  if (world_.companion == nullptr) world_.companion = this;
+  if (world_.companion != this) return;
+  const std::string name = name_of_claim(claim);
+  const auto stored = world_.cluster.object(kube::kResourceClaims, name, kPods);
+  const Offer& offer = grant->offer;
+  const auto& prepared = prepared_[claim] = {
+      {offer.driver, offer.pool}, offer.name, std::string(stored->find("metadata")->text("uid")),
+      !offer.is_exclusive,        kPods,      name};
+  ++world_.seen["claim prepared"];
+  tell(prepared);
+}
+
+void ExposureWorld::unprepare(uint64_t claim) {
+  const auto prepared = prepared_.extract(claim);
+  if (!prepared) return;
+  ++world_.seen["claim taken back"];
+  tell(policy::Unprepared{prepared.mapped().pool, prepared.mapped().entry, prepared.mapped().claim});
+  may_hold_ = true;
+  world_.disturb_inputs();
 }
 
 Grant* ExposureWorld::find(uint64_t claim) {
@@ -232,10 +270,31 @@ void ExposureWorld::release() {
 }
 
 void ExposureWorld::release_all() {
-  while (!grants_.empty()) release(grants_.size() - 1);
+  while (!grants_.empty()) {
+    unprepare(grants_.back().claim);
+    let_go(grants_.size() - 1);
+  }
 }
 
+// In order, so that the claim stands for a moment behind its pod; or by force, while the pod runs on.
 void ExposureWorld::release(size_t index) {
+  Grant& grant = grants_[index];
+  const uint64_t claim = grant.claim;
+  if (grant.is_ending) return;
+  if (!prepared_.contains(claim)) return let_go(index);
+  if (world_.dice().chance(0.3)) {
+    ++world_.seen["claim gone before it is taken back"];
+    world_.later(world_.dice().millis(0, 60'000), [this, claim] { unprepare(claim); });
+    return let_go(index);
+  }
+  grant.is_ending = true;
+  unprepare(claim);
+  world_.later(world_.dice().millis(0, 8'000), [this, claim] {
+    if (const Grant* ends = find(claim)) let_go(static_cast<size_t>(ends - grants_.data()));
+  });
+}
+
+void ExposureWorld::let_go(size_t index) {
   const Grant gone = grants_[index];
   grants_.erase(grants_.begin() + static_cast<long>(index));
   auto& share = allocated_.entries[gone.offer.id()];

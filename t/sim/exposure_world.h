@@ -15,9 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "policy/charged/ledger.h"
 #include "policy/decision.h"
 #include "t/fake/fake_cluster.h"
 #include "t/sim/allocator.h"
+#include "t/sim/companion.h"
 #include "t/sim/excludes.h"
 #include "t/sim/exposure.h"
 #include "t/sim/past.h"
@@ -39,11 +41,16 @@ struct Grant {
   bool is_wiped = false;      // its slices were gone when the daemon started
   bool is_of_former = false;  // given away by an entry that may be of the device that was there before
   int moved = 0;              // the interface that the pod has
+  bool is_ending = false;     // its pod has ended, the claim stands for a moment yet
 };
 
-class ExposureWorld {
+class ExposureWorld final : public Companion {
  public:
   explicit ExposureWorld(World& world) : world_(world) {}
+
+  // What is prepared outlives the daemon: one that starts is told.
+  void begin(std::function<void()> ready) override;
+  void end() override {}
 
   /// False: none of this happens in this history.
   bool is_used() const;
@@ -129,6 +136,12 @@ class ExposureWorld {
   void give(const Offer& offer, bool is_late);
   void put_claim(const Grant& grant, bool is_late);
   void release(size_t index);
+  void let_go(size_t index);
+  // The kubelet plugin, as far as the ledger hears of it.
+  void prepare(uint64_t claim);
+  void unprepare(uint64_t claim);
+  template <class Told>
+  void tell(const Told& told);
   Grant* find(uint64_t claim);
   void let_pod_have_interface(uint64_t claim);
   std::string held_against(const Offer& offer, const Grant& grant) const;
@@ -178,6 +191,7 @@ class ExposureWorld {
 
   std::vector<Grant> grants_;
   Allocated allocated_;
+  std::map<uint64_t, policy::Prepared> prepared_;  // by claim
   uint64_t next_claim_ = 0;
   std::optional<Later> lagging_;
   uint64_t lags_ = 0;

@@ -177,6 +177,8 @@ Outcome run_history(const History& history, bool loud) {
     if (message == "watch is silent; watching anew") world.seen["silent watch"] = count;
     if (message == "listed again") world.seen["relisted"] = count;
     if (message == "withdrawn devices are free") world.seen["shown free by the claims"] = count;
+    if (message.starts_with("a withdrawn device is free: its claim"))
+      world.seen["shown free by its claim alone"] = count;
     if (message == "devices are allocated that no record tells of; they are charged")
       world.seen["charged by the claims alone"] = count;
     if (message.starts_with("the ResourceClaims cannot be listed"))

@@ -24,6 +24,7 @@
 #include "t/fake/fake_events.h"
 #include "t/fake/fake_executor.h"
 #include "t/fake/fake_scheduler.h"
+#include "t/sim/companion.h"
 #include "t/sim/dice.h"
 #include "t/sim/excludes.h"
 #include "t/sim/exposure_world.h"
@@ -63,14 +64,6 @@ class SimLog final : public Log {
   TimePoint (*clock)(void*) = nullptr;
   void* clock_owner = nullptr;
   bool is_loud = false;  // to standard error as well
-};
-
-/// What begins and ends with each life of the daemon.
-struct Companion {
-  virtual ~Companion() = default;
-  /// ready: the daemon may write.
-  virtual void begin(std::function<void()> ready) = 0;
-  virtual void end() = 0;
 };
 
 class World {

@@ -33,6 +33,9 @@ struct ChargedLedger : testing::Test {
   static Holding share(const std::string& suffix, const std::string& group = "") {
     return {kPf + suffix, kPfId, kPf, false, group};
   }
+  static Prepared prepared_pf(const std::string& claim = "uid-1") {
+    return {kPool, kPf, claim, false, "default", "claim"};
+  }
   // What the next decision offers of the PF's pool, and of the other driver.
   void decide(std::vector<Holding> offers, std::vector<std::string> vfs = {}) {
     ledger.find_awaited(*inventory, now);
@@ -206,6 +209,81 @@ TEST_F(ChargedLedger, WhatIsPreparedStaysWhateverACensusShows) {
   EXPECT_EQ(recorded(), Set{kPf}) << "a standing claim goes to the next pod";
   EXPECT_TRUE(ledger.need()) << "now it is worth asking";
   EXPECT_EQ(census(2min).released, 1u);
+}
+
+// ---- one claim's word
+
+TEST_F(ChargedLedger, OneClaimFreesWhatItAloneHadSinceNobodyElseCouldBeGivenIt) {
+  withdraw_the_pf();
+  EXPECT_TRUE(ledger.questions().empty()) << "nobody here has it";
+  ledger.take(prepared_pf(), now);
+  ASSERT_EQ(ledger.questions().size(), 1u);
+  const auto asked = ledger.questions().front();
+  EXPECT_EQ(asked.claim, "uid-1");
+  EXPECT_EQ(asked.claim_namespace + "/" + asked.claim_name, "default/claim");
+  EXPECT_EQ(asked.from, at(10s)) << "until then a scheduler may bind by what it saw";
+  ledger.take(Glimpse{at(10s), kPool, kPf, "uid-1", true});
+  EXPECT_TRUE(ledger.questions().empty()) << "it has it, and is not asked again";
+  EXPECT_EQ(ledger.take(Glimpse{at(20s), kPool, kPf, "uid-1", false}).released, 0u) << "it is prepared here";
+  ledger.take(Unprepared{kPool, kPf, "uid-1"});
+  EXPECT_EQ(ledger.take(Glimpse{at(30s), kPool, kPf, "uid-1", true}).released, 0u) << "a standing claim";
+  ASSERT_EQ(ledger.questions().size(), 1u);
+  EXPECT_TRUE(ledger.questions().front().is_taken_back);
+  EXPECT_EQ(ledger.questions().front().claim_name, "claim");
+  EXPECT_EQ(ledger.take(Glimpse{at(40s), kPool, kPf, "uid-2", false}).released, 0u) << "another claim";
+  EXPECT_EQ(recorded(), Set{kPf});
+  EXPECT_EQ(ledger.take(Glimpse{at(40s), kPool, kPf, "uid-1", false}).released, 1u);
+  EXPECT_EQ(recorded(), Set());
+  EXPECT_EQ(ledger.take(Glimpse{at(50s), kPool, kPf, "uid-1", false}).released, 0u);
+}
+
+// A claim that is deleted while its pod runs on is no more, and the scheduler gives its device to the next: red when that
+// first claim's absence alone frees it.
+TEST_F(ChargedLedger, AClaimThatWasNotSeenToHaveItAfterTheWithdrawalFreesNothing) {
+  struct Row {
+    const char* what;
+    std::optional<Millis> had;  // nullopt: it was never read meanwhile
+  };
+  for (const Row& row : {Row{"never read", {}}, Row{"read within the scheduler's ten seconds", 9'999ms}}) {
+    SCOPED_TRACE(row.what);
+    begin_anew();
+    withdraw_the_pf();
+    ledger.take(prepared_pf(), now);
+    if (row.had) ledger.take(Glimpse{at(*row.had), kPool, kPf, "uid-1", true});
+    ledger.take(Glimpse{at(15s), kPool, kPf, "uid-1", false});
+    ledger.take(Unprepared{kPool, kPf, "uid-1"});
+    EXPECT_TRUE(ledger.questions().empty());
+    EXPECT_EQ(ledger.take(Glimpse{at(1min), kPool, kPf, "uid-1", false}).released, 0u);
+    EXPECT_EQ(recorded(), Set{kPf});
+    EXPECT_EQ(census(1min).released, 1u);
+  }
+}
+
+TEST_F(ChargedLedger, WhatWasOfferedAgainMeanwhileIsAskedAboutAnew) {
+  withdraw_the_pf();
+  ledger.take(prepared_pf(), now);
+  ledger.take(Glimpse{at(10s), kPool, kPf, "uid-1", true});
+  decide({whole_pf()});
+  now = at(20s);
+  withdraw_the_pf();
+  ASSERT_EQ(ledger.questions().size(), 1u);
+  EXPECT_EQ(ledger.questions().front().from, at(30s));
+  ledger.take(Unprepared{kPool, kPf, "uid-1"});
+  EXPECT_TRUE(ledger.questions().empty()) << "while it was offered it may have gone to another";
+  EXPECT_EQ(ledger.take(Glimpse{at(1min), kPool, kPf, "uid-1", false}).released, 0u);
+}
+
+TEST_F(ChargedLedger, NoSingleClaimIsAskedAboutWhatSeveralMayHave) {
+  decide({share("-m"), whole_pf()});
+  decide({});
+  acknowledge();
+  ledger.take(Prepared{kPool, share("-m").entry, "uid-1", true, "default", "claim"}, now);
+  EXPECT_TRUE(ledger.questions().empty()) << "a share";
+  ledger.take(Prepared{kPool, kPf, "uid-1"}, now);
+  EXPECT_TRUE(ledger.questions().empty()) << "nobody knows the claim's name";
+  ledger.take(prepared_pf("uid-1"), now);
+  ledger.take(prepared_pf("uid-2"), now);
+  EXPECT_TRUE(ledger.questions().empty()) << "two have it, whatever they say";
 }
 
 TEST_F(ChargedLedger, SharesAreTakenBackOneByOne) {
