@@ -82,7 +82,7 @@ void visit(Visitor& v, PreparedDevice& value) {
   v("adminAccess", value.is_admin), v("holding", value.holding), v("pf", value.pf), v("pci", value.pci);
   v("interface", value.interface), v("identity", value.identity), v("config", value.config);
   v("network", value.network), v("multusResource", value.multus_resource), v("vfio", value.vfio);
-  v("mac", value.mac), v("edits", value.edits), v("held", value.held);
+  v("mac", value.mac), v("edits", value.edits), v("held", value.held), v("ofPeer", value.is_of_peer);
 }
 template <class Visitor>
 void visit(Visitor& v, PreparedClaim& value) {

@@ -49,6 +49,17 @@ VfConfig config_in(const Json* value) {
   return out;
 }
 
+// What ADD had said, as far as it is kept there.
+std::optional<NetworkData> network_data_in(const Json* value) {
+  if (value == nullptr || value->object() == nullptr) return std::nullopt;
+  NetworkData out{.interface = std::string(value->text("interfaceName")),
+                  .mac = std::string(value->text("hardwareAddress"))};
+  each(value->find("ips"), [&](const Json& ip) {
+    if (ip.string() != nullptr) out.ips.push_back(*ip.string());
+  });
+  return out;
+}
+
 std::optional<PreparedDevice> device_in(const Json& one) {
   const Json* device = one.find("Device");
   if (device == nullptr) return std::nullopt;
@@ -64,6 +75,12 @@ std::optional<PreparedDevice> device_in(const Json& one) {
   out.config = config_in(one.find("Config"));
   if (out.config.if_name.empty()) out.config.if_name = one.text("IfName");
   out.edits = edits_in(one.find("ContainerEdits"));
+  const std::string_view network = one.text("NetAttachDefConfig");
+  if (!network.empty() && network.size() <= kNetworkBytesMax) {
+    out.network = network;
+    out.is_of_peer = true;
+    out.network_data = network_data_in(one.find("NetworkDeviceData"));
+  }
   if (out.config.wants_vfio())
     out.vfio = VfioBinding{std::string(one.text("OriginalDriver")), vfio_group_in(out.edits)};
   return out;

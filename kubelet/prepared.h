@@ -45,6 +45,9 @@ struct NetworkData {
   bool operator==(const NetworkData&) const = default;
 };
 
+/// Of a NetworkAttachmentDefinition's config: the text is kept with each device that is prepared.
+inline constexpr size_t kNetworkBytesMax = 16u << 10;
+
 /// One result of a claim. What is known of it only once it is bound or in a pod is filled in by the steps that follow
 /// the plan (kubelet/prepare_steps.cpp, kubelet/interfaces/); all of it but the last two members is in the checkpoint.
 /// pool and device stay what they were when it was prepared, whatever is offered now.
@@ -58,7 +61,9 @@ struct PreparedDevice {
   Identity identity;
   VfConfig config;
   /// The text of the definition as it was when the claim was prepared: an edit does not reach pods that run.
-  std::string network;              // CNI config that is run for it in the pod's sandbox; "" none
+  std::string network;  // CNI config that is run for it in the pod's sandbox; "" none
+  /// dra-driver-sriov may have run it in a sandbox that stands: until the runtime has told which do.
+  bool is_of_peer = false;
   std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" none
   std::optional<VfioBinding> vfio;  // it is, or is to be, bound
   /// Facts of before it was bound or moved (hotplug/held_facts.h); none of what others share, or only look at.

@@ -157,6 +157,15 @@ void ClaimPreparer::tell_network(const PreparedKey& claim, const std::string& de
       });
 }
 
+void ClaimPreparer::forget_peer(const std::set<std::pair<PreparedKey, std::string>>& unusable) {
+  for (auto& [key, claim] : prepared_)
+    for (PreparedDevice& device : claim.devices) {
+      device.is_of_peer = false;
+      if (unusable.contains({key, device.device})) device.network.clear();
+    }
+  commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
+}
+
 // ---- the start
 
 void ClaimPreparer::start(std::function<void()> ready) {
@@ -222,7 +231,12 @@ void ClaimPreparer::reserve(PreparedClaim claim) {
   for (const PreparedDevice& device : kept.devices) {
     if (device.held) handlers_.on_held(holder(key), *device.held);
     if (!device.is_admin)
-      handlers_.on_prepared({{kept.driver, device.pool}, device.device, kept.uid, !device.share_id.empty()});
+      handlers_.on_prepared({{kept.driver, device.pool},
+                             device.device,
+                             kept.uid,
+                             !device.share_id.empty(),
+                             kept.namespace_,
+                             kept.name});
   }
 }
 

@@ -108,6 +108,10 @@ class ClaimPreparer final : public Preparer {
   void tell_network(const PreparedKey& claim, const std::string& device, const std::string& share_id,
                     NetworkData network);
 
+  /// What dra-driver-sriov had made in sandboxes is known from now on; the networks of these devices, by claim, are
+  /// not run.
+  void forget_peer(const std::set<std::pair<PreparedKey, std::string>>& unusable);
+
   /// Everything that is prepared or begun.
   /// The reference lasts; what it shows changes on turns of the loop.
   const PreparedClaims& prepared() const { return prepared_; }

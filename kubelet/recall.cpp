@@ -55,6 +55,7 @@ void forget_boot(PreparedClaim& claim) {
   claim.is_complete = false;
   for (PreparedDevice& device : claim.devices) {
     device.held.reset();
+    device.is_of_peer = false;
     if (device.vfio) device.vfio = VfioBinding{};
   }
 }

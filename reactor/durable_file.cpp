@@ -137,8 +137,12 @@ Result<Unit> remove_durably(const std::string& path) {
 
 Result<std::string> read_whole(const std::string& path, size_t size_max) {
   using namespace durable_file;
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A pipe would keep whoever opens it.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return failed("open", path);
+  struct stat found{};
+  if (::fstat(file.get(), &found) != 0) return failed("look at", path);
+  if (!S_ISREG(found.st_mode)) return Error{Errc::kInvalid, "read " + path + ": it is no regular file"};
   std::string text;
   std::array<char, 16384> piece;
   while (true) {

@@ -32,9 +32,9 @@ Result<Unit> write_durably(const std::vector<DurableFile>& files);
 /// Afterwards there is no such file, also after a power cut. One that is not there is no error.
 Result<Unit> remove_durably(const std::string& path);
 
-/// Errors: kNotFound, kDenied, kTooLarge, kIo.
+/// Errors: kNotFound, kDenied, kTooLarge, kInvalid (no regular file), kIo.
 /// The file of a path that somebody writes meanwhile may be read half; one of write_durably() never is.
-/// Follows links, and waits for what a pipe has to say: for files of our own.
+/// Follows links, and waits for nobody: for files of our own.
 Result<std::string> read_whole(const std::string& path, size_t size_max);
 
 /// Names in a directory, sorted, without those that begin with a dot; none where there is no directory.

@@ -43,8 +43,15 @@ std::string path_of(const Namespace& held) {
   return held ? "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(*held) : "";
 }
 
+using NamespaceKey = std::pair<std::string, std::string>;
+NamespaceKey namespace_key(const cni::Attachment& attachment) {
+  return {attachment.container_id, attachment.network_namespace};
+}
+
 std::set<std::string> keys_of(const cni::Attachment& attachment) {
-  std::set<std::string> keys = {"sandbox " + attachment.container_id};
+  const std::string_view pod = pod_uid_of(attachment);
+  std::set<std::string> keys = {pod.empty() ? "sandbox " + attachment.container_id
+                                            : "pod " + std::string(pod)};
   if (!attachment.device.empty()) keys.insert("device " + attachment.device);
   return keys;
 }
@@ -72,13 +79,14 @@ Attachments::~Attachments() {
 
 void Attachments::start(std::function<void()> ready) {
   auto found = std::make_shared<Result<cni::Records::All>>(Error{Errc::kTimeout, "the disk does not answer"});
-  auto open = std::make_shared<std::map<std::string, Namespace>>();  // by record name
+  auto open = std::make_shared<std::map<NamespaceKey, Namespace>>();
   start_job_ = ports_.executor.run(
       [found, open, records = ports_.records] {
         *found = records->read("");
         if (!*found) return;
         for (const cni::Record& record : (*found)->records)
-          (*open)[cni::record_name(record.attachment)] = open_namespace(record.attachment.network_namespace);
+          if (Namespace& held = (*open)[namespace_key(record.attachment)]; held == nullptr)
+            held = open_namespace(record.attachment.network_namespace);
       },
       kDiskMax,
       [this, found, open, ready = std::move(ready)](bool finished) {
@@ -94,9 +102,9 @@ void Attachments::start(std::function<void()> ready) {
           ports_.log.warning("a record of an interface cannot be understood; what it says is not undone",
                              {{"problem", why}, {"remedy", "remove the file once its pod has ended"}});
         for (cni::Record& record : (*found)->records) {
-          std::string name = cni::record_name(record.attachment);
-          Namespace& held = (*open)[name];
-          kept_[std::move(name)] = {.record = std::move(record), .network_namespace = std::move(held)};
+          const Namespace held = (*open)[namespace_key(record.attachment)];
+          const std::string name = cni::record_name(record.attachment);
+          kept_[name] = {.record = std::move(record), .network_namespace = held};
         }
         ready();
       });
@@ -146,6 +154,13 @@ void Attachments::take_turn(std::shared_ptr<Work> work,
 
 // ---- attach
 
+std::shared_ptr<const int> Attachments::namespace_of(const cni::Attachment& attachment) const {
+  for (const auto& [name, kept] : kept_)
+    if (kept.network_namespace && namespace_key(kept.record.attachment) == namespace_key(attachment))
+      return kept.network_namespace;
+  return nullptr;
+}
+
 // Who has the device beside this record; "" nobody.
 std::string Attachments::holder_of(const cni::Record& record) const {
   const cni::Attachment& wanted = record.attachment;
@@ -160,15 +175,15 @@ std::string Attachments::holder_of(const cni::Record& record) const {
 }
 
 void Attachments::attach(cni::Record record, TimePoint deadline, OnAttached done) {
-  // What the device was before, of a sandbox that has ended or is followed by this one, goes first.
+  // A pod has one sandbox at a time: what another one has, which ended without a word to us, goes first.
+  const std::string_view pod = pod_uid_of(record.attachment);
   std::vector<cni::Attachment> before;
   for (const auto& [name, kept] : kept_) {
     const cni::Attachment& other = kept.record.attachment;
-    const bool is_same_pod = pod_uid_of(other) == pod_uid_of(record.attachment);
-    const bool is_other = other.container_id != record.attachment.container_id;
-    if (other.device == record.attachment.device && !other.device.empty() && is_other &&
-        (kept.is_leaving || is_same_pod))
-      before.push_back(other);
+    if (other.container_id == record.attachment.container_id) continue;
+    const bool is_same_pod = !pod.empty() && pod_uid_of(other) == pod;
+    const bool is_same_device = !other.device.empty() && other.device == record.attachment.device;
+    if (is_same_pod || (is_same_device && kept.is_leaving)) before.push_back(other);
   }
   for (const cni::Attachment& one : before) detach(one, [](const Result<Unit>&) {});
   take_turn(std::make_shared<Work>(
@@ -189,10 +204,12 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
     return end(work, Error{Errc::kTimeout, named(work->record.attachment) +
                                                ": others of its sandbox or device were before it"});
   kept_[name] = {.record = work->record};
+  work->network_namespace = namespace_of(work->record.attachment);
   on_disk(
       work,
       [work](const cni::Records& records) {
-        work->network_namespace = open_namespace(work->record.attachment.network_namespace);
+        if (!work->network_namespace)
+          work->network_namespace = open_namespace(work->record.attachment.network_namespace);
         return records.write(work->record);
       },
       [this, work, name](Result<Unit> written) {
@@ -225,6 +242,35 @@ void Attachments::note_made(const std::shared_ptr<Work>& work) {
         if (!written) return end(work, std::move(written.error()));
         kept_[cni::record_name(work->record.attachment)].record = work->record;
         end(work, *work->record.result);
+      });
+}
+
+// ---- what another program has made
+
+void Attachments::adopt(cni::Record record) {
+  const auto [at, added] = kept_.try_emplace(cni::record_name(record.attachment), Kept{.record = record});
+  if (!added) return;
+  take_turn(std::make_shared<Work>(Work{.record = std::move(record)}), &Attachments::begin_adopt);
+}
+
+void Attachments::begin_adopt(const std::shared_ptr<Work>& work) {
+  on_disk(
+      work,
+      [work](const cni::Records& records) {
+        work->network_namespace = open_namespace(work->record.attachment.network_namespace);
+        return records.write(work->record);
+      },
+      [this, work](const Result<Unit>& written) {
+        if (!written)
+          ports_.log.warning(
+              "an interface that was there before has no record; it is undone as long as this "
+              "process lasts",
+              {{"sandbox", work->record.attachment.container_id},
+               {"interface", work->record.attachment.interface},
+               {"problem", written.error().what}});
+        kept_[cni::record_name(work->record.attachment)].network_namespace =
+            std::move(work->network_namespace);
+        end(work, cni::Attached{});
       });
 }
 

@@ -20,7 +20,7 @@
 
 namespace sliced::kubelet {
 
-/// One sandbox's plugins never run beside each other, nor do those of one device: an old DEL must not undo what a
+/// One pod's plugins never run beside each other, nor do those of one device: an old DEL must not undo what a
 /// new pod has. What cannot be undone is tried again, later each time, and keeps its device from other sandboxes.
 /// A runtime may remove a namespace without a word to us (containerd does of sandboxes older than itself); the kernel then
 /// would give the interface back under its name in the pod. So namespaces are kept open until the plugins have undone.
@@ -35,7 +35,7 @@ class Attachments {
   static constexpr Millis kDetachMax{30'000};  // for one DEL
 
   /// cni::run_chain, with its loop and place.
-  /// Asked for one attachment at a time, of those that share a sandbox or a device. Dropping what it gives
+  /// Asked for one attachment at a time, of those that share a pod or a device. Dropping what it gives
   /// kills the plugins.
   using RunChain = std::function<std::unique_ptr<cni::Run>(cni::Network, cni::Command, cni::Attachment,
                                                            std::optional<cni::Attached> previous,
@@ -63,8 +63,12 @@ class Attachments {
   /// and is the caller's to detach.
   /// The deadline ends with the record on disk; ADD has what is left of it but for the last 150 ms.
   using OnAttached = std::function<void(Result<cni::Attached>)>;
-  /// What the device still is in a sandbox of the same pod, or in one that it is leaving, is undone first.
+  /// What another sandbox of the same pod still has is undone first, for that sandbox has ended; so is what the
+  /// device is in one that it is leaving.
   void attach(cni::Record record, TimePoint deadline, OnAttached done);
+  /// One that another program has made, before this one took its place: from now on it is as those made here, its
+  /// record with what was said of it (without a result: begun). One that is known already stays as it is.
+  void adopt(cni::Record record);
   /// Of one that is not there: well, at once. done is told of the first try; the others follow by themselves.
   /// Errors: those of cni::run_chain, kIo, kBusy (the disk). It is tried again after 1 s to 60 s, doubling,
   /// without end.
@@ -78,8 +82,8 @@ class Attachments {
     cni::Record record;
     bool is_leaving = false;
     std::string problem;  // why it could not be undone; "" it could, or was not tried
-    std::shared_ptr<const int> network_namespace =
-        {};  // open: it and the interface outlive its file; null unknown
+    /// Open, one for all of a sandbox: it and its interfaces outlive its file. Null: unknown.
+    std::shared_ptr<const int> network_namespace = {};
     bool is_attached() const { return record.result && !is_leaving; }
   };
   /// By cni::record_name().
@@ -97,9 +101,10 @@ class Attachments {
     reactor::Ticket next = {};
   };
 
-  // Begins in the loop's next turn at the earliest, when nobody before it has its sandbox or its device.
+  // Begins in the loop's next turn at the earliest, when nobody before it has its pod or its device.
   void take_turn(std::shared_ptr<Work> work, void (Attachments::*begin)(const std::shared_ptr<Work>&));
   void begin_attach(const std::shared_ptr<Work>& work);
+  void begin_adopt(const std::shared_ptr<Work>& work);
   void run_add(const std::shared_ptr<Work>& work);
   // The record once more, with what ADD said: DEL is given that, also by another process.
   void note_made(const std::shared_ptr<Work>& work);
@@ -113,6 +118,8 @@ class Attachments {
   void on_disk(const std::shared_ptr<Work>& work, std::function<Result<Unit>(const cni::Records&)> act,
                std::function<void(Result<Unit>)> next);
   void end(const std::shared_ptr<Work>& ended, Result<cni::Attached> outcome);
+  // As another interface of the same sandbox holds it; null: none does.
+  std::shared_ptr<const int> namespace_of(const cni::Attachment& attachment) const;
   // Why another sandbox has the device, for people; "" nobody has.
   std::string holder_of(const cni::Record& record) const;
   void try_again(const cni::Attachment& attachment);

@@ -40,20 +40,52 @@ Result<Unit> check_plugins(const cni::Network& network, const KnownEntry& known)
   return Unit{};
 }
 
+// "" of one that is not there, or is null.
+std::string said_in(const Json& plugin, std::string_view field) {
+  const Json* value = plugin.find(field);
+  if (value == nullptr || value->is_null()) return "";
+  return value->string() != nullptr ? *value->string() : kube::encode_json(*value);
+}
+
+Error names_another(std::string_view field, std::string_view said, std::string_view allocated) {
+  return {Errc::kInvalid, std::string(field) + " is " + in_quotes(said, 64) +
+                              ", and the claim was allocated " +
+                              (allocated.empty() ? "no such thing" : in_quotes(allocated, 64)) + ": leave " +
+                              std::string(field) + " out"};
+}
+
+// Ways to name a device beside the one that it is told. An address of ours takes the place of what is written there, but
+// a device that others have, too, is no argument.
+Result<Unit> check_addresses(const Json& plugin, const PreparedDevice& device) {
+  const bool is_told = !device.pci.empty() && device.holding.is_exclusive && device.share_id.empty();
+  for (const char* field : {"deviceID", "pciBusID"})
+    if (const std::string said = said_in(plugin, field); !is_told && !said.empty() && said != device.pci)
+      return names_another(field, said, device.pci);
+  if (plugin.text("type") != "host-device") return Unit{};
+  for (const char* field : {"hwaddr", "kernelpath", "runtimeConfig"})
+    if (const std::string said = said_in(plugin, field); !said.empty()) return names_another(field, said, "");
+  return Unit{};
+}
+
 // nullopt: nothing is to be changed.
 Result<std::optional<Json>> standing_on(const Json& plugin, const PreparedDevice& device) {
+  if (auto good = check_addresses(plugin, device); !good) return std::move(good.error());
   const auto at = std::find_if(kStandsOn.begin(), kStandsOn.end(),
                                [&](const auto& one) { return one.first == plugin.text("type"); });
-  if (at == kStandsOn.end() || device.interface.empty()) return std::optional<Json>();
-  const Json* said = plugin.find(at->second);
-  // host-device takes a function by its address, too.
-  if (said == nullptr && at->first == "host-device" && !device.pci.empty()) return std::optional<Json>();
-  if (said != nullptr && said->string() != nullptr && *said->string() == device.interface)
+  if (at == kStandsOn.end()) return std::optional<Json>();
+  // What another plugin has made in the sandbox is no interface of the host's.
+  if (const Json* inside = plugin.find("linkInContainer"); inside != nullptr && *inside == Json(true))
     return std::optional<Json>();
-  if (said != nullptr && said->string() != nullptr && !said->string()->empty())
-    return Error{Errc::kInvalid, std::string(at->second) + " is " + in_quotes(*said->string(), 64) +
-                                     ", and the claim was allocated " + in_quotes(device.interface, 64) +
-                                     ": leave " + std::string(at->second) + " out"};
+  const std::string said = said_in(plugin, at->second);
+  if (!said.empty() && said != device.interface) return names_another(at->second, said, device.interface);
+  // It takes a function by its address, too.
+  if (at->first == "host-device" && !device.pci.empty()) return std::optional<Json>();
+  if (device.interface.empty())
+    return Error{Errc::kInvalid,
+                 "type is " + in_quotes(at->first) +
+                     ", which stands on an interface of the host, and the device has none: use "
+                     "a plugin that takes a function, such as sriov"};
+  if (!said.empty()) return std::optional<Json>();
   Json changed = plugin;
   changed.set(at->second, Json(device.interface));
   return std::optional<Json>(std::move(changed));
@@ -61,13 +93,18 @@ Result<std::optional<Json>> standing_on(const Json& plugin, const PreparedDevice
 
 Result<std::string> put_device(Json config, const PreparedDevice& device) {
   const Json* list = config.find("plugins");
-  const Json first = list != nullptr ? list->array()->front() : config;
-  auto changed = standing_on(first, device);
-  if (!changed) return std::move(changed.error());
-  if (!*changed) return kube::encode_json(config);
-  if (list == nullptr) return kube::encode_json(**changed);
+  if (list == nullptr) {
+    auto changed = standing_on(config, device);
+    if (!changed) return std::move(changed.error());
+    return kube::encode_json(*changed ? **changed : config);
+  }
   Json plugins = *list;
-  plugins.array()->front() = *std::move(*changed);
+  for (size_t i = 0; i < plugins.array()->size(); ++i) {
+    Json& plugin = (*plugins.array())[i];
+    auto changed = standing_on(plugin, device);
+    if (!changed) return std::move(changed.error()).in("plugins[" + std::to_string(i) + "]");
+    if (*changed) plugin = *std::move(*changed);
+  }
   config.set("plugins", std::move(plugins));
   return kube::encode_json(config);
 }

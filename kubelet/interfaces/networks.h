@@ -15,9 +15,6 @@
 
 namespace sliced::kubelet {
 
-/// The text is kept with each device that is prepared.
-inline constexpr size_t kNetworkBytesMax = 16u << 10;
-
 /// What the definition's config becomes for this device. `master`, `bridge` and `device` of a plugin that stands on an
 /// interface of the host are the device's own where the config says nothing of them.
 /// Errors: kInvalid, kTooLarge: not a chain of CNI plugins; a plugin that supportedCNIPlugins does not name, and that is no

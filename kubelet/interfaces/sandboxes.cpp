@@ -156,6 +156,7 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
   std::map<std::string, const nri::PodSandbox*> alive;  // their network namespace is there
   for (const nri::PodSandbox& pod : pods)
     if (!pod.network_namespace.empty()) alive[pod.id] = &pod;
+  adopt(alive, containers);
   std::vector<cni::Attachment> left_behind;
   for (const auto& [name, kept] : ports_.attachments.all())
     if (!alive.contains(kept.record.attachment.container_id) || !kept.record.result)
@@ -178,6 +179,37 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
           kept != nullptr && kept->is_attached())
         handlers_.on_attached({wanted, id, *kept->record.result});
   reply.agree();
+}
+
+void Sandboxes::adopt(const std::map<std::string, const nri::PodSandbox*>& alive,
+                      const std::vector<nri::Container>& containers) {
+  const PreparedClaims& prepared = prepared_();
+  const bool is_any = std::any_of(prepared.begin(), prepared.end(), [](const auto& one) {
+    return std::any_of(one.second.devices.begin(), one.second.devices.end(),
+                       [](const PreparedDevice& device) { return device.is_of_peer; });
+  });
+  if (!is_any) return;
+  std::set<std::string> with_containers;
+  for (const nri::Container& container : containers) with_containers.insert(container.sandbox_id);
+  std::set<std::pair<PreparedKey, std::string>> unusable;
+  size_t adopted = 0;
+  for (const auto& [id, pod] : alive)
+    for (const WantedInterface& wanted : interfaces_of(prepared, pod->uid)) {
+      if (!wanted.is_of_peer) continue;
+      cni::Record record = record_of_peer(wanted, *pod, with_containers.contains(id));
+      const auto network = cni::decode_network(record.config, record.network);
+      const auto good = network ? cni::check(record.attachment) : Result<Unit>(network.error());
+      if (good) {
+        ports_.attachments.adopt(std::move(record)), ++adopted;
+        continue;
+      }
+      ports_.log.warning(
+          "an interface that dra-driver-sriov has made is left to the kernel when its pod ends",
+          {{"pod", named(*pod)}, {"device", wanted.device}, {"problem", good.error().what}});
+      unusable.emplace(wanted.claim, wanted.device);
+    }
+  ports_.log.info("interfaces that dra-driver-sriov has made are taken over", {{"interfaces", adopted}});
+  if (handlers_.on_adopted) handlers_.on_adopted(unusable);
 }
 
 void Sandboxes::report(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing,

@@ -4,8 +4,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kubelet/interfaces/attachments.h"
@@ -45,6 +47,9 @@ class Sandboxes final : public nri::Hooks {
   struct Handlers {
     std::function<void(const AttachedInterface&)> on_attached;  // before the sandbox's containers begin
     std::function<void()> on_trouble;                           // trouble_of() is another
+    /// What dra-driver-sriov had made is taken over: nothing is its any more. unusable: devices whose network cannot
+    /// be run here, and is not undone. Optional.
+    std::function<void(const std::set<std::pair<PreparedKey, std::string>>& unusable)> on_adopted = {};
   };
   /// prepared: what is prepared now.
   Sandboxes(Ports ports, std::function<const PreparedClaims&()> prepared, Handlers handlers);
@@ -81,6 +86,9 @@ class Sandboxes final : public nri::Hooks {
   void take_down(const std::shared_ptr<Raising>& raising, const std::string& why);
   void lower(const nri::PodSandbox& pod, nri::Reply reply);
   void forget_trouble(const std::function<bool(const std::string& sandbox_id)>& is_gone);
+  // Of the sandboxes that stand, before anything else is done about them.
+  void adopt(const std::map<std::string, const nri::PodSandbox*>& alive,
+             const std::vector<nri::Container>& containers);
   void report(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing,
               const nri::Container& container);
   std::vector<WantedInterface> missing_of(const nri::PodSandbox& pod) const;

@@ -28,7 +28,9 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .config = device.network,
           .pci = device.pci,
           .capabilities = capabilities_of(device),
-          .is_exclusive = device.holding.is_exclusive && device.share_id.empty()};
+          .is_exclusive = device.holding.is_exclusive && device.share_id.empty(),
+          .is_of_peer = device.is_of_peer,
+          .told = device.network_data};
 }
 
 }  // namespace
@@ -61,6 +63,24 @@ cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod)
                                        {std::string(kPodUid), pod.uid}},
                          .device = wanted.is_exclusive ? wanted.pci : "",
                          .capabilities = wanted.capabilities}};
+}
+
+// It named a network without a name after itself.
+cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox& pod, bool has_container) {
+  cni::Record record = record_of(wanted, pod);
+  record.network = wanted.claim.first;
+  const auto network = cni::decode_network(record.config, record.network);
+  if (!network || (!wanted.told && !has_container)) return record;
+  const NetworkData told = wanted.told.value_or(NetworkData{});
+  cni::Attached result{
+      .cni_version = network->cni_version,
+      .interfaces = {{.name = wanted.interface, .mac = told.mac, .sandbox = pod.network_namespace}}};
+  const cni::Attached without_addresses = result;
+  for (const std::string& ip : told.ips) result.ips.push_back({.interface = 0, .address = ip});
+  // An address that is none, and the record could not be read again.
+  const bool is_good = cni::decode_result(kube::encode_json(cni::encode_result(result)), "").ok();
+  record.result = is_good ? std::move(result) : without_addresses;
+  return record;
 }
 
 // Interfaces of the host's own side have no sandbox.

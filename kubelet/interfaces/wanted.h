@@ -1,5 +1,6 @@
 #pragma once
 // Which interfaces a pod's sandbox is to have, by what is prepared for the pod. Pure.
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,12 +16,14 @@ struct WantedInterface {
   PreparedKey claim;
   std::string claim_text;  // "ResourceClaim namespace/name"
   std::string pool, device, share_id;
-  std::string interface;     // its name in the sandbox
-  std::string network;       // name of the NetworkAttachmentDefinition
-  std::string config;        // its text, as it was when the claim was prepared
-  std::string pci;           // "" of a link
-  kube::Json capabilities;   // for `runtimeConfig`
-  bool is_exclusive = true;  // nobody else has the device
+  std::string interface;                 // its name in the sandbox
+  std::string network;                   // name of the NetworkAttachmentDefinition
+  std::string config;                    // its text, as it was when the claim was prepared
+  std::string pci;                       // "" of a link
+  kube::Json capabilities;               // for `runtimeConfig`
+  bool is_exclusive = true;              // nobody else has the device
+  bool is_of_peer = false;               // PreparedDevice::is_of_peer
+  std::optional<NetworkData> told = {};  // PreparedDevice::network_data
 };
 
 /// A device whose network is run: a function on vfio-pci as well, whose VLAN, MAC and trust its PF enforces.
@@ -31,6 +34,9 @@ std::vector<WantedInterface> interfaces_of(const PreparedClaims& prepared, std::
 
 /// What is told of it to the network's plugins: the arguments that Multus and dra-driver-sriov pass.
 cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod);
+/// What dra-driver-sriov has made of it in a sandbox that stands: with what it said, as far as that is known. Without a
+/// container and without a word of it, it may have begun; then there is no result.
+cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox& pod, bool has_container);
 /// What the result says of that very interface, for the claim's status and the files that containers read alike.
 NetworkData pod_network_of(const std::string& interface, const cni::Attached& result);
 /// The pod that an attachment was made for; "" not said.

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cni/record.h"
 #include "t/fixture/loop_fixture.h"
 
 namespace sliced::cni {
@@ -102,6 +103,27 @@ TEST_F(InvokeTest, WhatAPluginSaysOnStandardErrorIsQuotedToo) {
             "network n: plugin one: DEL: exit status 3: a\\x09line");
   plugin("one", "kill -9 $$");
   EXPECT_EQ(run(chain(), Command::kAdd).error().what, "network n: plugin one: ADD: killed by signal 9");
+}
+
+// Red when ADD takes what its record, with all that the result left out, could not be read with: DEL would never be run.
+TEST_F(InvokeTest, WhatCouldNotBeReadBackIsTooMuch) {
+  const std::string empty = R"({"interfaces":[{"name":""}]})";
+  for (const bool fits : {true, false}) {
+    const size_t name = kResultBytesMax - empty.size() - (fits ? 64 : 8);
+    plugin("one", R"(printf '{"interfaces":[{"name":"'; head -c )" + std::to_string(name) +
+                      R"( /dev/zero | tr '\0' x; printf '"}]}')");
+    const auto added = run(R"({"cniVersion":"1.0.0","name":"n","type":"one"})", Command::kAdd);
+    EXPECT_EQ(added.ok(), fits);
+    if (!added.ok()) {
+      EXPECT_EQ(added.error().code, Errc::kTooLarge) << added.error().what.substr(0, 200);
+      continue;
+    }
+    const Record record{.config = "{}",
+                        .network = "n",
+                        .attachment = {.container_id = "c1", .interface = "net1"},
+                        .result = *added};
+    EXPECT_TRUE(decode_record(encode_record(record)).ok());
+  }
 }
 
 TEST_F(InvokeTest, AResultThatIsNoneIsAnError) {

@@ -45,6 +45,24 @@ TEST(PeerCheckpoint, ItsClaimsArePrepared) {
   EXPECT_TRUE(device.holding.is_exclusive);
 }
 
+// What is run for it when its sandbox stops, and what it was told.
+TEST(PeerCheckpoint, ItsNetworksAreKeptWithWhatTheySaid) {
+  std::string text = kOne;
+  const std::string at = R"("PodUID")";
+  text.insert(text.find(at),
+              R"("NetworkDeviceData":{"interfaceName":"vfnet0","ips":["10.1.0.9/24"],)"
+              R"("hardwareAddress":"02:00:00:00:00:09"},"NetAttachDefConfig":"{\"type\":\"sriov\"}",)");
+  const auto claims = decode_peer_checkpoint(summed(text));
+  ASSERT_TRUE(claims) << claims.error().what;
+  const PreparedDevice& device = claims->begin()->second.devices.at(0);
+  EXPECT_EQ(device.network, R"({"type":"sriov"})");
+  EXPECT_TRUE(device.is_of_peer);
+  EXPECT_EQ(device.network_data, (NetworkData{"vfnet0", {"10.1.0.9/24"}, "02:00:00:00:00:09"}));
+  EXPECT_FALSE(decode_peer_checkpoint(summed(kOne))->begin()->second.devices.at(0).is_of_peer);
+  text.replace(text.find("sriov\\\""), 5, std::string(kNetworkBytesMax, 'x'));
+  EXPECT_FALSE(decode_peer_checkpoint(summed(text))->begin()->second.devices.at(0).is_of_peer);
+}
+
 TEST(PeerCheckpoint, AnEmptyOneHasNothing) {
   for (const char* rest : {"}", R"(,"v1":{}})", R"(,"v1":{"preparedClaimsByPodUID":{}}})",
                            R"(,"v1":{"preparedClaimsByPodUID":{"pod":{"claim":null}}}})"})

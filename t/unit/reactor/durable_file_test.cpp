@@ -59,6 +59,11 @@ TEST_F(DurableFile, ALinkInTheWayIsReplacedAndNotFollowed) {
   EXPECT_FALSE(fs::is_symlink(path("a")));
 }
 
+TEST_F(DurableFile, APipeKeepsNobody) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(read_whole(path("pipe"), 100).error().code, Errc::kInvalid);
+}
+
 TEST_F(DurableFile, WhatCannotBeWrittenLeavesTheTextOfBefore) {
   fs::create_directories(path("a/full"));  // a directory cannot be replaced by a file
   const auto written = write_durably(path("a"), "x");

@@ -47,6 +47,44 @@ TEST(NetworkFor, PutsTheDevicesInterfaceWhereAPluginStandsOnOne) {
       << "its address says it";
 }
 
+// Red when a definition reaches an interface of the host, or a function, that the claim was not allocated.
+TEST(NetworkFor, NoPluginOfTheChainIsGivenAnotherDevice) {
+  const PreparedDevice function = device("0000:03:00.2", "eth2"), link = device("", "ens1f0");
+  PreparedDevice unseen = device("0000:03:00.2", ""), share = function;
+  share.share_id = "share";
+  const struct {
+    const PreparedDevice& device;
+    std::string_view plugin, says;
+  } cases[] = {
+      {function, R"({"type":"host-device","device":"eth0"})", "device is \"eth0\""},
+      {unseen, R"({"type":"host-device","device":"eth0"})", "device is \"eth0\""},
+      {function, R"({"type":"host-device","hwaddr":"02:00:00:00:00:01"})", "hwaddr is"},
+      {function, R"({"type":"host-device","kernelpath":"/sys/devices/x/net/eth0"})", "kernelpath is"},
+      {function, R"({"type":"host-device","runtimeConfig":{"deviceID":"0000:04:00.0"}})", "runtimeConfig is"},
+      {link, R"({"type":"host-device","pciBusID":"0000:04:00.0"})", "pciBusID is \"0000:04:00.0\""},
+      {share, R"({"type":"sriov","deviceID":"0000:03:00.3"})",
+       "deviceID is \"0000:03:00.3\", and the claim was allocated \"0000:03:00.2\""},
+      {link, R"({"type":"macvlan","master":7})", "master is \"7\""},
+      {unseen, R"({"type":"macvlan"})", "type is \"macvlan\", which stands on an interface of the host"},
+      {unseen, R"({"type":"bridge","bridge":"br0"})", "bridge is \"br0\""},
+  };
+  for (const auto& [device, plugin, says] : cases)
+    for (const char* around : {"", "one", "second"}) {
+      const std::string name = around, one(plugin);
+      const std::string chain = name.empty() ? R"({"cniVersion":"1.0.0",)" + one.substr(1)
+                                : name == "one"
+                                    ? R"({"cniVersion":"1.0.0","plugins":[)" + one + "]}"
+                                    : R"({"cniVersion":"1.0.0","plugins":[{"type":"tuning"},)" + one + "]}";
+      const auto text = network_for(device, {}, chain);
+      ASSERT_FALSE(text.ok()) << chain;
+      EXPECT_NE(text.error().what.find(says), std::string::npos) << text.error().what;
+    }
+  for (const char* good : {R"({"type":"sriov","deviceID":"0000:04:00.0"})", R"({"type":"host-device"})",
+                           R"({"type":"macvlan","master":"net1","linkInContainer":true})"})
+    EXPECT_TRUE(network_for(function, {}, good).ok())
+        << good << ": ours takes its place, or it is the sandbox's";
+}
+
 TEST(NetworkFor, RefusesByDefinitionFieldAndValue) {
   KnownEntry macvlan_only;
   macvlan_only.cni_plugins = {"macvlan"};

@@ -67,6 +67,15 @@ struct Node {
     for (std::string line; std::getline(lines, line);) out.push_back(line.substr(0, line.rfind(' ')));
     return out;
   }
+  /// How often this process has it open.
+  size_t open_files(const std::string& name) const {
+    size_t count = 0;
+    for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      count += std::filesystem::read_symlink(one, gone) == directory + "/" + name ? 1 : 0;
+    }
+    return count;
+  }
   size_t records() const {
     const std::filesystem::path all = directory + "/records";
     if (!std::filesystem::exists(all)) return 0;
@@ -120,7 +129,13 @@ struct Daemon {
                          attached.push_back(one.wanted.interface + " " + one.sandbox_id + " " +
                                             one.result.interfaces.at(0).mac);
                        },
-                   .on_trouble = [this] { ++troubles_told; }}) {
+                   .on_trouble = [this] { ++troubles_told; },
+                   .on_adopted =
+                       [this, &node](const auto& unusable) {
+                         left_out += unusable.size();
+                         for (auto& [key, claim] : node.prepared)
+                           for (PreparedDevice& device : claim.devices) device.is_of_peer = false;
+                       }}) {
     attachments.start([this] { is_ready = true; });
   }
 
@@ -130,7 +145,7 @@ struct Daemon {
   Sandboxes sandboxes;
   bool is_ready = false;
   std::vector<std::string> attached;
-  size_t troubles_told = 0;
+  size_t troubles_told = 0, left_out = 0;
 };
 
 /// The runtime's connection: calls go through ttrpc's server, as they do in nri::Plugin.

@@ -271,6 +271,84 @@ TEST_F(SandboxesTest, AnotherSandboxOfTheSamePodTakesTheDeviceOver) {
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1", "ADD a2 net1"}));
 }
 
+// Of a link, which nobody has alone: its address is taken as long as the sandbox that ended has it.
+TEST_F(SandboxesTest, WhatTheSandboxBeforeHadOfALinkIsUndoneFirst) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1", "");
+  world.node.prepare("uid-a", "net2", "");
+  EXPECT_EQ(world.run("a"), "");
+  const std::string second = nri::test::sandbox("a", world.node.netns("a"));
+  const std::string other = field(1, field(1, "a2") + second.substr(field(1, "a").size()));
+  EXPECT_EQ(world.call("Run", other), "");
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls(),
+            (Lines{"ADD a net1", "ADD a net2", "DEL a net1", "DEL a net2", "ADD a2 net1", "ADD a2 net2"}));
+  EXPECT_EQ(world.node.records(), 2u);
+}
+
+TEST_F(SandboxesTest, TheNamespaceOfASandboxIsHeldOnceWhateverIsInIt) {
+  World world(*this);
+  for (const char* interface : {"net1", "net2", "net3"}) world.node.prepare("uid-a", interface, "");
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.node.open_files("netns-a"), 1u);
+  world.start();
+  EXPECT_EQ(world.node.open_files("netns-a"), 1u);
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.node.open_files("netns-a"), 0u);
+}
+
+// ---- pods of dra-driver-sriov
+
+TEST_F(SandboxesTest, WhatThePeerHasMadeStandsAndIsUndoneWithItsSandbox) {
+  World world(*this);
+  PreparedDevice& device = world.node.prepare("uid-a", "net1");
+  device.is_of_peer = true;
+  device.network = R"({"cniVersion":"1.0.0","type":"vf","deviceID":"0000:03:00.2"})";
+  device.network_data = NetworkData{"net1", {"10.1.0.9/24"}, "02:00:00:00:00:09"};
+  world.synchronize({"a"}, {"a"});
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.daemon->sandboxes.trouble_of(kDriver, "node-a", "dev-net1"), "");
+  EXPECT_EQ(world.daemon->attached, Lines{"net1 a 02:00:00:00:00:09"});
+  EXPECT_EQ(world.create("a"), "") << "a container that starts again";
+  EXPECT_EQ(world.node.calls(), Lines{});
+  EXPECT_EQ(world.node.records(), 1u);
+  world.start();
+  world.synchronize({"a"}, {"a"});
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.node.calls(), Lines{"DEL a net1"});
+  const auto input = kube::decode_json(world.node.text("input.DEL.net1"));
+  EXPECT_EQ(input->text("name"), kDriver) << "as it named a network without a name";
+  EXPECT_EQ(input->find({"prevResult", "interfaces"})->array()->front().text("mac"), "02:00:00:00:00:09");
+  EXPECT_EQ(input->find({"prevResult", "ips"})->array()->front().text("address"), "10.1.0.9/24");
+  EXPECT_EQ(world.run("a"), "") << "its next sandbox";
+  EXPECT_EQ(world.node.calls().back(), "ADD a net1");
+}
+
+TEST_F(SandboxesTest, WhatThePeerMayHaveBegunIsUndoneAndMadeAnew) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1").is_of_peer = true;
+  world.synchronize({"a"});
+  EXPECT_EQ(world.create("a"), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"DEL a net1", "ADD a net1"}));
+}
+
+TEST_F(SandboxesTest, AddressesOfThePeerThatAreNoneAndNetworksThatCannotBeRunAreLeftOut) {
+  World world(*this);
+  PreparedDevice& device = world.node.prepare("uid-a", "net1");
+  device.is_of_peer = true;
+  device.network_data = NetworkData{"net1", {"nonsense"}, "02:00:00:00:00:09"};
+  PreparedDevice& other = world.node.prepare("uid-a", "net2", "0000:03:00.3");
+  other.is_of_peer = true;
+  other.network = R"({"cniVersion":"0.2.0","type":"vf"})";
+  world.synchronize({"a"}, {"a"});
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.daemon->left_out, 1u);
+  EXPECT_EQ(world.daemon->log.count("is left to the kernel when its pod ends"), 1u);
+  world.start();
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.node.calls(), Lines{"DEL a net1"});
+}
+
 TEST_F(SandboxesTest, AnAgreementThatNobodyTakesIsUndone) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
