@@ -6,6 +6,7 @@
 
 #include "cli/bind_helper.h"
 #include "cli/played_kernel.h"
+#include "cni/sysctls.h"
 #include "kubelet/child_binder.h"
 #include "kubelet/known_entries.h"
 #include "kubelet/node_host.h"
@@ -35,11 +36,23 @@ std::vector<std::string> plugin_environment() {
 
 constexpr Millis kDialMax{2'000};
 
+// In a pod alone: on a node it is the administrator's.
+void let_plugins_set_sysctls(const Process& process, const config::Options& options) {
+  if (options.pod_uid.empty() || !process.host->is_live()) return;
+  if (const auto made = cni::make_writable(); !made)
+    process.log->warning("CNI plugins cannot set sysctls of pods: what they do for IPv6 fails",
+                         {{"problem", made.error().what},
+                          {"remedy",
+                           "give the container CAP_SYS_ADMIN, and no AppArmor profile that denies "
+                           "mount (docs/install-kubernetes.md)"}});
+}
+
 }  // namespace
 
 std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
                                                                const config::Options& options) {
   if (options.configuration_mode == config::ConfigurationMode::kMultus) return nullptr;
+  let_plugins_set_sysctls(process, options);
   cni::Place place{.directories = {}, .environment = plugin_environment()};
   for (const std::string_view directory : split(options.cni_path, ':'))
     if (!directory.empty()) place.directories.emplace_back(directory);
@@ -66,14 +79,15 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
                       .socket = options.nri_socket},
           .records = options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/interfaces"},
       [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); },
-      kubelet::Sandboxes::Handlers{.on_attached =
-                                       [this](const kubelet::AttachedInterface& one) {
-                                         status_.attached(one);
-                                         preparer_.tell_network(
-                                             one.wanted.claim, one.wanted.device, one.wanted.share_id,
-                                             kubelet::pod_network_of(one.wanted.interface, one.result));
-                                       },
-                                   .on_trouble = [this] { plugin_.look_at_health(); }});
+      kubelet::Sandboxes::Handlers{
+          .on_attached =
+              [this](const kubelet::AttachedInterface& one) {
+                status_.attached(one);
+                preparer_.tell_network(one.wanted.claim, one.wanted.device, one.wanted.share_id,
+                                       kubelet::pod_network_of(one.wanted.interface, one.result));
+              },
+          .on_trouble = [this] { plugin_.look_at_health(); },
+          .on_adopted = [this](const auto& unusable) { preparer_.forget_peer(unusable); }});
 }
 
 kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const config::Options& options) {
