@@ -157,6 +157,13 @@ void ClaimPreparer::tell_network(const PreparedKey& claim, const std::string& de
       });
 }
 
+void ClaimPreparer::add_pod(const PreparedKey& claim, const ReservingPod& pod) {
+  const auto at = prepared_.find(claim);
+  if (at == prepared_.end() || at->second.pods.size() >= kClaimPodsMax) return;
+  at->second.pods.push_back(pod);
+  commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
+}
+
 void ClaimPreparer::forget_peer(const std::set<std::pair<PreparedKey, std::string>>& unusable) {
   for (auto& [key, claim] : prepared_)
     for (PreparedDevice& device : claim.devices) {

@@ -56,13 +56,23 @@ std::vector<WantedInterface> Sandboxes::missing_of(const nri::PodSandbox& pod) c
   return wanted;
 }
 
+void Sandboxes::learn_pod(const nri::PodSandbox& pod, const nri::Container& container) {
+  if (pod.uid.empty() || !handlers_.on_pod) return;
+  for (const PreparedKey& key : claims_used(prepared_(), container.cdi_devices)) {
+    const auto& pods = prepared_().at(key).pods;
+    if (std::none_of(pods.begin(), pods.end(), [&](const ReservingPod& one) { return one.uid == pod.uid; }))
+      handlers_.on_pod(key, {pod.name, pod.uid});
+  }
+}
+
 // ---- up
 
 void Sandboxes::run_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) {
   raise(std::move(pod), std::move(reply));
 }
 
-void Sandboxes::create_container(nri::PodSandbox pod, nri::Container, nri::Reply reply) {
+void Sandboxes::create_container(nri::PodSandbox pod, nri::Container container, nri::Reply reply) {
+  learn_pod(pod, container);
   raise(std::move(pod), std::move(reply));
 }
 
@@ -171,6 +181,7 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
     const auto pod = std::find_if(pods.begin(), pods.end(),
                                   [&](const nri::PodSandbox& one) { return one.id == container.sandbox_id; });
     if (pod == pods.end() || !may_run(container)) continue;
+    learn_pod(*pod, container);
     if (const auto missing = missing_of(*pod); !missing.empty()) report(*pod, missing, container);
   }
   for (const auto& [id, pod] : alive)

@@ -50,6 +50,8 @@ class Sandboxes final : public nri::Hooks {
     /// What dra-driver-sriov had made is taken over: nothing is its any more. unusable: devices whose network cannot
     /// be run here, and is not undone. Optional.
     std::function<void(const std::set<std::pair<PreparedKey, std::string>>& unusable)> on_adopted = {};
+    /// A claim has that pod, too: `prepared` says so from then on. Optional.
+    std::function<void(const PreparedKey&, const ReservingPod&)> on_pod = {};
   };
   /// prepared: what is prepared now.
   Sandboxes(Ports ports, std::function<const PreparedClaims&()> prepared, Handlers handlers);
@@ -64,7 +66,8 @@ class Sandboxes final : public nri::Hooks {
   /// By the sandbox's id alone: the claims may be unprepared by then.
   void stop_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) override;
   void remove_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) override;
-  /// The same as run_pod_sandbox(): agreed at once, where nothing is missing.
+  /// The same as run_pod_sandbox(): agreed at once, where nothing is missing. By its CDI devices a container tells that its
+  /// pod has a claim, which was prepared for another pod.
   void create_container(nri::PodSandbox pod, nri::Container container, nri::Reply reply) override;
 
   /// Of an entry: "" its pod has its interface.
@@ -86,6 +89,8 @@ class Sandboxes final : public nri::Hooks {
   void take_down(const std::shared_ptr<Raising>& raising, const std::string& why);
   void lower(const nri::PodSandbox& pod, nri::Reply reply);
   void forget_trouble(const std::function<bool(const std::string& sandbox_id)>& is_gone);
+  // Claims that were reserved for the pod behind their being prepared.
+  void learn_pod(const nri::PodSandbox& pod, const nri::Container& container);
   // Of the sandboxes that stand, before anything else is done about them.
   void adopt(const std::map<std::string, const nri::PodSandbox*>& alive,
              const std::vector<nri::Container>& containers);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kubelet/plan.h"
+
 namespace sliced::kubelet {
 namespace {
 
@@ -63,6 +65,24 @@ cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod)
                                        {std::string(kPodUid), pod.uid}},
                          .device = wanted.is_exclusive ? wanted.pci : "",
                          .capabilities = wanted.capabilities}};
+}
+
+std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,
+                                     const std::vector<std::string>& cdi_devices) {
+  std::vector<PreparedKey> out;
+  for (const auto& [key, claim] : prepared) {
+    const std::string start = cdi::qualified_name(cdi_kind(claim.driver), claim.uid + "-");
+    const bool is_near = std::any_of(cdi_devices.begin(), cdi_devices.end(),
+                                     [&](const std::string& name) { return name.starts_with(start); });
+    if (!is_near || !claim.is_complete) continue;
+    const PrepareAnswer answer = answer_of(claim, false);
+    if (std::any_of(answer.devices.begin(), answer.devices.end(), [&](const auto& device) {
+          return std::find(cdi_devices.begin(), cdi_devices.end(), device.cdi_ids.front()) !=
+                 cdi_devices.end();
+        }))
+      out.push_back(key);
+  }
+  return out;
 }
 
 // It named a network without a name after itself.

@@ -32,6 +32,11 @@ bool has_network(const PreparedDevice& device);
 /// Of claims that are prepared whole, by the claims' names, then as the devices stand in them.
 std::vector<WantedInterface> interfaces_of(const PreparedClaims& prepared, std::string_view pod_uid);
 
+/// Of claims that are prepared whole, those whose devices a container is given, by their CDI names.
+/// A claim may be reserved for another pod after it was prepared, and no kubelet says so.
+std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,
+                                     const std::vector<std::string>& cdi_devices);
+
 /// What is told of it to the network's plugins: the arguments that Multus and dra-driver-sriov pass.
 cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod);
 /// What dra-driver-sriov has made of it in a sandbox that stands: with what it said, as far as that is known. Without a

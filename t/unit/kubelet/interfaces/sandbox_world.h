@@ -122,20 +122,23 @@ struct Daemon {
                        std::move(on_run));
                  },
              .random = [] { return 0.0; }}),
-        sandboxes({loop.scheduler(), log, attachments},
-                  [&node]() -> const PreparedClaims& { return node.prepared; },
-                  {.on_attached =
-                       [this](const AttachedInterface& one) {
-                         attached.push_back(one.wanted.interface + " " + one.sandbox_id + " " +
-                                            one.result.interfaces.at(0).mac);
-                       },
-                   .on_trouble = [this] { ++troubles_told; },
-                   .on_adopted =
-                       [this, &node](const auto& unusable) {
-                         left_out += unusable.size();
-                         for (auto& [key, claim] : node.prepared)
-                           for (PreparedDevice& device : claim.devices) device.is_of_peer = false;
-                       }}) {
+        sandboxes(
+            {loop.scheduler(), log, attachments},
+            [&node]() -> const PreparedClaims& { return node.prepared; },
+            {.on_attached =
+                 [this](const AttachedInterface& one) {
+                   attached.push_back(one.wanted.interface + " " + one.sandbox_id + " " +
+                                      one.result.interfaces.at(0).mac);
+                 },
+             .on_trouble = [this] { ++troubles_told; },
+             .on_adopted =
+                 [this, &node](const auto& unusable) {
+                   left_out += unusable.size();
+                   for (auto& [key, claim] : node.prepared)
+                     for (PreparedDevice& device : claim.devices) device.is_of_peer = false;
+                 },
+             .on_pod = [&node](const PreparedKey& claim,
+                               const ReservingPod& pod) { node.prepared.at(claim).pods.push_back(pod); }}) {
     attachments.start([this] { is_ready = true; });
   }
 

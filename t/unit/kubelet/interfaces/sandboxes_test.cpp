@@ -286,6 +286,30 @@ TEST_F(SandboxesTest, WhatTheSandboxBeforeHadOfALinkIsUndoneFirst) {
   EXPECT_EQ(world.node.records(), 2u);
 }
 
+// A claim that stands may be reserved for more pods, and the kubelet does not have it prepared again. Red when the second
+// pod runs without its interface.
+TEST_F(SandboxesTest, APodThatSharesAClaimPreparedForAnotherGetsItsInterfaceBeforeItsContainer) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1", "");
+  const std::string named = std::string(kDriver) + "/vf=claim-uid-a-net1-dev-net1";
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.run("b"), "") << "nobody has said that it has the claim";
+  const auto create = [&](const std::string& id, const std::string& device) {
+    const std::string container =
+        field(1, "c-" + id) + field(2, id) + field(3, "app") + field(20, field(1, device));
+    return world.call("Create", world.pod(id) + field(2, container));
+  };
+  EXPECT_EQ(create("c", named + "x"), "") << "another device";
+  EXPECT_EQ(create("b", named), "");
+  EXPECT_EQ(create("b", named), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "ADD b net1"}));
+  EXPECT_EQ(world.stop("b"), "");
+  EXPECT_EQ(world.node.calls().back(), "DEL b net1");
+  const PreparedClaim& claim = world.node.prepared.begin()->second;
+  ASSERT_EQ(claim.pods.size(), 2u);
+  EXPECT_EQ(claim.pods.back().uid, "uid-b");
+}
+
 TEST_F(SandboxesTest, TheNamespaceOfASandboxIsHeldOnceWhateverIsInIt) {
   World world(*this);
   for (const char* interface : {"net1", "net2", "net3"}) world.node.prepare("uid-a", interface, "");
