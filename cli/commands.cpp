@@ -38,6 +38,7 @@ constexpr Row kRows[] = {
     {Command::kWithdraw, by_options<withdraw>},
     {Command::kStatus, by_options<status>},
     {Command::kWebhook, webhook},
+    {Command::kHistory, by_options<history>},
     {Command::kVersion, by_options<version>},
     {Command::kHelp, by_options<help>},
     {Command::kMan, by_options<man>},

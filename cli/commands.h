@@ -32,6 +32,7 @@ int validate(const config::Options& options);
 int migrate(const config::Options& options);
 int withdraw(const config::Options& options);
 int status(const config::Options& options);
+int history(const config::Options& options);
 /// Prints the help about options.command; of kNone the general one.
 int help(const config::Options& options);
 

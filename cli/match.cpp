@@ -69,8 +69,8 @@ int match(const config::Options& options) {
   const auto program = compile(options, mistake);
   if (!program) return complain_of(program.error(), options.arguments[0], mistake), kExitError;
   if (!options.published) return match_this_host(*program, options);
-  if (options.slice_files.empty()) return match_cluster(*program, options);
-  return tell_of_slices(*program, slices_of_files(options.slice_files), options.output);
+  if (options.files.empty()) return match_cluster(*program, options);
+  return tell_of_slices(*program, slices_of_files(options.files), options.output);
 }
 
 }  // namespace sliced::cli

@@ -1,6 +1,8 @@
 #pragma once
 // Files that are named on the command line.
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "reactor/base/result.h"
 
@@ -9,5 +11,10 @@ namespace sliced::cli {
 /// The whole file, or standard input for "-". Blocks.
 /// Errors: kTooLarge beyond bytes_max, kIo; the text does not name the file.
 Result<std::string> read_whole(const std::string& path, size_t bytes_max);
+
+/// Each line without its end, one after the other, of a file or stream of any length. Blocks.
+/// Errors: kTooLarge of a line beyond line_bytes_max, kIo; the text does not name the file.
+Result<Unit> for_each_line(const std::string& path, size_t line_bytes_max,
+                           const std::function<void(std::string_view)>& each);
 
 }  // namespace sliced::cli

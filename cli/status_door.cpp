@@ -5,12 +5,21 @@
 #include <ctime>
 #include <utility>
 
+#include "cli/show.h"
+#include "cli/verdicts.h"
 #include "reactor/base/text.h"
 #include "reactor/durable_file.h"
 #include "status/pages.h"
 
 namespace sliced::cli {
 namespace {
+
+constexpr size_t kHistoryPieceBytes = 32u << 10;
+constexpr size_t kVerdictsAtOnce = 2;  // of the executor's workers, which others need too
+
+int64_t wall_ms() {
+  return std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 status::Report::Driver driver_of(const daemon::Offer& offer, TimePoint now) {
   const publishers::Publisher& publisher = offer.publisher();
@@ -67,6 +76,43 @@ void read_process(status::Metrics& into) {
 
 }  // namespace
 
+std::variant<status::Answer, status::Pieces> verdicts_page(const daemon::Daemon& daemon,
+                                                           std::string_view query) {
+  if (daemon.decision() == nullptr)
+    return status::Answer{.status = 503,
+                          .body = "no decision yet; waits for " + join(daemon.waiting_for(), "; ") + "\n"};
+  if (query.empty()) {
+    const auto list = std::make_shared<VerdictList>(snapshot_of(daemon));
+    return status::Pieces{"application/json", [list] { return list->next(); }};
+  }
+  const std::string name = status::query_value(query, "device");
+  const std::string id = find_device(*daemon.decision()->inputs->inventory, name);
+  if (id.empty())
+    return status::Answer{
+        .status = 404,
+        .body = "this host has no device " + in_quotes(name) +
+                "; /verdicts?device=NAME takes a PCI address, a device name or an interface "
+                "name, /verdicts tells of all\n"};
+  return status::Pieces{"application/json", [snapshot = snapshot_of(daemon), id, is_made = false]() mutable {
+                          if (std::exchange(is_made, true)) return std::string();
+                          return kube::encode_json_pretty(json_of(explain_as_published(snapshot, id)));
+                        }};
+}
+
+status::Pieces history_page(const status::History& history, std::string_view query) {
+  return {"application/json", [all = history.all(), name = status::query_value(query, "name"), at = size_t{0},
+                               is_first = true, is_over = false]() mutable {
+            if (is_over) return std::string();
+            std::string out = at == 0 ? R"({"items":[)" : "";
+            for (; at < all.size() && out.size() < kHistoryPieceBytes; ++at) {
+              if (!status::is_about(all[at]->change, name)) continue;
+              out += (std::exchange(is_first, false) ? "\n" : ",\n") + kube::encode_json(json_of(*all[at]));
+            }
+            is_over = at == all.size();
+            return is_over ? out + "\n]}\n" : out;
+          }};
+}
+
 status::Metrics metrics_of(const daemon::Daemon& daemon) {
   status::Metrics out;
   const daemon::Decider::Counters& decisions = daemon.decisions();
@@ -120,7 +166,7 @@ status::Report report_of(const daemon::Daemon& daemon) {
 }
 
 StatusDoor::StatusDoor(Process& process, const config::Options& options, const std::string& directory,
-                       const daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin)
+                       daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin)
     : process_(process),
       options_(options),
       daemon_(daemon),
@@ -128,13 +174,31 @@ StatusDoor::StatusDoor(Process& process, const config::Options& options, const s
       plugin_(plugin),
       began_(process.loop.now()),
       door_({process.loop, *process.log, [] { return static_cast<int64_t>(std::time(nullptr)); }},
-            {directory, options.pod_uid, endpoint_of(options.health_address)},
-            status::serve_pages(
-                status::status_pages([this] { return report(); }, [this] { return exposition(); }))) {}
+            {directory, options.pod_uid, endpoint_of(options.health_address)}, status::serve_pages(pages())) {
+  daemon_.on_offer_change([this](const policy::OfferChange& change) { history_.add(wall_ms(), change); });
+}
+
+StatusDoor::~StatusDoor() { daemon_.on_offer_change({}); }
+
+status::Pages StatusDoor::pages() {
+  status::Pages out;
+  for (auto& [path, page] :
+       status::status_pages([this] { return report(); }, [this] { return exposition(); }))
+    out[path] = std::move(page);
+  out["/verdicts"] =
+      status::in_pieces({*process_.executor, process_.loop.scheduler()}, kVerdictsAtOnce,
+                        [this](std::string_view query) { return verdicts_page(daemon_, query); });
+  out["/history"] =
+      status::in_pieces({*process_.executor, process_.loop.scheduler()}, kVerdictsAtOnce,
+                        [this](std::string_view query) { return history_page(history_, query); });
+  return out;
+}
 
 std::string StatusDoor::exposition() const {
   status::Metrics metrics = metrics_of(daemon_);
   read_process(metrics);
+  metrics.long_turns = process_.loop.long_turns();
+  metrics.lost_lines = process_.log->lost();
   if (plugin_ != nullptr)
     for (const auto& [driver, counts] : plugin_->counts())
       metrics.claims.push_back({driver,

@@ -1,20 +1,26 @@
 #pragma once
 // The running daemon as a report, and the door at which it is read.
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "cli/kubelet_plugin.h"
 #include "cli/node_locks.h"
 #include "cli/process.h"
 #include "daemon/daemon.h"
 #include "status/door.h"
+#include "status/history.h"
 #include "status/metrics.h"
+#include "status/pages.h"
+#include "status/pieces.h"
 #include "status/report.h"
 
 namespace sliced::cli {
 
 /// Everything that it is made from outlives it.
+/// It hears what the daemon changes of the offer, from its making on.
 /// Each page is made when it is asked for, within that turn of the loop, and nothing is kept of it: what it
-/// says is of one moment.
+/// says is of one moment. What takes longer (/verdicts) is made on workers, of a snapshot.
 /// Failure: a place that cannot be opened stops nothing; status::Door says it and tries again.
 /// Threads: the loop's.
 class StatusDoor {
@@ -22,18 +28,21 @@ class StatusDoor {
   /// directory: the runtime directory, private already. With options.health_address the pages are at that
   /// address too.
   StatusDoor(Process& process, const config::Options& options, const std::string& directory,
-             const daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin);
+             daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin);
+  ~StatusDoor();
 
  private:
   // report_of() and what only this process knows: who it is, since when, and for whom it stands by.
   status::Report report() const;
   std::string exposition() const;
+  status::Pages pages();
 
   Process& process_;
   const config::Options& options_;
-  const daemon::Daemon& daemon_;
+  daemon::Daemon& daemon_;
   const NodeLocks& locks_;
   const KubeletPlugin* const plugin_;  // null: off
+  status::History history_;
   // Of this object, which `run` makes right at the start.
   const TimePoint began_;
   status::Door door_;
@@ -43,6 +52,15 @@ class StatusDoor {
 /// Copies; the daemon may change the moment after. Without a decision: what is waited for in the place of the
 /// summary.
 status::Report report_of(const daemon::Daemon& daemon);
+
+/// /verdicts: what `explain -o json` prints, of all devices, or of ?device=NAME.
+/// 503 before there is a decision, 404 of what this host has not. What it says is of the moment that it was asked at,
+/// however long it takes to read.
+std::variant<status::Answer, status::Pieces> verdicts_page(const daemon::Daemon& daemon,
+                                                           std::string_view query);
+
+/// /history: {"items":[...]}, the oldest first; ?name=NAME of what is about it (status::is_about).
+status::Pieces history_page(const status::History& history, std::string_view query);
 
 /// What it has counted.
 /// Since the start; of the process itself (memory, processor time) it knows nothing.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
 
-constexpr std::array<std::string_view, 3> kPages = {"livez", "readyz", "metrics"};
+constexpr std::array<std::string_view, 4> kPages = {"livez", "readyz", "metrics", "verdicts"};
 
 constexpr CommandInfo kCommands[] = {
     {.id = Command::kRun,
@@ -81,7 +81,7 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Reads the socket in the daemon's runtime directory: what is offered, hidden and held back, what is watched, "
          "whether it serves or stands by. With PAGE it prints that page as the daemon has it: livez and readyz are for "
-         "probes, metrics for Prometheus. Exit status 0: ready, or the page's check is passed. 2: not. 1: no daemon answers.",
+         "probes, metrics for Prometheus, verdicts what explain -o json says. Exit status 0: ready, or the page's check is passed. 2: not. 1: no daemon answers.",
      .choices = kPages},
     {.id = Command::kWebhook,
      .name = "webhook",
@@ -89,6 +89,15 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Answers AdmissionReviews by HTTPS until SIGTERM: what `validate` refuses is refused, with its words, and what it warns of "
          "is warned of. Needs neither a host nor a cluster. How the API server is told of it: docs/admission.md."},
+    {.id = Command::kHistory,
+     .name = "history",
+     .arguments = "[DEVICE|POLICY]",
+     .arguments_max = 1,
+     .summary = "Say what has changed of the offer, when, why and by whom.",
+     .description =
+         "Reads the last 1,000 changes at the socket of the daemon that runs here, or with --file older ones from the "
+         "journal. DEVICE is a device name or a PCI address, POLICY NAMESPACE/NAME or NAME: without one every change is "
+         "told. Exit status 0: told, also where nothing has changed. 1: no daemon answers, or the file cannot be read."},
     {.id = Command::kVersion, .name = "version", .summary = "Print the version."},
     {.id = Command::kHelp,
      .name = "help",

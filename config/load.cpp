@@ -292,7 +292,7 @@ void check_together(const Options& options, Problems& problems) {
                        " is longer than settle-max, which is " + format_duration(options.settle_max));
   if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
     problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
-  if (!options.slice_files.empty() && !options.published)
+  if (options.command == Command::kMatch && !options.files.empty() && !options.published)
     problems.push_back("--file: holds slices, which are asked with --slices; add it");
 }
 

@@ -105,7 +105,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_RUNTIME_DIRECTORY",
          .file_key = "runtimeDirectory",
          .placeholder = "PATH",
-         .commands = kWriting | bit(Command::kStatus),
+         .commands = kWriting | bit(Command::kStatus) | bit(Command::kHistory),
          .help =
              "Where the locks stand by which one daemon a node writes, and the socket that `sliced status` reads: a "
              "directory of this user that others can neither write to nor open; made with mode 0700 when only its "
@@ -238,7 +238,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "POD_UID",
          .file_key = "podUID",
          .placeholder = "UID",
-         .commands = bit(Command::kRun) | bit(Command::kStatus),
+         .commands = bit(Command::kRun) | bit(Command::kStatus) | bit(Command::kHistory),
          .help =
              "The UID of the pod that this runs in. The sockets have it in their names, so that during an upgrade "
              "those of the old pod and of the new one stand beside each other."}),
@@ -328,15 +328,20 @@ constexpr OptionInfo kOptions[] = {
          .help =
              "Ask what is published for this node, by any driver, and not the host: the expression is then a "
              "DeviceClass's or a claim's."}),
-    option<&Options::slice_files, add_path>(
+    option<&Options::files, add_path>(
         {.name = "file",
          .short_name = 'f',
          .placeholder = "FILE",
-         .commands = bit(Command::kMatch),
+         .commands = bit(Command::kMatch) | bit(Command::kHistory),
          .help =
-             "With --slices: take the slices, of whatever node, from this YAML or JSON file and not from a "
-             "cluster, for example what kubectl get resourceslices -o yaml prints. - is standard input. May be "
-             "given more than once."}),
+             "match --slices: take the slices, of whatever node, from this YAML or JSON file and not from a "
+             "cluster, for example what kubectl get resourceslices -o yaml prints. history: take the changes from "
+             "what journalctl -u sliced -o json prints. - is standard input. May be given more than once."}),
+    option<&Options::since, parse_time>(
+        {.name = "since",
+         .placeholder = "TIME",
+         .commands = bit(Command::kHistory),
+         .help = "Only what is not older, for example 1h. Without it everything that is kept."}),
     option<&Options::form, parse_word<PolicyForm>>(
         {.name = "as",
          .placeholder = "FORM",
@@ -382,7 +387,8 @@ constexpr OptionInfo kOptions[] = {
          .short_name = 'o',
          .placeholder = "FORMAT",
          .commands = bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover) |
-                     bit(Command::kMatch) | bit(Command::kStatus) | bit(Command::kMigrate),
+                     bit(Command::kMatch) | bit(Command::kStatus) | bit(Command::kHistory) |
+                     bit(Command::kMigrate),
          .choices = kTexts<OutputFormat>,
          .help =
              "table, yaml or json; for plan also diff: what would change against what is published now."}),

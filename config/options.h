@@ -34,6 +34,7 @@ enum class Command : unsigned {
   kConfig = 4096,
   kWebhook = 8192,
   kMigrate = 16384,
+  kHistory = 1u << 20,
 };
 
 /// How the cluster is reached (--cluster): one of three.
@@ -130,8 +131,11 @@ struct Options {
   bool show = false;   // run prints devices and verdicts
   bool watch = false;  // discover goes on
 
-  bool published = false;                // match asks of slices, not of the host
-  std::vector<std::string> slice_files;  // where match takes them from; empty: from the cluster
+  bool published = false;  // match asks of slices, not of the host
+  /// Where match takes slices from, empty: from the cluster; and history lines, empty: from the running daemon.
+  std::vector<std::string> files;
+
+  Millis since{0};  // of history: how long ago at most; 0: all of it
 
   PolicyForm form = PolicyForm::kAuto;  // of what migrate prints
   std::string resource_prefix;          // of resources without one, which migrate reads; "": their tool's own

@@ -258,15 +258,38 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
     const Offer& offer = offers_[which];
     // That nothing is offered at all is said once.
     const bool is_first = !decision_ && (which == kSriov || !pools.at(offer.driver()).empty());
-    changed |=
+    const auto difference =
         offer.log_changes(pools.at(offer.driver()), {why, decision.verdicts.size(), kept[which], is_first});
+    if (!difference) continue;
+    changed = true;
+    tell_changes(offer, decision, *difference, why);
   }
-  decision_ = std::move(decision);
+  decision_ = std::make_shared<const policy::Decision>(std::move(decision));
   problems_.tell(policies_, *decision_);
   publish(std::move(pools));
   if (on_decided_) on_decided_(*decision_);
   // What waits for a look at the pods comes in a moment: no window is opened that it would have to wait for.
   return changed && !(decision_->awaits_pods && charges_.is_looking());
+}
+
+void Daemon::tell_changes(const Offer& offer, const policy::Decision& decision,
+                          const policy::OfferDifference& difference, const std::string& why) {
+  // What was put off was told as found, and is found once more.
+  const policy::Decision* before = offer.is_put_off() ? nullptr : decision_.get();
+  const bool is_sriov = &offer == &offers_[kSriov];
+  for (const policy::OfferChange& change :
+       policy::tell_changes(before, decision, is_sriov, offer.driver(), difference, why)) {
+    log_.info("entries changed", {{"change", name_of(change.kind)},
+                                  {"driver", change.driver},
+                                  {"devices", some_devices_of(change)},
+                                  {"count", change.devices.size() + change.left_out},
+                                  {"policy", change.policy},
+                                  {"generation", change.generation},
+                                  {"manager", change.manager},
+                                  {"outcome", change.outcome},
+                                  {"why", change.why}});
+    if (on_offer_change_) on_offer_change_(change);
+  }
 }
 
 void Daemon::publish(policy::DesiredPools pools) {

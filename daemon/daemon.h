@@ -7,7 +7,6 @@
 //        └── own slices come back as one more source ── cluster ◀── Offers, one a driver
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +56,11 @@ class Daemon {
 
   Daemon(Ports ports, config::Options options, OnDecided on_decided = {});
 
+  /// What each decision changes of what is offered; while it is made, so the handler may not call back.
+  /// Before start(); without one nobody is told, and the log says it all the same.
+  using OnOfferChange = std::function<void(const policy::OfferChange&)>;
+  void on_offer_change(OnOfferChange handler) { on_offer_change_ = std::move(handler); }
+
   /// Once. The host is read and all sources are asked at the same time.
   void start();
   /// By who has the interlock (cli/node_locks.h). Taken back, no write begins any more; one on its way is not
@@ -83,7 +87,9 @@ class Daemon {
   /// The last decision, without its pools (the publishers' desired() has them); nullptr before the initial
   /// sync is complete.
   /// Valid until the next one is concluded, which happens on a turn of the loop only.
-  const policy::Decision* decision() const { return decision_ ? &*decision_ : nullptr; }
+  const policy::Decision* decision() const { return decision_.get(); }
+  /// The same, for whoever reads it on a worker or for longer: it never changes.
+  std::shared_ptr<const policy::Decision> shared_decision() const { return decision_; }
   /// The host as it is decided over, and as it is.
   const hotplug::InventoryPtr& inventory() const { return held_.inventory(); }
   const hotplug::InventoryPtr& host_inventory() const { return host_.inventory(); }
@@ -152,6 +158,9 @@ class Daemon {
   // The decision's pools go to the publishers and are not kept here. True when the offer changed.
   bool conclude(policy::Decision decision, const std::string& why);
   void publish(policy::DesiredPools pools);
+  // A line and a call for each policy that changed something of the offer.
+  void tell_changes(const Offer& offer, const policy::Decision& decision,
+                    const policy::OfferDifference& difference, const std::string& why);
 
   void apply_permission();
   // Every --sync-interval: the host is read whole, and what the server refused is tried again.
@@ -163,11 +172,12 @@ class Daemon {
   Log& log_;
   config::Options options_;
   const OnDecided on_decided_;
+  OnOfferChange on_offer_change_;
 
   OwnNode node_;
   PolicyBook policies_;
   // Without pools.
-  std::optional<policy::Decision> decision_;
+  std::shared_ptr<const policy::Decision> decision_;
   ProblemTeller problems_;
   bool is_permitted_ = false;  // the interlock is ours
   bool recovered_ = false;     // sticky facts were looked for in our own slices

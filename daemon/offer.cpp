@@ -90,13 +90,15 @@ void Offer::put_off() {
   is_put_off_ = true;
 }
 
-bool Offer::log_changes(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const {
+std::optional<policy::OfferDifference> Offer::log_changes(const std::vector<policy::DesiredPool>& pools,
+                                                          const Origin& origin) const {
   std::vector<const kube::Device*> before;
   for (const auto& pool : publisher_.desired())
     for (const kube::Device& device : pool.devices) before.push_back(&device);
   policy::InOrder former(before, [](const kube::Device* device) { return std::string_view(device->name); });
   std::vector<bool> is_there(before.size());
-  std::vector<std::string> added, changed, removed;
+  policy::OfferDifference out;
+  auto& [added, changed, removed] = out;
   size_t offered = 0;
   for (const auto& pool : pools) {
     for (const kube::Device& device : pool.devices) {
@@ -112,8 +114,8 @@ bool Offer::log_changes(const std::vector<policy::DesiredPool>& pools, const Ori
   }
   for (size_t i = 0; i < before.size(); ++i)
     if (!is_there[i]) removed.push_back(before[i]->name);
-  std::sort(removed.begin(), removed.end());
-  if (!origin.is_first && added.empty() && changed.empty() && removed.empty()) return false;
+  for (auto* names : {&added, &changed, &removed}) std::ranges::sort(*names);
+  if (!origin.is_first && added.empty() && changed.empty() && removed.empty()) return std::nullopt;
   log_.info(origin.is_first ? "decided" : "offer changed", {{"driver", driver_},
                                                             {"why", origin.why},
                                                             {"offered", offered},
@@ -122,7 +124,7 @@ bool Offer::log_changes(const std::vector<policy::DesiredPool>& pools, const Ori
                                                             {"added", some_of(added)},
                                                             {"changed", some_of(changed)},
                                                             {"removed", some_of(removed)}});
-  return true;
+  return out;
 }
 
 }  // namespace sliced::daemon

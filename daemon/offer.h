@@ -6,11 +6,13 @@
 // Reentry:   on_refused, and the publisher's other handlers, may set and await what is desired.
 // Log:       what an offer gains, loses and changes, once per decision that does so.
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "policy/decision.h"
+#include "policy/offer_change.h"
 #include "publishers/publisher.h"
 #include "reactor/base/log.h"
 #include "reactor/base/source_event.h"
@@ -66,9 +68,10 @@ class Offer {
   /// The publisher awaits: it writes nothing, and takes nothing back either.
   void put_off();
   bool is_put_off() const { return is_put_off_; }
-  /// Says what is new in these pools; true when it did.
-  /// At most eight names of each sort. Called before set_desired(), which replaces what it compares with.
-  bool log_changes(const std::vector<policy::DesiredPool>& pools, const Origin& origin) const;
+  /// Says what is new in these pools, and returns it; nullopt when there was nothing to say.
+  /// At most eight names of each sort are said. Called before set_desired(), which replaces what it compares with.
+  std::optional<policy::OfferDifference> log_changes(const std::vector<policy::DesiredPool>& pools,
+                                                     const Origin& origin) const;
 
  private:
   Log& log_;

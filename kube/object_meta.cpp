@@ -78,6 +78,20 @@ Json encode_map(const std::map<std::string, std::string>& map) {
 
 }  // namespace
 
+std::string last_manager(const Json& object) {
+  constexpr size_t kManagerBytesMax = 128;
+  const Json* all = object.find({"metadata", "managedFields"});
+  if (all == nullptr || all->array() == nullptr) return {};
+  std::string_view name, when;
+  for (const Json& one : *all->array()) {
+    if (one.object() == nullptr || !one.text("subresource").empty()) continue;
+    // As text, since all of them are UTC of one form.
+    if (const std::string_view time = one.text("time"); name.empty() || time >= when)
+      name = one.text("manager"), when = time;
+  }
+  return std::string(name.substr(0, kManagerBytesMax));
+}
+
 Result<ObjectMeta> decode_object_meta(const Json& object) {
   const Json* metadata = object.find("metadata");
   if (metadata == nullptr) return Error{Errc::kInvalid, "metadata: is missing"};

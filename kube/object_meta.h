@@ -42,6 +42,10 @@ Result<ObjectMeta> decode_object_meta(const Json& object);
 /// managedFields), which an update that does not name it leaves as it is.
 Json encode_object_meta(const ObjectMeta& meta);
 
+/// Who wrote the object last, its subresources aside, as metadata.managedFields tell it; "" they do not, or not as they
+/// should: it is for people alone. At most 128 bytes, which is the API server's own bound.
+std::string last_manager(const Json& object);
+
 /// "group/version, kind, namespace/name" of any object, for error texts; tolerant of everything.
 std::string describe_object(const Json& object);
 

@@ -96,7 +96,8 @@ size_t places(const std::string& namespace_, const std::string& name) {
 
 size_t footprint(const SriovPolicy& policy) {
   return sizeof(policy) + places(policy.id.namespace_, policy.id.name) + owned(policy.uid) +
-         owned(policy.node_selector.terms) + owned(policy.configs) + owned(policy.problems);
+         owned(policy.manager) + owned(policy.node_selector.terms) + owned(policy.configs) +
+         owned(policy.problems);
 }
 
 size_t footprint(const DeviceAttributes& object) {
@@ -111,8 +112,9 @@ size_t footprint(const Exposure& exposure) {
 
 size_t footprint(const ExposurePolicy& policy) {
   const Exposure& exposure = policy.exposure;
-  return sizeof(policy) + places("", policy.id.name) + owned(policy.uid) + owned(policy.node_selector.terms) +
-         owned(policy.selector.cel) + footprint(exposure) + owned(policy.problems) +
+  return sizeof(policy) + places("", policy.id.name) + owned(policy.uid) + owned(policy.manager) +
+         owned(policy.node_selector.terms) + owned(policy.selector.cel) + footprint(exposure) +
+         owned(policy.problems) +
          (policy.last_understood != nullptr ? footprint(*policy.last_understood) : 0);
 }
 

@@ -275,6 +275,7 @@ void Loop::post(Task task) { state_->mailbox->post(std::move(task)); }
 void Loop::on_long_turn(std::function<void(const LongTurn&)> listener) {
   state_->on_long_turn = std::move(listener);
 }
+uint64_t Loop::long_turns() const { return state_->watch.long_turns(); }
 uv_loop_s* Loop::raw() { return state_->loop; }
 
 std::vector<std::string> Loop::surviving_handles() {

@@ -1,5 +1,6 @@
 #pragma once
 // The one event loop of the process. Everything that is not blocking work runs on its thread.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,6 +52,9 @@ class Loop {
   /// listener replaces the one before it, runs at the end of the turn in question, and may do anything but
   /// destroy the loop.
   void on_long_turn(std::function<void(const LongTurn&)> listener);
+
+  /// Turns of a tenth of a second and more since the start (TurnWatch::kLong), told or not.
+  uint64_t long_turns() const;
 
   /// Lets close callbacks run, waits (at most half a second) for killed children to be reaped, and names what
   /// is still open, one entry a handle. Empty is good.

@@ -47,6 +47,7 @@ std::optional<LongTurn> TurnWatch::end_turn() {
   const uint64_t cpu_now = clocks_.cpu_ns(), cpu = cpu_now - std::exchange(cpu_before_ns_, cpu_now);
   const Call longest = std::exchange(longest_, {});
   if (millis(busy) < kLong) return std::nullopt;
+  ++long_turns_;
   LongTurn out{millis(busy), std::min(millis(cpu), millis(busy)), text_of_call(longest.kind, longest.who),
                millis(longest.ns), 0};
   const uint64_t now = clocks_.monotonic_ns();

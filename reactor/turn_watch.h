@@ -45,6 +45,8 @@ class TurnWatch {
   /// nullopt for a turn below kLong and for one that was told less than kSilence ago (it is counted,
   /// LongTurn::unsaid). At most 64 different calls are remembered; with more of them the memory begins anew.
   std::optional<LongTurn> end_turn();
+  /// Turns that reached kLong since the start, told or not.
+  uint64_t long_turns() const { return long_turns_; }
 
  private:
   struct Call {
@@ -60,7 +62,7 @@ class TurnWatch {
   int depth_ = 0;
   // Of the outermost call that runs, and of the longest one of this turn.
   Call running_, longest_;
-  uint64_t began_ns_ = 0, busy_ns_ = 0, cpu_before_ns_ = 0;
+  uint64_t began_ns_ = 0, busy_ns_ = 0, cpu_before_ns_ = 0, long_turns_ = 0;
   std::map<std::string, Told> told_;  // by what
 };
 

@@ -15,6 +15,10 @@ void tell_process(Exposition& out, const Report& report, const Metrics& metrics)
   out.sample(metrics.resident_bytes);
   out.counter("process_cpu_seconds_total", "Processor time that the process has taken.");
   out.seconds(metrics.cpu);
+  out.counter("sliced_loop_long_turns_total", "Turns of the event loop that took 0.1 s or longer.");
+  out.sample(metrics.long_turns);
+  out.counter("sliced_log_lines_lost_total", "Lines of the log that nobody read in time.");
+  out.sample(metrics.lost_lines);
 }
 
 void tell_standing(Exposition& out, const Report& report) {

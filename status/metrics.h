@@ -47,6 +47,9 @@ struct Metrics {
     std::vector<Count> calls;  // by operation
   };
   std::vector<Claims> claims;  // empty without the kubelet plugin
+
+  // Of the process: turns of the loop that took a tenth of a second or longer; lines of the log that nobody read in time.
+  uint64_t long_turns = 0, lost_lines = 0;
 };
 
 /// Prometheus' text format, complete in itself: each family with its HELP and TYPE. What is counted by device

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "http/service.h"
 
@@ -15,15 +16,28 @@ struct Answer {
   int status = 200;
   std::string body;
   std::string content_type = "text/plain; charset=utf-8";
+  http::Headers headers = {};  // beside those that every answer has
 };
 
 /// What is answered at once. query: behind the '?', as it came.
 /// Runs on the loop, within the turn in which the request's head came: it must not wait for anything.
 using Page = std::function<Answer(std::string_view query)>;
-using Pages = std::map<std::string, Page>;  // by path
+/// What takes longer, or goes on. Hears of GET alone, and sends everything itself, its head with begin(); of a HEAD
+/// only the head of such a page is told.
+using LongPage = std::function<std::unique_ptr<http::Call>(std::string_view query, http::Response& response)>;
+using Pages = std::map<std::string, std::variant<Page, LongPage>>;  // by path
+using ShortPages = std::map<std::string, Page>;
 
 /// 405 for other methods (with Allow), 404 for other paths (with those that there are); nothing is to be cached.
 /// Known paths are listed to whoever asks for another one: nothing here is secret.
 http::Serve serve_pages(Pages pages);
+
+/// A whole answer, with the headers that every page has: not cached, not sniffed.
+void send(http::Response& response, Answer answer);
+/// The head of one that is sent piece by piece. answer.body is not looked at.
+void begin(http::Response& response, const Answer& answer);
+
+/// The value of a query's item ("device=0000%3A3b"), decoded; "" where there is none. '+' is a space.
+std::string query_value(std::string_view query, std::string_view key);
 
 }  // namespace sliced::status

@@ -124,7 +124,7 @@ Json json_of(const Report& report) {
   return out;
 }
 
-Pages status_pages(std::function<Report()> report, std::function<std::string()> exposition) {
+ShortPages status_pages(std::function<Report()> report, std::function<std::string()> exposition) {
   return {{"/livez", [](std::string_view query) { return probe_answer("livez", liveness(), query); }},
           {"/readyz",
            [report](std::string_view query) { return probe_answer("readyz", readiness(report()), query); }},

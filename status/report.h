@@ -70,6 +70,6 @@ kube::Json json_of(const Report& report);
 
 /// /livez, /readyz and /status, of a report that is made when one is asked for, and /metrics.
 /// Both are called once for a request, on the loop, and not otherwise.
-Pages status_pages(std::function<Report()> report, std::function<std::string()> exposition);
+ShortPages status_pages(std::function<Report()> report, std::function<std::string()> exposition);
 
 }  // namespace sliced::status

@@ -73,6 +73,7 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   policy.id = {meta.name};
   policy.uid = meta.uid;
   policy.generation = meta.generation;
+  policy.manager = kube::last_manager(object);
   const Json* spec = spec_of(object, policy.problems);
   if (spec == nullptr) return policy;
   FieldReader reader(spec, "spec", policy.problems);

@@ -62,6 +62,7 @@ struct ExposurePolicy {
   Id id;
   std::string uid;
   int64_t generation = 0;
+  std::string manager;     // who wrote it last (kube::last_manager); "" unknown
   int64_t priority = 100;  // 0 to 1000, higher first
   ExposureAction action = ExposureAction::kUnknown;
   /// The nodes. Understood on its own: with problems elsewhere it still holds; with problems of its own it is

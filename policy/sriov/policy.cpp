@@ -184,6 +184,7 @@ SriovPolicy decode_sriov_policy(const Json& object, const Result<kube::ObjectMet
   policy.id = {meta.namespace_, meta.name};
   policy.uid = meta.uid;
   policy.generation = meta.generation;
+  policy.manager = kube::last_manager(object);
   const Json* spec = spec_of(object, policy.problems);
   if (spec == nullptr) return policy;
   FieldReader reader(spec, "spec", policy.problems);

@@ -97,6 +97,7 @@ struct SriovPolicy {
   Id id;
   std::string uid;
   int64_t generation = 0;
+  std::string manager;   // who wrote it last (kube::last_manager); "" unknown
   int64_t priority = 0;  // higher first
   bool allow_host_use = false;
   kube::NodeSelector node_selector;

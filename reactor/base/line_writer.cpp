@@ -30,7 +30,8 @@ struct LineWriter::Shared {
 
   static void write_on(Shared& shared) noexcept;
   std::optional<Line> take();
-  void finish(const Line& line, uint64_t refused);
+  // untold: of the losses before it; is_lost: the line itself.
+  void finish(const Line& line, uint64_t untold, bool is_lost);
   bool is_idle() const { return lines.empty() && !is_writing && (lost == 0 || is_refused); }
 
   const int fd;
@@ -39,8 +40,9 @@ struct LineWriter::Shared {
   std::mutex mutex;
   std::condition_variable work_came, work_done;
   std::deque<Line> lines;
-  size_t bytes = 0;         // of the lines that wait and of the one that is being written
-  uint64_t lost = 0;        // since the last of them
+  size_t bytes = 0;   // of the lines that wait and of the one that is being written
+  uint64_t lost = 0;  // since the last of them
+  uint64_t lost_in_all = 0;
   bool is_refused = false;  // the descriptor takes nothing: the loss is told with the next line it takes
   bool is_writing = false, has_thread = false, is_closed = false;
 };
@@ -57,11 +59,13 @@ std::optional<LineWriter::Shared::Line> LineWriter::Shared::take() {
   return line;
 }
 
-void LineWriter::Shared::finish(const Line& line, uint64_t refused) {
+void LineWriter::Shared::finish(const Line& line, uint64_t untold, bool is_lost) {
   const std::lock_guard lock(mutex);
+  const uint64_t refused = untold + (is_lost ? 1 : 0);
   is_writing = false;
   if (!line.text.empty()) bytes -= line.size();
   is_refused = refused > 0;
+  lost_in_all += is_lost ? 1 : 0;
   // In front of what has come meanwhile.
   (lines.empty() ? lost : lines.front().lost_before) += refused;
   work_done.notify_all();
@@ -69,13 +73,12 @@ void LineWriter::Shared::finish(const Line& line, uint64_t refused) {
 
 void LineWriter::Shared::write_on(Shared& shared) noexcept {
   while (const auto line = shared.take()) {
-    uint64_t refused = 0;
+    uint64_t untold = 0;
     if (line->lost_before > 0) {
       const std::string loss = shared.tell_loss(line->lost_before);
-      if (!write_all(shared.fd, loss.data(), loss.size())) refused += line->lost_before;
+      if (!write_all(shared.fd, loss.data(), loss.size())) untold = line->lost_before;
     }
-    if (!write_all(shared.fd, line->text.data(), line->text.size())) ++refused;
-    shared.finish(*line, refused);
+    shared.finish(*line, untold, !write_all(shared.fd, line->text.data(), line->text.size()));
   }
 }
 
@@ -95,7 +98,10 @@ void LineWriter::put(std::string line) {
   const std::lock_guard lock(shared.mutex);
   if (!shared.has_thread) shared.has_thread = start_detached_thread<&Shared::write_on>(kStackBytes, shared_);
   Shared::Line next{std::move(line), shared.lost};
-  if (!shared.has_thread || next.size() > shared.bytes_max - shared.bytes) return void(++shared.lost);
+  if (!shared.has_thread || next.size() > shared.bytes_max - shared.bytes) {
+    ++shared.lost_in_all;
+    return void(++shared.lost);
+  }
   shared.lost = 0;
   shared.bytes += next.size();
   shared.lines.push_back(std::move(next));
@@ -111,6 +117,11 @@ bool LineWriter::flush(std::chrono::milliseconds longest) {
 bool LineWriter::is_refused() const {
   const std::lock_guard lock(shared_->mutex);
   return shared_->is_refused;
+}
+
+uint64_t LineWriter::lost() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->lost_in_all;
 }
 
 bool write_all(int fd, const char* bytes, size_t size) {

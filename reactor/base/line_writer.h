@@ -40,6 +40,8 @@ class LineWriter {
   bool flush(std::chrono::milliseconds longest = kFlushMax);
   /// The descriptor did not take the last line: nobody is there to read it, or the disk is full.
   bool is_refused() const;
+  /// Lines that were lost since the start, told or not.
+  uint64_t lost() const;
 
  private:
   struct Shared;  // outlives the writer while its thread is stuck

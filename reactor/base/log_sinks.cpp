@@ -120,6 +120,7 @@ class StreamLog final : public SinkLog {
   StreamLog(Format format, Level least, LogTarget target)
       : SinkLog(least), format_(format), target_(std::move(target)), writer_(writer_to(target_, format)) {}
   bool flush(std::chrono::milliseconds longest) override { return writer_.flush(longest); }
+  uint64_t lost() const override { return writer_.lost(); }
 
  private:
   void emit(Level level, std::string_view message, Fields fields) override {
@@ -141,6 +142,7 @@ class JournalLog final : public SinkLog {
     if (socket_ >= 0) close(socket_);
   }
   bool flush(std::chrono::milliseconds longest) override { return writer_.flush(longest); }
+  uint64_t lost() const override { return lost_in_all_ + writer_.lost(); }
 
  private:
   void emit(Level level, std::string_view message, Fields fields) override {
@@ -149,7 +151,7 @@ class JournalLog final : public SinkLog {
     int error = send(entry, -1);
     if (error == EMSGSIZE || error == ENOBUFS) error = send_in_memory_file(entry);
     if (error == EAGAIN)
-      ++lost_;
+      ++lost_, ++lost_in_all_;
     else if (error == 0)
       lost_ = 0;
     else
@@ -196,7 +198,7 @@ class JournalLog final : public SinkLog {
   LogTarget target_;
   LineWriter writer_;  // for what the journal does not take
   int socket_;         // -1: none was to be had, and every line goes to the stream
-  uint64_t lost_ = 0;
+  uint64_t lost_ = 0, lost_in_all_ = 0;
 };
 
 bool is_journal_stream(const LogTarget& target) {

@@ -7,6 +7,7 @@
 //                asked only for what it takes at once. Lines that have no room are counted, and the count is
 //                told when writing works again.
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,6 +29,8 @@ class SinkLog : public Log {
   }
   /// Waits until the lines are written; false when they were not in time. The destructor does so, too.
   virtual bool flush(std::chrono::milliseconds longest) = 0;
+  /// Lines that found no room, or that nothing took, since the start.
+  virtual uint64_t lost() const = 0;
 
  protected:
   explicit SinkLog(Level least) : least_(least) {}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -58,8 +59,19 @@ func readyWithin(t *testing.T, address string, wanted int, within time.Duration)
 	}
 }
 
+// sameJSON says whether two texts are the same value, a List of devices that is not empty.
+func sameJSON(a, b string) (bool, error) {
+	var of [2]struct{ Items []any }
+	for i, text := range []string{a, b} {
+		if err := json.Unmarshal([]byte(text), &of[i]); err != nil {
+			return false, err
+		}
+	}
+	return len(of[0].Items) > 0 && reflect.DeepEqual(of[0], of[1]), nil
+}
+
 // Turns red when a daemon that publishes is not ready; when one that stands by is not ready or does not say for what;
-// when metrics tell otherwise than what is published; or when an API server that is gone does not show, or ends more
+// when metrics or verdicts tell otherwise than what is published; or when an API server that is gone does not show, or ends more
 // than readiness.
 func TestStatusOfARunningDaemon(t *testing.T) {
 	t.Parallel()
@@ -100,6 +112,42 @@ func TestStatusOfARunningDaemon(t *testing.T) {
 		!list.Items[0].Ready || !list.Items[0].Serving || list.Items[0].Summary.Offered != 4 {
 		t.Errorf("sliced status -o json: %v, exit code %d\n%s", err, code, text)
 	}
+
+	// The verdicts are those of `explain`, which decides anew over the same host and policies.
+	_, running := page(t, address, "/verdicts")
+	said, errs, code := lab.Command("explain", "-o", "json")
+	if same, err := sameJSON(running, said); err != nil || !same || code != 0 {
+		t.Errorf("/verdicts is not what explain says: %v, exit code %d\n%s\n%s\n%s", err, code, running, said, errs)
+	}
+	if text, code = askStatus(t, directory, "verdicts"); code != 0 || text != running {
+		t.Errorf("sliced status verdicts: exit code %d\n%s", code, text)
+	}
+	if code, body := page(t, address, "/verdicts?device=nobody"); code != http.StatusNotFound {
+		t.Errorf("/verdicts of a device that is not there: %d %s", code, body)
+	}
+
+	// What an edit takes away, by which generation of which policy and by whose hand.
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-1")))
+	lab.History.WaitOffers(t, 0, promptly, vfs(pf0, 0, 2)...)
+	var changes struct {
+		Items []struct {
+			Change, Policy, Manager, Outcome string
+			Generation                       int
+			Devices                          []string
+		}
+	}
+	history := exec.Command(harness.Program(t), "history", "--runtime-directory", directory, "--since", "1h", "-o", "json", vfs(pf0, 3, 4)[0])
+	out, err := history.Output()
+	if err := errors.Join(err, json.Unmarshal(out, &changes)); err != nil {
+		t.Fatalf("sliced history: %v\n%s", err, out)
+	}
+	if n := len(changes.Items); n != 2 || changes.Items[0].Change != "found" || changes.Items[1].Change != "withdrawn" ||
+		changes.Items[1].Generation != 2 || changes.Items[1].Outcome != "no-match" || len(changes.Items[1].Devices) != 2 ||
+		changes.Items[1].Manager == "" || !strings.HasSuffix(changes.Items[1].Policy, "/p") {
+		t.Errorf("sliced history: %s", out)
+	}
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	lab.History.WaitOffers(t, 0, promptly, vfs(pf0, 0, 4)...)
 
 	// As in a rollout with surge: the new one is ready while the old one writes.
 	second := lab.Run("--runtime-directory", directory, "--pod-uid", "pod-2")

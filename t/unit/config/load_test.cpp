@@ -61,7 +61,7 @@ TEST(Load, MatchTakesSliceFilesOneByOne) {
   const Loaded loaded = World{}.load({"match", "--slices", "-f", "a.yaml", "--file", "-", "true"});
   EXPECT_EQ(loaded.problems, Words{});
   EXPECT_TRUE(loaded.options.published);
-  EXPECT_EQ(loaded.options.slice_files, (Words{"a.yaml", "-"}));
+  EXPECT_EQ(loaded.options.files, (Words{"a.yaml", "-"}));
   EXPECT_EQ(loaded.options.arguments, Words{"true"});
 }
 
@@ -134,7 +134,7 @@ TEST(Load, Problems) {
       {"no value for a short one", {"plan", "-o"}, {"-o: its value is missing"}},
       {"an option of other commands",
        {"run", "-o", "json"},
-       {"--output: is no option of run; it belongs to plan, explain, discover, match, migrate, status"}},
+       {"--output: is no option of run; it belongs to plan, explain, discover, match, migrate, status, history"}},
       {"files of slices beside a question to the host",
        {"match", "--file", "a.yaml", "true"},
        {"--file: holds slices, which are asked with --slices; add it"}},

@@ -90,6 +90,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"as", "exposure"},
       {"resource-prefix", "example.com"},
       {"check", "true"},
+      {"since", "1h30m"},
   };
   std::set<std::string_view> covered = {"help"};
   for (const auto& row : rows) {

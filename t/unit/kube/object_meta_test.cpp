@@ -26,6 +26,21 @@ TEST(ObjectMeta, ReadsWhatTheDaemonLooksAt) {
   EXPECT_EQ(*meta, wanted);
 }
 
+TEST(ObjectMeta, WhoWroteLastIsTheLatestManagerOfNoSubresource) {
+  const auto of = [](const std::string& fields) {
+    return last_manager(parse(R"({"metadata":{"name":"a","managedFields":)" + fields + "}}"));
+  };
+  EXPECT_EQ(
+      of(R"([{"manager":"a","time":"2026-01-02T00:00:00Z"},{"manager":"b","time":"2026-01-01T00:00:00Z"},
+      {"manager":"c","time":"2026-01-03T00:00:00Z","subresource":"status"}])"),
+      "a");
+  EXPECT_EQ(of(R"([{"manager":"a"}])"), "a");
+  EXPECT_EQ(of(R"([{"manager":")" + std::string(500, 'x') + R"("}])"), std::string(128, 'x'));
+  for (const char* none : {"null", "[]", "{}", "7", "[7,null,\"a\"]", "[{}]", R"([{"manager":7,"time":[]}])"})
+    EXPECT_EQ(of(none), "") << none;
+  EXPECT_EQ(last_manager(parse("{}")), "");
+}
+
 // Red when an update would drop what somebody else set.
 TEST(ObjectMeta, WhatClientsMaySetReadsBack) {
   const Json object = parse(

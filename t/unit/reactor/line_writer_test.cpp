@@ -80,6 +80,7 @@ TEST_F(LineWriterTest, APipeThatNobodyReadsLosesLinesAndCountsThem) {
   }
   EXPECT_EQ(next, kLines);
   EXPECT_GT(kept, 0u);
+  EXPECT_EQ(writer.lost(), kLines - kept);
   EXPECT_LT(bytes.size(), LineWriter::kBytesMax + (256u << 10)) << "what waits is bounded";
   EXPECT_TRUE(writer.flush());
 }
@@ -105,6 +106,7 @@ TEST_F(LineWriterTest, AReaderThatIsGoneLosesLinesAndEndsNothing) {
     EXPECT_EQ(lines_of(read_until("3")), (std::vector<std::string>{"lost 2", "3"}));
     EXPECT_TRUE(writer.flush());
     EXPECT_FALSE(writer.is_refused());
+    EXPECT_EQ(writer.lost(), 2u) << "each once, told or not";
   }
   close(fd);
 }

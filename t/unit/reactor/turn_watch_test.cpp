@@ -43,6 +43,7 @@ TEST_F(TurnWatchTest, ShortTurnsAreNotToldHoweverMany) {
     call(99, typeid(Slow));
     EXPECT_FALSE(watch.end_turn());
   }
+  EXPECT_EQ(watch.long_turns(), 0u);
 }
 
 // Red when each of a thousand long turns is a line in the log.
@@ -53,6 +54,7 @@ TEST_F(TurnWatchTest, TheSameIsToldOnceInTenMinutes) {
     told += watch.end_turn().has_value();
   }
   EXPECT_EQ(told, 1u);
+  EXPECT_EQ(watch.long_turns(), 1'000u) << "each is counted";
   call(200, typeid(Quick));
   EXPECT_TRUE(watch.end_turn()) << "something else";
   now_ms += 600'000;

@@ -31,6 +31,8 @@ Metrics whole_metrics() {
   out.drivers = {{.name = "sriov.example", .writes = {{"create", "taken", 2}}}, {.name = "net.example"}};
   out.watch_ends = {{"policies", "expired", 1}};
   out.claims = {{"sriov.example", {{"prepare", "done", 4}}}};
+  out.long_turns = 7;
+  out.lost_lines = 8;
   return out;
 }
 
@@ -86,7 +88,8 @@ TEST(Metrics, SayWhatTheReportSays) {
   const std::string text = exposition_of(whole_report(), whole_metrics());
   for (const char* line :
        {"sliced_build_info{version=\"1.2.3\"} 1\n", "process_start_time_seconds 1700000000.000\n",
-        "process_resident_memory_bytes 4096\n", "process_cpu_seconds_total 1.250\n", "sliced_ready 1\n",
+        "process_resident_memory_bytes 4096\n", "process_cpu_seconds_total 1.250\n",
+        "sliced_loop_long_turns_total 7\n", "sliced_log_lines_lost_total 8\n", "sliced_ready 1\n",
         "sliced_serving 0\n", "sliced_source_live{source=\"node\"} 1\n",
         "sliced_host_devices{standing=\"unmatched\"} 0\n", "sliced_host_devices{standing=\"held-back\"} 1\n",
         "sliced_devices{driver=\"sriov.example\",verdict=\"in-use-by-host\"} 1\n",

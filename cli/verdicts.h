@@ -1,0 +1,44 @@
+#pragma once
+// Why each device is offered or is not, as `explain` and `/verdicts` say it: what was decided, and whether slices hold it.
+// Pure, over what was known at one moment.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/daemon.h"
+#include "kube/json.h"
+#include "policy/decision.h"
+#include "policy/explain.h"
+#include "policy/explanation.h"
+
+namespace sliced::cli {
+
+/// One moment of a daemon: nothing of it changes any more, so that workers may read it. Copies are cheap.
+struct VerdictSnapshot {
+  std::shared_ptr<const policy::Decision> decision;             // never null
+  std::shared_ptr<const std::vector<std::string>> published{};  // names of entries in own slices, sorted
+};
+/// Of one that has decided (Daemon::decision()). Costs a copy of the names.
+VerdictSnapshot snapshot_of(const daemon::Daemon& daemon);
+
+/// What the policies allow may still be missing at the API server: no daemon runs, or the server refused the entry.
+policy::Explanation explain_as_published(const VerdictSnapshot& snapshot, const std::string& id,
+                                         size_t rules_max = policy::kRulesMax);
+/// Rules of each, where all devices are explained: together no more than fit into memory.
+size_t rules_max_of_all(const policy::Decision& decision);
+
+/// The same List that `explain -o json` prints, in pieces of some 32 KiB. "" at the end.
+class VerdictList {
+ public:
+  explicit VerdictList(VerdictSnapshot snapshot) : snapshot_(std::move(snapshot)) {}
+  std::string next();
+
+ private:
+  const VerdictSnapshot snapshot_;
+  size_t at_ = 0;  // of the verdicts
+  bool is_begun_ = false, is_over_ = false;
+};
+
+}  // namespace sliced::cli
