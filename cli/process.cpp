@@ -109,13 +109,13 @@ bool Process::run_until(const std::function<bool()>& done, Millis longest) {
   return true;
 }
 
-int Process::leave(int status) {
+int Process::leave(int status, bool is_busy) {
   std::fflush(stdout);
   std::fflush(stderr);
   const auto until = Clock::now() + kFlushMax;
   const bool is_logged = log->flush(kFlushMax);
   const bool is_shown = out.flush(std::chrono::duration_cast<Millis>(until - Clock::now()));
-  if (!is_logged || !is_shown || executor->busy()) _exit(status);
+  if (!is_logged || !is_shown || is_busy || executor->busy()) _exit(status);
   return status;
 }
 

@@ -55,7 +55,8 @@ class Process {
   /// Leaves at once where a read on a worker hangs, or where nobody reads what is written: waiting could take
   /// for ever.
   /// status, where all is well, to be returned from main(); waits up to a second for the log and the output.
-  int leave(int status);
+  /// is_busy: a worker that is not of `executor` still works.
+  int leave(int status, bool is_busy = false);
 
   reactor::Loop loop;
   std::unique_ptr<SinkLog> log;

@@ -7,17 +7,19 @@
 #include "cli/commands.h"
 #include "cli/process.h"
 #include "reactor/signal.h"
+#include "reactor/thread_executor.h"
 #include "webhook/server.h"
 
 namespace sliced::cli {
 namespace {
 
 constexpr Millis kAnswersMax{2'000};  // for who is here when it ends
+constexpr size_t kSelectorWorkers = 2;
 
-void serve(Process& process, const Invocation& invocation) {
+void serve(Process& process, reactor::Executor& selectors, const Invocation& invocation) {
   config::Options running = invocation.options;
   webhook::Server server(
-      {process.loop, *process.executor, *process.log,
+      {process.loop, *process.executor, selectors, *process.log,
        [] { return static_cast<int64_t>(std::time(nullptr)); }},
       {*endpoint_of(running.webhook_address), {running.tls_cert_file, running.tls_private_key_file, ""}},
       {running.sriov_driver_name, running.exposure_driver_name});
@@ -41,8 +43,9 @@ int webhook(const Invocation& invocation) {
   process->log->info("starting", {{"version", SLICED_VERSION},
                                   {"address", invocation.options.webhook_address},
                                   {"certificate", invocation.options.tls_cert_file}});
-  serve(*process, invocation);
-  return process->leave(kExitSame);
+  reactor::ThreadExecutor selectors(process->loop, {.workers = kSelectorWorkers});
+  serve(*process, selectors, invocation);
+  return process->leave(kExitSame, selectors.busy());
 }
 
 }  // namespace sliced::cli

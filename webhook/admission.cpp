@@ -97,15 +97,17 @@ class Admission::One final : public http::Call {
     is_whole_ = true;
     if (shared_->counts->reviews >= kReviewsMax) return give_up("too many objects are to be judged at once");
     const auto work = std::make_shared<Work>(shared_->counts, body_);
-    job_ = shared_->ports.executor.run(
-        [work, drivers = shared_->drivers] { work->review = review(work->body->text(), *drivers); },
-        Millis{0},
-        [this, work](bool is_finished) {
-          if (is_answered_) return;
-          if (!is_finished) return give_up("there is no worker for it");
-          tell(shared_->ports.log, work->review);
-          answer(std::move(work->review));
-        });
+    const Ports& ports = shared_->ports;
+    job_ =
+        (is_cheap(body_->text()) ? ports.executor : ports.selectors)
+            .run([work, drivers = shared_->drivers] { work->review = review(work->body->text(), *drivers); },
+                 Millis{0},
+                 [this, work](bool is_finished) {
+                   if (is_answered_) return;
+                   if (!is_finished) return give_up("there is no worker for it");
+                   tell(shared_->ports.log, work->review);
+                   answer(std::move(work->review));
+                 });
   }
 
   void on_loss(const Error&) override { is_answered_ = true; }

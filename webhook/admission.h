@@ -16,8 +16,8 @@ constexpr size_t kReviewBytesMax = 3u << 20;   // of a body; 413
 constexpr size_t kBodiesBytesMax = 32u << 20;  // of all that are here
 constexpr size_t kReviewsMax = 128;            // that wait for a worker, or have one
 
-/// Judging is the executor's work: one that takes long holds up nobody on the loop, and with as many workers as there are
-/// such no others.
+/// Judging is an executor's work, so that nothing holds up the loop. DeviceExposurePolicies have one of their own: their selectors
+/// are the dear part, some 0.1 s and at most 1 s, and claims of everybody do not wait behind them.
 /// Deadline: who has asked is answered within kReviewMax of the request's head: by then allowed, with a warning. What a
 ///           worker has begun it ends, for nobody; judge() is bounded. A body that is not whole by then is answered 408.
 /// Bounds:   beyond kReviewsMax a review is answered at once, as at the deadline; beyond kBodiesBytesMax 503, by which the
@@ -29,6 +29,8 @@ class Admission {
   struct Ports {
     reactor::Scheduler& scheduler;
     reactor::Executor& executor;
+    reactor::Executor&
+        selectors;  // of reviews that may take long: whatever is not known to be of a kind without expressions
     Log& log;
   };
   Admission(Ports ports, Drivers drivers);

@@ -19,10 +19,10 @@ struct Drivers {
 struct Judgement {
   std::string who;  // "DeviceExposurePolicy nics"; "" where the object does not say what it is
   int line = 0;     // of the object, where it came from a file
-  bool is_read =
-      true;  // false: of a kind that was only meant to be one of ours, so that nothing of it was read
-  policy::Problems
-      errors;  // it is refused; on a node such a policy offers nothing, such a claim is not prepared
+  /// False of a kind that was only meant to be one of ours: nothing more of the object was read.
+  bool is_read = true;
+  /// Not empty: it is refused. On a node such a policy offers nothing, such a claim is not prepared.
+  policy::Problems errors;
   policy::Problems warnings;  // legal, and probably not meant
   /// Of a DeviceExposurePolicy's selector, where it can be compiled.
   std::optional<policy::Dearest> dearest;

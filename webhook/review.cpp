@@ -174,6 +174,13 @@ Review review(std::string_view body, const Drivers& drivers) {
   return out;
 }
 
+bool is_cheap(std::string_view body) {
+  const auto raw = kube::find_raw(body, {"request", "resource", "resource"});
+  const std::string resource = raw ? reviewing::text_at(*raw) : "";
+  return resource == kube::kResourceClaims.plural || resource == "resourceclaimtemplates" ||
+         resource == kube::kSriovResourcePolicies.plural || resource == kube::kDeviceAttributes.plural;
+}
+
 Review unjudged(std::string_view body, std::string_view why) {
   using namespace reviewing;
   const auto request = request_of(body);

@@ -32,6 +32,10 @@ struct Review {
 /// words as `validate`'s. At most 20 causes and 20 warnings, each of at most 2 KiB.
 Review review(std::string_view body, const Drivers& drivers);
 
+/// Whether judging it takes no longer than reading it: by the resource that the request names, of which there is nothing to
+/// compile. Looks at the beginning of what an API server sends.
+bool is_cheap(std::string_view body);
+
 /// The answer to a review that there was no time or room for: allowed, with a warning that says so and why.
 Review unjudged(std::string_view body, std::string_view why);
 

@@ -24,7 +24,8 @@ std::string why_not_valid(const reactor::net::TlsContext& tls, int64_t now) {
 Server::Server(Ports ports, Places places, Drivers drivers)
     : ports_(std::move(ports)),
       places_(std::move(places)),
-      admission_({ports_.loop.scheduler(), ports_.executor, ports_.log}, std::move(drivers)),
+      admission_({ports_.loop.scheduler(), ports_.executor, ports_.selectors, ports_.log},
+                 std::move(drivers)),
       files_({ports_.loop, ports_.loop.scheduler(), ports_.executor, ports_.clock}, places_.files,
              {"h2", "http/1.1"},
              {.on_context = [this](auto tls) { use(std::move(tls)); },

@@ -33,6 +33,7 @@ class Server {
   struct Ports {
     reactor::Loop& loop;
     reactor::Executor& executor;
+    reactor::Executor& selectors;  // Admission::Ports
     Log& log;
     std::function<int64_t()> clock;  // seconds since 1970
   };

@@ -39,9 +39,10 @@ struct World {
     return end;
   }
   fake::FakeScheduler time;
-  fake::FakeExecutor executor{time};
+  fake::FakeExecutor executor{time}, selectors{time};
   fake::MemoryLog log;
-  Admission admission{{time, executor, log}, {"sriovnetwork.k8snetworkplumbingwg.io", "dra.networking"}};
+  Admission admission{{time, executor, selectors, log},
+                      {"sriovnetwork.k8snetworkplumbingwg.io", "dra.networking"}};
   http::Server server{time,
                       [this](const http::RequestHead& head, http::Response& response) {
                         return admission.serve(head, response);
@@ -69,8 +70,8 @@ TEST(Admission, AReviewIsJudgedAndLoggedWithItsUser) {
 // Red when what takes long is refused, waited for for ever, or answered without a word of it.
 TEST(Admission, WhatIsNotJudgedInTimeIsAllowedWithAWarning) {
   World world;
-  world.executor.hang_next = 1;
-  world.executor.keeps_hung_work = true;
+  world.selectors.hang_next = 1;
+  world.selectors.keeps_hung_work = true;
   const auto slow = world.client(request(review_of()));
   world.time.advance(kReviewMax - 1ms);
   EXPECT_EQ(slow->sent, "");
@@ -79,9 +80,9 @@ TEST(Admission, WhatIsNotJudgedInTimeIsAllowedWithAWarning) {
   EXPECT_TRUE(says(*slow, "longer than 1000 ms")) << slow->sent;
   EXPECT_EQ(world.log.count("not judged, and so admitted user=ann"), 1u) << world.log.all();
   EXPECT_EQ(world.admission.reviews(), 1u) << "a worker still has it";
-  ASSERT_EQ(world.executor.hung_work.size(), 1u);
-  world.executor.hung_work[0]();  // ends late, for nobody
-  world.executor.hung_work.clear();
+  ASSERT_EQ(world.selectors.hung_work.size(), 1u);
+  world.selectors.hung_work[0]();  // ends late, for nobody
+  world.selectors.hung_work.clear();
   world.time.advance(1ms);
   EXPECT_EQ(world.admission.reviews(), 0u);
   EXPECT_EQ(world.admission.bytes(), 0u);
@@ -90,13 +91,37 @@ TEST(Admission, WhatIsNotJudgedInTimeIsAllowedWithAWarning) {
 
 TEST(Admission, ASlowOneDelaysNobodyElse) {
   World world;
-  world.executor.hang_next = 1;
+  world.selectors.hang_next = 1;
   const auto slow = world.client(request(review_of()));
   world.time.advance(0ms);
   const auto other = world.client(request(review_of()));
   world.time.advance(0ms);
   EXPECT_EQ(slow->sent, "");
   EXPECT_TRUE(says(*other, R"("allowed":false)")) << other->sent;
+}
+
+// Red when claims, which anybody may make, wait behind expressions that take long, or when those come in by another name.
+TEST(Admission, WhatHasNoExpressionsHasWorkersOfItsOwn) {
+  const auto of = [](const std::string& resource) {
+    std::string review = review_of();
+    review.replace(review.find(R"("operation")"), 0,
+                   R"("resource":{"group":"g","resource":")" + resource + R"("},)");
+    return request(review);
+  };
+  World world;
+  for (const char* cheap :
+       {"resourceclaims", "resourceclaimtemplates", "sriovresourcepolicies", "deviceattributes"})
+    world.client(of(cheap));
+  world.time.advance(1ms);
+  EXPECT_EQ(world.executor.jobs, 4u);
+  EXPECT_EQ(world.selectors.jobs, 0u);
+  world.client(of("deviceexposurepolicies"));
+  world.client(of("others"));
+  world.client(request(review_of()));
+  world.client(request("garbage"));
+  world.time.advance(1ms);
+  EXPECT_EQ(world.executor.jobs, 4u);
+  EXPECT_EQ(world.selectors.jobs, 4u);
 }
 
 TEST(Admission, ABodyThatIsNotWholeInTimeIsNotWaitedFor) {
@@ -110,7 +135,7 @@ TEST(Admission, ABodyThatIsNotWholeInTimeIsNotWaitedFor) {
   EXPECT_TRUE(says(*slow, "HTTP/1.1 408")) << slow->sent;
   slow->say(whole.substr(20));
   EXPECT_EQ(world.admission.bytes(), 0u);
-  EXPECT_EQ(world.executor.jobs, 0u);
+  EXPECT_EQ(world.executor.jobs + world.selectors.jobs, 0u);
 }
 
 TEST(Admission, OthersThanReviewsAreTurnedAway) {
@@ -145,8 +170,8 @@ TEST(Admission, BodiesTogetherAreBounded) {
 
 TEST(Admission, WhoComesBeyondTheBoundIsAnsweredAtOnce) {
   World world;
-  world.executor.hang_next = kReviewsMax;
-  world.executor.keeps_hung_work = true;
+  world.selectors.hang_next = kReviewsMax;
+  world.selectors.keeps_hung_work = true;
   std::vector<std::shared_ptr<fake::WireEnd>> clients;
   for (size_t i = 0; i < kReviewsMax; ++i) clients.push_back(world.client(request(review_of())));
   world.time.advance(1ms);

@@ -42,7 +42,7 @@ struct WebhookServerTest : fixture::LoopTest {
   }
   Server::Places places() const { return {{"127.0.0.1", 0}, {root + "/tls.crt", root + "/tls.key", ""}}; }
   Server::Ports ports(reactor::Executor& executor) {
-    return {loop, executor, log, [] { return static_cast<int64_t>(std::time(nullptr)); }};
+    return {loop, executor, executor, log, [] { return static_cast<int64_t>(std::time(nullptr)); }};
   }
   /// What curl prints: the answer's body, then its status and curl's own outcome.
   std::string curl(uint16_t port, const std::string& path, std::vector<std::string> more = {}) {
