@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/man_page.h"
 #include "cli/process.h"
+#include "cli/with_snapshot.h"
 
 namespace sliced::cli {
 namespace {
@@ -22,6 +23,11 @@ template <int (*kWork)(const config::Options&)>
 int by_options(const Invocation& invocation) {
   return kWork(invocation.options);
 }
+// Of a command that may be asked of a snapshot (--host FILE).
+template <int (*kWork)(const config::Options&)>
+int of_host(const Invocation& invocation) {
+  return with_snapshot(invocation.options, kWork);
+}
 
 struct Row {
   Command command;
@@ -29,12 +35,13 @@ struct Row {
 };
 constexpr Row kRows[] = {
     {Command::kRun, run},
-    {Command::kPlan, by_options<plan>},
-    {Command::kExplain, by_options<explain>},
-    {Command::kDiscover, by_options<discover>},
-    {Command::kMatch, by_options<match>},
+    {Command::kPlan, of_host<plan>},
+    {Command::kExplain, of_host<explain>},
+    {Command::kDiscover, of_host<discover>},
+    {Command::kMatch, of_host<match>},
     {Command::kValidate, by_options<validate>},
-    {Command::kMigrate, by_options<migrate>},
+    {Command::kMigrate, of_host<migrate>},
+    {Command::kSnapshot, by_options<snapshot>},
     {Command::kWithdraw, by_options<withdraw>},
     {Command::kStatus, by_options<status>},
     {Command::kWebhook, webhook},

@@ -30,6 +30,7 @@ int discover(const config::Options& options);
 int match(const config::Options& options);
 int validate(const config::Options& options);
 int migrate(const config::Options& options);
+int snapshot(const config::Options& options);
 int withdraw(const config::Options& options);
 int status(const config::Options& options);
 int history(const config::Options& options);

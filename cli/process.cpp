@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cli/snapshot_host.h"
 #include "config/load.h"
 #include "hotplug/netlink_monitor.h"
 #include "hotplug/udev_monitor.h"
@@ -43,6 +44,12 @@ std::unique_ptr<Process> Process::open_bare(const config::Options& options) {
 
 Result<std::unique_ptr<Process>> Process::open_host_only(const config::Options& options) {
   auto process = open_bare(options);
+  if (is_snapshot(options.host_root)) {
+    auto opened = open_recorded(options);
+    if (!opened) return std::move(opened.error()).in("--host " + options.host_root);
+    process->host = process->recorded = std::move(*opened);
+    return process;
+  }
   auto host = hotplug::open_host_view(options.host_root);
   if (!host) return std::move(host.error()).in("--host " + options.host_root);
   process->host = std::move(*host);
@@ -85,6 +92,10 @@ Result<Unit> Process::open_cluster() {
 hotplug::HostSource::Ports Process::host_ports(bool live_events) {
   hotplug::HostSource::Ports ports{loop.scheduler(), *executor, host, {}, *log};
   if (host->is_live()) ports.read_admin_macs = hotplug::read_admin_macs;
+  if (recorded != nullptr)
+    ports.read_admin_macs = [its = recorded](int ifindex) -> Result<std::map<int, std::string>> {
+      return its->admin_macs(ifindex);
+    };
   if (!live_events) return ports;
   if (host->is_live()) {
     ports.events.push_back(hotplug::make_udev_monitor(loop, hotplug::udev_kind_here()));

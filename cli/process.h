@@ -16,6 +16,7 @@
 #include "reactor/loop.h"
 #include "reactor/net/tcp_stream.h"
 #include "reactor/thread_executor.h"
+#include "snapshot/recording.h"
 
 namespace sliced::cli {
 
@@ -63,6 +64,8 @@ class Process {
   std::unique_ptr<reactor::ThreadExecutor> executor;
   std::unique_ptr<kube::Cluster> cluster;
   std::shared_ptr<const hotplug::HostView> host;
+  /// Where `host` is a snapshot: what its PFs enforced, else nullptr.
+  std::shared_ptr<const snapshot::RecordedHost> recorded;
   /// Standard output of what goes on for long: print() waits for whoever reads.
   LineWriter out;
 

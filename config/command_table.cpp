@@ -67,6 +67,17 @@ constexpr CommandInfo kCommands[] = {
          "file, line and what to do; then nothing is printed. With --check it prints what is offered before and after, "
          "device by device. Exit status 0: all is carried over; with --check, all is the same. 2: with --check, "
          "something differs. 1: there are errors."},
+    {.id = Command::kSnapshot,
+     .name = "snapshot",
+     .arguments = "FILE",
+     .arguments_min = 1,
+     .arguments_max = 1,
+     .summary = "Write what this host and its cluster say into a file, for a bug report.",
+     .description =
+         "FILE becomes a tar compressed with zstd; - is standard output. It holds what is read of this host's network "
+         "devices, its Node's labels, the policies and this node's slices. MAC addresses, GUIDs, switch ids and the "
+         "node's name are replaced by others, the same everywhere, unless --raw. plan, explain, match, discover and "
+         "migrate --check answer from it anywhere with --host FILE. Exit status 0: written. 1: it is not."},
     {.id = Command::kWithdraw,
      .name = "withdraw",
      .summary = "Delete what this node has published.",

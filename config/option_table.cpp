@@ -11,11 +11,11 @@ constexpr unsigned bit(Command command) { return static_cast<unsigned>(command);
 constexpr unsigned kDeciding = bit(Command::kRun) | bit(Command::kPlan) | bit(Command::kExplain);
 constexpr unsigned kWriting = bit(Command::kRun) | bit(Command::kWithdraw);
 constexpr unsigned kOnCluster = kDeciding | bit(Command::kWithdraw);
-constexpr unsigned kOnHost =
-    kDeciding | bit(Command::kDiscover) | bit(Command::kMatch) | bit(Command::kMigrate);
+constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch) |
+                             bit(Command::kMigrate) | bit(Command::kSnapshot);
 constexpr unsigned kWorking = kOnCluster | kOnHost | bit(Command::kValidate) | bit(Command::kWebhook);
 constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
-                                    bit(Command::kWebhook) | bit(Command::kMigrate);
+                                    bit(Command::kWebhook) | bit(Command::kMigrate) | bit(Command::kSnapshot);
 constexpr unsigned kEverywhere = ~0u;
 
 constexpr std::array<std::string_view, 3> kClusters = {"in-cluster", "kubeconfig:", "dir:"};
@@ -35,7 +35,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_CLUSTER",
          .file_key = "cluster",
          .placeholder = "SPEC",
-         .commands = kOnCluster | bit(Command::kMatch),
+         .commands = kOnCluster | bit(Command::kMatch) | bit(Command::kSnapshot),
          .choices = kClusters,
          .help =
              "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "
@@ -57,13 +57,14 @@ constexpr OptionInfo kOptions[] = {
          .help =
              "Labels of the node, for a directory cluster that holds no Node object. An API server's Node always "
              "wins."}),
-    option<&Options::namespace_, parse_namespace>({.name = "namespace",
-                                                   .short_name = 'n',
-                                                   .env = "NAMESPACE",
-                                                   .file_key = "namespace",
-                                                   .placeholder = "NAME",
-                                                   .commands = kOnCluster | bit(Command::kMigrate),
-                                                   .help = "The namespace whose policies count."}),
+    option<&Options::namespace_, parse_namespace>(
+        {.name = "namespace",
+         .short_name = 'n',
+         .env = "NAMESPACE",
+         .file_key = "namespace",
+         .placeholder = "NAME",
+         .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot),
+         .help = "The namespace whose policies count."}),
     option<&Options::host_root, parse_path>(
         {.name = "host",
          .env = "SLICED_HOST",
@@ -72,7 +73,8 @@ constexpr OptionInfo kOptions[] = {
          .commands = kOnHost,
          .help =
              "Read ROOT/sys and ROOT/proc in place of the running system's. Events then come from the datagram "
-             "socket ROOT/run/sliced/uevents."}),
+             "socket ROOT/run/sliced/uevents. ROOT may be a file of `sliced snapshot`: then node, policies and slices "
+             "are those of the file, where no cluster is named."}),
     option<&Options::config_file, parse_path>(
         {.name = "config",
          .short_name = 'c',
@@ -363,6 +365,10 @@ constexpr OptionInfo kOptions[] = {
          .help =
              "Print no objects: say of each device of this host, or of --host, under which resource it was offered, "
              "and under which the new objects would offer it."}),
+    option<&Options::raw, parse_word<bool>>(
+        {.name = "raw",
+         .commands = bit(Command::kSnapshot),
+         .help = "Keep MAC addresses, GUIDs, switch ids and the node's name as they are."}),
     option<&Options::log_format, parse_word<LogFormat>>(
         {.name = "log-format",
          .env = "SLICED_LOG_FORMAT",

@@ -35,6 +35,7 @@ enum class Command : unsigned {
   kWebhook = 8192,
   kMigrate = 16384,
   kHistory = 1u << 20,
+  kSnapshot = 32768,
 };
 
 /// How the cluster is reached (--cluster): one of three.
@@ -140,6 +141,8 @@ struct Options {
   PolicyForm form = PolicyForm::kAuto;  // of what migrate prints
   std::string resource_prefix;          // of resources without one, which migrate reads; "": their tool's own
   bool check = false;                   // migrate compares, and prints no objects
+
+  bool raw = false;  // snapshot keeps names and addresses as they are
 
   // How things are said.
   LogFormat log_format = LogFormat::kAuto;

@@ -19,6 +19,7 @@ BEGIN {
   may["policy/exposure"] = "reactor/base kube cel hotplug policy policy/gates policy/charged"
   may["policy/charged"] = "reactor/base kube hotplug policy"
   may["migrate"] = "reactor/base kube hotplug policy"
+  may["snapshot"] = "reactor/base kube hotplug"
   may["publishers"] = "reactor/base reactor kube policy"
   may["cdi"] = "reactor/base reactor kube"
   may["kubelet"] = "reactor/base reactor grpc http proto kube hotplug policy cdi"

@@ -91,6 +91,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"resource-prefix", "example.com"},
       {"check", "true"},
       {"since", "1h30m"},
+      {"raw", "true"},
   };
   std::set<std::string_view> covered = {"help"};
   for (const auto& row : rows) {

@@ -1,0 +1,198 @@
+#include "snapshot/snapshot.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "cli/commands.h"
+#include "cli/host_once.h"
+#include "cli/process.h"
+#include "kube/kinds.h"
+#include "publishers/diff_pool.h"
+#include "reactor/base/text.h"
+#include "snapshot/archive.h"
+
+namespace sliced::cli {
+namespace {
+
+using kube::Json;
+using snapshot::Snapshot;
+
+constexpr Millis kSnapshotListMax{30'000};
+
+// Without what belongs to the server, and is of no use elsewhere.
+Json plain(Json object) {
+  const Json* old = object.find("metadata");
+  if (old == nullptr || old->object() == nullptr) return object;
+  Json meta = Json::Object{};
+  for (const auto& [key, value] : *old->object())
+    if (key != "managedFields") meta.set(key, value);
+  object.set("metadata", std::move(meta));
+  return object;
+}
+
+// The rest of a Node is large, and nobody here looks at it.
+Json plain_node(const Json& node) {
+  Json meta = Json::Object{};
+  for (const char* key : {"name", "uid", "labels"})
+    if (const Json* value = node.find({"metadata", key})) meta.set(key, *value);
+  Json out = Json::Object{};
+  out.set("apiVersion", "v1");
+  out.set("kind", "Node");
+  out.set("metadata", std::move(meta));
+  return out;
+}
+
+// What the cluster says, one kind after the other. What it does not serve is left out; what it does not let us see too, and
+// is said.
+class Objects {
+ public:
+  Objects(Process& process, const config::Options& options, Snapshot& out)
+      : process_(process), options_(options), out_(out) {}
+
+  void read() {
+    read_node();
+    list({kube::kSriovResourcePolicies, options_.namespace_, ""});
+    list({kube::kDeviceAttributes, options_.namespace_, ""});
+    list({kube::kDeviceExposurePolicies, "", ""});
+    list({kube::kResourceSlices, "", "spec.nodeName=" + options_.node_name});
+    bool done = false;
+    const auto call = process_.cluster->server_info(
+        [&](const kube::ServerInfo& info) { out_.server = info.git_version, done = true; },
+        [&](const kube::Failure&) { done = true; });
+    process_.run_until([&] { return done; }, kSnapshotListMax);
+  }
+
+ private:
+  void wait(const bool& done, const std::string& what) {
+    if (!process_.run_until([&] { return done; }, kSnapshotListMax))
+      complain(what + " is left out: no answer in time");
+  }
+  void say(const kube::Failure& failure, const std::string& what) {
+    if (failure.code != Errc::kNotFound) complain(what + " is left out: " + failure.what);
+  }
+  void read_node() {
+    bool done = false;
+    const auto call = process_.cluster->get(
+        {kube::kNodes, "", options_.node_name},
+        {.on_done =
+             [&](std::string_view text) {
+               if (auto node = kube::decode_json(text)) out_.objects.push_back(plain_node(*node));
+               done = true;
+             },
+         .on_failure = [&](const kube::Failure& failure) { say(failure, "the Node"), done = true; }});
+    wait(done, "the Node");
+  }
+  void list(kube::Scope scope) {
+    const std::string what = scope.resource.plural;
+    const kube::Resource kind = scope.resource;
+    bool done = false;
+    std::vector<Json> found;
+    const auto call = process_.cluster->list(
+        {.scope = std::move(scope)},
+        {.on_item =
+             [&](std::string_view text) {
+               auto object = kube::decode_json(text);
+               if (!object || object->object() == nullptr || found.size() >= snapshot::kObjectsMax / 5)
+                 return;
+               Json whole = Json::Object{};
+               whole.set("apiVersion", api_version(kind));  // items of a list lack both
+               whole.set("kind", kind.kind);
+               for (const auto& [key, value] : *object->object()) whole.set(key, value);
+               found.push_back(plain(std::move(whole)));
+             },
+         .on_done = [&](const std::string&) { done = true; },
+         .on_failure =
+             [&](const kube::Failure& failure) { say(failure, what), found.clear(), done = true; }});
+    wait(done, what);
+    if (!done) return;
+    for (Json& object : found) out_.objects.push_back(std::move(object));
+  }
+
+  Process& process_;
+  const config::Options& options_;
+  Snapshot& out_;
+};
+
+// Names of our slices are made of the node's name and the pool's: with an alias they have others.
+void rename_slices(Snapshot& out) {
+  const auto aliased = [&](std::string pool) {
+    return pool.starts_with(out.node) ? snapshot::kNodeAlias + pool.substr(out.node.size()) : pool;
+  };
+  for (Json& object : out.objects) {
+    if (object.text("kind") != kube::kResourceSlices.kind) continue;
+    const Json *spec = object.find("spec"), *pool = object.find({"spec", "pool"}),
+               *meta = object.find("metadata");
+    if (spec == nullptr || pool == nullptr || meta == nullptr) continue;
+    const std::string name(meta->text("name")), driver(spec->text("driver")), its_pool(pool->text("name"));
+    const auto index = parse_hex(std::string_view(name).substr(0, 5));
+    constexpr int kSalts = 4;
+    for (int salt = 0; index && salt < kSalts; ++salt) {
+      if (publishers::slice_name(*index, driver, out.node, its_pool, salt) != name) continue;
+      Json renamed = *meta;
+      renamed.set("name",
+                  publishers::slice_name(*index, driver, snapshot::kNodeAlias, aliased(its_pool), salt));
+      object.set("metadata", std::move(renamed));
+      break;
+    }
+  }
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+// False where the host could not be read in time.
+bool record_host(Process& process, Snapshot& out) {
+  const auto recorder = std::make_shared<snapshot::RecordingHost>(process.host);
+  auto ports = process.host_ports(/*live_events=*/false);
+  ports.host = recorder;
+  if (const auto ask = ports.read_admin_macs)
+    ports.read_admin_macs = [ask, recorder](int ifindex) {
+      auto macs = ask(ifindex);
+      if (macs) recorder->note_admin_macs(ifindex, *macs);
+      return macs;
+    };
+  bool done = false;
+  hotplug::HostSource source(std::move(ports), [&](const hotplug::InventoryUpdate&) { done = true; });
+  source.start();
+  if (!process.run_until([&] { return done; }, kReadHostMax)) return complain_of_slow_host(), false;
+  out.host = recorder->recording();
+  return true;
+}
+
+bool write_file(const std::string& path, const std::string& bytes) {
+  if (path == "-") return print(bytes);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << bytes;
+  if (file.flush()) return true;
+  complain(escaped(path) + " cannot be written");
+  return false;
+}
+
+}  // namespace
+
+int snapshot(const config::Options& options) {
+  if (options.arguments[0] == "-" && ::isatty(STDOUT_FILENO) != 0)
+    return complain("a snapshot is no text for a terminal: name a file"), kExitError;
+  auto process = Process::open(options);
+  if (!process) {
+    complain("of the host alone, without policies and slices: " + process.error().what);
+    process = Process::open_host_only(options);
+  }
+  if (!process) return complain(process.error().what), kExitError;
+  Snapshot out{.version = SLICED_VERSION, .node = options.node_name, .is_raw = options.raw};
+  if (!record_host(**process, out)) return (*process)->leave(kExitError);
+  if ((*process)->cluster != nullptr) Objects(**process, options, out).read();
+  if (!options.raw) rename_slices(out);
+  const std::string bytes = encode(out, {host_name()});
+  if (const auto read = snapshot::decode(bytes); !read) {
+    complain("it could not be read again: " + read.error().what + (options.raw ? "" : "; say --raw"));
+    return (*process)->leave(kExitError);
+  }
+  return (*process)->leave(write_file(options.arguments[0], bytes) ? kExitSame : kExitError);
+}
+
+}  // namespace sliced::cli

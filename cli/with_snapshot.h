@@ -1,0 +1,11 @@
+#pragma once
+// A command that is asked of a snapshot as it would be of a host and its cluster.
+#include "config/options.h"
+
+namespace sliced::cli {
+
+/// work(options); where the host is a snapshot and no cluster is named, with its node and with a directory of its objects as
+/// the cluster. The directory is the user's own, below $TMPDIR, and goes afterwards.
+int with_snapshot(const config::Options& options, int (*work)(const config::Options&));
+
+}  // namespace sliced::cli

@@ -1,0 +1,54 @@
+// Snapshots that somebody sends: the file as it is, its tar, and the host in it.
+#include <zstd.h>
+
+#include "hotplug/scan.h"
+#include "snapshot/archive.h"
+#include "snapshot/snapshot.h"
+#include "t/fuzz/fuzz.h"
+
+using namespace sliced;
+
+namespace {
+
+void look_at(const Result<snapshot::Members>& members) {
+  if (!members) return fuzz::check(members.error());
+  size_t size = 0;
+  for (const auto& [name, text] : *members) {
+    fuzz::must(!name.empty() && name.find('/') == std::string::npos, "a member has a plain name");
+    size += text.size();
+  }
+  fuzz::must(size <= snapshot::kUnpackedBytesMax, "members are bounded");
+}
+
+void look_at_host(std::string_view text) {
+  const auto json = kube::decode_json(text);
+  if (!json) return;
+  auto recording = snapshot::decode_recording(*json);
+  if (!recording) return fuzz::check(recording.error());
+  const auto again = snapshot::decode_recording(snapshot::encode(*recording));
+  fuzz::must(again && again->lists.size() == recording->lists.size() &&
+                 again->reads.size() == recording->reads.size() &&
+                 again->admin_macs == recording->admin_macs &&
+                 again->default_routes == recording->default_routes,
+             "a recording comes back as it was");
+  hotplug::scan_host(snapshot::RecordedHost(std::move(*recording)));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  const uint8_t kind = input.byte() % 3;
+  const std::string bytes(input.rest);
+  if (kind == 0) {
+    const auto read = snapshot::decode(bytes);
+    if (!read) fuzz::check(read.error());
+  } else if (kind == 1) {
+    std::string frame(ZSTD_compressBound(bytes.size()), '\0');
+    frame.resize(ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), 1));
+    look_at(snapshot::unpack(frame));
+  } else {
+    look_at_host(bytes);
+  }
+  return 0;
+}

@@ -1,0 +1,140 @@
+// What is said of a node is said of its snapshot elsewhere.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/process.h"
+#include "cli/with_snapshot.h"
+#include "kube/json.h"
+#include "t/fixture/sysfs_tree.h"
+
+namespace sliced::cli {
+namespace snapshot_test {
+namespace {
+
+const std::string kExample = std::string(SLICED_EXAMPLES) + "/reference-node";
+
+struct Answer {
+  int status = -1;
+  std::string text;
+};
+
+struct SnapshotOfNode : testing::Test {
+  SnapshotOfNode() {
+    host.load(kExample + "/host.txt");
+    std::stringstream policies;
+    policies << std::ifstream(kExample + "/policies.yaml").rdbuf();
+    host.write("cluster/policies.yaml", policies.str());
+    host.write(
+        "cluster/by-mac.yaml",
+        "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: by-mac}\nspec:\n"
+        "  nodeSelector: {matchLabels: {kubernetes.io/hostname: reference-node}}\n"
+        "  selector: {cel: 'device.attributes[\"dra.networking\"].mac == \"00:00:5e:00:53:01\"'}\n"
+        "  exposure: {deviceNameSuffix: -by-mac}\n");
+    host.write(
+        "cluster/node.yaml",
+        "apiVersion: v1\nkind: Node\nmetadata: {name: reference-node, uid: u, labels: {kubernetes.io/hostname: "
+        "reference-node}}\n");
+    there.cluster = config::ClusterDirectory{host.root() + "/cluster"};
+    there.node_name = "reference-node";
+    there.host_root = host.root();
+    there.log_level = Level::kError;
+  }
+
+  Answer asked(config::Options options, config::Command command, int (*work)(const config::Options&),
+               config::OutputFormat format = config::OutputFormat::kJson) {
+    options.command = command;
+    options.output = format;
+    testing::internal::CaptureStdout();
+    const int status = with_snapshot(options, work);
+    return {status, testing::internal::GetCapturedStdout()};
+  }
+  Answer planned(const config::Options& options) { return asked(options, config::Command::kPlan, plan); }
+
+  // Who looks at the file from elsewhere.
+  config::Options taken(bool raw) {
+    config::Options options = there;
+    options.command = config::Command::kSnapshot;
+    options.raw = raw;
+    options.arguments = {host.root() + "/report.tar.zst"};
+    EXPECT_EQ(snapshot(options), kExitSame);
+    config::Options elsewhere;
+    elsewhere.host_root = options.arguments[0];
+    elsewhere.node_name = "another-machine";
+    elsewhere.log_level = Level::kError;
+    return elsewhere;
+  }
+
+  // What was planned becomes what is published.
+  void publish() {
+    const Answer slices = planned(there);
+    ASSERT_EQ(slices.status, kExitChanges);
+    const auto list = kube::decode_json(slices.text);
+    ASSERT_TRUE(list);
+    int number = 0;
+    for (const kube::Json& slice : *list->find("items")->array())
+      host.write("cluster/resourceslices/" + std::to_string(++number) + ".json", kube::encode_json(slice));
+    ASSERT_GE(number, 3);
+    ASSERT_EQ(planned(there).status, kExitSame);
+  }
+
+  fixture::SysfsTree host;
+  config::Options there;
+};
+
+TEST_F(SnapshotOfNode, RawAnswersByteForByte) {
+  const config::Options elsewhere = taken(/*raw=*/true);
+  const std::pair<config::Command, int (*)(const config::Options&)> commands[] = {
+      {config::Command::kDiscover, discover},
+      {config::Command::kExplain, explain},
+      {config::Command::kPlan, plan}};
+  for (const auto& [command, work] : commands) {
+    const Answer on_it = asked(there, command, work), of_it = asked(elsewhere, command, work);
+    EXPECT_EQ(on_it.status, of_it.status);
+    EXPECT_EQ(on_it.text, of_it.text);
+    EXPECT_GT(of_it.text.size(), 1000u);
+  }
+}
+
+// What is published stands under other names in it, made of the alias as the node's own are of its name: else everything would
+// seem to be new.
+TEST_F(SnapshotOfNode, WithAliasesNothingIsPlannedThatWasNotThere) {
+  publish();
+  const config::Options elsewhere = taken(/*raw=*/false);
+  const Answer of_it = planned(elsewhere);
+  EXPECT_EQ(of_it.status, kExitSame)
+      << asked(elsewhere, config::Command::kPlan, plan, config::OutputFormat::kDiff).text;
+  EXPECT_EQ(of_it.text.find("reference-node"), std::string::npos);
+  EXPECT_EQ(of_it.text.find("00:00:5e:00:53"), std::string::npos);
+}
+
+// Also where a policy asks for a MAC, which is another one there.
+TEST_F(SnapshotOfNode, WithAliasesEachDeviceHasTheSameVerdict) {
+  const auto outcomes = [&](const config::Options& options) {
+    std::string out;
+    const auto list = kube::decode_json(asked(options, config::Command::kExplain, explain).text);
+    for (const kube::Json& item : *list->find("items")->array())
+      out += std::string(item.text("device")) + " " + std::string(item.text("outcome")) + " " +
+             std::string(item.text("entry")) + "\n";
+    return out;
+  };
+  const std::string there_said = outcomes(there);
+  EXPECT_NE(there_said.find("-by-mac"), std::string::npos) << there_said;
+  EXPECT_EQ(outcomes(taken(/*raw=*/false)), there_said);
+}
+
+TEST_F(SnapshotOfNode, IsReadByNobodyWhoFollowsAHost) {
+  config::Options elsewhere = taken(/*raw=*/true);
+  for (const config::Command command : {config::Command::kRun, config::Command::kSnapshot}) {
+    elsewhere.command = command;
+    const auto process = Process::open_host_only(elsewhere);
+    ASSERT_FALSE(process);
+    EXPECT_EQ(process.error().code, Errc::kInvalid);
+  }
+}
+
+}  // namespace
+}  // namespace snapshot_test
+}  // namespace sliced::cli

@@ -1,0 +1,91 @@
+#include "snapshot/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include "hotplug/scan.h"
+#include "snapshot/archive.h"
+#include "t/fixture/sysfs_tree.h"
+
+namespace sliced::snapshot {
+namespace snapshot_test {
+namespace {
+
+using fixture::SysfsTree;
+
+Snapshot sample() {
+  Snapshot out{.version = "0.1.0", .node = "worker-1.example.com", .server = "v1.37.0"};
+  out.host.reads.insert_or_assign("sys/class/net/ens1f0/address", std::string("00:00:5e:00:53:01"));
+  out.host.reads.insert_or_assign("sys/class/net/ens1f0/phys_switch_id", std::string("f86d3e0003a1b2c3"));
+  out.host.reads.insert_or_assign("proc/sys/kernel/random/boot_id",
+                                  std::string("0b1d3c5e-7777-4f4f-8e8e-123456789abc"));
+  out.objects.push_back(*kube::decode_json(
+      R"({"kind":"DeviceExposurePolicy","spec":{"nodeSelector":{"kubernetes.io/hostname":"worker-1.example.com"},)"
+      R"("selector":{"cel":"device.attributes[\"dra.networking\"].mac == \"00:00:5e:00:53:01\""}}})"));
+  return out;
+}
+
+TEST(Snapshot, WhatIsNobodysBusinessIsReplacedEverywhereByTheSame) {
+  const auto read = decode(encode(sample(), {}));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->node, "node-1");
+  EXPECT_EQ(*read->host.reads.at("sys/class/net/ens1f0/address"), "00:00:5e:00:00:01");
+  EXPECT_EQ(*read->host.reads.at("sys/class/net/ens1f0/phys_switch_id"), "0000000000000001");
+  const std::string object = kube::encode_json(read->objects.at(0));
+  EXPECT_NE(object.find(R"("kubernetes.io/hostname":"node-1")"), std::string::npos);
+  EXPECT_NE(object.find(R"(mac == \"00:00:5e:00:00:01\")"), std::string::npos);
+  const auto members = unpack(encode(sample(), {}));
+  ASSERT_TRUE(members);
+  for (const auto& [name, text] : *members)
+    for (const char* secret : {"53:01", "worker", "f86d3e", "0b1d3c5e"})
+      EXPECT_EQ(text.find(secret), std::string::npos) << name << " has " << secret;
+}
+
+TEST(Snapshot, RawKeepsAll) {
+  Snapshot raw = sample();
+  raw.is_raw = true;
+  const auto read = decode(encode(raw, {"worker-1"}));
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(read->is_raw);
+  EXPECT_EQ(read->node, "worker-1.example.com");
+  EXPECT_EQ(read->objects, raw.objects);
+  EXPECT_EQ(*read->host.reads.at("sys/class/net/ens1f0/address"), "00:00:5e:00:53:01");
+  EXPECT_EQ(read->server, "v1.37.0");
+}
+
+TEST(Snapshot, WhatIsNoneSaysWhy) {
+  EXPECT_EQ(decode("hello").error().what, "is no snapshot: its bytes are not zstd's");
+  EXPECT_EQ(decode(pack({{"about.json", "{}"}})).error().what, "is no snapshot: it has no host.json");
+  EXPECT_EQ(decode(pack({{"about.json", R"({"format": 2})"}, {"host.json", "{}"}, {"objects.json", "[]"}}))
+                .error()
+                .what,
+            "is of another version of sliced, which is needed to read it");
+  EXPECT_EQ(decode(pack({{"about.json", R"({"format": 1, "node": "../x"})"},
+                         {"host.json", "{}"},
+                         {"objects.json", "[]"}}))
+                .error()
+                .what,
+            "names no node");
+}
+
+// 256 VFs with interfaces: a bug report that a mail takes.
+TEST(Snapshot, OfALargeHostIsSmall) {
+  SysfsTree host;
+  auto pf = host.pci("0000:3b:00.0").id("8086", "1592").driver("ice").numa(0).netdev("ens1f0");
+  pf.sriov(256).vfs(256, [](SysfsTree::Pci vf, int index) {
+    vf.id("8086", "1889").driver("iavf").netdev("ens1f0v" + std::to_string(index));
+  });
+  const RecordingHost recorder{std::shared_ptr<const hotplug::HostView>(host.view())};
+  hotplug::scan_host(recorder);
+  Snapshot out{.node = "n-1"};
+  out.host = recorder.recording();
+  const std::string bytes = encode(out, {});
+  EXPECT_LT(bytes.size(), 5u << 20);
+  EXPECT_GT(out.host.reads.size(), 2'000u);
+  const auto read = decode(bytes);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(hotplug::scan_host(RecordedHost(read->host)).devices.size(), 257u);
+}
+
+}  // namespace
+}  // namespace snapshot_test
+}  // namespace sliced::snapshot
