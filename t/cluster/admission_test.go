@@ -41,8 +41,8 @@ type refusal struct {
 	object *unstructured.Unstructured
 }
 
-// refusals are those of t/fixture/refused.yaml, by whose words `validate` is judged (t/unit/webhook).
-func refusals(t *testing.T) []refusal {
+// refusals are those of t/fixture/refused.yaml, by whose words `validate` is judged (t/unit/webhook), for one webhook to judge.
+func refusals(t *testing.T, webhook string) []refusal {
 	t.Helper()
 	text, err := os.ReadFile(harness.Path("../fixture/refused.yaml"))
 	if err != nil {
@@ -63,7 +63,7 @@ func refusals(t *testing.T) []refusal {
 		if row.Object == nil {
 			continue // what stands before the first document
 		}
-		row.Object.SetLabels(map[string]string{"judged": "yes"})
+		row.Object.SetLabels(map[string]string{"judged": webhook})
 		found = append(found, refusal{row.Why, row.Wants, row.Object})
 	}
 	if len(found) < 100 {
@@ -138,26 +138,41 @@ func (w *warned) HandleWarningHeader(_ int, _, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// judged is a plane where the webhook alone judges policies.
+// unjudged is the control plane of all scenarios where nobody but a webhook judges policies: each scenario has one of its own.
+var unjudged struct {
+	sync.Once
+	plane *harness.Plane
+	err   error
+}
+
+// judged is a scenario's webhook there, the label by which objects are its own, and one that it refuses.
 type judged struct {
+	name    string
 	plane   *harness.Plane
 	webhook *harness.Webhook
 	bad     *unstructured.Unstructured
 }
 
-func newJudged(t *testing.T) judged {
+func newJudged(t *testing.T, name string) judged {
 	t.Helper()
-	plane := harness.NewPlane(t, harness.Options{NoCRDs: true})
-	if err := plane.Server.InstallCRDs(openCRDs()); err != nil {
-		t.Fatal(err)
+	unjudged.Do(func() {
+		if unjudged.plane, unjudged.err = harness.StartPlane(harness.Options{NoCRDs: true}); unjudged.err != nil {
+			return
+		}
+		if unjudged.err = unjudged.plane.Server.InstallCRDs(openCRDs()); unjudged.err == nil {
+			home := &core.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "refused"}}
+			_, unjudged.err = unjudged.plane.Server.Client.CoreV1().Namespaces().Create(context.Background(), home, metav1.CreateOptions{})
+		}
+	})
+	if unjudged.err != nil {
+		t.Fatal("control plane:", unjudged.err)
 	}
-	plane.Server.NewNamespace(t, "refused")
-	return judged{plane, plane.StartWebhook(t), refusals(t)[0].object}
+	return judged{name, unjudged.plane, unjudged.plane.StartWebhook(t), refusals(t, name)[0].object}
 }
 
 func (j judged) ask(t *testing.T) {
 	t.Helper()
-	j.webhook.Ask(t, "judged")
+	j.webhook.Ask(t, j.name)
 	j.webhook.WaitAsked(t, func() error { return creating(t, j.plane.Server.Dynamic, j.bad) })
 }
 
@@ -166,7 +181,7 @@ func (j judged) ask(t *testing.T) {
 // be labelled or deleted.
 func TestWebhookRefusesWhatValidateRefuses(t *testing.T) {
 	t.Parallel()
-	j := newJudged(t)
+	j := newJudged(t, "words")
 	ctx := context.Background()
 	server := j.plane.Server
 	before := j.bad.DeepCopy()
@@ -179,7 +194,7 @@ func TestWebhookRefusesWhatValidateRefuses(t *testing.T) {
 
 	var all []*unstructured.Unstructured
 	var words []string
-	for _, row := range refusals(t) {
+	for _, row := range refusals(t, j.name) {
 		all, words = append(all, row.object), append(words, row.wants...)
 		err := creating(t, server.Dynamic, row.object)
 		var status apierrors.APIStatus
@@ -223,7 +238,7 @@ func TestWebhookRefusesWhatValidateRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	label := func(object *unstructured.Unstructured) *unstructured.Unstructured {
-		object.SetLabels(map[string]string{"judged": "yes"})
+		object.SetLabels(map[string]string{"judged": j.name})
 		return object
 	}
 	if err := creating(t, client, label(harness.Policy("refused", "open", harness.Config("x", M{"vendors": L{}})))); err != nil ||
@@ -277,7 +292,7 @@ func TestEverythingThatValidateRefusesIsRefused(t *testing.T) {
 	if _, err := shared.Server.Client.CoreV1().Namespaces().Create(context.Background(), home, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	rows := refusals(t)
+	rows := refusals(t, "beside-the-schema")
 	// Of no field that a schema knows.
 	misspelt := slices.IndexFunc(rows, func(row refusal) bool { return row.object.GetKind() == "ResourceClaim" })
 	webhook.WaitAsked(t, func() error { return creating(t, shared.Server.Dynamic, rows[misspelt].object) })
@@ -309,7 +324,7 @@ func TestEverythingThatValidateRefusesIsRefused(t *testing.T) {
 // Turns red when an object cannot be stored because the webhook is gone or hangs, or when one that comes back is not asked.
 func TestWebhookFailsOpen(t *testing.T) {
 	t.Parallel()
-	j := newJudged(t)
+	j := newJudged(t, "open")
 	j.ask(t)
 	j.webhook.Kill()
 	if err := creating(t, j.plane.Server.Dynamic, j.bad); err != nil {
@@ -332,7 +347,7 @@ func TestWebhookFailsOpen(t *testing.T) {
 // Turns red when one of the objects that come while the certificate is replaced goes unjudged, or when the new one is not used.
 func TestWebhookCertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
-	j := newJudged(t)
+	j := newJudged(t, "replaced")
 	j.ask(t)
 	var asked, stored atomic.Int64
 	ended := make(chan struct{})
@@ -378,7 +393,7 @@ func TestWebhookCertificateIsReplacedUnderLoad(t *testing.T) {
 // Turns red when clients that keep to no rule hold up the API server, or when a body of 3 MiB is not judged, or a larger one is.
 func TestWebhookUnderRudeClients(t *testing.T) {
 	t.Parallel()
-	j := newJudged(t)
+	j := newJudged(t, "rude")
 	j.ask(t)
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(j.plane.CA())

@@ -43,8 +43,10 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	shared.Stop(code != 0)
-	if exposures.plane != nil {
-		exposures.plane.Stop(code != 0)
+	for _, plane := range []*harness.Plane{exposures.plane, unjudged.plane} {
+		if plane != nil {
+			plane.Stop(code != 0)
+		}
 	}
 	os.Exit(code)
 }

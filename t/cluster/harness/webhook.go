@@ -125,14 +125,15 @@ func WebhookRules() []admission.RuleWithOperations {
 	}
 }
 
-// Ask has the API server ask it of objects with the label judged=yes. Registered is not asked yet: see WaitAsked.
+// Ask has the API server ask it of objects with the label judged=NAME, and of no others. Registered is not asked yet: see
+// WaitAsked.
 func (w *Webhook) Ask(t testing.TB, name string) {
 	t.Helper()
 	url, path, ignore, none, seconds := "https://"+w.Address+"/validate", name+".sliced.test", admission.Ignore, admission.SideEffectClassNone, int32(2)
 	configuration := &admission.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: []admission.ValidatingWebhook{{
 		Name: path, ClientConfig: admission.WebhookClientConfig{URL: &url, CABundle: w.plane.CA()}, Rules: WebhookRules(),
 		FailurePolicy: &ignore, SideEffects: &none, TimeoutSeconds: &seconds, AdmissionReviewVersions: []string{"v1"},
-		ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"judged": "yes"}}}}}
+		ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"judged": name}}}}}
 	all := w.plane.Server.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	if _, err := all.Create(context.Background(), configuration, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
