@@ -44,6 +44,7 @@ class KubeletPlugin {
   /// Health may have become another: what is desired, or the host's inventory, has.
   void on_decided() { plugin_.look_at_health(); }
   const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
+  const kubelet::PreparedClaims& prepared() const { return preparer_.prepared(); }
   /// The end is near: what the kubelet asks for from now on is refused.
   /// What is under way goes on to its end.
   void take_no_more() { preparer_.take_no_more(); }

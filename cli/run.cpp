@@ -96,11 +96,13 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   reactor::Ticket trim;
   std::unique_ptr<KubeletPlugin> plugin;
   std::unique_ptr<Service> service;
+  std::unique_ptr<StatusDoor> status;
   daemon::Daemon daemon(process.daemon_ports(/*live_events=*/true), running,
                         [&](const policy::Decision& decision) {
                           if (running.show) display.show(decision);
                           if (plugin) plugin->on_decided();
                           if (service) service->on_decided();
+                          if (status) status->on_decided();
                           // A list or a large write leaves free memory behind that nobody needs before the
                           // next one.
                           trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
@@ -114,7 +116,7 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
     if (plugin) return plugin->start([&] { daemon.permit_writes(!stopping); });
     daemon.permit_writes(true);
   });
-  auto status = std::make_unique<StatusDoor>(process, running, lock_directory, daemon, locks, plugin.get());
+  status = std::make_unique<StatusDoor>(process, running, lock_directory, daemon, locks, plugin.get());
   Signals signals(process);
   signals.on(SIGTERM, [&] { process.loop.stop(); });
   signals.on(SIGINT, [&] { process.loop.stop(); });

@@ -9,6 +9,7 @@
 #include "cli/verdicts.h"
 #include "reactor/base/text.h"
 #include "reactor/durable_file.h"
+#include "status/guard.h"
 #include "status/pages.h"
 
 namespace sliced::cli {
@@ -16,10 +17,6 @@ namespace {
 
 constexpr size_t kHistoryPieceBytes = 32u << 10;
 constexpr size_t kVerdictsAtOnce = 2;  // of the executor's workers, which others need too
-
-int64_t wall_ms() {
-  return std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 status::Report::Driver driver_of(const daemon::Offer& offer, TimePoint now) {
   const publishers::Publisher& publisher = offer.publisher();
@@ -113,6 +110,10 @@ status::Pieces history_page(const status::History& history, std::string_view que
           }};
 }
 
+int64_t wall_ms() {
+  return std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 status::Metrics metrics_of(const daemon::Daemon& daemon) {
   status::Metrics out;
   const daemon::Decider::Counters& decisions = daemon.decisions();
@@ -172,13 +173,46 @@ StatusDoor::StatusDoor(Process& process, const config::Options& options, const s
       daemon_(daemon),
       locks_(locks),
       plugin_(plugin),
+      page_(*process.executor, process.loop.scheduler(), node_view()),
       began_(process.loop.now()),
       door_({process.loop, *process.log, [] { return static_cast<int64_t>(std::time(nullptr)); }},
-            {directory, options.pod_uid, endpoint_of(options.health_address)}, status::serve_pages(pages())) {
-  daemon_.on_offer_change([this](const policy::OfferChange& change) { history_.add(wall_ms(), change); });
+            {directory, options.pod_uid, endpoint_of(options.health_address)}, serve()) {
+  daemon_.on_offer_change([this](const policy::OfferChange& change) {
+    history_.add(wall_ms(), change);
+    page_.on_change(*history_.all().back());
+  });
 }
 
 StatusDoor::~StatusDoor() { daemon_.on_offer_change({}); }
+
+// Everything that tells names is kept from pages of other origins; probes and Prometheus come under any name.
+http::Serve StatusDoor::serve() {
+  return status::guarded(status::serve_pages(pages()), {lower(options_.node_name)},
+                         {"/livez", "/readyz", "/metrics"});
+}
+
+NodeView StatusDoor::node_view() {
+  return {
+      .verdicts = [this]() -> std::optional<VerdictSnapshot> {
+        if (daemon_.decision() == nullptr) return std::nullopt;
+        return snapshot_of(daemon_);
+      },
+      .prepared = [this] { return plugin_ == nullptr ? PreparedFor{} : prepared_for(plugin_->prepared()); },
+      .report = [this] { return report(); },
+      .history = [this] { return history_.all(); },
+      .moment = [this] { return moment(); }};
+}
+
+// From the wall clock of the start on, so that a page of before a restart knows that it is of another process.
+uint64_t StatusDoor::moment() const {
+  uint64_t out = static_cast<uint64_t>(began_ms_) + daemon_.decisions().decided;
+  for (const daemon::Offer& offer : daemon_.offers()) {
+    for (const auto& [key, count] : offer.publisher().counters().writes) out += count;
+  }
+  if (plugin_ != nullptr)
+    for (const auto& [driver, counts] : plugin_->counts()) out += counts.prepared + counts.unprepared;
+  return out;
+}
 
 status::Pages StatusDoor::pages() {
   status::Pages out;
@@ -191,6 +225,7 @@ status::Pages StatusDoor::pages() {
   out["/history"] =
       status::in_pieces({*process_.executor, process_.loop.scheduler()}, kVerdictsAtOnce,
                         [this](std::string_view query) { return history_page(history_, query); });
+  page_.add_to(out);
   return out;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 // The running daemon as a report, and the door at which it is read.
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "cli/kubelet_plugin.h"
+#include "cli/live_page.h"
 #include "cli/node_locks.h"
 #include "cli/process.h"
 #include "daemon/daemon.h"
@@ -16,6 +18,9 @@
 #include "status/report.h"
 
 namespace sliced::cli {
+
+/// Milliseconds since 1970.
+int64_t wall_ms();
 
 /// Everything that it is made from outlives it.
 /// It hears what the daemon changes of the offer, from its making on.
@@ -30,12 +35,18 @@ class StatusDoor {
   StatusDoor(Process& process, const config::Options& options, const std::string& directory,
              daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin);
   ~StatusDoor();
+  /// After each decision.
+  void on_decided() { page_.on_decided(); }
 
  private:
   // report_of() and what only this process knows: who it is, since when, and for whom it stands by.
   status::Report report() const;
   std::string exposition() const;
   status::Pages pages();
+  http::Serve serve();
+  NodeView node_view();
+  // Of all that may change what a device's row says.
+  uint64_t moment() const;
 
   Process& process_;
   const config::Options& options_;
@@ -43,8 +54,10 @@ class StatusDoor {
   const NodeLocks& locks_;
   const KubeletPlugin* const plugin_;  // null: off
   status::History history_;
+  LivePage page_;
   // Of this object, which `run` makes right at the start.
   const TimePoint began_;
+  const int64_t began_ms_ = wall_ms();
   status::Door door_;
 };
 

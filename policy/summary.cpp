@@ -10,26 +10,35 @@ bool is_unwanted(Outcome outcome) {
 
 }  // namespace
 
+std::string_view name_of(Standing standing) {
+  constexpr std::string_view kNames[] = {"offered", "hidden", "held-back", "unmatched"};
+  return kNames[static_cast<size_t>(standing)];
+}
+
+Standing standing_of(const Decision& decision, const std::string& device) {
+  const Verdict& verdict = decision.verdicts.at(device);
+  bool is_wanted = !is_unwanted(verdict.outcome);
+  if (verdict.outcome == Outcome::kOffered) return Standing::kOffered;
+  if (const auto personas = decision.personas.find(device); personas != decision.personas.end())
+    for (const PersonaVerdict& persona : personas->second) {
+      if (persona.outcome == Outcome::kOffered) return Standing::kOffered;
+      is_wanted = true;
+    }
+  if (verdict.outcome == Outcome::kExcluded) return Standing::kHidden;
+  return is_wanted ? Standing::kHeldBack : Standing::kUnmatched;
+}
+
 Summary summarize(const Decision& decision) {
   Summary out;
   for (const auto& [id, verdict] : decision.verdicts) {
     ++out.devices;
     ++out.sriov[verdict.outcome];
-    bool is_offered = verdict.outcome == Outcome::kOffered;
-    bool is_wanted = !is_unwanted(verdict.outcome);
-    if (const auto personas = decision.personas.find(id); personas != decision.personas.end()) {
-      for (const PersonaVerdict& persona : personas->second) {
-        ++out.exposure[persona.outcome];
-        is_offered |= persona.outcome == Outcome::kOffered;
-        is_wanted = true;
-      }
-    }
-    if (is_offered)
-      ++out.offered;
-    else if (verdict.outcome == Outcome::kExcluded)
-      ++out.hidden;
-    else if (is_wanted)
-      ++out.held_back;
+    if (const auto personas = decision.personas.find(id); personas != decision.personas.end())
+      for (const PersonaVerdict& persona : personas->second) ++out.exposure[persona.outcome];
+    const Standing standing = standing_of(decision, id);
+    out.offered += standing == Standing::kOffered ? 1 : 0;
+    out.hidden += standing == Standing::kHidden ? 1 : 0;
+    out.held_back += standing == Standing::kHeldBack ? 1 : 0;
   }
   return out;
 }

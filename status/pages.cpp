@@ -29,7 +29,8 @@ void begin(http::Response& response, const Answer& answer) {
   http::Head head{.status = answer.status,
                   .headers = {{"content-type", answer.content_type},
                               {"cache-control", "no-store"},
-                              {"x-content-type-options", "nosniff"}}};
+                              {"x-content-type-options", "nosniff"},
+                              {"cross-origin-resource-policy", "same-origin"}}};
   for (const http::Header& header : answer.headers) head.headers.push_back(header);
   response.send_head(std::move(head));
 }

@@ -16,7 +16,7 @@ class PieceCall final : public http::Call {
         going_(std::move(going)),
         end_(workshop.scheduler.after(kWholeMax, [this] { give_up(); })) {
     ++*going_;
-    begin(response_, {.content_type = std::move(pieces.content_type)});
+    begin(response_, {.content_type = std::move(pieces.content_type), .headers = std::move(pieces.headers)});
     ask();
   }
   ~PieceCall() override { --*going_; }

@@ -18,6 +18,7 @@ namespace sliced::status {
 struct Pieces {
   std::string content_type;
   std::function<std::string()> next;
+  http::Headers headers = {};  // beside those that every answer has
 };
 
 /// Where pieces are made.

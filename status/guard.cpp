@@ -1,0 +1,58 @@
+#include "status/guard.h"
+
+#include <arpa/inet.h>
+
+#include <string_view>
+#include <utility>
+
+#include "reactor/base/text.h"
+#include "status/pages.h"
+
+namespace sliced::status {
+namespace {
+
+bool is_address(const std::string& host) {
+  unsigned char parsed[sizeof(in6_addr)];
+  return ::inet_pton(AF_INET, host.c_str(), parsed) == 1 || ::inet_pton(AF_INET6, host.c_str(), parsed) == 1;
+}
+
+// "[::1]:9810", "node-1:9810", "10.0.0.1": without brackets and port, in lower case.
+std::string host_of(std::string_view authority) {
+  if (authority.starts_with('[')) {
+    const size_t end = authority.find(']');
+    return end == std::string_view::npos ? "" : lower(authority.substr(1, end - 1));
+  }
+  return lower(authority.substr(0, authority.rfind(':')));
+}
+
+}  // namespace
+
+std::string refusal_of(const http::RequestHead& request, const OwnNames& names) {
+  if (request.from && request.from->credentials) return {};
+  const std::string host = host_of(request.authority);
+  if (!is_address(host) && host != "localhost" && !names.contains(host))
+    return "this is not read under the name " + in_quotes(host) +
+           ": ask for it by an IP address, as localhost, or by the node's name";
+  const std::string* origin = request.header("origin");
+  if (origin != nullptr && *origin != "http://" + request.authority)
+    return "pages of another origin may not read this";
+  const std::string* site = request.header("sec-fetch-site");
+  const std::string* mode = request.header("sec-fetch-mode");
+  const bool is_own = site == nullptr || *site == "same-origin" || *site == "none";
+  if (!is_own && (mode == nullptr || *mode != "navigate")) return "pages of another site may not read this";
+  return {};
+}
+
+http::Serve guarded(http::Serve serve, OwnNames names, std::set<std::string> open) {
+  return [serve = std::move(serve), names = std::move(names), open = std::move(open)](
+             const http::RequestHead& request, http::Response& response) -> std::unique_ptr<http::Call> {
+    const std::string path = request.target.substr(0, request.target.find('?'));
+    if (open.contains(path)) return serve(request, response);
+    const std::string refusal = refusal_of(request, names);
+    if (refusal.empty()) return serve(request, response);
+    send(response, {.status = 403, .body = refusal + "\n"});
+    return nullptr;
+  };
+}
+
+}  // namespace sliced::status

@@ -1,0 +1,10 @@
+#pragma once
+// The page's three files (status/page/), as the build has embedded them (cmake/embed.cmake).
+#include <string_view>
+
+namespace sliced::status {
+
+extern const std::string_view kPageHtml;  // with {{names}} for what is filled in
+extern const std::string_view kPageCss, kPageJs;
+
+}  // namespace sliced::status

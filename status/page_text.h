@@ -1,0 +1,52 @@
+#pragma once
+// The page for a browser, complete without its script: what stands at "/", piece by piece, and the same facts as events for the
+// script. Every text of others' goes through html(). Pure.
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/message.h"
+#include "kube/json.h"
+#include "status/device_rows.h"
+#include "status/history.h"
+#include "status/report.h"
+
+namespace sliced::status {
+
+/// Text as HTML has it, within an element or a quoted attribute: fit for people first, then escaped.
+std::string html(std::string_view text, size_t bytes_max = 1'024);
+
+/// What every answer of the page has beside those of all pages: nothing but its own style and script is loaded or run,
+/// nothing is sent anywhere, nobody frames it.
+http::Headers page_headers();
+
+/// One moment.
+struct PageFacts {
+  Report report;
+  std::vector<PastChangePtr> history;  // the oldest first; the last 20 are shown
+  std::optional<kube::Json> explanation =
+      {};                // of the device that was asked for (cli's json_of an Explanation)
+  std::string standing;  // only devices of it are shown; "" all
+};
+
+/// The whole of it, in pieces of some 32 KiB, "" at the end. rows: may be made by another thread before the first next().
+class PageText {
+ public:
+  explicit PageText(PageFacts facts) : facts_(std::move(facts)) {}
+  std::string next(const DeviceRows& rows);
+
+ private:
+  std::string row(const DeviceRows& rows);
+  const PageFacts facts_;
+  size_t at_ = 0;
+  bool is_begun_ = false, is_over_ = false;
+};
+
+/// {"state":...,"isWell":b,"problems":[...],"counts":{"all":n,"offered":n,"held-back":n,"hidden":n,"unmatched":n}}: event "head".
+kube::Json head_of(const Report& report);
+/// {"time":...,"change":...,"what":...,"by":...}: event "history".
+kube::Json line_of(const PastChange& past);
+
+}  // namespace sliced::status
