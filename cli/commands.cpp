@@ -37,6 +37,7 @@ constexpr Row kRows[] = {
     {Command::kRun, run},
     {Command::kPlan, of_host<plan>},
     {Command::kExplain, of_host<explain>},
+    {Command::kWhy, by_options<why>},
     {Command::kDiscover, of_host<discover>},
     {Command::kMatch, of_host<match>},
     {Command::kValidate, by_options<validate>},

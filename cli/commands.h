@@ -26,6 +26,7 @@ int run(const Invocation& invocation);
 int webhook(const Invocation& invocation);
 int plan(const config::Options& options);
 int explain(const config::Options& options);
+int why(const config::Options& options);
 int discover(const config::Options& options);
 int match(const config::Options& options);
 int validate(const config::Options& options);

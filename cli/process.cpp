@@ -72,8 +72,10 @@ Result<Unit> Process::open_cluster() {
   std::unique_ptr<kube::CredentialSource> credentials;
   kube::LoadingCredentials::Ports ports{loop, loop.scheduler(), *executor, *log, kube::system_wall_clock};
   if (const auto* file = std::get_if<config::KubeconfigFile>(&options_.cluster)) {
-    if (auto usable = kube::check_kubeconfig_proxy(file->path); !usable) return usable;
-    credentials = kube::kubeconfig_credentials(std::move(ports), file->path);
+    kube::KubeconfigPlace place({file->path}, file->context);
+    place.paths.insert(place.paths.end(), file->others.begin(), file->others.end());
+    if (auto usable = kube::check_kubeconfig_proxy(place); !usable) return usable;
+    credentials = kube::kubeconfig_credentials(std::move(ports), std::move(place));
   } else {
     auto paths = kube::find_in_cluster();
     if (!paths) return paths.error();

@@ -10,6 +10,8 @@ constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
 
 constexpr std::array<std::string_view, 4> kPages = {"livez", "readyz", "metrics", "verdicts"};
 
+constexpr std::array<std::string_view, 2> kWhyKinds = {"pod", "claim"};
+
 constexpr CommandInfo kCommands[] = {
     {.id = Command::kRun,
      .name = "run",
@@ -31,6 +33,19 @@ constexpr CommandInfo kCommands[] = {
      .summary = "Say why each device is offered or is not.",
      .description =
          "DEVICE is a PCI address, an interface name or a device name. Without it every device is explained."},
+    {.id = Command::kWhy,
+     .name = "why",
+     .arguments = "KIND [NAMESPACE/]NAME",
+     .arguments_min = 2,
+     .arguments_max = 2,
+     .summary = "Say why a pod, or a claim, waits for devices.",
+     .description =
+         "KIND is pod or claim. For each request of its claims it says how many devices of each node match, are "
+         "allocated and by whom, and are free; what the nearest of the others lack; and what would have to be "
+         "otherwise. Selectors are asked and devices allocated by the scheduler's rules. It reads nodes, pods, "
+         "ResourceSlices, DeviceClasses and claims, and writes nothing. As `kubectl sliced why` it is found as "
+         "kubectl-sliced. Exit status 0: it runs, or a node has what it asks for. 2: none has. 1: there is no answer.",
+     .choices = kWhyKinds},
     {.id = Command::kDiscover,
      .name = "discover",
      .summary = "Print the network devices of this machine with their facts."},

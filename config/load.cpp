@@ -233,6 +233,7 @@ std::vector<Setting> read_environment(const std::vector<Setting>& flags, const C
   std::vector<Setting> settings;
   for (const OptionInfo& option : option_table()) {
     if (option.env == nullptr || !takes(command, option) || last_of(flags, option.name) != nullptr) continue;
+    if ((option.not_from_env & static_cast<unsigned>(command.id)) != 0) continue;
     const auto text = ports.env(option.env);
     if (text && !text->empty())
       settings.push_back({&option, *text, std::string("environment ") + option.env});
@@ -305,6 +306,33 @@ void default_node_name(const CommandInfo& command, const Ports& ports, Options& 
                        "; give --node-name or NODE_NAME");
 }
 
+// As kubectl finds its cluster, unless --cluster says where it is.
+void find_kubeconfig(const std::vector<Setting>& flags, const std::vector<Setting>& environment,
+                     const Ports& ports, Options& options, Problems& problems) {
+  const bool is_named = last_of(flags, "cluster") != nullptr;
+  if (is_named && (!options.kubeconfig.empty() || !options.context.empty()))
+    problems.push_back("--kubeconfig and --context: contradict --cluster; give it or them");
+  if (is_named) return;
+  const bool is_asked = !options.kubeconfig.empty() || !options.context.empty();
+  if (!is_asked && last_of(environment, "cluster") != nullptr) return;
+  KubeconfigFile file{.path = options.kubeconfig, .context = options.context};
+  if (file.path.empty())
+    for (const std::string_view path : split(ports.env("KUBECONFIG").value_or(""), ':')) {
+      if (path.empty()) continue;
+      if (file.path.empty())
+        file.path = path;
+      else
+        file.others.emplace_back(path);
+    }
+  if (file.path.empty()) {
+    const auto home = ports.env("HOME");
+    if (!home || home->empty())
+      return problems.push_back("no cluster is named: give --kubeconfig or --cluster, or set KUBECONFIG");
+    file.path = *home + "/.kube/config";
+  }
+  options.cluster = std::move(file);
+}
+
 Loaded help_about(std::string_view command) {
   Loaded loaded;
   loaded.wants_help = true;
@@ -368,6 +396,8 @@ Loaded load(const std::vector<std::string>& arguments, const Ports& ports) {
   Problems& problems = loaded.problems = std::move(line.problems);
   options.command = command->id;
   options.arguments.assign(line.words.begin() + 1, line.words.end());
+  const bool is_asking = takes(*command, *find_option("kubeconfig"));
+  if (is_asking) options.namespace_.clear();  // then it is the context's
   check_flags(*command, line.settings, problems);
   check_arguments(*command, options, problems);
   const std::vector<Setting> environment = read_environment(line.settings, *command, ports);
@@ -377,6 +407,7 @@ Loaded load(const std::vector<std::string>& arguments, const Ports& ports) {
     apply(read_config_file(file->text, ports, problems), options, problems);
   apply(environment, options, problems);
   apply(line.settings, options, problems);
+  if (is_asking) find_kubeconfig(line.settings, environment, ports, options, problems);
   check_together(options, problems);
   default_node_name(*command, ports, options, problems);
   return loaded;

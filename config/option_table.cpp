@@ -16,6 +16,7 @@ constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::
 constexpr unsigned kWorking = kOnCluster | kOnHost | bit(Command::kValidate) | bit(Command::kWebhook);
 constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
                                     bit(Command::kWebhook) | bit(Command::kMigrate) | bit(Command::kSnapshot);
+constexpr unsigned kAsking = bit(Command::kWhy);  // of a whole cluster, as kubectl does
 constexpr unsigned kEverywhere = ~0u;
 
 constexpr std::array<std::string_view, 3> kClusters = {"in-cluster", "kubeconfig:", "dir:"};
@@ -35,7 +36,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_CLUSTER",
          .file_key = "cluster",
          .placeholder = "SPEC",
-         .commands = kOnCluster | bit(Command::kMatch) | bit(Command::kSnapshot),
+         .commands = kOnCluster | bit(Command::kMatch) | bit(Command::kSnapshot) | kAsking,
          .choices = kClusters,
          .help =
              "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "
@@ -63,8 +64,22 @@ constexpr OptionInfo kOptions[] = {
          .env = "NAMESPACE",
          .file_key = "namespace",
          .placeholder = "NAME",
-         .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot),
-         .help = "The namespace whose policies count."}),
+         .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) | kAsking,
+         .not_from_env = kAsking,
+         .help = "The namespace whose policies count; of why, that of a pod or "
+                 "claim that is named without one."}),
+    option<&Options::kubeconfig, parse_path>(
+        {.name = "kubeconfig",
+         .placeholder = "FILE",
+         .commands = kAsking,
+         .help =
+             "The kubeconfig, where --cluster does not say something else. Without it: the files in KUBECONFIG, or "
+             "~/.kube/config."}),
+    option<&Options::context, parse_context>(
+        {.name = "context",
+         .placeholder = "NAME",
+         .commands = kAsking,
+         .help = "The context of the kubeconfig; without it the current one."}),
     option<&Options::host_root, parse_path>(
         {.name = "host",
          .env = "SLICED_HOST",
@@ -89,7 +104,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_SRIOV_DRIVER_NAME",
          .file_key = "sriovDriverName",
          .placeholder = "NAME",
-         .commands = kNamingDrivers,
+         .commands = kNamingDrivers | kAsking,
          .help =
              "The DRA driver name under which SriovResourcePolicy devices are published. Two drivers must never "
              "publish under one name on one node."}),
@@ -98,7 +113,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_EXPOSURE_DRIVER_NAME",
          .file_key = "exposureDriverName",
          .placeholder = "NAME",
-         .commands = kNamingDrivers,
+         .commands = kNamingDrivers | kAsking,
          .help =
              "The DRA driver name under which DeviceExposurePolicy devices are published, and the domain of their "
              "attributes. Not that of SriovResourcePolicies."}),
@@ -152,7 +167,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_SCHEDULER_VERSION",
          .file_key = "schedulerVersion",
          .placeholder = "VERSION",
-         .commands = kDeciding,
+         .commands = kDeciding | kAsking,
          .help =
              "The kube-scheduler's version, such as v1.36.3, where it is not the API server's. Devices that "
              "exclude each other, and shared ones, are offered beside each other only with 1.36.2 and later."}),
@@ -374,7 +389,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_LOG_FORMAT",
          .file_key = "logFormat",
          .placeholder = "FORMAT",
-         .commands = kWorking,
+         .commands = kWorking | kAsking,
          .choices = kTexts<LogFormat>,
          .help =
              "text for people, json (one object a line), or journald (its native protocol). auto is journald where "
@@ -384,7 +399,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_LOG_LEVEL",
          .file_key = "logLevel",
          .placeholder = "LEVEL",
-         .commands = kWorking,
+         .commands = kWorking | kAsking,
          .reloadable = true,
          .choices = kTexts<Level>,
          .help = "The least important lines that are logged: debug, info, warning or error."}),
@@ -394,7 +409,7 @@ constexpr OptionInfo kOptions[] = {
          .placeholder = "FORMAT",
          .commands = bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover) |
                      bit(Command::kMatch) | bit(Command::kStatus) | bit(Command::kHistory) |
-                     bit(Command::kMigrate),
+                     bit(Command::kMigrate) | kAsking,
          .choices = kTexts<OutputFormat>,
          .help =
              "table, yaml or json; for plan also diff: what would change against what is published now."}),

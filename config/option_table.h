@@ -19,6 +19,7 @@ struct OptionInfo {
   std::string_view file_key = "";     // "": not in the file
   std::string_view placeholder = "";  // "": a switch
   unsigned commands = 0;              // bits of Command
+  unsigned not_from_env = 0;          // those of them for which the variable means nothing
   bool reloadable = false;            // takes effect on SIGHUP; otherwise at the next start
   std::span<const std::string_view> choices = {};
   std::string_view help;

@@ -22,6 +22,7 @@ enum class Command : unsigned {
   kRun = 1,
   kPlan = 2,
   kExplain = 4,
+  kWhy = 1u << 24,
   kDiscover = 8,
   kValidate = 16,
   kWithdraw = 32,
@@ -44,8 +45,11 @@ struct InCluster {  // the service account that Kubernetes mounts into a pod
   bool operator==(const InCluster&) const = default;
 };
 /// Read as kubectl reads it; its current context says who and where.
+/// others: further files as KUBECONFIG names them, which count where the first says nothing.
 struct KubeconfigFile {
   std::string path;
+  std::string context = {};  // "" the current one
+  std::vector<std::string> others = {};
   bool operator==(const KubeconfigFile&) const = default;
 };
 struct ClusterDirectory {  // a directory of YAML files instead of an API server
@@ -129,8 +133,11 @@ struct Options {
   Millis settle_max = 1s;  // the longest that additions wait when it never gets quiet
 
   // What single commands are asked for.
-  bool show = false;   // run prints devices and verdicts
-  bool watch = false;  // discover goes on
+  // How kubectl finds its cluster, of commands that are asked as it is.
+  std::string kubeconfig;  // "": KUBECONFIG, or ~/.kube/config
+  std::string context;     // "": the current one
+  bool show = false;       // run prints devices and verdicts
+  bool watch = false;      // discover goes on
 
   bool published = false;  // match asks of slices, not of the host
   /// Where match takes slices from, empty: from the cluster; and history lines, empty: from the running daemon.

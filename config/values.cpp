@@ -39,6 +39,12 @@ std::string parse_path(std::string_view text, std::string& value) {
   return "";
 }
 
+std::string parse_context(std::string_view text, std::string& value) {
+  if (text.empty()) return "must be a name";
+  value = text;
+  return "";
+}
+
 std::string add_path(std::string_view text, std::vector<std::string>& value) {
   std::string path;
   const std::string wrong = parse_path(text, path);
@@ -88,7 +94,8 @@ std::string parse_cluster(std::string_view text, ClusterSpec& value) {
   const std::string_view path = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   std::string bytes;
   if (text == "in-cluster") return value = InCluster{}, "";
-  if (form == "kubeconfig" && parse_path(path, bytes).empty()) return value = KubeconfigFile{bytes}, "";
+  if (form == "kubeconfig" && parse_path(path, bytes).empty())
+    return value = KubeconfigFile{.path = bytes}, "";
   if (form == "dir" && parse_path(path, bytes).empty()) return value = ClusterDirectory{bytes}, "";
   const std::string wanted = "must be in-cluster, kubeconfig:PATH or dir:PATH";
   if (text.find('/') != std::string_view::npos && colon == std::string_view::npos)

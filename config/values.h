@@ -76,6 +76,8 @@ std::string parse_word(std::string_view text, T& value) {
 }
 /// Not empty, and without NUL. Whether it is there is looked at by who opens it.
 std::string parse_path(std::string_view text, std::string& value);
+/// Of a kubeconfig: any text but none.
+std::string parse_context(std::string_view text, std::string& value);
 /// Adds to those that are there.
 std::string add_path(std::string_view text, std::vector<std::string>& value);
 /// "in-cluster", "kubeconfig:PATH" or "dir:PATH".

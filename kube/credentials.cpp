@@ -266,10 +266,11 @@ std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Por
                                               [paths = std::move(paths)] { return load_in_cluster(paths); });
 }
 
-std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports, std::string path) {
-  auto description = "kubeconfig " + path;
+std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports,
+                                                         KubeconfigPlace place) {
+  auto description = "kubeconfig " + join(place.paths, ":");
   return std::make_unique<LoadingCredentials>(std::move(ports), std::move(description),
-                                              [path = std::move(path)] { return load_kubeconfig(path); });
+                                              [place = std::move(place)] { return load_kubeconfig(place); });
 }
 
 int64_t system_wall_clock() {

@@ -72,14 +72,17 @@ Result<InClusterPaths> find_in_cluster();
 Result<LoadedCredentials> load_in_cluster(
     const InClusterPaths& paths, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 Result<LoadedCredentials> load_kubeconfig(
-    const std::string& path, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
+    const KubeconfigPlace& place, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
+
+/// What the context says, without the files that it points to. Blocks.
+Result<Kubeconfig> read_kubeconfig(const KubeconfigPlace& place);
 
 /// Before the start: a proxy that stands between us and the server and cannot be used. What else is wrong
 /// with the files is said by loading them. Both block.
 Result<Unit> check_in_cluster_proxy(
     const InClusterPaths& paths, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 Result<Unit> check_kubeconfig_proxy(
-    const std::string& path, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
+    const KubeconfigPlace& place, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 
 /// What a plugin printed (k8s.io/client-go/pkg/apis/clientauthentication ExecCredential.status).
 struct ExecCredential {
@@ -138,7 +141,8 @@ class LoadingCredentials final : public CredentialSource {
 /// Nothing is read before the first get().
 std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Ports ports,
                                                          InClusterPaths paths);
-std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports, std::string path);
+std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports,
+                                                         KubeconfigPlace place);
 /// std::chrono's system clock, for Ports::wall_clock.
 int64_t system_wall_clock();
 

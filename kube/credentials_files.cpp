@@ -91,16 +91,31 @@ Result<Json> read_kubeconfig_document(const std::string& path) {
 
 namespace {
 
-Result<Kubeconfig> read_kubeconfig(const std::string& path) {
-  const auto document = read_kubeconfig_document(path);
-  if (!document) return document.error();
+std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
-  auto config = decode_kubeconfig(*document, slash == std::string::npos ? "." : path.substr(0, slash));
-  if (!config) return std::move(config.error()).in(in_quotes(path));
-  return config;
+  return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
 }  // namespace
+
+Result<Kubeconfig> read_kubeconfig(const KubeconfigPlace& place) {
+  Json merged;
+  for (const std::string& path : place.paths) {
+    auto document = read_kubeconfig_document(path);
+    if (!document) {
+      const bool is_last = merged.is_null() && &path == &place.paths.back();
+      if (document.error().code == Errc::kNotFound && !is_last) continue;
+      return document.error();
+    }
+    if (place.paths.size() == 1)
+      merged = *std::move(document);
+    else
+      merge_kubeconfig(*std::move(document), directory_of(path), merged);
+  }
+  auto config = decode_kubeconfig(merged, directory_of(place.paths.front()), place.context);
+  if (!config) return std::move(config.error()).in(in_quotes(join(place.paths, ":")));
+  return config;
+}
 
 Result<Unit> check_in_cluster_proxy(const InClusterPaths& paths, const http::ProxyEnvironment& proxies) {
   const auto url = in_cluster_url(paths);
@@ -110,16 +125,18 @@ Result<Unit> check_in_cluster_proxy(const InClusterPaths& paths, const http::Pro
   return Unit{};
 }
 
-Result<Unit> check_kubeconfig_proxy(const std::string& path, const http::ProxyEnvironment& proxies) {
-  const auto config = read_kubeconfig(path);
+Result<Unit> check_kubeconfig_proxy(const KubeconfigPlace& place, const http::ProxyEnvironment& proxies) {
+  const auto config = read_kubeconfig(place);
   if (!config) return Unit{};
   const auto proxy = http::proxy_for(config->server, config->proxy_url, proxies);
   if (!proxy) return proxy.error();
   return Unit{};
 }
 
-Result<LoadedCredentials> load_kubeconfig(const std::string& path, const http::ProxyEnvironment& proxies) {
-  const auto config = read_kubeconfig(path);
+Result<LoadedCredentials> load_kubeconfig(const KubeconfigPlace& place,
+                                          const http::ProxyEnvironment& proxies) {
+  const std::string path = join(place.paths, ":");
+  const auto config = read_kubeconfig(place);
   if (!config) return config.error();
   LoadedCredentials loaded;
   Access& access = loaded.credentials.access;

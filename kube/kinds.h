@@ -11,6 +11,9 @@ inline const Resource kNodes{"", "v1", "nodes", "Node", false};
 inline const Resource kPods{"", "v1", "pods", "Pod", true};
 inline const Resource kResourceSlices{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false};
 inline const Resource kResourceClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true};
+inline const Resource kResourceClaimTemplates{"resource.k8s.io", "v1", "resourceclaimtemplates",
+                                              "ResourceClaimTemplate", true};
+inline const Resource kDeviceClasses{"resource.k8s.io", "v1", "deviceclasses", "DeviceClass", false};
 /// The two kinds of dra-driver-sriov's API, so that its policies mean the same here.
 inline const Resource kSriovResourcePolicies{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",
                                              "sriovresourcepolicies", "SriovResourcePolicy", true};

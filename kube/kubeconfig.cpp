@@ -1,5 +1,7 @@
 #include "kube/kubeconfig.h"
 
+#include <algorithm>
+
 #include "reactor/base/base64.h"
 #include "reactor/base/text.h"
 
@@ -183,20 +185,65 @@ Result<Unit> read_cluster_info(const Json& map, Kubeconfig& config) {
   return Unit{};
 }
 
+// In each entry of a list such as clusters: [{name: x, cluster: {...}}], and of a plugin.
+void make_absolute(Json& document, std::string_view list, std::string_view inner,
+                   std::initializer_list<std::string_view> keys, const std::string& directory) {
+  const Json* found = document.find(list);
+  if (found == nullptr || found->array() == nullptr) return;
+  Json::Array entries = *found->array();
+  for (Json& entry : entries) {
+    const Json* value = entry.find(inner);
+    if (value == nullptr || value->object() == nullptr) continue;
+    Json changed = *value;
+    for (const std::string_view key : keys)
+      if (const std::string path(changed.text(key)); !path.empty())
+        changed.set(key, Reader::absolute(path, directory));
+    if (const Json* exec = changed.find("exec"); exec != nullptr && exec->object() != nullptr) {
+      const std::string command(exec->text("command"));
+      Json plugin = *exec;
+      if (command.find('/') != std::string::npos) plugin.set("command", Reader::absolute(command, directory));
+      changed.set("exec", std::move(plugin));
+    }
+    entry.set(inner, std::move(changed));
+  }
+  document.set(list, std::move(entries));
+}
+
 }  // namespace
 
-Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory) {
+void merge_kubeconfig(Json more, const std::string& directory, Json& into) {
+  if (more.object() == nullptr) return;
+  make_absolute(more, "clusters", "cluster", {"certificate-authority"}, directory);
+  make_absolute(more, "users", "user", {"client-certificate", "client-key", "tokenFile"}, directory);
+  if (into.is_null()) return void(into = std::move(more));
+  for (auto& [key, value] : *more.object()) {
+    const Json* there = into.find(key);
+    if (there == nullptr || there->is_null() || (there->string() && there->string()->empty())) {
+      into.set(key, std::move(value));
+    } else if (there->array() != nullptr && value.array() != nullptr) {
+      Json::Array all = *there->array();
+      for (Json& entry : *value.array()) {
+        const auto is_it = [&](const Json& one) { return one.text("name") == entry.text("name"); };
+        if (std::none_of(all.begin(), all.end(), is_it)) all.push_back(std::move(entry));
+      }
+      into.set(key, std::move(all));
+    }
+  }
+}
+
+Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory,
+                                     const std::string& context) {
   if (document.object() == nullptr) return Error{Errc::kInvalid, "is no map: not a kubeconfig"};
   if (const std::string_view kind = document.text("kind"); !kind.empty() && kind != "Config")
     return bad("kind", in_quotes(kind) + ", wanted Config");
   Kubeconfig config;
-  config.context = document.text("current-context");
+  config.context = context.empty() ? document.text("current-context") : context;
   if (config.context.empty()) return bad("current-context", "is missing: it names the context to use");
-  const auto context = find_named(document, "contexts", "context", config.context);
-  if (!context) return context.error();
-  config.cluster = (*context)->text("cluster");
-  config.user = (*context)->text("user");
-  config.namespace_ = (*context)->text("namespace");
+  const auto of = find_named(document, "contexts", "context", config.context);
+  if (!of) return of.error();
+  config.cluster = (*of)->text("cluster");
+  config.user = (*of)->text("user");
+  config.namespace_ = (*of)->text("namespace");
   const auto cluster = find_named(document, "clusters", "cluster", config.cluster);
   if (!cluster) return cluster.error();
   if (auto read = read_cluster(**cluster, directory, config); !read) return read.error();

@@ -54,6 +54,20 @@ struct Kubeconfig {
   bool operator==(const Kubeconfig&) const = default;
 };
 
+/// Where a kubeconfig is read: as kubectl has it, of several files together, of which the first to say something
+/// counts. context: "" the one that the files name.
+struct KubeconfigPlace {
+  KubeconfigPlace(std::string path) : paths{std::move(path)} {}  // NOLINT: one file is the usual case
+  KubeconfigPlace(std::vector<std::string> all, std::string named)
+      : paths(std::move(all)), context(std::move(named)) {}
+  std::vector<std::string> paths;  // at least one; of several those that are missing are passed over
+  std::string context;
+};
+
+/// One document of several: named entries that are not there yet, and what else the first one lacks. Of `more` relative
+/// paths are made relative to its own directory.
+void merge_kubeconfig(Json more, const std::string& directory, Json& into);
+
 /// Relative paths are made relative to `directory`, the kubeconfig's own. kInvalid, naming the field, for
 /// what is missing, malformed or not supported (passwords, auth-provider, impersonation,
 /// interactive plugins).
@@ -61,6 +75,8 @@ struct Kubeconfig {
 /// password.
 /// Clusters, users and contexts that the current one does not name are not looked at: what is wrong there
 /// costs nothing.
-Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory);
+/// context: of which name; "" the current one.
+Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory,
+                                     const std::string& context = "");
 
 }  // namespace sliced::kube

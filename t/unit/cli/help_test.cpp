@@ -42,8 +42,8 @@ TEST(HelpText, TellsDefaultEnvironmentAndShortForm) {
   EXPECT_NE(help.find("Usage: sliced plan [OPTION]...\n"), std::string::npos) << help;
   EXPECT_NE(
       help.find(
-          "  -n, --namespace NAME\n      The namespace whose policies count. Default: dra-driver-sriov. "
-          "[NAMESPACE]\n"),
+          "  -n, --namespace NAME\n      The namespace whose policies count; of why, that of a pod or claim that is named "
+          "without one.\n      Default: dra-driver-sriov. [NAMESPACE]\n"),
       std::string::npos)
       << help;
   EXPECT_NE(help.find("Exit status 0: nothing to change."), std::string::npos);

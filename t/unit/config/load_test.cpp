@@ -57,6 +57,32 @@ TEST(Load, EveryFormOfAFlag) {
   EXPECT_EQ(loaded.options.node_labels, (std::map<std::string, std::string>{{"a", "1"}, {"b", "2"}}));
 }
 
+// Red when `kubectl sliced` asks another cluster than kubectl does, or takes the daemon's namespace for the user's.
+TEST(Load, WhoAsksTheClusterFindsItAsKubectlDoes) {
+  const Words why = {"why", "pod", "a"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), why.begin(), why.end());
+    return more;
+  };
+  World world;
+  world.environment = {{"HOME", "/home/a"}, {"NAMESPACE", "dra-driver-sriov"}};
+  EXPECT_EQ(world.load(why).options.cluster, ClusterSpec(KubeconfigFile{"/home/a/.kube/config"}));
+  EXPECT_EQ(world.load(why).options.namespace_, "") << "that of the context";
+  EXPECT_EQ(world.load(with({"-n", "apps"})).options.namespace_, "apps");
+  EXPECT_EQ(world.load(with({"--context", "c"})).options.cluster,
+            ClusterSpec(KubeconfigFile{"/home/a/.kube/config", "c"}));
+  world.environment["KUBECONFIG"] = "/x::/y";
+  EXPECT_EQ(world.load(why).options.cluster, ClusterSpec(KubeconfigFile{"/x", "", {"/y"}}));
+  EXPECT_EQ(world.load(with({"--kubeconfig", "/k"})).options.cluster, ClusterSpec(KubeconfigFile{"/k"}));
+  EXPECT_EQ(world.load(with({"--cluster", "dir:/d"})).options.cluster, ClusterSpec(ClusterDirectory{"/d"}));
+  EXPECT_EQ(world.load(with({"--cluster", "dir:/d", "--context", "c"})).problems.size(), 1u);
+  world.environment["SLICED_CLUSTER"] = "dir:/e";
+  EXPECT_EQ(world.load(why).options.cluster, ClusterSpec(ClusterDirectory{"/e"}));
+  EXPECT_EQ(World{}.load(why).problems,
+            Words{"no cluster is named: give --kubeconfig or --cluster, or set KUBECONFIG"});
+  EXPECT_EQ(world.load({"plan", "--kubeconfig", "/k"}).problems.size(), 1u);
+}
+
 TEST(Load, MatchTakesSliceFilesOneByOne) {
   const Loaded loaded = World{}.load({"match", "--slices", "-f", "a.yaml", "--file", "-", "true"});
   EXPECT_EQ(loaded.problems, Words{});
@@ -134,7 +160,7 @@ TEST(Load, Problems) {
       {"no value for a short one", {"plan", "-o"}, {"-o: its value is missing"}},
       {"an option of other commands",
        {"run", "-o", "json"},
-       {"--output: is no option of run; it belongs to plan, explain, discover, match, migrate, status, history"}},
+       {"--output: is no option of run; it belongs to plan, explain, why, discover, match, migrate, status, history"}},
       {"files of slices beside a question to the host",
        {"match", "--file", "a.yaml", "true"},
        {"--file: holds slices, which are asked with --slices; add it"}},

@@ -86,6 +86,8 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"show", "true"},
       {"watch", "true"},
       {"slices", "true"},
+      {"kubeconfig", "/home/a/.kube/config"},
+      {"context", "admin@cluster"},
       {"file", "/tmp/slices of all nodes.yaml"},
       {"as", "exposure"},
       {"resource-prefix", "example.com"},

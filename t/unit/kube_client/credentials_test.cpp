@@ -140,6 +140,31 @@ TEST_F(CredentialsTest, KubeconfigFilesAreRelativeToIt) {
   EXPECT_NE(load_kubeconfig(path("kubeconfig")).error().what.find("line"), std::string::npos);
 }
 
+// As KUBECONFIG has it: of several files the first to say something counts, each file's paths are relative to it, and
+// what is missing is passed over.
+TEST_F(CredentialsTest, SeveralKubeconfigsAreRead) {
+  std::filesystem::create_directory(path("second"));
+  write("second/t", "of the second");
+  write(
+      "second/config",
+      "current-context: b\ncontexts: [{name: b, context: {cluster: x, user: two, namespace: there}}]\n"
+      "clusters: [{name: x, cluster: {server: 'https://other:6443'}}]\nusers: [{name: two, user: {tokenFile: t}}]\n");
+  write("ca.crt", kPem);
+  write_kubeconfig("token: of the first");
+  const std::vector<std::string> both = {path("none"), path("kubeconfig"), path("second/config")};
+  EXPECT_EQ(load_kubeconfig({both, ""}, {})->credentials.access.ca_pem, kPem);
+  write_kubeconfig("token: of the first", "insecure-skip-tls-verify: true");
+  EXPECT_EQ(load_kubeconfig({both, ""}, {})->credentials.token, "of the first");
+  const auto second = load_kubeconfig({both, "b"}, {});
+  ASSERT_TRUE(second) << second.error().what;
+  EXPECT_EQ(second->credentials.token, "of the second");
+  EXPECT_EQ(second->namespace_, "there");
+  EXPECT_EQ(second->credentials.access.server, *http::decode_url("https://k:6443"))
+      << "the first has a cluster x";
+  EXPECT_FALSE(load_kubeconfig({both, "z"}, {}));
+  EXPECT_EQ(load_kubeconfig({{path("none"), path("nor")}, ""}, {}).error().code, Errc::kNotFound);
+}
+
 // Red when a daemon goes on with certificates that have been replaced: the next connection has a new context
 // exactly when Access differs.
 TEST_F(CredentialsTest, CertificatesThatChangeAreReadAgain) {

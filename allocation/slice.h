@@ -1,0 +1,39 @@
+#pragma once
+// A ResourceSlice of any driver as allocating sees it: kube/resource_slice.h, and what only others than us write.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/json.h"
+#include "kube/resource_slice.h"
+#include "kube/selector.h"
+#include "reactor/base/result.h"
+
+namespace sliced::allocation {
+
+/// On which nodes: of a slice, or of one device. With nothing set, on none.
+struct Placement {
+  std::string node_name;
+  bool all_nodes = false;
+  std::optional<kube::NodeSelector> selector;
+  bool operator==(const Placement&) const = default;
+};
+bool is_on(const Placement& placement, const kube::NodeView& node);
+
+struct Slice {
+  kube::ResourceSlice common;
+  Placement where;
+  bool is_per_device = false;           // perDeviceNodeSelection
+  std::vector<Placement> device_where;  // of each device then; else empty
+  bool has_binding_conditions = false;  // any device
+  std::vector<bool> binds;              // which devices have bindingConditions; empty: none
+  bool has_compatibility_groups = false;
+  bool operator==(const Slice&) const = default;
+};
+using SlicePtr = std::shared_ptr<const Slice>;
+
+/// kInvalid with the field's path when a known field has the wrong shape.
+Result<Slice> decode_slice(const kube::Json& object);
+
+}  // namespace sliced::allocation

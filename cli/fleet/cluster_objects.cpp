@@ -1,0 +1,63 @@
+#include "cli/fleet/cluster_objects.h"
+
+#include <optional>
+
+#include "kube/kinds.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr Millis kReadMax{120'000};
+constexpr size_t kListBytesMax = size_t{1} << 30;
+constexpr int64_t kPage = 500;
+
+Error late(const kube::Resource& resource) {
+  return {Errc::kTimeout,
+          "no answer about " + resource.plural + " after " + std::to_string(kReadMax.count() / 1000) + " s"};
+}
+
+}  // namespace
+
+Result<Unit> ClusterObjects::list(const kube::Resource& resource, const std::string& namespace_,
+                                  const std::function<void(const kube::Json&)>& on_object,
+                                  const std::function<void(std::string)>& on_bad) {
+  std::optional<Result<Unit>> result;
+  kube::ListRequest request{.scope = {.resource = resource, .namespace_ = namespace_}};
+  request.limit = kPage;
+  request.bytes_max = kListBytesMax;
+  const auto call = cluster_.list(
+      std::move(request),
+      {.on_item =
+           [&](std::string_view text) {
+             auto object = kube::decode_json(text, kube::kSliceLimits);
+             if (!object) return on_bad("a " + resource.kind + " cannot be read: " + object.error().what);
+             // Items of a list need not say what they are.
+             if (object->object() != nullptr) object->set("kind", resource.kind);
+             on_object(*object);
+           },
+       .on_done = [&](std::string) { result = Unit{}; },
+       .on_failure = [&](const kube::Failure& failure) { result = Error{failure.code, failure.what}; }});
+  if (!wait_([&] { return result.has_value(); }, kReadMax)) return late(resource);
+  return std::move(*result);
+}
+
+Result<kube::Json> ClusterObjects::get(const kube::Resource& resource, const std::string& namespace_,
+                                       const std::string& name) {
+  std::optional<Result<kube::Json>> result;
+  const auto call = cluster_.get(
+      {.resource = resource, .namespace_ = namespace_, .name = name},
+      {.on_done = [&](std::string_view text) { result = kube::decode_json(text, kube::kSliceLimits); },
+       .on_failure = [&](const kube::Failure& failure) { result = Error{failure.code, failure.what}; }});
+  if (!wait_([&] { return result.has_value(); }, kReadMax)) return late(resource);
+  return std::move(*result);
+}
+
+std::string ClusterObjects::version() {
+  std::optional<std::string> result;
+  const auto call = cluster_.server_info([&](const kube::ServerInfo& info) { result = info.git_version; },
+                                         [&](const kube::Failure&) { result = ""; });
+  wait_([&] { return result.has_value(); }, kReadMax);
+  return result.value_or("");
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,135 @@
+#include "allocation/why.h"
+
+#include "cli/commands.h"
+#include "cli/fleet/cluster_objects.h"
+#include "cli/fleet/why_page.h"
+#include "cli/process.h"
+#include "cli/show.h"
+#include "kube/credentials.h"
+#include "kube/kinds.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr size_t kRowsMax = 30;
+
+struct Subject {
+  bool is_pod = false;
+  std::string namespace_, name;
+  std::string text() const { return (is_pod ? "pod " : "claim ") + namespace_ + "/" + name; }
+};
+
+// The namespace that is meant by who names none.
+std::string default_namespace(const config::Options& options) {
+  if (!options.namespace_.empty()) return options.namespace_;
+  if (const auto* file = std::get_if<config::KubeconfigFile>(&options.cluster)) {
+    kube::KubeconfigPlace place({file->path}, file->context);
+    place.paths.insert(place.paths.end(), file->others.begin(), file->others.end());
+    if (const auto config = kube::read_kubeconfig(place); config && !config->namespace_.empty())
+      return config->namespace_;
+  }
+  return "default";
+}
+
+Subject subject_of(const config::Options& options) {
+  const std::string& name = options.arguments[1];
+  const size_t slash = name.find('/');
+  if (slash == std::string::npos) return {options.arguments[0] == "pod", options.namespace_, name};
+  return {options.arguments[0] == "pod", name.substr(0, slash), name.substr(slash + 1)};
+}
+
+Result<Unit> read_cluster(ClusterObjects& objects, const std::string& namespace_, allocation::Cluster& out) {
+  for (const auto* kind :
+       {&kube::kNodes, &kube::kDeviceClasses, &kube::kResourceSlices, &kube::kResourceClaims}) {
+    auto listed = objects.list(
+        *kind, "", [&](const kube::Json& object) { allocation::add_object(object, namespace_, out); },
+        [&](std::string what) { out.unread.push_back(std::move(what)); });
+    if (!listed) return listed;
+  }
+  return Unit{};
+}
+
+// The templates of claims that are not made yet.
+void read_templates(ClusterObjects& objects, const allocation::Pod& pod, allocation::Cluster& out) {
+  for (const auto& one : pod.claims) {
+    if (!one.claim.empty()) continue;
+    auto object = objects.get(kube::kResourceClaimTemplates, pod.namespace_, one.template_);
+    if (object) {
+      object->set("kind", kube::kResourceClaimTemplates.kind);
+      allocation::add_object(*object, pod.namespace_, out);
+    } else if (object.error().code != Errc::kNotFound) {
+      out.unread.push_back(object.error().what);
+    }
+  }
+}
+
+Result<allocation::Features> features(ClusterObjects& objects, const config::Options& options,
+                                      std::vector<std::string>& unsure) {
+  const std::string version =
+      options.scheduler_version.empty() ? objects.version() : options.scheduler_version;
+  if (version.empty()) return allocation::Features{};
+  const auto found = allocation::features_of(version);
+  if (found) return *found;
+  unsure.push_back("the scheduler is of version " + version + ", which is not known here");
+  return allocation::Features{};
+}
+
+Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options& options,
+                                  const Subject& subject, allocation::Cluster& cluster) {
+  const auto object =
+      objects.get(subject.is_pod ? kube::kPods : kube::kResourceClaims, subject.namespace_, subject.name);
+  if (!object) return object.error();
+  if (auto read = read_cluster(objects, options.namespace_, cluster); !read) return read.error();
+  auto known = features(objects, options, cluster.unread);
+  if (!known) return known.error();
+  cluster.features = *known;
+  if (!subject.is_pod) {
+    auto claim = allocation::decode_claim(*object);
+    if (!claim) return claim.error();
+    claim->namespace_ = subject.namespace_;
+    return allocation::why_claim(cluster, *claim);
+  }
+  auto pod = allocation::decode_pod(*object);
+  if (!pod) return pod.error();
+  pod->namespace_ = subject.namespace_;
+  read_templates(objects, *pod, cluster);
+  return allocation::why_pod(cluster, *pod);
+}
+
+int exit_of(allocation::Verdict verdict) {
+  switch (verdict) {
+    case allocation::Verdict::kRuns:
+    case allocation::Verdict::kCan:
+      return kExitSame;
+    case allocation::Verdict::kPending:
+      return kExitNone;
+    case allocation::Verdict::kUnsure:
+      return kExitError;
+  }
+  return kExitError;
+}
+
+}  // namespace
+
+int why(const config::Options& given) {
+  config::Options options = given;
+  options.namespace_ = default_namespace(given);
+  auto opened = Process::open(options);
+  if (!opened) return complain(opened.error().what), kExitError;
+  Process& process = **opened;
+  ClusterObjects objects(*process.cluster,
+                         [&](const auto& done, Millis longest) { return process.run_until(done, longest); });
+  const Subject subject = subject_of(options);
+  allocation::Cluster cluster;
+  const auto found = answer(objects, options, subject, cluster);
+  if (!found) return complain(subject.text() + ": " + found.error().what), process.leave(kExitError);
+  const std::string text =
+      options.output == config::OutputFormat::kTable
+          ? why_text(*found, subject.text(),
+                     pools_text(cluster, {options.sriov_driver_name, options.exposure_driver_name}), kRowsMax)
+          : formatted(json_of(*found, subject.text()), options.output);
+  return process.leave(print(text) ? exit_of(found->verdict) : kExitError);
+}
+
+}  // namespace sliced::cli

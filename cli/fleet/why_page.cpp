@@ -1,0 +1,356 @@
+#include "cli/fleet/why_page.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cli/table.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+using allocation::Answer;
+using allocation::Change;
+using allocation::Claim;
+using allocation::Found;
+using allocation::NodeAnswer;
+using allocation::Request;
+using allocation::RequestGroup;
+using allocation::RequestView;
+using allocation::Verdict;
+using kube::Json;
+
+std::string plain(const std::string& text) { return printable(text, 2000); }
+
+std::string number(size_t n, const std::string& of) {
+  return std::to_string(n) + " " + of + (n == 1 ? "" : "s");
+}
+
+// ---- the claims
+
+std::string wanted_of(const RequestView& view) { return view.all ? "all" : std::to_string(view.wanted); }
+
+void tell_of_request(const Answer& answer, const RequestGroup& group, const Request& request,
+                     std::string& out) {
+  out += "  request " + allocation::request_id(group, request) + ": " + allocation::describe_count(request) +
+         " of class " + request.device_class + (request.admin_access ? ", with admin access" : "") + "\n";
+  for (const auto& one : answer.classes)
+    if (one.name == request.device_class)
+      for (const std::string& selector : one.selectors) out += "    class: " + selector + "\n";
+  for (const std::string& selector : request.selectors) out += "    request: " + selector + "\n";
+  for (const auto& [key, amount] : request.capacity)
+    out += "    capacity: " + amount.text() + " of " + key + "\n";
+}
+
+void tell_of_claim(const Answer& answer, const Claim& claim, std::string& out) {
+  out += "claim " + claim.id();
+  if (claim.allocation) {
+    std::vector<std::string> devices;
+    for (const auto& one : claim.allocation->devices)
+      devices.push_back(one.driver + "/" + one.pool + "/" + one.device);
+    out += " is allocated: " + join(devices, ", ") +
+           (claim.users.empty() ? "" : "; used by pod " + join(claim.users, ", ")) + "\n";
+    return;
+  }
+  out += claim.is_made ? " is not allocated\n" : " is not there yet\n";
+  for (const RequestGroup& group : claim.requests)
+    for (const Request& request : group.alternatives) tell_of_request(answer, group, request, out);
+  for (const auto& constraint : claim.constraints)
+    out += std::string("  constraint: ") +
+           (constraint.is_distinct ? "distinctAttribute " : "matchAttribute ") + constraint.attribute +
+           (constraint.requests.empty() ? "" : " of requests " + join(constraint.requests, ", ")) + "\n";
+}
+
+// ---- the nodes
+
+std::string holders_text(const RequestView& view) {
+  std::vector<std::string> parts;
+  for (const auto& [claim, devices] : view.holders) {
+    if (parts.size() == 5) {
+      parts.push_back("and " + std::to_string(view.holders.size() - 5) + " more claims");
+      break;
+    }
+    parts.push_back(claim + (devices > 1 ? ": " + std::to_string(devices) : ""));
+  }
+  return join(parts, ", ");
+}
+
+// Why the request has not what it wants: what the nearest of the other devices lack.
+std::string why_of(const RequestView& view) {
+  if (!view.all && static_cast<int64_t>(view.free) >= view.wanted) return "";
+  if (view.all && view.free == view.matching && view.free > 0) return "";
+  if (view.devices == 0) return "the node sees no devices";
+  std::vector<std::string> parts;
+  for (const auto& standing : view.standing) {
+    // Where something matches, the others are not worth a word.
+    if (view.matching > 0 && standing.obstacle < allocation::Obstacle::kHeld) continue;
+    if (standing.obstacle == allocation::Obstacle::kHeld) {
+      parts.push_back("allocated: " + holders_text(view));
+      continue;
+    }
+    parts.push_back((standing.devices > 1 ? std::to_string(standing.devices) + " devices, such as " : "") +
+                    standing.device + ": " + standing.what);
+    if (view.matching == 0) break;
+  }
+  return join(parts, "; ");
+}
+
+std::string why_of_node(const NodeAnswer& node) {
+  if (!node.kept_away.empty()) return node.kept_away;
+  if (node.found == Found::kYes) return "can be allocated";
+  if (node.found == Found::kUnsure) return "not known: too much would have to be tried";
+  if (node.found == Found::kError) return "an error: " + node.error;
+  return "";
+}
+
+std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
+  std::vector<std::vector<std::string>> rows;
+  std::string first = why_of_node(node);
+  bool is_said = !first.empty();
+  for (const RequestView& view : node.requests) {
+    std::string why = node.found == Found::kYes ? "" : why_of(view);
+    is_said |= !why.empty();
+    rows.push_back({node.name, view.request, wanted_of(view), std::to_string(view.matching),
+                    std::to_string(view.allocated), std::to_string(view.free),
+                    first.empty() ? why : first + (why.empty() ? "" : "; " + why)});
+    first.clear();
+  }
+  if (rows.empty()) rows.push_back({node.name, "", "", "", "", "", first});
+  if (!is_said) rows.back().back() = "each request alone has enough, all together have not";
+  for (const std::string& pool : node.pools) rows.push_back({node.name, "", "", "", "", "", pool});
+  return rows;
+}
+
+// Where it can run first, then where least is missing.
+std::vector<const NodeAnswer*> in_order(const Answer& answer) {
+  std::vector<const NodeAnswer*> out;
+  for (const NodeAnswer& node : answer.nodes) out.push_back(&node);
+  const auto rank = [](const NodeAnswer* node) {
+    return std::tuple(!node->can_run(), !node->kept_away.empty(), !node->changes.is_known,
+                      node->changes.all.size());
+  };
+  std::stable_sort(out.begin(), out.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+  return out;
+}
+
+std::string nodes_text(const Answer& answer, size_t nodes_max) {
+  std::vector<std::vector<std::string>> rows;
+  const auto nodes = in_order(answer);
+  for (size_t i = 0; i < nodes.size() && i < nodes_max; ++i)
+    for (auto& row : rows_of(*nodes[i])) rows.push_back(std::move(row));
+  std::string out = table({"NODE", "REQUEST", "WANTED", "MATCH", "ALLOCATED", "FREE", "WHY"}, rows);
+  if (nodes.size() > nodes_max) out += and_more(nodes.size() - nodes_max, "node") + "\n";
+  return out;
+}
+
+// All that stands in the way, by node; nodes with the same are told together.
+std::string changes_text(const Answer& answer, size_t nodes_max) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  for (const NodeAnswer* node : in_order(answer)) {
+    if (!node->kept_away.empty() || node->changes_text.empty()) continue;
+    std::string text;
+    for (const std::string& change : node->changes_text) text += "    - " + plain(change) + "\n";
+    const auto same =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == text; });
+    if (same != groups.end())
+      same->second.push_back(node->name);
+    else if (groups.size() < nodes_max)
+      groups.push_back({std::move(text), {node->name}});
+  }
+  std::string out;
+  for (auto& [text, nodes] : groups) {
+    const size_t more = nodes.size() > 5 ? nodes.size() - 5 : 0;
+    nodes.resize(nodes.size() - more);
+    out += "  on " + plain(join(nodes, ", ")) + (more > 0 ? " " + and_more(more, "node") : "") + ":\n" + text;
+  }
+  return out.empty() ? "" : "To run there, all of this would have to be otherwise:\n" + out;
+}
+
+std::string headline(const Answer& answer, const std::string& subject) {
+  size_t possible = 0;
+  for (const NodeAnswer& node : answer.nodes) possible += node.can_run();
+  switch (answer.verdict) {
+    case Verdict::kRuns:
+      return subject + (answer.pod ? " is on node " + answer.pod->node_name : " is allocated");
+    case Verdict::kCan:
+      return subject + " can be scheduled, as far as its claims go, on " + std::to_string(possible) + " of " +
+             number(answer.nodes.size(), "node");
+    case Verdict::kPending:
+      return subject + " is pending: " +
+             (!answer.everywhere.empty() ? answer.everywhere.front()
+              : !answer.aborted_by.empty()
+                  ? "allocating fails with an error on node " + answer.aborted_by +
+                        ", and the scheduler then tries no other node"
+                  : "none of " + number(answer.nodes.size(), "node") + " has what its claims ask for");
+    case Verdict::kUnsure:
+      return subject + ": it cannot be said whether a node has what its claims ask for";
+  }
+  return "";
+}
+
+constexpr const char* kNotLookedAt =
+    "Not looked at: processors, memory, ports, volumes, spreading, priorities, extenders and plugins of the scheduler, "
+    "DeviceTaintRules, device requests by extended resources.\n";
+
+// ---- data
+
+Json json_of(const Change& change, const std::string& text) {
+  Json out = Json::Object{{"asks", allocation::name_of(change.asks)}, {"text", text}};
+  if (!change.claim.empty()) out.set("claim", change.claim);
+  if (!change.request.empty()) out.set("request", change.request);
+  if (!change.device_class.empty()) out.set("deviceClass", change.device_class);
+  if (!change.key.empty()) out.set("capacity", change.key);
+  if (change.count > 0) out.set("count", change.count);
+  if (!change.taint.key.empty())
+    out.set("taint",
+            Json::Object{
+                {"key", change.taint.key}, {"value", change.taint.value}, {"effect", change.taint.effect}});
+  Json::Array pools;
+  for (const auto& [driver, pool] : change.pools)
+    pools.push_back(Json::Object{{"driver", driver}, {"pool", pool}});
+  if (!pools.empty()) out.set("pools", std::move(pools));
+  const bool has_index = change.asks == allocation::Asks::kNoConstraint ||
+                         change.asks == allocation::Asks::kNoSelector ||
+                         change.asks == allocation::Asks::kNoClassSelector;
+  if (has_index) out.set("index", static_cast<int64_t>(change.index));
+  return out;
+}
+
+Json json_of(const RequestView& view) {
+  Json out =
+      Json::Object{{"claim", view.claim}, {"request", view.request}, {"deviceClass", view.device_class}};
+  if (view.all)
+    out.set("wanted", "all");
+  else
+    out.set("wanted", view.wanted);
+  out.set("devices", static_cast<int64_t>(view.devices));
+  out.set("matching", static_cast<int64_t>(view.matching));
+  out.set("allocated", static_cast<int64_t>(view.allocated));
+  out.set("free", static_cast<int64_t>(view.free));
+  Json holders = Json::Object{};
+  for (const auto& [claim, devices] : view.holders) holders.set(claim, static_cast<int64_t>(devices));
+  if (!view.holders.empty()) out.set("holders", std::move(holders));
+  Json::Array standing;
+  for (const auto& one : view.standing)
+    standing.push_back(Json::Object{
+        {"devices", static_cast<int64_t>(one.devices)}, {"device", one.device}, {"why", one.what}});
+  if (!standing.empty()) out.set("standing", std::move(standing));
+  return out;
+}
+
+std::string_view name_of(Found found) {
+  switch (found) {
+    case Found::kYes:
+      return "yes";
+    case Found::kNo:
+      return "no";
+    case Found::kError:
+      return "error";
+    case Found::kUnsure:
+      return "unsure";
+  }
+  return "";
+}
+
+Json texts(const std::vector<std::string>& all) {
+  Json::Array out;
+  for (const std::string& one : all) out.push_back(is_utf8(one) ? one : escaped(one));
+  return out;
+}
+
+Json json_of(const NodeAnswer& node) {
+  Json out =
+      Json::Object{{"name", node.name}, {"canRun", node.can_run()}, {"allocatable", name_of(node.found)}};
+  if (!node.kept_away.empty()) out.set("keptAway", node.kept_away);
+  if (!node.error.empty()) out.set("error", node.error);
+  Json::Array requests, changes, alone, picks;
+  for (const RequestView& view : node.requests) requests.push_back(json_of(view));
+  for (size_t i = 0; i < node.changes_text.size(); ++i)
+    changes.push_back(json_of(node.changes.all[i], node.changes_text[i]));
+  for (size_t i = 0; i < node.alone_text.size(); ++i)
+    alone.push_back(json_of(node.changes.alone[i], node.alone_text[i]));
+  for (const auto& pick : node.picks)
+    picks.push_back(Json::Object{{"claim", pick.claim},
+                                 {"request", pick.request},
+                                 {"driver", pick.device.driver},
+                                 {"pool", pick.device.pool},
+                                 {"device", pick.device.device}});
+  if (!requests.empty()) out.set("requests", std::move(requests));
+  if (!node.pools.empty()) out.set("pools", texts(node.pools));
+  if (!changes.empty()) out.set("changes", std::move(changes));
+  if (!alone.empty()) out.set("anyOneOf", std::move(alone));
+  if (!picks.empty()) out.set("picks", std::move(picks));
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kRuns:
+      return "runs";
+    case Verdict::kCan:
+      return "schedulable";
+    case Verdict::kPending:
+      return "pending";
+    case Verdict::kUnsure:
+      return "unsure";
+  }
+  return "";
+}
+
+std::string pools_text(const allocation::Cluster& cluster, const std::vector<std::string>& own_drivers) {
+  std::map<std::string, std::set<std::string>> pools;
+  for (const auto& slice : cluster.slices) pools[slice->common.driver].insert(slice->common.pool.name);
+  std::vector<std::string> parts;
+  for (const auto& [driver, names] : pools) {
+    const bool is_own = std::find(own_drivers.begin(), own_drivers.end(), driver) != own_drivers.end();
+    parts.push_back(number(names.size(), "pool") + " of " + driver +
+                    (is_own ? " (sliced's)" : " (another driver's)"));
+  }
+  return parts.empty() ? "There is no pool: no driver has published a ResourceSlice."
+                       : "Pools: " + join(parts, ", ") + ".";
+}
+
+std::string why_text(const Answer& answer, const std::string& subject, const std::string& pools,
+                     size_t nodes_max) {
+  std::string out = plain(headline(answer, subject)) + "\n";
+  if (answer.pod && answer.claims.empty() && answer.everywhere.empty())
+    out += "It names no claims: no device keeps it waiting.\n";
+  for (const std::string& line : answer.everywhere) out += "  - " + plain(line) + "\n";
+  std::string claims;
+  for (const Claim& claim : answer.claims) tell_of_claim(answer, claim, claims);
+  for (const std::string_view line : split(claims, '\n'))
+    if (!line.empty()) out += plain(std::string(line)) + "\n";
+  if (!answer.nodes.empty()) out += "\n" + nodes_text(answer, nodes_max) + plain(pools) + "\n";
+  if (answer.verdict == Verdict::kPending)
+    if (const std::string changes = changes_text(answer, nodes_max); !changes.empty()) out += "\n" + changes;
+  if (!answer.advice.empty()) {
+    out += answer.advice.size() == 1 ? "\nThe one change that would help:\n"
+                                     : "\nAny one of these would help:\n";
+    for (const std::string& line : answer.advice) out += "  - " + plain(line) + "\n";
+  }
+  if (!answer.unsure.empty()) out += "\nNot sure:\n";
+  for (const std::string& line : answer.unsure) out += "  - " + plain(line) + "\n";
+  if (!answer.nodes.empty()) out += std::string("\n") + kNotLookedAt;
+  return out;
+}
+
+Json json_of(const Answer& answer, const std::string& subject) {
+  Json out = Json::Object{{"subject", subject}, {"verdict", name_of(answer.verdict)}};
+  if (answer.pod && !answer.pod->node_name.empty()) out.set("node", answer.pod->node_name);
+  if (!answer.everywhere.empty()) out.set("everywhere", texts(answer.everywhere));
+  if (!answer.aborted_by.empty()) out.set("abortedBy", answer.aborted_by);
+  Json::Array claims, nodes;
+  for (const Claim& claim : answer.claims)
+    claims.push_back(Json::Object{{"name", claim.id()}, {"allocated", claim.allocation.has_value()}});
+  for (const NodeAnswer& node : answer.nodes) nodes.push_back(json_of(node));
+  out.set("claims", std::move(claims));
+  out.set("nodes", std::move(nodes));
+  if (!answer.advice.empty()) out.set("advice", texts(answer.advice));
+  if (!answer.unsure.empty()) out.set("unsure", texts(answer.unsure));
+  return out;
+}
+
+}  // namespace sliced::cli

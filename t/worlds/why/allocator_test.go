@@ -1,0 +1,152 @@
+package why
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/utils/ptr"
+)
+
+// A world is what a scheduler sees, and a pod that it looks at.
+type world struct {
+	version  string
+	features structured.Features
+	nodes    []*v1.Node
+	slices   []*resourceapi.ResourceSlice
+	classes  classLister
+	others   []*resourceapi.ResourceClaim // allocated
+	mine     []*resourceapi.ResourceClaim
+	pod      *v1.Pod
+}
+
+// Expressions are few; each is compiled once for all worlds.
+var expressions = cel.NewCache(2000, cel.Features{EnableConsumableCapacity: true})
+
+var allFeatures = structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, DeviceBindingAndStatus: true,
+	PartitionableDevices: true, ConsumableCapacity: true, FractionalCapacityRange: true}
+
+func makeWorld(seed uint64) *world {
+	d := newDice(seed)
+	w := &world{version: "v1.37.1", features: allFeatures, classes: classLister{}}
+	switch {
+	case d.in(5):
+		w.version, w.features.FractionalCapacityRange = "v1.36.3", false
+	case d.in(5):
+		w.version, w.features = "v1.35.2", structured.Features{AdminAccess: true, PrioritizedList: true}
+	}
+	w.makeNodes(d)
+	w.makePools(d)
+	w.makeClasses(d)
+	for i := range d.IntN(8) {
+		claim := w.makeClaim(d, fmt.Sprintf("other-%d", i))
+		result, err := w.allocate(pick(d, w.nodes...), []*resourceapi.ResourceClaim{claim})
+		if err == nil && result != nil {
+			claim.Status.Allocation = &result[0]
+			claim.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: fmt.Sprintf("q%d", i), UID: "x"}}
+			w.others = append(w.others, claim)
+		}
+	}
+	w.makePod(d)
+	return w
+}
+
+func (w *world) question() map[string]any {
+	var objects []any
+	for _, one := range w.nodes {
+		objects = append(objects, one)
+	}
+	for _, one := range w.slices {
+		objects = append(objects, one)
+	}
+	for _, one := range w.classes {
+		objects = append(objects, one)
+	}
+	for _, one := range w.others {
+		objects = append(objects, one)
+	}
+	for _, one := range w.mine {
+		objects = append(objects, one)
+	}
+	return map[string]any{"objects": objects, "pod": w.pod, "version": w.version}
+}
+
+type classLister map[string]*resourceapi.DeviceClass
+
+func (c classLister) Get(name string) (*resourceapi.DeviceClass, error) {
+	if class, ok := c[name]; ok {
+		return class, nil
+	}
+	return nil, fmt.Errorf("no DeviceClass %s", name)
+}
+
+func (c classLister) List() ([]*resourceapi.DeviceClass, error) {
+	var out []*resourceapi.DeviceClass
+	for _, class := range c {
+		out = append(out, class)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out, nil
+}
+
+// state adds up what claims hold, as the scheduler's informer does.
+func (w *world) state() structured.AllocatedState {
+	state := structured.AllocatedState{
+		AllocatedDevices:         sets.New[structured.DeviceID](),
+		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
+	}
+	for _, one := range w.others {
+		for _, result := range one.Status.Allocation.Devices.Results {
+			if ptr.Deref(result.AdminAccess, false) {
+				continue
+			}
+			id := structured.MakeDeviceID(result.Driver, result.Pool, result.Device)
+			if w.features.ConsumableCapacity && result.ShareID != nil {
+				state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(id, result.ShareID))
+				if result.ConsumedCapacity != nil {
+					state.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(id, result.ConsumedCapacity))
+				}
+				continue
+			}
+			state.AllocatedDevices.Insert(id)
+		}
+	}
+	return state
+}
+
+// allocate gives nil where the claims cannot be had on the node, and an error where the scheduler gives the pod up.
+func (w *world) allocate(node *v1.Node, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
+	ctx := context.Background()
+	one, err := structured.NewAllocator(ctx, w.features, w.state(), w.classes, w.slices, expressions)
+	if err != nil {
+		panic(err)
+	}
+	results, err := one.Allocate(ctx, node, claims)
+	if errors.Is(err, structured.ErrFailedAllocationOnNode) || err == nil && len(results) == 0 && len(claims) > 0 {
+		return nil, nil
+	}
+	return results, err
+}
+
+// admits says what the scheduler's other filters say, as far as `why` looks at the same.
+func (w *world) admits(node *v1.Node) bool {
+	for _, taint := range node.Spec.Taints {
+		tolerated := taint.Effect == v1.TaintEffectPreferNoSchedule
+		for _, toleration := range w.pod.Spec.Tolerations {
+			tolerated = tolerated || toleration.Operator == v1.TolerationOpExists && toleration.Key == ""
+		}
+		if !tolerated {
+			return false
+		}
+	}
+	matches, err := nodeaffinity.GetRequiredNodeAffinity(w.pod).Match(node)
+	return err == nil && matches
+}
