@@ -316,8 +316,9 @@ void find_kubeconfig(const std::vector<Setting>& flags, const std::vector<Settin
   const bool is_asked = !options.kubeconfig.empty() || !options.context.empty();
   if (!is_asked && last_of(environment, "cluster") != nullptr) return;
   KubeconfigFile file{.path = options.kubeconfig, .context = options.context};
+  const std::string named = ports.env("KUBECONFIG").value_or("");
   if (file.path.empty())
-    for (const std::string_view path : split(ports.env("KUBECONFIG").value_or(""), ':')) {
+    for (const std::string_view path : split(named, ':')) {
       if (path.empty()) continue;
       if (file.path.empty())
         file.path = path;
