@@ -93,10 +93,12 @@ Result<Unit> Process::open_cluster() {
 
 hotplug::HostSource::Ports Process::host_ports(bool live_events) {
   hotplug::HostSource::Ports ports{loop.scheduler(), *executor, host, {}, *log};
-  if (host->is_live()) ports.read_admin_macs = hotplug::read_admin_macs;
-  if (recorded != nullptr)
-    ports.read_admin_macs = [its = recorded](int ifindex) -> Result<std::map<int, std::string>> {
-      return its->admin_macs(ifindex);
+  if (host->is_live()) ports.read_vf_configs = hotplug::read_vf_configs;
+  if (recorded != nullptr)  // of what PFs enforce the MAC addresses are kept
+    ports.read_vf_configs = [its = recorded](int ifindex) -> Result<std::map<int, hotplug::VfConfig>> {
+      std::map<int, hotplug::VfConfig> configs;
+      for (const auto& [vf, mac] : its->admin_macs(ifindex)) configs[vf].mac = mac;
+      return configs;
     };
   if (!live_events) return ports;
   if (host->is_live()) {

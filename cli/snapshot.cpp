@@ -149,11 +149,14 @@ bool record_host(Process& process, Snapshot& out) {
   const auto recorder = std::make_shared<snapshot::RecordingHost>(process.host);
   auto ports = process.host_ports(/*live_events=*/false);
   ports.host = recorder;
-  if (const auto ask = ports.read_admin_macs)
-    ports.read_admin_macs = [ask, recorder](int ifindex) {
-      auto macs = ask(ifindex);
-      if (macs) recorder->note_admin_macs(ifindex, *macs);
-      return macs;
+  if (const auto ask = ports.read_vf_configs)
+    ports.read_vf_configs = [ask, recorder](int ifindex) {
+      auto configs = ask(ifindex);
+      if (!configs) return configs;
+      std::map<int, std::string> macs;
+      for (const auto& [vf, config] : *configs) macs[vf] = config.mac;
+      recorder->note_admin_macs(ifindex, macs);
+      return configs;
     };
   bool done = false;
   hotplug::HostSource source(std::move(ports), [&](const hotplug::InventoryUpdate&) { done = true; });

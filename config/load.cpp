@@ -9,9 +9,9 @@
 #include <fstream>
 #include <set>
 
-#include "config/duration.h"
 #include "config/option_table.h"
 #include "kube/yaml.h"
+#include "reactor/base/duration.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
@@ -170,13 +170,17 @@ std::optional<std::string> map_text(const kube::Json::Object& members) {
 void read_member(const std::string& at, const OptionInfo& option, const kube::Json& value,
                  std::vector<Setting>& settings, Problems& problems) {
   const bool takes_map = option.placeholder.find('=') != std::string_view::npos;
-  const bool takes_list = !takes_map && option.placeholder.find(",...") != std::string_view::npos;
+  const bool takes_fields = option.placeholder.starts_with('{');
+  const bool takes_list =
+      !takes_map && !takes_fields && option.placeholder.find(",...") != std::string_view::npos;
   std::optional<std::string> text = scalar_text(value);
   if (value.array() != nullptr && takes_list) text = list_text(*value.array());
   if (value.object() != nullptr && takes_map) text = map_text(*value.object());
+  if (value.object() != nullptr && takes_fields) text = kube::encode_json(value);
   if (text) return settings.push_back({&option, std::move(*text), at});
   problems.push_back(at + ": is a " + std::string(value.kind_name()) + "; must be " +
-                     (takes_map    ? "a map of strings (quote numbers and booleans)"
+                     (takes_fields ? "a map"
+                      : takes_map  ? "a map of strings (quote numbers and booleans)"
                       : takes_list ? "a list of strings"
                                    : "one value"));
 }

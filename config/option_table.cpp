@@ -293,6 +293,17 @@ constexpr OptionInfo kOptions[] = {
          .help =
              "Kinds that are neither watched nor obeyed, where the cluster does not let this node read them: "
              "SriovResourcePolicy, DeviceAttributes, DeviceExposurePolicy."}),
+    option<&Options::readiness, parse_readiness>(
+        {.name = "readiness",
+         .env = "SLICED_READINESS",
+         .file_key = "readiness",
+         .placeholder = "{FIELD: VALUE, ...}",
+         .commands = kDeciding,
+         .reloadable = true,
+         .help =
+             "What must hold of a device before it is offered, where its policy does not say it: require, mtuAtLeast, "
+             "stableFor and onLoss as in spec.readiness of policies. Without it {require: [udevInitialized]}, where "
+             "udevd runs."}),
     option<&Options::sync_interval, parse_time>(
         {.name = "sync-interval",
          .env = "SLICED_SYNC_INTERVAL",

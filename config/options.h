@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "policy/readiness/readiness.h"
 #include "reactor/base/log.h"
 #include "reactor/base/log_sinks.h"
 #include "reactor/base/time.h"
@@ -125,6 +126,8 @@ struct Options {
 
   // What is obeyed and how fast.
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...
+
+  policy::Readiness readiness;  // of policies, where they leave it out
 
   // What events do not tell is found by it, in the worst case so much later.
   Millis sync_interval = 5min;  // full rescan of the host

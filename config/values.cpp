@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
-#include "config/duration.h"
 #include "kube/names.h"
 #include "kube/selector.h"
+#include "kube/yaml.h"
+#include "policy/readiness/decode_readiness.h"
+#include "reactor/base/duration.h"
 #include "reactor/base/text.h"
 
 namespace sliced::config {
@@ -131,6 +133,21 @@ std::string parse_node_labels(std::string_view text, std::map<std::string, std::
   return "";
 }
 
+std::string parse_readiness(std::string_view text, policy::Readiness& value) {
+  if (text.empty()) return value = {}, "";
+  const kube::YamlDocuments yaml = kube::decode_yaml(text);
+  if (!yaml.problems.empty() || yaml.documents.size() != 1)
+    return "must be a map such as {require: [adminMac], stableFor: 2s}";
+  policy::Problems problems;
+  const policy::Readiness readiness = policy::decode_readiness(&yaml.documents.front(), "", problems);
+  if (!problems.empty()) {
+    const policy::Problem& first = problems.front();
+    return first.field.empty() ? first.what : first.field + " " + first.what;
+  }
+  value = readiness;
+  return "";
+}
+
 std::string parse_namespace(std::string_view text, std::string& value) {
   if (!kube::is_dns_label(text))
     return "must be a namespace: lower-case letters, digits and '-', at most 63 bytes";
@@ -227,5 +244,6 @@ std::string print(const std::map<std::string, std::string>& value) {
 std::string print(const std::set<std::string>& value) { return join({value.begin(), value.end()}, ","); }
 
 std::string print(const Millis& value) { return format_duration(value); }
+std::string print(const policy::Readiness& value) { return policy::text_of(value); }
 
 }  // namespace sliced::config

@@ -108,7 +108,9 @@ std::string parse_driver_name(std::string_view text, std::string& value);
 std::string parse_scheduler_version(std::string_view text, std::string& value);
 /// Of kKinds, separated by commas, in any case of letters; kept as kKinds has them.
 std::string parse_kinds(std::string_view text, std::set<std::string>& value);
-/// As config/duration.h. Bounds of single options are load()'s to look at: some depend on other options.
+/// A map in YAML or JSON, as spec.readiness of policies; {} and "" are none.
+std::string parse_readiness(std::string_view text, policy::Readiness& value);
+/// As reactor/base/duration.h. Bounds of single options are load()'s to look at: some depend on other options.
 std::string parse_time(std::string_view text, Millis& value);
 
 template <class T>
@@ -125,5 +127,6 @@ std::string print(const ClusterSpec& value);
 std::string print(const std::map<std::string, std::string>& value);
 std::string print(const std::set<std::string>& value);
 std::string print(const Millis& value);
+std::string print(const policy::Readiness& value);
 
 }  // namespace sliced::config

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kube/kinds.h"
+#include "policy/identity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::daemon {
@@ -117,6 +118,7 @@ void Daemon::apply_permission() {
 }
 
 void Daemon::reload(const config::Options& options) {
+  if (options.readiness != options_.readiness) decider_.mark("reload");
   options_ = options;
   settling_.set_windows(options_.settle, options_.settle_max);
   arm_sync();
@@ -140,6 +142,7 @@ void Daemon::arm_sync() {
 void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
   // What is first published is complete, so nothing that comes before it has to settle.
   settling_.note(update, decision_ && !offers_[kSriov].is_put_off());
+  look_at_readiness();
   if (decision_)
     log_.debug("host changed", {{"why", update.why},
                                 {"added", update.added.size()},
@@ -207,8 +210,34 @@ Decider::InputsPtr Daemon::prepare() {
   if (!are_abilities_known(*policies) && !decision_) return nullptr;
   if (!decision_) learn_own_slices();
   charges_.find_awaited(*inventory());
-  return gather_inputs(
-      {options_, inventory(), policies, node_.view(), abilities_, charges_, settling_, offers_, decision()});
+  if (!tracks_.has_begun()) begin_tracks();
+  look_at_readiness();
+  return gather_inputs({options_, inventory(), policies, node_.view(), abilities_, charges_, settling_,
+                        offers_, decision(), tracks_, scheduler_.now()});
+}
+
+// What stands in slices and is ready has been so, as far as anybody knows. Commands look once, and wait for nothing.
+void Daemon::begin_tracks() {
+  const auto published = publishers::published(own_slices(offers_, options_), *inventory(), {});
+  std::set<std::string> devices;
+  for (const auto* names : {&published.sriov, &published.exposure})
+    for (const std::string& name : *names)
+      if (const auto function = policy::function_named_by(name)) devices.insert(function->text());
+  for (const auto& [entry, interface] : published.links) devices.insert(interface);
+  const bool looks_once =
+      options_.command == config::Command::kPlan || options_.command == config::Command::kExplain;
+  tracks_.begin(inventory(), node_state_, devices, looks_once, scheduler_.now());
+}
+
+// Every inventory is looked at, also those that no decision is made from: what was lost for a moment was lost.
+void Daemon::look_at_readiness() {
+  if (tracks_.has_begun()) tracks_.look(inventory(), node_state_, scheduler_.now());
+}
+
+void Daemon::take_node_state(policy::NodeState state) {
+  node_state_ = std::move(state);
+  look_at_readiness();
+  decider_.mark("the node state changed");
 }
 
 // Facts of netdevs that left before we started, from what we published then. True when the host is read again
@@ -267,6 +296,7 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
   decision_ = std::make_shared<const policy::Decision>(std::move(decision));
   problems_.tell(policies_, *decision_);
   publish(std::move(pools));
+  await_readiness();
   if (on_decided_) on_decided_(*decision_);
   // What waits for a look at the pods comes in a moment: no window is opened that it would have to wait for.
   return changed && !(decision_->awaits_pods && charges_.is_looking());
@@ -290,6 +320,14 @@ void Daemon::tell_changes(const Offer& offer, const policy::Decision& decision,
                                   {"why", change.why}});
     if (on_offer_change_) on_offer_change_(change);
   }
+}
+
+void Daemon::await_readiness() {
+  host_.ask_again(decision_->awaited_pfs);
+  ready_ticket_.reset();
+  if (!decision_->due) return;
+  ready_ticket_ = scheduler_.after(std::max(Millis{0}, *decision_->due - scheduler_.now()),
+                                   [this] { decider_.mark("a device has been ready for long enough"); });
 }
 
 void Daemon::publish(policy::DesiredPools pools) {

@@ -24,6 +24,7 @@
 #include "hotplug/host_source.h"
 #include "kube/cluster.h"
 #include "policy/decision.h"
+#include "policy/readiness/track.h"
 #include "publishers/abilities.h"
 #include "publishers/charges.h"
 #include "reactor/base/log.h"
@@ -73,10 +74,14 @@ class Daemon {
   void take(const policy::Unprepared& unprepared) { charges_.take(unprepared); }
   /// Who has a device is `by`: until it is let go, its facts of before are decided over.
   void hold(const std::string& by, const hotplug::HostDevice& facts) {
+    tracks_.hold(facts.id.text);
     if (held_.hold(by, facts)) decide_before_writing("it is known what pods have");
   }
   /// Its facts stay those of before until the host says the same again, at most HeldHost::kReturnMax.
   void let_go(const std::string& by) { held_.let_go(by); }
+  /// What the node's SriovNetworkNodeState says of each PF: as a value that differs from the one before, once it is
+  /// known and whenever it changes.
+  void take_node_state(policy::NodeState state);
   /// What may be allocated.
   const policy::Ledger& ledger() const { return charges_.ledger(); }
   /// SIGHUP: what may change while running takes effect, and the host is read again.
@@ -154,6 +159,10 @@ class Daemon {
   // Once a process.
   bool recover_sticky();
   void learn_own_slices();
+  // Readiness: since when conditions hold; what is waited for.
+  void begin_tracks();
+  void look_at_readiness();
+  void await_readiness();
 
   // The decision's pools go to the publishers and are not kept here. True when the offer changed.
   bool conclude(policy::Decision decision, const std::string& why);
@@ -188,6 +197,9 @@ class Daemon {
   publishers::Charges charges_;
   Offers offers_;  // by Driver
   Settling settling_;
+  policy::ReadinessBook tracks_;
+  policy::NodeState node_state_;
+  reactor::Ticket ready_ticket_;
   // Between host_ and whoever decides; host_ goes first.
   HeldHost held_;
   hotplug::HostSource host_;

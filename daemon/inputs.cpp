@@ -15,6 +15,7 @@ policy::Settings settings_of(const config::Options& options, const publishers::A
   settings.list_attributes = abilities.has(Ability::kListAttributes);
   settings.counters = abilities.has(Ability::kCounters);
   settings.shared_devices = abilities.has(Ability::kSharedDevices);
+  settings.readiness = options.readiness;
   return settings;
 }
 
@@ -42,15 +43,22 @@ Decider::InputsPtr gather_inputs(const Knowledge& known) {
     inputs->entries = known.decision->entries;
   }
   inputs->settling = known.settling.of(*known.inventory);
-  if (!inputs->settling.empty()) inputs->before = pools_before(known.offers);
+  inputs->now = known.now;
+  inputs->tracks = known.tracks.now();
+  inputs->node_state = known.tracks.node_state();
+  // Of what was put off nothing was published: what stands is then of the process before.
+  const bool looks_back = known.policies->looks_back || policy::looks_back(known.options.readiness) ||
+                          known.tracks.is_any_unfinished();
+  const bool has_before = known.decision != nullptr && !known.offers[kSriov].is_put_off();
+  if (!inputs->settling.empty() || (looks_back && has_before)) inputs->before = pools_before(known.offers);
+  if (has_before) inputs->before_at = known.decision->inputs->now;
   // Where nobody uses the exposure driver, nothing of the other one waits for it.
   const bool has_exposures = !known.policies->exposures.empty() || !inputs->holdings.empty();
   if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = ledger.sriov_holdings();
-  if (has_exposures) {
-    inputs->is_sriov_doubted = ledger.is_sriov_doubted();
+  if (has_exposures) inputs->is_sriov_doubted = ledger.is_sriov_doubted();
+  if (has_exposures || (looks_back && !has_before))
     inputs->published =
         publishers::published(own_slices(known.offers, known.options), *known.inventory, inputs->holdings);
-  }
   inputs->published.is_sriov_pool_there = known.offers[kSriov].is_there(known.options.node_name);
   return inputs;
 }

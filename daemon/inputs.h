@@ -11,6 +11,7 @@
 #include "kube/selector.h"
 #include "policy/decision.h"
 #include "policy/policy_set.h"
+#include "policy/readiness/track.h"
 #include "publishers/abilities.h"
 #include "publishers/charges.h"
 #include "publishers/recall.h"
@@ -32,6 +33,8 @@ struct Knowledge {
   const Settling& settling;
   const Offers& offers;
   const policy::Decision* decision;  // that stands; nullptr none
+  const policy::ReadinessBook& tracks;
+  TimePoint now;
 };
 /// Never nullptr: whether everybody has synced is asked before.
 /// Copies what the ledger holds; inventory, policies and what the last decision made are shared.

@@ -97,7 +97,7 @@ std::optional<std::set<PciAddress>> affected_functions(const HostReadings& befor
   std::set<PciAddress> out = std::move(functions.differ);
   if (!add_netdevs(before, now, out)) return std::nullopt;
   add_keys(before.rdma_of_function, now.rdma_of_function, out);
-  add_keys(before.admin_macs, now.admin_macs, out);
+  add_keys(before.enforced, now.enforced, out);
   return out;
 }
 

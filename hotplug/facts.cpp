@@ -96,6 +96,14 @@ std::optional<DeviceType> device_type_of(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_address_set(std::string_view address) {
+  return address.find_first_not_of("0:") != std::string_view::npos;
+}
+
+bool is_handed_over(const HostDevice& device) {
+  return device.pci && !device.driver.empty() && makes_no_netdev(device.driver);
+}
+
 bool is_netdev_elsewhere(const HostDevice& device) {
   if (!device.pci) return false;
   if (device.netdev) return device.netdev->stale;

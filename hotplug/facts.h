@@ -33,6 +33,21 @@ enum class DeviceType { kPf, kVf, kNic, kBridge, kVlan, kBond, kVirtual };
 std::string_view name_of(DeviceType type);  // pf vf nic bridge vlan bond virtual
 std::optional<DeviceType> device_type_of(std::string_view name);
 
+/// What a PF enforces of one of its VFs (rtnetlink IFLA_VF_INFO, linux/if_link.h). Absent or "" is what its
+/// driver does not tell.
+struct VfConfig {
+  std::string mac;  // lower case; all zeros where none is set
+  std::optional<int> vlan, vlan_qos;
+  std::string vlan_protocol;  // 802.1Q, 802.1ad
+  std::optional<bool> trust, spoof_check;
+  std::optional<int64_t> min_rate_mbps, max_rate_mbps;  // 0 without a limit
+  std::string link_state;                               // auto, enable, disable
+  std::string node_guid, port_guid;                     // InfiniBand: aa:bb:.. of eight bytes
+  bool operator==(const VfConfig&) const = default;
+};
+/// Of a MAC address or GUID: there is one, and not all of its bytes are zero.
+bool is_address_set(std::string_view address);
+
 /// A network interface: of a function, or a link of its own.
 /// Volatile facts are compared as well: a link that goes down makes another inventory.
 struct Netdev {
@@ -50,6 +65,8 @@ struct Netdev {
   bool carries_default_route = false;  // itself; what stands above it is in HostDevice::host_use
   bool stale = false;                  // the netdev left our namespace; these are its last facts
   bool is_partial = false;             // with it: they were recovered, and what is absent may only be unknown
+  /// udevd's rules for it are done (its file below run/udev/data); absent of facts that were not read now.
+  std::optional<bool> is_initialized;
   bool operator==(const Netdev&) const = default;
 };
 
@@ -79,12 +96,13 @@ struct HostDevice {
   // vf_index: as the PF's virtfn links say; a VF without one is `broken`.
   std::optional<PciAddress> pf;
   std::optional<int> vf_index;
-  std::string pf_name;              // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
-  std::string pf_product;           // the PF's device id
-  std::optional<int> pf_numa_node;  // the PF's numa_node as the kernel has it: -1 is kept
-  std::optional<int> pf_link_type;  // the PF's netdev's ARPHRD_*
-  std::string admin_mac;            // what the PF enforces (rtnetlink IFLA_VF_MAC); "" unknown
-  std::string representor;          // netdev name of the VF's representor
+  std::string pf_name;               // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
+  std::string pf_product;            // the PF's device id
+  std::optional<int> pf_numa_node;   // the PF's numa_node as the kernel has it: -1 is kept
+  std::optional<int> pf_link_type;   // the PF's netdev's ARPHRD_*
+  std::string admin_mac;             // enforced->mac; "" unknown, or none is set
+  std::optional<VfConfig> enforced;  // absent: its PF has not told
+  std::string representor;           // netdev name of the VF's representor
   // Links.
   std::string bridge_type;  // linux, ovs
   std::optional<bool> vlan_filtering;
@@ -113,11 +131,15 @@ struct HostDevice {
 /// (uio_pci_generic, igb_uio), pci-stub, pciback. Of any other driver nothing is assumed. Always false for
 /// links.
 bool is_netdev_elsewhere(const HostDevice& device);
+/// Bound to such a driver: it has no interface because it is handed over whole.
+bool is_handed_over(const HostDevice& device);
 
 /// Immutable, shared by whoever needs it. version grows with every change.
 struct Inventory {
   uint64_t version = 0;
   std::string boot_id;            // proc/sys/kernel/random/boot_id
+  bool has_udevd = false;         // run/udev/control is there
+  bool asks_pfs = false;          // what PFs enforce is asked of the running kernel
   SharedMap<HostDevice> devices;  // by Id::text
 
   /// nullptr where there is none of that id. Good as long as the inventory.

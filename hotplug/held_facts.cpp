@@ -26,6 +26,7 @@ HostDevice facts_to_hold(const HostDevice& device) {
   out.pf = device.pf;
   out.driver = device.driver;
   out.admin_mac = device.admin_mac;
+  out.enforced = device.enforced;
   out.netdev = device.netdev;
   out.other_netdevs = device.other_netdevs;
   out.misses_ports = device.misses_ports;
@@ -39,6 +40,10 @@ HostDevice as_held(const HostDevice& now, const HostDevice& held) {
   out.host_use = now.host_use;
   out.driver = held.driver;
   out.admin_mac = held.admin_mac;
+  if (held.enforced)
+    out.enforced = held.enforced;
+  else if (out.enforced && !held.admin_mac.empty())  // of a record of before a restart
+    out.enforced->mac = held.admin_mac;
   out.netdev = held.netdev;
   out.other_netdevs = held.other_netdevs;
   out.misses_ports = held.misses_ports;

@@ -239,9 +239,9 @@ void HostSource::keep_late_facts(HostReadings& result) const {
         if (known != nullptr && now != nullptr && known->ifindex == now->ifindex)
           result.netdevs.at(name).slow = known->slow;
       });
-  result.admin_macs = readings_.admin_macs;
-  std::erase_if(result.admin_macs,
-                [&](const auto& entry) { return !result.functions.contains(entry.first); });
+  result.enforced = readings_.enforced;
+  result.asks_pfs = static_cast<bool>(ports_.read_vf_configs);
+  std::erase_if(result.enforced, [&](const auto& entry) { return !result.functions.contains(entry.first); });
 }
 
 template <class Change>
@@ -258,13 +258,13 @@ std::vector<CarefulReads::Ask> HostSource::slow_asks() {
   for (const auto& [name, netdev] : result.netdevs)
     if (marks.full || !netdev.slow || marks.touched.netdevs.contains(name))
       asks.push_back(slow_ask(name, netdev.ifindex));
-  if (!ports_.read_admin_macs) return asks;
+  if (!ports_.read_vf_configs) return asks;
   const auto ports = ports_of_functions(result);
   for (const auto& [address, function] : result.functions) {
     const NetdevReading* own = own_netdev(ports, address);
     if (function.vfs.empty() || own == nullptr) continue;
     if (marks.full || marks.touched.functions.contains(address) || marks.touched.netdevs.contains(own->name))
-      asks.push_back(admin_macs_ask(address, own->ifindex));
+      asks.push_back(vf_configs_ask(address, own->ifindex));
   }
   return asks;
 }
@@ -295,22 +295,28 @@ CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
   return {"slow " + name, std::move(read), std::move(on_hung)};
 }
 
-CarefulReads::Ask HostSource::admin_macs_ask(const PciAddress& pf, int ifindex) {
-  auto read = [this, reader = ports_.read_admin_macs, pf, ifindex]() -> CarefulReads::Apply {
-    return [this, pf, macs = reader(ifindex)] {
-      if (!macs) return;  // refused or gone: unknown stays what it was
+CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, int ifindex) {
+  auto read = [this, reader = ports_.read_vf_configs, host = ports_.host, pf,
+               ifindex]() -> CarefulReads::Apply {
+    auto configs = reader(ifindex);
+    if (configs) add_guids(*host, pf, *configs);
+    return [this, pf, configs = std::move(configs)] {
+      if (!configs) return;  // refused or gone: unknown stays what it was
       change_readings([&](HostReadings& readings) {
         const FunctionReading* function = readings.functions.find(pf);
         if (function == nullptr) return false;
-        const auto before = readings.admin_macs;
+        bool has_changed = false;
         for (const auto& [vf, index] : function->vfs) {
-          const auto mac = macs->find(index);
-          if (mac == macs->end())
-            readings.admin_macs.erase(vf);
-          else
-            readings.admin_macs[vf] = mac->second;
+          const auto config = configs->find(index);
+          if (config == configs->end()) {
+            has_changed |= readings.enforced.erase(vf) > 0;
+          } else if (const auto at = readings.enforced.find(vf);
+                     at == readings.enforced.end() || at->second != config->second) {
+            readings.enforced[vf] = config->second;
+            has_changed = true;
+          }
         }
-        return before != readings.admin_macs;
+        return has_changed;
       });
     };
   };
@@ -361,6 +367,24 @@ void HostSource::look_again_later() {
     if (!marks_.is_empty()) mark("what could not be read");
   });
   look_again_delay_ = std::min(look_again_delay_ * 2, kRetryDelayMax);
+}
+
+void HostSource::ask_again(std::set<PciAddress> pfs) {
+  if (!ports_.read_vf_configs || pfs == asked_again_) return;
+  asked_again_ = std::move(pfs);
+  ask_again_delay_ = kAskAgainMin;
+  ask_again_.reset();
+  arm_ask_again();
+}
+
+void HostSource::arm_ask_again() {
+  if (asked_again_.empty()) return;
+  ask_again_ = ports_.scheduler.after(ask_again_delay_, [this] {
+    marks_.touched.functions.insert(asked_again_.begin(), asked_again_.end());
+    mark("what VFs wait for");
+    ask_again_delay_ = std::min(ask_again_delay_ * 2, kAskAgainMax);
+    arm_ask_again();
+  });
 }
 
 void HostSource::note_late_facts() {

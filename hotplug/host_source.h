@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -52,15 +53,16 @@ class HostSource {
   static constexpr Millis kScanDeadline{5000};
   /// Of one entry, where they are read one by one, and of one interface's slow facts.
   static constexpr Millis kReadDeadline{1000};
+  static constexpr Millis kAskAgainMin{100}, kAskAgainMax{2000};
   /// How long an update waits for facts behind the kernel's locks; later ones are an update of their own.
   static constexpr Millis kSlowGrace{250};
 
-  /// VF index -> MAC that the PF with this netdev enforces. Blocks; runs on a worker. Empty: not asked.
+  /// VF index -> what the PF with this netdev enforces. Blocks; runs on a worker. Empty: not asked.
   /// An error changes nothing: what was known of those VFs stays. It is asked of PFs that have VFs, and of no
   /// other.
-  using ReadAdminMacs = std::function<Result<std::map<int, std::string>>(int ifindex)>;
+  using ReadVfConfigs = std::function<Result<std::map<int, VfConfig>>(int ifindex)>;
 
-  /// References outlive the source. host and read_admin_macs are handed to workers, where a read that hangs
+  /// References outlive the source. host and read_vf_configs are handed to workers, where a read that hangs
   /// may outlive it: they are usable from any thread.
   struct Ports {
     reactor::Scheduler& scheduler;
@@ -68,7 +70,7 @@ class HostSource {
     std::shared_ptr<const HostView> host;
     std::vector<std::unique_ptr<EventSource>> events;
     Log& log;
-    ReadAdminMacs read_admin_macs = {};
+    ReadVfConfigs read_vf_configs = {};
     /// For tests: where it is set, everything is concluded anew each time as well, and what differs is told.
     std::function<void(const std::string& what)> on_doubt = {};
   };
@@ -88,6 +90,9 @@ class HostSource {
   void start();
   /// Reads everything and compares. A second call before the first is done joins it.
   void rescan(std::string why, OnRescanned on_rescanned = {});
+  /// What these PFs enforce is waited for, and the kernel may not tell: they are read again after kAskAgainMin, then
+  /// ever more rarely up to kAskAgainMax, until they are others or none. Asked for once more, the waits go on.
+  void ask_again(std::set<PciAddress> pfs);
   /// Last known netdevs of functions, from what was published before a restart in this boot.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
 
@@ -174,8 +179,8 @@ class HostSource {
   CarefulReads::Ask function_ask(const PciAddress& address, const std::string& target);
   CarefulReads::Ask netdev_ask(const std::string& name, const std::string& target);
   CarefulReads::Ask slow_ask(const std::string& name, int ifindex);
-  /// What a PF enforces of its VFs' MACs; refused or gone, what is known stays.
-  CarefulReads::Ask admin_macs_ask(const PciAddress& pf, int ifindex);
+  /// What a PF enforces of its VFs; refused or gone, what is known stays.
+  CarefulReads::Ask vf_configs_ask(const PciAddress& pf, int ifindex);
   /// Counted each time, said once for each entry.
   void say_hung(const std::string& what);
   std::vector<CarefulReads::Ask> slow_asks();
@@ -196,6 +201,7 @@ class HostSource {
   /// No event tells that a file has become readable: what is unreadable or broken is read again after 1 s,
   /// then ever later, up to a minute, until all is well.
   void look_again_later();
+  void arm_ask_again();
 
   Ports ports_;
   OnUpdate on_update_;
@@ -205,10 +211,12 @@ class HostSource {
   std::unique_ptr<Reading> reading_;
   CarefulReads entries_;
   CarefulReads slow_;
-  reactor::Ticket coalesce_, burst_, grace_, late_, retry_, look_again_;
+  reactor::Ticket coalesce_, burst_, grace_, late_, retry_, look_again_, ask_again_;
   bool has_started_ = false, has_reported_ = false, is_assembly_due_ = false, is_careful_ = false;
   Millis retry_delay_{1000};
   Millis look_again_delay_{1000};
+  std::set<PciAddress> asked_again_;
+  Millis ask_again_delay_ = kAskAgainMin;
   std::set<std::string> said_to_hang_;
   SaidOnce said_problems_;
   uint64_t readings_begun_ = 0;

@@ -121,7 +121,7 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
       return netdev.is_functions_own && netdev.function == gone->function;
     });
     readings.rdma_of_function.erase(gone->function);
-    readings.admin_macs.erase(gone->function);
+    readings.enforced.erase(gone->function);
     const bool was_there = readings.functions.contains(gone->function);
     readings.functions.erase(gone->function);
     return was_there;

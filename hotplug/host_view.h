@@ -1,6 +1,6 @@
 #pragma once
 // The host's files as a tiny view: read, list, readlink below one root. Paths are relative to that root and
-// start with "sys/" or "proc/". With --host ROOT everything is opened beneath ROOT (openat2 RESOLVE_IN_ROOT),
+// start with "sys/", "proc/" or "run/". With --host ROOT everything is opened beneath ROOT (openat2 RESOLVE_IN_ROOT),
 // so that a link in a customer's snapshot cannot lead outside.
 //
 // Threads: const and safe to use from workers. Every call may block.

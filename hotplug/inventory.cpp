@@ -60,8 +60,12 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChan
   if (!next) next = conclude(readings);
   before_ = readings;
   next->boot_id = readings.boot_id;
+  next->has_udevd = readings.has_udevd;
+  next->asks_pfs = readings.asks_pfs;
   InventoryDiff diff = diff_inventory(*now_, *next);
-  if (diff.is_empty() && next->boot_id == now_->boot_id && now_->version > 0) return diff;
+  const bool is_same = next->boot_id == now_->boot_id && next->has_udevd == now_->has_udevd &&
+                       next->asks_pfs == now_->asks_pfs;
+  if (diff.is_empty() && is_same && now_->version > 0) return diff;
   next->version = now_->version + 1;
   now_ = std::move(next);
   return diff;

@@ -50,7 +50,7 @@ class InventoryBook {
   /// Never null: before the first take() an empty one of version 0.
   const InventoryPtr& now() const { return now_; }
   /// The next inventory. Its version grows by one if anything differs; else now() stays the same pointer.
-  /// A boot id that differs alone is another version with an empty diff. The readings are kept, to be
+  /// A boot id that differs alone is another version with an empty diff, and so is a udevd that has come. The readings are kept, to be
   /// compared with the next; what was remembered of functions that are not in them goes.
   InventoryDiff take(const HostReadings& readings, const NetdevChanges& changes);
   /// Takes effect with the next take(), for functions that have no netdev there and have a driver. Those with

@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kNetdevs = "sys/class/net/";
 constexpr size_t kProcSizeMax = 16 << 20;
 constexpr size_t kLowersMax = 4096;
+constexpr size_t kUdevRecordMax = 64 << 10;
 
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> out;
@@ -105,6 +106,15 @@ bool is_zeros(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c == '0'; });
 }
 
+// As libudev has it: the device's file in udevd's database says when its rules were done (I:USEC).
+void read_udev_record(const HostView& host, NetdevReading& netdev) {
+  const auto text = host.read("run/udev/data/n" + std::to_string(netdev.ifindex), kUdevRecordMax);
+  if (text)
+    each_line(*text, [&](std::string_view line) { netdev.is_initialized |= line.starts_with("I:"); });
+  else if (text.error().code != Errc::kNotFound)
+    netdev.unreadable.push_back(unreadable_note("udev record", text.error()));
+}
+
 std::optional<NetdevReading> read_netdev_once(const HostView& host, std::string_view name,
                                               std::string_view link_target) {
   NetdevReading netdev;
@@ -128,6 +138,7 @@ std::optional<NetdevReading> read_netdev_once(const HostView& host, std::string_
   netdev.mtu = read_int(dir, "mtu", netdev.unreadable);
   netdev.link_type = read_int(dir, "type", netdev.unreadable);
   netdev.master = read_link_name(dir, "master", netdev.unreadable);
+  read_udev_record(host, netdev);
   if (netdev.is_functions_own)
     netdev.dev_port = read_int(dir, "dev_port", netdev.unreadable);
   else

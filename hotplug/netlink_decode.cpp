@@ -1,6 +1,8 @@
 #include "hotplug/netlink_decode.h"
 
+#include <arpa/inet.h>
 #include <linux/fib_rules.h>
+#include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/nexthop.h>
@@ -177,15 +179,78 @@ std::string mac_text(std::string_view bytes) {
   return text;
 }
 
-void decode_vf(std::string_view payload, std::map<int, std::string>& macs) {
-  each_attribute(payload, [&](uint16_t type, std::string_view value) {
-    if (type != IFLA_VF_MAC) return;
-    const auto vf = peek<ifla_vf_mac>(value);
-    if (!vf || vf->vf > 0xffff) return;
-    const std::string_view mac(reinterpret_cast<const char*>(vf->mac), kVfMacBytes);
-    if (mac.find_first_not_of('\0') == std::string_view::npos) return;
-    macs.insert_or_assign(static_cast<int>(vf->vf), mac_text(mac));
+std::optional<bool> decode_vf_switch(uint32_t setting) {
+  return setting == UINT32_MAX ? std::nullopt : std::optional(setting != 0);
+}
+
+void decode_vf_vlans(std::string_view list, VfConfig& config) {
+  each_attribute(list, [&](uint16_t type, std::string_view value) {
+    const auto vlan = peek<ifla_vf_vlan_info>(value);
+    if (type != IFLA_VF_VLAN_INFO || !vlan || !config.vlan_protocol.empty()) return;
+    const uint16_t protocol = ntohs(vlan->vlan_proto);
+    config.vlan_protocol = protocol == ETH_P_8021Q ? "802.1Q" : protocol == ETH_P_8021AD ? "802.1ad" : "";
   });
+}
+
+std::string_view name_of_link_state(uint32_t state) {
+  switch (state) {
+    case IFLA_VF_LINK_STATE_AUTO:
+      return "auto";
+    case IFLA_VF_LINK_STATE_ENABLE:
+      return "enable";
+    case IFLA_VF_LINK_STATE_DISABLE:
+      return "disable";
+    default:
+      return "";
+  }
+}
+
+std::string guid_text(uint64_t guid) {
+  std::string text;
+  for (int shift = 56; shift >= 0; shift -= 8)
+    text += (text.empty() ? "" : ":") + hex(static_cast<unsigned>(guid >> shift & 0xff), 2);
+  return text;
+}
+
+void decode_vf_attribute(uint16_t type, std::string_view value, VfConfig& config) {
+  if (type == IFLA_VF_MAC) {
+    if (const auto mac = peek<ifla_vf_mac>(value))
+      config.mac = mac_text({reinterpret_cast<const char*>(mac->mac), kVfMacBytes});
+  } else if (type == IFLA_VF_VLAN) {
+    const auto vlan = peek<ifla_vf_vlan>(value);
+    if (!vlan || vlan->vlan > 4095) return;
+    config.vlan = static_cast<int>(vlan->vlan);
+    config.vlan_qos = static_cast<int>(vlan->qos & 7);
+  } else if (type == IFLA_VF_VLAN_LIST) {
+    decode_vf_vlans(value, config);
+  } else if (type == IFLA_VF_RATE) {
+    const auto rate = peek<ifla_vf_rate>(value);
+    if (!rate) return;
+    config.min_rate_mbps = rate->min_tx_rate;
+    config.max_rate_mbps = rate->max_tx_rate;
+  } else if (type == IFLA_VF_SPOOFCHK) {
+    if (const auto check = peek<ifla_vf_spoofchk>(value))
+      config.spoof_check = decode_vf_switch(check->setting);
+  } else if (type == IFLA_VF_TRUST) {
+    if (const auto trust = peek<ifla_vf_trust>(value)) config.trust = decode_vf_switch(trust->setting);
+  } else if (type == IFLA_VF_LINK_STATE) {
+    if (const auto state = peek<ifla_vf_link_state>(value))
+      config.link_state = name_of_link_state(state->link_state);
+  } else if (type == IFLA_VF_IB_NODE_GUID || type == IFLA_VF_IB_PORT_GUID) {
+    if (const auto guid = peek<ifla_vf_guid>(value))
+      (type == IFLA_VF_IB_NODE_GUID ? config.node_guid : config.port_guid) = guid_text(guid->guid);
+  }
+}
+
+// Each attribute but the list of VLANs begins with the VF's number; one VF's are together.
+void decode_vf(std::string_view payload, std::map<int, VfConfig>& configs) {
+  std::optional<uint32_t> number;
+  VfConfig config;
+  each_attribute(payload, [&](uint16_t type, std::string_view value) {
+    if (type == IFLA_VF_MAC && value.size() >= sizeof(ifla_vf_mac)) number = peek<uint32_t>(value);
+    decode_vf_attribute(type, value, config);
+  });
+  if (number && *number <= 0xffff) configs.insert_or_assign(static_cast<int>(*number), std::move(config));
 }
 
 bool decode_next_hops(std::string_view list, std::set<int>& ifindexes) {
@@ -296,8 +361,8 @@ Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram) {
   return events;
 }
 
-Result<std::map<int, std::string>> decode_vf_macs(std::string_view datagram) {
-  std::map<int, std::string> macs;
+Result<std::map<int, VfConfig>> decode_vf_configs(std::string_view datagram) {
+  std::map<int, VfConfig> configs;
   while (datagram.size() >= sizeof(nlmsghdr)) {
     const auto message = take_message(datagram);
     if (!message) return invalid("a message's length leads outside its datagram");
@@ -308,12 +373,12 @@ Result<std::map<int, std::string>> decode_vf_macs(std::string_view datagram) {
                                    [&](uint16_t type, std::string_view list) {
                                      if (type != IFLA_VFINFO_LIST) return;
                                      each_attribute(list, [&](uint16_t inner, std::string_view vf) {
-                                       if (inner == IFLA_VF_INFO) decode_vf(vf, macs);
+                                       if (inner == IFLA_VF_INFO) decode_vf(vf, configs);
                                      });
                                    });
     if (!ok) return invalid("an attribute's length leads outside its message");
   }
-  return macs;
+  return configs;
 }
 
 std::set<int> Nexthops::links_of(uint32_t id) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hotplug/event_source.h"
+#include "hotplug/facts.h"
 
 namespace sliced::hotplug {
 
@@ -17,10 +18,10 @@ namespace sliced::hotplug {
 /// an Overflow.
 Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram);
 
-/// The MACs a PF enforces on its VFs, by VF index, out of the answer to one RTM_GETLINK with
-/// RTEXT_FILTER_VF; VFs with none (all zeros) are left out.
+/// What a PF enforces of its VFs, by VF index, out of the answer to one RTM_GETLINK with RTEXT_FILTER_VF. What
+/// the driver leaves out, or fills with ones (rtnl_fill_vfinfo in net/core/rtnetlink.c), is absent.
 /// Errors: kInvalid; kNotFound and others for an NLMSG_ERROR, by its errno.
-Result<std::map<int, std::string>> decode_vf_macs(std::string_view datagram);
+Result<std::map<int, VfConfig>> decode_vf_configs(std::string_view datagram);
 
 /// Links by nexthop object (linux/nexthop.h); a group has those of its members.
 struct Nexthops {
@@ -54,7 +55,7 @@ std::string encode_vrf_dump(uint32_t sequence);
 /// table 0: all of them.
 std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence);
 
-/// The request for decode_vf_macs().
+/// The request for decode_vf_configs().
 std::string encode_vf_request(int ifindex, uint32_t sequence);
 
 }  // namespace sliced::hotplug

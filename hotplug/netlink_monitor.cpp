@@ -129,7 +129,7 @@ std::unique_ptr<EventSource> make_netlink_monitor(reactor::Loop& loop) {
   return std::make_unique<NetlinkMonitor>(loop);
 }
 
-Result<std::map<int, std::string>> read_admin_macs(int ifindex) {
+Result<std::map<int, VfConfig>> read_vf_configs(int ifindex) {
   const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket) return errno_error("socket");
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
@@ -141,7 +141,7 @@ Result<std::map<int, std::string>> read_admin_macs(int ifindex) {
     return errno_error("send");
   auto answer = receive_answer(socket.get());
   if (!answer) return answer.error();
-  return decode_vf_macs(*answer);
+  return decode_vf_configs(*answer);
 }
 
 }  // namespace sliced::hotplug

@@ -4,9 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
 
 #include "hotplug/event_source.h"
+#include "hotplug/facts.h"
 
 namespace sliced::reactor {
 class Loop;
@@ -17,9 +17,9 @@ namespace sliced::hotplug {
 /// Overflow: the receive buffer ran full (ENOBUFS), or a datagram could not be understood.
 std::unique_ptr<EventSource> make_netlink_monitor(reactor::Loop& loop);
 
-/// VF index -> the MAC that the PF with this netdev enforces (rtnetlink IFLA_VF_MAC). Blocks for at most
+/// VF index -> what the PF with this netdev enforces, in one request without statistics. Blocks for at most
 /// two seconds; no privilege needed.
 /// Errors: kNotFound for a netdev that is gone; kTimeout; kIo.
-Result<std::map<int, std::string>> read_admin_macs(int ifindex);
+Result<std::map<int, VfConfig>> read_vf_configs(int ifindex);
 
 }  // namespace sliced::hotplug

@@ -1,6 +1,7 @@
 #include "hotplug/pci_function.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "hotplug/read_value.h"
@@ -101,7 +102,29 @@ Look read_once(const HostView& host, FunctionReading& function) {
   return has_identity || !unreadable.empty() ? Look::kDone : Look::kHalf;
 }
 
+// aa:bb:cc:dd:ee:ff:00:11
+bool is_guid(std::string_view text) {
+  constexpr size_t kBytes = 8;
+  const auto bytes = split(text, ':');
+  return bytes.size() == kBytes && std::all_of(bytes.begin(), bytes.end(), [](std::string_view byte) {
+           return byte.size() == 2 && parse_hex(byte);
+         });
+}
+
 }  // namespace
+
+void add_guids(const HostView& host, const PciAddress& pf, std::map<int, VfConfig>& configs) {
+  const std::string dir = std::string(kFunctions) + pf.text() + "/sriov/";
+  for (auto& [index, config] : configs) {
+    if (!config.node_guid.empty() && !config.port_guid.empty()) continue;
+    const std::string of_vf = dir + std::to_string(index);
+    const auto node = host.read(of_vf + "/node");
+    if (!node && is_absence(node.error())) return;  // the driver has no such directory
+    const auto port = host.read(of_vf + "/port");
+    if (config.node_guid.empty() && node && is_guid(*node)) config.node_guid = lower(*node);
+    if (config.port_guid.empty() && port && is_guid(*port)) config.port_guid = lower(*port);
+  }
+}
 
 std::string pcie_root_of(std::string_view link_target) {
   constexpr std::string_view kDevices = "devices/";

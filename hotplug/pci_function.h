@@ -1,5 +1,6 @@
 #pragma once
 // One PCI function below /sys/bus/pci/devices (Documentation/ABI/testing/sysfs-bus-pci), identity first.
+#include <map>
 #include <optional>
 
 #include "hotplug/host_view.h"
@@ -18,6 +19,10 @@ std::optional<FunctionReading> read_function(const HostView& host, const PciAddr
 /// ("" unknown).
 std::optional<FunctionReading> read_function(const HostView& host, const PciAddress& address,
                                              std::string_view link_target);
+
+/// What drivers tell of VFs' GUIDs in sysfs (mlx5: PF/sriov/N/node and port), where their rtnetlink does not.
+/// A few reads a VF: blocks.
+void add_guids(const HostView& host, const PciAddress& pf, std::map<int, VfConfig>& configs);
 
 /// "pci0000:00": the first component below sys/devices/ of a link's target, when that is a root complex; else
 /// "".

@@ -62,6 +62,7 @@ struct NetdevReading {
   std::string devtype;                 // uevent DEVTYPE: bridge, vlan, bond, openvswitch ...; links only
   bool has_bridge = false, has_bonding = false;
   std::optional<bool> vlan_filtering;
+  bool is_initialized = false;  // by udevd; false also where that cannot be read
   // Of lower_eth0 the "eth0"; at most 4,096. What a bridge, a bond or a VLAN stands on.
   std::vector<std::string> lowers;  // links only
   std::optional<SlowFacts> slow;
@@ -89,7 +90,9 @@ struct HostReadings {
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and the like: netdev -> RDMA device
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config
   std::set<std::string> default_routes;               // names of interfaces that carry one
-  std::map<PciAddress, std::string> admin_macs;       // VF -> what its PF enforces (rtnetlink)
+  std::map<PciAddress, VfConfig> enforced;            // VF -> what its PF enforces of it
+  // As Inventory has them.
+  bool has_udevd = false, asks_pfs = false;
   /// For the log, each said once while it lasts.
   std::vector<std::string> problems;
   /// A directory that tells what there is could not be listed (no descriptors, no memory, EIO): what is

@@ -133,8 +133,10 @@ class Resolver {
     device.pf = reading.physfn;
     device.unreadable = reading.unreadable;
     device.broken = reading.broken;
-    if (const auto at = readings_.admin_macs.find(reading.pci); at != readings_.admin_macs.end())
-      device.admin_mac = at->second;
+    if (const auto at = readings_.enforced.find(reading.pci); at != readings_.enforced.end()) {
+      device.enforced = at->second;
+      if (is_address_set(at->second.mac)) device.admin_mac = at->second.mac;
+    }
     add_own_netdev(device);
     devices_[device.id.text] = std::move(device);
   }
@@ -448,6 +450,7 @@ Netdev facts_of(const NetdevReading& reading) {
   netdev.mtu = reading.mtu;
   netdev.link_type = reading.link_type;
   netdev.dev_port = reading.dev_port;
+  netdev.is_initialized = reading.is_initialized;
   if (!reading.slow) return netdev;
   netdev.speed_mbps = reading.slow->speed_mbps;
   netdev.phys_switch_id = reading.slow->phys_switch_id;

@@ -75,6 +75,17 @@ void read_boot_id(const HostView& host, HostReadings& readings) {
     readings.problems.push_back(boot_id.error().what);
 }
 
+// A socket, which is listed and not read.
+void read_udevd(const HostView& host, HostReadings& readings) {
+  const auto names = host.list("run/udev");
+  if (names) {
+    readings.has_udevd = std::find(names->begin(), names->end(), "control") != names->end();
+  } else if (names.error().code != Errc::kNotFound) {
+    readings.problems.push_back(names.error().what);
+    readings.is_incomplete = true;
+  }
+}
+
 void reread_function(const HostView& host, const PciAddress& address, HostReadings& readings) {
   auto function = read_function(host, address);
   if (function)
@@ -124,6 +135,7 @@ HostListing list_host(const HostView& host, const HostReadings& before) {
   HostListing listing;
   listing.lists.vlans = before.vlans;
   read_boot_id(host, listing.lists);
+  read_udevd(host, listing.lists);
   list_functions(host, listing);
   listing.netdevs = list_links(host, kNetdevsDir, listing.lists);
   read_rdma(host, listing.lists);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policy/charged/record.h"
+#include "policy/gates/readiness.h"
 #include "policy/identity.h"
 
 namespace sliced::kubelet {
@@ -45,8 +46,13 @@ std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& 
   if (verdict == from.decision.verdicts.end()) return out;
   if (verdict->second.outcome == policy::Outcome::kSettling)
     out.not_ready = "it has just appeared or changed";
-  if (verdict->second.policy >= 0)
-    out.allows_host_use = in.policies->sriov[static_cast<size_t>(verdict->second.policy)]->allow_host_use;
+  if (verdict->second.policy < 0) return out;
+  const policy::SriovPolicy& policy = in.policies->sriov[static_cast<size_t>(verdict->second.policy)];
+  out.allows_host_use = policy.allow_host_use;
+  if (verdict->second.outcome == policy::Outcome::kNotReady)
+    out.not_ready = from.decision.refusals.at(device->id.text);
+  else if (out.not_ready.empty())
+    out.not_ready = policy::unreadiness(in, *device, policy.readiness);
   return out;
 }
 
@@ -60,7 +66,12 @@ void add_policy(const EntrySources& from, KnownEntry& out) {
         from.decision.inputs->policies->exposures[static_cast<size_t>(persona.policy)];
     out.allows_host_use = policy.allow_host_use;
     for (const policy::CniPlugin& plugin : policy.exposure.plugins) out.cni_plugins.push_back(plugin.name);
-    if (persona.outcome == policy::Outcome::kSettling) out.not_ready = "it has just appeared or changed";
+    if (persona.outcome == policy::Outcome::kSettling)
+      out.not_ready = "it has just appeared or changed";
+    else if (persona.outcome == policy::Outcome::kNotReady)
+      out.not_ready = persona.why;
+    else
+      out.not_ready = policy::unreadiness(*from.decision.inputs, out.device, policy.readiness);
     return;
   }
 }

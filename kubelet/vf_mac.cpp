@@ -53,10 +53,10 @@ int set_link(const std::string& request) {
 }  // namespace
 
 Result<std::string> read_vf_mac(const VfOfInterface& vf) {
-  const auto macs = hotplug::read_admin_macs(vf.ifindex);
-  if (!macs) return macs.error();
-  const auto at = macs->find(vf.index);
-  return at == macs->end() ? std::string(kNoMac) : at->second;
+  const auto configs = hotplug::read_vf_configs(vf.ifindex);
+  if (!configs) return configs.error();
+  const auto at = configs->find(vf.index);
+  return at == configs->end() || at->second.mac.empty() ? std::string(kNoMac) : at->second.mac;
 }
 
 std::string encode_vf_mac(const VfOfInterface& vf, const std::string& mac) {

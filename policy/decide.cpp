@@ -51,6 +51,9 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   out.entries = std::move(memory);
   out.wanted = std::move(circumstances.wanted);
   out.awaits_pods = circumstances.awaits_pods;
+  out.due = circumstances.due;
+  out.awaited_pfs = std::move(circumstances.awaited_pfs);
+  out.unready_since = std::move(circumstances.unready_since);
   out.inputs = std::move(inputs);
   return out;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,11 @@ struct Decision {
   /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
   std::set<std::string> wanted;
   bool awaits_pods = false;  // something waits until the pods of this node have been looked at
+  // Of readiness: when something that waits will have been ready for long enough; PFs that have to be asked what
+  // they enforce, since what waits for that may not be told; since when devices are held back.
+  std::optional<TimePoint> due;
+  std::set<hotplug::PciAddress> awaited_pfs;
+  std::map<std::string, TimePoint> unready_since;
   // For the next decision.
   SelectorAnswersPtr selectors;
   EntryMemoryPtr entries;

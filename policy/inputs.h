@@ -1,10 +1,11 @@
 #pragma once
 // Everything that a decision is made from: immutable values, gathered on the loop (daemon/inputs.h) and read on
-// whichever thread decides. Nothing else is asked: no clock, no server, no file. So the same inputs give the same
+// whichever thread decides. Nothing else is asked: no clock (the time is a value here), no server, no file. So the same inputs give the same
 // decision on every node and in every replay.
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "policy/holding.h"
 #include "policy/policy_set.h"
 #include "policy/published.h"
+#include "policy/readiness/track.h"
 
 namespace sliced::policy {
 
@@ -36,6 +38,7 @@ struct Settings {
   bool counters = true;
   /// The server stores what is allocated several times (gate DRAConsumableCapacity).
   bool shared_devices = true;
+  Readiness readiness;  // the daemon's, of what policies leave out
   WorkBudgets budgets;
 };
 
@@ -67,7 +70,13 @@ struct Inputs {
   /// Host devices in motion: what policies say of those that are not offered yet waits, and what is published
   /// of the others stays as it was.
   std::set<std::string> settling;
-  DesiredPoolsPtr before;  // what was decided last to be published; nullptr nothing
+  DesiredPoolsPtr before;  // what was decided last to be published; nullptr nothing, or nobody asks
+  /// When that was; nullopt: nothing was, and what stands in slices (published) is of the process before.
+  std::optional<TimePoint> before_at;
+  /// When this is gathered, and since when conditions of readiness have held then.
+  TimePoint now{};
+  Tracks tracks;
+  NodeState node_state;
   /// Entries that may be allocated, whatever the policies say now: offered, or withdrawn and not shown free
   /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
   HoldingsByPool holdings;

@@ -84,7 +84,9 @@ PolicySet make_policy_set(std::vector<Shared<SriovPolicy>> sriov,
     out.attribute_entries.push_back(
         attribute_entries_of(policy, there[policy.id.namespace_], out.attributes.size()));
     out.node_selector_entries += entries_of(policy.node_selector);
+    out.looks_back |= looks_back(policy.readiness);
   }
+  for (const ExposurePolicy& policy : out.exposures) out.looks_back |= looks_back(policy.readiness);
   return out;
 }
 

@@ -34,6 +34,8 @@ std::string_view name_of(Outcome outcome) {
       return "no-sharing";
     case Outcome::kSettling:
       return "settling";
+    case Outcome::kNotReady:
+      return "not-ready";
     case Outcome::kHeldByOther:
       return "held-by-other-driver";
     case Outcome::kCharged:

@@ -21,6 +21,7 @@ enum class Outcome : uint8_t {
   kBroken,    // its identity cannot be trusted
   kRefused,   // matched, but the API server would refuse or has refused the entry
   kSettling,  // it has just appeared or changed, and more may follow
+  kNotReady,  // it is not configured yet as its policy wants it, or not for long enough
   // Of DeviceExposurePolicies.
   kExcluded,           // a policy excludes it
   kExcludeUnreadable,  // an exclude that cannot be understood may mean it, and it is not offered yet

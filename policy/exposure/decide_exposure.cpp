@@ -4,6 +4,7 @@
 
 #include "policy/exposure/entries.h"
 #include "policy/exposure/pools.h"
+#include "policy/gates/readiness.h"
 #include "policy/gates/settling.h"
 #include "reactor/base/text.h"
 
@@ -67,19 +68,21 @@ class ExposureDecision {
                       .pool = pool,
                       .is_exclusive = is_exclusive,
                       .allows_host_use = policy.allow_host_use,
-                      .draft = make};
+                      .draft = make,
+                      .readiness = policy.readiness};
     if (auto no = gates_.ask(offer)) return hold_back(std::move(*no), verdict);
     pools_[pool].push_back(
         {&device,
          &verdict,
          &policy,
          {verdict.entry, device.id.text, base, is_exclusive, exposure.exclusion_group, false},
-         settling_.as_it_was(device, pool, draft->entry),
+         as_tainted(settling_.as_it_was(device, pool, draft->entry),
+                    taint_of(in_, device, policy.readiness, in_.settings.exposure_driver)),
          draft});
   }
 
   void hold_back(HeldBack no, PersonaVerdict& verdict) {
-    if (no.outcome == Outcome::kRefused && !verdict.entry.empty())
+    if ((no.outcome == Outcome::kRefused || no.outcome == Outcome::kNotReady) && !verdict.entry.empty())
       out_.notes.add("device " + verdict.entry + " held back: " + no.why);
     verdict.outcome = no.outcome;
     verdict.why = std::move(no.why);

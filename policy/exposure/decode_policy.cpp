@@ -6,6 +6,7 @@
 #include "policy/exposure/decode_exposure.h"
 #include "policy/field_reader.h"
 #include "policy/prologue.h"
+#include "policy/readiness/decode_readiness.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -17,8 +18,9 @@ using kube::Json;
 constexpr int64_t kExposurePriorityMax = 1000, kExposurePriorityDefault = 100;
 constexpr size_t kCelBytesMax = 10 << 10;
 
-const std::initializer_list<std::string_view> kSpecFields = {
-    "nodeSelector", "priority", "selector", "action", "exposure", "allowHostUse", "includeVirtual"};
+const std::initializer_list<std::string_view> kSpecFields = {"nodeSelector",   "priority", "selector",
+                                                             "action",         "exposure", "allowHostUse",
+                                                             "includeVirtual", "readiness"};
 
 // Whether a field that is not known may have been meant as the action: the policy may then be an exclude,
 // whatever the action's default says.
@@ -82,6 +84,7 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   policy.priority = reader.integer("priority", 0, kExposurePriorityMax, kExposurePriorityDefault);
   policy.allow_host_use = reader.boolean("allowHostUse", false);
   policy.include_virtual = reader.boolean("includeVirtual", false);
+  policy.readiness = decode_readiness(reader.member("readiness"), "spec.readiness", policy.problems);
   const size_t before = policy.problems.size();
   policy.node_selector = reader.node_selector("nodeSelector");
   if (policy.problems.size() > before) policy.node_selector = {};
@@ -105,6 +108,8 @@ Problems warnings_of(const ExposurePolicy& policy) {
                      policy.selector.line});
   if (policy.action == ExposureAction::kExclude) {
     if (policy.allow_host_use) out.push_back({"spec.allowHostUse", "has no effect with action exclude"});
+    if (policy.readiness != Readiness{})
+      out.push_back({"spec.readiness", "has no effect with action exclude"});
     if (policy.include_virtual)
       out.push_back(
           {"spec.includeVirtual", "has no effect with action exclude, which takes links of every type"});
@@ -125,20 +130,22 @@ Problems warnings_of(const ExposurePolicy& policy) {
 }
 
 std::vector<std::string> exposure_policy_fields() {
-  return {"spec.nodeSelector",
-          "spec.priority",
-          "spec.selector.cel",
-          "spec.action",
-          "spec.allowHostUse",
-          "spec.includeVirtual",
-          "spec.exposure.deviceNameSuffix",
-          "spec.exposure.exclusionGroup",
-          "spec.exposure.allowMultipleAllocations",
-          "spec.exposure.capacity",
-          "spec.exposure.supportedCNIPlugins[].name",
-          "spec.exposure.supportedCNIPlugins[].exclusive",
-          "spec.exposure.supportedCNIPlugins[].consumePerAllocation",
-          "spec.exposure.additionalAttributes"};
+  std::vector<std::string> out{"spec.nodeSelector",
+                               "spec.priority",
+                               "spec.selector.cel",
+                               "spec.action",
+                               "spec.allowHostUse",
+                               "spec.includeVirtual",
+                               "spec.exposure.deviceNameSuffix",
+                               "spec.exposure.exclusionGroup",
+                               "spec.exposure.allowMultipleAllocations",
+                               "spec.exposure.capacity",
+                               "spec.exposure.supportedCNIPlugins[].name",
+                               "spec.exposure.supportedCNIPlugins[].exclusive",
+                               "spec.exposure.supportedCNIPlugins[].consumePerAllocation",
+                               "spec.exposure.additionalAttributes"};
+  for (std::string& path : readiness_fields()) out.push_back(std::move(path));
+  return out;
 }
 
 }  // namespace sliced::policy

@@ -5,6 +5,7 @@
 #include "policy/exposure/resolve.h"
 #include "policy/exposure/selector.h"
 #include "policy/gates/gates.h"
+#include "policy/gates/readiness.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -133,6 +134,9 @@ void add_exposure_rules(const Decision& decision, const hotplug::HostDevice& dev
     const bool matches = answer.is == cel::Answer::Is::kTrue;
     out.rules.push_back({policy.id.name, "spec.selector.cel",
                          matches ? std::string(name_of(policy.action)) : "no", "cel", shown(answer), "true"});
+    if (matches && policy.action == ExposureAction::kExpose)
+      for (Rule& rule : readiness_rules(in, device, policy.readiness, policy.id.name))
+        out.rules.push_back(std::move(rule));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "kube/resource_slice.h"
 #include "kube/selector.h"
 #include "policy/problem.h"
+#include "policy/readiness/readiness.h"
 
 namespace sliced::policy {
 
@@ -72,7 +73,8 @@ struct ExposurePolicy {
   Exposure exposure;  // of kExpose
   bool allow_host_use = false;
   bool include_virtual = false;
-  Problems problems;  // not empty: offers nothing
+  Readiness readiness;  // of kExpose
+  Problems problems;    // not empty: offers nothing
   /// Of what may be an exclude: what it said before, when that was understood. It goes on if this cannot be.
   std::shared_ptr<const ExposurePolicy> last_understood;
   bool operator==(const ExposurePolicy&) const = default;

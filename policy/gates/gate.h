@@ -6,6 +6,7 @@
 // verdict.h. docs/concepts.md lists them.
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "policy/decision.h"
 #include "policy/entry_memory.h"
 #include "policy/identity.h"
+#include "policy/readiness/readiness.h"
 #include "policy/verdict.h"
 
 namespace sliced::policy {
@@ -32,6 +34,7 @@ struct Offer {
   bool is_exclusive;
   bool allows_host_use;                 // its policy says so
   std::function<const Draft&()> draft;  // made when it is asked for
+  Readiness readiness = {};             // as its policy has it
 };
 
 /// What a gate says no with.
@@ -53,6 +56,9 @@ struct Circumstances {
   // What gates find to be waited for: of Decision.
   std::set<std::string> wanted = {};
   bool awaits_pods = false;
+  std::optional<TimePoint> due = {};
+  std::set<hotplug::PciAddress> awaited_pfs = {};
+  std::map<std::string, TimePoint> unready_since = {};
 };
 
 /// One decision's worth of a gate.

@@ -12,6 +12,7 @@
   GATE(other_driver)       \
   GATE(may_be_allocated)   \
   GATE(settling)           \
+  GATE(readiness)          \
   GATE(quarantine)
 
 namespace sliced::policy {

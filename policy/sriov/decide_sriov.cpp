@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/gates/readiness.h"
 #include "policy/gates/settling.h"
 #include "policy/sriov/entries.h"
 #include "policy/sriov/match.h"
@@ -15,7 +16,8 @@ using hotplug::HostDevice;
 
 // What a gate holds back and will let pass by itself is this driver's all the same.
 bool is_taken(Outcome outcome) {
-  return outcome == Outcome::kOffered || outcome == Outcome::kHeldByOther || outcome == Outcome::kSettling;
+  return outcome == Outcome::kOffered || outcome == Outcome::kHeldByOther || outcome == Outcome::kSettling ||
+         outcome == Outcome::kNotReady;
 }
 
 class SriovDecision {
@@ -52,19 +54,21 @@ class SriovDecision {
  private:
   void offer(const HostDevice& vf, Verdict& verdict) {
     const std::string name = function_name(*vf.pci);
+    const SriovPolicy& policy = in_.policies->sriov[static_cast<size_t>(verdict.policy)];
     const Draft* draft = nullptr;
-    const Offer offer{
-        .kind = PolicyKind::kSriov,
-        .device = vf,
-        .entry = name,
-        .pool = pool_.name,
-        .is_exclusive = true,
-        .allows_host_use = in_.policies->sriov[static_cast<size_t>(verdict.policy)]->allow_host_use,
-        .draft = [&]() -> const Draft& { return *(draft = &entries_.of(vf, name, verdict)); }};
+    const Offer offer{.kind = PolicyKind::kSriov,
+                      .device = vf,
+                      .entry = name,
+                      .pool = pool_.name,
+                      .is_exclusive = true,
+                      .allows_host_use = policy.allow_host_use,
+                      .draft = [&]() -> const Draft& { return *(draft = &entries_.of(vf, name, verdict)); },
+                      .readiness = policy.readiness};
     if (auto no = gates_.ask(offer))
       hold_back(vf, name, std::move(*no), verdict);
     else
-      pool_.devices.push_back(settling_.as_it_was(vf, pool_.name, draft->entry));
+      pool_.devices.push_back(as_tainted(settling_.as_it_was(vf, pool_.name, draft->entry),
+                                         taint_of(in_, vf, policy.readiness, pool_.driver)));
     if (!in_.policies->exposures.empty() && is_taken(verdict.outcome)) now_.taken_by_sriov.insert(vf.id.text);
   }
 

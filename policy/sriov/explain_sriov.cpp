@@ -1,6 +1,7 @@
 #include "policy/sriov/explain_sriov.h"
 
 #include "policy/gates/gates.h"
+#include "policy/gates/readiness.h"
 #include "policy/sriov/match.h"
 #include "reactor/base/text.h"
 
@@ -53,6 +54,9 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
       else
         say_no([&] { return rule_of(step, device, *in.policies); });
     });
+    if (i == verdict.policy)
+      for (Rule& rule : readiness_rules(in, device, all[i]->readiness, name))
+        out.rules.push_back(std::move(rule));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "policy/field_reader.h"
 #include "policy/given_attribute.h"
 #include "policy/prologue.h"
+#include "policy/readiness/decode_readiness.h"
 #include "policy/sriov/attributes.h"
 #include "reactor/base/text.h"
 
@@ -188,9 +189,10 @@ SriovPolicy decode_sriov_policy(const Json& object, const Result<kube::ObjectMet
   const Json* spec = spec_of(object, policy.problems);
   if (spec == nullptr) return policy;
   FieldReader reader(spec, "spec", policy.problems);
-  reader.only({"nodeSelector", "configs", "priority", "allowHostUse"});
+  reader.only({"nodeSelector", "configs", "priority", "allowHostUse", "readiness"});
   policy.priority = reader.integer("priority", -kSriovPriorityMax, kSriovPriorityMax, 0);
   policy.allow_host_use = reader.boolean("allowHostUse", false);
+  policy.readiness = decode_readiness(reader.member("readiness"), "spec.readiness", policy.problems);
   policy.node_selector = reader.node_selector("nodeSelector");
   size_t kept = policy.problems.kept();
   for (const Json* config : reader.items("configs", kConfigsMax)) {
@@ -288,6 +290,7 @@ std::vector<std::string> sriov_policy_fields() {
   for (int field = 0; field < kFilterFieldCount; ++field)
     paths.push_back("spec.configs[].resourceFilters[]." +
                     std::string(name_of(static_cast<FilterField>(field))));
+  for (std::string& path : readiness_fields()) paths.push_back(std::move(path));
   return paths;
 }
 

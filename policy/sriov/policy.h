@@ -18,6 +18,7 @@
 #include "kube/resource_slice.h"
 #include "kube/selector.h"
 #include "policy/problem.h"
+#include "policy/readiness/readiness.h"
 
 namespace sliced::policy {
 
@@ -100,6 +101,7 @@ struct SriovPolicy {
   std::string manager;   // who wrote it last (kube::last_manager); "" unknown
   int64_t priority = 0;  // higher first
   bool allow_host_use = false;
+  Readiness readiness;
   kube::NodeSelector node_selector;
   std::vector<ResourceConfig> configs;
   Problems problems;  // beside the configs; not empty: the whole policy offers nothing

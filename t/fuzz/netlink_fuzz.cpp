@@ -8,11 +8,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   const std::string datagram(input.rest);  // its end is the end of a heap block: a byte too far is seen
   if (const auto events = hotplug::decode_link_events(datagram); !events) fuzz::check(events.error());
-  if (const auto macs = hotplug::decode_vf_macs(datagram); !macs)
-    fuzz::check(macs.error());
+  if (const auto configs = hotplug::decode_vf_configs(datagram); !configs)
+    fuzz::check(configs.error());
   else
-    for (const auto& [index, mac] : *macs)
-      fuzz::must(mac.size() == 17, "a MAC is twelve digits and colons", mac);
+    for (const auto& [index, config] : *configs)
+      fuzz::must(config.mac.size() == 17, "a MAC is twelve digits and colons", config.mac);
   hotplug::Nexthops nexthops;
   if (const auto last = hotplug::decode_nexthops(datagram, nexthops); !last) fuzz::check(last.error());
   std::set<uint32_t> tables{254};

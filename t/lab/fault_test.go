@@ -49,6 +49,8 @@ func TestUdevStopped(t *testing.T) {
 	guest.Run(t, "killall -STOP systemd-udevd")
 	rv := w.now()
 	guest.Run(t, "echo 3 >/sys/bus/pci/devices/"+pf0+"/sriov_numvfs")
+	// What udevd has not finished with waits, unless its policy does not ask for that.
+	w.ApplyReady("all", M{"require": L{}}, harness.Config("", M{"vendors": L{"8086"}}))
 	w.offers(rv, vfs(pf0, 3))
 	rv = w.now()
 	guest.Run(t, "echo 0 >/sys/bus/pci/devices/"+pf0+"/sriov_numvfs")

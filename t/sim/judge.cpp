@@ -103,11 +103,52 @@ bool World::could_be_taken(const std::string& address, bool offered) const {
           for (size_t n = labels_past_.size(); n-- > 0 && !(offered && is_over(labels_past_, n));) {
             const Taken taken =
                 taken_by(*vf, pf->second, address, name, policies_past_[p].second, labels_past_[n].second);
-            if ((taken.config != nullptr) == offered) return true;
+            const auto stable_for =
+                taken.policy == nullptr ? std::optional<Millis>() : taken.policy->wants_mac_for;
+            if (offered && taken.config != nullptr && (!stable_for || was_ready(address, *stable_for)))
+              return true;
+            if (!offered && (taken.config == nullptr || (stable_for && may_be_unready(address, *stable_for))))
+              return true;
           }
     }
   }
   return false;
+}
+
+// What lasted too short a time may not have been read, and what is heard late is counted late.
+bool World::was_ready(const std::string& address, Millis stable_for) const {
+  const auto past = ready_past_.find(address);
+  if (past == ready_past_.end()) return false;
+  const auto& states = past->second;
+  const TimePoint floor = rested_at_ - kMargin;
+  std::optional<TimePoint> since;
+  for (size_t i = 0; i < states.size(); ++i) {
+    const bool is_last = i + 1 == states.size();
+    const TimePoint end = is_last ? scheduler.now() : states[i + 1].first;
+    const Ready is = states[i].second;
+    if (is == Ready::kOpen) {
+      since = TimePoint{} - std::chrono::hours(24);
+    } else if (is == Ready::kYes) {
+      if (!since) since = states[i].first;
+    } else {
+      const bool is_unseen =
+          !is_last && end - states[i].first <= Machine::kReadBound && (is == Ready::kNo || is_loss_lately_);
+      if (!is_unseen) since.reset();
+      continue;
+    }
+    if (end >= floor && end - *since >= std::max(Millis{0}, stable_for - kMargin)) return true;
+  }
+  return false;
+}
+
+bool World::may_be_unready(const std::string& address, Millis stable_for) const {
+  const TimePoint steady = rested_at_ - kMargin - stable_for - kMargin;
+  if (started_at_ > steady) return true;
+  const auto past = ready_past_.find(address);
+  if (past == ready_past_.end() || past->second.back().second != Ready::kYes) return true;
+  const auto facts = vf_past_.find(address);
+  return past->second.back().first > steady ||
+         (facts != vf_past_.end() && facts->second.back().first > steady);
 }
 
 // Before it is stored.
@@ -206,6 +247,9 @@ void World::judge() {
   const TimePoint before = scheduler.now() - kMargin;
   for (auto& [address, past] : vf_past_) prune(past, before);
   for (auto& [address, past] : pf_past_) prune(past, before);
+  for (auto& [address, past] : ready_past_) prune(past, before - kStableForMax - kMargin);
+  rested_at_ = scheduler.now();
+  is_loss_lately_ = false;
   cluster.stale_floor = cluster.resource_version();  // a list of any state shows nothing older
   prune(policies_past_, before);
   prune(labels_past_, before);
@@ -297,6 +341,10 @@ std::string World::problem_of(const VfFacts& facts, const PfFacts& pf_facts, con
   const bool is_offered = at != pool.devices.end();
   if (!is_offered && said == Said::kUnknown) return "";  // held back; what stood in a slice may stay
   if (is_offered && said == Said::kYes) return "offers " + name + ", which is excluded";
+  const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
+  if (wants_mac && facts.is_open && !is_offered) return "";
+  if (wants_mac && !facts.is_open && !facts.is_configured)
+    return is_offered ? "offers " + name + ", which has no admin MAC" : "";
   const bool is_wanted = taken.config != nullptr && said != Said::kYes;
   if (is_wanted && !is_offered)
     return "does not offer " + name + ", which policy " + taken.policy->name + " allows";
@@ -323,9 +371,12 @@ void World::judge_explanations() {
         said_by(excludes, asked_of(vf, address), *pf.names.begin(), *vf.names.begin(), labels);
     if (excluded == Said::kUnknown) continue;  // or it stood in a slice before
     const Taken taken = taken_by(vf, pf, address, *pf.names.begin(), policies, labels);
-    const std::string wanted = excluded == Said::kYes    ? "excluded"
-                               : taken.config != nullptr ? "offered"
-                                                         : taken.why_not;
+    const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
+    if (wants_mac && vf.is_open) continue;
+    const std::string wanted = excluded == Said::kYes           ? "excluded"
+                               : wants_mac && !vf.is_configured ? "not-ready"
+                               : taken.config != nullptr        ? "offered"
+                                                                : taken.why_not;
     if (said.outcome != wanted)
       return fail("I9", address + " is explained as " + said.outcome + ", and is " + wanted);
     if (wanted == "no-match" && said.rules.empty()) return fail("I9", "no rule is named for " + address);

@@ -396,7 +396,30 @@ VfFacts Machine::vf_facts(const std::string& address) const {
   facts.rdma = {vf.has_rdma && !vf.driver.empty() && vf.driver != "vfio-pci"};
   if (vf.is_rdma_open) facts.rdma = {false, true};
   facts.names = vf.names;
+  if (!are_macs_asked) return facts;
+  facts.is_configured = vf.has_mac || vf.driver == "vfio-pci";
+  const Interface *own = interface_of(address), *above = interface_of(vf.pf);
+  facts.is_open = above == nullptr || !above->is_here || (own != nullptr && !own->is_here);
   return facts;
+}
+
+void Machine::set_mac(const std::string& address, bool on, bool is_told) {
+  Function* vf = find(address);
+  if (vf == nullptr || vf->pf.empty() || vf->has_mac == on) return;
+  vf->has_mac = on;
+  const Interface* above = interface_of(vf->pf);
+  if (is_told && above != nullptr && above->is_here) say_link(*above);
+  changed(address);
+}
+
+std::optional<std::map<int, hotplug::VfConfig>> Machine::vf_configs(int ifindex) const {
+  const auto at = interfaces_.find(ifindex);
+  if (at == interfaces_.end() || !at->second.is_here) return std::nullopt;
+  std::map<int, hotplug::VfConfig> out;
+  for (const auto& [address, vf] : functions_)
+    if (!vf.pf.empty() && vf.pf == at->second.function && vf.is_linked)
+      out[vf.index].mac = vf.has_mac ? "02:00:00:00:00:01" : "00:00:00:00:00:00";
+  return out;
 }
 
 // Enslaved, or a default route on it or on what stands upon it.

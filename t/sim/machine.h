@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "hotplug/event_source.h"
+#include "hotplug/facts.h"
 #include "hotplug/host_view.h"
 #include "reactor/base/time.h"
 
@@ -36,6 +37,8 @@ struct VfFacts {
   bool host_use = false;
   std::set<bool> rdma;          // both where the design leaves it open
   std::set<std::string> names;  // of its interface: as of a PF's; "" also where it is known to have none
+  bool is_configured = true;    // has an admin MAC, or needs none
+  bool is_open = false;         // whether the daemon knows that is left open
   bool operator==(const VfFacts&) const = default;
 };
 
@@ -58,6 +61,7 @@ class Machine {
     bool is_linked = false;  // physfn and virtfnN exist
     bool has_rdma = false;   // its driver makes an RDMA device
     bool is_rdma_here = true;
+    bool has_mac = true;                 // its PF enforces one
     bool is_rdma_open = false;           // whether the daemon knows of it is left open
     std::set<std::string> names;         // as in PfFacts and VfFacts
     std::set<std::string> names_so_far;  // since the daemon started
@@ -78,6 +82,7 @@ class Machine {
   std::function<std::optional<Error>(const char* operation, std::string_view path)> on_access;
   std::string boot_id = "boot-1";
   bool are_names_told = false;  // by slices, of VFs too
+  bool are_macs_asked = false;  // policies may want admin MACs
   bool is_blind = false;        // files could not be read lately: what leaves now may never have been seen
 
   // Hardware. A PF's slot (0..) gives its address.
@@ -108,6 +113,10 @@ class Machine {
   void remove_link(int ifindex);
   void enslave(int ifindex, int master);  // 0 frees
   void set_default_route(int ifindex, bool on);
+  /// Of a VF, by its PF. is_told: the kernel says so.
+  void set_mac(const std::string& vf, bool on, bool is_told);
+  /// What is answered to who asks the PF with that interface; nullopt: it is not here.
+  std::optional<std::map<int, hotplug::VfConfig>> vf_configs(int ifindex) const;
   void poke(int ifindex);  // a synthetic "change"
   void poke_function(const std::string& function);
 

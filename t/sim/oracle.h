@@ -38,6 +38,7 @@ struct Policy {
   std::string name;
   int priority = 0;
   bool allow_host_use = false, is_broken = false;
+  std::optional<Millis> wants_mac_for;       // an admin MAC, for so long
   std::map<std::string, std::string> nodes;  // matchLabels; empty: every node
   std::vector<Config> configs;
 };

@@ -163,6 +163,15 @@ void hang(World& world) {
       },
       [&world] { world.on_read = {}; });
 }
+// What takes one away is always told: a PF is asked for what is missing, and nobody asks for what is there.
+void set_mac(World& world) {
+  const std::string vf = some_vf(world);
+  if (vf.empty()) return;
+  const bool on = !world.machine.functions().at(vf).has_mac;
+  world.machine.set_mac(vf, on, !on || world.dice().chance(0.7));
+  if (!world.dice().chance(0.4)) return;
+  world.later(world.dice().millis(0, 9'000), [&world, vf, on] { world.machine.set_mac(vf, !on, true); });
+}
 void slow_reads(World& world) { world.executor.answer_after = world.dice().millis(0, 30); }
 
 constexpr StepKind kHostSteps[] = {
@@ -188,6 +197,7 @@ constexpr StepKind kHostSteps[] = {
     {"unreadable files", &Knobs::host_faults, 0.4, unreadable},
     {"hanging files", &Knobs::host_faults, 0.3, hang},
     {"slow reads", &Knobs::host_faults, 1, slow_reads},
+    {"admin MAC", &Knobs::readiness, 8, set_mac},
 };
 
 }  // namespace

@@ -71,6 +71,7 @@ World::~World() {
 
 void World::wire_ports() {
   machine.are_names_told = knobs.claims > 0;
+  machine.are_macs_asked = knobs.readiness > 0;
   machine.now = [this] { return scheduler.now(); };
   machine.on_event = [this](hotplug::HostEvent event, const std::string& key) {
     deliver(std::move(event), key);
@@ -193,6 +194,7 @@ void World::drop_daemon() {
 }
 
 void World::disturb(Millis recovery) {
+  if (knobs.readiness > 0) recovery += kStableForMax + kAskedAgainBound;
   if (exposed.has_policies()) recovery += kPoolsBound + cluster.latency * 12;
   if (exposed.is_used()) exposed.disturb(recovery);
   due_ = std::max(due_, scheduler.now() + recovery);
@@ -251,6 +253,7 @@ void World::come_to_rest() {
 void World::start_daemon() {
   if (daemon) return;
   ++lives_;
+  started_at_ = scheduler.now();
   border.is_born();
   ++netlink_epoch_;
   netlink_is_lost_ = false;
@@ -274,23 +277,29 @@ void World::start_daemon() {
     events.push_back(std::make_unique<fake::FakeEvents>(udev_));
     events.push_back(std::make_unique<fake::FakeEvents>(netlink_));
     daemon = std::make_unique<sliced::daemon::Daemon>(
-        sliced::daemon::Ports{{sim_scheduler,
-                               sim_executor,
-                               machine.view(),
-                               std::move(events),
-                               log,
-                               {},
-                               [this](const std::string& what) {
-                                 fail("I2", "concluding everything anew gives another " + what);
-                               }},
-                              sim_cluster,
-                              [this] { return daemon_dice_.real(); }},
+        sliced::daemon::Ports{
+            {sim_scheduler, sim_executor, machine.view(), std::move(events), log, vf_reader(),
+             [this](const std::string& what) {
+               fail("I2", "concluding everything anew gives another " + what);
+             }},
+            sim_cluster,
+            [this] { return daemon_dice_.real(); }},
         options, [this](const policy::Decision& decision) { border.leave([&] { on_decided(decision); }); });
     daemon->start();
     if (companion == nullptr) return daemon->permit_writes(true);
     companion->begin([this] { daemon->permit_writes(true); });
   });
   if (border.is_dead()) bury();
+}
+
+hotplug::HostSource::ReadVfConfigs World::vf_reader() {
+  if (knobs.readiness == 0) return {};
+  return [this](int ifindex) -> Result<std::map<int, hotplug::VfConfig>> {
+    if (auto error = machine.on_access("getlink", "netlink")) return *error;
+    auto configs = machine.vf_configs(ifindex);
+    if (!configs) return Error{Errc::kNotFound, "netlink: RTM_GETLINK: ENODEV"};
+    return *configs;
+  };
 }
 
 void World::stop_daemon(bool gracefully, Millis down_for) {
@@ -368,6 +377,8 @@ void World::on_decided(const policy::Decision& decision) {
     if (verdict.outcome == policy::Outcome::kExcluded) ++seen["excluded"];
     if (verdict.outcome == policy::Outcome::kExcludeUnknown) ++seen["exclude unknown"];
     if (verdict.outcome == policy::Outcome::kSettling) ++seen["settling"];
+    if (verdict.outcome == policy::Outcome::kNotReady)
+      ++seen[decision.due ? "ready, not for long enough" : "not ready"];
     if (verdict.outcome == policy::Outcome::kExcludeUnreadable) ++seen["exclude unreadable"];
   }
   for (const auto& [id, device] : decision.inputs->inventory->devices)

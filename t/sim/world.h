@@ -41,6 +41,7 @@ struct Knobs {
   double host = 1, policies = 1, excludes = 1, cluster_faults = 1, host_faults = 1, tampering = 1,
          restarts = 1;           // weights
   double troubles = 1;           // ill servers, kubelets that start, what others do to slices beyond edits
+  double readiness = 0;          // 0: no policy asks for admin MACs
   double claims = 0;             // 0: neither DeviceExposurePolicies that expose nor claims
   bool counters = true;          // whether the server keeps them
   double quiet = 0.04;           // share of steps that heal everything and wait for rest
@@ -175,6 +176,7 @@ class World {
   friend class ExposureWorld;
 
   void wire_ports();
+  hotplug::HostSource::ReadVfConfigs vf_reader();
   void queue_op(Millis delay, std::function<void()> op);
   void run_op();
   void heal_all();
@@ -210,6 +212,9 @@ class World {
   void excludes_are_seen();
   bool must_keep(const std::string& vf_address) const;
   void judge_touch(const fake::Request& request, const kube::Json& before);
+  /// Was it ready lately for as long as that, and may it not have been?
+  bool was_ready(const std::string& vf_address, Millis stable_for) const;
+  bool may_be_unready(const std::string& vf_address, Millis stable_for) const;
   void judge_rest();
   void judge_entries(const PoolView& pool);
   void judge_pf(const std::string& pf, const PoolView& pool, std::set<std::string>& explained);
@@ -258,6 +263,11 @@ class World {
   std::string node_uid_;
 
   std::map<std::string, Past<VfFacts>> vf_past_;
+  /// Whether VFs are ready, for longer than the others are remembered.
+  enum class Ready { kAbsent, kNo, kYes, kOpen };
+  std::map<std::string, Past<Ready>> ready_past_;
+  TimePoint rested_at_{}, started_at_{};  // the last rest; the daemon's last start
+  bool is_loss_lately_ = false;           // of events, since the last rest
   std::map<std::string, Past<PfFacts>> pf_past_;
   Past<Policies> policies_past_;
   Past<Labels> labels_past_;

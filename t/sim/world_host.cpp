@@ -59,6 +59,7 @@ void World::lose_events(bool udev) {
   is_lost = true;
   ++epoch;
   machine.forget_what_events_told();
+  is_loss_lately_ = true;
   later(dice_.millis(0, 60), [this, udev, epoch] {
     if (epoch != (udev ? udev_epoch_ : netlink_epoch_)) return;
     machine.forget_what_events_told();
@@ -85,19 +86,35 @@ void World::note_event(const std::string& plural, kube::EventType type) {
 // The host.
 
 void World::remember_function(const std::string& address) {
-  const auto remember = [&](auto& past, auto facts) {
-    auto& one = past[address];
+  const auto remember_of = [&](auto& past, const std::string& whose, auto facts) {
+    auto& one = past[whose];
     if (!one.empty() && one.back().second == facts) return;
     one.emplace_back(scheduler.now(), std::move(facts));
-    if (log.is_loud) log.debug("machine changed", {{"function", address}});
+    if (log.is_loud) log.debug("machine changed", {{"function", whose}});
     disturb(kHostBound + knobs.udev_delay_max);
   };
+  const auto remember = [&](auto& past, auto facts) { remember_of(past, address, std::move(facts)); };
   const auto at = machine.functions().find(address);
   if (at == machine.functions().end() || !at->second.pf.empty()) {
     remember(vf_past_, machine.vf_facts(address));
     address_of_[name_of_entry(address)] = address;
   }
   if (at == machine.functions().end() || at->second.pf.empty()) remember(pf_past_, machine.pf_facts(address));
+  if (knobs.readiness == 0) return;
+  const auto note = [&](const std::string& vf) {
+    const VfFacts facts = machine.vf_facts(vf);
+    sim::remember(ready_past_[vf], scheduler.now(),
+                  !facts.is_there       ? Ready::kAbsent
+                  : facts.is_open       ? Ready::kOpen
+                  : facts.is_configured ? Ready::kYes
+                                        : Ready::kNo);
+  };
+  if (at == machine.functions().end() || !at->second.pf.empty()) return note(address);
+  // Who cannot be asked leaves its VFs open.
+  for (const std::string& vf : machine.vfs_of(address)) {
+    remember_of(vf_past_, vf, machine.vf_facts(vf));
+    note(vf);
+  }
 }
 
 // As the kernel does it (drivers/pci/iov.c): numbers first, each function, then its links, then its driver.
@@ -123,7 +140,11 @@ void World::set_vfs(const std::string& pf, int count) {
   const bool vfio = dice_.chance(0.2), is_late = !vfio && knobs.troubles > 0 && dice_.chance(0.15);
   for (int i = 0; i < count; ++i) {
     op([this, pf, i] { machine.add_vf(pf, i); });
-    op([this, pf, i] { machine.link_vf(pf, i); });
+    const bool is_bare = knobs.readiness > 0 && dice_.chance(0.3);
+    op([this, pf, i, is_bare] {
+      if (is_bare) machine.set_mac(Machine::vf_address(pf, i), false, false);
+      machine.link_vf(pf, i);
+    });
     op([this, pf, i, vfio, is_late] {
       const std::string vf = Machine::vf_address(pf, i);
       if (is_late)

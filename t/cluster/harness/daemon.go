@@ -70,6 +70,14 @@ func (l *Lab) Apply(name string, configs ...any) int64 {
 	return l.Watcher.Apply(l.T, Policies, Policy(l.Namespace, name, configs...))
 }
 
+// ApplyReady is Apply with spec.readiness.
+func (l *Lab) ApplyReady(name string, readiness M, configs ...any) int64 {
+	l.T.Helper()
+	policy := Policy(l.Namespace, name, configs...)
+	policy.Object["spec"].(M)["readiness"] = readiness
+	return l.Watcher.Apply(l.T, Policies, policy)
+}
+
 // Expose creates or replaces a DeviceExposurePolicy for this lab's node alone, and returns the revision of the write.
 func (l *Lab) Expose(name string, spec M) int64 {
 	l.T.Helper()

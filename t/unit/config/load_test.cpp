@@ -132,9 +132,11 @@ TEST(Load, AnEmptyVariableIsUnset) {
 TEST(Load, FileTakesListsAndMaps) {
   World world;
   world.files["f"] =
-      "kindsOff: [DeviceAttributes]\nnodeLabels:\n  zone: a\n  rack: \"7\"\nallowShortSync: true\n";
+      "kindsOff: [DeviceAttributes]\nnodeLabels:\n  zone: a\n  rack: \"7\"\nallowShortSync: true\n"
+      "readiness:\n  require: [adminMac]\n  mtuAtLeast: 9000\n";
   const Loaded loaded = world.load({"run", "--config", "f"});
   EXPECT_EQ(loaded.problems, Words{});
+  EXPECT_EQ(policy::text_of(loaded.options.readiness), "{require: [adminMac], mtuAtLeast: 9000}");
   EXPECT_EQ(loaded.options.kinds_off, std::set<std::string>{"DeviceAttributes"});
   EXPECT_EQ(loaded.options.node_labels, (std::map<std::string, std::string>{{"rack", "7"}, {"zone", "a"}}));
   EXPECT_TRUE(loaded.options.allow_short_sync);

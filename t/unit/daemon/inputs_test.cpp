@@ -21,8 +21,8 @@ struct InputsTest : testing::Test {
     policies = std::make_shared<const policy::PolicySet>();
   }
   Decider::InputsPtr gather() {
-    return gather_inputs(
-        {options, inventory, policies, node, abilities, charges, settling, offers, decision});
+    return gather_inputs({options, inventory, policies, node, abilities, charges, settling, offers, decision,
+                          tracks, scheduler.now()});
   }
   void expose() {
     policy::ExposurePolicy one;
@@ -50,6 +50,7 @@ struct InputsTest : testing::Test {
   policy::PolicySetPtr policies;
   kube::NodeView node{"node-a", {{"zone", "a"}}};
   const policy::Decision* decision = nullptr;
+  policy::ReadinessBook tracks;
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;

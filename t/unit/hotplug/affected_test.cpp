@@ -63,7 +63,7 @@ TEST(Affected, WhatConcernsItsFunctionAlone) {
   EXPECT_EQ(changed([&](auto& now) { now.netdevs.erase("ens1v3"); }), Functions{vf});
   EXPECT_EQ(changed([&](auto& now) { now.functions.at(vf).driver = "vfio-pci"; }), Functions{vf});
   EXPECT_EQ(changed([&](auto& now) { now.rdma_of_function[vf] = "irdma0"; }), Functions{vf});
-  EXPECT_EQ(changed([&](auto& now) { now.admin_macs[vf] = "02:00:00:00:00:01"; }), Functions{vf});
+  EXPECT_EQ(changed([&](auto& now) { now.enforced[vf].mac = "02:00:00:00:00:01"; }), Functions{vf});
   EXPECT_EQ(changed([&](auto& now) { now.functions.at(pf).vfs.erase(vf); }), (Functions{pf, vf}));
   EXPECT_EQ(changed([&](auto& now) { now.functions.at(pf).vfs.at(vf) = 7; }), (Functions{pf, vf}));
 }
@@ -171,7 +171,7 @@ class Chance {
         break;
       }
       default:
-        host.admin_macs[function] = "02:00:00:00:00:0" + std::to_string(below(9));
+        host.enforced[function].mac = "02:00:00:00:00:0" + std::to_string(below(9));
     }
     if (below(20) == 0 && host.netdevs.contains("ens1"))
       host.netdevs.at("ens1").slow->phys_switch_id = below(2) ? "0a" : "";

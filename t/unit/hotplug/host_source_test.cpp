@@ -95,13 +95,13 @@ struct HostSourceTest : testing::Test {
   FakeEvents::Wire wire;
   std::vector<InventoryUpdate> updates;
   std::unique_ptr<HostSource> source;
-  HostSource::ReadAdminMacs read_admin_macs;
+  HostSource::ReadVfConfigs read_vf_configs;
 
   void start() {
     std::vector<std::unique_ptr<EventSource>> events;
     events.push_back(std::make_unique<FakeEvents>(wire));
     source = std::make_unique<HostSource>(
-        HostSource::Ports{scheduler, executor, view, std::move(events), log, read_admin_macs},
+        HostSource::Ports{scheduler, executor, view, std::move(events), log, read_vf_configs},
         [this](const InventoryUpdate& update) { updates.push_back(update); });
     source->start();
   }
@@ -683,22 +683,93 @@ TEST_F(HostSourceTest, DevicesThatVanishWhileTheyAreRead) {
 }
 
 TEST_F(HostSourceTest, AdminMacs) {
-  std::map<int, std::string> macs{{0, "02:aa:00:00:00:01"}};
+  std::map<int, VfConfig> configs{{0, {.mac = "02:aa:00:00:00:01"}}, {1, {.mac = "00:00:00:00:00:00"}}};
   int asked = 0;
-  read_admin_macs = [&](int) {
+  read_vf_configs = [&](int) {
     ++asked;
-    return Result<std::map<int, std::string>>(macs);
+    return Result<std::map<int, VfConfig>>(configs);
   };
   auto pf = tree.pci("0000:3b:00.0").netdev("ens1").sriov(8).vfs(2);
   tree.pci("0000:3c:00.0").netdev("ens2").sriov(8);
   start_quietly();
   EXPECT_EQ(find(pf.vf(0).address())->admin_mac, "02:aa:00:00:00:01");
   EXPECT_EQ(find(pf.vf(1).address())->admin_mac, "");
+  EXPECT_EQ(find(pf.vf(1).address())->enforced->mac, "00:00:00:00:00:00");
+  EXPECT_TRUE(source->inventory()->asks_pfs);
   EXPECT_EQ(asked, 1) << "only of a PF that has VFs";
-  macs[1] = "02:aa:00:00:00:02";
+  configs[1].mac = "02:aa:00:00:00:02";
   say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "ens1"});
   scheduler.advance(1s);
   EXPECT_EQ(find(pf.vf(1).address())->admin_mac, "02:aa:00:00:00:02");
+  configs.erase(1);
+  configs[0].trust = true;
+  say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "ens1"});
+  scheduler.advance(1s);
+  EXPECT_EQ(find(pf.vf(1).address())->enforced, std::nullopt);
+  EXPECT_EQ(find(pf.vf(0).address())->enforced->trust, true);
+}
+
+TEST_F(HostSourceTest, PfsAreAskedAgainEverMoreRarelyWhileSomethingWaits) {
+  std::map<int, VfConfig> configs{{0, {.mac = "00:00:00:00:00:00"}}};
+  std::vector<TimePoint> asked;
+  read_vf_configs = [&](int) {
+    asked.push_back(scheduler.now());
+    return Result<std::map<int, VfConfig>>(configs);
+  };
+  auto pf = tree.pci("0000:3b:00.0").netdev("ens1").sriov(8).vfs(1);
+  start_quietly();
+  asked.clear();
+  const std::set<PciAddress> pfs{*PciAddress::decode("0000:3b:00.0")};
+  source->ask_again(pfs);
+  scheduler.advance(10s);
+  ASSERT_GE(asked.size(), 8u);
+  EXPECT_LT(asked[0] - TimePoint{}, asked[1] - asked[0] + 10s);
+  EXPECT_LE(asked[1] - asked[0], 250ms);
+  EXPECT_GE(asked.back() - asked[asked.size() - 2], 1900ms);
+  EXPECT_LE(asked.back() - asked[asked.size() - 2], 2100ms);
+  source->ask_again(pfs);  // as each decision says it
+  const size_t before = asked.size();
+  scheduler.advance(4s);
+  EXPECT_LE(asked.size(), before + 3) << "the same wish does not begin anew";
+  configs[0].mac = "02:aa:00:00:00:01";
+  scheduler.advance(2100ms);
+  EXPECT_EQ(find(pf.vf(0).address())->admin_mac, "02:aa:00:00:00:01") << "no event has told";
+  source->ask_again({});
+  asked.clear();
+  scheduler.advance(30s);
+  EXPECT_TRUE(asked.empty());
+}
+
+TEST_F(HostSourceTest, UdevdSaysWhenItHasFinished) {
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  start_quietly();
+  EXPECT_FALSE(source->inventory()->has_udevd);
+  tree.write("run/udev/control", "");
+  const int ifindex = find("0000:3b:00.0")->netdev->ifindex;
+  source->rescan("test");
+  scheduler.advance(1s);
+  EXPECT_TRUE(source->inventory()->has_udevd) << "another version, though no device differs";
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->is_initialized, false);
+  tree.write("run/udev/data/n" + std::to_string(ifindex), "E:ID_BUS=pci\nI:123456\nV:1");
+  say(LinkChange{ifindex, "ens1"});
+  scheduler.advance(1s);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->is_initialized, true);
+}
+
+TEST_F(HostSourceTest, GuidsAreReadFromSysfsWhereNetlinkHasNone) {
+  read_vf_configs = [&](int) {
+    return Result<std::map<int, VfConfig>>(
+        {{0, {}}, {1, {.node_guid = "00:11:22:33:44:55:66:77", .port_guid = "00:11:22:33:44:55:66:78"}}});
+  };
+  auto pf = tree.pci("0000:3b:00.0").netdev("ib0").sriov(8).vfs(2);
+  for (const char* index : {"0", "1"}) {
+    tree.write(pf.path() + "/sriov/" + index + "/node", "0C:42:a1:00:00:00:00:01");
+    tree.write(pf.path() + "/sriov/" + index + "/port", "no guid");
+  }
+  start_quietly();
+  EXPECT_EQ(find(pf.vf(0).address())->enforced->node_guid, "0c:42:a1:00:00:00:00:01");
+  EXPECT_EQ(find(pf.vf(0).address())->enforced->port_guid, "");
+  EXPECT_EQ(find(pf.vf(1).address())->enforced->node_guid, "00:11:22:33:44:55:66:77");
 }
 
 TEST_F(HostSourceTest, RecoveredNetdevsBeforeAndAfterTheFirstScan) {

@@ -1,5 +1,6 @@
 #include "hotplug/netlink_decode.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
@@ -115,40 +116,76 @@ TEST(DecodeLinkEvents, NoCutMakesItTrip) {
   for (size_t cut = 0; cut <= whole.size(); ++cut) {
     const std::string heap(whole.data(), cut);  // its end is where a sanitizer looks
     (void)decode_link_events(heap).ok();
-    (void)decode_vf_macs(heap).ok();
+    (void)decode_vf_configs(heap).ok();
   }
   EXPECT_EQ(decode_link_events(whole)->size(), 3u);
 }
 
-std::string vf(uint32_t index, const std::string& mac) {
+std::string vf(uint32_t index, const std::string& mac, const std::string& more = "") {
   ifla_vf_mac value{};
   value.vf = index;
   std::copy(mac.begin(), mac.end(), value.mac);
-  return attribute(IFLA_VF_INFO | NLA_F_NESTED,
-                   attribute(IFLA_VF_VLAN, "xxxxxxxxxxxx") + attribute(IFLA_VF_MAC, bytes_of(value)));
+  return attribute(IFLA_VF_INFO | NLA_F_NESTED, attribute(IFLA_VF_MAC, bytes_of(value)) + more);
 }
 
-TEST(DecodeVfMacs, ByIndexWithoutZeros) {
-  const std::string answer = link(
-      RTM_NEWLINK, 7,
-      name("ens1f0") + attribute(IFLA_VFINFO_LIST | NLA_F_NESTED,
-                                 vf(0, "\x02\x11\x22\x33\x44\xff") + vf(1, "") + vf(63, "\x02\1\1\1\1\1")));
-  EXPECT_EQ(*decode_vf_macs(answer),
-            (std::map<int, std::string>{{0, "02:11:22:33:44:ff"}, {63, "02:01:01:01:01:01"}}));
-  EXPECT_TRUE(decode_vf_macs(link(RTM_NEWLINK, 7, name("eth0")))->empty());
-  EXPECT_EQ(decode_vf_macs(message(RTM_NEWLINK, "cut")).error().code, Errc::kInvalid);
+std::string vfs_of_pf(const std::string& all) {
+  return link(RTM_NEWLINK, 7, name("ens1f0") + attribute(IFLA_VFINFO_LIST | NLA_F_NESTED, all));
 }
 
-TEST(DecodeVfMacs, TheKernelsRefusal) {
+TEST(DecodeVfConfigs, ByIndex) {
+  const auto configs = decode_vf_configs(
+      vfs_of_pf(vf(0, "\x02\x11\x22\x33\x44\xff") + vf(1, "") + vf(63, "\x02\1\1\1\1\1") + vf(70'000, "\2")));
+  EXPECT_EQ(*configs, (std::map<int, VfConfig>{{0, {.mac = "02:11:22:33:44:ff"}},
+                                               {1, {.mac = "00:00:00:00:00:00"}},
+                                               {63, {.mac = "02:01:01:01:01:01"}}}));
+  EXPECT_TRUE(decode_vf_configs(link(RTM_NEWLINK, 7, name("eth0")))->empty());
+  EXPECT_EQ(decode_vf_configs(message(RTM_NEWLINK, "cut")).error().code, Errc::kInvalid);
+}
+
+TEST(DecodeVfConfigs, AllThatAPfEnforces) {
+  ifla_vf_vlan_info vlan{.vf = 3, .vlan = 100, .qos = 5, .vlan_proto = htons(0x88a8)};
+  const std::string more =
+      attribute(IFLA_VF_VLAN, bytes_of(ifla_vf_vlan{.vf = 3, .vlan = 100, .qos = 5})) +
+      attribute(IFLA_VF_VLAN_LIST | NLA_F_NESTED, attribute(IFLA_VF_VLAN_INFO, bytes_of(vlan))) +
+      attribute(IFLA_VF_RATE,
+                bytes_of(ifla_vf_rate{.vf = 3, .min_tx_rate = 10, .max_tx_rate = 4'000'000'000})) +
+      attribute(IFLA_VF_SPOOFCHK, bytes_of(ifla_vf_spoofchk{.vf = 3, .setting = 1})) +
+      attribute(IFLA_VF_TRUST, bytes_of(ifla_vf_trust{.vf = 3, .setting = 0})) +
+      attribute(IFLA_VF_LINK_STATE,
+                bytes_of(ifla_vf_link_state{.vf = 3, .link_state = IFLA_VF_LINK_STATE_DISABLE})) +
+      attribute(IFLA_VF_IB_NODE_GUID, bytes_of(ifla_vf_guid{.vf = 3, .guid = 0x0c42a10000000001})) +
+      attribute(IFLA_VF_IB_PORT_GUID, bytes_of(ifla_vf_guid{.vf = 3, .guid = 0}));
+  const auto configs = decode_vf_configs(vfs_of_pf(vf(3, "\2\1\1\1\1\1", more)));
+  EXPECT_EQ(configs->at(3), (VfConfig{.mac = "02:01:01:01:01:01",
+                                      .vlan = 100,
+                                      .vlan_qos = 5,
+                                      .vlan_protocol = "802.1ad",
+                                      .trust = false,
+                                      .spoof_check = true,
+                                      .min_rate_mbps = 10,
+                                      .max_rate_mbps = 4'000'000'000,
+                                      .link_state = "disable",
+                                      .node_guid = "0c:42:a1:00:00:00:00:01",
+                                      .port_guid = "00:00:00:00:00:00:00:00"}));
+}
+
+TEST(DecodeVfConfigs, WhatADriverDoesNotTellIsAbsent) {
+  const std::string more = attribute(IFLA_VF_TRUST, bytes_of(ifla_vf_trust{.vf = 3, .setting = UINT32_MAX})) +
+                           attribute(IFLA_VF_SPOOFCHK, "cut");
+  const auto configs = decode_vf_configs(vfs_of_pf(vf(3, "", more)));
+  EXPECT_EQ(configs->at(3), VfConfig{.mac = "00:00:00:00:00:00"});
+}
+
+TEST(DecodeVfConfigs, TheKernelsRefusal) {
   nlmsgerr error{};
   error.error = -ENODEV;
-  EXPECT_EQ(decode_vf_macs(message(NLMSG_ERROR, bytes_of(error))).error(),
+  EXPECT_EQ(decode_vf_configs(message(NLMSG_ERROR, bytes_of(error))).error(),
             (Error{Errc::kNotFound, "netlink: RTM_GETLINK: ENODEV"}));
   error.error = -EPERM;
-  EXPECT_EQ(decode_vf_macs(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kDenied);
+  EXPECT_EQ(decode_vf_configs(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kDenied);
   error.error = INT_MIN;  // has no negation
-  EXPECT_EQ(decode_vf_macs(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kIo);
-  EXPECT_EQ(decode_vf_macs(message(NLMSG_ERROR, "")).error().code, Errc::kIo);
+  EXPECT_EQ(decode_vf_configs(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kIo);
+  EXPECT_EQ(decode_vf_configs(message(NLMSG_ERROR, "")).error().code, Errc::kIo);
 }
 
 std::string default_route(const std::string& attributes, uint8_t dst_len = 0, uint8_t table = RT_TABLE_MAIN,

@@ -161,7 +161,7 @@ struct NetnsLinksTest : fixture::LoopTest {
     events.push_back(make_netlink_monitor(loop));
     auto source =
         std::make_unique<HostSource>(HostSource::Ports{loop.scheduler(), executor, std::move(*view),
-                                                       std::move(events), log, read_admin_macs},
+                                                       std::move(events), log, read_vf_configs},
                                      [this](const InventoryUpdate& update) { updates.push_back(update); });
     source->start();
     EXPECT_TRUE(run_until([&] { return !updates.empty(); }));
@@ -363,11 +363,11 @@ TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
 
 TEST_F(NetnsLinksTest, AdminMacsOfWhatHasNoVfs) {
   links.add("bridge", "br0");
-  const auto macs = read_admin_macs(static_cast<int>(::if_nametoindex("br0")));
+  const auto macs = read_vf_configs(static_cast<int>(::if_nametoindex("br0")));
   ASSERT_TRUE(macs) << macs.error().what;
   EXPECT_TRUE(macs->empty());
   links.remove("br0");
-  EXPECT_EQ(read_admin_macs(4711).error().code, Errc::kNotFound);
+  EXPECT_EQ(read_vf_configs(4711).error().code, Errc::kNotFound);
 }
 
 }  // namespace

@@ -55,6 +55,25 @@ class KnownEntriesTest : public testing::Test {
   policy::HoldingsByPool holdings_;
 };
 
+TEST_F(KnownEntriesTest, WhatIsNotReadyIsSaidToBe) {
+  auto sriov = policy::decode_sriov_policy(object(kSriovPolicy));
+  auto exposure =
+      policy::decode_exposure_policy(object(kShared), kExposure, kube::decode_object_meta(object(kShared)));
+  for (const auto on_loss : {policy::OnLoss::kWithdraw, policy::OnLoss::kTaint, policy::OnLoss::kKeep}) {
+    sriov.readiness =
+        exposure.readiness = {.require = policy::ConditionSet{}, .mtu_at_least = 9000, .on_loss = on_loss};
+    const auto decision = decided({sriov}, {exposure});
+    EXPECT_EQ(find(decision, kSriov, "node-a", "0000-3b-00-1")->not_ready,
+              "mtuAtLeast: the MTU of VF 0 of ens1f0 is not known");
+    EXPECT_EQ(find(decision, kExposure, kPool, "0000-3b-00-0-macvlan")->not_ready,
+              "mtuAtLeast: the MTU of 0000:3b:00.0 is not known");
+  }
+  host_.at("0000:3b:00.1").netdev->mtu = host_.at("0000:3b:00.0").netdev->mtu = 9000;
+  const auto decision = decided({sriov}, {exposure});
+  EXPECT_EQ(find(decision, kSriov, "node-a", "0000-3b-00-1")->not_ready, "");
+  EXPECT_EQ(find(decision, kExposure, kPool, "0000-3b-00-0-macvlan")->not_ready, "");
+}
+
 TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
   const auto decision = decided({policy::decode_sriov_policy(object(kSriovPolicy))}, {});
   const auto known = find(decision, kSriov, "node-a", "0000-3b-00-1");

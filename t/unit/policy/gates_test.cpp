@@ -66,6 +66,8 @@ TEST(Gates, TheFirstThatSaysNoDecides) {
   EXPECT_EQ(world.drafts, 1);
   world.draft.refusal = "name is too long";
   EXPECT_EQ(world.said(), "refused");
+  world.in.settings.readiness.mtu_at_least = 9000;
+  EXPECT_EQ(world.said(), "not-ready");
   world.in.settling = {world.vf.id.text};
   EXPECT_EQ(world.said(), "settling");
   world.in.holdings["n1/net"] = {{.entry = world.entry, .device = world.vf.id.text, .is_exclusive = false}};
@@ -89,6 +91,8 @@ TEST(Gates, BothKindsAskTheSame) {
     (kind == PolicyKind::kSriov ? world.in.quarantine.sriov : world.in.quarantine.exposure)[""] = {
         content_hash(*world.draft.entry), "refused before"};
     EXPECT_EQ(world.said(), "refused");
+    world.in.settings.readiness.mtu_at_least = 9000;
+    EXPECT_EQ(world.said(), "not-ready");
     world.in.settling = {world.vf.id.text};
     EXPECT_EQ(world.said(), "settling");
     world.unreadable = 0;

@@ -62,8 +62,15 @@ const std::string kFilter = "spec.configs[].resourceFilters[].";
 
 TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
   const Json crd = load_crd("sriovresourcepolicies.yaml");
-  std::vector<std::string> paths{"spec.nodeSelector", "spec.priority", "spec.allowHostUse",
-                                 "spec.configs[].resourceName", "spec.configs[].deviceAttributesSelector"};
+  std::vector<std::string> paths{"spec.nodeSelector",
+                                 "spec.priority",
+                                 "spec.allowHostUse",
+                                 "spec.readiness.require",
+                                 "spec.readiness.mtuAtLeast",
+                                 "spec.readiness.stableFor",
+                                 "spec.readiness.onLoss",
+                                 "spec.configs[].resourceName",
+                                 "spec.configs[].deviceAttributesSelector"};
   for (const char* field : {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices",
                             "drivers", "numaNodes", "linkType"})
     paths.push_back(kFilter + field);
@@ -80,6 +87,7 @@ TEST(Crd, NamesEveryFieldOfAnExposure) {
 TEST(Crd, KeepsATypoWhereverItWouldWiden) {
   const std::vector<std::string> typos{"spec.nodeSelectr",
                                        "spec.nodeSelector.matchLabel.x",
+                                       "spec.readiness.requires",
                                        "spec.configs[].resourceFilter",
                                        kFilter + "vendor",
                                        kFilter + "pfName",
@@ -92,6 +100,7 @@ TEST(Crd, KeepsATypoWhereverItWouldWiden) {
   const std::vector<std::string> exposure_typos{"spec.actoin",
                                                 "spec.nodeSelector.matchLabel.x",
                                                 "spec.selector.cell",
+                                                "spec.readiness.mtu",
                                                 "spec.exposure.allowMultipleAllocation",
                                                 "spec.exposure.capacity.x.requestPolcy",
                                                 "spec.exposure.capacity.x.requestPolicy.validRang",

@@ -1,8 +1,8 @@
-#include "config/duration.h"
+#include "reactor/base/duration.h"
 
 #include <gtest/gtest.h>
 
-namespace sliced::config {
+namespace sliced {
 namespace {
 
 using namespace std::chrono_literals;
@@ -54,4 +54,4 @@ TEST(FormatDuration, ReadsBackTheSame) {
 }
 
 }  // namespace
-}  // namespace sliced::config
+}  // namespace sliced

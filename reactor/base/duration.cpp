@@ -1,9 +1,10 @@
-#include "config/duration.h"
+#include "reactor/base/duration.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
-namespace sliced::config {
+namespace sliced {
 namespace {
 
 constexpr struct {
@@ -51,4 +52,4 @@ std::string format_duration(Millis duration) {
   return out.empty() ? "0s" : out;
 }
 
-}  // namespace sliced::config
+}  // namespace sliced

@@ -6,7 +6,7 @@
 
 #include "reactor/base/time.h"
 
-namespace sliced::config {
+namespace sliced {
 
 /// One or more whole numbers each with its unit (h, m, s, ms). nullopt on junk, a missing unit, a sign, or
 /// overflow.
@@ -16,4 +16,4 @@ std::optional<Millis> parse_duration(std::string_view text);
 /// The shortest form that parse_duration reads back the same: "1m30s"; zero is "0s". Never negative.
 std::string format_duration(Millis duration);
 
-}  // namespace sliced::config
+}  // namespace sliced

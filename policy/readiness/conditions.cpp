@@ -1,0 +1,145 @@
+#include "policy/readiness/conditions.h"
+
+#include <array>
+
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace conditions {
+namespace {
+
+using hotplug::DeviceType;
+using hotplug::HostDevice;
+
+constexpr int kInfiniband = 32;  // ARPHRD_INFINIBAND
+
+Finding met() { return {}; }
+Finding met_if(bool is_met, std::string why) {
+  return is_met ? met() : Finding{Finding::Is::kNotMet, std::move(why)};
+}
+Finding not_met(std::string why) { return {Finding::Is::kNotMet, std::move(why)}; }
+Finding does_not_apply(std::string why) { return {Finding::Is::kDoesNotApply, std::move(why)}; }
+
+std::string named(const HostDevice& device) {
+  if (device.type != DeviceType::kVf || !device.vf_index) return escaped(device.id.text);
+  return "VF " + std::to_string(*device.vf_index) + " of " +
+         escaped(device.pf_name.empty() && device.pf ? device.pf->text() : device.pf_name);
+}
+
+bool is_infiniband(const HostDevice& device) {
+  if (device.netdev && device.netdev->link_type) return *device.netdev->link_type == kInfiniband;
+  return device.pf_link_type == kInfiniband;
+}
+
+Finding driver_bound(const Subject& subject) {
+  if (!subject.device.pci) return does_not_apply("it is no function");
+  return met_if(!subject.device.driver.empty(), "no driver is bound to " + named(subject.device));
+}
+
+Finding netdev(const Subject& subject) {
+  const HostDevice& device = subject.device;
+  if (device.netdev) return met();
+  if (hotplug::is_handed_over(device))
+    return does_not_apply("driver " + device.driver + " makes no interface");
+  if (device.driver.empty())
+    return not_met("no driver is bound to " + named(device) + " that would make one");
+  return not_met("driver " + escaped(device.driver) + " of " + named(device) + " has made none here");
+}
+
+// What a PF says of its VFs' MAC addresses means something for them.
+std::optional<Finding> without_admin_mac(const Subject& subject) {
+  const HostDevice& device = subject.device;
+  if (device.type != DeviceType::kVf) return does_not_apply("it is no VF");
+  if (is_infiniband(device)) return does_not_apply("it is not Ethernet");
+  if (hotplug::is_handed_over(device))
+    return does_not_apply("bound to " + device.driver + " it has no interface");
+  if (!subject.host.asks_pfs) return does_not_apply("files alone do not tell what a PF enforces");
+  if (!device.enforced || device.enforced->mac.empty())
+    return not_met("the PF has not told the admin MAC of " + named(device));
+  return std::nullopt;
+}
+
+Finding admin_mac(const Subject& subject) {
+  if (auto without = without_admin_mac(subject)) return *without;
+  const std::string& mac = subject.device.enforced->mac;
+  return met_if(hotplug::is_address_set(mac), named(subject.device) + " has admin MAC " + mac);
+}
+
+Finding admin_mac_matches(const Subject& subject) {
+  if (auto without = without_admin_mac(subject)) return *without;
+  const HostDevice& device = subject.device;
+  const std::string& mac = device.enforced->mac;
+  if (!hotplug::is_address_set(mac)) return not_met(named(device) + " has admin MAC " + mac);
+  if (!device.netdev || device.netdev->mac.empty())
+    return not_met(named(device) + " has no interface here whose MAC address could be " + mac);
+  return met_if(device.netdev->mac == mac, named(device) + " has admin MAC " + mac + ", and its interface " +
+                                               escaped(device.netdev->name) + " has " + device.netdev->mac);
+}
+
+Finding guid(const Subject& subject) {
+  const HostDevice& device = subject.device;
+  if (device.type != DeviceType::kVf) return does_not_apply("it is no VF");
+  if (!is_infiniband(device)) return does_not_apply("it is not InfiniBand");
+  if (!subject.host.asks_pfs) return does_not_apply("files alone do not tell what a PF enforces");
+  if (!device.enforced || device.enforced->node_guid.empty() || device.enforced->port_guid.empty())
+    return not_met("the PF has not told the GUIDs of " + named(device));
+  for (const auto& [which, guid] :
+       {std::pair("node", &device.enforced->node_guid), {"port", &device.enforced->port_guid}})
+    if (!hotplug::is_address_set(*guid)) return not_met(named(device) + " has " + which + " GUID " + *guid);
+  return met();
+}
+
+// Of what was recovered it is not known, and it was known when it left.
+Finding udev_initialized(const Subject& subject) {
+  if (!subject.host.has_udevd) return does_not_apply("udevd does not run");
+  const auto& netdev = subject.device.netdev;
+  if (!netdev) return does_not_apply("it has no interface here");
+  if (!netdev->is_initialized) return does_not_apply("its interface is elsewhere");
+  return met_if(*netdev->is_initialized, "udevd has not finished with interface " + escaped(netdev->name));
+}
+
+Finding node_state(const Subject& subject) {
+  const HostDevice& device = subject.device;
+  if (device.type != DeviceType::kPf && device.type != DeviceType::kVf)
+    return does_not_apply("it is neither a PF nor a VF");
+  if (!subject.node_state.is_known) return not_met(subject.node_state.why);
+  const auto& out_of_sync = subject.node_state.out_of_sync;
+  const std::string pf = device.pf ? device.pf->text() : device.id.text;
+  const auto at = out_of_sync.find(pf);
+  return met_if(at == out_of_sync.end(),
+                at == out_of_sync.end() ? "" : "PF " + pf + " is not in sync: " + at->second);
+}
+
+constexpr std::array<ConditionKind, kConditionCount - 1> kTable = {{
+    {Condition::kDriverBound, "the function's driver link", false, driver_bound},
+    {Condition::kNetdev, "the function's interface, or its driver", false, netdev},
+    {Condition::kAdminMac, "the PF's word of the VF's MAC address (IFLA_VF_MAC)", true, admin_mac},
+    {Condition::kAdminMacMatches, "that, and the address of the VF's interface", true, admin_mac_matches},
+    {Condition::kGuid, "the PF's word of the VF's GUIDs (IFLA_VF_IB_NODE_GUID, IFLA_VF_IB_PORT_GUID)", true,
+     guid},
+    {Condition::kUdevInitialized, "udevd's record of the interface", false, udev_initialized},
+    {Condition::kNodeState, "the node's SriovNetworkNodeState, compared with the host", false, node_state},
+}};
+
+}  // namespace
+}  // namespace conditions
+
+std::span<const ConditionKind> condition_table() { return conditions::kTable; }
+
+Finding find_mtu(const Subject& subject, int mtu_at_least) {
+  using namespace conditions;
+  const HostDevice& device = subject.device;
+  if (!device.netdev && hotplug::is_handed_over(device))
+    return does_not_apply("bound to " + device.driver + " it has no interface");
+  if (!device.netdev || !device.netdev->mtu) return not_met("the MTU of " + named(device) + " is not known");
+  return met_if(*device.netdev->mtu >= mtu_at_least, "interface " + escaped(device.netdev->name) +
+                                                         " has MTU " + std::to_string(*device.netdev->mtu) +
+                                                         ", wanted " + std::to_string(mtu_at_least));
+}
+
+Finding find_condition(Condition condition, const Subject& subject, int mtu_at_least) {
+  if (condition == Condition::kMtuAtLeast) return find_mtu(subject, mtu_at_least);
+  return condition_table()[static_cast<size_t>(condition)].find(subject);
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,18 @@
+#pragma once
+// What a SriovNetworkNodeState says of the PFs of this node, as far as readiness asks: a value that whoever watches
+// the node state fills in.
+#include <map>
+#include <string>
+
+namespace sliced::policy {
+
+/// Nothing is known of it until somebody says so: `nodeState` is then not met, with `why`.
+struct NodeState {
+  bool is_known = false;
+  std::string why = "no SriovNetworkNodeState is read";
+  /// By host device id of the PF: why it is not in sync. A PF that is not here, in sync or not mentioned, is met.
+  std::map<std::string, std::string> out_of_sync;
+  bool operator==(const NodeState&) const = default;
+};
+
+}  // namespace sliced::policy

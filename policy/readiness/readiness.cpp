@@ -1,0 +1,73 @@
+#include "policy/readiness/readiness.h"
+
+#include <vector>
+
+#include "reactor/base/duration.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+
+std::string_view name_of(Condition condition) {
+  switch (condition) {
+    case Condition::kDriverBound:
+      return "driverBound";
+    case Condition::kNetdev:
+      return "netdev";
+    case Condition::kAdminMac:
+      return "adminMac";
+    case Condition::kAdminMacMatches:
+      return "adminMacMatches";
+    case Condition::kGuid:
+      return "guid";
+    case Condition::kUdevInitialized:
+      return "udevInitialized";
+    case Condition::kNodeState:
+      return "nodeState";
+    case Condition::kMtuAtLeast:
+      return "mtuAtLeast";
+  }
+  return "";
+}
+
+std::string_view name_of(OnLoss on_loss) {
+  switch (on_loss) {
+    case OnLoss::kWithdraw:
+      return "withdraw";
+    case OnLoss::kTaint:
+      return "taint";
+    case OnLoss::kKeep:
+      return "keep";
+  }
+  return "";
+}
+
+ConditionSet Demand::conditions() const {
+  ConditionSet out = require;
+  out.set(static_cast<size_t>(Condition::kMtuAtLeast), mtu_at_least > 0);
+  return out;
+}
+
+Demand demand_of(const Readiness& policys, const Readiness& daemons) {
+  Demand out;
+  for (const Readiness* one : {&daemons, &policys}) {
+    out.require = one->require.value_or(out.require);
+    out.mtu_at_least = one->mtu_at_least.value_or(out.mtu_at_least);
+    out.stable_for = one->stable_for.value_or(out.stable_for);
+    out.on_loss = one->on_loss.value_or(out.on_loss);
+  }
+  return out;
+}
+
+std::string text_of(const Readiness& readiness) {
+  std::vector<std::string> parts, names;
+  if (readiness.require)
+    for (size_t i = 0; i < kConditionCount; ++i)
+      if (readiness.require->test(i)) names.emplace_back(name_of(static_cast<Condition>(i)));
+  if (readiness.require) parts.push_back("require: [" + join(names, ", ") + "]");
+  if (readiness.mtu_at_least) parts.push_back("mtuAtLeast: " + std::to_string(*readiness.mtu_at_least));
+  if (readiness.stable_for) parts.push_back("stableFor: " + format_duration(*readiness.stable_for));
+  if (readiness.on_loss) parts.push_back("onLoss: " + std::string(name_of(*readiness.on_loss)));
+  return parts.empty() ? "" : "{" + join(parts, ", ") + "}";
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,188 @@
+#include "policy/readiness/track.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sliced::policy {
+namespace tracks {
+namespace {
+
+using hotplug::HostDevice;
+
+constexpr size_t kLowsMax = 8;  // of more the smallest two count as one
+
+ConditionSet met_of(const Subject& subject) {
+  ConditionSet out;
+  for (const ConditionKind& kind : condition_table())
+    out.set(static_cast<size_t>(kind.condition), kind.find(subject).counts_as_met());
+  return out;
+}
+
+void note_mtu(const Subject& subject, TimePoint now, Track& track) {
+  const Finding::Is is = find_mtu(subject, 1).is;
+  const int mtu = is == Finding::Is::kMet ? *subject.device.netdev->mtu : 0;
+  if (is == track.mtu_is && mtu == track.mtu) return;
+  if (track.mtu_is != Finding::Is::kDoesNotApply) {
+    auto& lows = track.lows;
+    std::erase_if(lows, [&](const Track::Low& low) { return low.mtu >= track.mtu; });
+    lows.push_back({track.mtu, now});
+    if (lows.size() > kLowsMax) {
+      lows[0].until = lows[1].until;
+      lows.erase(lows.begin() + 1);
+    }
+  }
+  track.mtu_is = is;
+  track.mtu = mtu;
+  track.mtu_since = now;
+}
+
+int ifindex_of(const HostDevice& device) { return device.netdev ? device.netdev->ifindex : 0; }
+bool is_away(const HostDevice& device) { return device.netdev && device.netdev->stale; }
+
+// The PF's interface may be elsewhere, so that nobody can ask.
+bool is_untold(const Subject& subject) {
+  return subject.device.pf && subject.host.asks_pfs && !subject.device.enforced;
+}
+void keep_told(const Track& before, Track& one) {
+  for (const ConditionKind& kind : condition_table())
+    if (kind.is_asked_of_pf)
+      one.met.set(static_cast<size_t>(kind.condition), has(before.met, kind.condition));
+}
+
+void set_since(Track& one, TimePoint since) {
+  one.born = one.mtu_since = since;
+  one.since.fill(since);
+}
+
+}  // namespace
+}  // namespace tracks
+
+bool Track::is_met(Condition condition, int mtu_at_least) const {
+  if (condition != Condition::kMtuAtLeast) return has(met, condition);
+  return mtu_is == Finding::Is::kDoesNotApply || (mtu_is == Finding::Is::kMet && mtu >= mtu_at_least);
+}
+
+TimePoint Track::since_of(Condition condition, int mtu_at_least) const {
+  if (condition != Condition::kMtuAtLeast) return since[static_cast<size_t>(condition)];
+  if (!is_met(condition, mtu_at_least) || mtu_is == Finding::Is::kDoesNotApply) return mtu_since;
+  TimePoint out = born;
+  for (const Low& low : lows)
+    if (low.mtu < mtu_at_least) out = std::max(out, low.until);
+  return out;
+}
+
+Readied readied(const Track& one, const Demand& demand) {
+  Readied out;
+  const ConditionSet wanted = demand.conditions();
+  TimePoint missing_since = TimePoint::max();
+  for (size_t i = 0; i < kConditionCount; ++i) {
+    if (!wanted.test(i)) continue;
+    const auto condition = static_cast<Condition>(i);
+    const TimePoint since = one.since_of(condition, demand.mtu_at_least);
+    out.missing.set(i, !one.is_met(condition, demand.mtu_at_least));
+    if (out.missing.test(i)) missing_since = std::min(missing_since, since);
+    out.since = std::max(out.since, since);
+    if (condition == Condition::kUdevInitialized) continue;
+    out.lost.set(i, out.missing.test(i));
+    out.whole_since = std::max(out.whole_since, since);
+  }
+  out.since = std::max(out.since, one.born);
+  out.whole_since = std::max(out.whole_since, one.born);
+  if (out.missing.any()) out.since = missing_since;
+  return out;
+}
+
+Track track_of(const Subject& subject, TimePoint now) {
+  using namespace tracks;
+  Track out;
+  out.met = met_of(subject);
+  note_mtu(subject, now, out);
+  out.lows.clear();
+  out.ifindex = ifindex_of(subject.device);
+  out.is_away = is_away(subject.device);
+  set_since(out, now);
+  return out;
+}
+
+void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& node_state,
+                          const std::set<std::string>& published, bool all, TimePoint now) {
+  using namespace tracks;
+  host_ = host;
+  node_state_ = node_state;
+  tracks_.reserve(host->devices.size());
+  for (const auto& [id, device] : host->devices) {
+    Track one = track_of({device, *host, node_state}, now);
+    const bool stands = published.contains(id);
+    if (stands || all) set_since(one, kEver);
+    if (stands && is_untold({device, *host, node_state})) keep_told({.met = ConditionSet().set()}, one);
+    // Who has it may have changed what it was judged by.
+    one.is_away = hotplug::is_netdev_elsewhere(device);
+    if (stands && one.is_away) {
+      one.met.set();
+      one.mtu_is = Finding::Is::kDoesNotApply;
+    }
+    tracks_.append(id, std::move(one));
+  }
+}
+
+void ReadinessBook::look(const hotplug::InventoryPtr& host, const NodeState& node_state, TimePoint now) {
+  const bool is_all =
+      node_state != node_state_ || host->has_udevd != host_->has_udevd || host->asks_pfs != host_->asks_pfs;
+  if (!is_all && host == host_) return;
+  if (is_all) node_state_ = node_state;
+  const hotplug::InventoryPtr before = std::exchange(host_, host);
+  if (is_all)
+    for (const auto& [id, device] : host->devices) look_at(id, device, now);
+  decltype(host->devices)::for_each_difference(
+      before->devices, host->devices,
+      [&](const std::string& id, const hotplug::HostDevice*, const hotplug::HostDevice* device) {
+        if (device == nullptr) {
+          tracks_.erase(id);
+          held_.erase(id);
+        } else if (!is_all) {
+          look_at(id, *device, now);
+        }
+      });
+}
+
+bool ReadinessBook::is_any_unfinished() const {
+  return std::any_of(tracks_.begin(), tracks_.end(),
+                     [](const auto& entry) { return !has(entry.second.met, Condition::kUdevInitialized); });
+}
+
+// One that comes back is not there before udevd has finished with it.
+bool ReadinessBook::is_elsewhere(const std::string& id, const Track& known,
+                                 const hotplug::HostDevice& device) const {
+  if (tracks::is_away(device)) return true;
+  if (!known.is_away && !held_.contains(id)) return false;
+  if (!device.netdev) return hotplug::is_netdev_elsewhere(device);
+  return host_->has_udevd && device.netdev->is_initialized == false;
+}
+
+void ReadinessBook::look_at(const std::string& id, const hotplug::HostDevice& device, TimePoint now) {
+  using namespace tracks;
+  const Subject subject{device, *host_, node_state_};
+  const Track* known = tracks_.find(id);
+  if (known != nullptr && is_elsewhere(id, *known, device)) {
+    if (!known->is_away) tracks_[id].is_away = true;
+    return;
+  }
+  const bool is_other = known != nullptr && known->ifindex != 0 && ifindex_of(device) != 0 &&
+                        known->ifindex != ifindex_of(device);
+  const bool was_held = is_other && held_.erase(id) > 0;
+  if (known == nullptr || (is_other && !known->is_away && !was_held)) {
+    tracks_[id] = track_of(subject, now);
+    return;
+  }
+  Track next = *known;
+  next.met = met_of(subject);
+  if (is_untold(subject)) keep_told(*known, next);
+  for (size_t i = 0; i < kConditionCount; ++i)
+    if (next.met.test(i) != known->met.test(i)) next.since[i] = now;
+  note_mtu(subject, now, next);
+  next.ifindex = ifindex_of(device);
+  next.is_away = false;
+  if (next != *known) tracks_[id] = std::move(next);
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,193 @@
+// The whole daemon: what is not configured yet is not offered, and what loses that follows onLoss.
+#include <gtest/gtest.h>
+
+#include "daemon/daemon.h"
+#include "policy/explain.h"
+#include "t/fixture/daemon_world.h"
+
+namespace sliced::daemon {
+namespace readiness_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Names = std::set<std::string>;
+
+constexpr const char* kVf = "0000:3b:02.0";
+constexpr const char* kNoMac = "00:00:00:00:00:00";
+
+// By each kind of policy: true a DeviceExposurePolicy.
+struct ReadinessTest : testing::TestWithParam<bool>, fixture::DaemonWorld {
+  ReadinessTest() {
+    make_pf(2);
+    read_vf_configs = [this](int) {
+      ++asked;
+      return Result<std::map<int, hotplug::VfConfig>>(configs);
+    };
+  }
+  void policy(const std::string& readiness) {
+    if (GetParam())
+      put_exposure("e", "{readiness: " + readiness +
+                            ", selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}}");
+    else
+      put_policy("p", "{readiness: " + readiness + ", configs: [{resourceName: r}]}");
+  }
+  void set_mac(int index, const std::string& mac) { configs[index].mac = mac; }
+  // A PF that is up says so.
+  void tell_pf() { say(hotplug::LinkChange{daemon->inventory()->find(kPf)->netdev->ifindex, "ens1f0"}); }
+  std::string said() const { return policy::explain(*daemon->decision(), kVf).summary; }
+
+  std::map<int, hotplug::VfConfig> configs{{0, {.mac = kNoMac}}, {1, {.mac = kNoMac}}};
+  int asked = 0;
+};
+
+TEST_P(ReadinessTest, DeviceByDeviceAndNotByNode) {
+  policy("{require: [adminMac]}");
+  start();
+  run(15s);
+  EXPECT_EQ(offered(), Names{});
+  EXPECT_NE(said().find("adminMac: VF 0 of ens1f0 has admin MAC 00:00:00:00:00:00"), std::string::npos)
+      << said();
+  set_mac(0, "02:00:00:00:00:01");
+  tell_pf();
+  run(1s);
+  EXPECT_EQ(offered(), Names{kFirstVf}) << "the kernel told: within a second";
+  set_mac(1, "02:00:00:00:00:02");
+  run(2500ms);
+  EXPECT_EQ(offered().size(), 2u) << "nobody told: within the longest wait";
+  const int before = asked;
+  run(1min);
+  EXPECT_EQ(asked, before) << "nothing waits any more";
+}
+
+TEST_P(ReadinessTest, WhatIsLostGoesAtOnce) {
+  policy("{require: [adminMac], stableFor: 2s}");
+  set_mac(0, "02:00:00:00:00:01");
+  set_mac(1, "02:00:00:00:00:02");
+  start();
+  run(1500ms);
+  EXPECT_EQ(offered(), Names{});
+  run(15s);
+  EXPECT_EQ(offered().size(), 2u);
+  set_mac(0, kNoMac);
+  tell_pf();
+  run(200ms);
+  EXPECT_EQ(offered().size(), 1u) << "no window is opened for it";
+  set_mac(0, "02:00:00:00:00:01");
+  tell_pf();
+  run(1800ms);
+  EXPECT_EQ(offered().size(), 1u);
+  run(1s);
+  if (!GetParam()) {
+    EXPECT_EQ(offered().size(), 2u);
+  }
+  run(2min);  // what may be allocated is counted until the claims have been listed
+  EXPECT_EQ(offered().size(), 2u);
+}
+
+TEST_P(ReadinessTest, KeepAndTaint) {
+  set_mac(0, "02:00:00:00:00:01");
+  policy("{require: [adminMac], onLoss: keep}");
+  start();
+  run(15s);
+  EXPECT_EQ(offered(), Names{kFirstVf});
+  set_mac(0, kNoMac);
+  tell_pf();
+  run(1s);
+  EXPECT_EQ(offered(), Names{kFirstVf});
+  policy("{require: [adminMac], onLoss: taint}");
+  run(1s);
+  ASSERT_EQ(offered(), Names{kFirstVf});
+  const auto taints = [this] {
+    std::vector<kube::Taint> out;
+    for (const auto& slice : slices())
+      for (const kube::Device& device : slice.devices)
+        out.insert(out.end(), device.taints.begin(), device.taints.end());
+    return out;
+  };
+  const std::string driver = GetParam() ? kExposureDriver : kDriver;
+  EXPECT_EQ(taints(), (std::vector<kube::Taint>{{driver + "/not-ready", "adminMac", "NoSchedule"}}));
+  const size_t before = writes();
+  start();
+  run(15s);
+  EXPECT_EQ(writes(), before) << "a restart changes nothing of it";
+  set_mac(0, "02:00:00:00:00:01");
+  tell_pf();
+  run(3s);
+  EXPECT_EQ(offered(), Names{kFirstVf});
+  EXPECT_TRUE(taints().empty());
+}
+
+TEST_P(ReadinessTest, ARestartWritesNothingAndMakesNothingWait) {
+  policy("{require: [adminMac, udevInitialized], stableFor: 1h}");
+  set_mac(0, "02:00:00:00:00:01");
+  start();
+  run(61min);
+  EXPECT_EQ(offered(), Names{kFirstVf});
+  const size_t before = writes();
+  start();
+  run(1min);
+  EXPECT_EQ(offered(), Names{kFirstVf});
+  EXPECT_EQ(writes(), before);
+}
+
+TEST_P(ReadinessTest, ADeviceThatIsGoneForAMomentStartsAnew) {
+  policy("{require: [adminMac], stableFor: 10s}");
+  set_mac(0, "02:00:00:00:00:01");
+  start();
+  run(30s);
+  ASSERT_EQ(offered(), Names{kFirstVf});
+  // Within what decisions put together.
+  pci_event("remove", kVf);
+  pci_event("add", kVf);
+  run(2s);
+  EXPECT_EQ(offered(), Names{}) << said();
+  run(3min);
+  EXPECT_EQ(offered(), Names{kFirstVf});
+}
+
+TEST_P(ReadinessTest, UdevdIsWaitedForWithoutAPolicyThatSaysSo) {
+  tree.write("run/udev/control", "");
+  policy("{}");
+  start();
+  run(15s);
+  EXPECT_EQ(offered(), Names{});
+  const auto* vf = daemon->inventory()->find(kVf);
+  tree.write("run/udev/data/n" + std::to_string(vf->netdev->ifindex), "I:1");
+  say(hotplug::Uevent{"add", "/devices/x/net/ens1f0v0", "net", {{"INTERFACE", "ens1f0v0"}}});
+  run(1s);
+  EXPECT_EQ(offered(), Names{kFirstVf});
+  EXPECT_EQ(asked, 1) << "a PF is not asked again for what udevd tells";
+}
+
+TEST_P(ReadinessTest, TheDaemonsDefaultIsReadAgain) {
+  policy("{}");
+  start();
+  run(15s);
+  EXPECT_EQ(offered().size(), 2u);
+  config::Options options;
+  options.node_name = "node-a";
+  options.readiness.mtu_at_least = 9000;
+  daemon->reload(options);
+  run(1s);
+  EXPECT_EQ(offered(), Names{});
+}
+
+TEST_P(ReadinessTest, ANodeStateIsHeard) {
+  policy("{require: [nodeState]}");
+  start();
+  run(15s);
+  EXPECT_EQ(offered(), Names{});
+  EXPECT_NE(said().find("nodeState: no SriovNetworkNodeState is read"), std::string::npos) << said();
+  daemon->take_node_state({.is_known = true, .why = "", .out_of_sync = {}});
+  run(1s);
+  EXPECT_EQ(offered().size(), 2u);
+  daemon->take_node_state({.is_known = true, .why = "", .out_of_sync = {{kPf, "mtu is 1500, wanted 9000"}}});
+  run(1s);
+  EXPECT_EQ(offered(), Names{});
+}
+
+INSTANTIATE_TEST_SUITE_P(BothKinds, ReadinessTest, testing::Bool());
+
+}  // namespace
+}  // namespace readiness_test
+}  // namespace sliced::daemon

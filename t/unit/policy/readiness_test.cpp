@@ -1,0 +1,480 @@
+#include "policy/readiness/readiness.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+#include "policy/decide.h"
+#include "policy/entry_validation.h"
+#include "policy/explain.h"
+#include "policy/exposure/decode_policy.h"
+#include "policy/gates/readiness.h"
+#include "policy/readiness/conditions.h"
+#include "policy/readiness/decode_readiness.h"
+#include "t/fixture/vf_host.h"
+
+namespace sliced::policy {
+namespace readiness_test {
+namespace {
+
+using namespace std::chrono_literals;
+using hotplug::HostDevice;
+using Is = Finding::Is;
+
+constexpr const char* kPf = "0000:3b:00.0";
+constexpr const char* kVf = "0000:3b:00.1";
+
+Readiness decode(const std::string& text, Problems& problems) {
+  const auto yaml = kube::decode_yaml(text);
+  EXPECT_TRUE(yaml.problems.empty()) << text;
+  return decode_readiness(&yaml.documents.at(0), "spec.readiness", problems);
+}
+Readiness decode(const std::string& text) {
+  Problems problems;
+  Readiness out = decode(text, problems);
+  EXPECT_TRUE(problems.empty()) << problems.front().field << " " << problems.front().what;
+  return out;
+}
+
+TEST(DecodeReadiness, EveryFieldAndBack) {
+  const std::string text =
+      "{require: [driverBound, netdev, adminMac, adminMacMatches, guid, udevInitialized, nodeState], "
+      "mtuAtLeast: 9000, stableFor: 1m2s, onLoss: taint}";
+  const Readiness all = decode(text);
+  EXPECT_EQ(all.require->count(), 7u);
+  EXPECT_EQ(all.mtu_at_least, 9000);
+  EXPECT_EQ(all.stable_for, 62s);
+  EXPECT_EQ(all.on_loss, OnLoss::kTaint);
+  EXPECT_EQ(text_of(all), text);
+  EXPECT_EQ(text_of(decode("{require: []}")), "{require: []}");
+  EXPECT_EQ(text_of(decode("{}")), "");
+}
+
+TEST(DecodeReadiness, WhatIsWrongIsNamedAndAsIfLeftOut) {
+  const struct {
+    const char* text;
+    const char* field;
+    const char* says;
+  } rows[] = {
+      {"{require: [adminMAC]}", "spec.readiness.require", "did you mean adminMac?"},
+      {"{require: [mtuAtLeast]}", "spec.readiness.require", "has \"mtuAtLeast\""},
+      {"{require: adminMac}", "spec.readiness.require", "wants a list"},
+      {"{requires: [adminMac]}", "spec.readiness.requires", "did you mean require?"},
+      {"{mtuAtLeast: -1}", "spec.readiness.mtuAtLeast", "wants 0 to 65536"},
+      {"{mtuAtLeast: 65537}", "spec.readiness.mtuAtLeast", "wants 0 to 65536"},
+      {"{mtuAtLeast: jumbo}", "spec.readiness.mtuAtLeast", "wants a whole number"},
+      {"{stableFor: 2}", "spec.readiness.stableFor", "wants a string"},
+      {"{stableFor: two}", "spec.readiness.stableFor", "is \"two\", wants a time such as 2s"},
+      {"{stableFor: ''}", "spec.readiness.stableFor", "wants a time such as 2s"},
+      {"{stableFor: 2h}", "spec.readiness.stableFor", "at most 1h"},
+      {"{onLoss: withdrawn}", "spec.readiness.onLoss", "wants withdraw, taint or keep"},
+      {"{onLoss: [keep]}", "spec.readiness.onLoss", "wants a string"},
+      {"true", "spec.readiness", "wants a map"},
+  };
+  for (const auto& row : rows) {
+    Problems problems;
+    const Readiness got = decode(row.text, problems);
+    ASSERT_EQ(problems.size(), 1u) << row.text;
+    EXPECT_EQ(problems.front().field, row.field) << row.text;
+    EXPECT_NE(problems.front().what.find(row.says), std::string::npos) << problems.front().what;
+    EXPECT_EQ(got.require, std::nullopt) << row.text;
+    EXPECT_EQ(got.stable_for, std::nullopt) << row.text;
+    EXPECT_EQ(got.on_loss, std::nullopt) << row.text;
+  }
+}
+
+TEST(DemandOf, APolicyLeavesToTheDaemonWhatItDoesNotSay) {
+  EXPECT_EQ(demand_of({}, {}), Demand{});
+  EXPECT_EQ(Demand{}.conditions().count(), 1u);
+  EXPECT_TRUE(has(Demand{}.conditions(), Condition::kUdevInitialized));
+  const Readiness daemons = decode("{require: [adminMac], mtuAtLeast: 1500, stableFor: 2s, onLoss: keep}");
+  const Demand kept = demand_of({}, daemons);
+  EXPECT_EQ(kept.require, *daemons.require);
+  EXPECT_EQ(kept.mtu_at_least, 1500);
+  EXPECT_EQ(kept.stable_for, 2s);
+  EXPECT_EQ(kept.on_loss, OnLoss::kKeep);
+  const Demand none =
+      demand_of(decode("{require: [], mtuAtLeast: 0, stableFor: 0s, onLoss: withdraw}"), daemons);
+  EXPECT_TRUE(none.conditions().none());
+  EXPECT_EQ(none.stable_for, 0s);
+  EXPECT_EQ(none.on_loss, OnLoss::kWithdraw);
+}
+
+// One VF that meets everything; each row spoils something.
+struct Row {
+  const char* what;
+  Condition condition;
+  std::function<void(HostDevice& vf, hotplug::Inventory& host, NodeState& state)> spoil;
+  Is is;
+  const char* says;
+};
+
+const Row kRows[] = {
+    {"all is well", Condition::kDriverBound, {}, Is::kMet, ""},
+    {"no driver", Condition::kDriverBound, [](auto& vf, auto&, auto&) { vf.driver = ""; }, Is::kNotMet,
+     "no driver is bound to VF 0 of ens1f0"},
+    {"a link", Condition::kDriverBound,
+     [](auto& vf, auto&, auto&) { vf.pci.reset(), vf.driver = "", vf.type = hotplug::DeviceType::kBridge; },
+     Is::kDoesNotApply, "it is no function"},
+    {"all is well", Condition::kNetdev, {}, Is::kMet, ""},
+    {"none yet", Condition::kNetdev, [](auto& vf, auto&, auto&) { vf.netdev.reset(); }, Is::kNotMet,
+     "driver iavf of VF 0 of ens1f0 has made none here"},
+    {"vfio", Condition::kNetdev, [](auto& vf, auto&, auto&) { vf.netdev.reset(), vf.driver = "vfio-pci"; },
+     Is::kDoesNotApply, "driver vfio-pci makes no interface"},
+    {"no driver", Condition::kNetdev, [](auto& vf, auto&, auto&) { vf.netdev.reset(), vf.driver = ""; },
+     Is::kNotMet, "no driver is bound"},
+    {"away", Condition::kNetdev, [](auto& vf, auto&, auto&) { vf.netdev->stale = true; }, Is::kMet, ""},
+    {"all is well", Condition::kAdminMac, {}, Is::kMet, ""},
+    {"zeros", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.enforced->mac = "00:00:00:00:00:00"; },
+     Is::kNotMet, "VF 0 of ens1f0 has admin MAC 00:00:00:00:00:00"},
+    {"not told", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.enforced.reset(); }, Is::kNotMet,
+     "the PF has not told the admin MAC of VF 0 of ens1f0"},
+    {"told without", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.enforced->mac = ""; }, Is::kNotMet,
+     "the PF has not told"},
+    {"vfio", Condition::kAdminMac,
+     [](auto& vf, auto&, auto&) { vf.driver = "vfio-pci", vf.enforced.reset(), vf.netdev.reset(); },
+     Is::kDoesNotApply, "bound to vfio-pci"},
+    {"a PF", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.type = hotplug::DeviceType::kPf; },
+     Is::kDoesNotApply, "it is no VF"},
+    {"InfiniBand", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.netdev->link_type = 32; },
+     Is::kDoesNotApply, "it is not Ethernet"},
+    {"a snapshot", Condition::kAdminMac,
+     [](auto& vf, auto& host, auto&) { host.asks_pfs = false, vf.enforced.reset(); }, Is::kDoesNotApply,
+     "files alone"},
+    {"all is well", Condition::kAdminMacMatches, {}, Is::kMet, ""},
+    {"another", Condition::kAdminMacMatches,
+     [](auto& vf, auto&, auto&) { vf.netdev->mac = "02:00:00:00:00:09"; }, Is::kNotMet,
+     "has admin MAC 02:00:00:00:00:01, and its interface ens1f0v0 has 02:00:00:00:00:09"},
+    {"both zeros", Condition::kAdminMacMatches,
+     [](auto& vf, auto&, auto&) { vf.enforced->mac = vf.netdev->mac = "00:00:00:00:00:00"; }, Is::kNotMet,
+     "has admin MAC 00:00:00:00:00:00"},
+    {"no interface", Condition::kAdminMacMatches, [](auto& vf, auto&, auto&) { vf.netdev.reset(); },
+     Is::kNotMet, "has no interface here"},
+    {"Ethernet", Condition::kGuid, {}, Is::kDoesNotApply, "it is not InfiniBand"},
+    {"InfiniBand", Condition::kGuid,
+     [](auto& vf, auto&, auto&) {
+       vf.netdev->link_type = 32;
+       vf.enforced->node_guid = vf.enforced->port_guid = "00:00:00:00:00:00:00:01";
+     },
+     Is::kMet, ""},
+    {"no port GUID", Condition::kGuid,
+     [](auto& vf, auto&, auto&) {
+       vf.netdev->link_type = 32;
+       vf.enforced->node_guid = "00:00:00:00:00:00:00:01";
+       vf.enforced->port_guid = "00:00:00:00:00:00:00:00";
+     },
+     Is::kNotMet, "VF 0 of ens1f0 has port GUID 00:00:00:00:00:00:00:00"},
+    {"not told", Condition::kGuid, [](auto& vf, auto&, auto&) { vf.netdev->link_type = 32; }, Is::kNotMet,
+     "the PF has not told the GUIDs"},
+    {"without an interface the PF's type counts", Condition::kGuid,
+     [](auto& vf, auto&, auto&) { vf.netdev.reset(), vf.pf_link_type = 32; }, Is::kNotMet, "GUIDs"},
+    {"all is well", Condition::kUdevInitialized, {}, Is::kMet, ""},
+    {"half", Condition::kUdevInitialized, [](auto& vf, auto&, auto&) { vf.netdev->is_initialized = false; },
+     Is::kNotMet, "udevd has not finished with interface ens1f0v0"},
+    {"no udevd", Condition::kUdevInitialized,
+     [](auto& vf, auto& host, auto&) { vf.netdev->is_initialized = false, host.has_udevd = false; },
+     Is::kDoesNotApply, "udevd does not run"},
+    {"recovered", Condition::kUdevInitialized,
+     [](auto& vf, auto&, auto&) { vf.netdev->is_initialized.reset(); }, Is::kDoesNotApply, "elsewhere"},
+    {"vfio", Condition::kUdevInitialized, [](auto& vf, auto&, auto&) { vf.netdev.reset(); },
+     Is::kDoesNotApply, "no interface"},
+    {"in sync", Condition::kNodeState, {}, Is::kMet, ""},
+    {"nobody reads it", Condition::kNodeState, [](auto&, auto&, auto& state) { state = {}; }, Is::kNotMet,
+     "no SriovNetworkNodeState is read"},
+    {"out of sync", Condition::kNodeState,
+     [](auto&, auto&, auto& state) { state.out_of_sync[kPf] = "mtu is 1500, wanted 9000"; }, Is::kNotMet,
+     "PF 0000:3b:00.0 is not in sync: mtu is 1500, wanted 9000"},
+    {"another PF", Condition::kNodeState,
+     [](auto&, auto&, auto& state) { state.out_of_sync["0000:3c:00.0"] = "x"; }, Is::kMet, ""},
+    {"a NIC", Condition::kNodeState,
+     [](auto& vf, auto&, auto& state) { state = {}, vf.type = hotplug::DeviceType::kNic; }, Is::kDoesNotApply,
+     "neither a PF nor a VF"},
+    {"enough", Condition::kMtuAtLeast, {}, Is::kMet, ""},
+    {"too small", Condition::kMtuAtLeast, [](auto& vf, auto&, auto&) { vf.netdev->mtu = 8999; }, Is::kNotMet,
+     "interface ens1f0v0 has MTU 8999, wanted 9000"},
+    {"not known", Condition::kMtuAtLeast, [](auto& vf, auto&, auto&) { vf.netdev->mtu.reset(); }, Is::kNotMet,
+     "the MTU of VF 0 of ens1f0 is not known"},
+    {"vfio", Condition::kMtuAtLeast,
+     [](auto& vf, auto&, auto&) { vf.netdev.reset(), vf.driver = "vfio-pci"; }, Is::kDoesNotApply,
+     "vfio-pci"},
+};
+
+struct World {
+  World() {
+    host.pf(kPf, "ens1f0", 2);
+    HostDevice& vf = host.at(kVf);
+    vf.enforced = hotplug::VfConfig{.mac = "02:00:00:00:00:01"};
+    vf.netdev->mac = "02:00:00:00:00:01";
+    vf.netdev->mtu = 9000;
+    vf.netdev->is_initialized = true;
+    state.is_known = true;
+  }
+  std::shared_ptr<hotplug::Inventory> inventory() const {
+    auto out = std::make_shared<hotplug::Inventory>(*host.inventory());
+    out->has_udevd = out->asks_pfs = true;
+    return out;
+  }
+  fixture::VfHost host;
+  NodeState state;
+};
+
+TEST(Conditions, EachSaysWhatItFinds) {
+  for (const Row& row : kRows) {
+    World world;
+    auto inventory = world.inventory();
+    HostDevice vf = *inventory->find(kVf);
+    if (row.spoil) row.spoil(vf, *inventory, world.state);
+    const Finding found = find_condition(row.condition, {vf, *inventory, world.state}, 9000);
+    const std::string at = std::string(name_of(row.condition)) + ", " + row.what;
+    EXPECT_EQ(static_cast<int>(found.is), static_cast<int>(row.is)) << at << ": " << found.why;
+    EXPECT_NE(found.why.find(row.says), std::string::npos) << at << ": " << found.why;
+    EXPECT_EQ(found.why.empty(), row.is == Is::kMet) << at;
+  }
+}
+
+TEST(Conditions, TheTableIsInTheOrderOfTheNames) {
+  const auto table = condition_table();
+  ASSERT_EQ(table.size(), kConditionCount - 1);
+  for (size_t i = 0; i < table.size(); ++i) {
+    EXPECT_EQ(static_cast<size_t>(table[i].condition), i);
+    EXPECT_FALSE(table[i].reads.empty());
+  }
+}
+
+// What is decided of it: both kinds of policies.
+
+constexpr const char* kOffersVfs = R"(
+{apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, kind: SriovResourcePolicy, metadata: {name: p, namespace: ns},
+ spec: {readiness: READINESS, configs: [{resourceName: r, resourceFilters: [{pciAddresses: ["0000:3b:00.1"]}]}]}})";
+constexpr const char* kExposes = R"(
+{apiVersion: networking.dra.io/v1alpha1, kind: DeviceExposurePolicy, metadata: {name: e},
+ spec: {readiness: READINESS, selector: {cel: 'device.attributes["dra.networking"].pciAddress == "0000:3b:00.1"'},
+        exposure: {deviceNameSuffix: "-x"}}})";
+
+struct Deciding : World {
+  Deciding() { in.node.name = "n1"; }
+  void policies(PolicyKind kind, const std::string& readiness) {
+    std::string text = kind == PolicyKind::kSriov ? kOffersVfs : kExposes;
+    text.replace(text.find("READINESS"), 9, readiness);
+    const kube::Json object = kube::decode_yaml(text).documents.at(0);
+    if (kind == PolicyKind::kSriov)
+      in.policies = std::make_shared<const PolicySet>(
+          make_policy_set(share(std::vector{decode_sriov_policy(object)}), {}));
+    else
+      in.policies = std::make_shared<const PolicySet>(
+          make_policy_set({}, {},
+                          share(std::vector{decode_exposure_policy(object, std::string(kExposureDriver),
+                                                                   kube::decode_object_meta(object))})));
+  }
+  Decision decide() {
+    in.inventory = inventory();
+    in.node_state = state;
+    return policy::decide(std::make_shared<const Inputs>(in));
+  }
+  std::string said() {
+    const Explanation told = explain(decide(), kVf);
+    return told.outcome + ": " + told.summary;
+  }
+  Inputs in;
+};
+
+constexpr PolicyKind kBoth[] = {PolicyKind::kSriov, PolicyKind::kExposure};
+
+TEST(Readiness, WhatIsNotReadyIsHeldBackAndNamed) {
+  for (const PolicyKind kind : kBoth) {
+    Deciding world;
+    world.policies(kind, "{require: [adminMac, udevInitialized], mtuAtLeast: 9000}");
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ") << world.said();
+    world.host.at(kVf).enforced->mac = "00:00:00:00:00:00";
+    world.host.at(kVf).netdev->mtu = 1500;
+    const std::string said = world.said();
+    EXPECT_EQ(said.substr(0, 11), "not-ready: ") << said;
+    EXPECT_NE(said.find("held back: adminMac: VF 0 of ens1f0 has admin MAC 00:00:00:00:00:00; mtuAtLeast: "
+                        "interface ens1f0v0 has MTU 1500, wanted 9000"),
+              std::string::npos)
+        << said;
+    const Decision decision = world.decide();
+    for (const auto& [driver, pools] : decision.pools)
+      for (const DesiredPool& pool : pools) EXPECT_TRUE(pool.devices.empty());
+    EXPECT_EQ(decision.awaited_pfs.size(), 1u) << "the kernel may not tell of it";
+    EXPECT_FALSE(decision.notes.empty());
+    bool is_rule_there = false;
+    for (const Rule& rule : explain(decision, kVf).rules)
+      is_rule_there |= rule.place == "spec.readiness" && rule.field == "adminMac" && rule.said == "no";
+    EXPECT_TRUE(is_rule_there);
+  }
+}
+
+TEST(Readiness, NothingIsAskedOfPfsForWhatTheKernelTells) {
+  Deciding world;
+  world.policies(PolicyKind::kSriov, "{require: [udevInitialized]}");
+  world.host.at(kVf).netdev->is_initialized = false;
+  const Decision decision = world.decide();
+  EXPECT_EQ(decision.verdicts.at(kVf).outcome, Outcome::kNotReady);
+  EXPECT_TRUE(decision.awaited_pfs.empty());
+}
+
+TEST(Readiness, TheDefaultWaitsForUdevdAlone) {
+  for (const PolicyKind kind : kBoth) {
+    Deciding world;
+    world.policies(kind, "{}");
+    world.host.at(kVf).enforced.reset();
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ");
+    world.host.at(kVf).netdev->is_initialized = false;
+    EXPECT_EQ(world.said().substr(0, 11), "not-ready: ");
+    world.policies(kind, "{require: []}");
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ");
+    world.in.settings.readiness = decode("{require: [adminMac]}");
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ") << "the policy's own word counts";
+    world.policies(kind, "{}");
+    EXPECT_NE(world.said().find("adminMac: the PF has not told"), std::string::npos);
+  }
+}
+
+TEST(Readiness, WhatOneKindHoldsBackTheOtherDoesNotOffer) {
+  Deciding world;
+  world.policies(PolicyKind::kSriov, "{require: [adminMac]}");
+  auto sriov = world.in.policies->sriov;
+  world.policies(PolicyKind::kExposure, "{require: []}");
+  world.in.policies =
+      std::make_shared<const PolicySet>(make_policy_set(sriov, {}, world.in.policies->exposures));
+  world.host.at(kVf).enforced->mac = "00:00:00:00:00:00";
+  const Decision decision = world.decide();
+  EXPECT_EQ(decision.verdicts.at(kVf).outcome, Outcome::kNotReady);
+  EXPECT_EQ(decision.personas.at(kVf).at(0).outcome, Outcome::kConflict);
+}
+
+// Time.
+
+TEST(Readiness, AnAdditionWaitsUntilItHasBeenReadyForLongEnough) {
+  for (const PolicyKind kind : kBoth) {
+    Deciding world;
+    world.policies(kind, "{require: [adminMac], stableFor: 2s}");
+    world.in.tracks[kVf] =
+        track_of({*world.inventory()->find(kVf), *world.inventory(), world.state}, TimePoint(10s));
+    world.in.now = TimePoint(11999ms);
+    const Decision early = world.decide();
+    EXPECT_EQ(early.due, TimePoint(12s));
+    const Explanation told = explain(early, kVf);
+    EXPECT_NE(told.summary.find("held back 1 s: stableFor: it is ready, and has to be for 2s"),
+              std::string::npos)
+        << told.summary;
+    world.in.now = TimePoint(12s);
+    const Decision late = world.decide();
+    EXPECT_EQ(explain(late, kVf).outcome, "offered");
+    EXPECT_EQ(late.due, std::nullopt);
+  }
+}
+
+struct Offered : Deciding {
+  // Offered at that time, and ready since then.
+  Offered(PolicyKind kind, const std::string& readiness, TimePoint offered, TimePoint since) {
+    policies(kind, readiness);
+    in.now = offered;
+    in.before = std::make_shared<const DesiredPools>(decide().pools);
+    in.before_at = offered;
+    in.tracks[kVf] = track_of({*inventory()->find(kVf), *inventory(), state}, since);
+    in.now = TimePoint(100s);
+  }
+  void lose(TimePoint at) {
+    host.at(kVf).enforced->mac = "00:00:00:00:00:00";
+    in.tracks[kVf].met.reset(static_cast<size_t>(Condition::kAdminMac));
+    in.tracks[kVf].since[static_cast<size_t>(Condition::kAdminMac)] = at;
+  }
+};
+
+TEST(Readiness, WhatStandsIsNotMadeToWait) {
+  for (const PolicyKind kind : kBoth) {
+    Offered world(kind, "{require: [adminMac], stableFor: 1h}", TimePoint(90s), TimePoint(80s));
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ")
+        << "a policy that asks for more time takes nothing back";
+    Offered lost(kind, "{require: [adminMac], stableFor: 1h}", TimePoint(90s), TimePoint(95s));
+    EXPECT_EQ(lost.said().substr(0, 11), "not-ready: ") << "it was lost since it was offered, unseen";
+  }
+}
+
+TEST(Readiness, WhatFollowsALoss) {
+  for (const PolicyKind kind : kBoth) {
+    Offered withdrawn(kind, "{require: [adminMac]}", TimePoint(90s), TimePoint(80s));
+    withdrawn.lose(TimePoint(97s));
+    EXPECT_NE(withdrawn.said().find("held back 3 s: adminMac"), std::string::npos) << withdrawn.said();
+
+    Offered kept(kind, "{require: [adminMac], onLoss: keep}", TimePoint(90s), TimePoint(80s));
+    kept.lose(TimePoint(97s));
+    EXPECT_EQ(kept.said().substr(0, 9), "offered: ");
+    kept.in.tracks[kVf].born = TimePoint(95s);
+    EXPECT_EQ(kept.said().substr(0, 11), "not-ready: ") << "it is another one now";
+
+    Offered tainted(kind, "{require: [adminMac], onLoss: taint}", TimePoint(90s), TimePoint(80s));
+    const auto taints = [&] {
+      std::vector<kube::Taint> out;
+      for (const auto& [driver, pools] : tainted.decide().pools)
+        for (const DesiredPool& pool : pools)
+          for (const kube::DevicePtr& device : pool.devices)
+            out.insert(out.end(), device->taints.begin(), device->taints.end());
+      return out;
+    };
+    EXPECT_TRUE(taints().empty());
+    tainted.lose(TimePoint(97s));
+    const std::string driver =
+        kind == PolicyKind::kSriov ? "sriovnetwork.k8snetworkplumbingwg.io" : "dra.networking";
+    EXPECT_EQ(taints(), (std::vector<kube::Taint>{{driver + "/not-ready", "adminMac", "NoSchedule"}}));
+    const auto pools = tainted.decide().pools;
+    for (const auto& [name, all] : pools)
+      for (const DesiredPool& pool : all)
+        for (const kube::DevicePtr& device : pool.devices)
+          tainted.in.quarantine.sriov[device->name] =
+              tainted.in.quarantine.exposure[device->name] = {content_hash(*device), "it dropped a field"};
+    EXPECT_TRUE(taints().empty());
+    EXPECT_NE(tainted.said().find("it cannot stay with a taint: it dropped a field"), std::string::npos)
+        << tainted.said();
+    tainted.in.quarantine = {};
+    tainted.in.before.reset();
+    EXPECT_TRUE(taints().empty()) << "what was not offered before is held back";
+  }
+}
+
+TEST(Readiness, UdevdTakesNothingBack) {
+  for (const PolicyKind kind : kBoth) {
+    Offered world(kind, "{require: [udevInitialized], stableFor: 5s}", TimePoint(90s), TimePoint(80s));
+    world.host.at(kVf).netdev->is_initialized = false;
+    world.in.tracks[kVf].met.reset(static_cast<size_t>(Condition::kUdevInitialized));
+    world.in.tracks[kVf].since[static_cast<size_t>(Condition::kUdevInitialized)] = TimePoint(95s);
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ");
+    world.in.tracks[kVf].met.set(static_cast<size_t>(Condition::kUdevInitialized));
+    world.in.tracks[kVf].since[static_cast<size_t>(Condition::kUdevInitialized)] = TimePoint(99s);
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ");
+    world.in.tracks[kVf].born = TimePoint(95s);
+    EXPECT_EQ(world.said().substr(0, 11), "not-ready: ") << "it is another one now";
+  }
+}
+
+TEST(Readiness, AtTheStartWhatStandsInSlicesIsKept) {
+  for (const PolicyKind kind : kBoth) {
+    Deciding world;
+    world.policies(kind, "{require: [adminMac], onLoss: keep}");
+    world.host.at(kVf).enforced->mac = "00:00:00:00:00:00";
+    EXPECT_EQ(world.said().substr(0, 11), "not-ready: ");
+    world.in.published.sriov = {"0000-3b-00-1"};
+    world.in.published.exposure = {"0000-3b-00-1-x"};
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ");
+  }
+}
+
+TEST(Readiness, IsRefusedAtPrepareUnlessItsPolicyKeepsIt) {
+  Deciding world;
+  world.in.inventory = world.inventory();
+  const auto unready = [&](const char* readiness) {
+    world.in.inventory = world.inventory();
+    world.in.node_state = world.state;
+    return unreadiness(world.in, *world.in.inventory->find(kVf), decode(readiness));
+  };
+  EXPECT_EQ(unready("{require: [adminMac]}"), "");
+  world.host.at(kVf).enforced->mac = "00:00:00:00:00:00";
+  EXPECT_EQ(unready("{require: [adminMac]}"), "adminMac: VF 0 of ens1f0 has admin MAC 00:00:00:00:00:00");
+  EXPECT_NE(unready("{require: [adminMac], onLoss: taint}"), "");
+  EXPECT_EQ(unready("{require: [adminMac], onLoss: keep}"), "");
+}
+
+}  // namespace
+}  // namespace readiness_test
+}  // namespace sliced::policy

@@ -1,0 +1,287 @@
+#include "policy/readiness/track.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+
+#include "t/fixture/vf_host.h"
+
+namespace sliced::policy {
+namespace track_test {
+namespace {
+
+using namespace std::chrono_literals;
+using hotplug::HostDevice;
+
+constexpr const char* kPf = "0000:3b:00.0";
+constexpr const char* kVf = "0000:3b:00.1";
+
+Demand demanding(std::initializer_list<Condition> conditions, int mtu = 0) {
+  Demand out;
+  out.require.reset();
+  for (const Condition one : conditions) out.require.set(static_cast<size_t>(one));
+  out.mtu_at_least = mtu;
+  return out;
+}
+
+struct TrackTest : testing::Test {
+  TrackTest() {
+    host.pf(kPf, "ens1f0", 2);
+    vf().enforced = hotplug::VfConfig{.mac = "02:00:00:00:00:01"};
+    vf().netdev->mac = "02:00:00:00:00:01";
+    vf().netdev->mtu = 1500;
+    vf().netdev->is_initialized = true;
+  }
+  HostDevice& vf() { return host.at(kVf); }
+  hotplug::InventoryPtr inventory() const {
+    auto out = std::make_shared<hotplug::Inventory>(*host.inventory());
+    out->has_udevd = out->asks_pfs = true;
+    return out;
+  }
+  void begin(Millis at, const std::set<std::string>& published = {}, bool all = false) {
+    book.begin(inventory(), state, published, all, TimePoint(at));
+  }
+  void look(Millis at) { book.look(inventory(), state, TimePoint(at)); }
+  Readied vf_by(const Demand& demand) const { return readied(book.now().at(kVf), demand); }
+  bool is_ready(const Demand& demand) const { return vf_by(demand).missing.none(); }
+
+  fixture::VfHost host;
+  NodeState state;
+  ReadinessBook book;
+  const Demand mac = demanding({Condition::kAdminMac});
+};
+
+TEST_F(TrackTest, SinceTheLastOfAllItAsksFor) {
+  vf().enforced->mac = "00:00:00:00:00:00";
+  begin(10s);
+  EXPECT_FALSE(is_ready(mac));
+  EXPECT_EQ(vf_by(mac).since, TimePoint(10s));
+  vf().enforced->mac = "02:00:00:00:00:01";
+  look(20s);
+  EXPECT_TRUE(is_ready(mac));
+  EXPECT_EQ(vf_by(mac).since, TimePoint(20s));
+  EXPECT_EQ(vf_by(demanding({Condition::kDriverBound})).since, TimePoint(10s));
+  vf().host_use = "something else";
+  look(30s);
+  EXPECT_EQ(vf_by(mac).since, TimePoint(20s)) << "what does not concern it changes nothing";
+  vf().enforced->mac = "00:00:00:00:00:00";
+  look(40s);
+  EXPECT_EQ(vf_by(mac).since, TimePoint(40s));
+  EXPECT_FALSE(is_ready(mac));
+}
+
+TEST_F(TrackTest, WhatIsGoneAndBackStartsAnew) {
+  begin(10s);
+  const HostDevice before = vf();
+  host.remove(kVf);
+  look(20s);
+  EXPECT_EQ(book.now().find(kVf), nullptr);
+  host.at("0000:3b:00.2").vf_index = 1;
+  auto back = std::make_shared<hotplug::Inventory>(*inventory());
+  back->devices[kVf] = before;
+  book.look(back, state, TimePoint(30s));
+  EXPECT_EQ(vf_by(mac).since, TimePoint(30s));
+  EXPECT_EQ(book.now().at(kVf).born, TimePoint(30s));
+}
+
+TEST_F(TrackTest, AnotherInterfaceIsAnotherDevice) {
+  begin(10s);
+  vf().netdev->ifindex = 4711;
+  look(20s);
+  EXPECT_EQ(vf_by(mac).since, TimePoint(20s)) << "it was gone for a moment that nobody saw";
+}
+
+TEST_F(TrackTest, WhileItsInterfaceIsAwayNothingChanges) {
+  begin(10s);
+  vf().netdev->stale = true;
+  vf().enforced->mac = "00:00:00:00:00:00";
+  vf().netdev->mtu.reset();
+  look(20s);
+  EXPECT_TRUE(is_ready(demanding({Condition::kAdminMac, Condition::kAdminMacMatches}, 1500)));
+  vf().netdev->stale = false;
+  vf().netdev->mtu = 1500;
+  vf().netdev->ifindex = 4711;  // another namespace may have had its number
+  vf().enforced->mac = "02:00:00:00:00:01";
+  look(30s);
+  EXPECT_EQ(vf_by(mac).since, TimePoint(10s));
+  vf().enforced->mac = "00:00:00:00:00:00";
+  look(40s);
+  EXPECT_FALSE(is_ready(mac));
+}
+
+TEST_F(TrackTest, WhatComesBackIsNotThereBeforeUdevdHasFinished) {
+  for (const bool is_held : {false, true}) {
+    book = {};
+    vf().netdev->ifindex = 100;
+    begin(10s);
+    if (is_held)
+      book.hold(kVf);
+    else
+      vf().netdev->stale = true;
+    look(20s);
+    vf().netdev->stale = false;
+    vf().netdev->ifindex = 4711;
+    vf().netdev->is_initialized = false;
+    look(30s);
+    EXPECT_TRUE(is_ready(Demand{}));
+    vf().netdev->is_initialized = true;
+    look(31s);
+    EXPECT_TRUE(is_ready(Demand{}));
+    EXPECT_EQ(vf_by(Demand{}).since, TimePoint(10s));
+    vf().netdev->is_initialized = false;
+    look(32s);
+    EXPECT_FALSE(is_ready(Demand{})) << "what it loses now it loses here";
+    vf().netdev->is_initialized = true;
+  }
+}
+
+TEST_F(TrackTest, AtTheStart) {
+  host.at("0000:3b:00.2").enforced = hotplug::VfConfig{.mac = "02:00:00:00:00:02"};
+  begin(10s, {kVf});
+  EXPECT_EQ(vf_by(mac).since, kEver) << "what stands has been ready";
+  EXPECT_EQ(readied(book.now().at("0000:3b:00.2"), mac).since, TimePoint(10s));
+  vf().enforced->mac = "00:00:00:00:00:00";
+  look(20s);
+  vf().enforced->mac = "02:00:00:00:00:01";
+  look(30s);
+  EXPECT_EQ(vf_by(mac).since, TimePoint(30s)) << "what it lost it has lost";
+}
+
+TEST_F(TrackTest, AtTheStartWhatStandsIsReadyAndUnreadyAsItIs) {
+  vf().enforced->mac = "00:00:00:00:00:00";
+  begin(10s, {kVf});
+  EXPECT_FALSE(is_ready(mac));
+  ReadinessBook other;
+  vf().netdev->stale = true;
+  other.begin(inventory(), state, {kVf}, false, TimePoint(10s));
+  EXPECT_TRUE(readied(other.now().at(kVf), demanding({Condition::kAdminMac, Condition::kNodeState}, 9000))
+                  .missing.none())
+      << "a pod has it: nobody can tell what it was";
+  ReadinessBook unpublished;
+  unpublished.begin(inventory(), state, {}, false, TimePoint(10s));
+  EXPECT_FALSE(readied(unpublished.now().at(kVf), mac).missing.none());
+}
+
+TEST_F(TrackTest, AtTheStartAnInterfaceThatIsNowhereIsElsewhere) {
+  const auto netdev = vf().netdev;
+  vf().netdev.reset();
+  begin(10s, {kVf});
+  EXPECT_TRUE(is_ready(demanding({Condition::kNetdev, Condition::kUdevInitialized}, 9000)));
+  vf().host_use = "anything";
+  look(20s);
+  EXPECT_TRUE(is_ready(demanding({Condition::kNetdev})));
+  vf().netdev = netdev;
+  vf().netdev->is_initialized = false;
+  look(30s);
+  EXPECT_TRUE(is_ready(demanding({Condition::kUdevInitialized}))) << "it is coming back";
+  vf().netdev->is_initialized = true;
+  look(40s);
+  EXPECT_EQ(vf_by(Demand{}).since, kEver);
+  EXPECT_FALSE(is_ready(demanding({}, 9000)));
+}
+
+TEST_F(TrackTest, ANewOneWithoutAnInterfaceHasNotMadeItYet) {
+  const HostDevice whole = vf();
+  host.remove(kVf);
+  begin(10s);
+  auto host_now = std::make_shared<hotplug::Inventory>(*inventory());
+  host_now->devices[kVf] = whole;
+  host_now->devices.at(kVf).netdev.reset();
+  book.look(host_now, state, TimePoint(20s));
+  auto later = std::make_shared<hotplug::Inventory>(*host_now);
+  later->devices.at(kVf).netdev = whole.netdev;
+  later->devices.at(kVf).netdev->is_initialized = false;
+  book.look(later, state, TimePoint(30s));
+  EXPECT_FALSE(is_ready(Demand{})) << "half made";
+}
+
+TEST_F(TrackTest, WhatThePfDoesNotTellAnyMoreStaysAsItWas) {
+  begin(10s);
+  const auto told = vf().enforced;
+  vf().enforced.reset();
+  look(20s);
+  EXPECT_EQ(vf_by(mac).since, TimePoint(10s));
+  EXPECT_TRUE(is_ready(mac));
+  vf().enforced = told;
+  vf().enforced->mac = "00:00:00:00:00:00";
+  look(30s);
+  vf().enforced.reset();
+  look(40s);
+  EXPECT_FALSE(is_ready(mac));
+  ReadinessBook started;
+  started.begin(inventory(), state, {kVf}, false, TimePoint(10s));
+  EXPECT_TRUE(readied(started.now().at(kVf), mac).missing.none()) << "it stands, and nobody can ask";
+  ReadinessBook fresh;
+  fresh.begin(inventory(), state, {}, false, TimePoint(10s));
+  EXPECT_FALSE(readied(fresh.now().at(kVf), mac).missing.none());
+}
+
+TEST_F(TrackTest, WhoLooksOnceTakesAllAsOfOld) {
+  begin(10s, {}, true);
+  EXPECT_EQ(vf_by(mac).since, kEver);
+}
+
+TEST_F(TrackTest, ANodeStateIsLookedAtAnew) {
+  const Demand in_sync = demanding({Condition::kNodeState});
+  begin(10s);
+  EXPECT_FALSE(is_ready(in_sync));
+  state.is_known = true;
+  look(20s);
+  EXPECT_TRUE(is_ready(in_sync));
+  EXPECT_EQ(vf_by(in_sync).since, TimePoint(20s));
+  state.out_of_sync[kPf] = "mtu";
+  look(30s);
+  EXPECT_FALSE(is_ready(in_sync));
+}
+
+TEST_F(TrackTest, AUdevdThatComesIsNoticed) {
+  vf().netdev->is_initialized = false;
+  auto without = std::make_shared<hotplug::Inventory>(*inventory());
+  without->has_udevd = false;
+  book.begin(without, state, {}, false, TimePoint(10s));
+  EXPECT_TRUE(is_ready(Demand{}));
+  look(20s);
+  EXPECT_FALSE(is_ready(Demand{}));
+}
+
+// Against the whole history: since when has the MTU been at least that?
+TEST_F(TrackTest, AnyMtuHasItsOwnTime) {
+  std::mt19937 dice(7);
+  for (int round = 0; round < 200; ++round) {
+    book = {};
+    vf().netdev->mtu = 1500;
+    begin(0ms);
+    std::deque<std::pair<Millis, int>> history{{0ms, 1500}};
+    for (int step = 1; step < 30; ++step) {
+      const int mtu = static_cast<int>(dice() % 6) * 1000;
+      vf().netdev->mtu = mtu;
+      look(Millis(step * 10));
+      history.emplace_back(Millis(step * 10), mtu);
+    }
+    for (const int wanted : {1, 1000, 1500, 2000, 3000, 4000, 5000}) {
+      const Readied found = vf_by(demanding({}, wanted));
+      ASSERT_EQ(found.missing.none(), history.back().second >= wanted);
+      if (found.missing.any()) continue;
+      Millis since{0};
+      for (size_t i = history.size(); i-- > 0 && history[i].second >= wanted;) since = history[i].first;
+      ASSERT_EQ(found.since, TimePoint(since)) << "round " << round << ", wanted " << wanted;
+    }
+    ASSERT_LE(book.now().at(kVf).lows.size(), 8u);
+  }
+}
+
+TEST_F(TrackTest, ManyMtusAreForgottenOnTheSafeSide) {
+  begin(0ms);
+  for (int step = 1; step <= 40; ++step) {
+    vf().netdev->mtu = 2000 + step;
+    look(Millis(step));
+  }
+  EXPECT_LE(book.now().at(kVf).lows.size(), 8u);
+  EXPECT_EQ(vf_by(demanding({}, 2040)).since, TimePoint(40ms));
+  EXPECT_GE(vf_by(demanding({}, 2001)).since, TimePoint(1ms));
+}
+
+}  // namespace
+}  // namespace track_test
+}  // namespace sliced::policy
