@@ -36,6 +36,7 @@ func TestExposureSchemaTakesWhatIsRight(t *testing.T) {
 			"additionalAttributes": M{"a": "b", "i": M{"int": int64(5)}, "l": M{"strings": L{"a"}}}}),
 		"shares that are not spelled out": exposing(M{"allowMultipleAllocations": true,
 			"supportedCNIPlugins": L{M{"name": "macvlan", "consumePerAllocation": M{"shares": "1"}}}}),
+		"readiness":                         {"selector": M{"cel": "true"}, "readiness": M{"require": L{"guid"}, "stableFor": "500ms", "onLoss": "withdraw"}},
 		"a capacity of an exclusive device": exposing(M{"capacity": M{"bandwidth": M{"value": "100G"}}}),
 	} {
 		if _, err := createExposure(spec); err != nil {
@@ -82,6 +83,7 @@ func TestExposureSchemaRefusesWhatIsWrong(t *testing.T) {
 		"no expression":     {with(M{"selector": M{}}), []string{"spec.selector.cel", "Required"}},
 		"long expression":   {with(M{"selector": M{"cel": strings.Repeat("a", 10241)}}), []string{"spec.selector.cel", "10240"}},
 		"action":            {with(M{"action": "hide"}), []string{"spec.action", `"expose", "exclude"`}},
+		"readiness":         {with(readied(M{"require": L{"adminMAC"}})), []string{"spec.readiness.require", `"adminMac"`}},
 		"priority":          {with(M{"priority": int64(1001)}), []string{"spec.priority", "1000"}},
 		"exclude, exposure": {with(M{"action": "exclude"}), []string{"action exclude offers none"}},
 		"suffix":            {exposing(M{"deviceNameSuffix": "-Mac"}), []string{"spec.exposure.deviceNameSuffix", "[-a-z0-9]"}},

@@ -77,6 +77,8 @@ func TestExamplesAreAccepted(t *testing.T) {
 	}
 }
 
+func readied(readiness M) M { return M{"readiness": readiness} }
+
 // Turns red when our CRDs refuse what users of today's driver have, let nonsense in, or prune what they do
 // not know.
 func TestSchemas(t *testing.T) {
@@ -101,6 +103,9 @@ func TestSchemas(t *testing.T) {
 			"resourceFilters":          L{M{"vendors": L{"8086"}, "pfPciAddresses": L{"0000:03:00.0"}, "linkType": "eth"}}}}},
 		"the older form": {"nodeSelector": M{"a": "b"},
 			"configs": L{M{"resourceName": "x", "resourceFilters": L{M{"numaNodes": L{"0"}}}}}},
+		"readiness":                readied(M{"require": L{"driverBound", "netdev", "adminMac", "adminMacMatches", "guid", "udevInitialized", "nodeState"}, "mtuAtLeast": int64(9000), "stableFor": "1m2s", "onLoss": "taint"}),
+		"readiness of nothing":     readied(M{"require": L{}, "mtuAtLeast": int64(0), "stableFor": "0s"}),
+		"misspelt (kept)":          readied(M{"requires": L{"adminMac"}}),
 		"no filters":               {"configs": L{M{"resourceName": "x"}}},
 		"a range":                  filter(M{"pfNames": L{"ens1f0#0-3,7"}}),
 		"a wide domain":            filter(M{"pciAddresses": L{"10000:03:00.1"}}),
@@ -118,6 +123,10 @@ func TestSchemas(t *testing.T) {
 		"range":          filter(M{"pfNames": L{"ens1f0#a-b"}}),
 		"configs":        {"configs": M{}},
 		"priority":       {"priority": "high"},
+		"condition":      readied(M{"require": L{"mtuAtLeast"}}),
+		"MTU":            readied(M{"mtuAtLeast": int64(-1)}),
+		"stableFor":      readied(M{"stableFor": "two seconds"}),
+		"onLoss":         readied(M{"onLoss": "withdrawn"}),
 	} {
 		if _, err := policy(spec); !apierrors.IsInvalid(err) {
 			t.Errorf("bad %s: %v", name, err)
@@ -186,6 +195,8 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 		"nodeselector": policy(M{"nodeselector": M{}}),
 		"resourcename": policy(M{"configs": L{M{"resourcename": "x"}}}),
 		"pfName":       policy(M{"configs": L{M{"resourceFilters": L{M{"vendors": L{"8086"}}, M{"pfName": L{"ens1f0"}}}}}}),
+		"requires":     policy(readied(M{"requires": L{"adminMac"}})),
+		"mtu":          harness.Exposure("x", M{"selector": M{"cel": "true"}, "readiness": M{"mtu": int64(9000)}}),
 		"text":         attributes(M{"attributes": M{"a": M{"text": "b"}}}),
 		"attribute":    attributes(M{"attribute": M{}}),
 		"priorty":      harness.Exposure("x", M{"selector": M{"cel": "true"}, "priorty": int64(1)}),
@@ -212,6 +223,7 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 		policy(M{}),
 		policy(M{"configs": L{M{"resourceName": "x"}, M{"resourceFilters": L{M{"pfNames": L{"ens1f0"}, "linkType": "ib"}}}}}),
 		policy(M{"priority": int64(3), "allowHostUse": true, "nodeSelector": M{"a": "b"}}),
+		policy(readied(M{"require": L{"adminMac"}, "mtuAtLeast": int64(9000), "stableFor": "2s", "onLoss": "keep"})),
 		attributes(M{"attributes": M{"a": M{"int": int64(1)}, "b": M{"bool": true}}}),
 		attributes(M{}),
 		harness.Exposure("x", M{"selector": M{"cel": "true"}, "action": "exclude", "nodeSelector": M{"a": "b"}}),

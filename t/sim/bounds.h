@@ -12,7 +12,7 @@ constexpr Millis kStartBound{9'000};
 constexpr Millis kPoolsBound{1'000};  // where there are several of them, with a decision on a worker
 constexpr Millis kDoubtBound{
     150'000};  // until the claims have told what may be allocated of the other driver
-constexpr Millis kStableForMax{8'000};     // that policies of histories ask for
+constexpr Millis kMacAskedForMax{8'000};   // that policies of histories ask for
 constexpr Millis kAskedAgainBound{2'500};  // a PF that is asked again and again
 constexpr Millis kWayMax{1'000};           // of a write to the server
 

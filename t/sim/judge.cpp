@@ -3,6 +3,7 @@
 
 #include "kube/kinds.h"
 #include "policy/explain.h"
+#include "t/sim/bounds.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {
@@ -121,6 +122,9 @@ bool World::was_ready(const std::string& address, Millis stable_for) const {
   if (past == ready_past_.end()) return false;
   const auto& states = past->second;
   const TimePoint floor = rested_at_ - kMargin;
+  // What stands when a daemon starts counts as ready ever since, and is put back where somebody takes it away.
+  if (started_at_ > rested_at_ && is_touched_ && stored_lately_.contains(name_of_entry(address)))
+    stable_for = Millis{0};
   std::optional<TimePoint> since;
   for (size_t i = 0; i < states.size(); ++i) {
     const bool is_last = i + 1 == states.size();
@@ -247,7 +251,7 @@ void World::judge() {
   const TimePoint before = scheduler.now() - kMargin;
   for (auto& [address, past] : vf_past_) prune(past, before);
   for (auto& [address, past] : pf_past_) prune(past, before);
-  for (auto& [address, past] : ready_past_) prune(past, before - kStableForMax - kMargin);
+  for (auto& [address, past] : ready_past_) prune(past, before - kMacAskedForMax - kMargin);
   rested_at_ = scheduler.now();
   is_loss_lately_ = false;
   cluster.stale_floor = cluster.resource_version();  // a list of any state shows nothing older

@@ -194,7 +194,7 @@ void World::drop_daemon() {
 }
 
 void World::disturb(Millis recovery) {
-  if (knobs.readiness > 0) recovery += kStableForMax + kAskedAgainBound;
+  if (knobs.readiness > 0) recovery += kMacAskedForMax + kAskedAgainBound;
   if (exposed.has_policies()) recovery += kPoolsBound + cluster.latency * 12;
   if (exposed.is_used()) exposed.disturb(recovery);
   due_ = std::max(due_, scheduler.now() + recovery);

@@ -81,9 +81,13 @@ TEST_F(InputsTest, AreWhatEachKnows) {
 
 TEST_F(InputsTest, WhatADecisionHasMadeIsForTheNext) {
   policy::Decision before;
+  before.inputs = gather();
   before.entries = std::make_shared<const policy::EntryMemory>();
   decision = &before;
+  scheduler.advance(5s);
   EXPECT_EQ(gather()->entries, before.entries);
+  EXPECT_EQ(gather()->before_at, before.inputs->now);
+  EXPECT_EQ(gather()->now, before.inputs->now + 5s);
 }
 
 // Red when a node with SriovResourcePolicies alone has VFs wait for what it published itself.
