@@ -148,10 +148,24 @@ Result<Recording> decode_recording(const Json& value) {
   return out;
 }
 
+namespace {
+
+// Of udevd's record of an interface: when it had finished. The rest has addresses and serial numbers, spelled in
+// other ways than anywhere else.
+Result<std::string> when_done(const Result<std::string>& record) {
+  if (!record) return record;
+  for (const std::string_view line : split(*record, '\n'))
+    if (line.starts_with("I:")) return std::string(line);
+  return std::string();
+}
+
+}  // namespace
+
 Result<std::string> RecordingHost::read(std::string_view path, size_t size_max) const {
   auto answer = host_->read(path, size_max);
   const std::lock_guard lock(mutex_);
-  noted_.reads.insert_or_assign(std::string(path), answer);
+  noted_.reads.insert_or_assign(std::string(path),
+                                path.starts_with("run/udev/data/") ? when_done(answer) : answer);
   return answer;
 }
 
