@@ -84,18 +84,21 @@ ApiRequest encode_delete(const WriteRequest& request) {
   return out;
 }
 
-ApiRequest encode_apply(const WriteRequest& request) {
+// Of an apply and of a merge.
+ApiRequest encode_patch(const WriteRequest& request) {
+  const bool is_apply = request.verb == Verb::kApply;
   std::string path = object_path(request.resource, request.namespace_, request.name);
   if (!request.subresource.empty()) path += '/' + http::percent_encode(request.subresource);
-  ApiRequest out = make("PATCH", "apply", request.resource, std::move(path));
+  ApiRequest out = make("PATCH", is_apply ? "apply" : "patch", request.resource, std::move(path));
   out.repeatable = true;  // the second changes nothing
   http::QueryItems& query = out.message.query;
-  query.emplace_back("fieldManager", request.field_manager);
-  query.emplace_back("force", "true");
+  if (!request.field_manager.empty()) query.emplace_back("fieldManager", request.field_manager);
+  if (is_apply) query.emplace_back("force", "true");
   if (request.dry_run) query.emplace_back("dryRun", "All");
   if (request.strict) query.emplace_back("fieldValidation", "Strict");
   out.message.headers.push_back({"Accept", "application/json"});
-  out.message.headers.push_back({"Content-Type", "application/apply-patch+yaml"});
+  out.message.headers.push_back(
+      {"Content-Type", is_apply ? "application/apply-patch+yaml" : "application/merge-patch+json"});
   out.message.body = request.body;
   return out;
 }
@@ -147,8 +150,8 @@ ApiRequest encode_write(const WriteRequest& request) {
   ApiRequest out;
   if (request.verb == Verb::kDelete) {
     out = encode_delete(request);
-  } else if (request.verb == Verb::kApply) {
-    out = encode_apply(request);
+  } else if (request.verb == Verb::kApply || request.verb == Verb::kMerge) {
+    out = encode_patch(request);
   } else {
     const bool update = request.verb == Verb::kUpdate;
     out = make(update ? "PUT" : "POST", update ? "update" : "create", request.resource,

@@ -30,7 +30,7 @@ ApiRequest encode_watch(const WatchRequest& request);
 /// Never repeatable as a create: an answer that was lost does not say whether it was made.
 /// An update may be repeated, for it carries the version that it replaces: the second of two is a conflict;
 /// an apply, for the second changes nothing; a delete with preconditions, or none at all with dry_run. kApply
-/// is PATCH with application/apply-patch+yaml.
+/// is PATCH with application/apply-patch+yaml, kMerge with application/merge-patch+json; a merge may be repeated too.
 ApiRequest encode_write(const WriteRequest& request);
 /// All of these may be sent twice: they change nothing.
 ApiRequest encode_get(const GetRequest& request);

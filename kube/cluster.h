@@ -110,18 +110,20 @@ struct WatchHandlers {
 
 /// What may be written. An update replaces the whole object, provided that nobody else has changed it
 /// since. An apply (server-side, forced) says what `field_manager` wants of the object: its fields alone change,
-/// and what it no longer says goes.
-enum class Verb { kCreate, kUpdate, kDelete, kApply };
+/// and what it no longer says goes. A merge (RFC 7386) changes the members that it names, null takes one away, and
+/// it fails where there is no such object.
+enum class Verb { kCreate, kUpdate, kDelete, kApply, kMerge };
 
 struct WriteRequest {
   Verb verb = Verb::kCreate;
   Resource resource;
   std::string namespace_, name;
-  std::string body;                        // JSON object; empty for kDelete
-  std::string uid, resource_version;       // preconditions of kDelete; kUpdate carries its own in the body
-  bool dry_run = false;                    // dryRun=All
-  bool strict = true;                      // fieldValidation=Strict
-  std::string subresource, field_manager;  // of kApply: "status", or "" of the object itself; who says it
+  std::string body;                   // JSON object; empty for kDelete
+  std::string uid, resource_version;  // preconditions of kDelete; kUpdate carries its own in the body
+  bool dry_run = false;               // dryRun=All
+  bool strict = true;                 // fieldValidation=Strict
+  std::string subresource,
+      field_manager;  // of both patches: "status", or "" of the object itself; who says it
 };
 /// The stored object as the server answered ("" for kDelete), or why not.
 struct WriteHandlers {

@@ -77,7 +77,7 @@ std::string slice_problem(const Json& object, bool strict) {
 }
 
 std::string_view verb_name(Verb verb) {
-  static constexpr const char* kNames[] = {"create", "update", "delete", "apply"};
+  static constexpr const char* kNames[] = {"create", "update", "delete", "apply", "patch"};
   return kNames[static_cast<size_t>(verb)];
 }
 
@@ -397,8 +397,8 @@ DirectoryCluster::Answer DirectoryCluster::perform(const WriteRequest& request) 
   if (!is_dns_subdomain(request.name)) {
     return refused(request, Errc::kInvalid, 422, "Invalid", "metadata.name: no DNS subdomain");
   }
-  if (request.verb == Verb::kApply)
-    return refused(request, Errc::kInvalid, 422, "Invalid", "a directory knows no field managers");
+  if (request.verb == Verb::kApply || request.verb == Verb::kMerge)
+    return refused(request, Errc::kInvalid, 422, "Invalid", "a directory takes whole objects only");
   const ObjectKey key = key_of(request.resource, "", request.name);
   const ObjectPtr stored = store_.find(key);
   if (request.verb == Verb::kCreate && stored) {

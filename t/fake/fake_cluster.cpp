@@ -141,6 +141,19 @@ std::optional<Failure> too_many_annotations(const Request& request, const Json& 
   return why;
 }
 
+// RFC 7386.
+Json merged(Json into, const Json& patch) {
+  if (patch.object() == nullptr) return patch;
+  if (into.object() == nullptr) into = Json::Object{};
+  for (const auto& [key, value] : *patch.object()) {
+    if (value.is_null())
+      std::erase_if(*into.object(), [&key = key](const Json::Member& member) { return member.first == key; });
+    else
+      into.set(key, merged(into.find(key) == nullptr ? Json() : *into.find(key), value));
+  }
+  return into;
+}
+
 Json decoded_or_abort(std::string_view text) {
   Result<Json> value = kube::decode_json(text);
   if (value.ok()) return std::move(value).value();
@@ -372,8 +385,8 @@ size_t FakeCluster::count(std::string_view verb, std::string_view plural) const 
 std::vector<Request> FakeCluster::writes() const {
   std::vector<Request> all;
   for (const Request& request : log)
-    if (!request.dry_run &&
-        (request.verb == "create" || request.verb == "update" || request.verb == "delete"))
+    if (!request.dry_run && (request.verb == "create" || request.verb == "update" ||
+                             request.verb == "delete" || request.verb == "patch"))
       all.push_back(request);
   return all;
 }
@@ -656,7 +669,7 @@ kube::CallPtr FakeCluster::get(kube::GetRequest what, kube::WriteHandlers handle
 }
 
 kube::CallPtr FakeCluster::write(kube::WriteRequest what, kube::WriteHandlers handlers) {
-  static constexpr const char* kVerbs[] = {"create", "update", "delete", "apply"};
+  static constexpr const char* kVerbs[] = {"create", "update", "delete", "apply", "patch"};
   Request request = request_for(kVerbs[static_cast<int>(what.verb)],
                                 kube::Scope{what.resource, what.namespace_, "", false});
   request.name = what.name;
@@ -711,7 +724,7 @@ std::optional<Failure> FakeCluster::apply_write(const Request& request, const ku
       return std::nullopt;
     }
   }
-  Json next = request.body;
+  Json next = what.verb == kube::Verb::kMerge ? merged(*current, request.body) : request.body;
   if (!what.namespace_.empty()) set_meta(next, "namespace", what.namespace_);
   if (on_admit)
     if (auto refused = on_admit(request, next)) return refused;

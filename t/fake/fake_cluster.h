@@ -32,8 +32,8 @@ using kube::kSriovResourcePolicies;
 /// One request as the server saw it.
 struct Request {
   uint64_t id = 0;
-  /// list watch get create update delete apply discover schema version. An apply changes nothing here: what it does is
-  /// the real server's to say.
+  /// list watch get create update delete apply patch discover schema version. An apply changes nothing here: what it
+  /// does is the real server's to say. A patch is a merge.
   std::string verb;
   std::string group, version, plural, namespace_, name;
   std::string field_selector, resource_version;
@@ -139,7 +139,7 @@ class FakeCluster final : public kube::Cluster {
   // -----------------------------------------------------------------------------------------------
   std::vector<Request> log;
   size_t count(std::string_view verb, std::string_view plural = "") const;
-  /// Creates, updates and deletes that were not dry runs.
+  /// Creates, updates, merges and deletes that were not dry runs.
   std::vector<Request> writes() const;
 
   // kube::Cluster
