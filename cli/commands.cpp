@@ -47,6 +47,8 @@ constexpr Row kRows[] = {
     {Command::kStatus, by_options<status>},
     {Command::kWebhook, webhook},
     {Command::kHistory, by_options<history>},
+    {Command::kWaitForConfig, by_options<wait_for_config>},
+    {Command::kConfigured, by_options<configured>},
     {Command::kVersion, by_options<version>},
     {Command::kHelp, by_options<help>},
     {Command::kMan, by_options<man>},

@@ -35,6 +35,8 @@ int snapshot(const config::Options& options);
 int withdraw(const config::Options& options);
 int status(const config::Options& options);
 int history(const config::Options& options);
+int wait_for_config(const config::Options& options);
+int configured(const config::Options& options);
 /// Prints the help about options.command; of kNone the general one.
 int help(const config::Options& options);
 

@@ -9,6 +9,7 @@
 #include "cli/process.h"
 #include "cli/service.h"
 #include "cli/show.h"
+#include "cli/signs.h"
 #include "cli/status_door.h"
 #include "policy/explain.h"
 #include "reactor/orphans.h"
@@ -86,6 +87,18 @@ void drain(Process& process, KubeletPlugin& plugin) {
     process.log->warning("a claim was still being prepared; who serves this node next completes it");
 }
 
+// What --until-configured names, told to the daemon; null: nothing.
+std::unique_ptr<configured::Sign> watch_sign(Process& process, const config::Options& options,
+                                             daemon::Daemon& daemon) {
+  if (options.until_configured.how == config::ConfiguredBy::How::kNothing) return nullptr;
+  auto held = std::make_shared<configured::Sign*>(nullptr);
+  auto sign = make_sign(process, options, options.until_configured, /*goes_on=*/true,
+                        [held, &daemon] { daemon.await_configuration((*held)->awaited()); });
+  *held = sign.get();
+  daemon.await_configuration(sign->awaited());
+  return sign;
+}
+
 // Ports, daemon, interlock and signals, joined, until a signal ends them. The interlock goes when no worker writes
 // any more, or with the process.
 int serve(Process& process, const Invocation& invocation, const std::string& lock_directory,
@@ -116,6 +129,7 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
     if (plugin) return plugin->start([&] { daemon.permit_writes(!stopping); });
     daemon.permit_writes(true);
   });
+  const auto sign = watch_sign(process, running, daemon);
   status = std::make_unique<StatusDoor>(process, running, lock_directory, daemon, locks, plugin.get());
   Signals signals(process);
   signals.on(SIGTERM, [&] { process.loop.stop(); });
@@ -128,6 +142,7 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   // Whatever ran before this in a container may have left processes behind.
   auto reaper = reactor::OrphanReaper::open_for_init(process.loop);
   if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
+  if (sign) sign->start();
   daemon.start();
   service->start();
   process.run();

@@ -46,6 +46,8 @@ std::string how_it_stands(const daemon::Daemon& daemon, bool is_writer) {
     return awaited.empty() ? "deciding" : "waiting for " + join(awaited, "; ");
   }
   return policy::describe(policy::summarize(*decision)) +
+         (daemon.awaits_configuration().empty() ? ""
+                                                : "; not configured yet: " + daemon.awaits_configuration()) +
          (is_writer ? "" : "; another process writes for this node");
 }
 

@@ -162,6 +162,7 @@ status::Report report_of(const daemon::Daemon& daemon) {
   else
     out.waiting_for = daemon.waiting_for();
   out.is_serving = daemon.is_permitted();
+  out.awaits_configuration = daemon.awaits_configuration();
   for (const daemon::Offer& offer : daemon.offers()) out.drivers.push_back(driver_of(offer, daemon.now()));
   return out;
 }

@@ -124,6 +124,19 @@ constexpr CommandInfo kCommands[] = {
          "Reads the last 1,000 changes at the socket of the daemon that runs here, or with --file older ones from the "
          "journal. DEVICE is a device name or a PCI address, POLICY NAMESPACE/NAME or NAME: without one every change is "
          "told. Exit status 0: told, also where nothing has changed. 1: no daemon answers, or the file cannot be read."},
+    {.id = Command::kWaitForConfig,
+     .name = "wait-for-config",
+     .summary = "Wait until this node's hardware is configured, as an init container.",
+     .description =
+         "Sets the annotation sriovnetwork.openshift.io/device-plugin-wait-config on its own pod and ends once somebody has "
+         "removed it, as the SR-IOV network operator's init container does; or waits for a file. Exit status 0: configured. "
+         "1: it cannot be waited for. 143: ended by SIGTERM."},
+    {.id = Command::kConfigured,
+     .name = "configured",
+     .summary = "Say that this node's hardware is configured.",
+     .description =
+         "The last line of whatever configures it: makes the file, which then names this boot, and lets go the pods of this "
+         "node that wait. It may be run again. Exit status 0: done, also where nobody waits. 1: some of it was not."},
     {.id = Command::kVersion, .name = "version", .summary = "Print the version."},
     {.id = Command::kHelp,
      .name = "help",

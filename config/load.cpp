@@ -295,6 +295,15 @@ void check_together(const Options& options, Problems& problems) {
   if (options.settle > options.settle_max)
     problems.push_back("settle: " + format_duration(options.settle) +
                        " is longer than settle-max, which is " + format_duration(options.settle_max));
+  const bool waits = options.command == Command::kWaitForConfig;
+  const ConfiguredBy::How sign = waits ? options.wait_for.how : options.until_configured.how;
+  const bool is_by_pod =
+      (waits && sign == ConfiguredBy::How::kNothing) ||
+      ((waits || options.command == Command::kRun) && sign == ConfiguredBy::How::kAnnotation);
+  if (is_by_pod && (options.pod_name.empty() || options.pod_namespace.empty()))
+    problems.push_back(
+        "the annotation is set on this pod, which is not named: give --pod-name and --pod-namespace, or POD_NAME and "
+        "POD_NAMESPACE (fieldRef metadata.name and metadata.namespace)");
   if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
     problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
   if (options.command == Command::kMatch && !options.files.empty() && !options.published)

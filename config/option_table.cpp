@@ -10,15 +10,18 @@ namespace {
 constexpr unsigned bit(Command command) { return static_cast<unsigned>(command); }
 constexpr unsigned kDeciding = bit(Command::kRun) | bit(Command::kPlan) | bit(Command::kExplain);
 constexpr unsigned kWriting = bit(Command::kRun) | bit(Command::kWithdraw);
+constexpr unsigned kSigns = bit(Command::kWaitForConfig) | bit(Command::kConfigured);
 constexpr unsigned kOnCluster = kDeciding | bit(Command::kWithdraw);
 constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch) |
                              bit(Command::kMigrate) | bit(Command::kSnapshot);
-constexpr unsigned kWorking = kOnCluster | kOnHost | bit(Command::kValidate) | bit(Command::kWebhook);
+constexpr unsigned kWorking =
+    kOnCluster | kOnHost | kSigns | bit(Command::kValidate) | bit(Command::kWebhook);
 constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
                                     bit(Command::kWebhook) | bit(Command::kMigrate) | bit(Command::kSnapshot);
 constexpr unsigned kAsking = bit(Command::kWhy);  // of a whole cluster, as kubectl does
 constexpr unsigned kEverywhere = ~0u;
 
+constexpr std::array<std::string_view, 2> kSignTexts = {"annotation", "file:"};
 constexpr std::array<std::string_view, 3> kClusters = {"in-cluster", "kubeconfig:", "dir:"};
 
 // A row about that member of Options, read by that function of values.h.
@@ -36,7 +39,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_CLUSTER",
          .file_key = "cluster",
          .placeholder = "SPEC",
-         .commands = kOnCluster | bit(Command::kMatch) | bit(Command::kSnapshot) | kAsking,
+         .commands = kOnCluster | kSigns | bit(Command::kMatch) | bit(Command::kSnapshot) | kAsking,
          .choices = kClusters,
          .help =
              "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "
@@ -47,7 +50,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "NODE_NAME",
          .file_key = "nodeName",
          .placeholder = "NAME",
-         .commands = kOnCluster | kOnHost,
+         .commands = kOnCluster | kOnHost | bit(Command::kConfigured),
          .help = "The name of this machine's Node object. Without it the lower-cased host name is taken."}),
     option<&Options::node_labels, parse_node_labels>(
         {.name = "node-labels",
@@ -64,7 +67,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "NAMESPACE",
          .file_key = "namespace",
          .placeholder = "NAME",
-         .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) | kAsking,
+         .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) | bit(Command::kConfigured) | kAsking,
          .not_from_env = kAsking,
          .help = "The namespace whose policies count; of why, that of a pod or "
                  "claim that is named without one."}),
@@ -85,7 +88,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_HOST",
          .file_key = "host",
          .placeholder = "ROOT",
-         .commands = kOnHost,
+         .commands = kOnHost | kSigns,
          .help =
              "Read ROOT/sys and ROOT/proc in place of the running system's. Events then come from the datagram "
              "socket ROOT/run/sliced/uevents. ROOT may be a file of `sliced snapshot`: then node, policies and slices "
@@ -259,6 +262,50 @@ constexpr OptionInfo kOptions[] = {
          .help =
              "The UID of the pod that this runs in. The sockets have it in their names, so that during an upgrade "
              "those of the old pod and of the new one stand beside each other."}),
+    option<&Options::until_configured, parse_sign>(
+        {.name = "until-configured",
+         .env = "SLICED_UNTIL_CONFIGURED",
+         .file_key = "untilConfigured",
+         .placeholder = "SIGN",
+         .commands = bit(Command::kRun),
+         .choices = kSignTexts,
+         .help =
+             "Offer nothing new, and prepare nothing that was not offered in this boot, before the node's hardware is "
+             "configured. annotation: until somebody removes the annotation that this sets on its own pod. file:PATH: "
+             "until there is a file that is empty or names this boot, as `sliced configured` makes it."}),
+    option<&Options::wait_for, parse_sign>(
+        {.name = "for",
+         .placeholder = "SIGN",
+         .commands = kSigns,
+         .choices = kSignTexts,
+         .help =
+             "What to wait for, or to do: annotation of pods, or file:PATH. Without it wait-for-config waits for the "
+             "annotation, and configured does both, with the file /run/sliced/configured."}),
+    option<&Options::pod_name, parse_pod_name>(
+        {.name = "pod-name",
+         .env = "POD_NAME",
+         .file_key = "podName",
+         .placeholder = "NAME",
+         .commands = bit(Command::kRun) | bit(Command::kWaitForConfig),
+         .help = "The name of the pod that this runs in, whose annotation is waited by."}),
+    option<&Options::pod_namespace, parse_pod_namespace>(
+        {.name = "pod-namespace",
+         .env = "POD_NAMESPACE",
+         .file_key = "podNamespace",
+         .placeholder = "NAME",
+         .commands = bit(Command::kRun) | kSigns,
+         .help =
+             "Its namespace; of configured that of the pods that are let go, or else that of --namespace."}),
+    option<&Options::let_go, parse_node_labels>(
+        {.name = "selector",
+         .short_name = 'l',
+         .env = "SLICED_SELECTOR",
+         .file_key = "selector",
+         .placeholder = "KEY=VALUE,...",
+         .commands = bit(Command::kConfigured),
+         .help =
+             "The labels of the pods that are let go, all of them; \"\" are all pods of the node. Pods of the SR-IOV network "
+             "operator's own device plugin (app=sriov-device-plugin) are that operator's to let go."}),
     option<&Options::enable_device_metadata, parse_word<bool>>(
         {.name = "enable-device-metadata",
          .env = "ENABLE_DEVICE_METADATA",

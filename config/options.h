@@ -38,6 +38,8 @@ enum class Command : unsigned {
   kMigrate = 16384,
   kHistory = 1u << 20,
   kSnapshot = 32768,
+  kWaitForConfig = 1u << 17,
+  kConfigured = 1u << 18,
 };
 
 /// How the cluster is reached (--cluster): one of three.
@@ -76,6 +78,14 @@ enum class PolicyForm { kAuto, kSriov, kExposure };
 /// STANDALONE and MULTUS, as dra-driver-sriov's option of the same name has them.
 /// Fixed for the process: what one has put into pods the other does not take out.
 enum class ConfigurationMode { kStandalone, kMultus };
+
+/// Who says that the hardware of this node is configured (configured/sign.h). With kNothing nobody is asked.
+struct ConfiguredBy {
+  enum class How { kNothing, kAnnotation, kFile };
+  How how = How::kNothing;
+  std::string path;  // of kFile
+  bool operator==(const ConfiguredBy&) const = default;
+};
 
 /// A value, copied and compared. Which of it may change while the daemon runs is in the table
 /// (OptionInfo::reloadable); the rest stays as it was at the start.
@@ -134,6 +144,13 @@ struct Options {
   bool allow_short_sync = false;
   Millis settle = 100ms;   // quiet time before additions from the host are published
   Millis settle_max = 1s;  // the longest that additions wait when it never gets quiet
+
+  // Until when nothing new is offered, and what wait-for-config and configured are about.
+  ConfiguredBy until_configured;  // of run; nothing: it offers from the start
+  ConfiguredBy
+      wait_for;  // nothing: wait-for-config takes the annotation, and configured does all that it can
+  std::string pod_name, pod_namespace;  // this pod's; "" none. configured: in which namespace pods are let go
+  std::map<std::string, std::string> let_go = {{"app", "sliced"}};  // labels of those pods
 
   // What single commands are asked for.
   // How kubectl finds its cluster, of commands that are asked as it is.

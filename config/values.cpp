@@ -105,6 +105,29 @@ std::string parse_cluster(std::string_view text, ClusterSpec& value) {
   return wanted + remark(form, {"in-cluster", "kubeconfig", "dir"});
 }
 
+std::string parse_sign(std::string_view text, ConfiguredBy& value) {
+  if (text.empty()) return value = {}, "";
+  if (text == "annotation") return value = {ConfiguredBy::How::kAnnotation, ""}, "";
+  const size_t colon = text.find(':');
+  std::string path;
+  if (text.substr(0, colon) == "file" && colon != std::string_view::npos &&
+      parse_path(text.substr(colon + 1), path).empty() && path.front() == '/')
+    return value = {ConfiguredBy::How::kFile, path}, "";
+  return "must be annotation or file:/PATH, such as file:/run/sliced/configured" +
+         remark(text.substr(0, colon), {"annotation", "file"});
+}
+
+std::string parse_pod_name(std::string_view text, std::string& value) {
+  if (!text.empty() && !kube::is_dns_subdomain(text))
+    return "must be the name of a Pod: lower-case letters, digits, '-' and '.', at most 253 bytes";
+  value = text;
+  return "";
+}
+
+std::string parse_pod_namespace(std::string_view text, std::string& value) {
+  return text.empty() ? (value.clear(), "") : parse_namespace(text, value);
+}
+
 std::string parse_node_name(std::string_view text, std::string& value) {
   if (!kube::is_dns_subdomain(text))
     return "must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes" +
@@ -234,6 +257,11 @@ std::string print(const std::string& value) { return value; }
 std::string print(const std::vector<std::string>& value) { return join(value, " "); }
 
 std::string print(const ClusterSpec& value) { return describe(value); }
+
+std::string print(const ConfiguredBy& value) {
+  if (value.how == ConfiguredBy::How::kNothing) return "";
+  return value.how == ConfiguredBy::How::kAnnotation ? "annotation" : "file:" + value.path;
+}
 
 std::string print(const std::map<std::string, std::string>& value) {
   std::vector<std::string> pairs;

@@ -83,6 +83,11 @@ std::string add_path(std::string_view text, std::vector<std::string>& value);
 /// "in-cluster", "kubeconfig:PATH" or "dir:PATH".
 /// PATH may not be empty; what it names is looked at by who opens it.
 std::string parse_cluster(std::string_view text, ClusterSpec& value);
+/// "annotation" or "file:PATH"; PATH is absolute. "" is nobody.
+std::string parse_sign(std::string_view text, ConfiguredBy& value);
+/// This pod's, as the downward API tells it; "" is none.
+std::string parse_pod_name(std::string_view text, std::string& value);
+std::string parse_pod_namespace(std::string_view text, std::string& value);
 /// A DNS subdomain, as the name of a Node is.
 std::string parse_node_name(std::string_view text, std::string& value);
 /// "KEY=VALUE,..." by Kubernetes' rules of labels, at most 1,000, none twice; "" is none.
@@ -124,6 +129,7 @@ std::string print(const T& value) {
 std::string print(const std::string& value);
 std::string print(const std::vector<std::string>& value);
 std::string print(const ClusterSpec& value);
+std::string print(const ConfiguredBy& value);
 std::string print(const std::map<std::string, std::string>& value);
 std::string print(const std::set<std::string>& value);
 std::string print(const Millis& value);

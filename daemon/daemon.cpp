@@ -112,6 +112,13 @@ void Daemon::permit_writes(bool permitted) {
   apply_permission();
 }
 
+void Daemon::await_configuration(std::string why) {
+  if (why == unconfigured_) return;
+  const bool is_over = why.empty();
+  unconfigured_ = std::move(why);
+  decider_.mark(is_over ? "this node is configured" : "this node is not configured yet");
+}
+
 void Daemon::apply_permission() {
   charges_.permit(may_write());
   for (Offer& offer : offers_) offer.publisher().permit(may_write());
@@ -213,7 +220,7 @@ Decider::InputsPtr Daemon::prepare() {
   if (!tracks_.has_begun()) begin_tracks();
   look_at_readiness();
   return gather_inputs({options_, inventory(), policies, node_.view(), abilities_, charges_, settling_,
-                        offers_, decision(), tracks_, scheduler_.now()});
+                        offers_, decision(), tracks_, scheduler_.now(), unconfigured_});
 }
 
 // What stands in slices and is ready has been so, as far as anybody knows. Commands look once, and wait for nothing.

@@ -67,6 +67,11 @@ class Daemon {
   /// By who has the interlock (cli/node_locks.h). Taken back, no write begins any more; one on its way is not
   /// called back.
   void permit_writes(bool permitted);
+  /// why: what is waited for before this node is configured, in words; "" it is. Until then nothing is added, what was
+  /// published in another boot is withdrawn, and devices that are not offered are not handed over. Before start(), and
+  /// whenever it is another.
+  void await_configuration(std::string why);
+  const std::string& awaits_configuration() const { return unconfigured_; }
   /// For who only asks what would be written: whatever has to be read for that is read.
   void permit_looks() { charges_.permit_looks(); }
   /// A claim's device is handed over here, or has been taken back: by the kubelet plugin.
@@ -188,6 +193,7 @@ class Daemon {
   // Without pools.
   std::shared_ptr<const policy::Decision> decision_;
   ProblemTeller problems_;
+  std::string unconfigured_;   // "" configured, or nobody is asked
   bool is_permitted_ = false;  // the interlock is ours
   bool recovered_ = false;     // sticky facts were looked for in our own slices
   reactor::Ticket sync_ticket_;

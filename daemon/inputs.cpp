@@ -59,6 +59,9 @@ Decider::InputsPtr gather_inputs(const Knowledge& known) {
   if (has_exposures || (looks_back && !has_before))
     inputs->published =
         publishers::published(own_slices(known.offers, known.options), *known.inventory, inputs->holdings);
+  if (!known.unconfigured.empty())
+    inputs->unconfigured = publishers::unconfigured(own_slices(known.offers, known.options),
+                                                    known.inventory->boot_id, known.unconfigured);
   inputs->published.is_sriov_pool_there = known.offers[kSriov].is_there(known.options.node_name);
   return inputs;
 }

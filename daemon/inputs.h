@@ -35,6 +35,7 @@ struct Knowledge {
   const policy::Decision* decision;  // that stands; nullptr none
   const policy::ReadinessBook& tracks;
   TimePoint now;
+  const std::string& unconfigured;  // what is waited for; "" nothing
 };
 /// Never nullptr: whether everybody has synced is asked before.
 /// Copies what the ledger holds; inventory, policies and what the last decision made are shared.

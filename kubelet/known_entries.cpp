@@ -93,14 +93,25 @@ std::optional<KnownEntry> of_exposure(const EntrySources& from, const std::strin
   return out;
 }
 
+// Whatever the policies say of it now: a claim may have it from before a reboot.
+std::optional<KnownEntry> once_configured(std::optional<KnownEntry> known, const policy::Unconfigured& now,
+                                          const std::set<std::string>& of_this_boot) {
+  if (known && now.holds() && !of_this_boot.contains(known->holding.entry))
+    known->not_ready = "this node is not configured yet: " + now.why;
+  return known;
+}
+
 }  // namespace
 }  // namespace known_entries
 
 std::optional<KnownEntry> find_entry(const EntrySources& sources, const std::string& driver,
                                      const std::string& pool, const std::string& entry) {
+  using namespace known_entries;
   const policy::Settings& settings = sources.decision.inputs->settings;
-  if (driver == settings.sriov_driver) return known_entries::of_sriov(sources, pool, entry);
-  if (driver == settings.exposure_driver) return known_entries::of_exposure(sources, pool, entry);
+  const policy::Unconfigured& now = sources.decision.inputs->unconfigured;
+  if (driver == settings.sriov_driver) return once_configured(of_sriov(sources, pool, entry), now, now.sriov);
+  if (driver == settings.exposure_driver)
+    return once_configured(of_exposure(sources, pool, entry), now, now.exposure);
   return std::nullopt;
 }
 

@@ -57,6 +57,14 @@ struct Quarantines {
   bool empty() const { return sriov.empty() && exposure.empty(); }
 };
 
+/// Somebody else configures this node's hardware and has not said yet that it is done (--until-configured).
+struct Unconfigured {
+  std::string why;  // what is waited for, in words; "": it is configured, or nobody is asked
+  /// Names of entries that stand in slices which say that they are of this boot, by kind of policy: they stay.
+  std::set<std::string> sriov = {}, exposure = {};
+  bool holds() const { return !why.empty(); }
+};
+
 /// Shared by whoever decides, explains or compares; the decision holds its own (Decision::inputs).
 /// Never changed once a decision has it: whoever wants another decision makes another one, which shares what
 /// has not changed.
@@ -67,6 +75,7 @@ struct Inputs {
   Settings settings;
   Quarantines quarantine;
   Published published;
+  Unconfigured unconfigured = {};
   /// Host devices in motion: what policies say of those that are not offered yet waits, and what is published
   /// of the others stays as it was.
   std::set<std::string> settling;

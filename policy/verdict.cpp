@@ -40,6 +40,8 @@ std::string_view name_of(Outcome outcome) {
       return "held-by-other-driver";
     case Outcome::kCharged:
       return "charged";
+    case Outcome::kUnconfigured:
+      return "unconfigured";
   }
   return "";
 }

@@ -31,8 +31,9 @@ enum class Outcome : uint8_t {
   kNoCounters,         // it excludes another entry, and the cluster cannot count that
   kNoSharing,          // it may be allocated several times, and the cluster cannot count that
   // Of both: a former entry may still be allocated.
-  kHeldByOther,  // the other driver's
-  kCharged,      // the same, when it could be allocated in another way
+  kHeldByOther,   // the other driver's
+  kCharged,       // the same, when it could be allocated in another way
+  kUnconfigured,  // whoever configures this node's hardware is not done
 };
 /// Lasts as long as the process.
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"

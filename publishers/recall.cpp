@@ -104,6 +104,16 @@ bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id) {
   return boot_id.empty() || at == slice.meta.annotations.end() || at->second == boot_id;
 }
 
+policy::Unconfigured unconfigured(const OwnSlices& slices, const std::string& boot_id, std::string why) {
+  policy::Unconfigured out{.why = std::move(why)};
+  if (boot_id.empty()) return out;
+  visit_own(slices.sriov, slices.sriov_driver, slices.node, boot_id,
+            [&](const kube::Device& entry) { out.sriov.insert(entry.name); });
+  visit_own(slices.exposure, slices.exposure_driver, slices.node, boot_id,
+            [&](const kube::Device& entry) { out.exposure.insert(entry.name); });
+  return out;
+}
+
 policy::Published published(const OwnSlices& slices, const hotplug::Inventory& inventory,
                             const std::map<std::string, std::vector<policy::Holding>>& holdings) {
   policy::Published out;

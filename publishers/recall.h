@@ -26,6 +26,10 @@ policy::RecordDoubt find_doubt(const OwnSlices& slices);
 /// False for a slice of another boot: nothing that it says counts. One that names none may be of this one.
 bool is_of_boot(const kube::ResourceSlice& slice, const std::string& boot_id);
 
+/// Names of entries in slices that say that they are of this boot; none where it is not known which boot that is. why
+/// is handed through.
+policy::Unconfigured unconfigured(const OwnSlices& slices, const std::string& boot_id, std::string why);
+
 /// For policy::Inputs. holdings: entries that may be allocated, of the exposure driver by pool.
 policy::Published published(const OwnSlices& slices, const hotplug::Inventory& inventory,
                             const std::map<std::string, std::vector<policy::Holding>>& holdings);

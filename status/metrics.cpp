@@ -26,6 +26,9 @@ void tell_standing(Exposition& out, const Report& report) {
   out.sample(are_passed(readiness(report)) ? 1 : 0);
   out.gauge("sliced_serving", "1 when this process holds the interlock and writes; 0 when it stands by.");
   out.sample(report.is_serving ? 1 : 0);
+  out.gauge("sliced_configured",
+            "0 while nothing new is offered because whoever configures this node's hardware is not done.");
+  out.sample(report.awaits_configuration.empty() ? 1 : 0);
   out.gauge("sliced_source_live", "1 when the source is followed now.");
   for (const Report::Source& source : report.sources)
     out.sample(source.state == "live" ? 1 : 0, {{"source", source_name(source)}});

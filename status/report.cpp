@@ -100,6 +100,10 @@ std::vector<Check> readiness(const Report& report) {
   out.push_back({"api", api_problem(report), ""});
   out.push_back({"decision", report.summary ? "" : "waits for " + join(report.waiting_for, "; "), ""});
   out.push_back({"interlock", "", report.is_serving ? "" : "stands by: " + report.stands_by_for});
+  out.push_back({"configuration", "",
+                 report.awaits_configuration.empty()
+                     ? ""
+                     : "nothing new is offered yet: " + report.awaits_configuration});
   return out;
 }
 
@@ -117,6 +121,8 @@ Json json_of(const Report& report) {
   out.set("ready", are_passed(checks));
   out.set("serving", report.is_serving);
   if (!report.is_serving) out.set("standsByFor", printable(report.stands_by_for, 1'024));
+  if (!report.awaits_configuration.empty())
+    out.set("awaitsConfiguration", printable(report.awaits_configuration, 1'024));
   if (report.summary) out.set("summary", json_of(*report.summary));
   out.set("drivers", list_of(report.drivers));
   out.set("sources", list_of(report.sources));

@@ -39,6 +39,7 @@ struct Report {
   /// The interlock is held and nothing keeps from writing; else why not.
   bool is_serving = false;
   std::string stands_by_for;
+  std::string awaits_configuration = {};  // what is waited for before anything new is offered; "" nothing
 
   struct Driver {
     std::string name;
@@ -54,8 +55,9 @@ struct Report {
 
 /// /readyz: every source has synced once, the API server answers, there is a decision. Standing by is ready: a
 /// successor that is not would never be waited for, and its predecessor never end. The names are an interface.
-/// A check for each source; then "api", "decision" and "interlock", which always passes and says in its note
-/// for whom this stands by.
+/// A check for each source; then "api", "decision", and two that always pass: "interlock", which says in its note for
+/// whom this stands by, and "configuration", what is waited for before anything new is offered. A node whose hardware
+/// nobody has configured yet must not hold up a rollout.
 std::vector<Check> readiness(const Report& report);
 /// A source's name as checks and metrics have it: "own-slices"; of the node, which has its own behind it, "node".
 std::string source_name(const Report::Source& source);

@@ -11,6 +11,7 @@
   GATE(unknown_exclude)    \
   GATE(other_driver)       \
   GATE(may_be_allocated)   \
+  GATE(configuration)      \
   GATE(settling)           \
   GATE(readiness)          \
   GATE(quarantine)

@@ -17,7 +17,7 @@ using hotplug::HostDevice;
 // What a gate holds back and will let pass by itself is this driver's all the same.
 bool is_taken(Outcome outcome) {
   return outcome == Outcome::kOffered || outcome == Outcome::kHeldByOther || outcome == Outcome::kSettling ||
-         outcome == Outcome::kNotReady;
+         outcome == Outcome::kNotReady || outcome == Outcome::kUnconfigured;
 }
 
 class SriovDecision {

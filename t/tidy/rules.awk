@@ -10,6 +10,7 @@ BEGIN {
   may["nri"] = "reactor/base reactor proto"
   may["kube"] = "reactor/base reactor http"
   may["watchers"] = "reactor/base reactor kube"
+  may["configured"] = "reactor/base reactor kube watchers"
   may["hotplug"] = "reactor/base reactor"
   may["cel"] = "reactor/base kube"
   may["allocation"] = "reactor/base kube cel"

@@ -45,6 +45,7 @@ type HostTree struct {
 	roots  int
 	index  int
 	seqnum int
+	boots  int
 }
 
 // NewHostTree makes a machine with loopback and these cards; it goes with the test.
@@ -269,6 +270,12 @@ func newRoot(t testing.TB) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
 	return root
+}
+
+// Reboot makes it another boot; nothing else of the machine changes.
+func (h *HostTree) Reboot() {
+	h.boots++
+	h.write("proc/sys/kernel/random/boot_id", fmt.Sprintf("6d0c2f0e-6a3c-4f0e-9d6c-%012x\n", h.boots))
 }
 
 // SetRoute makes name carry the default route; "" removes it. The kernel sends no uevent for that.

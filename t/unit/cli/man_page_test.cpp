@@ -11,11 +11,15 @@ namespace {
 TEST(ManPage, HasEveryCommandAndOption) {
   const std::string page = man_page("1.2.3");
   EXPECT_EQ(page.rfind(".TH SLICED 8 ", 0), 0u);
+  const auto as_roff = [](std::string_view text) {
+    std::string out;
+    for (const char c : text) out += c == '-' ? std::string("\\-") : std::string(1, c);
+    return out;
+  };
   for (const auto& command : config::command_table())
-    EXPECT_NE(page.find("\n.SS sliced " + std::string(command.name)), std::string::npos) << command.name;
+    EXPECT_NE(page.find("\n.SS sliced " + as_roff(command.name)), std::string::npos) << command.name;
   for (const auto& option : config::option_table()) {
-    std::string name;
-    for (const char c : option.name) name += c == '-' ? std::string("\\-") : std::string(1, c);
+    const std::string name = as_roff(option.name);
     EXPECT_NE(page.find("\\fB\\-\\-" + name + "\\fR"), std::string::npos) << option.name;
     if (!option.file_key.empty()) {
       EXPECT_NE(page.find("File: " + std::string(option.file_key)), std::string::npos) << option.name;

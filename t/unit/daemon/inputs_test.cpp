@@ -22,7 +22,7 @@ struct InputsTest : testing::Test {
   }
   Decider::InputsPtr gather() {
     return gather_inputs({options, inventory, policies, node, abilities, charges, settling, offers, decision,
-                          tracks, scheduler.now()});
+                          tracks, scheduler.now(), unconfigured});
   }
   void expose() {
     policy::ExposurePolicy one;
@@ -51,6 +51,7 @@ struct InputsTest : testing::Test {
   kube::NodeView node{"node-a", {{"zone", "a"}}};
   const policy::Decision* decision = nullptr;
   policy::ReadinessBook tracks;
+  std::string unconfigured;
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;

@@ -94,6 +94,26 @@ TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
   EXPECT_FALSE(other->entry);
 }
 
+// Red when a claim of before a reboot gets a device that nobody has configured since, whatever the policies say of it.
+TEST_F(KnownEntriesTest, BeforeTheNodeIsConfiguredOnlyWhatWasOfferedInThisBootIsReady) {
+  for (const bool has_policy : {false, true}) {
+    auto in = std::make_shared<policy::Inputs>();
+    in->inventory = host_.inventory();
+    std::vector<policy::SriovPolicy> policies;
+    if (has_policy) policies.push_back(policy::decode_sriov_policy(object(kSriovPolicy)));
+    in->policies = std::make_shared<const policy::PolicySet>(
+        policy::make_policy_set(policy::share(std::move(policies)), {}, {}));
+    in->node.name = "node-a";
+    in->unconfigured = {"f: there is no such file", {"0000-3b-00-2"}, {}};
+    const auto decision = policy::decide(std::move(in));
+    EXPECT_EQ(find(decision, kSriov, "node-a", "0000-3b-00-1")->not_ready,
+              "this node is not configured yet: f: there is no such file");
+    EXPECT_EQ(find(decision, kSriov, "node-a", "0000-3b-00-2")->not_ready, "");
+    holdings_[kPool] = {{.entry = "0000-3b-00-2", .device = "0000:3b:00.2"}};
+    EXPECT_NE(find(decision, kExposure, kPool, "0000-3b-00-2")->not_ready, "");
+  }
+}
+
 TEST_F(KnownEntriesTest, WhatIsNotHereIsNotKnown) {
   const auto decision = decided({}, {});
   for (const auto& [driver, pool, entry] : {std::tuple(kSriov, "node-b", "0000-3b-00-1"),

@@ -9,7 +9,7 @@
 namespace sliced::policy {
 namespace gates_test {
 
-constexpr auto kLast = Outcome::kCharged;
+constexpr auto kLast = Outcome::kUnconfigured;
 
 // What is no gate's is the word of the policies, or comes of what else is offered.
 const std::set<Outcome> kOfPolicies = {Outcome::kOffered,       Outcome::kNotAVf,    Outcome::kNoPolicy,
@@ -70,6 +70,8 @@ TEST(Gates, TheFirstThatSaysNoDecides) {
   EXPECT_EQ(world.said(), "not-ready");
   world.in.settling = {world.vf.id.text};
   EXPECT_EQ(world.said(), "settling");
+  world.in.unconfigured.why = "f: there is no such file";
+  EXPECT_EQ(world.said(), "unconfigured");
   world.in.holdings["n1/net"] = {{.entry = world.entry, .device = world.vf.id.text, .is_exclusive = false}};
   EXPECT_EQ(world.said(), "charged");
   world.in.sriov_holdings = {world.entry};
@@ -97,6 +99,21 @@ TEST(Gates, BothKindsAskTheSame) {
     EXPECT_EQ(world.said(), "settling");
     world.unreadable = 0;
     EXPECT_EQ(world.said(), "exclude-unreadable");
+  }
+}
+
+// Red when what was offered in this boot goes, or when the name of the other kind's entry counts.
+TEST(Gates, BeforeTheNodeIsConfiguredOnlyWhatWasOfferedInThisBootPasses) {
+  for (const PolicyKind kind : {PolicyKind::kSriov, PolicyKind::kExposure}) {
+    World world;
+    world.kind = kind;
+    auto& now = world.in.unconfigured;
+    now.sriov = now.exposure = {world.entry};
+    EXPECT_EQ(world.said(), "");
+    now.why = "f: there is no such file";
+    EXPECT_EQ(world.said(), "");
+    (kind == PolicyKind::kSriov ? now.sriov : now.exposure).clear();
+    EXPECT_EQ(world.said(), "unconfigured");
   }
 }
 

@@ -94,6 +94,22 @@ TEST_F(RecallTest, LinksAreNamedBySlicesAndByWhatMayBeAllocated) {
   EXPECT_EQ(told.links, (std::map<std::string, std::string>{{"br-a", "br.a"}, {"br-b-x", "br.b"}}));
 }
 
+// Red when an entry counts as offered in this boot that another boot, another driver or nobody known has written.
+TEST_F(RecallTest, OfThisBootIsWhatOurOwnSlicesSayThatTheyAre) {
+  put(0, "node-a/net", {"ours"});
+  put(1, "node-a/old", {"of-another-boot"}).meta.annotations[std::string(kBootIdAnnotation)] = "boot-0";
+  put(2, "node-a/bare", {"of-no-boot"}).meta.annotations.clear();
+  kube::ResourceSlice theirs = put(3, "node-a/theirs", {"theirs"});
+  exposure.erase(theirs.meta.name);
+  theirs.meta.name = "x";
+  exposure["x"] = theirs;
+  const policy::Unconfigured found = unconfigured(own(), kNode.boot_id, "why");
+  EXPECT_EQ(found.why, "why");
+  EXPECT_EQ(found.exposure, std::set<std::string>{"ours"});
+  EXPECT_TRUE(found.sriov.empty());
+  EXPECT_TRUE(unconfigured(own(), "", "why").exposure.empty()) << "nobody knows which boot this is";
+}
+
 struct DoubtRow {
   const char* what;
   std::function<void(RecallTest&)> make;

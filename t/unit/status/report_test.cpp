@@ -86,6 +86,16 @@ TEST(Report, StandingByIsReadyAndSaysForWhat) {
   EXPECT_EQ(answer.body, "ok\nstands by: another instance is active (pid 7 on a)\n");
 }
 
+// Red when it is not ready: a node that nobody has configured would hold up the rollout to all others.
+TEST(Report, WaitingForTheConfigurationIsReadyAndSaysForWhat) {
+  Report report = ready_report();
+  report.awaits_configuration = "f: there is no such file";
+  EXPECT_TRUE(are_passed(readiness(report)));
+  EXPECT_EQ(json_of(report).text("awaitsConfiguration"), "f: there is no such file");
+  const auto pages = status_pages([&] { return report; }, [] { return std::string(); });
+  EXPECT_EQ(pages.at("/readyz")("").body, "ok\nnothing new is offered yet: f: there is no such file\n");
+}
+
 TEST(Report, AsJsonSaysWhatPeopleAreShown) {
   Report report = ready_report();
   report.drivers = {{.name = "d.example",

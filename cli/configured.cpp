@@ -1,0 +1,60 @@
+#include <sys/stat.h>
+
+#include "cli/commands.h"
+#include "cli/process.h"
+#include "cli/signs.h"
+#include "configured/release.h"
+#include "reactor/durable_file.h"
+
+namespace sliced::cli {
+namespace {
+
+using How = config::ConfiguredBy::How;
+
+// Of a list and a patch a pod.
+constexpr Millis kReleaseMax{60'000};
+
+// The daemon's locks may stand beside it, so others than its user are kept out of a directory that is made here.
+bool make_file(const config::Options& options, const std::string& path) {
+  const auto process = Process::open_host_only(options);
+  if (!process) return complain("configured: " + process.error().what), false;
+  const std::string boot_id = boot_id_of(**process);
+  ::mkdir(path.substr(0, path.rfind('/')).c_str(), 0750);
+  const auto written = reactor::write_durably(path, boot_id.empty() ? "" : boot_id + "\n");
+  if (!written) return complain("configured: " + written.error().what), false;
+  return print(path + " is made\n");
+}
+
+bool let_go(Process& process, const config::Options& options) {
+  std::optional<configured::Released> released;
+  configured::Release release(*process.cluster,
+                              {options.pod_namespace.empty() ? options.namespace_ : options.pod_namespace,
+                               options.node_name, options.let_go},
+                              [&](configured::Released done) { released = std::move(done); });
+  if (!process.run_until([&] { return released.has_value(); }, kReleaseMax))
+    return complain("configured: the API server does not answer in time; run it again"), false;
+  for (const std::string& pod : released->pods)
+    if (!print("pod " + pod + " is let go\n")) return false;
+  for (const std::string& problem : released->problems) complain("configured: " + problem);
+  return released->problems.empty();
+}
+
+}  // namespace
+
+int configured(const config::Options& options) {
+  bool is_done = true;
+  if (options.wait_for.how != How::kAnnotation)
+    is_done =
+        make_file(options, options.wait_for.how == How::kFile ? options.wait_for.path : kConfiguredFile);
+  if (options.wait_for.how == How::kFile) return is_done ? kExitSame : kExitError;
+  auto process = Process::open(options);
+  if (!process) {
+    complain("configured: no pod is let go: " + process.error().what +
+             "; where only the file is wanted, give --for file:" + kConfiguredFile);
+    return kExitError;
+  }
+  is_done &= let_go(**process, options);
+  return (*process)->leave(is_done ? kExitSame : kExitError);
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,24 @@
+#pragma once
+// What --until-configured and --for name, over the real ports.
+#include <memory>
+#include <string>
+
+#include "cli/process.h"
+#include "config/options.h"
+#include "configured/sign.h"
+
+namespace sliced::cli {
+
+/// Where `sliced configured` makes its file, and where the documentation looks for it. Gone with a reboot.
+constexpr const char* kConfiguredFile = "/run/sliced/configured";
+
+/// Of the host that is looked at; "" where it cannot be read.
+std::string boot_id_of(const Process& process);
+
+/// by: not nothing; of the annotation the process has a cluster. The process outlives what is returned.
+/// goes_on: it is for who serves after the wait: never given up, and not waited for twice in a boot.
+std::unique_ptr<configured::Sign> make_sign(Process& process, const config::Options& options,
+                                            const config::ConfiguredBy& by, bool goes_on,
+                                            configured::OnChange on_change);
+
+}  // namespace sliced::cli

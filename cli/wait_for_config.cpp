@@ -1,0 +1,47 @@
+#include <csignal>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/process.h"
+#include "cli/signs.h"
+#include "reactor/signal.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr int kExitOfSignal = 128;  // and the signal's number, as shells have it
+
+}  // namespace
+
+// As process 1 of a container no signal ends it by itself.
+int wait_for_config(const config::Options& options) {
+  using How = config::ConfiguredBy::How;
+  config::ConfiguredBy by = options.wait_for;
+  if (by.how == How::kNothing) by.how = How::kAnnotation;
+  auto opened = by.how == How::kFile ? Process::open_host_only(options) : Process::open(options);
+  if (!opened) return complain(opened.error().what), kExitError;
+  Process& process = **opened;
+  std::optional<int> exit;
+  const auto end = [&](int code) {
+    exit = exit.value_or(code);
+    process.loop.stop();
+  };
+  {
+    std::unique_ptr<configured::Sign> sign;
+    sign = make_sign(process, options, by, /*goes_on=*/false, [&] {
+      if (sign->is_seen()) return end(kExitSame);
+      if (!sign->given_up().empty()) complain("wait-for-config: " + sign->given_up()), end(kExitError);
+    });
+    std::vector<std::unique_ptr<reactor::Signal>> signals;
+    for (const int number : {SIGTERM, SIGINT}) {
+      auto signal =
+          reactor::Signal::open(process.loop, number, [end, number] { end(kExitOfSignal + number); });
+      if (signal) signals.push_back(std::move(*signal));
+    }
+    sign->start();
+    while (!exit) process.run();
+  }
+  return process.leave(*exit);
+}
+
+}  // namespace sliced::cli

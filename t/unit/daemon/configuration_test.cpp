@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include "policy/explain.h"
+#include "t/fixture/daemon_world.h"
+
+namespace sliced {
+namespace configuration_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// With --until-configured: somebody else configures the hardware, and says when it is done.
+struct ConfigurationTest : testing::Test, fixture::DaemonWorld {
+  static constexpr const char* kAwaited = "/run/sliced/configured: there is no such file";
+
+  ConfigurationTest() {
+    make_pf(4);
+    put_policy("p", "{configs: [{resourceName: a}]}");
+  }
+  void start_unconfigured() {
+    start();
+    daemon->await_configuration(kAwaited);
+  }
+  void configure() { daemon->await_configuration(""); }
+  void reboot() {
+    daemon.reset();
+    tree.boot_id("boot-2");
+  }
+  // No state of the slices, however short, had more than these.
+  void never_more_than(const std::set<std::string>& names) {
+    cluster.on_admit = [this, names](const fake::Request& request,
+                                     kube::Json& object) -> std::optional<kube::Failure> {
+      if (request.dry_run) return std::nullopt;
+      const auto slice = kube::decode_resource_slice(object);
+      if (slice)
+        for (const kube::Device& device : slice->devices)
+          EXPECT_TRUE(names.contains(device.name)) << device.name << " is written";
+      return std::nullopt;
+    };
+  }
+};
+
+TEST_F(ConfigurationTest, NothingIsOfferedBeforeAndEverythingAtOnceAfterIt) {
+  never_more_than({});
+  start_unconfigured();
+  run(1min);
+  EXPECT_TRUE(offered().empty());
+  ASSERT_NE(daemon->decision(), nullptr);
+  const auto why = policy::explain(*daemon->decision(), "0000:3b:02.0");
+  EXPECT_EQ(why.outcome, "unconfigured");
+  EXPECT_NE(why.summary.find(kAwaited), std::string::npos) << why.summary;
+  cluster.on_admit = {};
+  configure();
+  run(100ms);
+  EXPECT_EQ(offered().size(), 4u);
+}
+
+// Red when a restart in the same boot takes away what pods are scheduled on.
+TEST_F(ConfigurationTest, WhatThisBootHasSeenOfferedStaysAndNothingIsAddedToIt) {
+  start();
+  run(2s);
+  const std::set<std::string> before = offered();
+  ASSERT_EQ(before.size(), 4u);
+  never_more_than(before);
+  start_unconfigured();
+  tree.pci(kPf).vfs(6, [](fixture::SysfsTree::Pci vf, int index) {
+    vf.id("8086", "1889").driver("iavf").netdev("ens1f0v" + std::to_string(index));
+  });
+  run(10min);
+  EXPECT_EQ(offered(), before);
+  cluster.on_admit = {};
+  configure();
+  run(100ms);
+  EXPECT_EQ(offered().size(), 6u);
+}
+
+// Red when slices of the boot before are left standing: the hardware has forgotten what was set then.
+TEST_F(ConfigurationTest, AfterARebootWhatIsPublishedIsWithdrawnUntilItIsConfiguredAgain) {
+  start();
+  run(2s);
+  ASSERT_EQ(offered().size(), 4u);
+  reboot();
+  never_more_than({});
+  start_unconfigured();
+  run(2s);
+  EXPECT_TRUE(offered().empty());
+  cluster.on_admit = {};
+  configure();
+  run(100ms);
+  EXPECT_EQ(offered().size(), 4u);
+}
+
+// Red when what says nothing of its boot is taken for this one's.
+TEST_F(ConfigurationTest, SlicesThatNameNoBootAreWithdrawn) {
+  start();
+  run(2s);
+  daemon.reset();
+  for (kube::ResourceSlice slice : slices()) {
+    slice.meta.annotations.clear();
+    cluster.put(kube::kResourceSlices, kube::encode_resource_slice(slice));
+  }
+  start_unconfigured();
+  run(2s);
+  EXPECT_TRUE(offered().empty());
+}
+
+TEST_F(ConfigurationTest, DeviceExposurePoliciesAreHeldBackLikewise) {
+  remove_policy("p");
+  put_exposure("vfs", of_type("vf"));
+  never_more_than({});
+  start_unconfigured();
+  run(1min);
+  EXPECT_TRUE(offered().empty());
+  cluster.on_admit = {};
+  configure();
+  run(1s);
+  EXPECT_EQ(offered().size(), 4u);
+}
+
+// Red when what a SriovResourcePolicy will offer is given to the other driver in the meantime.
+TEST_F(ConfigurationTest, WhatWaitsIsTheOtherDriversNotToTake) {
+  put_exposure("vfs", of_type("vf"));
+  start_unconfigured();
+  run(1min);
+  EXPECT_TRUE(offered().empty());
+  EXPECT_EQ(policy::explain(*daemon->decision(), "0000:3b:02.0").personas.at(0).outcome, "conflict");
+  configure();
+  run(1s);
+  EXPECT_EQ(offered().size(), 4u);
+  for (const auto& slice : slices())
+    if (slice.driver == kExposureDriver) {
+      EXPECT_TRUE(slice.devices.empty());
+    }
+}
+
+}  // namespace
+}  // namespace configuration_test
+}  // namespace sliced
