@@ -48,7 +48,8 @@ func TestEveryDocumentIsAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane.Server.NewNamespace(t, "sriov-policies") // of one values file
+	plane.Server.NewNamespace(t, "sriov-policies") // of two values files
+	plane.Server.NewNamespace(t, "sriov-network-operator")
 	for _, file := range append(valuesFiles(t), "") {
 		var files []string
 		if file != "" {
@@ -81,6 +82,10 @@ func TestValuesAreRefusedByName(t *testing.T) {
 		"namespaceOverride: default":                        "allowDefaultNamespace",
 		"sriovDriverName: dra.networking":                   "exposureDriverName",
 		"{ownNodeOnly: false, nodeTokens: {enabled: true}}": "nodeTokens.enabled",
+		"untilConfigured: annotations":                      "untilConfigured",
+		"untilConfigured: file:/etc/x":                      "untilConfigured",
+		"waitForConfig: {for: file:/run/sliced/../x}":       "waitForConfig",
+		"waitForConfig: {until: annotation}":                "until",
 		// Of dra-driver-sriov's chart, with another name here.
 		"selectorLabelsOverride: {a: b}":                                       "selectorLabelsOverride: set nameOverride",
 		"controller: {replicas: 1}":                                            "controller: remove it",
@@ -198,21 +203,29 @@ func podOf(t *testing.T, text string) core.PodSpec {
 
 // Turns red when the pod is given an option that the program does not have.
 func TestArgumentsAreOptionsOfTheProgram(t *testing.T) {
-	help, err := exec.Command(harness.Program(t), "run", "--help").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := regexp.MustCompile(`--[a-z-]+`).FindAllString(string(help), -1)
+	containers := 0
 	for _, file := range valuesFiles(t) {
 		text, err := render(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, argument := range podOf(t, text).Containers[0].Args[1:] {
-			if name, _, _ := strings.Cut(argument, "="); !slices.Contains(options, name) {
-				t.Errorf("%s: the program has no option %s", file, name)
+		pod := podOf(t, text)
+		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
+			containers++
+			help, err := exec.Command(harness.Program(t), container.Args[0], "--help").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			options := regexp.MustCompile(`--[a-z-]+`).FindAllString(string(help), -1)
+			for _, argument := range container.Args[1:] {
+				if name, _, _ := strings.Cut(argument, "="); !slices.Contains(options, name) {
+					t.Errorf("%s: %s has no option %s", file, container.Args[0], name)
+				}
 			}
 		}
+	}
+	if want := len(valuesFiles(t)) + 1; containers != want {
+		t.Errorf("%d containers, want %d: one of the values files has an init container", containers, want)
 	}
 }
 

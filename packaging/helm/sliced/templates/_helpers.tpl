@@ -32,6 +32,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 
+{{/* "true" where a container waits by the annotation of its pod. */}}
+{{- define "sliced.annotates" -}}
+{{- if or (eq .Values.untilConfigured "annotation") (and .Values.waitForConfig.enabled (eq .Values.waitForConfig.for "annotation")) -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{- define "sliced.drivers" -}}
 [{{ .Values.sriovDriverName | squote }}, {{ .Values.exposureDriverName | squote }}]
 {{- end -}}

@@ -13,6 +13,9 @@
 {{- with .Values.schedulerVersion }}
 - --scheduler-version={{ . }}
 {{- end }}
+{{- with .Values.untilConfigured }}
+- --until-configured={{ . }}
+{{- end }}
 {{- with .Values.healthAddress }}
 - --health-address={{ . }}
 {{- end }}
@@ -89,6 +92,14 @@ What the pod sees of the node: each a name, a path (the same inside), what kind 
 - name: token
   mountPath: /var/run/secrets/kubernetes.io/serviceaccount
   readOnly: true
+{{- end -}}
+
+{{/* Of which pod it is, for the annotation. */}}
+{{- define "sliced.ownPod" -}}
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 {{- end -}}
 
 {{- define "sliced.volumes" -}}
