@@ -1,10 +1,13 @@
 #include "cli/decide_once.h"
 
+#include "cli/signs.h"
+
 namespace sliced::cli {
 
 std::unique_ptr<daemon::Daemon> decide_once(Process& process, const config::Options& options) {
   auto daemon = std::make_unique<daemon::Daemon>(process.daemon_ports(/*live_events=*/false), options);
   daemon->permit_looks();
+  daemon->await_configuration(awaited_now(process, options));
   daemon->start();
   std::vector<std::string> missing;
   const auto is_decided = [&] { return daemon->decision() != nullptr && !daemon->decision()->awaits_pods; };

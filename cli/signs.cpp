@@ -1,9 +1,12 @@
 #include "cli/signs.h"
 
+#include <optional>
 #include <utility>
 
 #include "configured/file_sign.h"
 #include "configured/pod_sign.h"
+#include "kube/kinds.h"
+#include "reactor/base/text.h"
 #include "reactor/small_file.h"
 
 namespace sliced::cli {
@@ -25,6 +28,40 @@ std::unique_ptr<configured::Sign> make_sign(Process& process, const config::Opti
   return std::make_unique<configured::PodSign>(
       kube::Ports{*process.cluster, scheduler, *process.log, reactor::system_random()}, std::move(settings),
       std::move(on_change));
+}
+
+namespace {
+
+constexpr Millis kPodAnswerMax{5'000};
+
+std::string awaited_of_pod(Process& process, const config::Options& options) {
+  const std::string pod = "pod " + options.pod_namespace + "/" + options.pod_name;
+  std::optional<Result<configured::PodWait>> found;
+  const auto call = process.cluster->get(
+      {kube::kPods, options.pod_namespace, options.pod_name},
+      {.on_done = [&](std::string_view object) { found = configured::decode_pod_wait(object); },
+       .on_failure = [&](const kube::Failure& why) { found = Error{why.code, why.what}; }});
+  process.run_until([&] { return found.has_value(); }, kPodAnswerMax);
+  if (found && *found)
+    return (*found)->waits ? pod + " has the annotation " + std::string(configured::kWaitAnnotation) : "";
+  return pod + " cannot be read: " + (found ? found->error().what : "no answer");
+}
+
+}  // namespace
+
+std::string awaited_now(Process& process, const config::Options& options) {
+  const config::ConfiguredBy& by = options.until_configured;
+  if (by.how == config::ConfiguredBy::How::kNothing) return "";
+  if (by.how == config::ConfiguredBy::How::kFile) {
+    const std::string fault =
+        configured::fault_of_file(reactor::read_small_file(by.path), boot_id_of(process));
+    return fault.empty() ? "" : escaped(by.path) + ": " + fault;
+  }
+  const std::string awaited = options.pod_name.empty() || options.pod_namespace.empty()
+                                  ? "the daemon's pod is not named (--pod-name, --pod-namespace)"
+                                  : awaited_of_pod(process, options);
+  if (!awaited.empty()) complain("taken for not configured: " + awaited);
+  return awaited;
 }
 
 }  // namespace sliced::cli

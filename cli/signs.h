@@ -21,4 +21,8 @@ std::unique_ptr<configured::Sign> make_sign(Process& process, const config::Opti
                                             const config::ConfiguredBy& by, bool goes_on,
                                             configured::OnChange on_change);
 
+/// What --until-configured waits for as it stands now; "" nothing. For who decides once: it waits up to 5 s for an
+/// answer of the API server. A pod that is not named, or cannot be read, is said on stderr and counts as one that waits.
+std::string awaited_now(Process& process, const config::Options& options);
+
 }  // namespace sliced::cli

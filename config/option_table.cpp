@@ -267,7 +267,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_UNTIL_CONFIGURED",
          .file_key = "untilConfigured",
          .placeholder = "SIGN",
-         .commands = bit(Command::kRun),
+         .commands = kDeciding,
          .choices = kSignTexts,
          .help =
              "Offer nothing new, and prepare nothing that was not offered in this boot, before the node's hardware is "
@@ -286,14 +286,14 @@ constexpr OptionInfo kOptions[] = {
          .env = "POD_NAME",
          .file_key = "podName",
          .placeholder = "NAME",
-         .commands = bit(Command::kRun) | bit(Command::kWaitForConfig),
+         .commands = kDeciding | bit(Command::kWaitForConfig),
          .help = "The name of the pod that this runs in, whose annotation is waited by."}),
     option<&Options::pod_namespace, parse_pod_namespace>(
         {.name = "pod-namespace",
          .env = "POD_NAMESPACE",
          .file_key = "podNamespace",
          .placeholder = "NAME",
-         .commands = bit(Command::kRun) | kSigns,
+         .commands = kDeciding | kSigns,
          .help =
              "Its namespace; of configured that of the pods that are let go, or else that of --namespace."}),
     option<&Options::let_go, parse_node_labels>(

@@ -221,6 +221,10 @@ func TestAfterARebootNoPodStartsBeforeItsNodeIsConfigured(t *testing.T) {
 	waitRegistered(daemon, 1)
 	daemon.WaitLog(starting, "waits until this node is configured")
 	lab.History.WaitOffers(t, 0, starting)
+	explained, _, _ := lab.Command("explain", harness.VFAddress(pf0.Address, 1), "--until-configured", "file:"+file)
+	if !strings.Contains(explained, "nothing new is offered before this node is configured: "+file+": there is no such file") {
+		t.Error(explained)
+	}
 	if text, code := configured(lab, "--for", "file:"+file); code != 0 {
 		t.Fatal(text)
 	}
