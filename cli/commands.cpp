@@ -40,6 +40,7 @@ constexpr Row kRows[] = {
     {Command::kWhy, by_options<why>},
     {Command::kDiscover, of_host<discover>},
     {Command::kMatch, of_host<match>},
+    {Command::kDrift, of_host<drift>},
     {Command::kValidate, by_options<validate>},
     {Command::kMigrate, of_host<migrate>},
     {Command::kSnapshot, by_options<snapshot>},

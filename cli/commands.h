@@ -29,6 +29,7 @@ int explain(const config::Options& options);
 int why(const config::Options& options);
 int discover(const config::Options& options);
 int match(const config::Options& options);
+int drift(const config::Options& options);
 int validate(const config::Options& options);
 int migrate(const config::Options& options);
 int snapshot(const config::Options& options);

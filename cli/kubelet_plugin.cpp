@@ -6,6 +6,7 @@
 
 #include "cli/bind_helper.h"
 #include "cli/played_kernel.h"
+#include "cli/prepared_facts.h"
 #include "cni/sysctls.h"
 #include "kubelet/child_binder.h"
 #include "kubelet/known_entries.h"
@@ -100,7 +101,7 @@ kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const confi
           std::make_shared<const kubelet::NodeHost>(
               process.host, kernel_of(process, options),
               kubelet::NodeHost::Paths{.cdi_root = options.cdi_root,
-                                       .checkpoint = directory + "/sliced-checkpoint.json",
+                                       .checkpoint = checkpoint_path(options),
                                        .peer_checkpoint = directory + "/checkpoint.json",
                                        .plugins = options.kubelet_plugins_directory}),
           interfaces_.get(),

@@ -89,7 +89,7 @@ std::string man_page(std::string_view version) {
          roff(
              "0: done. 1: failed, or the command line, environment or file is wrong; every problem is on "
              "standard error. "
-             "2: plan found changes; match found nothing that matches.") +
+             "2: plan found changes; match found nothing that matches; drift found a field that differs.") +
          "\n";
   return out;
 }

@@ -20,11 +20,12 @@
 
 namespace sliced::cli {
 
-/// Exit codes are an interface (docs/command-line.md). No command has both of those that are 2.
+/// Exit codes are an interface (docs/command-line.md). No command has two of those that are 2.
 inline constexpr int kExitSame = 0;     // nothing to change, all well
 inline constexpr int kExitError = 1;    // the command could not do its work
 inline constexpr int kExitChanges = 2;  // plan: something would be written
 inline constexpr int kExitNone = 2;     // match: an answer, and nothing matches
+inline constexpr int kExitDrift = 2;    // drift: a field differs
 
 /// Ownership: whatever is made from its ports is dropped before it. Members are in the order in which they
 /// depend on each other: the loop goes last.

@@ -179,6 +179,7 @@ Json json_of(const HostDevice& device) {
   put(out, "adminMac", device.admin_mac);
   put(out, "representor", device.representor);
   put(out, "representorOf", device.representor_of);
+  put(out, "vdpa", device.vdpa);
   put(out, "bridgeType", device.bridge_type);
   put(out, "vlanFiltering", device.vlan_filtering);
   put(out, "vlanId", device.vlan_id);

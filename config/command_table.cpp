@@ -61,6 +61,14 @@ constexpr CommandInfo kCommands[] = {
          "has it and asked of every published device: there an absent attribute is an error, and one error "
          "ends the scheduler's attempt. Exit status 0: something matches. 2: nothing does. 1: there is no "
          "answer. An error of one device is no match."},
+    {.id = Command::kDrift,
+     .name = "drift",
+     .summary = "Say whether the host is as its SriovNetworkNodeState wants it.",
+     .description =
+         "Compares what the SR-IOV network operator wants of this node's PFs and VFs with what the host itself says, and "
+         "prints each field that differs with both values. Reads only. What pods have is taken from the record of the "
+         "daemon that runs here. Exit status 0: in sync. 2: drift. 1: there is no answer, or a field that could not be "
+         "read and none that differs."},
     {.id = Command::kValidate,
      .name = "validate",
      .arguments = "FILE...",

@@ -13,7 +13,7 @@ constexpr unsigned kWriting = bit(Command::kRun) | bit(Command::kWithdraw);
 constexpr unsigned kSigns = bit(Command::kWaitForConfig) | bit(Command::kConfigured);
 constexpr unsigned kOnCluster = kDeciding | bit(Command::kWithdraw);
 constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch) |
-                             bit(Command::kMigrate) | bit(Command::kSnapshot);
+                             bit(Command::kMigrate) | bit(Command::kSnapshot) | bit(Command::kDrift);
 constexpr unsigned kWorking =
     kOnCluster | kOnHost | kSigns | bit(Command::kValidate) | bit(Command::kWebhook);
 constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
@@ -39,7 +39,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_CLUSTER",
          .file_key = "cluster",
          .placeholder = "SPEC",
-         .commands = kOnCluster | kSigns | bit(Command::kMatch) | bit(Command::kSnapshot) | kAsking,
+         .commands = kOnCluster | kSigns | bit(Command::kMatch) | bit(Command::kSnapshot) | bit(Command::kDrift) | kAsking,
          .choices = kClusters,
          .help =
              "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "
@@ -83,6 +83,15 @@ constexpr OptionInfo kOptions[] = {
          .placeholder = "NAME",
          .commands = kAsking,
          .help = "The context of the kubeconfig; without it the current one."}),
+    option<&Options::node_state_namespace, parse_namespace>(
+        {.name = "node-state-namespace",
+         .env = "SLICED_NODE_STATE_NAMESPACE",
+         .file_key = "nodeStateNamespace",
+         .placeholder = "NAME",
+         .commands = bit(Command::kDrift),
+         .help =
+             "The namespace in which the SR-IOV network operator keeps its SriovNetworkNodeStates; on OpenShift it is "
+             "openshift-sriov-network-operator."}),
     option<&Options::host_root, parse_path>(
         {.name = "host",
          .env = "SLICED_HOST",
@@ -107,7 +116,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_SRIOV_DRIVER_NAME",
          .file_key = "sriovDriverName",
          .placeholder = "NAME",
-         .commands = kNamingDrivers | kAsking,
+         .commands = kNamingDrivers | bit(Command::kDrift) | kAsking,
          .help =
              "The DRA driver name under which SriovResourcePolicy devices are published. Two drivers must never "
              "publish under one name on one node."}),
@@ -189,7 +198,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "KUBELET_PLUGINS_DIRECTORY_PATH",
          .file_key = "kubeletPluginsDirectoryPath",
          .placeholder = "PATH",
-         .commands = bit(Command::kRun),
+         .commands = bit(Command::kRun) | bit(Command::kDrift),
          .help =
              "The kubelet's directory with a folder for each plugin; ours have the names of the drivers."}),
     option<&Options::kubelet_registrar_directory, parse_path>(
@@ -442,6 +451,13 @@ constexpr OptionInfo kOptions[] = {
         {.name = "raw",
          .commands = bit(Command::kSnapshot),
          .help = "Keep MAC addresses, GUIDs, switch ids and the node's name as they are."}),
+    option<&Options::node_state, parse_path>(
+        {.name = "node-state",
+         .placeholder = "FILE",
+         .commands = bit(Command::kDrift),
+         .help =
+             "Take the SriovNetworkNodeState from this YAML or JSON file, - is standard input; cluster: from the "
+             "cluster, by the node's name."}),
     option<&Options::log_format, parse_word<LogFormat>>(
         {.name = "log-format",
          .env = "SLICED_LOG_FORMAT",
@@ -467,7 +483,7 @@ constexpr OptionInfo kOptions[] = {
          .placeholder = "FORMAT",
          .commands = bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover) |
                      bit(Command::kMatch) | bit(Command::kStatus) | bit(Command::kHistory) |
-                     bit(Command::kMigrate) | kAsking,
+                     bit(Command::kMigrate) | bit(Command::kDrift) | kAsking,
          .choices = kTexts<OutputFormat>,
          .help =
              "table, yaml or json; for plan also diff: what would change against what is published now."}),

@@ -40,6 +40,7 @@ enum class Command : unsigned {
   kSnapshot = 32768,
   kWaitForConfig = 1u << 17,
   kConfigured = 1u << 18,
+  kDrift = 1u << 21,
 };
 
 /// How the cluster is reached (--cluster): one of three.
@@ -102,6 +103,8 @@ struct Options {
   std::map<std::string, std::string> node_labels;  // for a directory cluster without a Node object
   /// Whose SriovResourcePolicies and DeviceAttributes count.
   std::string namespace_ = "dra-driver-sriov";
+  /// Where the SR-IOV network operator keeps its SriovNetworkNodeStates.
+  std::string node_state_namespace = "sriov-network-operator";
   std::string host_root = "/";  // "/" is the running system
   std::string sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver_name = "dra.networking";
@@ -171,6 +174,8 @@ struct Options {
 
   bool raw = false;  // snapshot keeps names and addresses as they are
 
+  std::string node_state = "cluster";  // where drift takes the node's SriovNetworkNodeState from, or a file
+
   // How things are said.
   LogFormat log_format = LogFormat::kAuto;
   Level log_level = Level::kInfo;
@@ -178,6 +183,9 @@ struct Options {
 
   bool operator==(const Options&) const = default;
 };
+
+/// Of Options::node_state: no file.
+inline constexpr std::string_view kNodeStateOfCluster = "cluster";
 
 /// Bounds of the intervals; load() refuses what is outside of them.
 inline constexpr Millis kSyncIntervalMin = 1min;

@@ -95,6 +95,7 @@ std::optional<std::set<PciAddress>> affected_functions(const HostReadings& befor
   if (!functions.are_nodes_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))
     return std::nullopt;
   std::set<PciAddress> out = std::move(functions.differ);
+  add_keys(before.vdpa_of_function, now.vdpa_of_function, out);
   if (!add_netdevs(before, now, out)) return std::nullopt;
   add_keys(before.rdma_of_function, now.rdma_of_function, out);
   add_keys(before.enforced, now.enforced, out);

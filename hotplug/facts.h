@@ -67,6 +67,7 @@ struct Netdev {
   bool is_partial = false;             // with it: they were recovered, and what is absent may only be unknown
   /// udevd's rules for it are done (its file below run/udev/data); absent of facts that were not read now.
   std::optional<bool> is_initialized;
+  std::optional<bool> is_up;  // IFF_UP: somebody has set it up; of functions' interfaces
   bool operator==(const Netdev&) const = default;
 };
 
@@ -86,6 +87,8 @@ struct HostDevice {
   std::optional<PciAddress> pci;
   std::string vendor, product, subsystem_vendor, subsystem_product;  // 4 lower-case hex digits
   std::string driver;                                                // "" when none is bound
+  // "virtio", "vhost": what its vDPA device is used by; "" none, or a driver of another name
+  std::string vdpa;
   std::optional<int> numa_node;  // a VF's own or, when that is -1, its PF's; absent when both are -1
   std::string pcie_root;         // "pci0000:00"
   // PFs.
@@ -149,6 +152,9 @@ using InventoryPtr = std::shared_ptr<const Inventory>;
 
 /// In place of an RDMA device's name, of a function that is known to have one.
 inline constexpr std::string_view kUnknownRdmaDevice = "unknown";
+
+/// In place of HostDevice::vdpa, where there is a vDPA device and its driver cannot be read.
+inline constexpr std::string_view kUnknownVdpa = "unknown";
 
 /// A netdev known from what we published before a restart, in the same boot.
 /// Of the same boot only: the kernel numbers and names interfaces anew at the next.

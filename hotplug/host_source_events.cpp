@@ -33,7 +33,7 @@ void HostSource::on_event(HostEvent event) {
 void HostSource::on(const Uevent& event) {
   if (event.subsystem == "pci") return on_pci(event);
   if (event.subsystem == "net") return on_net(event);
-  if (event.subsystem != "infiniband") return;
+  if (event.subsystem != "infiniband" && event.subsystem != "vdpa") return;
   marks_.touched.lists = true;
   mark(text_of(event));
 }
@@ -117,6 +117,7 @@ void HostSource::mark(std::string why) {
 
 bool HostSource::apply(const Edit& edit, HostReadings& readings) {
   if (const auto* gone = std::get_if<EraseFunction>(&edit)) {
+    readings.vdpa_of_function.erase(gone->function);
     readings.netdevs.erase_if([&](const std::string&, const NetdevReading& netdev) {
       return netdev.is_functions_own && netdev.function == gone->function;
     });

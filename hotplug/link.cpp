@@ -57,6 +57,16 @@ std::string devtype_of(std::string_view uevent) {
   return "";
 }
 
+// flags is "0x1003"; IFF_UP of net/if.h is its first bit.
+std::optional<bool> read_is_up(const HostDir& dir, std::vector<std::string>& unreadable) {
+  const std::string text = read_text(dir, "flags", unreadable);
+  if (text.empty()) return std::nullopt;
+  const auto flags = text.starts_with("0x") ? parse_hex(std::string_view(text).substr(2)) : std::nullopt;
+  if (flags) return (*flags & 1) != 0;
+  unreadable.push_back("flags: " + in_quotes(text, 32) + " is not a hexadecimal number");
+  return std::nullopt;
+}
+
 void read_link_only_facts(const HostView& host, const HostDir& dir, NetdevReading& netdev) {
   netdev.devtype = devtype_of(read_text(dir, "uevent", netdev.unreadable));
   const auto names = dir.list();
@@ -135,6 +145,7 @@ std::optional<NetdevReading> read_netdev_once(const HostView& host, std::string_
     netdev.unreadable.push_back("address: " + in_quotes(netdev.mac, 64) + " is not a MAC address");
     netdev.mac.clear();
   }
+  if (netdev.is_functions_own) netdev.is_up = read_is_up(dir, netdev.unreadable);
   netdev.mtu = read_int(dir, "mtu", netdev.unreadable);
   netdev.link_type = read_int(dir, "type", netdev.unreadable);
   netdev.master = read_link_name(dir, "master", netdev.unreadable);

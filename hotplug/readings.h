@@ -55,6 +55,7 @@ struct NetdevReading {
   // Lower case; "" where the file has no address, or something that is none.
   std::string mac;
   std::optional<int> mtu, link_type;
+  std::optional<bool> is_up;  // IFF_UP of the file flags; of functions' own only
   std::string master;
   std::optional<PciAddress> function;  // the PCI function above it, network function or not
   std::optional<int> dev_port;         // which of the function's; of functions' own only
@@ -85,6 +86,8 @@ struct HostReadings {
   std::string boot_id;
   SharedMap<FunctionReading, PciAddress> functions;
   SharedMap<NetdevReading> netdevs;
+  // Of /sys/bus/vdpa/devices/vdpa:ADDRESS, as the SR-IOV network operator names them: HostDevice::vdpa.
+  std::map<PciAddress, std::string> vdpa_of_function;
   // From /sys/class/infiniband; of a function with several devices the first by name.
   std::map<PciAddress, std::string> rdma_of_function;
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and the like: netdev -> RDMA device

@@ -126,6 +126,8 @@ class Resolver {
     device.subsystem_product = reading.subsystem_product;
     device.driver = reading.driver;
     if (reading.numa_node.value_or(-1) >= 0) device.numa_node = reading.numa_node;
+    if (const auto at = readings_.vdpa_of_function.find(reading.pci); at != readings_.vdpa_of_function.end())
+      device.vdpa = at->second;
     device.pcie_root = reading.pcie_root;
     device.total_vfs = reading.total_vfs;
     device.num_vfs = reading.num_vfs;
@@ -447,6 +449,7 @@ Netdev facts_of(const NetdevReading& reading) {
   netdev.name = netdev.kernel_name = reading.name;
   netdev.ifindex = reading.ifindex;
   netdev.mac = reading.mac;
+  netdev.is_up = reading.is_up;
   netdev.mtu = reading.mtu;
   netdev.link_type = reading.link_type;
   netdev.dev_port = reading.dev_port;

@@ -15,6 +15,7 @@ namespace {
 constexpr const char* kFunctionsDir = "sys/bus/pci/devices";
 constexpr const char* kNetdevsDir = "sys/class/net";
 constexpr const char* kRdmaDevicesDir = "sys/class/infiniband";
+constexpr const char* kVdpaDevicesDir = "sys/bus/vdpa/devices";
 
 // Names below dir with the links' targets; a directory that is not there is empty, which is no fault (a
 // machine without PCI, a namespace without interfaces, no RDMA module).
@@ -46,6 +47,27 @@ void list_functions(const HostView& host, HostListing& listing) {
       listing.functions.emplace_back(*address, std::move(target));
     else
       problems.push_back(std::string(kFunctionsDir) + ": " + in_quotes(name, 64) + " is not a PCI address");
+  }
+}
+
+// drivers/vhost/vdpa.c and drivers/virtio/virtio_vdpa.c by their names on the bus.
+std::string vdpa_type_of(std::string_view driver) {
+  return driver == "vhost_vdpa" ? "vhost" : driver == "virtio_vdpa" ? "virtio" : "";
+}
+
+void read_vdpa(const HostView& host, HostReadings& readings) {
+  readings.vdpa_of_function.clear();
+  constexpr std::string_view kPrefix = "vdpa:";
+  for (const auto& [name, target] : list_links(host, kVdpaDevicesDir, readings)) {
+    const auto function = name.starts_with(kPrefix)
+                              ? PciAddress::decode(std::string_view(name).substr(kPrefix.size()))
+                              : std::nullopt;
+    if (!function) continue;
+    const auto driver = read_link_patiently(host, std::string(kVdpaDevicesDir) + "/" + name + "/driver");
+    if (driver)
+      readings.vdpa_of_function.emplace(*function, vdpa_type_of(last_component(*driver)));
+    else if (!is_absence(driver.error()))
+      readings.vdpa_of_function.emplace(*function, kUnknownVdpa);
   }
 }
 
@@ -139,6 +161,7 @@ HostListing list_host(const HostView& host, const HostReadings& before) {
   list_functions(host, listing);
   listing.netdevs = list_links(host, kNetdevsDir, listing.lists);
   read_rdma(host, listing.lists);
+  read_vdpa(host, listing.lists);
   read_vlans(host, listing.lists);
   return listing;
 }
@@ -192,6 +215,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   reread_dangling(host, readings);
   const auto rdma_before = readings.rdma_of_function;
   read_rdma(host, readings);
+  read_vdpa(host, readings);
   reread_beside_lost_rdma(host, rdma_before, readings);
   read_vlans(host, readings);
   keep_default_routes(routes_before, readings);

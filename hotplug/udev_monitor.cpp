@@ -14,7 +14,7 @@
 namespace sliced::hotplug {
 namespace {
 
-constexpr const char* kSubsystems[] = {"pci", "net", "infiniband"};
+constexpr const char* kSubsystems[] = {"pci", "net", "infiniband", "vdpa"};
 
 struct Unref {
   void operator()(udev* one) const { udev_unref(one); }

@@ -26,6 +26,10 @@ inline const Resource kDeviceExposurePolicies{"networking.dra.io", "v1alpha1", "
 inline const Resource kNetworkAttachmentDefinitions{"k8s.cni.cncf.io", "v1", "network-attachment-definitions",
                                                     "NetworkAttachmentDefinition", true};
 
+/// Of the SR-IOV network operator: how it wants the PFs of each node, in an object of the node's name. Read alone.
+inline const Resource kSriovNetworkNodeStates{"sriovnetwork.openshift.io", "v1", "sriovnetworknodestates",
+                                              "SriovNetworkNodeState", true};
+
 /// Of a ResourceSlice as text. No valid one has half as many values.
 inline constexpr JsonLimits kSliceLimits{.nodes_max = 150'000};
 

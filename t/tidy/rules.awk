@@ -18,6 +18,7 @@ BEGIN {
   # Folders below a room. The two kinds of policies do not know each other.
   may["policy/gates"] = "reactor/base kube hotplug policy policy/readiness policy/charged"
   may["policy/readiness"] = "reactor/base kube hotplug policy"
+  may["policy/node_state"] = "reactor/base kube hotplug policy policy/readiness"
   may["policy/sriov"] = "reactor/base kube hotplug policy policy/gates policy/readiness"
   may["policy/exposure"] = "reactor/base kube cel hotplug policy policy/gates policy/readiness policy/charged"
   may["policy/charged"] = "reactor/base kube hotplug policy"

@@ -98,6 +98,8 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"kubeconfig", "/home/a/.kube/config"},
       {"context", "admin@cluster"},
       {"file", "/tmp/slices of all nodes.yaml"},
+      {"node-state", "/tmp/node state.yaml"},
+      {"node-state-namespace", "openshift-sriov-network-operator"},
       {"as", "exposure"},
       {"resource-prefix", "example.com"},
       {"check", "true"},

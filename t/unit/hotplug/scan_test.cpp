@@ -102,6 +102,38 @@ TEST_F(ScanTest, RepresentorsAreNoPorts) {
   EXPECT_EQ(devices.at("0000:3b:00.0").host_use, "");
 }
 
+// Told apart by name, as the SR-IOV network operator makes them; somebody else's are not looked at.
+TEST_F(ScanTest, VdpaDevicesOfVfs) {
+  tree.pci("0000:3b:00.0").netdev("ens1f0").sriov(8).vfs(5);
+  const auto vdpa = [&](const std::string& name, const std::string& driver) {
+    tree.write("sys/devices/pci0000:00/" + name + "/uevent", "");
+    if (!driver.empty())
+      tree.symlink("../../../bus/vdpa/drivers/" + driver, "sys/devices/pci0000:00/" + name + "/driver");
+    tree.symlink("../../../devices/pci0000:00/" + name, "sys/bus/vdpa/devices/" + name);
+  };
+  vdpa("vdpa:0000:3b:02.0", "vhost_vdpa");
+  vdpa("vdpa:0000:3b:02.1", "virtio_vdpa");
+  vdpa("vdpa:0000:3b:02.2", "");
+  vdpa("vdpa0", "vhost_vdpa");
+  vdpa("vdpa:0000:3b:02.3", "some_vdpa");
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:3b:02.0").vdpa, "vhost");
+  EXPECT_EQ(devices.at("0000:3b:02.1").vdpa, "virtio");
+  for (const char* none : {"0000:3b:02.2", "0000:3b:02.3", "0000:3b:02.4"})
+    EXPECT_EQ(devices.at(none).vdpa, "") << none;
+}
+
+TEST_F(ScanTest, WhetherAnInterfaceIsUp) {
+  tree.pci("0000:3b:00.0").netdev("ens1f0");
+  EXPECT_EQ(scan().at("0000:3b:00.0").netdev->is_up, true);
+  tree.netdev_attr("ens1f0", "flags", "0x1002");
+  EXPECT_EQ(scan().at("0000:3b:00.0").netdev->is_up, false);
+  for (const char* nonsense : {"1003", "up", ""}) {
+    tree.netdev_attr("ens1f0", "flags", nonsense);
+    EXPECT_EQ(scan().at("0000:3b:00.0").netdev->is_up, std::nullopt) << nonsense;
+  }
+}
+
 TEST_F(ScanTest, PfWithItsVfs) {
   tree.pci("0000:3b:00.0")
       .id("15b3", "101d")
