@@ -88,10 +88,10 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_NODE_STATE_NAMESPACE",
          .file_key = "nodeStateNamespace",
          .placeholder = "NAME",
-         .commands = bit(Command::kDrift),
+         .commands = kDeciding | bit(Command::kDrift),
          .help =
-             "The namespace in which the SR-IOV network operator keeps its SriovNetworkNodeStates; on OpenShift it is "
-             "openshift-sriov-network-operator."}),
+             "The namespace in which the SR-IOV network operator keeps its SriovNetworkNodeStates, which drift reads, and the "
+             "condition nodeState of readiness; on OpenShift it is openshift-sriov-network-operator."}),
     option<&Options::host_root, parse_path>(
         {.name = "host",
          .env = "SLICED_HOST",

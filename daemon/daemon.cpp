@@ -57,7 +57,12 @@ Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
                 [this] { decider_.mark("host has settled"); }),
       held_(scheduler_, [this](const auto& update) { on_inventory(update); }),
       host_(std::move(ports.host), [this](const auto& update) { held_.take(update); }),
-      sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), cluster_handlers()) {}
+      sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), cluster_handlers()),
+      node_states_({ports.cluster, scheduler_, log_, ports.random},
+                   {options_.node_state_namespace, options_.node_name}, [this](std::string why) {
+                     look_at_readiness();
+                     decider_.mark(std::move(why));
+                   }) {}
 
 Offer Daemon::make_offer(Driver which, kube::Ports ports) {
   const std::string& driver = which == kSriov ? options_.sriov_driver_name : options_.exposure_driver_name;
@@ -197,6 +202,7 @@ void Daemon::on_reach(const Reach::Change& change) {
     }
   }
   apply_permission();
+  if (change.is_over) node_states_.retry_now();
   if (change.is_followed)
     for (Offer& offer : offers_) offer.publisher().retry_now();
 }
@@ -217,6 +223,8 @@ Decider::InputsPtr Daemon::prepare() {
   if (!are_abilities_known(*policies) && !decision_) return nullptr;
   if (!decision_) learn_own_slices();
   charges_.find_awaited(*inventory());
+  want_node_state(*policies);
+  if (node_states_.is_awaited()) return nullptr;
   if (!tracks_.has_begun()) begin_tracks();
   look_at_readiness();
   return gather_inputs({options_, inventory(), policies, node_.view(), abilities_, charges_, settling_,
@@ -233,18 +241,16 @@ void Daemon::begin_tracks() {
   for (const auto& [entry, interface] : published.links) devices.insert(interface);
   const bool looks_once =
       options_.command == config::Command::kPlan || options_.command == config::Command::kExplain;
-  tracks_.begin(inventory(), node_state_, devices, looks_once, scheduler_.now());
+  tracks_.begin(inventory(), node_states_.over(inventory()), devices, looks_once, scheduler_.now());
 }
 
 // Every inventory is looked at, also those that no decision is made from: what was lost for a moment was lost.
 void Daemon::look_at_readiness() {
-  if (tracks_.has_begun()) tracks_.look(inventory(), node_state_, scheduler_.now());
+  if (tracks_.has_begun()) tracks_.look(inventory(), node_states_.over(inventory()), scheduler_.now());
 }
 
-void Daemon::take_node_state(policy::NodeState state) {
-  node_state_ = std::move(state);
-  look_at_readiness();
-  decider_.mark("the node state changed");
+void Daemon::want_node_state(const policy::PolicySet& policies) {
+  node_states_.want(policies.asks_node_state || policy::asks_node_state(options_.readiness));
 }
 
 // Facts of netdevs that left before we started, from what we published then. True when the host is read again

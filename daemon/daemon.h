@@ -16,6 +16,7 @@
 #include "daemon/decider.h"
 #include "daemon/held_host.h"
 #include "daemon/inputs.h"
+#include "daemon/node_state.h"
 #include "daemon/offer.h"
 #include "daemon/own_node.h"
 #include "daemon/policy_book.h"
@@ -84,9 +85,8 @@ class Daemon {
   }
   /// Its facts stay those of before until the host says the same again, at most HeldHost::kReturnMax.
   void let_go(const std::string& by) { held_.let_go(by); }
-  /// What the node's SriovNetworkNodeState says of each PF: as a value that differs from the one before, once it is
-  /// known and whenever it changes.
-  void take_node_state(policy::NodeState state);
+  /// What is known of the node's SriovNetworkNodeState, where somebody asks for it.
+  const NodeStateSource& node_state() const { return node_states_; }
   /// What may be allocated.
   const policy::Ledger& ledger() const { return charges_.ledger(); }
   /// SIGHUP: what may change while running takes effect, and the host is read again.
@@ -168,6 +168,8 @@ class Daemon {
   void begin_tracks();
   void look_at_readiness();
   void await_readiness();
+  // Followed as long as the readiness of a policy, or the daemon's own, asks for it.
+  void want_node_state(const policy::PolicySet& policies);
 
   // The decision's pools go to the publishers and are not kept here. True when the offer changed.
   bool conclude(policy::Decision decision, const std::string& why);
@@ -204,12 +206,13 @@ class Daemon {
   Offers offers_;  // by Driver
   Settling settling_;
   policy::ReadinessBook tracks_;
-  policy::NodeState node_state_;
   reactor::Ticket ready_ticket_;
   // Between host_ and whoever decides; host_ goes first.
   HeldHost held_;
   hotplug::HostSource host_;
   ClusterSources sources_;
+  // Beside them: none that anybody waits for.
+  NodeStateSource node_states_;
 };
 
 }  // namespace sliced::daemon

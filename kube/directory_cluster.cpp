@@ -230,15 +230,15 @@ CallPtr DirectoryCluster::get(GetRequest request, WriteHandlers handlers) {
 CallPtr DirectoryCluster::discover(std::string group, std::string version,
                                    std::function<void(std::vector<std::string>)> on_done,
                                    std::function<void(const Failure&)>) {
-  return once(
-      [group = std::move(group), version = std::move(version), on_done = std::move(on_done)](const bool&) {
-        std::vector<std::string> plurals;
-        for (const Resource* known : {&kNodes, &kResourceSlices, &kResourceClaims, &kSriovResourcePolicies,
-                                      &kDeviceAttributes, &kDeviceExposurePolicies}) {
-          if (known->group == group && known->version == version) plurals.push_back(known->plural);
-        }
-        on_done(std::move(plurals));
-      });
+  return once([group = std::move(group), version = std::move(version),
+               on_done = std::move(on_done)](const bool&) {
+    std::vector<std::string> plurals;
+    for (const Resource* known : {&kNodes, &kResourceSlices, &kResourceClaims, &kSriovResourcePolicies,
+                                  &kDeviceAttributes, &kDeviceExposurePolicies, &kSriovNetworkNodeStates}) {
+      if (known->group == group && known->version == version) plurals.push_back(known->plural);
+    }
+    on_done(std::move(plurals));
+  });
 }
 
 CallPtr DirectoryCluster::schema(std::string, std::string, std::function<void(std::string_view)> on_done,

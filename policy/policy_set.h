@@ -24,6 +24,8 @@ struct PolicySet {
   std::vector<uint64_t> attribute_entries;
   /// The readiness of some of them asks what was published before (stableFor, onLoss other than withdraw).
   bool looks_back = false;
+  /// The readiness of some of them requires nodeState.
+  bool asks_node_state = false;
   /// Of all SriovResourcePolicies: values of node selectors to look at.
   uint64_t node_selector_entries = 0;
 };

@@ -69,6 +69,11 @@ inline bool looks_back(const Readiness& one) {
          one.on_loss.value_or(OnLoss::kWithdraw) != OnLoss::kWithdraw;
 }
 
+/// The node's SriovNetworkNodeState is asked for by it.
+inline bool asks_node_state(const Readiness& one) {
+  return one.require && has(*one.require, Condition::kNodeState);
+}
+
 /// "{require: [adminMac], stableFor: 2s}": as YAML, what is written of it; "" nothing is.
 std::string text_of(const Readiness& readiness);
 

@@ -172,18 +172,86 @@ TEST_P(ReadinessTest, TheDaemonsDefaultIsReadAgain) {
   EXPECT_EQ(offered(), Names{});
 }
 
+// What the SR-IOV network operator says is a condition like others; its kind is no source that anybody waits for.
 TEST_P(ReadinessTest, ANodeStateIsHeard) {
+  const auto node_state = [this](int mtu, const std::string& sync) {
+    cluster.put(kube::kSriovNetworkNodeStates,
+                kube::decode_yaml("metadata: {name: node-a, namespace: sriov-network-operator}\n"
+                                  "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 2, mtu: " +
+                                  std::to_string(mtu) + "}]}\nstatus: {syncStatus: " + sync + "}")
+                    .documents.at(0));
+    run(1s);
+  };
   policy("{require: [nodeState]}");
   start();
   run(15s);
   EXPECT_EQ(offered(), Names{});
-  EXPECT_NE(said().find("nodeState: no SriovNetworkNodeState is read"), std::string::npos) << said();
-  daemon->take_node_state({.is_known = true, .why = "", .out_of_sync = {}});
+  EXPECT_NE(
+      said().find(
+          "nodeState: SriovNetworkNodeState sriov-network-operator/node-a cannot be: the API server does "
+          "not have its kind"),
+      std::string::npos)
+      << said();
+  cluster.install(kube::kSriovNetworkNodeStates);
+  run(1min);
+  EXPECT_NE(said().find("there is no SriovNetworkNodeState"), std::string::npos) << said();
+  node_state(1500, "InProgress");
+  EXPECT_EQ(offered(), Names{});
+  node_state(1500, "Succeeded");
+  EXPECT_EQ(offered().size(), 2u);
+  node_state(9000, "Succeeded");
+  EXPECT_EQ(offered(), Names{}) << "the host is not so, whatever the status says";
+  EXPECT_NE(said().find("mtu is 1500, wanted at least 9000"), std::string::npos) << said();
+  node_state(1500, "Succeeded");
+  EXPECT_EQ(offered().size(), 2u);
+  tree.netdev_attr("ens1f0", "mtu", "1400");
+  tell_pf();
+  run(1s);
+  EXPECT_EQ(offered(), Names{}) << "the host has changed";
+  tree.netdev_attr("ens1f0", "mtu", "1500");
+  tell_pf();
   run(1s);
   EXPECT_EQ(offered().size(), 2u);
-  daemon->take_node_state({.is_known = true, .why = "", .out_of_sync = {{kPf, "mtu is 1500, wanted 9000"}}});
+  cluster.remove(kube::kSriovNetworkNodeStates, "node-a", "sriov-network-operator");
   run(1s);
   EXPECT_EQ(offered(), Names{});
+}
+
+// Red when a restart decides before the node state is known, and so withdraws what stands.
+TEST_P(ReadinessTest, ARestartWithANodeStateWritesNothing) {
+  cluster.install(kube::kSriovNetworkNodeStates);
+  cluster.put(
+      kube::kSriovNetworkNodeStates,
+      kube::decode_yaml("metadata: {name: node-a, namespace: sriov-network-operator}").documents.at(0));
+  policy("{require: [nodeState]}");
+  start();
+  run(15s);
+  ASSERT_EQ(offered().size(), 2u);
+  const size_t before = writes();
+  cluster.delay_of = [](const fake::Request& request) {
+    return request.plural == "sriovnetworknodestates" ? Millis{1'000} : Millis{0};
+  };
+  start();
+  run(1min);
+  EXPECT_EQ(offered().size(), 2u);
+  EXPECT_EQ(writes(), before) << log.all();
+}
+
+// Red when an optional kind that does not answer keeps the daemon from deciding.
+TEST_P(ReadinessTest, ANodeStateThatDoesNotAnswerIsNotWaitedForForEver) {
+  cluster.install(kube::kSriovNetworkNodeStates);
+  cluster.delay_of = [](const fake::Request& request) {
+    return request.plural == "sriovnetworknodestates" ? Millis{3'600'000} : Millis{0};
+  };
+  policy("{require: [nodeState]}");
+  if (GetParam())
+    put_policy("other", "{configs: [{resourceName: other}]}");
+  else
+    put_exposure("other", of_type("vf"));
+  start();
+  run(15s);
+  EXPECT_FALSE(offered().empty()) << "what does not ask for it";
+  EXPECT_TRUE(daemon->waiting_for().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(BothKinds, ReadinessTest, testing::Bool());
