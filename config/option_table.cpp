@@ -39,7 +39,8 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_CLUSTER",
          .file_key = "cluster",
          .placeholder = "SPEC",
-         .commands = kOnCluster | kSigns | bit(Command::kMatch) | bit(Command::kSnapshot) | bit(Command::kDrift) | kAsking,
+         .commands = kOnCluster | kSigns | bit(Command::kMatch) | bit(Command::kSnapshot) |
+                     bit(Command::kDrift) | kAsking,
          .choices = kClusters,
          .help =
              "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "
@@ -67,7 +68,8 @@ constexpr OptionInfo kOptions[] = {
          .env = "NAMESPACE",
          .file_key = "namespace",
          .placeholder = "NAME",
-         .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) | bit(Command::kConfigured) | kAsking,
+         .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) |
+                     bit(Command::kConfigured) | kAsking,
          .not_from_env = kAsking,
          .help = "The namespace whose policies count; of why, that of a pod or "
                  "claim that is named without one."}),

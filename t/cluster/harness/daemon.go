@@ -196,13 +196,19 @@ func (d *Daemon) WaitSaid(within time.Duration, words string, times int) {
 // Command runs another subcommand with the lab's flags to its end.
 func (l *Lab) Command(name string, extra ...string) (stdout, stderr string, code int) {
 	l.T.Helper()
-	cmd := exec.Command(Program(l.T), append(l.flags(name), extra...)...)
+	return l.Program(append(l.flags(name), extra...)...)
+}
+
+// Program runs the program to its end, with these arguments and no others.
+func (l *Lab) Program(args ...string) (stdout, stderr string, code int) {
+	l.T.Helper()
+	cmd := exec.Command(Program(l.T), args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		l.T.Fatalf("sliced %s: %v", name, err)
+		l.T.Fatalf("sliced %s: %v", args[0], err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
