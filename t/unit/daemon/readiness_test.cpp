@@ -244,13 +244,11 @@ TEST_P(ReadinessTest, ANodeStateThatDoesNotAnswerIsNotWaitedForForEver) {
     return request.plural == "sriovnetworknodestates" ? Millis{3'600'000} : Millis{0};
   };
   policy("{require: [nodeState]}");
-  if (GetParam())
-    put_policy("other", "{configs: [{resourceName: other}]}");
-  else
-    put_exposure("other", of_type("vf"));
+  put_policy("other",
+             "{priority: 1, configs: [{resourceName: other, resourceFilters: [{pfNames: ['ens1f0#0']}]}]}");
   start();
   run(15s);
-  EXPECT_FALSE(offered().empty()) << "what does not ask for it";
+  EXPECT_EQ(offered(), Names{kFirstVf}) << "what does not ask for it";
   EXPECT_TRUE(daemon->waiting_for().empty());
 }
 
