@@ -78,9 +78,14 @@ class Asking {
     compiler_.compile(own);
     if (stop_.stop_requested()) return;
     for (size_t i = 0; i < exposures_.size(); ++i)
-      if (places_[i].last && may_exclude(exposures_[i]) && !is_usable(i))
-        last.insert(exposures_[i]->last_understood->selector.cel);
+      if (is_last_asked_of(i) && !is_usable(i)) last.insert(exposures_[i]->last_understood->selector.cel);
     compiler_.compile(last);
+  }
+
+  // Also where it did not select this node, and so nobody has compiled it: it may never have been understood.
+  bool is_last_asked_of(size_t i) const {
+    const ExposurePolicy& policy = exposures_[i];
+    return (places_[i].now || places_[i].last) && may_exclude(policy) && policy.last_understood != nullptr;
   }
 
   bool is_usable(size_t i) const {
@@ -101,15 +106,13 @@ class Asking {
       }
       note_problem(index, compiler_.of(policy.selector.cel).problem);
     }
-    if (!may_exclude(policy)) return;
-    if (policy.last_understood == nullptr) {
-      if (places_[i].now) out_.node.unreadable.push_back(index);
-    } else if (places_[i].last) {
-      if (compiler_.of(policy.last_understood->selector.cel).program != nullptr)
-        go_on_with(*policy.last_understood);
-      else
-        out_.node.unreadable.push_back(index);
-    }
+    if (!may_exclude(policy) || (!places_[i].now && !places_[i].last)) return;
+    const bool has_meaning =
+        is_last_asked_of(i) && compiler_.of(policy.last_understood->selector.cel).program != nullptr;
+    if (!has_meaning)
+      out_.node.unreadable.push_back(index);
+    else if (places_[i].last)
+      go_on_with(*policy.last_understood);
   }
 
   void note_problem(int32_t policy, std::string what) {

@@ -142,10 +142,10 @@ func TestKubeVirtFindsItsFunctions(t *testing.T) {
 		}
 	}
 	manifest.DeletePods()
-	waitUntil(t, "no CDI spec is left", promptly, func() bool { return len(root.SpecFiles()) == 0 })
-	if left, _ := filepath.Glob(root.Path + "/plugins/*/dra-device-metadata/*"); len(left) != 0 {
-		t.Errorf("files are left: %v", left)
-	}
+	waitUntil(t, "no CDI spec and no metadata is left", promptly, func() bool {
+		metadata, _ := filepath.Glob(root.Path + "/plugins/*/dra-device-metadata/*")
+		return len(root.SpecFiles()) == 0 && len(metadata) == 0
+	})
 	for address := range taken {
 		if mac := adminMAC(t, lab, kernel, address); mac != "00:00:00:00:00:00" {
 			t.Errorf("%s keeps the address %s of a machine that is gone", address, mac)

@@ -283,6 +283,26 @@ TEST_F(ExposureBudget, AnExcludeThatNoLongerCompilesGoesOnAsItWas) {
   EXPECT_EQ(next.last_understood->last_understood, nullptr);
 }
 
+// Red when what did not select this node counts as understood: nobody has compiled it, and today's edit, which
+// selects every node, may be an exclude.
+TEST_F(ExposureBudget, WhatWasNeverCompiledHereWasNotUnderstood) {
+  for (const auto& [selector, is_understood] : {std::pair("nope", false), std::pair("true", true)}) {
+    policies.clear();
+    add("x", selector, ", action: exclude, nodeSelector: {matchLabels: {zone: elsewhere}}");
+    const ExposurePolicy before = decode_exposure_policy(kube::decode_yaml(policies).documents.at(0));
+    ASSERT_TRUE(before.problems.empty());
+    policies.clear();
+    add("x", "true", ", actoin: exclude");
+    ExposurePolicy now = decode_exposure_policy(kube::decode_yaml(policies).documents.at(0));
+    ASSERT_FALSE(now.problems.empty());
+    remember_exclude(now, before, true);
+    policies.clear();
+    given = {now};
+    add("p", "true");
+    EXPECT_EQ(offered(decide_now()), is_understood ? kVfs : 0) << selector;
+  }
+}
+
 // Red when an answer is worked out to its end however little there is for it: hundreds of policies of which
 // each asks for a million steps at its first device.
 TEST_F(ExposureBudget, WhatIsBegunAndNotDoneIsCountedToo) {
