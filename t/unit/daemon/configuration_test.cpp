@@ -29,7 +29,7 @@ struct ConfigurationTest : testing::Test, fixture::DaemonWorld {
   // No state of the slices, however short, had more than these.
   void never_more_than(const std::set<std::string>& names) {
     cluster.on_admit = [names](const fake::Request& request,
-                                     kube::Json& object) -> std::optional<kube::Failure> {
+                               kube::Json& object) -> std::optional<kube::Failure> {
       if (request.dry_run) return std::nullopt;
       const auto slice = kube::decode_resource_slice(object);
       if (slice)
