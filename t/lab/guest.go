@@ -155,16 +155,19 @@ func (g *Guest) Run(t testing.TB, script string) string {
 	return out
 }
 
-// standstill is what the kernel has said in this scenario of tasks that wait for ever, the first of them and those after it, when
-// nothing answers any more; else "".
+// standstill is what the kernel has said in this scenario of tasks that wait for ever, or of a processor that does not leave the
+// kernel, the first of it and what came after it; else "". Tasks that wait count when nothing answers any more.
 func (g *Guest) standstill() string {
 	said := g.process.Log()[g.heard:]
-	before, _, found := strings.Cut(said, " blocked for more than ")
-	if !found {
-		return ""
-	}
-	if out, status := g.Try("echo here", 30*time.Second); status == 0 && out == "here" {
-		return ""
+	before, _, isStalled := strings.Cut(said, "detected stall") // of RCU
+	if !isStalled {
+		var isBlocked bool
+		if before, _, isBlocked = strings.Cut(said, " blocked for more than "); !isBlocked {
+			return ""
+		}
+		if out, status := g.Try("echo here", 30*time.Second); status == 0 && out == "here" {
+			return ""
+		}
 	}
 	lines := strings.Split(said[strings.LastIndexByte(before, '\n')+1:], "\n")
 	return strings.Join(lines[:min(len(lines), 150)], "\n")
