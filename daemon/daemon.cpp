@@ -310,6 +310,7 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
   problems_.tell(policies_, *decision_);
   publish(std::move(pools));
   await_readiness();
+  if (decision_->is_regrouped) decider_.mark("an exclusionGroup has changed");
   if (on_decided_) on_decided_(*decision_);
   // What waits for a look at the pods comes in a moment: no window is opened that it would have to wait for.
   return changed && !(decision_->awaits_pods && charges_.is_looking());

@@ -35,6 +35,9 @@ struct Decision {
   /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
   std::set<std::string> wanted;
   bool awaits_pods = false;  // something waits until the pods of this node have been looked at
+  /// Without counters: what goes on being offered has another exclusionGroup from now on, and what it kept out by
+  /// the one before can be offered by the next decision, which is due at once.
+  bool is_regrouped = false;
   // Of readiness: when something that waits will have been ready for long enough; PFs that have to be asked what
   // they enforce, since what waits for that may not be told; since when devices are held back.
   std::optional<TimePoint> due;

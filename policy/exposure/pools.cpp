@@ -280,6 +280,8 @@ void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>
   const std::set<std::string_view> kept(names.begin(), names.end());
   for (Candidate& candidate : pool.candidates)
     if (!kept.contains(candidate.holding.entry)) candidate.verdict->outcome = Outcome::kNoCounters;
+  drop_refused(pool.candidates);
+  out_.is_regrouped |= is_any_regrouped(pool.candidates, holdings);
 }
 
 // A PF as a whole.

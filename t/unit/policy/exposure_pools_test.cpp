@@ -21,10 +21,10 @@ struct ExposurePoolsTest : testing::Test {
     in.policies = std::make_shared<const PolicySet>();
     in.node.name = "n1";
   }
-  void offer(const std::string& entry) {
-    const Holding holding = holding_of_function(entry);
-    verdicts.push_back({.policy = 0, .entry = entry});
-    drafts.push_back({kube::Device{.name = entry}, ""});
+  void offer(const std::string& entry) { offer(holding_of_function(entry)); }
+  void offer(const Holding& holding) {
+    verdicts.push_back({.policy = 0, .entry = holding.entry});
+    drafts.push_back({kube::Device{.name = holding.entry}, ""});
     candidates[kPool].push_back({inventory->find(holding.device), &verdicts.back(), &policy, holding,
                                  drafts.back().entry, &drafts.back()});
   }
@@ -108,6 +108,29 @@ TEST_F(ExposurePoolsTest, WithoutCountersVfsStandAndTheWholeWaits) {
   EXPECT_TRUE(pool()->counters.empty());
   EXPECT_EQ(verdicts[0].outcome, Outcome::kNoCounters);
   EXPECT_EQ(verdicts[1].outcome, Outcome::kOffered);
+}
+
+// Who leaves a group has it for one decision more. Red when nobody asks for the next one: what the group kept out
+// waits for an event that has nothing to do with it.
+TEST_F(ExposurePoolsTest, WithoutCountersAnotherGroupIsDecidedOnceMore) {
+  in.settings.counters = false;
+  const auto share = [](const std::string& suffix, const std::string& group) {
+    return Holding{kPf + suffix, "0000:03:00.0", kPf, false, group};
+  };
+  const auto decide = [&] {
+    out = {};
+    offer(share("-ipvlan", "rx"));
+    offer(share("-macvlan", "tx"));
+    finish();
+    in.holdings = out.offered;
+  };
+  in.holdings[kPool] = {share("-macvlan", "rx")};
+  decide();
+  EXPECT_EQ(pool()->devices.size(), 1u);
+  EXPECT_TRUE(out.is_regrouped);
+  decide();
+  EXPECT_EQ(pool()->devices.size(), 2u);
+  EXPECT_FALSE(out.is_regrouped) << "there is no end of it";
 }
 
 TEST_F(ExposurePoolsTest, OfAPoolInDoubtNothingCanBeGivenAway) {
