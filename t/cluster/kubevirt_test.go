@@ -1,3 +1,5 @@
+//go:build !kube1.34 && !kube1.35
+
 package cluster
 
 import (

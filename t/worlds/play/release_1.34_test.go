@@ -1,0 +1,14 @@
+//go:build kube1.34
+
+package play
+
+import "k8s.io/dynamic-resource-allocation/structured"
+
+// release is the Kubernetes whose allocator this program has, as its servers say it.
+const release = "v1.34.4"
+
+// byDefault is what the allocator of 1.34 does unless gates say otherwise.
+var byDefault = structured.Features{AdminAccess: true, PrioritizedList: true, DeviceStatus: true}
+
+// Before 1.35 a device that cannot be allocated on a node is no error.
+func isRefusal(error) bool { return false }
