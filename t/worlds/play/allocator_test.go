@@ -3,7 +3,6 @@ package play
 import (
 	"context"
 	"fmt"
-	"sort"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -13,10 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
+	"sliced.test/worlds/asked"
 )
 
 // classes are DeviceClasses by name; what they select is an entry's own doing, so none of them can fail.
-var classes = func() classLister {
+var classes = func() asked.Classes {
 	texts := map[string]string{
 		"sriov":    `device.driver == "` + sriovDriver + `"`,
 		"exposure": `device.driver == "` + exposureDriver + `"`,
@@ -25,7 +25,7 @@ var classes = func() classLister {
 	for _, persona := range personas {
 		texts[persona] = texts["exposure"] + ` && ` + attribute("persona") + ` == "` + persona + `"`
 	}
-	out := classLister{}
+	out := asked.Classes{}
 	for name, text := range texts {
 		class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		class.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: text}}}
@@ -33,24 +33,6 @@ var classes = func() classLister {
 	}
 	return out
 }()
-
-type classLister map[string]*resourceapi.DeviceClass
-
-func (c classLister) Get(name string) (*resourceapi.DeviceClass, error) {
-	if class, ok := c[name]; ok {
-		return class, nil
-	}
-	return nil, fmt.Errorf("no DeviceClass %s", name)
-}
-
-func (c classLister) List() ([]*resourceapi.DeviceClass, error) {
-	var out []*resourceapi.DeviceClass
-	for _, class := range c {
-		out = append(out, class)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	return out, nil
-}
 
 // features are the gates of the release as they are by default; the scheduler's gates are those of the server.
 func features(able abilities) structured.Features {

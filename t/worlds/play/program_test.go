@@ -3,46 +3,22 @@
 package play
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
+	"sliced.test/worlds/asked"
 )
 
 // A program is build/t/worlds: the daemon over a host, an API server and a clock that do what they are told.
 type program struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
+	*asked.Program
 	slices []*resourceapi.ResourceSlice // as they were told last
 }
 
 func startProgram() (*program, error) {
-	p := &program{cmd: exec.Command(*flagProgram)}
-	p.cmd.Stderr = os.Stderr
-	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.in, p.out = in, bufio.NewReaderSize(out, 1<<20)
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s (built by ninja worlds): %w", *flagProgram, err)
-	}
-	return p, nil
-}
-
-func (p *program) stop() error {
-	p.in.Close()
-	return p.cmd.Wait()
+	started, err := asked.Start(*flagProgram)
+	return &program{Program: started}, err
 }
 
 type fields map[string]any
@@ -59,23 +35,12 @@ func (p *program) do(command string, with fields) answer {
 	for key, value := range with {
 		line[key] = value
 	}
-	text, err := json.Marshal(line)
-	if err != nil {
+	var out answer
+	if err := p.Ask(line, &out); err != nil {
 		panic(err)
 	}
-	if _, err := p.in.Write(append(text, '\n')); err != nil {
-		panic(fmt.Sprintf("%s has ended: %v", *flagProgram, err))
-	}
-	reply, err := p.out.ReadBytes('\n')
-	if err != nil {
-		panic(fmt.Sprintf("%s has ended at %s: %v", *flagProgram, text, err))
-	}
-	var out answer
-	if err := json.Unmarshal(reply, &out); err != nil {
-		panic(fmt.Sprintf("%s: %v", reply, err))
-	}
 	if out.Error != "" {
-		panic(fmt.Sprintf("%s: %s", text, out.Error))
+		panic(fmt.Sprintf("%s %v: %s", command, line, out.Error))
 	}
 	if out.Slices != nil {
 		p.slices = *out.Slices

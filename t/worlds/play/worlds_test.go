@@ -112,7 +112,7 @@ func playMany(t *testing.T, o options) {
 					t.Error(report(p, a, seed, steps, found, o))
 				}
 			}
-			if err := p.stop(); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Error(err)
 			}
 			lock.Lock()
@@ -253,7 +253,7 @@ func replay(t *testing.T, seed uint64, o options) {
 		t.Errorf("world %d: %s: %s", seed, found.kind, found.what)
 		fmt.Printf("the slices were\n%s", describe(p.slices))
 	}
-	if err := p.stop(); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
+	"sliced.test/worlds/asked"
 )
 
 // A world is what a scheduler sees, and a pod that it looks at.
@@ -21,7 +21,7 @@ type world struct {
 	features structured.Features
 	nodes    []*v1.Node
 	slices   []*resourceapi.ResourceSlice
-	classes  classLister
+	classes  asked.Classes
 	others   []*resourceapi.ResourceClaim // allocated
 	mine     []*resourceapi.ResourceClaim
 	pod      *v1.Pod
@@ -35,7 +35,7 @@ var allFeatures = structured.Features{AdminAccess: true, PrioritizedList: true, 
 
 func makeWorld(seed uint64) *world {
 	d := newDice(seed)
-	w := &world{version: "v1.37.1", features: allFeatures, classes: classLister{}}
+	w := &world{version: "v1.37.1", features: allFeatures, classes: asked.Classes{}}
 	switch {
 	case d.in(5):
 		w.version, w.features.FractionalCapacityRange = "v1.36.3", false
@@ -76,24 +76,6 @@ func (w *world) question() map[string]any {
 		objects = append(objects, one)
 	}
 	return map[string]any{"objects": objects, "pod": w.pod, "version": w.version}
-}
-
-type classLister map[string]*resourceapi.DeviceClass
-
-func (c classLister) Get(name string) (*resourceapi.DeviceClass, error) {
-	if class, ok := c[name]; ok {
-		return class, nil
-	}
-	return nil, fmt.Errorf("no DeviceClass %s", name)
-}
-
-func (c classLister) List() ([]*resourceapi.DeviceClass, error) {
-	var out []*resourceapi.DeviceClass
-	for _, class := range c {
-		out = append(out, class)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	return out, nil
 }
 
 // state adds up what claims hold, as the scheduler's informer does.

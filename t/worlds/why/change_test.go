@@ -6,6 +6,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sliced.test/worlds/asked"
 )
 
 const everything = "true"
@@ -38,7 +39,7 @@ func partOf(claim *resourceapi.ResourceClaim, name string) *part {
 // with gives the world in which the changes have been made, as a person would make them.
 func (w *world) with(changes []change) *world {
 	out := *w
-	out.slices, out.others, out.mine, out.classes = nil, nil, nil, classLister{}
+	out.slices, out.others, out.mine, out.classes = nil, nil, nil, asked.Classes{}
 	for _, one := range w.slices {
 		out.slices = append(out.slices, one.DeepCopy())
 	}

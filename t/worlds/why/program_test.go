@@ -3,43 +3,10 @@
 package why
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
+	"errors"
+
+	"sliced.test/worlds/asked"
 )
-
-// A program is build/t/why: one world a line, one answer a line.
-type program struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func startProgram(path string) (*program, error) {
-	p := &program{cmd: exec.Command(path)}
-	p.cmd.Stderr = os.Stderr
-	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.in, p.out = in, bufio.NewReaderSize(out, 1<<20)
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s (built by ninja why): %w", path, err)
-	}
-	return p, nil
-}
-
-func (p *program) stop() error {
-	p.in.Close()
-	return p.cmd.Wait()
-}
 
 // What `why -o json` says, as far as it is judged.
 type answer struct {
@@ -81,24 +48,14 @@ type change struct {
 	} `json:"pools"`
 }
 
-func (p *program) ask(w *world) (answer, error) {
+// ask lets build/t/why look at a world.
+func ask(p *asked.Program, w *world) (answer, error) {
 	var out answer
-	text, err := json.Marshal(w.question())
-	if err != nil {
+	if err := p.Ask(w.question(), &out); err != nil {
 		return out, err
 	}
-	if _, err := p.in.Write(append(text, '\n')); err != nil {
-		return out, fmt.Errorf("the program has ended: %w", err)
-	}
-	reply, err := p.out.ReadBytes('\n')
-	if err != nil {
-		return out, fmt.Errorf("the program has ended: %w", err)
-	}
-	if err := json.Unmarshal(reply, &out); err != nil {
-		return out, fmt.Errorf("%s: %w", reply, err)
-	}
 	if out.Error != "" {
-		return out, fmt.Errorf("%s", out.Error)
+		return out, errors.New(out.Error)
 	}
 	return out, nil
 }

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"testing"
+
+	"sliced.test/worlds/asked"
 )
 
 var (
@@ -129,7 +131,7 @@ func texts(changes []change) string {
 // reverse; when something stands in the way and is not named, or is named and does not; and when a pattern was not seen
 // often enough to have been judged.
 func TestWhy(t *testing.T) {
-	p, err := startProgram(*flagProgram)
+	p, err := asked.Start(*flagProgram)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +142,7 @@ func TestWhy(t *testing.T) {
 	all := seen{}
 	for seed := first; seed < first+uint64(count); seed++ {
 		w := makeWorld(seed)
-		a, err := p.ask(w)
+		a, err := ask(p, w)
 		if err == nil {
 			err = judge(w, a, all)
 		}
@@ -156,7 +158,7 @@ func TestWhy(t *testing.T) {
 			t.Fatalf("world %d: %v\nagain: ./dev why --seed %d", seed, err, seed)
 		}
 	}
-	if err := p.stop(); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d worlds: %v", count, all)
