@@ -2,52 +2,24 @@
 // answered with its own body.
 //   review_floor PORT CERTIFICATE KEY
 // It listens on 127.0.0.1. Requests have a Content-Length, and nothing of them is looked at but that.
-#include <openssl/ssl.h>
-#include <uv.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-namespace {
+#include "t/bench/bare_tls.h"
 
-struct Client {
-  uv_tcp_t tcp{};
-  SSL* ssl = nullptr;
-  BIO *in = nullptr, *out = nullptr;
-  std::string plain;  // received and decrypted, not answered yet
-  char buffer[1 << 16];
-};
+namespace {
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "review_floor: %s\n", what);
   std::exit(1);
 }
 
-void end(Client& c) {
-  uv_close(reinterpret_cast<uv_handle_t*>(&c.tcp), [](uv_handle_t* handle) {
-    auto* gone = static_cast<Client*>(handle->data);
-    SSL_free(gone->ssl);
-    delete gone;
-  });
+void end(BareTls& c) {
+  uv_close(reinterpret_cast<uv_handle_t*>(&c.tcp), [](uv_handle_t* handle) { delete &BareTls::of(handle); });
 }
 
-// What TLS wants to say goes out at once; the socket of a local client takes it.
-void flush(Client& c) {
-  char* data = nullptr;
-  size_t left = static_cast<size_t>(BIO_get_mem_data(c.out, &data));
-  while (left > 0) {
-    uv_buf_t piece = uv_buf_init(data, static_cast<unsigned>(left));
-    const int written = uv_try_write(reinterpret_cast<uv_stream_t*>(&c.tcp), &piece, 1);
-    if (written == UV_EAGAIN) continue;
-    if (written < 0) break;
-    data += written;
-    left -= static_cast<size_t>(written);
-  }
-  (void)BIO_reset(c.out);
-}
-
-void answer(Client& c) {
+void answer(BareTls& c) {
   for (;;) {
     const size_t head = c.plain.find("\r\n\r\n"), length = c.plain.find("Content-Length: ");
     if (head == std::string::npos || length > head) return;
@@ -61,36 +33,22 @@ void answer(Client& c) {
   }
 }
 
-void on_alloc(uv_handle_t* handle, size_t, uv_buf_t* buffer) {
-  auto& c = *static_cast<Client*>(handle->data);
-  *buffer = uv_buf_init(c.buffer, sizeof c.buffer);
-}
-
 void on_read(uv_stream_t* stream, ssize_t size, const uv_buf_t* buffer) {
-  auto& c = *static_cast<Client*>(stream->data);
+  BareTls& c = BareTls::of(stream);
   if (size < 0) return end(c);
-  BIO_write(c.in, buffer->base, static_cast<int>(size));
-  if (!SSL_is_init_finished(c.ssl)) SSL_do_handshake(c.ssl);
-  char text[16384];
-  for (int got; (got = SSL_read(c.ssl, text, sizeof text)) > 0;)
-    c.plain.append(text, static_cast<size_t>(got));
+  c.take(*buffer, size);
   answer(c);
-  flush(c);
+  c.flush();
 }
 
 void on_client(uv_stream_t* listener, int status) {
   if (status < 0) return;
-  auto* c = new Client;
-  uv_tcp_init(listener->loop, &c->tcp);
-  c->tcp.data = c;
-  c->ssl = SSL_new(static_cast<SSL_CTX*>(listener->data));
-  c->in = BIO_new(BIO_s_mem());
-  c->out = BIO_new(BIO_s_mem());
-  SSL_set_bio(c->ssl, c->in, c->out);
+  auto* c = new BareTls;
+  c->open(listener->loop, static_cast<SSL_CTX*>(listener->data));
   SSL_set_accept_state(c->ssl);
-  if (uv_accept(listener, reinterpret_cast<uv_stream_t*>(&c->tcp)) != 0) return end(*c);
+  if (uv_accept(listener, c->stream()) != 0) return end(*c);
   uv_tcp_nodelay(&c->tcp, 1);
-  uv_read_start(reinterpret_cast<uv_stream_t*>(&c->tcp), on_alloc, on_read);
+  uv_read_start(c->stream(), BareTls::on_alloc, on_read);
 }
 
 }  // namespace
