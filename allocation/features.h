@@ -12,6 +12,7 @@ struct Features {
   bool prioritized_list = true;       // firstAvailable
   bool partitionable_devices = true;  // counters, perDeviceNodeSelection
   bool device_taints = true;
+  bool taint_rules = true;  // DeviceTaintRules
   bool binding_conditions = true;
   bool consumable_capacity = true;  // shared devices, capacity requests
   bool fractional_range = true;

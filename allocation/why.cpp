@@ -78,7 +78,7 @@ class Asking {
   Asking(const Cluster& cluster, Answer& out)
       : out_(out),
         is_small_(cluster.nodes.size() <= kDetailedMax),
-        index_(cluster.slices),
+        index_(out.slices),
         held_(held_by(cluster.claims, cluster.features)) {
     scene_.held = &held_;
     scene_.selectors = &selectors_;
@@ -181,6 +181,8 @@ void advise(Answer& out) {
 }
 
 void ask_nodes(const Cluster& cluster, Answer& out) {
+  out.slices =
+      cluster.features.taint_rules ? with_taints(cluster.slices, cluster.taint_rules) : cluster.slices;
   Asking asking(cluster, out);
   std::vector<const Node*> nodes;
   for (const Node& node : cluster.nodes) nodes.push_back(&node);
@@ -231,6 +233,7 @@ void add_object(const kube::Json& object, const std::string& default_namespace, 
     return claim;
   };
   if (kind == "Node") return keep(decode_node(object), cluster.nodes, cluster);
+  if (kind == "DeviceTaintRule") return keep(decode_taint_rule(object), cluster.taint_rules, cluster);
   if (kind == "DeviceClass") return keep(decode_device_class(object), cluster.classes, cluster);
   if (kind == "ResourceClaim") return keep(in_namespace(decode_claim(object)), cluster.claims, cluster);
   if (kind == "ResourceClaimTemplate")

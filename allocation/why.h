@@ -13,6 +13,7 @@
 #include "allocation/node.h"
 #include "allocation/search.h"
 #include "allocation/slice.h"
+#include "allocation/taint_rule.h"
 #include "allocation/view.h"
 #include "kube/json.h"
 
@@ -22,6 +23,7 @@ namespace sliced::allocation {
 struct Cluster {
   std::vector<Node> nodes;
   std::vector<SlicePtr> slices;
+  std::vector<TaintRule> taint_rules;
   std::vector<DeviceClass> classes;
   std::vector<Claim> claims;     // of all namespaces
   std::vector<Claim> templates;  // is_made is false; of the pod's namespace at least
@@ -45,7 +47,7 @@ struct NodeAnswer {
   Changes changes;                        // of kNo and kError
   std::vector<std::string> changes_text;  // the same in words; and of those that are enough alone
   std::vector<std::string> alone_text;
-  std::vector<Pick> picks;  // of kYes; views into the cluster's slices
+  std::vector<Pick> picks;  // of kYes; views into the answer's slices
   bool can_run() const { return kept_away.empty() && found == Found::kYes; }
 };
 
@@ -64,6 +66,7 @@ struct Answer {
   std::vector<std::string> everywhere;  // what stands in the way on every node, in words
   /// A node where allocating fails with an error: the scheduler gives the pod up for all nodes when it meets that.
   std::string aborted_by;
+  std::vector<SlicePtr> slices;     // as the scheduler sees them: with the taints of DeviceTaintRules
   std::vector<NodeAnswer> nodes;    // in the order of names
   std::vector<std::string> advice;  // the one change that would help; each alone is enough
   std::vector<std::string> unsure;  // what was not looked at, or is not known here

@@ -14,6 +14,9 @@ inline const Resource kResourceClaims{"resource.k8s.io", "v1", "resourceclaims",
 inline const Resource kResourceClaimTemplates{"resource.k8s.io", "v1", "resourceclaimtemplates",
                                               "ResourceClaimTemplate", true};
 inline const Resource kDeviceClasses{"resource.k8s.io", "v1", "deviceclasses", "DeviceClass", false};
+/// From 1.37 on in this version; before, of a gate that is off.
+inline const Resource kDeviceTaintRules{"resource.k8s.io", "v1", "devicetaintrules", "DeviceTaintRule",
+                                        false};
 /// The two kinds of dra-driver-sriov's API, so that its policies mean the same here.
 inline const Resource kSriovResourcePolicies{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",
                                              "sriovresourcepolicies", "SriovResourcePolicy", true};

@@ -39,6 +39,15 @@ Subject subject_of(const config::Options& options) {
   return {options.arguments[0] == "pod", name.substr(0, slash), name.substr(slash + 1)};
 }
 
+// Releases before 1.37 do not serve them, and their schedulers know of none.
+void read_taint_rules(ClusterObjects& objects, allocation::Cluster& out) {
+  const auto listed = objects.list(
+      kube::kDeviceTaintRules, "", [&](const kube::Json& object) { allocation::add_object(object, "", out); },
+      [&](std::string what) { out.unread.push_back(std::move(what)); });
+  if (!listed && listed.error().code != Errc::kNotFound)
+    out.unread.push_back("DeviceTaintRules cannot be read: " + listed.error().what);
+}
+
 Result<Unit> read_cluster(ClusterObjects& objects, const std::string& namespace_, allocation::Cluster& out) {
   for (const auto* kind :
        {&kube::kNodes, &kube::kDeviceClasses, &kube::kResourceSlices, &kube::kResourceClaims}) {
@@ -47,6 +56,7 @@ Result<Unit> read_cluster(ClusterObjects& objects, const std::string& namespace_
         [&](std::string what) { out.unread.push_back(std::move(what)); });
     if (!listed) return listed;
   }
+  read_taint_rules(objects, out);
   return Unit{};
 }
 

@@ -191,7 +191,7 @@ std::string headline(const Answer& answer, const std::string& subject) {
 
 constexpr const char* kNotLookedAt =
     "Not looked at: processors, memory, ports, volumes, spreading, priorities, extenders and plugins of the scheduler, "
-    "DeviceTaintRules, device requests by extended resources.\n";
+    "device requests by extended resources.\n";
 
 // ---- data
 

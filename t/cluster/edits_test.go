@@ -11,6 +11,7 @@ import (
 
 	resource "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"sliced.test/cluster/harness"
 )
@@ -70,7 +71,7 @@ func exclusive(given []resource.DeviceRequestAllocationResult) error {
 func TestExclusiveIsARule(t *testing.T) {
 	t.Parallel()
 	shared := func(device string) resource.DeviceRequestAllocationResult {
-		return resource.DeviceRequestAllocationResult{Driver: harness.ExposureDriver, Device: device, ShareID: new(types.UID("1"))}
+		return resource.DeviceRequestAllocationResult{Driver: harness.ExposureDriver, Device: device, ShareID: ptr.To(types.UID("1"))}
 	}
 	sole := func(device string) resource.DeviceRequestAllocationResult {
 		return resource.DeviceRequestAllocationResult{Driver: harness.ExposureDriver, Device: device}

@@ -42,6 +42,25 @@ Answer ask(Cluster& cluster, const std::string& exactly) {
   return why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
 }
 
+constexpr const char* kRule = R"(
+kind: DeviceTaintRule
+metadata: {name: broken}
+spec: {deviceSelector: {driver: d.io, device: b}, taint: {key: broken, effect: NoSchedule}}
+)";
+
+// Red when rules are read and not applied.
+TEST(Why, WhatAnAdministratorTaintsIsTainted) {
+  Cluster cluster;
+  add(cluster, kRule);
+  add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
+  const Answer answer = ask(cluster, "{deviceClassName: any}");
+  EXPECT_EQ(answer.verdict, Verdict::kPending);
+  EXPECT_NE(answer.advice.at(0).find("broken:NoSchedule"), std::string::npos) << answer.advice.at(0);
+  cluster.features.taint_rules = false;
+  EXPECT_EQ(why_pod(cluster, *answer.pod).verdict, Verdict::kCan)
+      << "schedulers before 1.37 know of no rules";
+}
+
 TEST(Why, CountsWhatMatchesWhatIsHeldAndByWhom) {
   Cluster cluster;
   const Answer answer = ask(cluster, "{deviceClassName: vf}");

@@ -20,7 +20,8 @@ type world struct {
 	version  string
 	features structured.Features
 	nodes    []*v1.Node
-	slices   []*resourceapi.ResourceSlice
+	slices   []*resourceapi.ResourceSlice // as drivers wrote them
+	rules    []*resourceapi.DeviceTaintRule
 	classes  asked.Classes
 	others   []*resourceapi.ResourceClaim // allocated
 	mine     []*resourceapi.ResourceClaim
@@ -30,12 +31,14 @@ type world struct {
 // Expressions are few; each is compiled once for all worlds.
 var expressions = cel.NewCache(2000, cel.Features{EnableConsumableCapacity: true})
 
+const newest = "v1.37.1"
+
 var allFeatures = structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, DeviceBindingAndStatus: true,
 	PartitionableDevices: true, ConsumableCapacity: true, FractionalCapacityRange: true}
 
 func makeWorld(seed uint64) *world {
 	d := newDice(seed)
-	w := &world{version: "v1.37.1", features: allFeatures, classes: asked.Classes{}}
+	w := &world{version: newest, features: allFeatures, classes: asked.Classes{}}
 	switch {
 	case d.in(5):
 		w.version, w.features.FractionalCapacityRange = "v1.36.3", false
@@ -44,6 +47,7 @@ func makeWorld(seed uint64) *world {
 	}
 	w.makeNodes(d)
 	w.makePools(d)
+	w.makeRules(d)
 	w.makeClasses(d)
 	for i := range d.IntN(8) {
 		claim := w.makeClaim(d, fmt.Sprintf("other-%d", i))
@@ -66,6 +70,9 @@ func (w *world) question() map[string]any {
 	for _, one := range w.slices {
 		objects = append(objects, one)
 	}
+	for _, one := range w.rules {
+		objects = append(objects, one)
+	}
 	for _, one := range w.classes {
 		objects = append(objects, one)
 	}
@@ -76,6 +83,32 @@ func (w *world) question() map[string]any {
 		objects = append(objects, one)
 	}
 	return map[string]any{"objects": objects, "pod": w.pod, "version": w.version}
+}
+
+// tainted are the slices as a scheduler sees them, which knows DeviceTaintRules by default from 1.37 on (KEP-5055): a rule's
+// taint stands behind those of the driver on each device that its selector names; without a selector it names none.
+func (w *world) tainted() []*resourceapi.ResourceSlice {
+	if len(w.rules) == 0 || w.version != newest {
+		return w.slices
+	}
+	is := func(wanted *string, value string) bool { return wanted == nil || *wanted == value }
+	var out []*resourceapi.ResourceSlice
+	for _, slice := range w.slices {
+		slice = slice.DeepCopy()
+		for _, rule := range w.rules {
+			of := rule.Spec.DeviceSelector
+			if of == nil || !is(of.Driver, slice.Spec.Driver) || !is(of.Pool, slice.Spec.Pool.Name) {
+				continue
+			}
+			for i := range slice.Spec.Devices {
+				if is(of.Device, slice.Spec.Devices[i].Name) {
+					slice.Spec.Devices[i].Taints = append(slice.Spec.Devices[i].Taints, rule.Spec.Taint)
+				}
+			}
+		}
+		out = append(out, slice)
+	}
+	return out
 }
 
 // state adds up what claims hold, as the scheduler's informer does.
@@ -107,7 +140,7 @@ func (w *world) state() structured.AllocatedState {
 // allocate gives nil where the claims cannot be had on the node, and an error where the scheduler gives the pod up.
 func (w *world) allocate(node *v1.Node, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
 	ctx := context.Background()
-	one, err := structured.NewAllocator(ctx, w.features, w.state(), w.classes, w.slices, expressions)
+	one, err := structured.NewAllocator(ctx, w.features, w.state(), w.classes, w.tainted(), expressions)
 	if err != nil {
 		panic(err)
 	}

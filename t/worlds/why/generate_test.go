@@ -118,6 +118,33 @@ func (w *world) makePool(d dice, driver, name string, place func(*resourceapi.Re
 	w.slices = append(w.slices, made...)
 }
 
+// makeRules: in every release, though only the newest knows them by default.
+func (w *world) makeRules(d dice) {
+	if !d.in(30) {
+		return
+	}
+	for i := range 1 + d.IntN(2) {
+		rule := &resourceapi.DeviceTaintRule{TypeMeta: metav1.TypeMeta{APIVersion: "resource.k8s.io/v1", Kind: "DeviceTaintRule"}}
+		rule.Name = fmt.Sprintf("rule-%d", i)
+		rule.Spec.Taint = resourceapi.DeviceTaint{Key: pick(d, "sick", "broken"), Value: pick(d, "", "very"),
+			Effect: pick(d, resourceapi.DeviceTaintEffectNoSchedule, resourceapi.DeviceTaintEffectNoExecute, resourceapi.DeviceTaintEffectNone)}
+		if d.in(95) {
+			of := &resourceapi.DeviceTaintSelector{}
+			if d.in(50) {
+				of.Driver = ptr.To(pick(d, drivers...))
+			}
+			if d.in(40) && len(w.slices) > 0 {
+				of.Pool = ptr.To(pick(d, w.slices...).Spec.Pool.Name)
+			}
+			if d.in(60) {
+				of.Device = ptr.To(fmt.Sprintf("d%d", d.IntN(5)))
+			}
+			rule.Spec.DeviceSelector = of
+		}
+		w.rules = append(w.rules, rule)
+	}
+}
+
 func (w *world) makeDevice(d dice, name string, counters bool, slice *resourceapi.ResourceSlice) resourceapi.Device {
 	out := resourceapi.Device{Name: name, Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
 		"kind":                            {StringValue: ptr.To(pick(d, "x", "x", "y"))},

@@ -63,6 +63,9 @@ func judge(w *world, a answer, seen seen) error {
 		return fmt.Errorf("the verdict is %s with %d possible nodes, aborted %v", a.Verdict, possible, aborted)
 	}
 	seen[a.Verdict]++
+	if len(w.rules) > 0 && w.version == newest {
+		seen["ruled"]++
+	}
 	return nil
 }
 
@@ -166,7 +169,7 @@ func TestWhy(t *testing.T) {
 		return
 	}
 	for _, pattern := range []string{"yes", "no", "error", "schedulable", "pending", "several", "alone", "release", "tolerate", "less-capacity",
-		"no-capacity", "no-constraint", "fewer", "no-selector", "no-class-selector", "make-class", "no-request", "complete-pools"} {
+		"no-capacity", "no-constraint", "fewer", "no-selector", "no-class-selector", "make-class", "no-request", "complete-pools", "ruled"} {
 		if all[pattern]*300 < count {
 			t.Errorf("%s was seen %d times in %d worlds: too seldom to be judged", pattern, all[pattern], count)
 		}
