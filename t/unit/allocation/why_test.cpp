@@ -1,6 +1,7 @@
 // Worlds small enough to be read. That the answers are the scheduler's is judged in t/worlds/why.
 #include "allocation/why.h"
 
+#include "reactor/base/text.h"
 #include "t/unit/allocation/objects.h"
 
 namespace sliced::allocation {
@@ -55,7 +56,8 @@ TEST(Why, WhatAnAdministratorTaintsIsTainted) {
   add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
   const Answer answer = ask(cluster, "{deviceClassName: any}");
   EXPECT_EQ(answer.verdict, Verdict::kPending);
-  EXPECT_NE(answer.advice.at(0).find("broken:NoSchedule"), std::string::npos) << answer.advice.at(0);
+  EXPECT_NE(join(answer.advice, "\n").find("taint broken:NoSchedule"), std::string::npos)
+      << join(answer.advice, "\n");
   cluster.features.taint_rules = false;
   EXPECT_EQ(why_pod(cluster, *answer.pod).verdict, Verdict::kCan)
       << "schedulers before 1.37 know of no rules";
