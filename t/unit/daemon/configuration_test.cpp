@@ -32,9 +32,9 @@ struct ConfigurationTest : testing::Test, fixture::DaemonWorld {
                                kube::Json& object) -> std::optional<kube::Failure> {
       if (request.dry_run) return std::nullopt;
       const auto slice = kube::decode_resource_slice(object);
-      if (slice)
-        for (const kube::Device& device : slice->devices)
-          EXPECT_TRUE(names.contains(device.name)) << device.name << " is written";
+      if (!slice) return std::nullopt;
+      for (const kube::Device& device : slice->devices)
+        EXPECT_TRUE(names.contains(device.name)) << device.name << " is written";
       return std::nullopt;
     };
   }
