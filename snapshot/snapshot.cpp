@@ -1,5 +1,6 @@
 #include "snapshot/snapshot.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kube/names.h"
@@ -25,6 +26,59 @@ void add_ids(const Recording& host, Aliases& aliases) {
   }
 }
 
+// A machine's name, and its first part where it has several; that of an IP address is nobody's.
+void add_name(const std::string& name, Aliases& aliases) {
+  aliases.add_word(name, kNodeAlias);
+  const std::string first = name.substr(0, name.find('.'));
+  if (first.find_first_not_of("0123456789") != std::string::npos) aliases.add_word(first, kNodeAlias);
+}
+
+void add_names(const Snapshot& snapshot, const std::vector<std::string>& words, Aliases& aliases) {
+  add_name(snapshot.node, aliases);
+  for (const std::string& word : words) add_name(word, aliases);
+  for (const Json& object : snapshot.objects) {
+    const Json* labels = object.find({"metadata", "labels"});
+    if (labels != nullptr && object.text("kind") == "Node")
+      add_name(std::string(labels->text("kubernetes.io/hostname")), aliases);
+  }
+}
+
+void note_all(const Json& value, Aliases& aliases) {
+  if (const std::string* text = value.string()) aliases.note(*text);
+  if (const Json::Array* items = value.array())
+    for (const Json& item : *items) note_all(item, aliases);
+  if (const Json::Object* members = value.object())
+    for (const auto& [key, member] : *members) aliases.note(key), note_all(member, aliases);
+}
+
+// Members of these are named by people.
+bool is_peoples(std::string_view key) {
+  return key == "labels" || key == "annotations" || key == "matchLabels" || key == "nodeSelector";
+}
+
+// place: of texts; names of fields have their own.
+Json replaced_in(const Json& value, Aliases& aliases, Place place, Place keys = Place::kNames) {
+  if (const std::string* text = value.string()) return aliases.replaced(*text, place);
+  if (const Json::Array* items = value.array()) {
+    Json::Array out;
+    for (const Json& item : *items) out.push_back(replaced_in(item, aliases, place));
+    return out;
+  }
+  const Json::Object* members = value.object();
+  if (members == nullptr) return value;
+  Json::Object out;
+  for (const auto& [key, member] : *members) {
+    std::string its = aliases.replaced(key, keys);
+    // Two names of one machine are one; a member is named once.
+    if (std::any_of(out.begin(), out.end(), [&](const auto& one) { return one.first == its; })) continue;
+    const bool is_type = key == "kind" || key == "apiVersion";
+    out.emplace_back(std::move(its), is_type ? member
+                                             : replaced_in(member, aliases, place,
+                                                           is_peoples(key) ? Place::kText : Place::kNames));
+  }
+  return out;
+}
+
 Result<Json> member(const Members& members, const char* name) {
   const auto found = members.find(name);
   if (found == members.end()) return Error{Errc::kInvalid, std::string("is no snapshot: it has no ") + name};
@@ -36,22 +90,24 @@ Result<Json> member(const Members& members, const char* name) {
 }  // namespace
 
 std::string encode(const Snapshot& snapshot, const std::vector<std::string>& words) {
-  Json about = Json::Object{};
+  Json about = Json::Object{}, host = encode(snapshot.host), objects = Json(Json::Array(snapshot.objects));
   about.set("format", 1);
   about.set("version", snapshot.version);
-  about.set("node", snapshot.node);
+  about.set("node", snapshot.is_raw ? snapshot.node : kNodeAlias);
   about.set("server", snapshot.server);
   about.set("raw", snapshot.is_raw);
-  Members members = {{kAbout, kube::encode_json_pretty(about)},
-                     {kHost, kube::encode_json(encode(snapshot.host))},
-                     {kObjects, kube::encode_json(Json(Json::Array(snapshot.objects)))}};
-  if (snapshot.is_raw) return pack(members);
-  Aliases aliases;
-  aliases.add_word(snapshot.node, kNodeAlias);
-  for (const std::string& word : words) aliases.add_word(word, kNodeAlias);
-  add_ids(snapshot.host, aliases);
-  for (const char* name : {kHost, kObjects, kAbout}) members[name] = aliases.replaced(members[name]);
-  return pack(members);
+  if (!snapshot.is_raw) {
+    Aliases aliases;
+    add_names(snapshot, words, aliases);
+    add_ids(snapshot.host, aliases);
+    note_all(host, aliases);
+    note_all(objects, aliases);
+    host = replaced_in(host, aliases, Place::kNames);
+    objects = replaced_in(objects, aliases, Place::kText);
+  }
+  return pack({{kAbout, kube::encode_json_pretty(about)},
+               {kHost, kube::encode_json(host)},
+               {kObjects, kube::encode_json(objects)}});
 }
 
 Result<Snapshot> decode(std::string_view bytes) {
