@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
@@ -54,7 +55,8 @@ class Reader {
     if (!text) return out_.complaints.error({file, 0}, "cannot be read: " + text.error().what);
     const kube::YamlDocuments yaml = kube::decode_yaml(*text);
     for (const auto& problem : yaml.problems) out_.complaints.error({file, problem.line}, problem.what);
-    for (const kube::Json& document : yaml.documents) read_document(document, file, *text);
+    const migrate::Lines lines = split(*text, '\n');
+    for (const kube::Json& document : yaml.documents) read_document(document, file, *text, lines);
   }
 
   // What needs all files.
@@ -67,15 +69,20 @@ class Reader {
   }
 
  private:
-  void read_document(const kube::Json& document, const std::string& file, const std::string& text) {
-    if (migrate::is_plugin_config(document))
-      return migrate::read_plugin_config(file, text, plugin_, out_.plugin, out_.complaints);
+  void read_document(const kube::Json& document, const std::string& file, const std::string& text,
+                     const migrate::Lines& lines) {
+    if (migrate::is_plugin_config(document)) {
+      // The file is that one document, or wrong as a whole.
+      if (std::exchange(plugin_file_, file) != file)
+        migrate::read_plugin_config(file, text, plugin_, out_.plugin, out_.complaints);
+      return;
+    }
     if (const kube::Json* items = document.find("items"); items != nullptr && items->array() != nullptr) {
-      for (const kube::Json& item : *items->array()) read_document(item, file, text);
+      for (const kube::Json& item : *items->array()) read_document(item, file, text, lines);
       return;
     }
     if (document.text("kind") == "ConfigMap" && migrate::is_plugin_config_map(document))
-      return migrate::read_plugin_config_map(document, file, text, plugin_, out_.plugin, out_.complaints);
+      return migrate::read_plugin_config_map(document, file, lines, plugin_, out_.plugin, out_.complaints);
     if (migrate::is_nic_ids(document)) return migrate::read_nic_ids(document, file, ids_, out_.complaints);
     if (migrate::is_node_policy(document)) return void(node_policies_.emplace_back(file, document));
     if (migrate::is_of_dra_driver(document))
@@ -89,6 +96,7 @@ class Reader {
   const migrate::Target& target_;
   migrate::PluginSettings plugin_;
   std::string node_prefix_;
+  std::string plugin_file_;  // whose JSON was read last
   migrate::VfIds ids_;
   std::vector<std::pair<std::string, kube::Json>> node_policies_;  // with their files
   Sources& out_;

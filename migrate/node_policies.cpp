@@ -1,6 +1,7 @@
 #include "migrate/node_policies.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "migrate/plugin_resource.h"
@@ -13,6 +14,7 @@ using kube::Json;
 
 constexpr std::string_view kGroup = "sriovnetwork.openshift.io/";
 constexpr std::string_view kDefaultPolicy = "default";
+constexpr size_t kPoliciesOfAResourceMax = 64;  // each is compared with each
 
 bool is_id(std::string_view text) { return text.size() == 4 && parse_hex(text) && lower(text) == text; }
 
@@ -96,6 +98,12 @@ class PolicyReader {
       const std::string field = is_address ? "rootDevices" : "pfNames";
       const Json* list = nics.find(field);
       if (list == nullptr || list->array() == nullptr) continue;
+      if (list->array()->size() > kEntriesMax) {
+        error_in(nics, field,
+                 "has " + std::to_string(list->array()->size()) + " entries, at most " +
+                     std::to_string(kEntriesMax) + " can be said: split the policy in two");
+        continue;
+      }
       for (const Json& item : *list->array())
         read_pf_entry(item.string() != nullptr ? *item.string() : "", is_address, who_ + ": spec.nicSelector",
                       {file_, item.line()}, is_address ? out.root_devices : out.pf_names, complaints_);
@@ -156,14 +164,31 @@ Difference difference(const Selector& a, const Selector& b) {
   return out;
 }
 
-bool shares_a_pf(const std::vector<PfVfs>& one, const std::vector<PfVfs>& other) {
-  return std::any_of(one.begin(), one.end(), [&](const PfVfs& a) {
-    return std::any_of(other.begin(), other.end(),
-                       [&](const PfVfs& b) { return lower(a.pf) == lower(b.pf) && a.ranges != b.ranges; });
-  });
+// What of it is compared with each other policy of the same resource, made once.
+struct Sorted {
+  using Pfs = std::map<std::string, const std::vector<std::pair<int, int>>*>;  // by name in lower case
+  static Pfs pfs_of(const std::vector<PfVfs>& list) {
+    Pfs out;
+    for (const PfVfs& one : list) out.emplace(lower(one.pf), &one.ranges);
+    return out;
+  }
+  explicit Sorted(const Config& config)
+      : pf_names(pfs_of(selector_of(config).pf_names)),
+        root_devices(pfs_of(selector_of(config).root_devices)) {}
+  Pfs pf_names, root_devices;
+};
+
+bool shares_a_pf(const Sorted::Pfs& one, const Sorted::Pfs& other) {
+  auto a = one.begin(), b = other.begin();
+  while (a != one.end() && b != other.end()) {
+    if (a->first == b->first && *a->second != *b->second) return true;
+    (a->first <= b->first ? a : b)++;
+  }
+  return false;
 }
 
-void check_pair(const Config& a, const Config& b, Complaints& complaints) {
+void check_pair(const Config& a, const Config& b, const Sorted& sorted_a, const Sorted& sorted_b,
+                Complaints& complaints) {
   const Difference differ = difference(selector_of(a), selector_of(b));
   const std::string who = b.origin + ": resource " + escaped(only(b).name) + " is also that of " + a.origin;
   if (selector_of(a).needs_rdma != selector_of(b).needs_rdma || only(a).gives_vhost != only(b).gives_vhost ||
@@ -177,8 +202,8 @@ void check_pair(const Config& a, const Config& b, Complaints& complaints) {
         who +
             ", and one sets a field of nicSelector, or linkType, that the other does not. The operator "
             "asks both for it: set it in both, or in none");
-  else if (shares_a_pf(selector_of(a).pf_names, selector_of(b).pf_names) ||
-           shares_a_pf(selector_of(a).root_devices, selector_of(b).root_devices))
+  else if (shares_a_pf(sorted_a.pf_names, sorted_b.pf_names) ||
+           shares_a_pf(sorted_a.root_devices, sorted_b.root_devices))
     complaints.warning(
         b.place,
         who +
@@ -189,6 +214,21 @@ void check_pair(const Config& a, const Config& b, Complaints& complaints) {
         b.place, who +
                      ", and they differ in more than one field: the operator takes every combination of "
                      "their values, and sliced what each of them says; --check shows whether that matters");
+}
+
+// Of one resource, in their order.
+void check_group(const std::vector<const Config*>& group, Complaints& complaints) {
+  if (group.size() > kPoliciesOfAResourceMax)
+    return complaints.error(group[kPoliciesOfAResourceMax]->place,
+                            "resource " + escaped(only(*group[0]).name) + " is that of " +
+                                std::to_string(group.size()) + " SriovNetworkNodePolicies, at most " +
+                                std::to_string(kPoliciesOfAResourceMax) +
+                                " can be carried over: join those that differ in one field");
+  std::vector<Sorted> sorted;
+  for (size_t i = 0; i < group.size(); ++i) {
+    sorted.emplace_back(*group[i]);
+    for (size_t j = 0; j < i; ++j) check_pair(*group[j], *group[i], sorted[j], sorted[i], complaints);
+  }
 }
 
 }  // namespace
@@ -231,9 +271,9 @@ void order_node_policies(std::vector<Config>& configs, Complaints& complaints) {
   std::sort(configs.begin(), configs.end(), [](const Config& a, const Config& b) {
     return std::tuple(-a.priority, a.name) < std::tuple(-b.priority, b.name);
   });
-  for (size_t i = 0; i < configs.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (only(configs[i]).name == only(configs[j]).name) check_pair(configs[j], configs[i], complaints);
+  std::map<std::string_view, std::vector<const Config*>> groups;
+  for (const Config& config : configs) groups[only(config).name].push_back(&config);
+  for (const auto& [name, group] : groups) check_group(group, complaints);
 }
 
 Config operators_config(const std::vector<Config>& configs, const kube::NodeView& node) {

@@ -18,13 +18,9 @@ using kube::Json;
 constexpr size_t kResourcesMax = 1'000;  // as many priorities as a DeviceExposurePolicy has
 constexpr std::string_view kForAllNodes = "config.json";
 
-std::string_view line_of(std::string_view text, int line) {
-  for (; line > 1; --line) {
-    const size_t end = text.find('\n');
-    if (end == std::string_view::npos) return {};
-    text.remove_prefix(end + 1);
-  }
-  return text.substr(0, text.find('\n'));
+std::string_view line_of(const Lines& lines, int line) {
+  const auto at = static_cast<size_t>(std::max(line, 1) - 1);
+  return at < lines.size() ? lines[at] : std::string_view();
 }
 
 // Whether the scalar that begins in that line is a block: then its text begins in the next one, and has its lines.
@@ -87,7 +83,7 @@ void read_json(std::string_view text, int first_line, bool has_lines, const Plug
   if (config.resources.size() > before) out.push_back(std::move(config));
 }
 
-void read_key(const std::string& key, const Json& value, Config config, std::string_view text,
+void read_key(const std::string& key, const Json& value, Config config, const Lines& lines,
               const PluginSettings& settings, std::vector<Config>& out, Complaints& complaints) {
   config.place.line = value.line();
   config.origin += ", key " + escaped(key);
@@ -103,7 +99,7 @@ void read_key(const std::string& key, const Json& value, Config config, std::str
     config.nodes.name = key;
     config.name = dns_name_of(config.name + "-" + key);
   }
-  const bool is_block = begins_block(line_of(text, value.line()));
+  const bool is_block = begins_block(line_of(lines, value.line()));
   read_json(*value.string(), value.line() + (is_block ? 1 : 0), is_block, settings, std::move(config), out,
             complaints);
 }
@@ -129,7 +125,7 @@ void read_plugin_config(const std::string& file, std::string_view text, const Pl
   read_json(text, 1, true, settings, std::move(config), out, complaints);
 }
 
-void read_plugin_config_map(const Json& object, const std::string& file, std::string_view text,
+void read_plugin_config_map(const Json& object, const std::string& file, const Lines& lines,
                             const PluginSettings& settings, std::vector<Config>& out,
                             Complaints& complaints) {
   const Json* meta = object.find("metadata");
@@ -146,7 +142,7 @@ void read_plugin_config_map(const Json& object, const std::string& file, std::st
                        "data[" + escaped(key) +
                            "] stands beside config.json: the plugin reads one of them, which its "
                            "--config-file says; delete the keys that it does not read");
-    read_key(key, value, config, text, settings, out, complaints);
+    read_key(key, value, config, lines, settings, out, complaints);
   }
 }
 

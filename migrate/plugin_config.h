@@ -15,6 +15,9 @@
 
 namespace sliced::migrate {
 
+/// Of a file, by number less one.
+using Lines = std::vector<std::string_view>;
+
 /// Whether the document is the JSON of a configuration, and no object of Kubernetes.
 bool is_plugin_config(const kube::Json& document);
 /// Whether the ConfigMap holds configurations.
@@ -24,8 +27,8 @@ bool is_plugin_config_map(const kube::Json& object);
 void read_plugin_config(const std::string& file, std::string_view text, const PluginSettings& settings,
                         std::vector<Config>& out, Complaints& complaints);
 /// Adds what each key of the ConfigMap says: config.json is for every node, any other key for the node of that
-/// name (docs/config-file of the plugin). text: of the file, which tells where a line of a block stands.
-void read_plugin_config_map(const kube::Json& object, const std::string& file, std::string_view text,
+/// name (docs/config-file of the plugin). lines: of the file, which tell where those of a block stand.
+void read_plugin_config_map(const kube::Json& object, const std::string& file, const Lines& lines,
                             const PluginSettings& settings, std::vector<Config>& out, Complaints& complaints);
 
 /// A node has one configuration of the plugin: two for the same are an error.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "hotplug/facts.h"
 #include "kube/names.h"
@@ -14,7 +15,6 @@ using hotplug::PciAddress;
 using kube::Json;
 
 constexpr size_t kSelectorsMax = 64;  // filters of a config
-constexpr size_t kEntriesMax = 256;   // of a field of a filter
 constexpr size_t kResourceBytesMax =
     63;  // of a label's value, by which policy and DeviceAttributes find each other
 constexpr int kVfIndexMax = 65'535;
@@ -211,12 +211,10 @@ void read_field(Fields& in, const std::string& key, const Json& value, Selector&
 
 // False where a name is given twice, whose last the plugin takes.
 void refuse_twice(Fields& in, const Json& object) {
-  std::vector<std::string> seen;
-  for (const auto& [key, value] : *object.object()) {
-    if (std::find(seen.begin(), seen.end(), lower(key)) != seen.end())
+  std::set<std::string> seen;
+  for (const auto& [key, value] : *object.object())
+    if (!seen.insert(lower(key)).second)
       in.error(value, escaped(key, 64), "is there twice in different cases of letters: keep one");
-    seen.push_back(lower(key));
-  }
 }
 
 // What pods get beside the device is said of a class, and so of all selectors of a resource. vhost: how many of them want

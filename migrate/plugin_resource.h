@@ -1,6 +1,7 @@
 #pragma once
 // One resource of the device plugin's configuration, field by field. Names of fields are found as Go's encoding/json
 // finds them: in any case of letters.
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ namespace sliced::migrate {
 struct PluginSettings {
   std::string resource_prefix = "intel.com";  // its --resource-prefix
 };
+
+/// Entries of a field of a selector that can be carried over.
+inline constexpr size_t kEntriesMax = 256;
 
 /// The member of that name in any case of letters, the last where there are several; nullptr: none.
 const kube::Json* folded_member(const kube::Json& object, std::string_view name);

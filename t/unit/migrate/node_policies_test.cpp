@@ -145,6 +145,20 @@ TEST(NodePolicies, WhatCannotBeCarriedOver) {
   EXPECT_TRUE(none.configs.empty());
 }
 
+TEST(NodePolicies, OfOneResourceAndOfOneListThereAreBoundedMany) {
+  std::string names;
+  for (int i = 0; i < 257; ++i) names += (i > 0 ? ", e" : "e") + std::to_string(i);
+  EXPECT_EQ(read({"{resourceName: a, numVfs: 1, nicSelector: {pfNames: [" + names + "]}}"}).texts(),
+            "p.yaml:4: error: SriovNetworkNodePolicy p1: spec.nicSelector.pfNames has 257 entries, at most "
+            "256 can be said: split the policy in two\n");
+  std::vector<std::string> specs(65, "{resourceName: a, numVfs: 1, nicSelector: {vendor: '8086'}}");
+  EXPECT_EQ(read(specs).texts(),
+            "p.yaml:1: error: resource openshift.io/a is that of 65 SriovNetworkNodePolicies, at most 64 can "
+            "be carried over: join those that differ in one field\n");
+  specs.pop_back();
+  EXPECT_EQ(read(specs).texts(), "");
+}
+
 }  // namespace
 }  // namespace node_policies_test
 }  // namespace sliced::migrate
