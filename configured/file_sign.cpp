@@ -13,6 +13,10 @@ constexpr Millis kFileEvery{1'000}, kFileReadMax{5'000};
 
 std::string fault_of_file(const Result<std::string>& text, std::string_view boot_id) {
   if (!text) return text.error().code == Errc::kNotFound ? "there is no such file" : text.error().what;
+  // trim() takes them for white space.
+  if (text->find('\0') != std::string::npos)
+    return "it holds bytes of zero, as a machine leaves that stopped while it was written; remove it, or run "
+           "`sliced configured` again";
   const std::string_view named = trim(*text);
   if (named.empty() || (!boot_id.empty() && named == boot_id)) return "";
   return "it names boot " + in_quotes(named, 64) + ", and this is boot " +

@@ -15,7 +15,8 @@
 namespace sliced::configured {
 
 /// What is wrong with it as a sign, for people; "" it is one.
-/// text: the file's, white space at both ends counts for nothing. boot_id "" is not known: then only an empty file
+/// text: the file's, white space at both ends counts for nothing; bytes of zero are what a crash leaves of a file that
+/// named another boot, and no sign. boot_id "" is not known: then only an empty file
 /// is a sign.
 std::string fault_of_file(const Result<std::string>& text, std::string_view boot_id);
 

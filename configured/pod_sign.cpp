@@ -41,6 +41,8 @@ Result<PodWait> decode_pod_wait(std::string_view object) {
   out.waits = meta->annotations.contains(std::string(kWaitAnnotation));
   const auto boot = meta->annotations.find(std::string(kWaitBootAnnotation));
   if (boot != meta->annotations.end()) out.boot_id = boot->second;
+  out.name = meta->name;
+  out.namespace_ = meta->namespace_;
   return out;
 }
 
@@ -62,7 +64,7 @@ void PodSign::recall() {
       {kube::kPods, settings_.namespace_, settings_.pod},
       {.on_done =
            [this](std::string_view object) {
-             const auto found = decode_pod_wait(object);
+             const auto found = own(object);
              failed_ = 0;
              if (found && found->waits && found->boot_id == settings_.boot_id) return begin_wait();
              if (found && found->boot_id == settings_.boot_id)
@@ -139,8 +141,16 @@ void PodSign::look() {
   timer_.reset();
   call_ =
       ports_.cluster.get({kube::kPods, settings_.namespace_, settings_.pod},
-                         {.on_done = [this](std::string_view object) { on_looked(decode_pod_wait(object)); },
+                         {.on_done = [this](std::string_view object) { on_looked(own(object)); },
                           .on_failure = [this](const kube::Failure& failure) { on_look_failed(failure); }});
+}
+
+Result<PodWait> PodSign::own(std::string_view object) const {
+  auto found = decode_pod_wait(object);
+  if (found && (found->name != settings_.pod || found->namespace_ != settings_.namespace_))
+    return Error{Errc::kInvalid, "the answer is about " + in_quotes(found->namespace_ + "/" + found->name) +
+                                     ", not about it"};
+  return found;
 }
 
 void PodSign::on_looked(const Result<PodWait>& found) {

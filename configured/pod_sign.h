@@ -6,7 +6,7 @@
 //
 //   start ─▶ [read: waited in this boot?] ─▶ set ─▶ watch, and read every 30 s ─▶ the key is gone: seen
 //
-// Only a read that the server answers from what is stored ends the wait: a watch may be of a time before the
+// Only a read of that very pod that the server answers from what is stored ends the wait: a watch may be of a time before the
 // annotation was set, and says only that it is time to look.
 #include <memory>
 #include <string>
@@ -29,6 +29,7 @@ inline constexpr std::string_view kWaitBootAnnotation = "dra.networking/wait-con
 struct PodWait {
   bool waits = false;   // the annotation is there
   std::string boot_id;  // of kWaitBootAnnotation; "" none
+  std::string name, namespace_;
   bool operator==(const PodWait&) const = default;
 };
 /// object: a Pod, or its metadata alone (PartialObjectMetadata).
@@ -66,6 +67,8 @@ class PodSign final : public Sign {
   void on_event(const SourceEvent<Watcher::Item>& event);
   // Now, or once the one that is under way is over.
   void look();
+  // What a read was answered with: an error where that is another object.
+  Result<PodWait> own(std::string_view object) const;
   void on_looked(const Result<PodWait>& found);
   void on_look_failed(const kube::Failure& failure);
   void look_after(Millis delay);

@@ -21,6 +21,8 @@ TEST(FileSign, IsAFileThatIsEmptyOrNamesThisBoot) {
       {std::string(" \n"), "b1", true},
       {std::string("b1\n"), "b1", true},
       {std::string("b0\n"), "b1", false},
+      {std::string(3, '\0'), "b1", false},  // a crash left it
+      {std::string("b1\0", 3), "b1", false},
       {std::string("b1"), "", false},  // nobody knows which boot this is
       {std::string(""), "", true},
       {Error{Errc::kNotFound, "read"}, "b1", false},

@@ -105,6 +105,21 @@ TEST_F(PodSignTest, AWatchThatIsBehindEndsNoWait) {
   EXPECT_FALSE(sign->is_seen());
 }
 
+// A proxy that answers another question, or a cache of another pod's.
+TEST_F(PodSignTest, AnAnswerAboutAnotherPodEndsNoWait) {
+  wait();
+  cluster.on_reply = [](const fake::Request&, kube::Json& object) {
+    object = *kube::decode_json(R"({"metadata":{"name":"p2","namespace":"ns"}})");
+  };
+  let_go();
+  after(120);
+  EXPECT_FALSE(sign->is_seen());
+  EXPECT_GE(log.count("the answer is about \"ns/p2\""), 1u);
+  cluster.on_reply = nullptr;
+  after(60);
+  EXPECT_TRUE(sign->is_seen());
+}
+
 TEST_F(PodSignTest, WithoutAWatchItLooksEveryThirtySeconds) {
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb != "watch" && request.verb != "list") return std::nullopt;
