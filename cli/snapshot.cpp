@@ -65,6 +65,14 @@ class Objects {
   }
 
  private:
+  // Slices of other drivers tell what is nobody's business (serial numbers), and decide nothing here; those of other
+  // nodes come from who drops selectors.
+  bool is_own_slice(const Json& slice) const {
+    const Json* spec = slice.find("spec");
+    if (spec == nullptr || spec->text("nodeName") != options_.node_name) return false;
+    const std::string_view driver = spec->text("driver");
+    return driver == options_.sriov_driver_name || driver == options_.exposure_driver_name;
+  }
   void wait(const bool& done, const std::string& what) {
     if (!process_.run_until([&] { return done; }, kSnapshotListMax))
       complain(what + " is left out: no answer in time");
@@ -96,6 +104,7 @@ class Objects {
                auto object = kube::decode_json(text);
                if (!object || object->object() == nullptr || found.size() >= snapshot::kObjectsMax / 5)
                  return;
+               if (kind.kind == kube::kResourceSlices.kind && !is_own_slice(*object)) return;
                Json whole = Json::Object{};
                whole.set("apiVersion", api_version(kind));  // items of a list lack both
                whole.set("kind", kind.kind);

@@ -33,7 +33,7 @@ bool has_labels(const kube::ObjectMeta& meta, const kube::Labels& wanted) {
 
 Release::Release(kube::Cluster& cluster, WaitingPods which, std::function<void(Released)> on_done)
     : cluster_(cluster), which_(std::move(which)), on_done_(std::move(on_done)) {
-  call_ = cluster_.list({.scope = {kube::kPods, which_.namespace_, "spec.nodeName=" + which_.node, true}},
+  call_ = cluster_.list({.scope = {kube::kPods, which_.namespace_, "spec.nodeName=" + which_.node, false}},
                         {.on_item = [this](std::string_view object) { on_pod(object); },
                          .on_done = [this](const std::string&) { next(); },
                          .on_failure =
@@ -49,8 +49,12 @@ void Release::on_pod(std::string_view object) {
   const auto json = kube::decode_json(object);
   const auto meta = json ? kube::decode_object_meta(*json) : Result<kube::ObjectMeta>(json.error());
   if (!meta) return released_.problems.push_back("a pod that cannot be understood: " + meta.error().what);
-  if (meta->annotations.contains(std::string(kWaitAnnotation)) && has_labels(*meta, which_.labels))
-    waiting_.push_back(meta->name);
+  if (!meta->annotations.contains(std::string(kWaitAnnotation)) || !has_labels(*meta, which_.labels)) return;
+  // Other nodes may not be configured.
+  const Json* spec = json->find("spec");
+  if (spec == nullptr || spec->text("nodeName") != which_.node || meta->namespace_ != which_.namespace_)
+    return;
+  waiting_.push_back(meta->name);
 }
 
 void Release::next() {

@@ -26,6 +26,7 @@ struct Released {
   bool operator==(const Released&) const = default;
 };
 
+/// A server or proxy that drops selectors lets go nobody else: each pod says itself on which node it is.
 /// Needs list and patch on pods. Only the annotations of pods that have the key are written; a pod that is gone
 /// meanwhile is no problem.
 /// Ownership: the cluster outlives it. Dropping it ends it; who was let go by then is.

@@ -26,21 +26,46 @@ void add_ids(const Recording& host, Aliases& aliases) {
   }
 }
 
+constexpr std::string_view kHostNameLabel = "kubernetes.io/hostname", kNameField = "metadata.name";
+
 // A machine's name, and its first part where it has several; that of an IP address is nobody's.
-void add_name(const std::string& name, Aliases& aliases) {
-  aliases.add_word(name, kNodeAlias);
+void add_name(const std::string& name, const std::string& alias, Aliases& aliases) {
+  aliases.add_word(name, alias);
   const std::string first = name.substr(0, name.find('.'));
-  if (first.find_first_not_of("0123456789") != std::string::npos) aliases.add_word(first, kNodeAlias);
+  if (first.find_first_not_of("0123456789") != std::string::npos) aliases.add_word(first, alias);
 }
 
+// Names of nodes that a selector asks for, wherever it stands.
+void find_node_names(const Json& value, std::vector<std::string>& out) {
+  if (const Json::Array* items = value.array())
+    for (const Json& item : *items) find_node_names(item, out);
+  const Json::Object* members = value.object();
+  if (members == nullptr) return;
+  const std::string_view key = value.text("key");
+  const Json* values = value.find("values");
+  if ((key == kHostNameLabel || key == kNameField) && values != nullptr && values->array() != nullptr)
+    for (const Json& item : *values->array())
+      if (item.string() != nullptr) out.push_back(*item.string());
+  for (const auto& [name, member] : *members) {
+    if (name == kHostNameLabel && member.string() != nullptr) out.push_back(*member.string());
+    find_node_names(member, out);
+  }
+}
+
+// Of a name that is there already the first alias counts: the node's own come first.
 void add_names(const Snapshot& snapshot, const std::vector<std::string>& words, Aliases& aliases) {
-  add_name(snapshot.node, aliases);
-  for (const std::string& word : words) add_name(word, aliases);
+  add_name(snapshot.node, kNodeAlias, aliases);
+  for (const std::string& word : words) add_name(word, kNodeAlias, aliases);
+  std::vector<std::string> others;
   for (const Json& object : snapshot.objects) {
     const Json* labels = object.find({"metadata", "labels"});
     if (labels != nullptr && object.text("kind") == "Node")
-      add_name(std::string(labels->text("kubernetes.io/hostname")), aliases);
+      add_name(std::string(labels->text(kHostNameLabel)), kNodeAlias, aliases);
+    find_node_names(object, others);
   }
+  std::sort(others.begin(), others.end());
+  others.erase(std::unique(others.begin(), others.end()), others.end());
+  for (size_t i = 0; i < others.size(); ++i) add_name(others[i], "node-" + std::to_string(i + 2), aliases);
 }
 
 void note_all(const Json& value, Aliases& aliases) {

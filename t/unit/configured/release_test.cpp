@@ -56,6 +56,12 @@ TEST_F(ReleaseTest, LetsGoTheWaitingPodsOfTheNodeAndNoOthers) {
             kube::Json("stays"));
 }
 
+TEST_F(ReleaseTest, AServerThatDropsSelectorsLetsGoNobodyElse) {
+  cluster.ignores_scopes = true;
+  EXPECT_EQ(let_go({}).pods, (std::vector<std::string>{"others", "ours"}));
+  EXPECT_TRUE(waits("elsewhere"));
+}
+
 TEST_F(ReleaseTest, AgainItWritesNothing) {
   let_go();
   cluster.log.clear();

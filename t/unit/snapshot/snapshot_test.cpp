@@ -58,6 +58,22 @@ TEST(Snapshot, NothingRealRemainsWhereverItStands) {
       EXPECT_EQ(text.find(secret), std::string::npos) << name << " has " << secret << "\n" << text;
 }
 
+// Policies name other nodes, each of which has an alias of its own.
+TEST(Snapshot, OtherNodesThatPoliciesSelectHaveAliases) {
+  Snapshot out = sample();
+  out.objects.push_back(*kube::decode_json(
+      R"({"spec":{"nodeSelector":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In",)"
+      R"("values":["rack7.corp","worker-1.example.com","10"]}],"matchFields":[{"key":"metadata.name","operator":"In",)"
+      R"("values":["rack8"]}]}]},"cel":"'rack7' == 'RACK8'"}})"));
+  const auto read = decode(encode(out, {}));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(
+      kube::encode_json(read->objects.back()),
+      R"({"spec":{"nodeSelector":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In",)"
+      R"("values":["node-3","node-1","node-2"]}],"matchFields":[{"key":"metadata.name","operator":"In",)"
+      R"("values":["node-4"]}]}]},"cel":"'node-3' == 'node-4'"}})");
+}
+
 // Names of nodes are anybody's: one that is a word of the kernel or of the API changes neither.
 TEST(Snapshot, ANodeMayHaveAnyName) {
   for (const char* name : {"node", "raw", "sys", "net", "class", "metadata", "spec", "name", "cel", "kind",
