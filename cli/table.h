@@ -1,11 +1,18 @@
 #pragma once
 // Columns for people. Cells are escaped, so that no kernel string steers a terminal.
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sliced::cli {
 
+/// The colour of a cell by its row below the heading and its column: an SGR code ("31"), "" as the terminal has it.
+using Paint = std::function<std::string_view(size_t row, size_t column)>;
+
 /// Rows of cells below a heading; the last column is not padded. Empty cells print as "-".
-std::string table(const std::vector<std::string>& heading, const std::vector<std::vector<std::string>>& rows);
+/// paint: for terminals alone; the heading is bold then.
+std::string table(const std::vector<std::string>& heading, const std::vector<std::vector<std::string>>& rows,
+                  const Paint& paint = {});
 
 }  // namespace sliced::cli

@@ -46,6 +46,26 @@ constexpr CommandInfo kCommands[] = {
          "ResourceSlices, DeviceClasses and claims, and writes nothing. As `kubectl sliced why` it is found as "
          "kubectl-sliced. Exit status 0: it runs, or a node has what it asks for. 2: none has. 1: there is no answer.",
      .choices = kWhyKinds},
+    {.id = Command::kNodes,
+     .name = "nodes",
+     .summary = "Say what each node of the cluster offers, and who has how much of it.",
+     .description =
+         "Per node its pools, how many devices they offer, how many of them claims have, how many are free or tainted, and "
+         "what is not as it should be: a node without slices, a pool of which slices are missing. Reads nodes, "
+         "ResourceSlices and claims in pages, and writes nothing. -o wide has a line a pool. As `kubectl sliced nodes` it "
+         "is found as kubectl-sliced. Exit status 0: told. 1: there is no answer."},
+    {.id = Command::kDevices,
+     .name = "devices",
+     .summary = "Say what becomes of each device of a node, from anywhere.",
+     .description =
+         "With --on NODE: each entry that the node publishes, with its address, PF, and who has it. On the node itself `explain` says more. "
+         "Exit status 0: told. 1: there is no answer, or no such node."},
+    {.id = Command::kTop,
+     .name = "top",
+     .summary = "Show live how much of each node's offer is allocated.",
+     .description =
+         "Nodes by how much of their devices is allocated, followed as it changes; q or Ctrl-C ends it. With --once, or "
+         "where standard output is no terminal, one table. Exit status 0: shown. 1: there is no answer."},
     {.id = Command::kDiscover,
      .name = "discover",
      .summary = "Print the network devices of this machine with their facts."},

@@ -278,6 +278,10 @@ void check_arguments(const CommandInfo& command, const Options& options, Problem
                      did_you_mean(arguments[0], {command.choices.begin(), command.choices.end()}));
 }
 
+bool is_fleet_table(Command command) {
+  return command == Command::kNodes || command == Command::kDevices || command == Command::kTop;
+}
+
 // What no single option's parser can see.
 void check_together(const Options& options, Problems& problems) {
   const Millis sync_min = options.allow_short_sync ? kSyncIntervalShortMin : kSyncIntervalMin;
@@ -306,6 +310,10 @@ void check_together(const Options& options, Problems& problems) {
         "POD_NAMESPACE (fieldRef metadata.name and metadata.namespace)");
   if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
     problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
+  if (options.output == OutputFormat::kWide && !is_fleet_table(options.command))
+    problems.push_back("--output: \"wide\" is for nodes, devices and top; must be table, yaml or json");
+  if (options.command == Command::kDevices && options.on_node.empty())
+    problems.push_back("devices: of which node is not said; give --on NODE (kubectl sliced nodes lists them)");
   if (options.command == Command::kMatch && !options.files.empty() && !options.published)
     problems.push_back("--file: holds slices, which are asked with --slices; add it");
 }

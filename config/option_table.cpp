@@ -18,7 +18,8 @@ constexpr unsigned kWorking =
     kOnCluster | kOnHost | kSigns | bit(Command::kValidate) | bit(Command::kWebhook);
 constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
                                     bit(Command::kWebhook) | bit(Command::kMigrate) | bit(Command::kSnapshot);
-constexpr unsigned kAsking = bit(Command::kWhy);  // of a whole cluster, as kubectl does
+constexpr unsigned kFleet = bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop);
+constexpr unsigned kAsking = bit(Command::kWhy) | kFleet;  // of a whole cluster, as kubectl does
 constexpr unsigned kEverywhere = ~0u;
 
 constexpr std::array<std::string_view, 2> kSignTexts = {"annotation", "file:"};
@@ -69,8 +70,8 @@ constexpr OptionInfo kOptions[] = {
          .file_key = "namespace",
          .placeholder = "NAME",
          .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) |
-                     bit(Command::kConfigured) | kAsking,
-         .not_from_env = kAsking,
+                     bit(Command::kConfigured) | bit(Command::kWhy),
+         .not_from_env = bit(Command::kWhy),
          .help = "The namespace whose policies count; of why, that of a pod or "
                  "claim that is named without one."}),
     option<&Options::kubeconfig, parse_path>(
@@ -181,7 +182,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_SCHEDULER_VERSION",
          .file_key = "schedulerVersion",
          .placeholder = "VERSION",
-         .commands = kDeciding | kAsking,
+         .commands = kDeciding | bit(Command::kWhy),
          .help =
              "The kube-scheduler's version, such as v1.36.3, where it is not the API server's. Devices that "
              "exclude each other, and shared ones, are offered beside each other only with 1.36.2 and later."}),
@@ -453,6 +454,15 @@ constexpr OptionInfo kOptions[] = {
         {.name = "raw",
          .commands = bit(Command::kSnapshot),
          .help = "Keep MAC addresses, GUIDs, switch ids and the node's name as they are."}),
+    option<&Options::on_node, parse_node_name>(
+        {.name = "on",
+         .placeholder = "NODE",
+         .commands = bit(Command::kDevices),
+         .help = "The node whose devices are told."}),
+    option<&Options::once, parse_word<bool>>(
+        {.name = "once",
+         .commands = bit(Command::kTop),
+         .help = "Print one table and end, as top does where standard output is no terminal."}),
     option<&Options::node_state, parse_path>(
         {.name = "node-state",
          .placeholder = "FILE",
@@ -488,7 +498,8 @@ constexpr OptionInfo kOptions[] = {
                      bit(Command::kMigrate) | bit(Command::kDrift) | kAsking,
          .choices = kTexts<OutputFormat>,
          .help =
-             "table, yaml or json; for plan also diff: what would change against what is published now."}),
+             "table, yaml or json; for plan also diff: what would change against what is published now; for nodes, devices "
+             "and top also wide: a table with more columns."}),
     {.name = "help",
      .short_name = 'h',
      .commands = kEverywhere,

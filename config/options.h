@@ -41,6 +41,9 @@ enum class Command : unsigned {
   kWaitForConfig = 1u << 17,
   kConfigured = 1u << 18,
   kDrift = 1u << 21,
+  kNodes = 1u << 26,
+  kDevices = 1u << 27,
+  kTop = 1u << 28,
 };
 
 /// How the cluster is reached (--cluster): one of three.
@@ -64,9 +67,9 @@ struct ClusterDirectory {  // a directory of YAML files instead of an API server
 using ClusterSpec = std::variant<InCluster, KubeconfigFile, ClusterDirectory>;
 std::string describe(const ClusterSpec& cluster);  // the text that --cluster takes
 
-/// How a command prints what it found. kDiff: of `plan` alone.
+/// How a command prints what it found. kDiff: of `plan` alone; kWide, a table with more columns: of tables of the fleet.
 /// The forms are interfaces (docs/command-line.md): scripts read them.
-enum class OutputFormat { kTable, kYaml, kJson, kDiff };
+enum class OutputFormat { kTable, kYaml, kJson, kDiff, kWide };
 
 /// Of what can be left out as a whole.
 enum class Switch { kOff, kOn };
@@ -171,6 +174,9 @@ struct Options {
   PolicyForm form = PolicyForm::kAuto;  // of what migrate prints
   std::string resource_prefix;          // of resources without one, which migrate reads; "": their tool's own
   bool check = false;                   // migrate compares, and prints no objects
+
+  std::string on_node;  // of whose devices devices tells
+  bool once = false;    // top ends behind its first table
 
   bool raw = false;  // snapshot keeps names and addresses as they are
 

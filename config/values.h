@@ -39,7 +39,7 @@ inline constexpr std::array kWords<Level> = {Word{"debug", Level::kDebug}, Word{
 template <>
 inline constexpr std::array kWords<OutputFormat> = {
     Word{"table", OutputFormat::kTable}, Word{"yaml", OutputFormat::kYaml}, Word{"json", OutputFormat::kJson},
-    Word{"diff", OutputFormat::kDiff}};
+    Word{"diff", OutputFormat::kDiff}, Word{"wide", OutputFormat::kWide}};
 template <>
 inline constexpr std::array kWords<Switch> = {Word{"off", Switch::kOff}, Word{"on", Switch::kOn}};
 template <>

@@ -21,8 +21,14 @@ Error late(const kube::Resource& resource) {
 Result<Unit> ClusterObjects::list(const kube::Resource& resource, const std::string& namespace_,
                                   const std::function<void(const kube::Json&)>& on_object,
                                   const std::function<void(std::string)>& on_bad) {
+  return list(kube::Scope{.resource = resource, .namespace_ = namespace_}, on_object, on_bad);
+}
+
+Result<Unit> ClusterObjects::list(kube::Scope scope, const std::function<void(const kube::Json&)>& on_object,
+                                  const std::function<void(std::string)>& on_bad) {
+  const kube::Resource resource = scope.resource;
   std::optional<Result<Unit>> result;
-  kube::ListRequest request{.scope = {.resource = resource, .namespace_ = namespace_}};
+  kube::ListRequest request{.scope = std::move(scope)};
   request.limit = kPage;
   request.bytes_max = kListBytesMax;
   const auto call = cluster_.list(

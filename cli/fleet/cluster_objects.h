@@ -24,6 +24,9 @@ class ClusterObjects {
   Result<Unit> list(const kube::Resource& resource, const std::string& namespace_,
                     const std::function<void(const kube::Json& object)>& on_object,
                     const std::function<void(std::string what)>& on_bad);
+  /// The same of a scope: of one node, or metadata alone.
+  Result<Unit> list(kube::Scope scope, const std::function<void(const kube::Json& object)>& on_object,
+                    const std::function<void(std::string what)>& on_bad);
   Result<kube::Json> get(const kube::Resource& resource, const std::string& namespace_,
                          const std::string& name);
   /// "v1.37.1"; "" where nobody says it.

@@ -1,0 +1,219 @@
+#include "cli/fleet/fleet.h"
+
+#include <algorithm>
+
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+const kube::Json* required(const kube::Json& object, std::initializer_list<std::string_view> path) {
+  const kube::Json* value = object.find(path);
+  return value != nullptr && value->string() != nullptr && !value->string()->empty() ? value : nullptr;
+}
+
+int64_t integer_at(const kube::Json& object, std::initializer_list<std::string_view> path) {
+  const kube::Json* value = object.find(path);
+  return value != nullptr && value->integer() != nullptr ? *value->integer() : 0;
+}
+
+Result<std::vector<FleetDevice>> decode_devices(const kube::Json* devices) {
+  std::vector<FleetDevice> out;
+  if (devices == nullptr || devices->array() == nullptr) return out;
+  out.reserve(devices->array()->size());
+  for (const kube::Json& device : *devices->array()) {
+    const std::string_view name = device.text("name");
+    if (name.empty()) return Error{Errc::kInvalid, "spec.devices: an entry has no name"};
+    const kube::Json* taints = device.find("taints");
+    out.push_back({std::string(name),
+                   taints != nullptr && taints->array() != nullptr && !taints->array()->empty()});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<FleetSlice> decode_fleet_slice(const kube::Json& object) {
+  const kube::Json* name = required(object, {"metadata", "name"});
+  const kube::Json* driver = required(object, {"spec", "driver"});
+  const kube::Json* pool = required(object, {"spec", "pool", "name"});
+  if (name == nullptr) return Error{Errc::kInvalid, "a ResourceSlice without a name"};
+  const std::string of = "ResourceSlice " + escaped(*name->string()) + ": ";
+  if (driver == nullptr) return Error{Errc::kInvalid, of + "spec.driver is missing"};
+  if (pool == nullptr) return Error{Errc::kInvalid, of + "spec.pool.name is missing"};
+  auto devices = decode_devices(object.find({"spec", "devices"}));
+  if (!devices) return Error{Errc::kInvalid, of + devices.error().what};
+  const kube::Json* node = required(object, {"spec", "nodeName"});
+  return FleetSlice{.name = *name->string(),
+                    .driver = *driver->string(),
+                    .pool = *pool->string(),
+                    .node = node != nullptr ? *node->string() : "",
+                    .generation = integer_at(object, {"spec", "pool", "generation"}),
+                    .slice_count = integer_at(object, {"spec", "pool", "resourceSliceCount"}),
+                    .devices = *std::move(devices)};
+}
+
+FleetClaim fleet_claim(const allocation::Claim& claim) {
+  FleetClaim out{.id = claim.id(), .users = claim.users, .devices = {}};
+  if (!claim.allocation) return out;
+  for (const auto& one : claim.allocation->devices)
+    if (!one.admin_access) out.devices.push_back({one.driver, one.pool, one.device});
+  return out;
+}
+
+void Usage::add(const Usage& other) {
+  devices += other.devices;
+  allocated += other.allocated;
+  free += other.free;
+  tainted += other.tainted;
+  gone += other.gone;
+}
+
+FleetTotals totals_of(const std::vector<NodeRow>& rows) {
+  FleetTotals out;
+  for (const NodeRow& row : rows) {
+    out.nodes += row.is_there;
+    out.without_slices += row.pools.empty();
+    out.bad += row.is_bad;
+    out.usage.add(row.usage);
+  }
+  return out;
+}
+
+void Fleet::put_slice(FleetSlice slice) {
+  if (!drivers_.contains(slice.driver)) return remove_slice(slice.name);
+  std::string name = slice.name;
+  slices_.insert_or_assign(std::move(name), std::move(slice));
+}
+
+void Fleet::put_claim(FleetClaim claim) {
+  remove_claim(claim.id);
+  std::erase_if(claim.devices, [&](const auto& one) { return !drivers_.contains(one.driver); });
+  if (claim.devices.empty()) return;
+  std::string id = claim.id;
+  const FleetClaim& kept = claims_.insert_or_assign(std::move(id), std::move(claim)).first->second;
+  for (const auto& one : kept.devices) {
+    Claims& claims = held_[{one.driver, one.pool}][one.name];
+    if (claims.empty() || claims.back() != &kept) claims.push_back(&kept);  // it may have several shares
+  }
+}
+
+void Fleet::remove_claim(const std::string& id) {
+  const auto found = claims_.find(id);
+  if (found == claims_.end()) return;
+  for (const auto& one : found->second.devices) {
+    Held& held = held_[{one.driver, one.pool}];
+    Claims& claims = held[one.name];
+    std::erase(claims, &found->second);
+    if (claims.empty()) held.erase(one.name);
+    if (held.empty()) held_.erase({one.driver, one.pool});
+  }
+  claims_.erase(found);
+}
+
+void Fleet::clear_claims() {
+  held_.clear();
+  claims_.clear();
+}
+
+// A pool's newest generation.
+struct Fleet::Newest {
+  int64_t generation = 0, slices_wanted = 0;
+  std::vector<const FleetSlice*> slices;
+};
+
+std::map<Fleet::PoolId, Fleet::Newest> Fleet::newest() const {
+  std::map<PoolId, Newest> out;
+  for (const auto& [name, slice] : slices_) {
+    Newest& pool = out[{slice.driver, slice.pool}];
+    if (pool.slices.empty() || slice.generation > pool.generation)
+      pool = {slice.generation, slice.slice_count, {}};
+    if (slice.generation == pool.generation) pool.slices.push_back(&slice);
+  }
+  return out;
+}
+
+Usage Fleet::usage_of(const FleetSlice& slice, const Held* held) {
+  Usage out{.devices = slice.devices.size()};
+  for (const FleetDevice& device : slice.devices) {
+    const bool is_held = held != nullptr && held->contains(device.name);
+    out.allocated += is_held;
+    out.tainted += device.is_tainted;
+    out.free += !is_held && !device.is_tainted;
+  }
+  return out;
+}
+
+namespace {
+
+std::string title_of(const PoolRow& pool) { return "pool " + pool.driver + "/" + pool.name; }
+
+void find_problems(NodeRow& row) {
+  if (!row.is_there) row.problems.push_back("there is no such node, and slices for it");
+  for (const PoolRow& pool : row.pools)
+    if (!pool.is_complete())
+      row.problems.push_back(title_of(pool) + ": " + std::to_string(pool.slices) + " of " +
+                             std::to_string(pool.slices_wanted) + " slices of generation " +
+                             std::to_string(pool.generation) + ": nothing is allocated from it");
+  row.is_bad = !row.problems.empty();
+  for (const PoolRow& pool : row.pools)
+    if (pool.usage.gone > 0)
+      row.problems.push_back(title_of(pool) + ": " + std::to_string(pool.usage.gone) +
+                             " allocated and not offered any more");
+  if (row.pools.empty()) row.problems.push_back("no slices");
+}
+
+}  // namespace
+
+std::vector<NodeRow> Fleet::rows() const {
+  std::map<std::string, NodeRow> by_node;
+  for (const std::string& name : nodes_) by_node[name].name = name;
+  for (const auto& [id, pool] : newest()) {
+    const auto found = held_.find(id);
+    const Held* held = found == held_.end() ? nullptr : &found->second;
+    std::map<std::string, Usage> usage;  // by node
+    for (const FleetSlice* slice : pool.slices) usage[slice->node].add(usage_of(*slice, held));
+    // What is held of a pool and not offered is told once, on the pool's first node.
+    size_t offered_and_held = 0;
+    for (const auto& [node, used] : usage) offered_and_held += used.allocated;
+    if (held != nullptr && held->size() > offered_and_held)
+      usage.begin()->second.gone = held->size() - offered_and_held;
+    for (const auto& [node, used] : usage) {
+      NodeRow& row = by_node[node];
+      row.name = node;
+      row.pools.push_back({id.first, id.second, pool.generation, static_cast<int64_t>(pool.slices.size()),
+                           pool.slices_wanted, used});
+      if (!row.pools.back().is_complete()) row.pools.back().usage.free = 0;
+      row.usage.add(row.pools.back().usage);
+    }
+  }
+  std::vector<NodeRow> out;
+  for (auto& [name, row] : by_node) {
+    row.is_there = name.empty() || nodes_.contains(name);
+    find_problems(row);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+std::vector<std::string> Fleet::holders(const std::string& driver, const std::string& pool,
+                                        const std::string& device) const {
+  std::vector<std::string> out;
+  const auto held = held_.find({driver, pool});
+  if (held == held_.end()) return out;
+  const auto found = held->second.find(device);
+  if (found == held->second.end()) return out;
+  for (const FleetClaim* claim : found->second)
+    out.push_back(claim->id + (claim->users.empty() ? "" : " (pod " + join(claim->users, ", pod ") + ")"));
+  return out;
+}
+
+std::vector<std::string> Fleet::held_of(const std::string& driver, const std::string& pool) const {
+  std::vector<std::string> out;
+  if (const auto held = held_.find({driver, pool}); held != held_.end())
+    for (const auto& [device, claims] : held->second) out.push_back(device);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace sliced::cli

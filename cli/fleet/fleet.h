@@ -1,0 +1,125 @@
+#pragma once
+// What a whole cluster offers and who has it, as counts: kept small, so that thousands of nodes fit, and kept current by
+// objects that come one by one. Pure.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "allocation/claim.h"
+#include "kube/json.h"
+#include "reactor/base/result.h"
+
+namespace sliced::cli {
+
+/// An entry of a slice, as far as it is counted.
+struct FleetDevice {
+  std::string name;
+  bool is_tainted = false;
+  bool operator==(const FleetDevice&) const = default;
+};
+
+/// A ResourceSlice of which everything but that has been let go. node "": of several nodes, or of none.
+struct FleetSlice {
+  struct Id {  // as source events want it
+    std::string name;
+    auto operator<=>(const Id&) const = default;
+  };
+  std::string name, driver, pool, node;
+  int64_t generation = 0, slice_count = 0;
+  std::vector<FleetDevice> devices;
+  bool operator==(const FleetSlice&) const = default;
+};
+/// kInvalid without a name, a driver, a pool, or with devices that have no names. What is not counted may be of any shape.
+Result<FleetSlice> decode_fleet_slice(const kube::Json& object);
+
+/// Devices that one claim has, without those that it has with admin access.
+struct FleetClaim {
+  std::string id;                  // "namespace/name"
+  std::vector<std::string> users;  // pods, and other consumers as "plural/name"
+  struct Device {
+    std::string driver, pool, name;
+  };
+  std::vector<Device> devices;
+};
+FleetClaim fleet_claim(const allocation::Claim& claim);
+
+/// Devices of one pool, or of several. allocated: of those that are offered; gone: of those that are not any more.
+/// free: offered, had by no claim, without a taint, and in a complete pool. Neither counters nor capacity are looked at: a VF of a PF that somebody
+/// has may count as free (`why` knows better).
+struct Usage {
+  size_t devices = 0, allocated = 0, free = 0, tainted = 0, gone = 0;
+  void add(const Usage& other);
+  bool operator==(const Usage&) const = default;
+};
+
+/// What a node has of a pool: devices of its newest generation.
+struct PoolRow {
+  std::string driver, name;
+  int64_t generation = 0, slices = 0, slices_wanted = 0;  // slices of the newest generation, on all nodes
+  Usage usage;
+  bool is_complete() const { return slices == slices_wanted; }
+};
+
+struct NodeRow {
+  std::string name;
+  bool is_there = true;  // false: there are slices for it, and no such Node
+  std::vector<PoolRow> pools;
+  Usage usage;
+  /// What is not as it should be, in words; the worst first.
+  std::vector<std::string> problems;
+  /// Nothing is given out of a part of it, or its slices are orphans.
+  bool is_bad = false;
+};
+
+struct FleetTotals {
+  size_t nodes = 0, without_slices = 0, bad = 0;
+  Usage usage;
+};
+FleetTotals totals_of(const std::vector<NodeRow>& rows);
+
+/// Objects by their names; put() replaces what was known by that name.
+/// Memory: some 40 bytes a device, and three times its names a device that is allocated.
+class Fleet {
+ public:
+  /// Slices of other drivers than these are passed over.
+  explicit Fleet(std::set<std::string> drivers) : drivers_(std::move(drivers)) {}
+
+  void put_node(const std::string& name) { nodes_.insert(name); }
+  void remove_node(const std::string& name) { nodes_.erase(name); }
+  void put_slice(FleetSlice slice);
+  void remove_slice(const std::string& name) { slices_.erase(name); }
+  void put_claim(FleetClaim claim);
+  void remove_claim(const std::string& id);
+  void clear_nodes() { nodes_.clear(); }
+  void clear_slices() { slices_.clear(); }
+  void clear_claims();
+
+  /// One row a node, by name.
+  std::vector<NodeRow> rows() const;
+  /// Claims that have the device, as "namespace/name (pod a, pod b)".
+  std::vector<std::string> holders(const std::string& driver, const std::string& pool,
+                                   const std::string& device) const;
+  /// Names of the pool's devices that claims have, offered or not; sorted.
+  std::vector<std::string> held_of(const std::string& driver, const std::string& pool) const;
+
+ private:
+  using PoolId = std::pair<std::string, std::string>;  // driver, name
+  using Claims = std::vector<const FleetClaim*>;
+  using Held = std::unordered_map<std::string, Claims>;  // by device
+  struct Newest;
+  std::map<PoolId, Newest> newest() const;
+  static Usage usage_of(const FleetSlice& slice, const Held* held);
+
+  const std::set<std::string> drivers_;
+  std::set<std::string> nodes_;
+  std::map<std::string, FleetSlice> slices_;
+  std::map<std::string, FleetClaim> claims_;
+  std::map<PoolId, Held> held_;  // points into claims_
+};
+
+}  // namespace sliced::cli

@@ -1,0 +1,76 @@
+#include "cli/fleet/fleet_reading.h"
+
+#include "allocation/claim.h"
+#include "kube/kinds.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+void add_unread(std::vector<std::string>& unread, std::string what) {
+  if (unread.size() < kUnreadMax)
+    unread.push_back(std::move(what));
+  else if (unread.size() == kUnreadMax)
+    unread.emplace_back("and more objects cannot be read");
+}
+
+}  // namespace
+
+Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread) {
+  const auto on_bad = [&](std::string what) { add_unread(unread, std::move(what)); };
+  return objects.list(
+      kube::kResourceClaims, "",
+      [&](const kube::Json& object) {
+        // Most that wait have nothing that is counted.
+        if (const kube::Json* allocation = object.find({"status", "allocation"});
+            allocation == nullptr || allocation->is_null())
+          return;
+        auto claim = allocation::decode_claim(object);
+        if (!claim) return on_bad(kube::describe_object(object) + ": " + claim.error().what);
+        fleet.put_claim(fleet_claim(*claim));
+      },
+      on_bad);
+}
+
+Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread) {
+  const auto on_bad = [&](std::string what) { add_unread(unread, std::move(what)); };
+  auto nodes = objects.list(
+      kube::Scope{.resource = kube::kNodes, .namespace_ = "", .field_selector = "", .metadata_only = true},
+      [&](const kube::Json& object) {
+        if (const kube::Json* name = object.find({"metadata", "name"}); name != nullptr && name->string())
+          fleet.put_node(*name->string());
+      },
+      on_bad);
+  if (!nodes && nodes.error().code != Errc::kDenied) return nodes;
+  if (!nodes) on_bad("nodes without slices are not known: " + nodes.error().what);
+  auto slices = objects.list(
+      kube::kResourceSlices, "",
+      [&](const kube::Json& object) {
+        auto slice = decode_fleet_slice(object);
+        if (!slice) return on_bad(slice.error().what);
+        if (!nodes && !slice->node.empty()) fleet.put_node(slice->node);
+        fleet.put_slice(*std::move(slice));
+      },
+      on_bad);
+  if (!slices) return slices;
+  return read_claims(objects, fleet, unread);
+}
+
+Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects, const std::string& node,
+                                                        std::vector<std::string>& unread) {
+  std::vector<kube::ResourceSlice> out;
+  const auto on_bad = [&](std::string what) { add_unread(unread, std::move(what)); };
+  auto listed = objects.list(
+      kube::Scope{.resource = kube::kResourceSlices, .namespace_ = "", .field_selector = "spec.nodeName=" + node},
+      [&](const kube::Json& object) {
+        auto slice = kube::decode_resource_slice(object);
+        if (!slice) return on_bad(kube::describe_object(object) + ": " + slice.error().what);
+        // A proxy may have dropped the selector.
+        if (slice->node_name == node) out.push_back(*std::move(slice));
+      },
+      on_bad);
+  if (!listed) return std::move(listed.error());
+  return out;
+}
+
+}  // namespace sliced::cli

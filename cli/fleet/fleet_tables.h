@@ -1,0 +1,37 @@
+#pragma once
+// The fleet as text for people and as data. Pure; every name of others' is escaped by table().
+#include <string>
+#include <vector>
+
+#include "cli/fleet/fleet.h"
+#include "cli/fleet/node_devices.h"
+#include "kube/json.h"
+
+namespace sliced::cli {
+
+/// How a table is printed.
+struct TableStyle {
+  bool is_wide = false;
+  bool has_colours = false;
+};
+
+/// NODE POOLS DEVICES ALLOCATED FREE TAINTED STATE, a row a node; wide: a row a pool, with driver, generation and
+/// slices. Below it the totals.
+std::string nodes_text(const std::vector<NodeRow>& rows, const TableStyle& style);
+/// {"nodes":[...],"totals":{...}}
+kube::Json json_of(const std::vector<NodeRow>& rows);
+
+/// DEVICE PCI PF INTERFACE DRIVER STATE DETAIL; wide: with DRA driver and pool.
+std::string devices_text(const std::vector<DeviceLine>& lines, const TableStyle& style);
+kube::Json json_of(const std::vector<DeviceLine>& lines, const std::string& node);
+
+/// One frame of `top`: a headline, and nodes by how much of their devices is allocated.
+/// rows_max: of nodes, the others are counted; columns_max: lines are cut there, 0 nowhere.
+struct Frame {
+  size_t rows_max = 0, columns_max = 0;
+  bool has_colours = false;
+  std::string note;  // what is not known, in a line of its own; "" nothing
+};
+std::string top_text(std::vector<NodeRow> rows, const Frame& frame);
+
+}  // namespace sliced::cli

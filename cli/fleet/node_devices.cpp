@@ -1,0 +1,94 @@
+#include "cli/fleet/node_devices.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace sliced::cli {
+namespace {
+
+// The first of these attributes that is a text, or a number.
+std::string attribute_of(const kube::Device& device, std::initializer_list<std::string> names) {
+  for (const std::string& name : names) {
+    const auto found = device.attributes.find(name);
+    if (found == device.attributes.end()) continue;
+    if (const auto* text = std::get_if<std::string>(&found->second)) return *text;
+    if (const auto* number = std::get_if<int64_t>(&found->second)) return std::to_string(*number);
+  }
+  return {};
+}
+
+std::string text_of(const kube::Taint& taint) {
+  return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
+}
+
+DeviceLine line_of(const kube::ResourceSlice& slice, const kube::Device& device, const Fleet& fleet,
+                   const FleetDrivers& drivers) {
+  const std::string sriov = drivers.sriov + "/", exposure = drivers.exposure + "/";
+  DeviceLine out{.entry = device.name, .pool = slice.pool.name, .driver = slice.driver};
+  out.pci = attribute_of(device,
+                         {"resource.kubernetes.io/pciBusID", sriov + "pciAddress", exposure + "pciAddress"});
+  out.pf = attribute_of(device,
+                        {sriov + "PFName", exposure + "pfName", sriov + "pfPciAddress", exposure + "pfPciAddress"});
+  out.interface = attribute_of(device, {exposure + "ifName"});
+  out.kernel_driver = attribute_of(device, {exposure + "driver"});
+  out.claims = fleet.holders(slice.driver, slice.pool.name, device.name);
+  for (const kube::Taint& taint : device.taints) out.taints.push_back(text_of(taint));
+  if (!out.claims.empty())
+    out.stands = DeviceStands::kAllocated;
+  else if (!out.taints.empty())
+    out.stands = DeviceStands::kTainted;
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(DeviceStands stands) {
+  switch (stands) {
+    case DeviceStands::kFree:
+      return "free";
+    case DeviceStands::kTainted:
+      return "tainted";
+    case DeviceStands::kAllocated:
+      return "allocated";
+    case DeviceStands::kGone:
+      return "gone";
+    case DeviceStands::kHidden:
+      return "hidden";
+  }
+  return "";
+}
+
+std::vector<DeviceLine> device_lines(const std::vector<kube::ResourceSlice>& slices, const Fleet& fleet,
+                                     const FleetDrivers& drivers) {
+  std::map<std::pair<std::string, std::string>, int64_t> newest;
+  for (const auto& slice : slices) {
+    auto& generation = newest[{slice.driver, slice.pool.name}];
+    generation = std::max(generation, slice.pool.generation);
+  }
+  std::vector<DeviceLine> out;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> offered;
+  for (const auto& slice : slices) {
+    if (slice.driver != drivers.sriov && slice.driver != drivers.exposure) continue;
+    auto& names = offered[{slice.driver, slice.pool.name}];
+    if (slice.pool.generation != newest[{slice.driver, slice.pool.name}]) continue;
+    for (const kube::DevicePtr& device : slice.devices) {
+      out.push_back(line_of(slice, *device, fleet, drivers));
+      names.insert(device->name);
+    }
+  }
+  for (const auto& [pool, names] : offered)
+    for (const std::string& device : fleet.held_of(pool.first, pool.second))
+      if (!names.contains(device))
+        out.push_back({.entry = device,
+                       .pool = pool.second,
+                       .driver = pool.first,
+                       .stands = DeviceStands::kGone,
+                       .claims = fleet.holders(pool.first, pool.second, device)});
+  std::stable_sort(out.begin(), out.end(), [](const DeviceLine& a, const DeviceLine& b) {
+    return std::tie(a.pci, a.entry, a.driver) < std::tie(b.pci, b.entry, b.driver);
+  });
+  return out;
+}
+
+}  // namespace sliced::cli

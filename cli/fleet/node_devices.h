@@ -1,0 +1,44 @@
+#pragma once
+// Each device of one node, as its slices and the cluster's claims have it. Pure.
+#include <string>
+#include <vector>
+
+#include "cli/fleet/fleet.h"
+#include "kube/json.h"
+#include "kube/resource_slice.h"
+
+namespace sliced::cli {
+
+/// What becomes of a device.
+enum class DeviceStands {
+  kFree,       // offered, had by no claim, without a taint
+  kTainted,    // offered, with a taint, had by no claim
+  kAllocated,  // offered, and a claim has it
+  kGone,       // a claim has it, and it is not offered any more
+  kHidden,     // the node has it and does not offer it
+};
+/// "free", "tainted", "allocated", "gone", "hidden": an interface (docs/command-line.md).
+std::string_view name_of(DeviceStands stands);
+
+/// One device. What is not known is empty: who publishes says how much it says.
+struct DeviceLine {
+  std::string entry, pool, driver;                // names in the pool, and under which DRA driver
+  std::string pci, pf, interface, kernel_driver;  // of the hardware
+  DeviceStands stands = DeviceStands::kFree;
+  std::vector<std::string> claims;  // that have it: "namespace/name (pod a)"
+  std::vector<std::string> taints;  // "key=value:effect"
+  std::string why;                  // of kHidden
+  bool operator==(const DeviceLine&) const = default;
+};
+
+/// Under which names the drivers publish.
+struct FleetDrivers {
+  std::string sriov, exposure;
+};
+
+/// Of the newest generation of each pool of our drivers; in the order of PCI addresses and names.
+/// slices: of one node. fleet: knows the claims.
+std::vector<DeviceLine> device_lines(const std::vector<kube::ResourceSlice>& slices, const Fleet& fleet,
+                                     const FleetDrivers& drivers);
+
+}  // namespace sliced::cli
