@@ -25,6 +25,10 @@ inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", 
 inline const Resource kDeviceExposurePolicies{"networking.dra.io", "v1alpha1", "deviceexposurepolicies",
                                               "DeviceExposurePolicy", false};
 
+/// What each node's daemon says of itself; each writes its own alone.
+inline const Resource kNodeDeviceReports{"networking.dra.io", "v1alpha1", "nodedevicereports",
+                                         "NodeDeviceReport", false};
+
 /// Of Multus' custom resource; its group is no one's of Kubernetes.
 inline const Resource kNetworkAttachmentDefinitions{"k8s.cni.cncf.io", "v1", "network-attachment-definitions",
                                                     "NetworkAttachmentDefinition", true};
