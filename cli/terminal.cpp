@@ -38,9 +38,8 @@ Result<std::unique_ptr<Screen>> Screen::open(reactor::Loop& loop, std::function<
   std::unique_ptr<Screen> out(new Screen(std::move(terminal), std::move(on_key)));
   if (::tcgetattr(out->terminal_.get(), &out->before_) != 0)
     return Error{Errc::kIo, std::string("/dev/tty: ") + std::strerror(errno)};
-  auto poll = reactor::Poll::open(loop, out->terminal_.get(), [screen = out.get()](reactor::Poll::Ready) {
-    screen->read_keys();
-  });
+  auto poll = reactor::Poll::open(loop, out->terminal_.get(),
+                                  [screen = out.get()](reactor::Poll::Ready) { screen->read_keys(); });
   if (!poll) return std::move(poll.error());
   out->poll_ = std::move(*poll);
   out->poll_->interest(/*readable=*/true, /*writable=*/false);

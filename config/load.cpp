@@ -313,7 +313,8 @@ void check_together(const Options& options, Problems& problems) {
   if (options.output == OutputFormat::kWide && !is_fleet_table(options.command))
     problems.push_back("--output: \"wide\" is for nodes, devices and top; must be table, yaml or json");
   if (options.command == Command::kDevices && options.on_node.empty())
-    problems.push_back("devices: of which node is not said; give --on NODE (kubectl sliced nodes lists them)");
+    problems.push_back(
+        "devices: of which node is not said; give --on NODE (kubectl sliced nodes lists them)");
   if (options.command == Command::kMatch && !options.files.empty() && !options.published)
     problems.push_back("--file: holds slices, which are asked with --slices; add it");
 }

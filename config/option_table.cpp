@@ -454,11 +454,10 @@ constexpr OptionInfo kOptions[] = {
         {.name = "raw",
          .commands = bit(Command::kSnapshot),
          .help = "Keep MAC addresses, GUIDs, switch ids and the node's name as they are."}),
-    option<&Options::on_node, parse_node_name>(
-        {.name = "on",
-         .placeholder = "NODE",
-         .commands = bit(Command::kDevices),
-         .help = "The node whose devices are told."}),
+    option<&Options::on_node, parse_node_name>({.name = "on",
+                                                .placeholder = "NODE",
+                                                .commands = bit(Command::kDevices),
+                                                .help = "The node whose devices are told."}),
     option<&Options::once, parse_word<bool>>(
         {.name = "once",
          .commands = bit(Command::kTop),

@@ -175,9 +175,6 @@ struct Options {
   std::string resource_prefix;          // of resources without one, which migrate reads; "": their tool's own
   bool check = false;                   // migrate compares, and prints no objects
 
-  std::string on_node;  // of whose devices devices tells
-  bool once = false;    // top ends behind its first table
-
   bool raw = false;  // snapshot keeps names and addresses as they are
 
   std::string node_state = "cluster";  // where drift takes the node's SriovNetworkNodeState from, or a file
@@ -186,6 +183,10 @@ struct Options {
   LogFormat log_format = LogFormat::kAuto;
   Level log_level = Level::kInfo;
   OutputFormat output = OutputFormat::kTable;
+
+  // Of the fleet.
+  std::string on_node;  // of whose devices `devices` tells
+  bool once = false;    // top ends behind its first table
 
   bool operator==(const Options&) const = default;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -25,8 +26,8 @@ Result<std::vector<FleetDevice>> decode_devices(const kube::Json* devices) {
     const std::string_view name = device.text("name");
     if (name.empty()) return Error{Errc::kInvalid, "spec.devices: an entry has no name"};
     const kube::Json* taints = device.find("taints");
-    out.push_back({std::string(name),
-                   taints != nullptr && taints->array() != nullptr && !taints->array()->empty()});
+    out.push_back(
+        {std::string(name), taints != nullptr && taints->array() != nullptr && !taints->array()->empty()});
   }
   return out;
 }
@@ -58,6 +59,22 @@ FleetClaim fleet_claim(const allocation::Claim& claim) {
   if (!claim.allocation) return out;
   for (const auto& one : claim.allocation->devices)
     if (!one.admin_access) out.devices.push_back({one.driver, one.pool, one.device});
+  return out;
+}
+
+FleetReport fleet_report(const reports::NodeReport& report) {
+  FleetReport out{.node = report.node,
+                  .version = report.daemon_version,
+                  .waits_for = report.waits_for,
+                  .changed = report.last_change.time,
+                  .hidden = static_cast<size_t>(std::max<int64_t>(0, report.hidden)),
+                  .held_back = static_cast<size_t>(std::max<int64_t>(0, report.held_back)),
+                  .problems = {}};
+  for (const std::string& problem : report.problems)
+    if (out.problems.size() < kReportProblemsMax) out.problems.push_back(cut(problem, 200));
+  const size_t all =
+      report.problems.size() + static_cast<size_t>(std::max<int64_t>(0, report.left_out.problems));
+  if (all > out.problems.size()) out.problems.push_back(and_more(all - out.problems.size()));
   return out;
 }
 
@@ -96,6 +113,11 @@ void Fleet::put_claim(FleetClaim claim) {
     Claims& claims = held_[{one.driver, one.pool}][one.name];
     if (claims.empty() || claims.back() != &kept) claims.push_back(&kept);  // it may have several shares
   }
+}
+
+void Fleet::put_report(FleetReport report) {
+  std::string node = report.node;
+  reports_.insert_or_assign(std::move(node), std::move(report));
 }
 
 void Fleet::remove_claim(const std::string& id) {
@@ -160,6 +182,10 @@ void find_problems(NodeRow& row) {
     if (pool.usage.gone > 0)
       row.problems.push_back(title_of(pool) + ": " + std::to_string(pool.usage.gone) +
                              " allocated and not offered any more");
+  if (row.report) {
+    if (!row.report->waits_for.empty()) row.problems.push_back("waits for " + row.report->waits_for);
+    row.problems.insert(row.problems.end(), row.report->problems.begin(), row.report->problems.end());
+  }
   if (row.pools.empty()) row.problems.push_back("no slices");
 }
 
@@ -190,6 +216,7 @@ std::vector<NodeRow> Fleet::rows() const {
   std::vector<NodeRow> out;
   for (auto& [name, row] : by_node) {
     row.is_there = name.empty() || nodes_.contains(name);
+    if (const auto report = reports_.find(name); report != reports_.end()) row.report = report->second;
     find_problems(row);
     out.push_back(std::move(row));
   }

@@ -3,6 +3,7 @@
 // objects that come one by one. Pure.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "allocation/claim.h"
 #include "kube/json.h"
 #include "reactor/base/result.h"
+#include "reports/node_report.h"
 
 namespace sliced::cli {
 
@@ -25,13 +27,9 @@ struct FleetDevice {
 
 /// A ResourceSlice of which everything but that has been let go. node "": of several nodes, or of none.
 struct FleetSlice {
-  struct Id {  // as source events want it
-    std::string name;
-    auto operator<=>(const Id&) const = default;
-  };
-  std::string name, driver, pool, node;
+  std::string name = {}, driver = {}, pool = {}, node = {};
   int64_t generation = 0, slice_count = 0;
-  std::vector<FleetDevice> devices;
+  std::vector<FleetDevice> devices = {};
   bool operator==(const FleetSlice&) const = default;
 };
 /// kInvalid without a name, a driver, a pool, or with devices that have no names. What is not counted may be of any shape.
@@ -39,14 +37,24 @@ Result<FleetSlice> decode_fleet_slice(const kube::Json& object);
 
 /// Devices that one claim has, without those that it has with admin access.
 struct FleetClaim {
-  std::string id;                  // "namespace/name"
-  std::vector<std::string> users;  // pods, and other consumers as "plural/name"
+  std::string id = {};                  // "namespace/name"
+  std::vector<std::string> users = {};  // pods, and other consumers as "plural/name"
   struct Device {
     std::string driver, pool, name;
   };
-  std::vector<Device> devices;
+  std::vector<Device> devices = {};
 };
 FleetClaim fleet_claim(const allocation::Claim& claim);
+
+/// What is kept of a NodeDeviceReport.
+struct FleetReport {
+  std::string node = {}, version = {}, waits_for = {};
+  std::string changed = {};  // when the offer changed last: "2026-11-21T00:17:41.296Z"; "" not known
+  size_t hidden = 0, held_back = 0;
+  std::vector<std::string> problems = {};  // at most kReportProblemsMax, then how many more there are
+};
+inline constexpr size_t kReportProblemsMax = 5;
+FleetReport fleet_report(const reports::NodeReport& report);
 
 /// Devices of one pool, or of several. allocated: of those that are offered; gone: of those that are not any more.
 /// free: offered, had by no claim, without a taint, and in a complete pool. Neither counters nor capacity are looked at: a VF of a PF that somebody
@@ -59,19 +67,20 @@ struct Usage {
 
 /// What a node has of a pool: devices of its newest generation.
 struct PoolRow {
-  std::string driver, name;
+  std::string driver = {}, name = {};
   int64_t generation = 0, slices = 0, slices_wanted = 0;  // slices of the newest generation, on all nodes
-  Usage usage;
+  Usage usage = {};
   bool is_complete() const { return slices == slices_wanted; }
 };
 
 struct NodeRow {
-  std::string name;
+  std::string name = {};
   bool is_there = true;  // false: there are slices for it, and no such Node
-  std::vector<PoolRow> pools;
-  Usage usage;
+  std::vector<PoolRow> pools = {};
+  Usage usage = {};
+  std::optional<FleetReport> report = {};
   /// What is not as it should be, in words; the worst first.
-  std::vector<std::string> problems;
+  std::vector<std::string> problems = {};
   /// Nothing is given out of a part of it, or its slices are orphans.
   bool is_bad = false;
 };
@@ -83,7 +92,7 @@ struct FleetTotals {
 FleetTotals totals_of(const std::vector<NodeRow>& rows);
 
 /// Objects by their names; put() replaces what was known by that name.
-/// Memory: some 40 bytes a device, and three times its names a device that is allocated.
+/// Memory: some 40 bytes a device, 1 KiB a report, and three times its names a device that is allocated.
 class Fleet {
  public:
   /// Slices of other drivers than these are passed over.
@@ -95,9 +104,12 @@ class Fleet {
   void remove_slice(const std::string& name) { slices_.erase(name); }
   void put_claim(FleetClaim claim);
   void remove_claim(const std::string& id);
+  void put_report(FleetReport report);
+  void remove_report(const std::string& node) { reports_.erase(node); }
   void clear_nodes() { nodes_.clear(); }
   void clear_slices() { slices_.clear(); }
   void clear_claims();
+  void clear_reports() { reports_.clear(); }
 
   /// One row a node, by name.
   std::vector<NodeRow> rows() const;
@@ -118,6 +130,7 @@ class Fleet {
   const std::set<std::string> drivers_;
   std::set<std::string> nodes_;
   std::map<std::string, FleetSlice> slices_;
+  std::map<std::string, FleetReport> reports_;
   std::map<std::string, FleetClaim> claims_;
   std::map<PoolId, Held> held_;  // points into claims_
 };

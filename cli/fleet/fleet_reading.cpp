@@ -14,7 +14,27 @@ void add_unread(std::vector<std::string>& unread, std::string what) {
     unread.emplace_back("and more objects cannot be read");
 }
 
+bool is_of_no_interest(Errc code) { return code == Errc::kNotFound || code == Errc::kDenied; }
+
 }  // namespace
+
+Result<Unit> read_reports(ClusterObjects& objects,
+                          const std::function<void(reports::NodeReport report)>& on_report,
+                          std::vector<std::string>& unread) {
+  const auto on_bad = [&](std::string what) { add_unread(unread, std::move(what)); };
+  auto listed = objects.list(
+      kube::kNodeDeviceReports, "",
+      [&](const kube::Json& object) {
+        auto report = reports::decode_node_report(object);
+        if (!report) return on_bad("a NodeDeviceReport: " + report.error().what);
+        on_report(*std::move(report));
+      },
+      on_bad);
+  // Reports may be off, or not for everybody: what slices say stands without them.
+  if (!listed && listed.error().code == Errc::kDenied)
+    on_bad("what nodes report is not known: " + listed.error().what);
+  return !listed && is_of_no_interest(listed.error().code) ? Result<Unit>(Unit{}) : std::move(listed);
+}
 
 Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread) {
   const auto on_bad = [&](std::string what) { add_unread(unread, std::move(what)); };
@@ -53,6 +73,9 @@ Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::
       },
       on_bad);
   if (!slices) return slices;
+  auto reported = read_reports(
+      objects, [&](const reports::NodeReport& report) { fleet.put_report(fleet_report(report)); }, unread);
+  if (!reported) return reported;
   return read_claims(objects, fleet, unread);
 }
 
@@ -61,7 +84,8 @@ Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects,
   std::vector<kube::ResourceSlice> out;
   const auto on_bad = [&](std::string what) { add_unread(unread, std::move(what)); };
   auto listed = objects.list(
-      kube::Scope{.resource = kube::kResourceSlices, .namespace_ = "", .field_selector = "spec.nodeName=" + node},
+      kube::Scope{
+          .resource = kube::kResourceSlices, .namespace_ = "", .field_selector = "spec.nodeName=" + node},
       [&](const kube::Json& object) {
         auto slice = kube::decode_resource_slice(object);
         if (!slice) return on_bad(kube::describe_object(object) + ": " + slice.error().what);

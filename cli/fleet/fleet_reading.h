@@ -1,5 +1,6 @@
 #pragma once
 // A fleet read through a cluster, in pages; of an object nothing is kept but what is counted.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -7,13 +8,18 @@
 #include "cli/fleet/fleet.h"
 #include "kube/resource_slice.h"
 #include "reactor/base/result.h"
+#include "reports/node_report.h"
 
 namespace sliced::cli {
 
-/// Nodes, slices and claims. What cannot be read as what it is goes to `unread`, in words, at most kUnreadMax of it.
+/// Nodes, slices, reports and claims. What cannot be read as what it is goes to `unread`, in words, at most kUnreadMax of it.
 /// Errors: the list that failed, and why. Nodes that may not be listed are those that have slices.
 Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread);
 Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread);
+/// NodeDeviceReports; where the kind is not installed, or may not be read, there are none.
+Result<Unit> read_reports(ClusterObjects& objects,
+                          const std::function<void(reports::NodeReport report)>& on_report,
+                          std::vector<std::string>& unread);
 /// Whole slices of one node, of any driver.
 Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects, const std::string& node,
                                                         std::vector<std::string>& unread);

@@ -6,6 +6,7 @@
 #include "cli/table.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
+#include "status/history.h"
 
 namespace sliced::cli {
 namespace {
@@ -24,13 +25,26 @@ std::string_view colour_of(const NodeRow& row) {
 // Slices that name no node of their own.
 std::string title_of(const NodeRow& row) { return row.name.empty() ? "(no single node)" : row.name; }
 
-std::vector<std::string> cells_of(const NodeRow& row) {
+std::string age_of(const std::string& time, int64_t now_ms) {
+  const int64_t then = status::ms_of_utc(time);
+  if (then == 0) return "";
+  const int64_t seconds = std::max<int64_t>(0, now_ms - then) / 1'000;
+  if (seconds < 120) return std::to_string(seconds) + "s";
+  if (seconds < 120 * 60) return std::to_string(seconds / 60) + "m";
+  if (seconds < 48 * 3'600) return std::to_string(seconds / 3'600) + "h";
+  return std::to_string(seconds / 86'400) + "d";
+}
+
+std::vector<std::string> cells_of(const NodeRow& row, int64_t now_ms) {
   return {title_of(row),
           count(row.pools.size()),
           count(row.usage.devices),
           count(row.usage.allocated),
           count(row.usage.free),
           count(row.usage.tainted),
+          row.report ? count(row.report->hidden + row.report->held_back) : "",
+          row.report ? row.report->version : "",
+          row.report ? age_of(row.report->changed, now_ms) : "",
           state_of(row)};
 }
 
@@ -39,8 +53,7 @@ std::vector<std::string> cells_of(const NodeRow& row, const PoolRow& pool) {
           pool.driver,
           pool.name,
           std::to_string(pool.generation),
-          std::to_string(pool.slices) +
-              (pool.is_complete() ? "" : "/" + std::to_string(pool.slices_wanted)),
+          std::to_string(pool.slices) + (pool.is_complete() ? "" : "/" + std::to_string(pool.slices_wanted)),
           count(pool.usage.devices),
           count(pool.usage.allocated),
           count(pool.usage.free),
@@ -87,6 +100,11 @@ kube::Json json_of(const NodeRow& row) {
                                        {"slicesWanted", pool.slices_wanted},
                                        {"usage", json_of(pool.usage)}});
   out.set("pools", std::move(pools));
+  if (row.report)
+    out.set("report", kube::Json::Object{{"daemonVersion", json_text(row.report->version)},
+                                         {"lastChange", json_text(row.report->changed)},
+                                         {"hidden", static_cast<int64_t>(row.report->hidden)},
+                                         {"heldBack", static_cast<int64_t>(row.report->held_back)}});
   if (!row.problems.empty()) out.set("problems", json_texts(row.problems));
   return out;
 }
@@ -113,9 +131,7 @@ std::string_view colour_of(DeviceStands stands) {
   return "";
 }
 
-size_t percent(const Usage& usage) {
-  return usage.devices == 0 ? 0 : 100 * usage.allocated / usage.devices;
-}
+size_t percent(const Usage& usage) { return usage.devices == 0 ? 0 : 100 * usage.allocated / usage.devices; }
 
 std::string bar(size_t percent) {
   constexpr size_t kWidth = 20;
@@ -160,7 +176,7 @@ std::string nodes_text(const std::vector<NodeRow>& rows, const TableStyle& style
   std::vector<const NodeRow*> nodes;  // of each line
   for (const NodeRow& row : rows) {
     if (!style.is_wide || row.pools.empty()) {
-      cells.push_back(style.is_wide ? cells_of(row, PoolRow{}) : cells_of(row));
+      cells.push_back(style.is_wide ? cells_of(row, PoolRow{}) : cells_of(row, style.now_ms));
       nodes.push_back(&row);
       continue;
     }
@@ -170,10 +186,10 @@ std::string nodes_text(const std::vector<NodeRow>& rows, const TableStyle& style
     }
   }
   const std::vector<std::string> heading =
-      style.is_wide ? std::vector<std::string>{"NODE", "DRIVER", "POOL", "GENERATION", "SLICES", "DEVICES",
-                                               "ALLOCATED", "FREE", "TAINTED", "STATE"}
-                    : std::vector<std::string>{"NODE", "POOLS", "DEVICES", "ALLOCATED", "FREE", "TAINTED",
-                                               "STATE"};
+      style.is_wide ? std::vector<std::string>{"NODE",    "DRIVER",    "POOL", "GENERATION", "SLICES",
+                                               "DEVICES", "ALLOCATED", "FREE", "TAINTED",    "STATE"}
+                    : std::vector<std::string>{"NODE",    "POOLS",  "DEVICES", "ALLOCATED", "FREE",
+                                               "TAINTED", "HIDDEN", "VERSION", "CHANGED",   "STATE"};
   const auto paint = [&](size_t row, size_t column) -> std::string_view {
     return column + 1 == heading.size() ? colour_of(*nodes[row]) : "";
   };
@@ -193,7 +209,8 @@ kube::Json json_of(const std::vector<NodeRow>& rows) {
 
 std::string devices_text(const std::vector<DeviceLine>& lines, const TableStyle& style) {
   std::vector<std::string> heading = {"DEVICE", "PCI", "PF", "INTERFACE", "DRIVER", "STATE", "DETAIL"};
-  if (style.is_wide) heading = {"DEVICE", "PCI", "PF", "INTERFACE", "DRIVER", "DRA-DRIVER", "POOL", "STATE", "DETAIL"};
+  if (style.is_wide)
+    heading = {"DEVICE", "PCI", "PF", "INTERFACE", "DRIVER", "DRA-DRIVER", "POOL", "STATE", "DETAIL"};
   std::vector<std::vector<std::string>> cells;
   for (const DeviceLine& line : lines) {
     std::vector<std::string> row = {line.entry, line.pci, line.pf, line.interface, line.kernel_driver};

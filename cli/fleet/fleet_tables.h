@@ -1,5 +1,6 @@
 #pragma once
 // The fleet as text for people and as data. Pure; every name of others' is escaped by table().
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,11 @@ namespace sliced::cli {
 struct TableStyle {
   bool is_wide = false;
   bool has_colours = false;
+  int64_t now_ms = 0;  // since 1970, for ages
 };
 
-/// NODE POOLS DEVICES ALLOCATED FREE TAINTED STATE, a row a node; wide: a row a pool, with driver, generation and
-/// slices. Below it the totals.
+/// NODE POOLS DEVICES ALLOCATED FREE TAINTED HIDDEN VERSION CHANGED STATE, a row a node; wide: a row a pool, with driver,
+/// generation and slices. HIDDEN, VERSION and CHANGED are of the node's report. Below it the totals.
 std::string nodes_text(const std::vector<NodeRow>& rows, const TableStyle& style);
 /// {"nodes":[...],"totals":{...}}
 kube::Json json_of(const std::vector<NodeRow>& rows);

@@ -28,8 +28,8 @@ DeviceLine line_of(const kube::ResourceSlice& slice, const kube::Device& device,
   DeviceLine out{.entry = device.name, .pool = slice.pool.name, .driver = slice.driver};
   out.pci = attribute_of(device,
                          {"resource.kubernetes.io/pciBusID", sriov + "pciAddress", exposure + "pciAddress"});
-  out.pf = attribute_of(device,
-                        {sriov + "PFName", exposure + "pfName", sriov + "pfPciAddress", exposure + "pfPciAddress"});
+  out.pf = attribute_of(
+      device, {sriov + "PFName", exposure + "pfName", sriov + "pfPciAddress", exposure + "pfPciAddress"});
   out.interface = attribute_of(device, {exposure + "ifName"});
   out.kernel_driver = attribute_of(device, {exposure + "driver"});
   out.claims = fleet.holders(slice.driver, slice.pool.name, device.name);

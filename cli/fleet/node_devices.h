@@ -22,12 +22,12 @@ std::string_view name_of(DeviceStands stands);
 
 /// One device. What is not known is empty: who publishes says how much it says.
 struct DeviceLine {
-  std::string entry, pool, driver;                // names in the pool, and under which DRA driver
-  std::string pci, pf, interface, kernel_driver;  // of the hardware
+  std::string entry = {}, pool = {}, driver = {};  // names in the pool, and under which DRA driver
+  std::string pci = {}, pf = {}, interface = {}, kernel_driver = {};  // of the hardware
   DeviceStands stands = DeviceStands::kFree;
-  std::vector<std::string> claims;  // that have it: "namespace/name (pod a)"
-  std::vector<std::string> taints;  // "key=value:effect"
-  std::string why;                  // of kHidden
+  std::vector<std::string> claims = {};  // that have it: "namespace/name (pod a)"
+  std::vector<std::string> taints = {};  // "key=value:effect"
+  std::string why = {};                  // of kHidden
   bool operator==(const DeviceLine&) const = default;
 };
 

@@ -8,13 +8,14 @@
 #include "cli/process.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
+#include "kube/credentials.h"
 #include "kube/kinds.h"
 
 namespace sliced::cli {
 namespace {
 
 TableStyle style_of(const config::Options& options) {
-  return {options.output == config::OutputFormat::kWide, has_colours()};
+  return {options.output == config::OutputFormat::kWide, has_colours(), kube::system_wall_clock() * 1'000};
 }
 
 bool is_table(const config::Options& options) {

@@ -162,7 +162,7 @@ TEST(Load, Problems) {
       {"no value for a short one", {"plan", "-o"}, {"-o: its value is missing"}},
       {"an option of other commands",
        {"run", "-o", "json"},
-       {"--output: is no option of run; it belongs to plan, explain, why, discover, match, drift, migrate, status, history"}},
+       {"--output: is no option of run; it belongs to plan, explain, why, nodes, devices, top, discover, match, drift, migrate, status, history"}},
       {"files of slices beside a question to the host",
        {"match", "--file", "a.yaml", "true"},
        {"--file: holds slices, which are asked with --slices; add it"}},

@@ -105,6 +105,8 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"check", "true"},
       {"since", "1h30m"},
       {"raw", "true"},
+      {"on", "worker-1"},
+      {"once", "true"},
   };
   std::set<std::string_view> covered = {"help"};
   for (const auto& row : rows) {
@@ -197,7 +199,7 @@ TEST(OptionTable, RefusesWithWhatWouldBeRight) {
       {"allow-short-sync", "yes", "must be one of true, false"},
       {"log-format", "jornald", "must be one of auto, text, json, journald; did you mean journald?"},
       {"log-level", "", "must be one of debug, info, warning, error"},
-      {"output", "jsn", "must be one of table, yaml, json, diff; did you mean json?"},
+      {"output", "jsn", "must be one of table, yaml, json, diff, wide; did you mean json?"},
   };
   for (const auto& row : rows) {
     Options options;

@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	resource "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sliced.test/cluster/harness"
+)
+
+// usage is what `nodes -o json` counts.
+type usage struct{ Devices, Allocated, Free, Tainted int }
+
+// fleetOf is what `kubectl sliced nodes` (or top) says as data, by node.
+func fleetOf(t *testing.T, kubeconfig, command string) map[string]struct {
+	Name     string
+	Usage    usage
+	Problems []string
+} {
+	t.Helper()
+	text, code := asKubectlPlugin(t, kubeconfig, command, "-o", "json")
+	if code != 0 {
+		t.Fatalf("%s: exit status %d: %s", command, code, text)
+	}
+	type node = struct {
+		Name     string
+		Usage    usage
+		Problems []string
+	}
+	var said struct{ Nodes []node }
+	if err := json.Unmarshal([]byte(text), &said); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	out := map[string]node{}
+	for _, one := range said.Nodes {
+		out[one.Name] = one
+	}
+	return out
+}
+
+// Turns red when what the tables of the fleet count is not what the API server's slices and the scheduler's claims have.
+func TestTheFleetAtAGlance(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, shared, pf0)
+	lab.Run()
+	empty := harness.NewHostlessLab(t, shared)
+	lab.History.WaitOffers(t, lab.Apply("vfs", harness.Config("intel", harness.PFNames("ens1f0"))), starting, vfs(pf0, 0, 4)...)
+	lab.WaitSchedulerSees(scheduling)
+	lab.Server.NewPod(t, lab.Namespace, "holder", lab.Node, 3)
+	lab.Server.WaitScheduled(t, lab.Namespace, "holder", scheduling)
+	kubeconfig := shared.Server.AdminKubeconfig(t, lab.Namespace)
+
+	for _, command := range []string{"nodes", "top"} {
+		fleet := fleetOf(t, kubeconfig, command)
+		if found := fleet[lab.Node]; found.Usage != (usage{Devices: 4, Allocated: 3, Free: 1}) || len(found.Problems) > 0 {
+			t.Errorf("%s: %+v", command, found)
+		}
+		if found := fleet[empty.Node]; !slices.Equal(found.Problems, []string{"no slices"}) {
+			t.Errorf("%s: of a node without slices: %+v", command, found)
+		}
+	}
+	text, _ := asKubectlPlugin(t, kubeconfig, "nodes", "-o", "wide")
+	if !strings.Contains(text, lab.Node+"  "+harness.Driver) {
+		t.Errorf("wide:\n%s", text)
+	}
+
+	// A pool of which a slice is missing gives nothing.
+	half := &resource.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "half-" + empty.Node},
+		Spec: resource.ResourceSliceSpec{Driver: harness.Driver, NodeName: &empty.Node,
+			Pool:    resource.ResourcePool{Name: empty.Node, Generation: 1, ResourceSliceCount: 2},
+			Devices: []resource.Device{{Name: "one"}}}}
+	client := lab.Server.Client.ResourceV1().ResourceSlices()
+	if _, err := client.Create(context.Background(), half, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Delete(context.Background(), half.Name, metav1.DeleteOptions{}) })
+	if found := fleetOf(t, kubeconfig, "nodes")[empty.Node]; found.Usage != (usage{Devices: 1}) || len(found.Problems) != 1 ||
+		!strings.Contains(found.Problems[0], "1 of 2 slices of generation 1") {
+		t.Errorf("of a pool that is not complete: %+v", found)
+	}
+	devicesOfANode(t, lab, kubeconfig)
+}
+
+// Each device with who has it, and only that node's.
+func devicesOfANode(t *testing.T, lab *harness.Lab, kubeconfig string) {
+	t.Helper()
+	text, code := asKubectlPlugin(t, kubeconfig, "devices", "--on", lab.Node, "-o", "json")
+	var said struct {
+		Devices []struct {
+			Entry, State, PF, PCIAddress string
+			Claims                       []string
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &said); code != 0 || err != nil {
+		t.Fatalf("exit status %d, %v: %s", code, err, text)
+	}
+	claim := lab.Server.Claim(t, lab.Namespace, "holder")
+	wanted := map[string]string{}
+	for _, name := range vfs(pf0, 0, 4) {
+		wanted[name] = "free"
+	}
+	for _, one := range claim.Status.Allocation.Devices.Results {
+		wanted[one.Device] = fmt.Sprintf("allocated [%s/%s (pod holder)]", lab.Namespace, claim.Name)
+	}
+	for _, one := range said.Devices {
+		found := one.State
+		if len(one.Claims) > 0 {
+			found += fmt.Sprintf(" %v", one.Claims)
+		}
+		if found != wanted[one.Entry] || one.PF != "ens1f0" || harness.DeviceName(one.PCIAddress) != one.Entry {
+			t.Errorf("%+v, wanted %s", one, wanted[one.Entry])
+		}
+		delete(wanted, one.Entry)
+	}
+	if len(wanted) > 0 {
+		t.Errorf("not told: %v", wanted)
+	}
+	began := time.Now()
+	if _, stderr, code := lab.Program("devices", "--on", "nowhere", "--kubeconfig", kubeconfig); code != 1 ||
+		!strings.Contains(stderr, "there is no node nowhere") {
+		t.Errorf("of a node that is not there: exit status %d after %v: %s", code, time.Since(began), stderr)
+	}
+}
