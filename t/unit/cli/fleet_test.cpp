@@ -128,13 +128,13 @@ Result<FleetSlice> decoded(const std::string& yaml) {
 TEST(Fleet, ASliceIsReadAsFarAsItIsCounted) {
   const auto slice = decoded(
       "metadata: {name: s}\n"
-      "spec: {driver: d, nodeName: n, pool: {name: p, generation: 3, resourceSliceCount: 2},\n"
+      "spec: {driver: d, nodeName: worker, pool: {name: p, generation: 3, resourceSliceCount: 2},\n"
       "  devices: [{name: one, attributes: {a: nonsense}}, {name: two, taints: [{key: k, effect: NoSchedule}]}]}\n");
   ASSERT_TRUE(slice.ok()) << slice.error().what;
   EXPECT_EQ(*slice, (FleetSlice{.name = "s",
                                 .driver = "d",
                                 .pool = "p",
-                                .node = "n",
+                                .node = "worker",
                                 .generation = 3,
                                 .slice_count = 2,
                                 .devices = {{"one"}, {"two", true}}}));
