@@ -61,9 +61,18 @@ struct Wanted {
   std::vector<size_t> all;  // of allocationMode All: which places
 };
 
+// Of 100 ns: a candidate that is tried, a device that is laid out, and beginning.
+constexpr uint64_t kTrySteps = 2, kPlaceSteps = 5, kSearchSteps = 100;
+
 class Search {
  public:
-  Search(const Scene& scene, uint64_t tries_max) : scene_(scene), tries_left_(tries_max) {}
+  Search(const Scene& scene, uint64_t tries_max)
+      : scene_(scene), tries_max_(tries_max), tries_left_(tries_max) {}
+
+  /// What run() took beside expressions, of 100 ns.
+  uint64_t steps() const {
+    return (tries_max_ - tries_left_) * kTrySteps + places_.size() * kPlaceSteps + kSearchSteps;
+  }
 
   Outcome run() {
     lay_out();
@@ -404,6 +413,7 @@ class Search {
   }
 
   const Scene& scene_;
+  const uint64_t tries_max_;
   uint64_t tries_left_;
   std::vector<Place> places_;
   std::vector<Ledger> ledgers_;                           // by pool
@@ -416,7 +426,14 @@ class Search {
 
 }  // namespace
 
-Outcome search(const Scene& scene, uint64_t tries_max) { return Search(scene, tries_max).run(); }
+Outcome search(const Scene& scene, uint64_t tries_max) {
+  if (scene.selectors->is_spent()) return {.found = Found::kUnsure};
+  Search search(scene, tries_max);
+  Outcome out = search.run();
+  scene.selectors->take(search.steps());
+  if (scene.selectors->is_spent()) return {.found = Found::kUnsure};
+  return out;
+}
 
 Says selects(const Scene& scene, const Request& request, const Candidate& candidate) {
   if (!scene.features.binding_conditions && candidate.binds) return Says::kNo;

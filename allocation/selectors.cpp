@@ -7,6 +7,8 @@
 namespace sliced::allocation {
 namespace {
 
+constexpr uint64_t kAskSteps = 10;  // of looking a device up
+
 // Where the text literal that begins there ends; raw and triple-quoted ones are met by reading no escape wrongly: a
 // part that is cut in the wrong place does not compile, and is not used then.
 size_t end_of_literal(std::string_view text, size_t begin) {
@@ -67,20 +69,29 @@ Selectors::Compiled& Selectors::compile(const std::string& expression) {
   if (!is_new) return out;
   out.index = programs_.size();
   auto program = cel::Program::compile(expression, cel::selector_environment());
-  if (program)
+  if (program) {
+    take(program->compile_steps());
     out.program = std::make_unique<cel::Program>(*std::move(program));
-  else
+  } else {
     out.error = program.error().what;
+  }
   return out;
 }
 
+cel::Answer::Is Selectors::select(const Compiled& compiled, const Candidate& candidate) {
+  const cel::PublishedDevice device(candidate.slice->common.driver, *candidate.device);
+  const auto is = evaluator_.select(*compiled.program, device);
+  take(evaluator_.steps() + kAskSteps);
+  return is;
+}
+
 Says Selectors::ask(const std::string& expression, const Candidate& candidate) {
+  if (is_spent()) return Says::kNo;
   const Compiled& compiled = compile(expression);
   if (compiled.program == nullptr) return Says::kError;
   const auto [at, is_new] = answers_.try_emplace({compiled.index, candidate.device}, Says::kNo);
   if (!is_new) return at->second;
-  const cel::PublishedDevice device(candidate.slice->common.driver, *candidate.device);
-  const auto is = evaluator_.select(*compiled.program, device);
+  const auto is = select(compiled, candidate);
   return at->second = is == cel::Answer::Is::kTrue    ? Says::kYes
                       : is == cel::Answer::Is::kFalse ? Says::kNo
                                                       : Says::kError;
@@ -89,9 +100,8 @@ Says Selectors::ask(const std::string& expression, const Candidate& candidate) {
 std::string Selectors::error_of(const std::string& expression, const Candidate& candidate) {
   const Compiled& compiled = compile(expression);
   if (compiled.program == nullptr) return compiled.error;
-  const cel::PublishedDevice device(candidate.slice->common.driver, *candidate.device);
-  const auto is = evaluator_.select(*compiled.program, device);
-  return is == cel::Answer::Is::kError ? evaluator_.error_text(*compiled.program) : "";
+  return select(compiled, candidate) == cel::Answer::Is::kError ? evaluator_.error_text(*compiled.program)
+                                                                : "";
 }
 
 std::string Selectors::no_of(const std::string& expression, const Candidate& candidate) {

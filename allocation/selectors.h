@@ -1,5 +1,6 @@
 #pragma once
 // What the expressions of DeviceClasses and claims say of devices, each asked once.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,11 +17,22 @@ namespace sliced::allocation {
 /// kError: the expression does not compile, or fails on the device; the scheduler then ends its attempt.
 enum class Says : uint8_t { kYes, kNo, kError };
 
+/// What all of an answer may take, in steps of 100 ns at most (cel/arena.h): claims and classes are written by anybody who
+/// may, and a minute is waited for.
+inline constexpr uint64_t kEffortMax = 600'000'000;
+
 /// Compiles each expression once, and keeps what was answered until forget(). Devices are told apart by their
 /// address: forget() before any of them goes.
+/// Bounds:  once effort_max is spent kNo is all that is said, and nothing that follows from it is known.
 /// Threads: one. Memory: an answer a device and expression until forget(); programs as cel/program.h says.
 class Selectors {
  public:
+  explicit Selectors(uint64_t effort_max = kEffortMax) : effort_max_(effort_max), effort_left_(effort_max) {}
+  /// Of what else is done for the answer.
+  void take(uint64_t steps) { effort_left_ -= std::min(steps, effort_left_); }
+  bool is_spent() const { return effort_left_ == 0; }
+  /// The other half is for what has to be known of every node.
+  bool is_half_spent() const { return effort_left_ <= effort_max_ / 2; }
   Says ask(const std::string& expression, const Candidate& candidate);
   /// Of what gave kError.
   std::string error_of(const std::string& expression, const Candidate& candidate);
@@ -36,10 +48,13 @@ class Selectors {
     size_t index = 0;
   };
   Compiled& compile(const std::string& expression);
+  cel::Answer::Is select(const Compiled& compiled, const Candidate& candidate);
 
   std::map<std::string, Compiled, std::less<>> programs_;
   std::map<std::pair<size_t, const kube::Device*>, Says> answers_;
   cel::Evaluator evaluator_;
+  const uint64_t effort_max_;
+  uint64_t effort_left_;
 };
 
 /// The parts of a chain of && outside of any parentheses; the whole where there is none.

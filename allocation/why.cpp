@@ -79,7 +79,8 @@ class Asking {
       : out_(out),
         is_small_(cluster.nodes.size() <= kDetailedMax),
         index_(out.slices),
-        held_(held_by(cluster.claims, cluster.features)) {
+        held_(held_by(cluster.claims, cluster.features)),
+        selectors_(cluster.effort_max) {
     scene_.held = &held_;
     scene_.selectors = &selectors_;
     scene_.features = cluster.features;
@@ -96,6 +97,7 @@ class Asking {
       if (out.kept_away.empty() && claim.allocation && claim.allocation->nodes &&
           !kube::match_node(*claim.allocation->nodes, node.view).matched)
         out.kept_away = "claim " + claim.id() + " is allocated, for other nodes";
+    if (selectors_.is_spent()) return not_looked_at(std::move(out));
     const std::vector<Pool> pools = gather_pools(index_, node.view, scene_.features);
     Scene scene = scene_;
     scene.pools = &pools;
@@ -103,19 +105,34 @@ class Asking {
     out.found = outcome.found;
     out.error = std::move(outcome.error);
     out.picks = std::move(outcome.picks);
-    out.requests = view_requests(scene);
     tell_of_pools(pools, out);
+    if (selectors_.is_spent()) return not_looked_at(std::move(out));
+    out.requests = view_requests(scene);
     if (out.found == Found::kNo || out.found == Found::kError) {
-      if (detailed_ < kDetailedMax && (out.kept_away.empty() || is_small_))
+      const bool is_looked_into = out.kept_away.empty() || is_small_;
+      if (detailed_ < kDetailedMax && is_looked_into && !selectors_.is_half_spent())
         ++detailed_, find_what_helps(node, scene, out);
       else
         out.changes.is_known = false;
     }
+    if (selectors_.is_spent()) return not_looked_at(std::move(out));
     selectors_.forget();
     return out;
   }
+  /// Of which it would have taken too long.
+  size_t not_looked_at() const { return not_looked_at_; }
 
  private:
+  // Half an answer is none: with the rest of the effort expressions say no to everything.
+  NodeAnswer not_looked_at(NodeAnswer half) {
+    ++not_looked_at_;
+    NodeAnswer out;
+    out.name = std::move(half.name);
+    out.kept_away = std::move(half.kept_away);
+    out.found = Found::kUnsure;
+    out.changes.is_known = false;
+    return out;
+  }
   static void tell_of_pools(const std::vector<Pool>& pools, NodeAnswer& out) {
     for (const Pool& pool : pools) {
       const std::string name = "pool " + pool.id.first + "/" + pool.id.second;
@@ -138,7 +155,7 @@ class Asking {
 
   const Answer& out_;
   const bool is_small_;
-  size_t detailed_ = 0;
+  size_t detailed_ = 0, not_looked_at_ = 0;
   const SliceIndex index_;
   const Held held_;
   Selectors selectors_;
@@ -189,6 +206,10 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
   std::sort(nodes.begin(), nodes.end(),
             [](const Node* a, const Node* b) { return a->view.name < b->view.name; });
   for (const Node* node : nodes) out.nodes.push_back(asking.ask(*node));
+  if (const size_t left = asking.not_looked_at(); left > 0)
+    out.unsure.push_back(std::to_string(left) + " of " + std::to_string(nodes.size()) +
+                         " nodes were not looked at: what the expressions and requests of this claim and its "
+                         "classes take of time is bounded");
   for (const std::string& what : cluster.unread) out.unsure.push_back(what);
   for (const Claim& claim : out.claims)
     for (const std::string& what : claim.unknown)

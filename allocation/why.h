@@ -30,6 +30,7 @@ struct Cluster {
   Features features;
   /// Objects that could not be read, each in words: what is said is not sure then.
   std::vector<std::string> unread;
+  uint64_t effort_max = kEffortMax;  // allocation/selectors.h
 };
 
 /// Adds an object of a kind that Cluster holds; others are passed over. What cannot be read goes to `unread`.

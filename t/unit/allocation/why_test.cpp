@@ -1,6 +1,8 @@
 // Worlds small enough to be read. That the answers are the scheduler's is judged in t/worlds/why.
 #include "allocation/why.h"
 
+#include <algorithm>
+
 #include "reactor/base/text.h"
 #include "t/unit/allocation/objects.h"
 
@@ -178,6 +180,34 @@ TEST(Why, APodThatRunsIsNotAskedAbout) {
   const Answer answer = why_pod(cluster, pod_of("{nodeName: w}"));
   EXPECT_EQ(answer.verdict, Verdict::kRuns);
   EXPECT_TRUE(answer.nodes.empty());
+}
+
+// Claims are written by anybody: whoever asks about one waits for a minute at most, and is told of what was not looked at.
+TEST(Why, WhatTakesTooLongIsNotLookedAtAndSaid) {
+  const std::string dear =
+      "{deviceClassName: vf, selectors: [{cel: {expression: '[1,2,3,4,5,6,7,8].all(a, [1,2,3,4,5,6,7,8].all(b, "
+      "[1,2,3,4,5,6,7,8].all(c, a + b + c < 0)))'}}]}";
+  for (const uint64_t effort : {0, 1, 300, 2'000, 20'000}) {
+    Cluster cluster;
+    cluster.effort_max = effort;
+    for (int i = 0; i < 40; ++i) {
+      std::string node = kWorld;
+      node = node.substr(0, node.find("---"));
+      node.replace(node.find("name: w"), 7, "name: v" + std::to_string(i));
+      add(cluster, node);
+    }
+    const Answer answer = ask(cluster, dear);
+    EXPECT_EQ(answer.verdict, effort < 20'000 ? Verdict::kUnsure : answer.verdict) << effort;
+    for (const NodeAnswer& node : answer.nodes)
+      if (node.found == Found::kUnsure)
+        EXPECT_FALSE(node.changes.is_known || !node.requests.empty()) << effort;
+    const bool is_said = std::ranges::any_of(answer.unsure, [](const std::string& what) {
+      return what.find("nodes were not looked at") != std::string::npos;
+    });
+    EXPECT_EQ(is_said, answer.nodes.back().found == Found::kUnsure) << effort;
+  }
+  Cluster whole;
+  EXPECT_EQ(ask(whole, dear).verdict, Verdict::kPending);
 }
 
 }  // namespace
