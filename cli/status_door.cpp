@@ -168,12 +168,14 @@ status::Report report_of(const daemon::Daemon& daemon) {
 }
 
 StatusDoor::StatusDoor(Process& process, const config::Options& options, const std::string& directory,
-                       daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin)
+                       daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
+                       AddMetrics add_metrics)
     : process_(process),
       options_(options),
       daemon_(daemon),
       locks_(locks),
       plugin_(plugin),
+      add_metrics_(std::move(add_metrics)),
       page_(*process.executor, process.loop.scheduler(), node_view()),
       began_(process.loop.now()),
       door_({process.loop, *process.log, [] { return static_cast<int64_t>(std::time(nullptr)); }},
@@ -242,6 +244,7 @@ std::string StatusDoor::exposition() const {
                                  {"prepare", "failed", counts.not_prepared},
                                  {"unprepare", "done", counts.unprepared},
                                  {"unprepare", "failed", counts.not_unprepared}}});
+  if (add_metrics_) add_metrics_(metrics);
   return exposition_of(report(), metrics);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The running daemon as a report, and the door at which it is read.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -30,13 +31,18 @@ int64_t wall_ms();
 /// Threads: the loop's.
 class StatusDoor {
  public:
+  /// What others have counted; asked when /metrics is read.
+  using AddMetrics = std::function<void(status::Metrics&)>;
   /// directory: the runtime directory, private already. With options.health_address the pages are at that
   /// address too.
   StatusDoor(Process& process, const config::Options& options, const std::string& directory,
-             daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin);
+             daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
+             AddMetrics add_metrics = {});
   ~StatusDoor();
   /// After each decision.
   void on_decided() { page_.on_decided(); }
+  /// What has changed of the offer since it was made.
+  const status::History& history() const { return history_; }
 
  private:
   // report_of() and what only this process knows: who it is, since when, and for whom it stands by.
@@ -53,6 +59,7 @@ class StatusDoor {
   daemon::Daemon& daemon_;
   const NodeLocks& locks_;
   const KubeletPlugin* const plugin_;  // null: off
+  const AddMetrics add_metrics_;
   status::History history_;
   LivePage page_;
   // Of this object, which `run` makes right at the start.

@@ -154,6 +154,16 @@ constexpr OptionInfo kOptions[] = {
              "Serve /livez, /readyz and the other pages of docs/status.md by HTTP at this address too, to whoever "
              "reaches it; :PORT is 127.0.0.1:PORT. Without it they are read at the socket in the runtime directory "
              "alone."}),
+    option<&Options::report, parse_word<Switch>>(
+        {.name = "report",
+         .env = "SLICED_REPORT",
+         .file_key = "report",
+         .placeholder = "SWITCH",
+         .commands = bit(Command::kRun),
+         .choices = kTexts<Switch>,
+         .help =
+             "on: this node's NodeDeviceReport says what is offered, what is not and why, where the API server has that "
+             "kind. off: nothing is reported."}),
     option<&Options::webhook_address, parse_listen_address>(
         {.name = "webhook-address",
          .env = "SLICED_WEBHOOK_ADDRESS",

@@ -113,6 +113,7 @@ struct Options {
   std::string exposure_driver_name = "dra.networking";
   std::string runtime_directory;  // where a lock stands; "": cli/node_locks.h finds it
   std::string health_address;     // "127.0.0.1:9810", where the status is read by TCP; "" nowhere
+  Switch report = Switch::kOn;    // what this node has is written into its NodeDeviceReport
   std::string scheduler_version;  // "v1.36.3"; "": that of the API server
   // Where the kubelet finds this.
   // Off, the daemon publishes and prepares nothing, and the options below are not used.

@@ -121,6 +121,8 @@ class Daemon {
     sources_.for_each(say);
   }
   TimePoint now() const { return scheduler_.now(); }
+  /// Of the own Node, as owner of what is written for it; "" it is not known, or nobody can be (OwnNode).
+  std::string owner_uid() const { return node_.owner_uid(); }
   const Decider::Counters& decisions() const { return decider_.counters(); }
   const hotplug::HostSource::Counters& host_counters() const { return host_.counters(); }
   /// Nothing keeps from writing: it is permitted, and the cluster is not away.

@@ -194,6 +194,7 @@ Json json_of(const DeviceGroup& group) {
   if (group.total_vfs != 0) out.set("totalVFs", group.total_vfs);
   if (group.num_vfs != 0) out.set("numVFs", group.num_vfs);
   if (group.rdma) out.set("rdma", true);
+  if (group.named_otherwise) out.set("namedOtherwise", true);
   Json::Array said;
   for (const Said& one : group.said) said.push_back(json_of(one));
   if (!said.empty()) out.set("said", std::move(said));
@@ -209,6 +210,7 @@ DeviceGroup group_of(const Json& json) {
   out.total_vfs = small_number_in(json, "totalVFs");
   out.num_vfs = small_number_in(json, "numVFs");
   out.rdma = is_set_in(json, "rdma");
+  out.named_otherwise = is_set_in(json, "namedOtherwise");
   for_each_item(json, "said", [&](const Json& item) { out.said.push_back(said_of(item)); });
   return out;
 }
@@ -292,7 +294,7 @@ HostDevice device_like(const DeviceGroup& group, hotplug::DeviceType type) {
 }
 
 void set_interface(HostDevice& device, const DeviceGroup& group, std::string name) {
-  if (name.empty()) return;
+  if (name.empty() && !group.named_otherwise) return;
   device.netdev = hotplug::Netdev{.name = name, .kernel_name = name};
   device.netdev->mtu = group.mtu;
   device.netdev->master = group.master;
@@ -309,8 +311,8 @@ std::vector<HostDevice> vfs_of(const DeviceGroup& group, const HostDevice& like,
       vf.pci = address;
       vf.id.text = address->text();
       vf.vf_index = number;
-      const bool is_one = group.interface_base.empty();
-      set_interface(vf, group, is_one ? group.interface : group.interface_base + std::to_string(number));
+      const std::string& base = group.interface_base;
+      set_interface(vf, group, base.empty() ? group.interface : base + std::to_string(number));
     }
   return out;
 }

@@ -70,13 +70,14 @@ struct VfRange {
 /// Devices of which the same is known and said: the VFs of a PF, or one device. Facts that differ from VF to VF are
 /// there where they follow from its number, else they are left out.
 struct DeviceGroup {
-  std::string type;            // hotplug::name_of(DeviceType)
-  std::string pf, pf_name;     // of VFs: the PF's address and interface
-  std::vector<VfRange> vfs;    // of VFs: "0-15,17"; ascending, none touches the next
-  std::string pci_address;     // of the function; of VFs that of the lowest number
-  int stride = 1;              // of VFs: routing ids from one number to the next
-  std::string interface;       // its name; "" none, not known, or another for each VF
-  std::string interface_base;  // of VFs: each is called so, with its number behind
+  std::string type;              // hotplug::name_of(DeviceType)
+  std::string pf, pf_name;       // of VFs: the PF's address and interface
+  std::vector<VfRange> vfs;      // of VFs: "0-15,17"; ascending, none touches the next
+  std::string pci_address;       // of the function; of VFs that of the lowest number
+  int stride = 1;                // of VFs: routing ids from one number to the next
+  std::string interface;         // its name; "" none, not known, or another for each VF
+  std::string interface_base;    // of VFs: each is called so, with its number behind
+  bool named_otherwise = false;  // of VFs: they have interfaces whose names do not follow from the number
   std::string vendor, product, subsystem_vendor, subsystem_product, driver;
   std::string link_type;     // "ethernet", "infiniband"; "" unknown
   std::string eswitch_mode;  // of PFs

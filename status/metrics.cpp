@@ -105,6 +105,17 @@ void tell_claims(Exposition& out, const Metrics& metrics) {
       out.sample(one.count, {{"driver", claims.driver}, {"operation", one.by}, {"result", one.result}});
 }
 
+void tell_reports(Exposition& out, const Metrics& metrics) {
+  if (!metrics.reports) return;
+  out.gauge("sliced_report_live", "1 when this node's NodeDeviceReport is followed; 0 where it cannot be.");
+  out.sample(metrics.reports->is_live ? 1 : 0);
+  out.counter("sliced_report_writes_total", "Writes of this node's NodeDeviceReport.");
+  out.sample(metrics.reports->taken, {{"result", "taken"}});
+  out.sample(metrics.reports->failed, {{"result", "failed"}});
+  out.gauge("sliced_report_bytes", "Size of the last one that was sent.");
+  out.sample(metrics.reports->bytes);
+}
+
 }  // namespace
 
 std::string exposition_of(const Report& report, const Metrics& metrics) {
@@ -116,6 +127,7 @@ std::string exposition_of(const Report& report, const Metrics& metrics) {
   tell_writes(out, metrics);
   tell_sources(out, metrics);
   tell_claims(out, metrics);
+  tell_reports(out, metrics);
   return out.take();
 }
 

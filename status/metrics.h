@@ -46,7 +46,14 @@ struct Metrics {
     std::string driver;
     std::vector<Count> calls;  // by operation
   };
+  /// Of this node's NodeDeviceReport.
+  struct Reports {
+    uint64_t taken = 0, failed = 0, bytes = 0;  // writes; bytes of the last one
+    bool is_live = false;                       // the API server has the kind, and it is followed
+  };
   std::vector<Claims> claims;  // empty without the kubelet plugin
+
+  std::optional<Reports> reports;  // nullopt: nothing is reported
 
   // Of the process: turns of the loop that took a tenth of a second or longer; lines of the log that nobody read in time.
   uint64_t long_turns = 0, lost_lines = 0;

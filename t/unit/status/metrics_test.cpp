@@ -31,6 +31,7 @@ Metrics whole_metrics() {
   out.drivers = {{.name = "sriov.example", .writes = {{"create", "taken", 2}}}, {.name = "net.example"}};
   out.watch_ends = {{"policies", "expired", 1}};
   out.claims = {{"sriov.example", {{"prepare", "done", 4}}}};
+  out.reports = {.taken = 5, .failed = 6, .bytes = 7'000, .is_live = true};
   out.long_turns = 7;
   out.lost_lines = 8;
   return out;
@@ -97,6 +98,8 @@ TEST(Metrics, SayWhatTheReportSays) {
         "sliced_writes_total{driver=\"sriov.example\",verb=\"create\",result=\"taken\"} 2\n",
         "sliced_sync_failures_total{driver=\"net.example\"} 0\n",
         "sliced_watch_restarts_total{source=\"policies\",reason=\"expired\"} 1\n",
+        "sliced_report_live 1\n", "sliced_report_writes_total{result=\"taken\"} 5\n",
+        "sliced_report_writes_total{result=\"failed\"} 6\n", "sliced_report_bytes 7000\n",
         "sliced_claims_total{driver=\"sriov.example\",operation=\"prepare\",result=\"done\"} 4\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
