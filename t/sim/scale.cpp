@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <set>
 
+#include "cli/node_reports.h"
 #include "kube/kinds.h"
 #include "t/fake/forwarding_cluster.h"
 #include "t/sim/world.h"
@@ -184,8 +185,13 @@ class Fleet {
       meter.at(scheduler.now()).bytes_out += text.size();
       return text;
     };
-    cluster.on_admit = [this](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
+    cluster.on_admit = [this](const fake::Request& request,
+                              kube::Json& object) -> std::optional<kube::Failure> {
       const size_t size = kube::encode_json(object).size();
+      if (request.plural == kube::kNodeDeviceReports.plural) {
+        reported.add(scheduler.now(), size);
+        return std::nullopt;
+      }
       auto& now = meter.at(scheduler.now());
       now.bytes_in += size;
       now.bytes_out += size;  // the answer
@@ -222,6 +228,19 @@ class Fleet {
       node->daemon->permit_writes(true);
     }
   }
+  /// Each daemon reports from now on.
+  void report() {
+    cluster.install(kube::kNodeDeviceReports);
+    for (auto& node : nodes) {
+      node->reports = std::make_unique<cli::NodeReports>(cli::NodeReports::Surroundings{
+          .ports = {cluster, scheduler, log, [dice = &node->dice] { return dice->real(); }},
+          .executor = executor,
+          .daemon = *node->daemon,
+          .node = node->name});
+      node->reports->permit(true);
+      node->reports->start();
+    }
+  }
   size_t converged() const {
     return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(),
                                              [](const auto& node) { return node->daemon->converged(); }));
@@ -231,7 +250,18 @@ class Fleet {
     Machine machine;
     fake::FakeEvents::Wire wire;
     Dice dice{0};
+    std::string name;
     std::unique_ptr<sliced::daemon::Daemon> daemon;
+    std::unique_ptr<cli::NodeReports> reports;
+  };
+  /// Writes of NodeDeviceReports.
+  struct Reported {
+    size_t writes = 0, bytes = 0, largest = 0;
+    std::map<int64_t, size_t> by_second = {};
+    void add(TimePoint at, size_t size) {
+      ++writes, bytes += size, largest = std::max(largest, size);
+      ++by_second[at.time_since_epoch().count() / 1'000];
+    }
   };
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
@@ -240,6 +270,7 @@ class Fleet {
   Meter meter;
   CrowdedCluster crowd{cluster, scheduler, meter};
   size_t writes = 0;
+  Reported reported;
   std::vector<std::unique_ptr<Node>> nodes;
 
  private:
@@ -251,6 +282,7 @@ class Fleet {
         {"labels", kube::Json::Object{{"kubernetes.io/hostname", name}, {"pool", "sriov"}}}};
     cluster.put(kube::kNodes, kube::Json::Object{{"metadata", std::move(meta)}});
     auto node = std::make_unique<Node>();
+    node->name = name;
     node->dice = Dice(i + 1);
     node->machine.now = [this] { return scheduler.now(); };
     const std::string pf = Machine::pf_address(0);
@@ -268,7 +300,9 @@ class Fleet {
         sliced::daemon::Ports{{scheduler, executor, node->machine.view(), std::move(events), log, {}},
                               crowd,
                               [dice = &node->dice] { return dice->real(); }},
-        options);
+        options, [node = node.get()](const policy::Decision&) {
+          if (node->reports) node->reports->on_decided();
+        });
     nodes.push_back(std::move(node));
   }
 };
@@ -396,6 +430,39 @@ void measure_power_up(size_t count, Tally& tally) {
   expect(tally, load.peak_bytes < 50'000'000, "a fleet that starts reads less than 50 MB a second");
 }
 
+// What nodes say of themselves, beside what they publish.
+void measure_reports(size_t count, Tally& tally) {
+  Fleet fleet(count);
+  fleet.put_policy("all", {{"pool", "sriov"}}, "example.com/a");
+  fleet.report();
+  fleet.start();
+  const auto settled = [&](const char* what, Millis within, size_t reports_wanted) {
+    fleet.scheduler.advance(within);
+    const auto reported = std::exchange(fleet.reported, {});
+    const Load load = drain(fleet.meter);
+    size_t peak = 0;
+    for (const auto& [second, writes] : reported.by_second) peak = std::max(peak, writes);
+    std::printf(
+        "  reports: %-35s %zu writes of slices, %zu of reports (%.1f KiB, the largest %zu bytes; busiest second %zu); "
+        "%.1f KiB of all else\n",
+        what, std::exchange(fleet.writes, 0), reported.writes, static_cast<double>(reported.bytes) / 1024,
+        reported.largest, peak, static_cast<double>(load.bytes) / 1024);
+    expect(tally, reported.writes == reports_wanted, what);
+    expect(tally, reported.largest <= reports::kReportBytesMax, "a report fits");
+    expect(tally, peak <= std::max<size_t>(count / 5, 8), "reports of a fleet are spread");
+  };
+  const auto turns = Millis{static_cast<int64_t>(count) * (512 << 10) / 25'000};
+  settled("start, all at once", Millis{60'000} + turns, count);
+  settled("ten quiet minutes", Millis{600'000}, 0);
+  fleet.put_policy("a-one", {{"kubernetes.io/hostname", "node-7"}}, "example.com/c");
+  settled("a policy that changes one node", Millis{30'000}, 1);
+  fleet.put_policy("all", {{"pool", "sriov"}}, "example.com/d");
+  settled("a policy that changes all nodes", Millis{30'000}, count);
+  for (auto& node : fleet.nodes) node->reports.reset();
+  fleet.report();
+  settled("all daemons' reporting restarted", Millis{120'000}, 0);
+}
+
 }  // namespace
 
 Tally measure_scale(size_t nodes) {
@@ -403,6 +470,7 @@ Tally measure_scale(size_t nodes) {
   measure_node(tally);
   measure_fleet(nodes, tally);
   measure_power_up(nodes, tally);
+  measure_reports(nodes, tally);
   return tally;
 }
 

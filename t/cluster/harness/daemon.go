@@ -30,6 +30,7 @@ type Lab struct {
 	Exposed   *History   // of those of the other policies; nil before Expose
 	Watcher   *APIServer // what test code reads and writes through
 	Config    string     // kubeconfig of the daemon
+	Reports   bool       // daemons write their report, which those that count writes do not want
 	runs      int
 	canaries  int
 }
@@ -122,6 +123,9 @@ func (l *Lab) Run(extra ...string) *Daemon {
 	log := filepath.Join(l.T.TempDir(), fmt.Sprintf("sliced-%d.log", l.runs))
 	d := &Daemon{lab: l, Started: time.Now()}
 	args := append(l.flags("run"), extra...)
+	if !l.Reports {
+		args = append(args, "--report=off")
+	}
 	var err error
 	if d.Process, err = StartProcess("sliced", log, Program(l.T), args...); err != nil {
 		l.T.Fatal(err)

@@ -48,7 +48,9 @@ var (
 	// Exposures are cluster-scoped.
 	Exposures = schema.GroupVersionResource{Group: "networking.dra.io", Version: "v1alpha1",
 		Resource: "deviceexposurepolicies"}
-	CRDs = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+	// Reports are cluster-scoped, and named as their nodes.
+	Reports = schema.GroupVersionResource{Group: "networking.dra.io", Version: "v1alpha1", Resource: "nodedevicereports"}
+	CRDs    = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
 		Resource: "customresourcedefinitions"}
 	classes = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "deviceclasses"}
 )
@@ -66,6 +68,7 @@ func (p *Plane) furnish(crds bool) error {
 			{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: read},
 			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"}, Verbs: all},
 			{APIGroups: []string{Exposures.Group}, Resources: []string{Exposures.Resource}, Verbs: read},
+			{APIGroups: []string{Reports.Group}, Resources: []string{Reports.Resource}, Verbs: all},
 		},
 		ClaimsRole: {
 			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaims"}, Verbs: []string{"get", "list"}},

@@ -19,6 +19,9 @@
 {{- with .Values.healthAddress }}
 - --health-address={{ . }}
 {{- end }}
+{{- if not .Values.report }}
+- --report=off
+{{- end }}
 - --log-format={{ .Values.logging.format }}
 - --log-level={{ include "sliced.logLevel" . }}
 {{- if $plugin.enabled }}

@@ -1,6 +1,7 @@
 {{/* The rules of a role in config/deploy/rbac.yaml that these values take, as YAML. */}}
 {{- define "sliced.rules" -}}
 {{- $plugin := .root.Values.kubeletPlugin -}}
+{{- $report := .root.Values.report -}}
 {{- $drivers := list .root.Values.sriovDriverName .root.Values.exposureDriverName -}}
 {{- $taken := list -}}
 {{- range .rules -}}
@@ -16,7 +17,8 @@
 {{- if and (eq $what "pods") $plugin.enabled $plugin.macAnnotation -}}
 {{- $_ := set $rule "verbs" (prepend $rule.verbs "get") -}}
 {{- end -}}
-{{- if or $plugin.enabled (not $plugins) -}}
+{{- $leftOut := and (eq $what "nodedevicereports") (not $report) -}}
+{{- if and (or $plugin.enabled (not $plugins)) (not $leftOut) -}}
 {{- $taken = append $taken $rule -}}
 {{- end -}}
 {{- end -}}

@@ -1,0 +1,13 @@
+#pragma once
+// What a decision makes of the devices of its node, as a report tells it. Pure; linear in devices, so that it is made
+// on a worker where there may be many.
+#include "policy/decision.h"
+#include "reports/node_report.h"
+
+namespace sliced::reports {
+
+/// Counts, policies and groups of devices; the rest of the report stays as it is.
+/// Interfaces of type virtual that no policy offers are none of it: pods make and lose them all the time.
+void tell_decision(const policy::Decision& decision, NodeReport& out);
+
+}  // namespace sliced::reports

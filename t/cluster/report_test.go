@@ -1,0 +1,228 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"sliced.test/cluster/harness"
+)
+
+const (
+	reportingBy = 45 * time.Second // from what happened: 10 s at most by itself, and 10 s from the write before
+	reportBytes = 32 << 10
+)
+
+// nodeReport is what the tests read of a NodeDeviceReport.
+type nodeReport struct {
+	Metadata metav1.ObjectMeta
+	Status   struct {
+		DaemonVersion, BootID string
+		LastChange            struct{ Change, Why string }
+		Counts                struct{ Devices, Offered, HeldBack, Hidden, Unmatched, Problems int }
+		Problems              []string
+		Pools                 []struct {
+			Name                        string
+			Generation, Devices, Slices int
+		}
+		Policies []struct {
+			Kind, Namespace, Name, Problem string
+			Generation, Matched, Offered   int
+			Hidden                         map[string]int
+		}
+		Groups []struct{ Type, PF, VFs, Standing, Driver string }
+	}
+}
+
+// reportOf is the report of the lab's node and how many bytes it has; nil: there is none.
+func reportOf(t *testing.T, lab *harness.Lab) (*nodeReport, int) {
+	t.Helper()
+	object, err := lab.Server.Dynamic.Resource(harness.Reports).Get(context.Background(), lab.Node, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	object.SetManagedFields(nil)
+	text, err := json.Marshal(object)
+	report := &nodeReport{}
+	if err == nil {
+		err = json.Unmarshal(text, report)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report, len(text)
+}
+
+// waitReport waits for a report that is so, and returns it.
+func waitReport(t *testing.T, lab *harness.Lab, what string, holds func(*nodeReport) bool) *nodeReport {
+	t.Helper()
+	var last *nodeReport
+	for deadline := time.Now().Add(reportingBy); ; time.Sleep(100 * time.Millisecond) {
+		if last, _ = reportOf(t, lab); last != nil && holds(last) {
+			return last
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no report with %s within %v: %+v", what, reportingBy, last)
+		}
+	}
+}
+
+// reportWrites are those of the lab's daemon since then.
+func reportWrites(t *testing.T, lab *harness.Lab, since time.Time) (writes []harness.Request) {
+	t.Helper()
+	harness.Settle()
+	for _, write := range lab.Server.Audit.Writes(t, lab.User, since) {
+		if write.Ref.Resource == harness.Reports.Resource {
+			writes = append(writes, write)
+		}
+	}
+	return writes
+}
+
+// Turns red when a report tells otherwise than what is published, when it is not owned by its node, when it follows an edit
+// too late or more often than every 10 s, or when what somebody deletes stays away.
+func TestANodeReportsWhatItOffers(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, shared, pf0, pf1)
+	lab.Reports = true
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	lab.Run()
+	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
+	first := waitReport(t, lab, "4 devices offered, and the pool", func(r *nodeReport) bool {
+		return r.Status.Counts.Offered == 4 && len(r.Status.Pools) == 1 && r.Status.Pools[0].Devices == 4
+	})
+	if owners := first.Metadata.OwnerReferences; len(owners) != 1 || owners[0].Kind != "Node" || string(owners[0].UID) != lab.NodeUID {
+		t.Errorf("owners: %+v", owners)
+	}
+	if p := first.Status.Policies; len(p) != 1 || p[0].Kind != "SriovResourcePolicy" || p[0].Namespace != lab.Namespace || p[0].Name != "p" ||
+		p[0].Matched != 4 || p[0].Offered != 4 {
+		t.Errorf("policies: %+v", p)
+	}
+	if len(first.Status.Groups) == 0 || first.Status.Groups[0].Standing != "unmatched" || first.Status.Groups[0].PF != pf1.Address {
+		t.Errorf("what is not offered comes first: %+v", first.Status.Groups)
+	}
+	since := time.Now()
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-1")))
+	lab.Apply("broken", M{"nonsense": L{}})
+	edited := waitReport(t, lab, "2 devices offered and a problem", func(r *nodeReport) bool {
+		return r.Status.Counts.Offered == 2 && r.Status.Counts.Problems > 0 && r.Status.Pools[0].Devices == 2
+	})
+	if !strings.Contains(strings.Join(edited.Status.Problems, "\n"), "nonsense") {
+		t.Errorf("problems: %q", edited.Status.Problems)
+	}
+	if edited.Status.LastChange.Change != "withdrawn" || !strings.Contains(edited.Status.LastChange.Why, "/p changed") {
+		t.Errorf("last change: %+v", edited.Status.LastChange)
+	}
+	if err := lab.Server.Dynamic.Resource(harness.Reports).Delete(context.Background(), lab.Node, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitReport(t, lab, "2 devices, after it was deleted", func(r *nodeReport) bool { return r.Status.Counts.Offered == 2 })
+	writes := reportWrites(t, lab, since)
+	for i := 1; i < len(writes); i++ {
+		if gap := writes[i].Received.Sub(writes[i-1].Received.Time); gap < 9*time.Second {
+			t.Errorf("two writes within %v", gap)
+		}
+	}
+	if len(writes) > 4 {
+		t.Errorf("%d writes for two edits and a delete", len(writes))
+	}
+}
+
+// Turns red when an unchanged restart writes a report.
+func TestAnUnchangedRestartReportsNothing(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, shared, pf0)
+	lab.Reports = true
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#1-2")))
+	first := lab.Run()
+	written := waitReport(t, lab, "2 devices offered, and the pool", func(r *nodeReport) bool {
+		return r.Status.Counts.Offered == 2 && len(r.Status.Pools) == 1 && r.Status.Pools[0].Devices == 2
+	})
+	first.Term(starting)
+	since := time.Now()
+	lab.Run()
+	waitUntil(t, "the new daemon has watched its report", starting, func() bool {
+		for _, r := range lab.Server.Audit.Of(t, lab.User, since) {
+			if r.Ref.Resource == harness.Reports.Resource && r.Verb == "watch" {
+				return true
+			}
+		}
+		return false
+	})
+	time.Sleep(15 * time.Second) // a write would come within 10.5 s of it
+	if writes := reportWrites(t, lab, since); len(writes) > 0 {
+		t.Errorf("%d writes of the report", len(writes))
+	}
+	if now, _ := reportOf(t, lab); now.Metadata.ResourceVersion != written.Metadata.ResourceVersion {
+		t.Errorf("the report was written: %+v", now)
+	}
+}
+
+// Turns red when a daemon does not work where the kind is not installed, or does not report once it is.
+func TestReportsBeginWhenTheirKindIsInstalled(t *testing.T) {
+	t.Parallel()
+	plane := harness.NewPlane(t, harness.Options{NoCRDs: true})
+	lab := harness.NewLab(t, plane, pf0)
+	lab.Reports = true
+	all, err := harness.ProjectCRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reports, others []*unstructured.Unstructured
+	for _, crd := range all {
+		if strings.HasPrefix(crd.GetName(), harness.Reports.Resource) {
+			reports = append(reports, crd)
+		} else {
+			others = append(others, crd)
+		}
+	}
+	if err := plane.Server.InstallCRDs(others); err != nil {
+		t.Fatal(err)
+	}
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	daemon := lab.Run()
+	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
+	time.Sleep(12 * time.Second)
+	if writes := reportWrites(t, lab, daemon.Started); len(writes) > 0 {
+		t.Errorf("%d writes of a kind that is not there", len(writes))
+	}
+	if err := plane.Server.InstallCRDs(reports); err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, "the report is there once its kind is", 2*time.Minute, func() bool {
+		report, bytes := reportOf(t, lab)
+		return report != nil && report.Status.Counts.Offered == 4 && bytes <= reportBytes
+	})
+	if n := daemon.Said("the report of this node was not written"); n > 0 {
+		t.Errorf("%d lines of failure:\n%s", n, daemon.Log())
+	}
+}
+
+// Turns red when a report of what cannot be told whole exceeds its bound, or does not count what it leaves out.
+func TestALargeReportIsCutAndCounted(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, shared, pf0, pf1)
+	lab.Reports = true
+	for i := range 60 {
+		lab.Apply(fmt.Sprintf("p%02d", i), harness.Config("", M{strings.Repeat("nonsense", 30): L{}}))
+	}
+	lab.Run()
+	waitReport(t, lab, "60 policies with problems", func(r *nodeReport) bool { return r.Status.Counts.Problems >= 60 })
+	report, bytes := reportOf(t, lab)
+	if bytes > reportBytes {
+		t.Errorf("%d bytes", bytes)
+	}
+	if len(report.Status.Problems) >= 60 || len(report.Status.Problems) < 10 || len(report.Status.Policies) < 10 || len(report.Status.Groups) == 0 {
+		t.Errorf("%d problems, %d policies, %d groups", len(report.Status.Problems), len(report.Status.Policies), len(report.Status.Groups))
+	}
+}
