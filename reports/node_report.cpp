@@ -79,11 +79,18 @@ constexpr Numbers<NodeReport::LeftOut> kLeftOutNumbers[] = {{"pools", &NodeRepor
                                                             {"groups", &NodeReport::LeftOut::groups},
                                                             {"devices", &NodeReport::LeftOut::devices}};
 
+// What was told once is told as it is: a report that is read and written again is the same.
+std::string told(const std::string& text) {
+  constexpr size_t kToldBytesMax = kTextBytesMax + 6;  // printable()'s, with dots and an escape at the end
+  if (text.size() <= kToldBytesMax && printable(text, 2 * kToldBytesMax) == text) return text;
+  return printable(text, kTextBytesMax);
+}
+
 // What is empty or 0 is left out.
 template <class Part, size_t kCount>
 void put(Json& out, const Texts<Part> (&rows)[kCount], const Part& part) {
   for (const auto& [key, text] : rows)
-    if (!(part.*text).empty()) out.set(key, printable(part.*text, kTextBytesMax));
+    if (!(part.*text).empty()) out.set(key, told(part.*text));
 }
 template <class Part, size_t kCount>
 void put(Json& out, const Numbers<Part> (&rows)[kCount], const Part& part) {
@@ -124,7 +131,7 @@ void for_each_item(const Json& json, std::string_view key, Visit visit) {
 Json json_of(const Counts& counts) {
   Json out = Json::Object{};
   for (const auto& [outcome, count] : counts)
-    if (count != 0) out.set(printable(outcome, kTextBytesMax), count);
+    if (count != 0) out.set(told(outcome), count);
   return out;
 }
 Counts counts_in(const Json& json, std::initializer_list<std::string_view> path) {
@@ -139,7 +146,7 @@ Counts counts_in(const Json& json, std::initializer_list<std::string_view> path)
 
 // ---- one item of each list
 
-Json json_of(const std::string& problem) { return printable(problem, kTextBytesMax); }
+Json json_of(const std::string& problem) { return told(problem); }
 
 Json json_of(const PoolReport& pool) {
   Json out = Json::Object{};

@@ -166,7 +166,9 @@ TEST(NodeReport, FitsWhateverTheTextsAre) {
   EXPECT_LE(text.size(), kReportBytesMax);
   const auto back = decode_node_report(*kube::decode_json(text));
   ASSERT_TRUE(back.ok());
-  EXPECT_EQ(*decode_node_report(json_of(*back)), *back) << "read and written again it is the same";
+  const auto again = decode_node_report(json_of(*back));
+  EXPECT_EQ(again->problems, back->problems) << "read and written again it is the same";
+  EXPECT_EQ(*again, *back);
 }
 
 TEST(NodeReport, WhatOthersWroteIsReadWithinBounds) {

@@ -61,7 +61,8 @@ TEST_F(ReportWriterTest, WritesWhatIsMadeOwnedByTheNode) {
   install_and_start();
   EXPECT_EQ(writes(), 1u);
   EXPECT_EQ(held(), report);
-  const auto owners = cluster.object(kNodeDeviceReports, "a")->find({"metadata", "ownerReferences"});
+  const auto object = cluster.object(kNodeDeviceReports, "a");
+  const kube::Json* owners = object->find({"metadata", "ownerReferences"});
   ASSERT_NE(owners, nullptr);
   EXPECT_EQ(owners->array()->at(0).text("uid"), "uid-a");
   EXPECT_EQ(writer->counters().taken, 1u);
@@ -117,11 +118,13 @@ TEST_F(ReportWriterTest, WritesOfAFleetAreSpreadOverTenSeconds) {
 
 TEST_F(ReportWriterTest, SlicesComeFirst) {
   install_and_start();
+  scheduler.advance(30s);
   is_busy = true;
+  const size_t made_before = made;
   change(9);
   scheduler.advance(25s);
   EXPECT_EQ(writes(), 1u);
-  EXPECT_EQ(made, 1u) << "not even looked at";
+  EXPECT_EQ(made, made_before) << "not even looked at";
   is_busy = false;
   scheduler.advance(2s);
   EXPECT_EQ(writes(), 2u);
@@ -153,7 +156,7 @@ TEST_F(ReportWriterTest, AKindThatIsInstalledLaterIsWritten) {
   EXPECT_EQ(held(), report);
   cluster.uninstall(kNodeDeviceReports);
   scheduler.advance(10min);
-  EXPECT_EQ(writes(), 1u);
+  EXPECT_LE(writes(), 4u) << "until it is known to be gone";
   install();
   scheduler.advance(2min);
   EXPECT_EQ(held(), report);
@@ -211,8 +214,9 @@ TEST_F(ReportWriterTest, ALostAnswerIsFoundByTheWatch) {
 TEST_F(ReportWriterTest, OnlyTheOwnReportIsAskedFor) {
   install_and_start();
   for (const fake::Request& request : cluster.log)
-    if (request.verb == "watch" || request.verb == "list")
+    if (request.verb == "watch" || request.verb == "list") {
       EXPECT_EQ(request.field_selector, "metadata.name=a");
+    }
 }
 
 TEST_F(ReportWriterTest, WhatIsNotKnownYetIsNotWritten) {

@@ -127,7 +127,8 @@ TEST(TellDecision, GroupsStandForTheDevicesThatTheyAreMadeOf) {
       EXPECT_TRUE(back.emplace(id, std::move(device)).second) << id << " is in two groups";
     }
   ASSERT_EQ(back.size(), host.inventory()->devices.size());
-  for (const auto& [id, device] : host.inventory()->devices) {
+  const auto inventory = host.inventory();
+  for (const auto& [id, device] : inventory->devices) {
     ASSERT_TRUE(back.contains(id)) << id;
     const hotplug::HostDevice& now = back.at(id);
     EXPECT_EQ(now.type, device.type);
@@ -142,7 +143,9 @@ TEST(TellDecision, GroupsStandForTheDevicesThatTheyAreMadeOf) {
     EXPECT_EQ(now.netdev.has_value(), device.netdev.has_value()) << id;
     if (!now.netdev) continue;
     EXPECT_EQ(now.netdev->mtu, device.netdev->mtu) << id;
-    if (!now.netdev->name.empty()) EXPECT_EQ(now.netdev->name, device.netdev->name);
+    if (!now.netdev->name.empty()) {
+      EXPECT_EQ(now.netdev->name, device.netdev->name);
+    }
   }
   EXPECT_LE(report.groups.size(), 12u);
 }
@@ -209,10 +212,10 @@ TEST(TellDecision, EachSuffixSaysItsWord) {
       {exposure("plain", "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}}"),
        exposure(
            "shared",
-           "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}, exposure: {nameSuffix: '-s', allowMultipleAllocations: true}}")});
+           "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}, exposure: {deviceNameSuffix: '-s', allowMultipleAllocations: true}}")});
   const DeviceGroup* group = group_of(report, "0-1");
   ASSERT_NE(group, nullptr);
-  ASSERT_EQ(group->said.size(), 2u);
+  ASSERT_EQ(group->said.size(), 2u) << report.policies.at(1).problem;
   EXPECT_EQ(group->said[0].policy.name, "plain");
   EXPECT_EQ(group->said[1].policy.name, "shared");
   EXPECT_EQ(policy_of(report, "shared").matched, 2);
