@@ -204,7 +204,11 @@ class Fleet {
   void put_policy(const std::string& name, const Labels& nodes, const std::string& resource) {
     Policy policy{.name = name, .nodes = nodes};
     policy.configs.emplace_back().resource_name = resource;
-    cluster.put(kube::kSriovResourcePolicies, object_of(policy, World::kNamespace));
+    kube::Json object = object_of(policy, World::kNamespace);
+    kube::Json meta = *object.find("metadata");
+    meta.set("generation", ++generation_);  // as the server counts edits
+    object.set("metadata", std::move(meta));
+    cluster.put(kube::kSriovResourcePolicies, std::move(object));
   }
   void put_exposure(const std::string& name, const std::string& selector) {
     cluster.put(kube::kDeviceExposurePolicies,
@@ -274,6 +278,8 @@ class Fleet {
   std::vector<std::unique_ptr<Node>> nodes;
 
  private:
+  int64_t generation_ = 0;
+
   void add_node(size_t i) {
     const std::string name = "node-" + std::to_string(i);
     kube::Json meta = kube::Json::Object{
