@@ -88,18 +88,26 @@ TEST(Metrics, AreWhatPrometheusReads) {
 TEST(Metrics, SayWhatTheReportSays) {
   const std::string text = exposition_of(whole_report(), whole_metrics());
   for (const char* line :
-       {"sliced_build_info{version=\"1.2.3\"} 1\n", "process_start_time_seconds 1700000000.000\n",
-        "process_resident_memory_bytes 4096\n", "process_cpu_seconds_total 1.250\n",
-        "sliced_loop_long_turns_total 7\n", "sliced_log_lines_lost_total 8\n", "sliced_ready 1\n",
-        "sliced_serving 0\n", "sliced_source_live{source=\"node\"} 1\n",
-        "sliced_host_devices{standing=\"unmatched\"} 0\n", "sliced_host_devices{standing=\"held-back\"} 1\n",
+       {"sliced_build_info{version=\"1.2.3\"} 1\n",
+        "process_start_time_seconds 1700000000.000\n",
+        "process_resident_memory_bytes 4096\n",
+        "process_cpu_seconds_total 1.250\n",
+        "sliced_loop_long_turns_total 7\n",
+        "sliced_log_lines_lost_total 8\n",
+        "sliced_ready 1\n",
+        "sliced_serving 0\n",
+        "sliced_source_live{source=\"node\"} 1\n",
+        "sliced_host_devices{standing=\"unmatched\"} 0\n",
+        "sliced_host_devices{standing=\"held-back\"} 1\n",
         "sliced_devices{driver=\"sriov.example\",verdict=\"in-use-by-host\"} 1\n",
         "sliced_devices{driver=\"net.example\",verdict=\"conflict\"} 2\n",
         "sliced_writes_total{driver=\"sriov.example\",verb=\"create\",result=\"taken\"} 2\n",
         "sliced_sync_failures_total{driver=\"net.example\"} 0\n",
         "sliced_watch_restarts_total{source=\"policies\",reason=\"expired\"} 1\n",
-        "sliced_report_live 1\n", "sliced_report_writes_total{result=\"taken\"} 5\n",
-        "sliced_report_writes_total{result=\"failed\"} 6\n", "sliced_report_bytes 7000\n",
+        "sliced_report_live 1\n",
+        "sliced_report_writes_total{result=\"taken\"} 5\n",
+        "sliced_report_writes_total{result=\"failed\"} 6\n",
+        "sliced_report_bytes 7000\n",
         "sliced_claims_total{driver=\"sriov.example\",operation=\"prepare\",result=\"done\"} 4\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
