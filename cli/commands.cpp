@@ -41,6 +41,7 @@ constexpr Row kRows[] = {
     {Command::kNodes, by_options<nodes>},
     {Command::kDevices, by_options<devices>},
     {Command::kTop, by_options<top>},
+    {Command::kPolicies, by_options<policies>},
     {Command::kDiscover, of_host<discover>},
     {Command::kMatch, of_host<match>},
     {Command::kDrift, of_host<drift>},

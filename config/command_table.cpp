@@ -60,6 +60,17 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "With --on NODE: each entry that the node publishes, with its address, PF, and who has it. On the node itself `explain` says more. "
          "Exit status 0: told. 1: there is no answer, or no such node."},
+    {.id = Command::kPolicies,
+     .name = "policies",
+     .arguments = "[NAME]",
+     .arguments_max = 1,
+     .summary = "Say what each policy does on all nodes, and what an edit would change.",
+     .description =
+         "Per policy the nodes that it selects, the devices that it matches and that are offered by it, and problems, by what "
+         "nodes report; with NAME also which policies take precedence over it, and where. With --diff FILE it prints the "
+         "devices that would appear and disappear on every node if FILE were applied: each node is decided for as its daemon "
+         "does, by the facts in its report, and nodes whose report has not the facts are named. Exit status 0: told; with "
+         "--diff, nothing would change. 2: with --diff, something would, or cannot be judged. 1: there is no answer."},
     {.id = Command::kTop,
      .name = "top",
      .summary = "Show live how much of each node's offer is allocated.",

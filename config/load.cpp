@@ -279,7 +279,8 @@ void check_arguments(const CommandInfo& command, const Options& options, Problem
 }
 
 bool is_fleet_table(Command command) {
-  return command == Command::kNodes || command == Command::kDevices || command == Command::kTop;
+  return command == Command::kNodes || command == Command::kDevices || command == Command::kTop ||
+         command == Command::kPolicies;
 }
 
 // What no single option's parser can see.
@@ -311,7 +312,7 @@ void check_together(const Options& options, Problems& problems) {
   if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
     problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
   if (options.output == OutputFormat::kWide && !is_fleet_table(options.command))
-    problems.push_back("--output: \"wide\" is for nodes, devices and top; must be table, yaml or json");
+    problems.push_back("--output: \"wide\" is for nodes, devices, top and policies; must be table, yaml or json");
   if (options.command == Command::kDevices && options.on_node.empty())
     problems.push_back(
         "devices: of which node is not said; give --on NODE (kubectl sliced nodes lists them)");
@@ -420,7 +421,7 @@ Loaded load(const std::vector<std::string>& arguments, const Ports& ports) {
   options.command = command->id;
   options.arguments.assign(line.words.begin() + 1, line.words.end());
   const bool is_asking = takes(*command, *find_option("kubeconfig"));
-  if (is_asking) options.namespace_.clear();  // then it is the context's
+  if (command->id == Command::kWhy) options.namespace_.clear();  // then it is the context's
   check_flags(*command, line.settings, problems);
   check_arguments(*command, options, problems);
   const std::vector<Setting> environment = read_environment(line.settings, *command, ports);

@@ -18,7 +18,8 @@ constexpr unsigned kWorking =
     kOnCluster | kOnHost | kSigns | bit(Command::kValidate) | bit(Command::kWebhook);
 constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
                                     bit(Command::kWebhook) | bit(Command::kMigrate) | bit(Command::kSnapshot);
-constexpr unsigned kFleet = bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop);
+constexpr unsigned kFleet =
+    bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop) | bit(Command::kPolicies);
 constexpr unsigned kAsking = bit(Command::kWhy) | kFleet;  // of a whole cluster, as kubectl does
 constexpr unsigned kEverywhere = ~0u;
 
@@ -70,7 +71,7 @@ constexpr OptionInfo kOptions[] = {
          .file_key = "namespace",
          .placeholder = "NAME",
          .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) |
-                     bit(Command::kConfigured) | bit(Command::kWhy),
+                     bit(Command::kConfigured) | bit(Command::kWhy) | bit(Command::kPolicies),
          .not_from_env = bit(Command::kWhy),
          .help = "The namespace whose policies count; of why, that of a pod or "
                  "claim that is named without one."}),
@@ -468,6 +469,13 @@ constexpr OptionInfo kOptions[] = {
                                                 .placeholder = "NODE",
                                                 .commands = bit(Command::kDevices),
                                                 .help = "The node whose devices are told."}),
+    option<&Options::diff_file, parse_path>(
+        {.name = "diff",
+         .placeholder = "FILE",
+         .commands = bit(Command::kPolicies),
+         .help =
+             "Say what the policies in this YAML or JSON file would change on every node, in place of those of their "
+             "names; - is standard input. Nothing is written."}),
     option<&Options::once, parse_word<bool>>(
         {.name = "once",
          .commands = bit(Command::kTop),
@@ -507,8 +515,8 @@ constexpr OptionInfo kOptions[] = {
                      bit(Command::kMigrate) | bit(Command::kDrift) | kAsking,
          .choices = kTexts<OutputFormat>,
          .help =
-             "table, yaml or json; for plan also diff: what would change against what is published now; for nodes, devices "
-             "and top also wide: a table with more columns."}),
+             "table, yaml or json; for plan also diff: what would change against what is published now; for nodes, devices, "
+             "top and policies also wide: a table with more columns."}),
     {.name = "help",
      .short_name = 'h',
      .commands = kEverywhere,

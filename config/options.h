@@ -44,6 +44,7 @@ enum class Command : unsigned {
   kNodes = 1u << 26,
   kDevices = 1u << 27,
   kTop = 1u << 28,
+  kPolicies = 1u << 29,
 };
 
 /// How the cluster is reached (--cluster): one of three.
@@ -188,6 +189,7 @@ struct Options {
   // Of the fleet.
   std::string on_node;  // of whose devices `devices` tells
   bool once = false;    // top ends behind its first table
+  std::string diff_file;  // policies in it are compared with those that are; "" none
 
   bool operator==(const Options&) const = default;
 };

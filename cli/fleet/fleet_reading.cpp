@@ -97,4 +97,30 @@ Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects,
   return out;
 }
 
+Result<Unit> read_policies(ClusterObjects& objects, const std::string& namespace_, FleetPolicies& policies,
+                           std::vector<std::string>& unread) {
+  const auto on_bad = [&](std::string what) { add_unread(unread, std::move(what)); };
+  for (const auto* kind :
+       {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies}) {
+    auto listed = objects.list(
+        *kind, kind->namespaced ? namespace_ : "", [&](const kube::Json& object) { policies.put(object); }, on_bad);
+    if (!listed && listed.error().code != Errc::kNotFound) return listed;
+  }
+  return Unit{};
+}
+
+Result<Unit> read_node_views(ClusterObjects& objects, std::map<std::string, kube::NodeView>& nodes,
+                             std::vector<std::string>& unread) {
+  const auto on_bad = [&](std::string what) { add_unread(unread, std::move(what)); };
+  return objects.list(
+      kube::Scope{.resource = kube::kNodes, .namespace_ = "", .field_selector = "", .metadata_only = true},
+      [&](const kube::Json& object) {
+        auto meta = kube::decode_object_meta(object);
+        if (!meta) return on_bad("a node: " + meta.error().what);
+        std::string name = meta->name;
+        nodes[name] = {name, {meta->labels.begin(), meta->labels.end()}};
+      },
+      on_bad);
+}
+
 }  // namespace sliced::cli

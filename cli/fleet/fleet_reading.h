@@ -1,11 +1,13 @@
 #pragma once
 // A fleet read through a cluster, in pages; of an object nothing is kept but what is counted.
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "cli/fleet/cluster_objects.h"
 #include "cli/fleet/fleet.h"
+#include "cli/fleet/fleet_policies.h"
 #include "kube/resource_slice.h"
 #include "reactor/base/result.h"
 #include "reports/node_report.h"
@@ -23,6 +25,13 @@ Result<Unit> read_reports(ClusterObjects& objects,
 /// Whole slices of one node, of any driver.
 Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects, const std::string& node,
                                                         std::vector<std::string>& unread);
+
+/// Policies of both kinds and attributes; kinds that are not installed have none.
+Result<Unit> read_policies(ClusterObjects& objects, const std::string& namespace_, FleetPolicies& policies,
+                           std::vector<std::string>& unread);
+/// Names and labels.
+Result<Unit> read_node_views(ClusterObjects& objects, std::map<std::string, kube::NodeView>& nodes,
+                             std::vector<std::string>& unread);
 
 inline constexpr size_t kUnreadMax = 20;
 

@@ -4,6 +4,9 @@
 #include <map>
 #include <tuple>
 
+#include "cli/fleet/fleet_policies.h"
+#include "reactor/base/text.h"
+
 namespace sliced::cli {
 namespace {
 
@@ -20,6 +23,12 @@ std::string attribute_of(const kube::Device& device, std::initializer_list<std::
 
 std::string text_of(const kube::Taint& taint) {
   return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
+}
+
+void sort_lines(std::vector<DeviceLine>& lines) {
+  std::stable_sort(lines.begin(), lines.end(), [](const DeviceLine& a, const DeviceLine& b) {
+    return std::tie(a.pci, a.entry, a.driver) < std::tie(b.pci, b.entry, b.driver);
+  });
 }
 
 DeviceLine line_of(const kube::ResourceSlice& slice, const kube::Device& device, const Fleet& fleet,
@@ -85,10 +94,40 @@ std::vector<DeviceLine> device_lines(const std::vector<kube::ResourceSlice>& sli
                        .driver = pool.first,
                        .stands = DeviceStands::kGone,
                        .claims = fleet.holders(pool.first, pool.second, device)});
-  std::stable_sort(out.begin(), out.end(), [](const DeviceLine& a, const DeviceLine& b) {
-    return std::tie(a.pci, a.entry, a.driver) < std::tie(b.pci, b.entry, b.driver);
-  });
+  sort_lines(out);
   return out;
+}
+
+bool is_hidden(const reports::DeviceGroup& group) {
+  return group.standing == name_of(policy::Standing::kHidden) ||
+         group.standing == name_of(policy::Standing::kHeldBack);
+}
+
+std::string why_hidden(const reports::DeviceGroup& group) {
+  std::vector<std::string> parts;
+  for (const reports::Said& said : group.said) {
+    if (said.outcome == name_of(policy::Outcome::kOffered) || said.outcome == name_of(policy::Outcome::kNoMatch) ||
+        said.outcome == name_of(policy::Outcome::kNotAVf) || said.outcome == name_of(policy::Outcome::kNoPolicy))
+      continue;
+    parts.push_back((said.policy.kind.empty() ? "" : describe(said.policy) + ": ") + said.outcome +
+                    (said.why.empty() ? "" : ", " + said.why));
+  }
+  if (parts.empty() && !group.host_use.empty()) parts.push_back("the host uses it: " + group.host_use);
+  return parts.empty() ? group.standing : join(parts, "; ");
+}
+
+void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines) {
+  for (const reports::DeviceGroup& group : report.groups) {
+    if (!is_hidden(group)) continue;
+    for (const hotplug::HostDevice& device : reports::devices_of(group))
+      lines.push_back({.pci = device.pci ? device.pci->text() : "",
+                       .pf = device.pf_name,
+                       .interface = device.netdev ? device.netdev->name : "",
+                       .kernel_driver = device.driver,
+                       .stands = DeviceStands::kHidden,
+                       .why = why_hidden(group)});
+  }
+  sort_lines(lines);
 }
 
 }  // namespace sliced::cli

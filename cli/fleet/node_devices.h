@@ -6,6 +6,7 @@
 #include "cli/fleet/fleet.h"
 #include "kube/json.h"
 #include "kube/resource_slice.h"
+#include "reports/node_report.h"
 
 namespace sliced::cli {
 
@@ -40,5 +41,12 @@ struct FleetDrivers {
 /// slices: of one node. fleet: knows the claims.
 std::vector<DeviceLine> device_lines(const std::vector<kube::ResourceSlice>& slices, const Fleet& fleet,
                                      const FleetDrivers& drivers);
+
+/// Adds a line for each device that the report says a policy or a gate hides, and sorts anew. Of those that no policy speaks of
+/// there is none.
+void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines);
+/// Who hides the devices of a group: "DeviceExposurePolicy x: excluded".
+std::string why_hidden(const reports::DeviceGroup& group);
+bool is_hidden(const reports::DeviceGroup& group);
 
 }  // namespace sliced::cli

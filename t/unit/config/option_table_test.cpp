@@ -108,6 +108,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"raw", "true"},
       {"on", "worker-1"},
       {"once", "true"},
+      {"diff", "/tmp/policies.yaml"},
   };
   std::set<std::string_view> covered = {"help"};
   for (const auto& row : rows) {

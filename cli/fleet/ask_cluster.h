@@ -1,0 +1,30 @@
+#pragma once
+// A command that asks a whole cluster once: the cluster is opened, asked, and left with what was told.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/fleet/cluster_objects.h"
+#include "cli/fleet/fleet_tables.h"
+#include "cli/process.h"
+#include "config/options.h"
+#include "reactor/base/result.h"
+
+namespace sliced::cli {
+
+/// What a command says on standard output, and its exit status.
+struct Told {
+  std::string text;
+  int exit = kExitSame;
+};
+
+/// Runs one command. What goes wrong is complained of, and the exit status is kExitError.
+int ask_cluster(const config::Options& options, const std::function<Result<Told>(ClusterObjects& objects)>& ask);
+
+/// Where the result is for people: how a table is printed.
+bool is_for_people(const config::Options& options);
+TableStyle style_of(const config::Options& options);
+/// A line on stderr each.
+void complain_of(const std::vector<std::string>& unread);
+
+}  // namespace sliced::cli

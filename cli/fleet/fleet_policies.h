@@ -1,0 +1,90 @@
+#pragma once
+// What policies make of nodes, by what the nodes report of their devices: the real decision over facts from afar. Pure.
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/fleet/node_devices.h"
+#include "kube/json.h"
+#include "kube/selector.h"
+#include "policy/decision.h"
+#include "policy/policy_set.h"
+#include "policy/summary.h"
+#include "reports/node_report.h"
+
+namespace sliced::cli {
+
+/// Policies of both kinds, and DeviceAttributes, by their names. A value: a copy is edited beside the one that is.
+class FleetPolicies {
+ public:
+  /// namespace_: whose SriovResourcePolicies and DeviceAttributes count, as the daemons' --namespace.
+  FleetPolicies(FleetDrivers drivers, std::string namespace_)
+      : drivers_(std::move(drivers)), namespace_(std::move(namespace_)) {}
+
+  /// Adds an object, or takes the place of the one of its name. Of a name without namespace it is ours.
+  /// False: it is of another kind, or in another namespace.
+  bool put(const kube::Json& object);
+  bool empty() const { return sriov_.empty() && exposures_.empty(); }
+  policy::PolicySetPtr set() const;
+  /// The same without excludes.
+  policy::PolicySetPtr exposing() const;
+  const FleetDrivers& drivers() const { return drivers_; }
+  /// What of our policies cannot be understood, "dra-driver-sriov/a spec.priority: ...".
+  std::vector<std::string> problems() const;
+  /// Differs from `before`, by name: "namespace/name", or "name" of a DeviceExposurePolicy.
+  std::set<std::string> changed_since(const FleetPolicies& before) const;
+
+ private:
+  policy::PolicySetPtr made(bool has_excludes) const;
+  FleetDrivers drivers_;
+  std::string namespace_;
+  std::map<std::string, policy::SriovPolicy> sriov_;
+  std::map<std::string, policy::DeviceAttributes> attributes_;
+  std::map<std::string, policy::ExposurePolicy> exposures_;
+};
+
+/// "SriovResourcePolicy namespace/name", "DeviceExposurePolicy name".
+std::string describe(const reports::PolicyRef& policy);
+/// Of the policies of a set, in order of evaluation, those that select the node.
+std::vector<reports::PolicyRef> policies_selecting(const policy::PolicySet& set, const kube::NodeView& node);
+
+/// One way in which a device would be offered.
+struct JudgedEntry {
+  std::string driver, name;  // of the entry
+  std::string device;        // host device
+  reports::PolicyRef policy;
+  kube::DevicePtr entry;  // what would be published, as far as the facts go
+};
+
+/// What policies make of a node's devices. What holds back because of a moment (settling, readiness, quarantine) is not
+/// known from afar and takes no part: an entry here may be held back on its node.
+struct JudgedNode {
+  std::map<std::pair<std::string, std::string>, JudgedEntry> entries;  // by driver and name
+  std::map<std::string, policy::Standing> standings;                   // by host device
+};
+JudgedNode judge_node(const reports::NodeReport& report, const kube::NodeView& node,
+                      const policy::PolicySetPtr& policies, const FleetDrivers& drivers);
+
+/// Why nothing may be concluded from what judging the node's report says: facts are left out, the report is of other
+/// policies than these, or what it says is offered would not be by its own facts. "": it may.
+/// now: the node judged by the policies as they are.
+std::string cannot_be_judged(const reports::NodeReport& report, const kube::NodeView& node,
+                             const policy::PolicySet& policies, const JudgedNode& now);
+/// Attributes that the selectors of these policies ask for and reports do not have: "policy x asks for mac".
+std::vector<std::string> unreported_facts(const policy::PolicySet& policies,
+                                          const std::set<std::string>& changed);
+
+/// An entry that would come, go or be another one.
+struct EntryChange {
+  char what = '~';  // '+', '-', '~'
+  std::string driver, name, device;
+  std::string before, after;            // policies, as describe() has them; "" none
+  std::vector<std::string> attributes;  // of '~': "key: old -> new"
+  bool operator==(const EntryChange&) const = default;
+};
+std::vector<EntryChange> entry_changes(const JudgedNode& before, const JudgedNode& after);
+
+}  // namespace sliced::cli

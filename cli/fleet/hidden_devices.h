@@ -1,0 +1,35 @@
+#pragma once
+// Devices that would match what a pod asks for and are not offered, and who hides them: by what their nodes report. Pure.
+#include <string>
+#include <vector>
+
+#include "allocation/why.h"
+#include "cli/fleet/fleet_policies.h"
+#include "kube/json.h"
+#include "reports/node_report.h"
+
+namespace sliced::cli {
+
+/// Devices of one node of which the same is said.
+struct HiddenMatch {
+  std::string node, request, device;  // device: one of them, by its host's name
+  size_t devices = 0;
+  std::string why;  // "DeviceExposurePolicy x: excluded"
+  bool operator==(const HiddenMatch&) const = default;
+};
+inline constexpr size_t kHiddenMatchesMax = 1'000;
+
+/// Leaves of a report what hidden_matches() asks: groups that a policy or a gate hides.
+void keep_hidden(reports::NodeReport& report);
+
+/// What the node's hidden devices would be if no exclude and no use by the host stood in the way, asked by the selectors of
+/// the answer's waiting requests. policies: as they are. Devices that no policy speaks of are not looked at: nobody knows
+/// what they would be published as.
+std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const reports::NodeReport& report,
+                                        const kube::NodeView& node, const FleetPolicies& policies);
+
+/// Lines of text, one a match; "" for none.
+std::string hidden_text(const std::vector<HiddenMatch>& matches, size_t lines_max);
+kube::Json json_of(const std::vector<HiddenMatch>& matches);
+
+}  // namespace sliced::cli

@@ -1,0 +1,159 @@
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/fleet/ask_cluster.h"
+#include "cli/fleet/fleet_policies.h"
+#include "cli/fleet/fleet_reading.h"
+#include "cli/fleet/policy_tables.h"
+#include "cli/read_file.h"
+#include "cli/show.h"
+#include "kube/manifest.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+using NodeViews = std::map<std::string, kube::NodeView>;
+
+// "ns/name" and "name" are the same policy's.
+bool is_named(const reports::PolicyRef& policy, const std::string& name) {
+  return policy.name == name || policy.namespace_ + "/" + policy.name == name;
+}
+
+// The policies as they would be: those of the file in place of those of their names.
+Result<FleetPolicies> edited_by(const std::string& file, const FleetPolicies& now) {
+  const auto text = read_whole(file, kube::JsonLimits{}.size_max);
+  if (!text) return Error{text.error().code, file + ": " + text.error().what};
+  const kube::Manifest manifest = kube::decode_manifest(*text, "");
+  if (!manifest.problems.empty()) {
+    const auto& first = *manifest.problems.begin();
+    return Error{Errc::kInvalid, file + ":" + std::to_string(first.line) + ": " + first.what};
+  }
+  FleetPolicies out = now;
+  for (const auto& [key, object] : manifest.objects)
+    if (!out.put(object))
+      return Error{Errc::kInvalid, file + ":" + std::to_string(object.line()) + ": " + kube::describe(key) +
+                                       " is no policy of the namespace that is asked; --namespace names another one"};
+  if (out.changed_since(now).empty()) complain(file + ": says what the cluster has already");
+  return out;
+}
+
+// Which nodes an edit can concern: those that a policy of it selects, before or after.
+bool is_concerned(const kube::NodeView& node, const std::set<std::string>& changed, const policy::PolicySet& before,
+                  const policy::PolicySet& after) {
+  for (const auto& attributes : after.attributes)
+    if (changed.contains(text_of(policy::SriovPolicy::Id{attributes->id.namespace_, attributes->id.name}))) return true;
+  for (const policy::PolicySet* set : {&before, &after})
+    for (const reports::PolicyRef& policy : policies_selecting(*set, node))
+      if (changed.contains(policy.namespace_.empty() ? policy.name : policy.namespace_ + "/" + policy.name))
+        return true;
+  return false;
+}
+
+class Differing {
+ public:
+  Differing(const FleetPolicies& now, const FleetPolicies& edited)
+      : drivers_(now.drivers()),
+        before_(now.set()),
+        after_(edited.set()),
+        changed_(edited.changed_since(now)),
+        unreported_(unreported_facts(*after_, changed_)) {
+    for (std::string& one : unreported_facts(*before_, changed_)) unreported_.push_back(std::move(one));
+  }
+  void add(const kube::NodeView& node, const reports::NodeReport* report) {
+    if (!is_concerned(node, changed_, *before_, *after_)) return void(++out_.same);
+    if (report == nullptr) return void(out_.unjudged[node.name] = "it writes no report");
+    const JudgedNode before = judge_node(*report, node, before_, drivers_);
+    std::string why = cannot_be_judged(*report, node, *before_, before);
+    if (why.empty() && !unreported_.empty()) why = unreported_.front() + ", which reports do not have";
+    if (!why.empty()) return void(out_.unjudged[node.name] = std::move(why));
+    auto changes = entry_changes(before, judge_node(*report, node, after_, drivers_));
+    if (changes.empty())
+      ++out_.same;
+    else
+      out_.changes[node.name] = std::move(changes);
+  }
+  const FleetDiff& diff() const { return out_; }
+
+ private:
+  const FleetDrivers drivers_;
+  const policy::PolicySetPtr before_, after_;
+  const std::set<std::string> changed_;
+  std::vector<std::string> unreported_;
+  FleetDiff out_;
+};
+
+// Each node once, with its report as it comes.
+Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
+                         const std::function<void(const kube::NodeView&, const reports::NodeReport*)>& visit) {
+  std::set<std::string> reported;
+  auto read = read_reports(
+      objects,
+      [&](const reports::NodeReport& report) {
+        const auto node = nodes.find(report.node);
+        if (node != nodes.end() && reported.insert(report.node).second) visit(node->second, &report);
+      },
+      unread);
+  if (!read) return read;
+  for (const auto& [name, node] : nodes)
+    if (!reported.contains(name)) visit(node, nullptr);
+  return Unit{};
+}
+
+Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
+                       const NodeViews& nodes, std::vector<std::string>& unread) {
+  const auto edited = edited_by(options.diff_file, policies);
+  if (!edited) return edited.error();
+  for (const std::string& problem : edited->problems()) complain(problem);
+  Differing differing(policies, *edited);
+  auto visited = visit_nodes(objects, nodes, unread, [&](const auto& node, const auto* report) {
+    differing.add(node, report);
+  });
+  if (!visited) return visited.error();
+  const FleetDiff& diff = differing.diff();
+  return Told{is_for_people(options) ? diff_text(diff, style_of(options)) : formatted(json_of(diff), options.output),
+              diff.changes.empty() && diff.unjudged.empty() ? kExitSame : kExitChanges};
+}
+
+Result<Told> tell_policies(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
+                           const NodeViews& nodes, std::vector<std::string>& unread) {
+  PolicyCounts counts(policies);
+  const std::string name = options.arguments.empty() ? "" : options.arguments[0];
+  std::vector<reports::PolicyRef> named;
+  for (const PolicyRow& row : counts.rows())
+    if (!name.empty() && is_named(row.policy, name)) named.push_back(row.policy);
+  if (!name.empty() && named.empty())
+    return Error{Errc::kNotFound, "there is no policy " + escaped(name) + "; SriovResourcePolicies are those of namespace " +
+                                      options.namespace_};
+  auto visited = visit_nodes(objects, nodes, unread, [&](const auto& node, const auto* report) {
+    counts.add(node, report);
+    for (const reports::PolicyRef& policy : named)
+      if (report != nullptr) counts.add_precedence(node, *report, policy);
+  });
+  if (!visited) return visited.error();
+  auto rows = counts.rows();
+  if (!name.empty()) std::erase_if(rows, [&](const PolicyRow& row) { return !is_named(row.policy, name); });
+  if (!is_for_people(options)) return Told{formatted(json_of(rows), options.output)};
+  if (name.empty()) return Told{policies_text(rows, style_of(options))};
+  std::string text;
+  for (const PolicyRow& row : rows) text += policy_text(row, style_of(options));
+  return Told{std::move(text)};
+}
+
+}  // namespace
+
+int policies(const config::Options& options) {
+  return ask_cluster(options, [&](ClusterObjects& objects) -> Result<Told> {
+    FleetPolicies policies({options.sriov_driver_name, options.exposure_driver_name}, options.namespace_);
+    NodeViews nodes;
+    std::vector<std::string> unread;
+    if (auto read = read_policies(objects, options.namespace_, policies, unread); !read) return read.error();
+    if (auto read = read_node_views(objects, nodes, unread); !read) return read.error();
+    auto told = options.diff_file.empty() ? tell_policies(objects, options, policies, nodes, unread)
+                                          : tell_diff(objects, options, policies, nodes, unread);
+    complain_of(unread);
+    return told;
+  });
+}
+
+}  // namespace sliced::cli

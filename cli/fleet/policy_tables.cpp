@@ -1,0 +1,257 @@
+#include "cli/fleet/policy_tables.h"
+
+#include <algorithm>
+
+#include "cli/table.h"
+#include "policy/decide.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+using reports::PolicyRef;
+
+constexpr size_t kNodesShown = 5, kAttributesShown = 3;
+
+std::string name_of_policy(const PolicyRef& policy) {
+  return policy.namespace_.empty() ? policy.name : policy.namespace_ + "/" + policy.name;
+}
+
+int64_t sum_of(const reports::Counts& counts) {
+  int64_t out = 0;
+  for (const auto& [outcome, n] : counts) out += n;
+  return out;
+}
+
+std::string text_of_counts(const reports::Counts& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [outcome, n] : counts) parts.push_back(std::to_string(n) + " " + outcome);
+  return join(parts, ", ");
+}
+
+std::string problems_of(const PolicyRow& row) {
+  std::vector<std::string> parts;
+  for (const auto& [what, nodes] : row.problems)
+    parts.push_back(
+        what + (nodes == 0 ? "" : " (on " + std::to_string(nodes) + (nodes == 1 ? " node)" : " nodes)")));
+  return join(parts, "; ");
+}
+
+std::vector<std::string> cells_of(const PolicyRow& row, bool is_wide) {
+  std::vector<std::string> out = {name_of_policy(row.policy), row.policy.kind, row.action,
+                                  std::to_string(row.priority)};
+  if (is_wide) out.push_back(std::to_string(row.generation));
+  out.insert(out.end(),
+             {std::to_string(row.selected), std::to_string(row.reported), std::to_string(row.matched),
+              std::to_string(row.offered),
+              is_wide ? text_of_counts(row.hidden) : std::to_string(sum_of(row.hidden)), problems_of(row)});
+  return out;
+}
+
+std::string nodes_with_counts(const std::map<std::string, size_t>& nodes) {
+  std::vector<std::string> parts;
+  size_t left_out = 0;
+  for (const auto& [node, devices] : nodes) {
+    if (parts.size() < kNodesShown)
+      parts.push_back(node + " (" + std::to_string(devices) + ")");
+    else
+      ++left_out;
+  }
+  return join(parts, ", ") + (left_out == 0 ? "" : " and " + std::to_string(left_out) + " more nodes");
+}
+
+// The policy alone, of its kind and without excludes.
+policy::PolicySetPtr alone(const policy::PolicySet& set, const PolicyRef& policy) {
+  std::vector<Shared<policy::SriovPolicy>> sriov;
+  std::vector<Shared<policy::ExposurePolicy>> exposures;
+  for (const auto& one : set.sriov)
+    if (policy.namespace_ == one->id.namespace_ && policy.name == one->id.name) sriov.push_back(one);
+  for (const auto& one : set.exposures)
+    if (policy.namespace_.empty() && policy.name == one->id.name) exposures.push_back(one);
+  return std::make_shared<const policy::PolicySet>(
+      policy::make_policy_set(std::move(sriov), set.attributes, std::move(exposures)));
+}
+
+std::string change_text(const EntryChange& change) {
+  std::string out = std::string("  ") + change.what + " " + change.name;
+  if (change.device != change.name) out += " (" + change.device + ")";
+  if (change.before.empty() || change.after.empty() || change.before == change.after)
+    out += ", " + (change.after.empty() ? change.before : change.after);
+  else
+    out += ", " + change.before + " -> " + change.after;
+  for (size_t i = 0; i < change.attributes.size() && i < kAttributesShown; ++i)
+    out += "; " + change.attributes[i];
+  if (change.attributes.size() > kAttributesShown) out += "; ...";
+  return out;
+}
+
+kube::Json utf8(const std::string& text) { return is_utf8(text) ? text : escaped(text); }
+
+kube::Json json_of(const PolicyRow& row) {
+  kube::Json out = kube::Json::Object{{"kind", row.policy.kind}, {"name", utf8(row.policy.name)}};
+  if (!row.policy.namespace_.empty()) out.set("namespace", utf8(row.policy.namespace_));
+  out.set("action", row.action);
+  out.set("priority", row.priority);
+  out.set("generation", row.generation);
+  out.set("nodesSelected", static_cast<int64_t>(row.selected));
+  out.set("nodesReported", static_cast<int64_t>(row.reported));
+  out.set("matched", row.matched);
+  out.set("offered", row.offered);
+  kube::Json hidden = kube::Json::Object{};
+  for (const auto& [outcome, n] : row.hidden) hidden.set(outcome, n);
+  out.set("hidden", std::move(hidden));
+  kube::Json::Array problems, behind;
+  for (const auto& [what, nodes] : row.problems)
+    problems.push_back(kube::Json::Object{{"what", utf8(what)}, {"nodes", static_cast<int64_t>(nodes)}});
+  for (const auto& [policy, nodes] : row.behind) {
+    kube::Json where = kube::Json::Object{};
+    for (const auto& [node, devices] : nodes) where.set(node, static_cast<int64_t>(devices));
+    behind.push_back(kube::Json::Object{{"policy", utf8(describe(policy))}, {"devices", std::move(where)}});
+  }
+  if (!problems.empty()) out.set("problems", std::move(problems));
+  if (!behind.empty()) out.set("behind", std::move(behind));
+  return out;
+}
+
+}  // namespace
+
+PolicyCounts::PolicyCounts(const FleetPolicies& policies) : policies_(policies), set_(policies.set()) {
+  const auto add = [&](PolicyRow row, const policy::Problems& problems) {
+    for (const policy::Problem& problem : problems) row.problems[problem.field + ": " + problem.what] = 0;
+    at_[row.policy] = rows_.size();
+    rows_.push_back(std::move(row));
+  };
+  for (const auto& one : set_->sriov)
+    add({.policy = {"SriovResourcePolicy", one->id.namespace_, one->id.name},
+         .action = "expose",
+         .priority = one->priority,
+         .generation = one->generation},
+        policy::problems_of(*one));
+  for (const auto& one : set_->exposures)
+    add({.policy = {"DeviceExposurePolicy", "", one->id.name},
+         .action = std::string(policy::name_of(one->action)),
+         .priority = one->priority,
+         .generation = one->generation},
+        one->problems);
+}
+
+void PolicyCounts::add(const kube::NodeView& node, const reports::NodeReport* report) {
+  for (const PolicyRef& policy : policies_selecting(*set_, node)) ++rows_[at_.at(policy)].selected;
+  if (report == nullptr) return;
+  for (const reports::PolicyReport& one : report->policies) {
+    const auto at = at_.find(one.policy);
+    if (at == at_.end() || rows_[at->second].generation != one.generation) continue;
+    PolicyRow& row = rows_[at->second];
+    ++row.reported;
+    row.matched += one.matched;
+    row.offered += one.offered;
+    for (const auto& [outcome, n] : one.hidden) row.hidden[outcome] += n;
+    constexpr size_t kProblemsOfPolicyMax = 20;
+    if (!one.problem.empty() &&
+        (row.problems.size() < kProblemsOfPolicyMax || row.problems.contains(one.problem)))
+      ++row.problems[one.problem];
+  }
+}
+
+void PolicyCounts::add_precedence(const kube::NodeView& node, const reports::NodeReport& report,
+                                  const PolicyRef& policy) {
+  const auto at = at_.find(policy);
+  if (at == at_.end()) return;
+  const JudgedNode own = judge_node(report, node, alone(*set_, policy), policies_.drivers());
+  if (own.entries.empty()) return;
+  const JudgedNode all = judge_node(report, node, set_, policies_.drivers());
+  std::map<std::string, PolicyRef> takers;  // by device, of entries under other names or of the other kind
+  for (const auto& [key, entry] : all.entries) takers.try_emplace(entry.device, entry.policy);
+  for (const auto& [key, entry] : own.entries) {
+    const auto same = all.entries.find(key);
+    if (same != all.entries.end() && same->second.policy == policy) continue;
+    const auto taker = takers.find(entry.device);
+    PolicyRef who = same != all.entries.end() ? same->second.policy
+                    : taker != takers.end()   ? taker->second
+                                              : PolicyRef{};
+    ++rows_[at->second].behind[who][node.name];
+  }
+}
+
+std::vector<PolicyRow> PolicyCounts::rows() const { return rows_; }
+
+std::string policies_text(const std::vector<PolicyRow>& rows, const TableStyle& style) {
+  std::vector<std::string> heading = {"POLICY", "KIND", "ACTION", "PRIORITY"};
+  if (style.is_wide) heading.emplace_back("GENERATION");
+  heading.insert(heading.end(), {"NODES", "REPORTED", "MATCHED", "OFFERED", "HIDDEN", "PROBLEMS"});
+  std::vector<std::vector<std::string>> cells;
+  for (const PolicyRow& row : rows) cells.push_back(cells_of(row, style.is_wide));
+  const auto paint = [&](size_t row, size_t column) -> std::string_view {
+    if (column + 1 == heading.size()) return rows[row].problems.empty() ? "" : "31";
+    return column + 5 == heading.size() && rows[row].reported < rows[row].selected ? "33" : "";
+  };
+  return table(heading, cells, style.has_colours ? Paint(paint) : Paint());
+}
+
+std::string policy_text(const PolicyRow& row, const TableStyle& style) {
+  std::string out = policies_text({row}, style);
+  if (!row.hidden.empty()) out += "hidden: " + text_of_counts(row.hidden) + "\n";
+  for (const auto& [policy, nodes] : row.behind)
+    out += printable((policy.kind.empty() ? "an exclude, or a gate, takes" : describe(policy) + " takes") +
+                         " what it would offer on " + nodes_with_counts(nodes),
+                     2'000) +
+           "\n";
+  return out;
+}
+
+kube::Json json_of(const std::vector<PolicyRow>& rows) {
+  kube::Json::Array policies;
+  for (const PolicyRow& row : rows) policies.push_back(json_of(row));
+  return kube::Json::Object{{"policies", std::move(policies)}};
+}
+
+std::string diff_text(const FleetDiff& diff, const TableStyle& style) {
+  std::string out;
+  size_t coming = 0, going = 0, changing = 0;
+  for (const auto& [node, changes] : diff.changes) {
+    out += printable(node, 300) + "\n";
+    for (const EntryChange& change : changes) {
+      (change.what == '+' ? coming : change.what == '-' ? going : changing) += 1;
+      const std::string text = printable(change_text(change), 2'000);
+      const char* code = change.what == '+' ? "32" : change.what == '-' ? "31" : "33";
+      out += style.has_colours ? "\x1b[" + std::string(code) + "m" + text + "\x1b[0m\n" : text + "\n";
+    }
+  }
+  for (const auto& [node, why] : diff.unjudged)
+    out += printable(node + " cannot be judged: " + why, 2'000) + "\n";
+  const auto count_of_nodes = [](size_t n) { return std::to_string(n) + (n == 1 ? " node" : " nodes"); };
+  out += count_of_nodes(diff.changes.size()) + " would change: " + std::to_string(coming) +
+         " devices more, " + std::to_string(going) + " fewer, " + std::to_string(changing) + " otherwise; " +
+         count_of_nodes(diff.same) + " would not";
+  if (!diff.unjudged.empty()) out += "; " + count_of_nodes(diff.unjudged.size()) + " cannot be judged";
+  return out + "\n";
+}
+
+kube::Json json_of(const FleetDiff& diff) {
+  kube::Json::Array nodes, unjudged;
+  for (const auto& [node, changes] : diff.changes) {
+    kube::Json::Array items;
+    for (const EntryChange& change : changes) {
+      kube::Json item = kube::Json::Object{{"change", change.what == '+'   ? "added"
+                                                      : change.what == '-' ? "removed"
+                                                                           : "changed"},
+                                           {"draDriver", change.driver},
+                                           {"entry", utf8(change.name)},
+                                           {"device", utf8(change.device)}};
+      if (!change.before.empty()) item.set("before", utf8(change.before));
+      if (!change.after.empty()) item.set("after", utf8(change.after));
+      kube::Json::Array attributes;
+      for (const std::string& one : change.attributes) attributes.push_back(utf8(one));
+      if (!attributes.empty()) item.set("attributes", std::move(attributes));
+      items.push_back(std::move(item));
+    }
+    nodes.push_back(kube::Json::Object{{"name", utf8(node)}, {"changes", std::move(items)}});
+  }
+  for (const auto& [node, why] : diff.unjudged)
+    unjudged.push_back(kube::Json::Object{{"name", utf8(node)}, {"why", utf8(why)}});
+  return kube::Json::Object{{"nodes", std::move(nodes)},
+                            {"unjudged", std::move(unjudged)},
+                            {"same", static_cast<int64_t>(diff.same)}};
+}
+
+}  // namespace sliced::cli

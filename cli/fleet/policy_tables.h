@@ -1,0 +1,65 @@
+#pragma once
+// What each policy does on all nodes, by their reports; and what an edit of policies would change. Pure.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/fleet/fleet_policies.h"
+#include "cli/fleet/fleet_tables.h"
+#include "kube/json.h"
+#include "reports/node_report.h"
+
+namespace sliced::cli {
+
+/// A policy on all nodes.
+struct PolicyRow {
+  reports::PolicyRef policy;
+  std::string action = {};  // "expose", "exclude"
+  int64_t priority = 0, generation = 0;
+  size_t selected = 0;  // nodes, by their labels
+  size_t reported = 0;  // of these, those whose report knows it as it is now
+  int64_t matched = 0, offered = 0;
+  reports::Counts hidden = {};  // by outcome
+  std::map<std::string, size_t> problems =
+      {};  // what is wrong with it, on how many nodes; 0: as it is written
+  /// Devices that it would offer and another policy takes: by that policy, then by node.
+  std::map<reports::PolicyRef, std::map<std::string, size_t>> behind = {};
+};
+
+/// Filled node by node; of a report nothing is kept but counts.
+class PolicyCounts {
+ public:
+  explicit PolicyCounts(const FleetPolicies& policies);
+  /// report: nullptr, the node has none.
+  void add(const kube::NodeView& node, const reports::NodeReport* report);
+  /// Who takes precedence over the policy on the node: judged with and without the others.
+  void add_precedence(const kube::NodeView& node, const reports::NodeReport& report,
+                      const reports::PolicyRef& policy);
+  /// SriovResourcePolicies in order of evaluation, then the others in theirs.
+  std::vector<PolicyRow> rows() const;
+
+ private:
+  const FleetPolicies& policies_;
+  const policy::PolicySetPtr set_;
+  std::vector<PolicyRow> rows_;  // in order of evaluation
+  std::map<reports::PolicyRef, size_t> at_;
+};
+
+/// POLICY KIND PRIORITY NODES REPORTED MATCHED OFFERED HIDDEN PROBLEMS; wide: with generation, and hidden by outcome.
+std::string policies_text(const std::vector<PolicyRow>& rows, const TableStyle& style);
+/// Of one: the same, then its problems, and which policies take precedence over it where.
+std::string policy_text(const PolicyRow& row, const TableStyle& style);
+kube::Json json_of(const std::vector<PolicyRow>& rows);
+
+/// What an edit would change.
+struct FleetDiff {
+  std::map<std::string, std::vector<EntryChange>> changes;  // by node, those with some
+  std::map<std::string, std::string> unjudged;              // by node: why it cannot be judged
+  size_t same = 0;                                          // nodes without any
+};
+std::string diff_text(const FleetDiff& diff, const TableStyle& style);
+kube::Json json_of(const FleetDiff& diff);
+
+}  // namespace sliced::cli

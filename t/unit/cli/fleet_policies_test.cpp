@@ -1,0 +1,190 @@
+#include "cli/fleet/fleet_policies.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/fleet/policy_tables.h"
+#include "kube/yaml.h"
+
+namespace sliced::cli {
+namespace fleet_policies_test {
+namespace {
+
+const FleetDrivers kDrivers{"sriov.example", "dra.example"};
+const kube::NodeView kNode{"worker-1", {{"zone", "a"}}};
+
+kube::Json object(const std::string& yaml) { return kube::decode_yaml(yaml).documents.at(0); }
+
+// A SriovResourcePolicy in our namespace.
+kube::Json sriov(const std::string& name, const std::string& filter, const std::string& more = "") {
+  return object("kind: SriovResourcePolicy\nmetadata: {name: " + name + ", namespace: ours, generation: 1}\nspec:\n" +
+                more + "  configs: [{resourceName: " + name + ", resourceFilters: [" + filter + "]}]\n");
+}
+kube::Json exposure(const std::string& name, const std::string& action, const std::string& cel) {
+  return object("kind: DeviceExposurePolicy\nmetadata: {name: " + name +
+                ", generation: 1}\nspec:\n  action: " + action + "\n  selector: {cel: '" + cel + "'}\n" +
+                (action == "expose" ? "  exposure: {mode: exclusive}\n" : ""));
+}
+
+FleetPolicies policies(const std::vector<kube::Json>& objects) {
+  FleetPolicies out(kDrivers, "ours");
+  for (const kube::Json& one : objects) EXPECT_TRUE(out.put(one)) << kube::encode_json(one);
+  EXPECT_EQ(out.problems(), std::vector<std::string>{});
+  return out;
+}
+
+// Four VFs of ens1f0, of which the node says that they stand so.
+reports::NodeReport report(const std::string& standing, const std::vector<std::string>& of_policies) {
+  reports::DeviceGroup group;
+  group.type = "vf";
+  group.pf = "0000:3b:00.0";
+  group.pf_name = "ens1f0";
+  group.vfs = {{0, 3}};
+  group.pci_address = "0000:3b:01.0";
+  group.vendor = "8086";
+  group.product = "1889";
+  group.driver = "iavf";
+  group.link_type = "ethernet";
+  group.standing = standing;
+  reports::NodeReport out;
+  out.node = kNode.name;
+  out.groups = {group};
+  for (const std::string& name : of_policies) {
+    reports::PolicyReport one;
+    one.policy = {"SriovResourcePolicy", "ours", name};
+    one.generation = 1;
+    one.matched = one.offered = 4;
+    out.policies.push_back(one);
+  }
+  return out;
+}
+
+JudgedNode judged(const FleetPolicies& of, const reports::NodeReport& by) {
+  return judge_node(by, kNode, of.set(), kDrivers);
+}
+
+std::string told(const JudgedNode& before, const JudgedNode& after) {
+  std::string out;
+  for (const EntryChange& one : entry_changes(before, after))
+    out += std::string(1, one.what) + one.name + (one.before.empty() ? "" : " " + one.before) +
+           (one.after.empty() ? "" : " > " + one.after) + "\n";
+  return out;
+}
+
+// Red when an edit is said to change something else than the daemon of the node would make of it.
+TEST(FleetPolicies, AnEditIsJudgedByTheRealDecisionOverWhatTheNodeReports) {
+  const FleetPolicies now = policies({sriov("a", "{pfNames: [\"ens1f0#0-1\"]}")});
+  const reports::NodeReport by = report("offered", {"a"});
+  FleetPolicies edited = now;
+  edited.put(sriov("a", "{pfNames: [\"ens1f0#1-2\"]}"));
+  EXPECT_EQ(edited.changed_since(now), std::set<std::string>{"ours/a"});
+  EXPECT_EQ(told(judged(now, by), judged(edited, by)),
+            "-0000-3b-01-0 SriovResourcePolicy ours/a\n"
+            "+0000-3b-01-2 > SriovResourcePolicy ours/a\n");
+  EXPECT_EQ(told(judged(now, by), judged(now, by)), "");
+}
+
+TEST(FleetPolicies, AnEntryThatGoesToAnotherPolicyIsAnotherEntry) {
+  const FleetPolicies now = policies({sriov("a", "{pfNames: [\"ens1f0#0\"]}")});
+  FleetPolicies edited = now;
+  edited.put(sriov("b", "{vendors: [\"8086\"], pfNames: [\"ens1f0#0\"]}", "  priority: 10\n"));
+  const auto changes = entry_changes(judged(now, report("offered", {"a"})), judged(edited, report("offered", {"a"})));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].what, '~');
+  EXPECT_EQ(changes[0].after, "SriovResourcePolicy ours/b");
+  EXPECT_EQ(changes[0].attributes, std::vector<std::string>{"sriov.example/resourceName: \"a\" -> \"b\""});
+}
+
+TEST(FleetPolicies, AnExcludeTakesWhatItExcludes) {
+  const FleetPolicies now = policies({sriov("a", "{vendors: [\"8086\"]}")});
+  FleetPolicies edited = now;
+  edited.put(exposure("no", "exclude", "device.attributes[\"dra.example\"].vfIndex == 2"));
+  EXPECT_EQ(told(judged(now, report("offered", {"a"})), judged(edited, report("offered", {"a"}))),
+            "-0000-3b-01-2 SriovResourcePolicy ours/a\n");
+}
+
+// Red when something is concluded from a report that does not have it.
+TEST(FleetPolicies, WhatCannotBeJudgedIsSaid) {
+  const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}")});
+  const auto why = [&](const reports::NodeReport& by) {
+    return cannot_be_judged(by, kNode, *now.set(), judged(now, by));
+  };
+  EXPECT_EQ(why(report("offered", {"a"})), "");
+  EXPECT_EQ(why(report("offered", {})), "its report does not know SriovResourcePolicy ours/a yet");
+  reports::NodeReport old = report("offered", {"a"});
+  old.policies[0].generation = 7;
+  EXPECT_EQ(why(old), "its report is of generation 7 of SriovResourcePolicy ours/a, which is 1 now");
+  EXPECT_EQ(why(report("unmatched", {"a"})),
+            "device 0000:3b:01.0 is unmatched, and by the facts in its report it would be offered");
+  reports::NodeReport cut = report("offered", {"a"});
+  cut.left_out.groups = 1;
+  cut.left_out.devices = 9;
+  EXPECT_EQ(why(cut), "its report has no room for 9 devices");
+  EXPECT_EQ(why(report("held-back", {"a"})), "");  // a gate of the moment
+}
+
+TEST(FleetPolicies, AFactThatNoReportHasIsNamed) {
+  const FleetPolicies of = policies({exposure("m", "expose", "device.attributes[\"dra.example\"].mac == \"x\""),
+                                     exposure("n", "expose", "device.attributes[\"dra.example\"].vendor == \"macs\"")});
+  EXPECT_EQ(unreported_facts(*of.set(), {"m", "n"}),
+            std::vector<std::string>{"DeviceExposurePolicy m asks for mac"});
+  EXPECT_TRUE(unreported_facts(*of.set(), {"n"}).empty());
+}
+
+TEST(FleetPolicies, PoliciesOfOtherNamespacesAndKindsAreNotOurs) {
+  FleetPolicies of(kDrivers, "ours");
+  EXPECT_FALSE(of.put(object("kind: SriovResourcePolicy\nmetadata: {name: a, namespace: theirs}\n")));
+  EXPECT_FALSE(of.put(object("kind: ConfigMap\nmetadata: {name: a}\n")));
+  EXPECT_TRUE(of.empty());
+  EXPECT_TRUE(of.put(object("kind: SriovResourcePolicy\nmetadata: {name: a}\nspec: {configs: []}\n")));
+  EXPECT_EQ(describe(policies_selecting(*of.set(), kNode).at(0)), "SriovResourcePolicy ours/a");
+}
+
+TEST(PolicyTables, EachPolicyOnAllNodes) {
+  const FleetPolicies of =
+      policies({sriov("a", "{pfNames: [\"ens1f0\"]}", "  priority: 5\n"), sriov("b", "{vendors: [\"8086\"]}"),
+                sriov("elsewhere", "{vendors: [\"8086\"]}",
+                      "  nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: "
+                      "[b]}]}]}\n")});
+  PolicyCounts counts(of);
+  reports::NodeReport by = report("offered", {"a", "b"});
+  by.policies[1].offered = by.policies[1].matched = 0;
+  by.policies[1].problem = "spec.x: is wrong";
+  counts.add(kNode, &by);
+  counts.add({"worker-2", {}}, nullptr);
+  counts.add_precedence(kNode, by, {"SriovResourcePolicy", "ours", "b"});
+  const auto rows = counts.rows();
+  EXPECT_EQ(policies_text(rows, {}),
+            "POLICY          KIND                 ACTION  PRIORITY  NODES  REPORTED  MATCHED  OFFERED  HIDDEN  "
+            "PROBLEMS\n"
+            "ours/a          SriovResourcePolicy  expose  5         2      1         4        4        0       -\n"
+            "ours/b          SriovResourcePolicy  expose  0         2      1         0        0        0       "
+            "spec.x: is wrong (on 1 node)\n"
+            "ours/elsewhere  SriovResourcePolicy  expose  0         0      0         0        0        0       -\n");
+  const std::string one = policy_text(rows.at(1), {});
+  EXPECT_NE(one.find("\nSriovResourcePolicy ours/a takes what it would offer on worker-1 (4)\n"), std::string::npos)
+      << one;
+  EXPECT_EQ(kube::encode_json(*(*json_of(rows).find("policies")->array())[1].find("behind")),
+            R"([{"policy":"SriovResourcePolicy ours/a","devices":{"worker-1":4}}])");
+}
+
+TEST(PolicyTables, TheDifferenceNamesEachNodeAndThoseThatCannotBeJudged) {
+  FleetDiff diff;
+  diff.changes["w"] = {{'+', "d", "0000-3b-01-0", "0000:3b:01.0", "", "P a", {}},
+                       {'-', "d", "x", "x", "P a", "", {}},
+                       {'~', "d", "y", "y", "P a", "P b", {"k: 1 -> 2"}}};
+  diff.unjudged["v\x1b"] = "it writes no report";
+  diff.same = 3;
+  EXPECT_EQ(diff_text(diff, {}),
+            "w\n"
+            "  + 0000-3b-01-0 (0000:3b:01.0), P a\n"
+            "  - x, P a\n"
+            "  ~ y, P a -> P b; k: 1 -> 2\n"
+            "v\\x1b cannot be judged: it writes no report\n"
+            "1 node would change: 1 devices more, 1 fewer, 1 otherwise; 3 nodes would not; 1 node cannot be judged\n");
+  EXPECT_EQ(kube::encode_json(*json_of(diff).find("unjudged")),
+            R"([{"name":"v\\x1b","why":"it writes no report"}])");
+}
+
+}  // namespace
+}  // namespace fleet_policies_test
+}  // namespace sliced::cli
