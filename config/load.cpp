@@ -312,7 +312,8 @@ void check_together(const Options& options, Problems& problems) {
   if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
     problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
   if (options.output == OutputFormat::kWide && !is_fleet_table(options.command))
-    problems.push_back("--output: \"wide\" is for nodes, devices, top and policies; must be table, yaml or json");
+    problems.push_back(
+        "--output: \"wide\" is for nodes, devices, top and policies; must be table, yaml or json");
   if (options.command == Command::kDevices && options.on_node.empty())
     problems.push_back(
         "devices: of which node is not said; give --on NODE (kubectl sliced nodes lists them)");

@@ -187,8 +187,8 @@ struct Options {
   OutputFormat output = OutputFormat::kTable;
 
   // Of the fleet.
-  std::string on_node;  // of whose devices `devices` tells
-  bool once = false;    // top ends behind its first table
+  std::string on_node;    // of whose devices `devices` tells
+  bool once = false;      // top ends behind its first table
   std::string diff_file;  // policies in it are compared with those that are; "" none
 
   bool operator==(const Options&) const = default;

@@ -19,7 +19,8 @@ struct Told {
 };
 
 /// Runs one command. What goes wrong is complained of, and the exit status is kExitError.
-int ask_cluster(const config::Options& options, const std::function<Result<Told>(ClusterObjects& objects)>& ask);
+int ask_cluster(const config::Options& options,
+                const std::function<Result<Told>(ClusterObjects& objects)>& ask);
 
 /// Where the result is for people: how a table is printed.
 bool is_for_people(const config::Options& options);

@@ -262,6 +262,19 @@ std::vector<std::string> unreported_facts(const policy::PolicySet& policies,
   return out;
 }
 
+std::string unreported_facts_of(const reports::NodeReport& report, const policy::PolicySet& policies,
+                                const std::set<std::string>& changed) {
+  for (const auto& policy : policies.exposures) {
+    if (!changed.contains(policy->id.name) || !names(policy->selector.cel, "ifName")) continue;
+    for (const reports::DeviceGroup& group : report.groups)
+      if (!group.vfs.empty() && group.interface.empty() && group.interface_base.empty() &&
+          !group.driver.empty())
+        return describe(ref_of(*policy)) +
+               " asks for ifName, and its report does not name the interfaces of VFs of " + group.pf_name;
+  }
+  return "";
+}
+
 std::vector<EntryChange> entry_changes(const JudgedNode& before, const JudgedNode& after) {
   std::vector<EntryChange> out;
   for (const auto& [key, entry] : before.entries)

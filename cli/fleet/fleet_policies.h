@@ -77,6 +77,10 @@ std::string cannot_be_judged(const reports::NodeReport& report, const kube::Node
 std::vector<std::string> unreported_facts(const policy::PolicySet& policies,
                                           const std::set<std::string>& changed);
 
+/// The same of one node: the interfaces of VFs where its report does not name them.
+std::string unreported_facts_of(const reports::NodeReport& report, const policy::PolicySet& policies,
+                                const std::set<std::string>& changed);
+
 /// An entry that would come, go or be another one.
 struct EntryChange {
   char what = '~';  // '+', '-', '~'

@@ -103,7 +103,8 @@ Result<Unit> read_policies(ClusterObjects& objects, const std::string& namespace
   for (const auto* kind :
        {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies}) {
     auto listed = objects.list(
-        *kind, kind->namespaced ? namespace_ : "", [&](const kube::Json& object) { policies.put(object); }, on_bad);
+        *kind, kind->namespaced ? namespace_ : "", [&](const kube::Json& object) { policies.put(object); },
+        on_bad);
     if (!listed && listed.error().code != Errc::kNotFound) return listed;
   }
   return Unit{};

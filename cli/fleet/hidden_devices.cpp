@@ -78,16 +78,23 @@ std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const 
   return out;
 }
 
+std::string namespace_of(const reports::NodeReport& report, const std::string& otherwise) {
+  for (const reports::PolicyReport& one : report.policies)
+    if (!one.policy.namespace_.empty()) return one.policy.namespace_;
+  return otherwise;
+}
+
 std::string hidden_text(const std::vector<HiddenMatch>& matches, size_t lines_max) {
   std::string out;
   for (size_t i = 0; i < matches.size() && i < lines_max; ++i) {
     const HiddenMatch& one = matches[i];
-    out += printable("  - on " + one.node + ", request " + one.request + ": " +
-                         (one.devices == 1 ? "device " + one.device
-                                           : std::to_string(one.devices) + " devices, such as " + one.device) +
-                         ": " + one.why,
-                     2'000) +
-           "\n";
+    out +=
+        printable("  - on " + one.node + ", request " + one.request + ": " +
+                      (one.devices == 1 ? "device " + one.device
+                                        : std::to_string(one.devices) + " devices, such as " + one.device) +
+                      ": " + one.why,
+                  2'000) +
+        "\n";
   }
   if (matches.size() > lines_max) out += "  " + and_more(matches.size() - lines_max, "line") + "\n";
   return out;

@@ -28,6 +28,9 @@ void keep_hidden(reports::NodeReport& report);
 std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const reports::NodeReport& report,
                                         const kube::NodeView& node, const FleetPolicies& policies);
 
+/// Whose SriovResourcePolicies the node's daemon obeys, as the report tells.
+std::string namespace_of(const reports::NodeReport& report, const std::string& otherwise);
+
 /// Lines of text, one a match; "" for none.
 std::string hidden_text(const std::vector<HiddenMatch>& matches, size_t lines_max);
 kube::Json json_of(const std::vector<HiddenMatch>& matches);

@@ -106,8 +106,10 @@ bool is_hidden(const reports::DeviceGroup& group) {
 std::string why_hidden(const reports::DeviceGroup& group) {
   std::vector<std::string> parts;
   for (const reports::Said& said : group.said) {
-    if (said.outcome == name_of(policy::Outcome::kOffered) || said.outcome == name_of(policy::Outcome::kNoMatch) ||
-        said.outcome == name_of(policy::Outcome::kNotAVf) || said.outcome == name_of(policy::Outcome::kNoPolicy))
+    if (said.outcome == name_of(policy::Outcome::kOffered) ||
+        said.outcome == name_of(policy::Outcome::kNoMatch) ||
+        said.outcome == name_of(policy::Outcome::kNotAVf) ||
+        said.outcome == name_of(policy::Outcome::kNoPolicy))
       continue;
     parts.push_back((said.policy.kind.empty() ? "" : describe(said.policy) + ": ") + said.outcome +
                     (said.why.empty() ? "" : ", " + said.why));

@@ -32,17 +32,19 @@ Result<FleetPolicies> edited_by(const std::string& file, const FleetPolicies& no
   FleetPolicies out = now;
   for (const auto& [key, object] : manifest.objects)
     if (!out.put(object))
-      return Error{Errc::kInvalid, file + ":" + std::to_string(object.line()) + ": " + kube::describe(key) +
-                                       " is no policy of the namespace that is asked; --namespace names another one"};
+      return Error{Errc::kInvalid,
+                   file + ":" + std::to_string(object.line()) + ": " + kube::describe(key) +
+                       " is no policy of the namespace that is asked; --namespace names another one"};
   if (out.changed_since(now).empty()) complain(file + ": says what the cluster has already");
   return out;
 }
 
 // Which nodes an edit can concern: those that a policy of it selects, before or after.
-bool is_concerned(const kube::NodeView& node, const std::set<std::string>& changed, const policy::PolicySet& before,
-                  const policy::PolicySet& after) {
+bool is_concerned(const kube::NodeView& node, const std::set<std::string>& changed,
+                  const policy::PolicySet& before, const policy::PolicySet& after) {
   for (const auto& attributes : after.attributes)
-    if (changed.contains(text_of(policy::SriovPolicy::Id{attributes->id.namespace_, attributes->id.name}))) return true;
+    if (changed.contains(text_of(policy::SriovPolicy::Id{attributes->id.namespace_, attributes->id.name})))
+      return true;
   for (const policy::PolicySet* set : {&before, &after})
     for (const reports::PolicyRef& policy : policies_selecting(*set, node))
       if (changed.contains(policy.namespace_.empty() ? policy.name : policy.namespace_ + "/" + policy.name))
@@ -66,6 +68,8 @@ class Differing {
     const JudgedNode before = judge_node(*report, node, before_, drivers_);
     std::string why = cannot_be_judged(*report, node, *before_, before);
     if (why.empty() && !unreported_.empty()) why = unreported_.front() + ", which reports do not have";
+    for (const policy::PolicySet* set : {&*after_, &*before_})
+      if (why.empty()) why = unreported_facts_of(*report, *set, changed_);
     if (!why.empty()) return void(out_.unjudged[node.name] = std::move(why));
     auto changes = entry_changes(before, judge_node(*report, node, after_, drivers_));
     if (changes.empty())
@@ -84,8 +88,9 @@ class Differing {
 };
 
 // Each node once, with its report as it comes.
-Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
-                         const std::function<void(const kube::NodeView&, const reports::NodeReport*)>& visit) {
+Result<Unit> visit_nodes(
+    ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
+    const std::function<void(const kube::NodeView&, const reports::NodeReport*)>& visit) {
   std::set<std::string> reported;
   auto read = read_reports(
       objects,
@@ -106,25 +111,26 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
   if (!edited) return edited.error();
   for (const std::string& problem : edited->problems()) complain(problem);
   Differing differing(policies, *edited);
-  auto visited = visit_nodes(objects, nodes, unread, [&](const auto& node, const auto* report) {
-    differing.add(node, report);
-  });
+  auto visited = visit_nodes(objects, nodes, unread,
+                             [&](const auto& node, const auto* report) { differing.add(node, report); });
   if (!visited) return visited.error();
   const FleetDiff& diff = differing.diff();
-  return Told{is_for_people(options) ? diff_text(diff, style_of(options)) : formatted(json_of(diff), options.output),
-              diff.changes.empty() && diff.unjudged.empty() ? kExitSame : kExitChanges};
+  return Told{
+      is_for_people(options) ? diff_text(diff, style_of(options)) : formatted(json_of(diff), options.output),
+      diff.changes.empty() && diff.unjudged.empty() ? kExitSame : kExitChanges};
 }
 
-Result<Told> tell_policies(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
-                           const NodeViews& nodes, std::vector<std::string>& unread) {
+Result<Told> tell_policies(ClusterObjects& objects, const config::Options& options,
+                           const FleetPolicies& policies, const NodeViews& nodes,
+                           std::vector<std::string>& unread) {
   PolicyCounts counts(policies);
   const std::string name = options.arguments.empty() ? "" : options.arguments[0];
   std::vector<reports::PolicyRef> named;
   for (const PolicyRow& row : counts.rows())
     if (!name.empty() && is_named(row.policy, name)) named.push_back(row.policy);
   if (!name.empty() && named.empty())
-    return Error{Errc::kNotFound, "there is no policy " + escaped(name) + "; SriovResourcePolicies are those of namespace " +
-                                      options.namespace_};
+    return Error{Errc::kNotFound, "there is no policy " + escaped(name) +
+                                      "; SriovResourcePolicies are those of namespace " + options.namespace_};
   auto visited = visit_nodes(objects, nodes, unread, [&](const auto& node, const auto* report) {
     counts.add(node, report);
     for (const reports::PolicyRef& policy : named)

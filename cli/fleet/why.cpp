@@ -2,6 +2,8 @@
 
 #include "cli/commands.h"
 #include "cli/fleet/cluster_objects.h"
+#include "cli/fleet/fleet_reading.h"
+#include "cli/fleet/hidden_devices.h"
 #include "cli/fleet/why_page.h"
 #include "cli/process.h"
 #include "cli/show.h"
@@ -107,6 +109,52 @@ Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options
   return allocation::why_pod(cluster, *pod);
 }
 
+// What nodes have and do not offer: of whoever has enough it is of no interest.
+std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const config::Options& options,
+                                     const allocation::Cluster& cluster, allocation::Answer& answer) {
+  std::vector<HiddenMatch> out;
+  if (answer.verdict != allocation::Verdict::kPending) return out;
+  std::vector<reports::NodeReport> reports;
+  auto read = read_reports(
+      objects,
+      [&](reports::NodeReport report) {
+        keep_hidden(report);
+        if (!report.groups.empty()) reports.push_back(std::move(report));
+      },
+      answer.unsure);
+  if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
+  std::map<std::string, FleetPolicies> policies;  // by the namespace that the node's daemon obeys
+  for (const reports::NodeReport& report : reports) {
+    const std::string namespace_ = namespace_of(report, config::Options{}.namespace_);
+    const auto [at, is_new] = policies.try_emplace(
+        namespace_, FleetDrivers{options.sriov_driver_name, options.exposure_driver_name}, namespace_);
+    if (is_new)
+      if (auto listed = read_policies(objects, namespace_, at->second, answer.unsure); !listed)
+        answer.unsure.push_back("what nodes hide is not known: " + listed.error().what);
+    for (const allocation::Node& node : cluster.nodes) {
+      if (node.view.name != report.node || out.size() >= kHiddenMatchesMax) continue;
+      for (HiddenMatch& match : hidden_matches(answer, report, node.view, at->second))
+        out.push_back(std::move(match));
+    }
+  }
+  return out;
+}
+
+std::string text_of(const allocation::Answer& answer, const Subject& subject,
+                    const allocation::Cluster& cluster, const std::vector<HiddenMatch>& hidden,
+                    const config::Options& options) {
+  if (options.output != config::OutputFormat::kTable) {
+    kube::Json out = cli::json_of(answer, subject.text());
+    if (!hidden.empty()) out.set("hidden", cli::json_of(hidden));
+    return formatted(out, options.output);
+  }
+  std::string out =
+      why_text(answer, subject.text(),
+               pools_text(cluster, {options.sriov_driver_name, options.exposure_driver_name}), kRowsMax);
+  if (!hidden.empty()) out += "\nNot offered, and would match:\n" + hidden_text(hidden, kRowsMax);
+  return out;
+}
+
 int exit_of(allocation::Verdict verdict) {
   switch (verdict) {
     case allocation::Verdict::kRuns:
@@ -132,13 +180,10 @@ int why(const config::Options& given) {
                          [&](const auto& done, Millis longest) { return process.run_until(done, longest); });
   const Subject subject = subject_of(options);
   allocation::Cluster cluster;
-  const auto found = answer(objects, options, subject, cluster);
+  auto found = answer(objects, options, subject, cluster);
   if (!found) return complain(subject.text() + ": " + found.error().what), process.leave(kExitError);
-  const std::string text =
-      options.output == config::OutputFormat::kTable
-          ? why_text(*found, subject.text(),
-                     pools_text(cluster, {options.sriov_driver_name, options.exposure_driver_name}), kRowsMax)
-          : formatted(json_of(*found, subject.text()), options.output);
+  const auto hidden = find_hidden(objects, options, cluster, *found);
+  const std::string text = text_of(*found, subject, cluster, hidden, options);
   return process.leave(print(text) ? exit_of(found->verdict) : kExitError);
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,9 +13,13 @@ import (
 
 	resource "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sliced.test/cluster/harness"
 )
+
+var reports = schema.GroupVersionResource{Group: "networking.dra.io", Version: "v1alpha1", Resource: "nodedevicereports"}
 
 // usage is what `nodes -o json` counts.
 type usage struct{ Devices, Allocated, Free, Tainted int }
@@ -87,6 +93,7 @@ func TestTheFleetAtAGlance(t *testing.T) {
 		t.Errorf("of a pool that is not complete: %+v", found)
 	}
 	devicesOfANode(t, lab, kubeconfig)
+	policiesByReport(t, lab, kubeconfig)
 }
 
 // Each device with who has it, and only that node's.
@@ -128,4 +135,67 @@ func devicesOfANode(t *testing.T, lab *harness.Lab, kubeconfig string) {
 		!strings.Contains(stderr, "there is no node nowhere") {
 		t.Errorf("of a node that is not there: exit status %d after %v: %s", code, time.Since(began), stderr)
 	}
+}
+
+// policiesByReport is what `policies` says, and --diff: a report is written by hand, so that each of its words is known.
+func policiesByReport(t *testing.T, lab *harness.Lab, kubeconfig string) {
+	t.Helper()
+	policy, err := lab.Server.Dynamic.Resource(harness.Policies).Namespace(lab.Namespace).Get(context.Background(), "vfs", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := &unstructured.Unstructured{Object: harness.M{
+		"apiVersion": "networking.dra.io/v1alpha1", "kind": "NodeDeviceReport",
+		"metadata": harness.M{"name": lab.Node},
+		"status": harness.M{
+			"daemonVersion": "0.1.0",
+			"policies": harness.L{harness.M{"kind": "SriovResourcePolicy", "namespace": lab.Namespace, "name": "vfs", "action": "expose",
+				"generation": policy.GetGeneration(), "matched": int64(4), "offered": int64(4)}},
+			"groups": harness.L{harness.M{"type": "vf", "pf": pf0.Address, "pfName": "ens1f0", "vfs": "0-3", "pciAddress": harness.VFAddress(pf0.Address, 0),
+				"vendor": "8086", "product": "1889", "driver": "iavf", "linkType": "ethernet", "standing": "offered"}}}}}
+	lab.Server.Apply(t, reports, report)
+	t.Cleanup(func() { lab.Server.Delete(t, reports, "", lab.Node) })
+
+	text, code := asKubectlPlugin(t, kubeconfig, "policies", "vfs", "--namespace", lab.Namespace, "-o", "json")
+	var said struct {
+		Policies []struct{ NodesSelected, NodesReported, Matched, Offered int }
+	}
+	if err := json.Unmarshal([]byte(text), &said); code != 0 || err != nil || len(said.Policies) != 1 {
+		t.Fatalf("exit status %d, %v: %s", code, err, text)
+	}
+	if found := said.Policies[0]; found.NodesReported != 1 || found.Matched != 4 || found.Offered != 4 || found.NodesSelected < 2 {
+		t.Errorf("%+v", found)
+	}
+
+	// What an edit would do before it is applied is what it does when it is.
+	edited := harness.Policy(lab.Namespace, "vfs", harness.Config("intel", harness.PFNames("ens1f0#0-2")))
+	file := filepath.Join(t.TempDir(), "edited.json")
+	if body, err := edited.MarshalJSON(); err != nil || os.WriteFile(file, body, 0o600) != nil {
+		t.Fatal(err)
+	}
+	text, code = asKubectlPlugin(t, kubeconfig, "policies", "--diff", file, "--namespace", lab.Namespace, "-o", "json")
+	var diff struct {
+		Nodes []struct {
+			Name    string
+			Changes []struct{ Change, Entry string }
+		}
+		Unjudged []struct{ Name, Why string }
+	}
+	if err := json.Unmarshal([]byte(text), &diff); code != 2 || err != nil {
+		t.Fatalf("exit status %d, %v: %s", code, err, text)
+	}
+	gone := vfs(pf0, 3, 4)[0]
+	if len(diff.Nodes) != 1 || diff.Nodes[0].Name != lab.Node || len(diff.Nodes[0].Changes) != 1 ||
+		diff.Nodes[0].Changes[0].Entry != gone || diff.Nodes[0].Changes[0].Change != "removed" {
+		t.Errorf("the difference: %s", text)
+	}
+	for _, one := range diff.Unjudged {
+		if one.Name == lab.Node || one.Why != "it writes no report" {
+			t.Errorf("not judged: %+v", one)
+		}
+	}
+	at := lab.Server.Apply(t, harness.Policies, edited)
+	lab.History.Wait(t, "what the edit was said to do", at, starting, func(s harness.PoolState) bool {
+		return slices.Equal(s.Names(), vfs(pf0, 0, 3))
+	})
 }

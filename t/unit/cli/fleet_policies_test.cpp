@@ -16,13 +16,14 @@ kube::Json object(const std::string& yaml) { return kube::decode_yaml(yaml).docu
 
 // A SriovResourcePolicy in our namespace.
 kube::Json sriov(const std::string& name, const std::string& filter, const std::string& more = "") {
-  return object("kind: SriovResourcePolicy\nmetadata: {name: " + name + ", namespace: ours, generation: 1}\nspec:\n" +
-                more + "  configs: [{resourceName: " + name + ", resourceFilters: [" + filter + "]}]\n");
+  return object("kind: SriovResourcePolicy\nmetadata: {name: " + name +
+                ", namespace: ours, generation: 1}\nspec:\n" + more + "  configs: [{resourceName: " + name +
+                ", resourceFilters: [" + filter + "]}]\n");
 }
 kube::Json exposure(const std::string& name, const std::string& action, const std::string& cel) {
   return object("kind: DeviceExposurePolicy\nmetadata: {name: " + name +
                 ", generation: 1}\nspec:\n  action: " + action + "\n  selector: {cel: '" + cel + "'}\n" +
-                (action == "expose" ? "  exposure: {mode: exclusive}\n" : ""));
+                (action == "expose" ? "  exposure: {allowMultipleAllocations: false}\n" : ""));
 }
 
 FleetPolicies policies(const std::vector<kube::Json>& objects) {
@@ -87,7 +88,8 @@ TEST(FleetPolicies, AnEntryThatGoesToAnotherPolicyIsAnotherEntry) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [\"ens1f0#0\"]}")});
   FleetPolicies edited = now;
   edited.put(sriov("b", "{vendors: [\"8086\"], pfNames: [\"ens1f0#0\"]}", "  priority: 10\n"));
-  const auto changes = entry_changes(judged(now, report("offered", {"a"})), judged(edited, report("offered", {"a"})));
+  const auto changes =
+      entry_changes(judged(now, report("offered", {"a"})), judged(edited, report("offered", {"a"})));
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].what, '~');
   EXPECT_EQ(changes[0].after, "SriovResourcePolicy ours/b");
@@ -97,7 +99,7 @@ TEST(FleetPolicies, AnEntryThatGoesToAnotherPolicyIsAnotherEntry) {
 TEST(FleetPolicies, AnExcludeTakesWhatItExcludes) {
   const FleetPolicies now = policies({sriov("a", "{vendors: [\"8086\"]}")});
   FleetPolicies edited = now;
-  edited.put(exposure("no", "exclude", "device.attributes[\"dra.example\"].vfIndex == 2"));
+  edited.put(exposure("hide", "exclude", "device.attributes[\"dra.example\"].vfIndex == 2"));
   EXPECT_EQ(told(judged(now, report("offered", {"a"})), judged(edited, report("offered", {"a"}))),
             "-0000-3b-01-2 SriovResourcePolicy ours/a\n");
 }
@@ -123,11 +125,12 @@ TEST(FleetPolicies, WhatCannotBeJudgedIsSaid) {
 }
 
 TEST(FleetPolicies, AFactThatNoReportHasIsNamed) {
-  const FleetPolicies of = policies({exposure("m", "expose", "device.attributes[\"dra.example\"].mac == \"x\""),
-                                     exposure("n", "expose", "device.attributes[\"dra.example\"].vendor == \"macs\"")});
-  EXPECT_EQ(unreported_facts(*of.set(), {"m", "n"}),
+  const FleetPolicies of =
+      policies({exposure("m", "expose", "device.attributes[\"dra.example\"].mac == \"x\""),
+                exposure("vendor", "expose", "device.attributes[\"dra.example\"].vendor == \"macs\"")});
+  EXPECT_EQ(unreported_facts(*of.set(), {"m", "vendor"}),
             std::vector<std::string>{"DeviceExposurePolicy m asks for mac"});
-  EXPECT_TRUE(unreported_facts(*of.set(), {"n"}).empty());
+  EXPECT_TRUE(unreported_facts(*of.set(), {"vendor"}).empty());
 }
 
 TEST(FleetPolicies, PoliciesOfOtherNamespacesAndKindsAreNotOurs) {
@@ -140,11 +143,11 @@ TEST(FleetPolicies, PoliciesOfOtherNamespacesAndKindsAreNotOurs) {
 }
 
 TEST(PolicyTables, EachPolicyOnAllNodes) {
-  const FleetPolicies of =
-      policies({sriov("a", "{pfNames: [\"ens1f0\"]}", "  priority: 5\n"), sriov("b", "{vendors: [\"8086\"]}"),
-                sriov("elsewhere", "{vendors: [\"8086\"]}",
-                      "  nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: "
-                      "[b]}]}]}\n")});
+  const FleetPolicies of = policies(
+      {sriov("a", "{pfNames: [\"ens1f0\"]}", "  priority: 5\n"), sriov("b", "{vendors: [\"8086\"]}"),
+       sriov("elsewhere", "{vendors: [\"8086\"]}",
+             "  nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: "
+             "[b]}]}]}\n")});
   PolicyCounts counts(of);
   reports::NodeReport by = report("offered", {"a", "b"});
   by.policies[1].offered = by.policies[1].matched = 0;
@@ -153,15 +156,17 @@ TEST(PolicyTables, EachPolicyOnAllNodes) {
   counts.add({"worker-2", {}}, nullptr);
   counts.add_precedence(kNode, by, {"SriovResourcePolicy", "ours", "b"});
   const auto rows = counts.rows();
-  EXPECT_EQ(policies_text(rows, {}),
-            "POLICY          KIND                 ACTION  PRIORITY  NODES  REPORTED  MATCHED  OFFERED  HIDDEN  "
-            "PROBLEMS\n"
-            "ours/a          SriovResourcePolicy  expose  5         2      1         4        4        0       -\n"
-            "ours/b          SriovResourcePolicy  expose  0         2      1         0        0        0       "
-            "spec.x: is wrong (on 1 node)\n"
-            "ours/elsewhere  SriovResourcePolicy  expose  0         0      0         0        0        0       -\n");
+  EXPECT_EQ(
+      policies_text(rows, {}),
+      "POLICY          KIND                 ACTION  PRIORITY  NODES  REPORTED  MATCHED  OFFERED  HIDDEN  "
+      "PROBLEMS\n"
+      "ours/a          SriovResourcePolicy  expose  5         2      1         4        4        0       -\n"
+      "ours/b          SriovResourcePolicy  expose  0         2      1         0        0        0       "
+      "spec.x: is wrong (on 1 node)\n"
+      "ours/elsewhere  SriovResourcePolicy  expose  0         0      0         0        0        0       -\n");
   const std::string one = policy_text(rows.at(1), {});
-  EXPECT_NE(one.find("\nSriovResourcePolicy ours/a takes what it would offer on worker-1 (4)\n"), std::string::npos)
+  EXPECT_NE(one.find("\nSriovResourcePolicy ours/a takes what it would offer on worker-1 (4)\n"),
+            std::string::npos)
       << one;
   EXPECT_EQ(kube::encode_json(*(*json_of(rows).find("policies")->array())[1].find("behind")),
             R"([{"policy":"SriovResourcePolicy ours/a","devices":{"worker-1":4}}])");
@@ -174,15 +179,16 @@ TEST(PolicyTables, TheDifferenceNamesEachNodeAndThoseThatCannotBeJudged) {
                        {'~', "d", "y", "y", "P a", "P b", {"k: 1 -> 2"}}};
   diff.unjudged["v\x1b"] = "it writes no report";
   diff.same = 3;
-  EXPECT_EQ(diff_text(diff, {}),
-            "w\n"
-            "  + 0000-3b-01-0 (0000:3b:01.0), P a\n"
-            "  - x, P a\n"
-            "  ~ y, P a -> P b; k: 1 -> 2\n"
-            "v\\x1b cannot be judged: it writes no report\n"
-            "1 node would change: 1 devices more, 1 fewer, 1 otherwise; 3 nodes would not; 1 node cannot be judged\n");
+  EXPECT_EQ(
+      diff_text(diff, {}),
+      "w\n"
+      "  + 0000-3b-01-0 (0000:3b:01.0), P a\n"
+      "  - x, P a\n"
+      "  ~ y, P a -> P b; k: 1 -> 2\n"
+      "v\\x1b cannot be judged: it writes no report\n"
+      "1 node would change: 1 devices more, 1 fewer, 1 otherwise; 3 nodes would not; 1 node cannot be judged\n");
   EXPECT_EQ(kube::encode_json(*json_of(diff).find("unjudged")),
-            R"([{"name":"v\\x1b","why":"it writes no report"}])");
+            "[{\"name\":\"v\\u001b\",\"why\":\"it writes no report\"}]");
 }
 
 }  // namespace

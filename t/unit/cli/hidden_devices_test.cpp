@@ -1,0 +1,108 @@
+#include "cli/fleet/hidden_devices.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+
+namespace sliced::cli {
+namespace hidden_devices_test {
+namespace {
+
+const FleetDrivers kDrivers{"sriov.example", "dra.example"};
+const kube::NodeView kNode{"worker-1", {}};
+
+FleetPolicies policies() {
+  FleetPolicies out(kDrivers, "ours");
+  const auto yaml = kube::decode_yaml(
+      "kind: SriovResourcePolicy\n"
+      "metadata: {name: a, namespace: ours}\n"
+      "spec: {configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens1f0]}]}]}\n"
+      "---\n"
+      "kind: DeviceExposurePolicy\n"
+      "metadata: {name: no-vfs}\n"
+      "spec: {action: exclude, selector: {cel: 'true'}}\n");
+  for (const auto& object : yaml.documents) EXPECT_TRUE(out.put(object));
+  EXPECT_EQ(out.problems(), std::vector<std::string>{});
+  return out;
+}
+
+reports::DeviceGroup vfs(const std::string& pf_name, const std::string& standing) {
+  reports::DeviceGroup group;
+  group.type = "vf";
+  group.pf = "0000:3b:00.0";
+  group.pf_name = pf_name;
+  group.vfs = {{0, 3}};
+  group.pci_address = "0000:3b:01.0";
+  group.vendor = "8086";
+  group.driver = "iavf";
+  group.link_type = "ethernet";
+  group.standing = standing;
+  group.said = {{{"DeviceExposurePolicy", "", "no-vfs"}, "excluded", ""}};
+  return group;
+}
+
+// A pod that waits for one device of a class with this selector.
+allocation::Answer waiting(const std::string& selector) {
+  allocation::Answer out;
+  out.classes = {{.name = "c", .selectors = {selector}, .extended_resource = "", .unknown = {}}};
+  allocation::Claim claim;
+  claim.namespace_ = "ns";
+  claim.name = "claim";
+  allocation::Request request;
+  request.name = "uplink";
+  request.device_class = "c";
+  claim.requests = {{.name = "uplink", .is_list = false, .alternatives = {request}}};
+  out.claims = {claim};
+  return out;
+}
+
+std::vector<HiddenMatch> found(const std::string& selector, const reports::DeviceGroup& group) {
+  reports::NodeReport report;
+  report.node = kNode.name;
+  report.groups = {group};
+  return hidden_matches(waiting(selector), report, kNode, policies());
+}
+
+constexpr const char* kStorage =
+    "device.driver == \"sriov.example\" && device.attributes[\"sriov.example\"].resourceName == \"storage\"";
+
+// Red when who hides what a pod waits for is not named, or a device is named that would not help.
+TEST(HiddenDevices, WhoHidesWhatWouldMatchIsNamed) {
+  const std::vector<HiddenMatch> wanted = {
+      {"worker-1", "uplink", "0000:3b:01.0", 4, "DeviceExposurePolicy no-vfs: excluded"}};
+  EXPECT_EQ(found(kStorage, vfs("ens1f0", "hidden")), wanted);
+  EXPECT_EQ(
+      hidden_text(wanted, 10),
+      "  - on worker-1, request uplink: 4 devices, such as 0000:3b:01.0: DeviceExposurePolicy no-vfs: excluded\n");
+}
+
+TEST(HiddenDevices, WhatTheHostUsesIsToldWithTheReason) {
+  reports::DeviceGroup group = vfs("ens1f0", "held-back");
+  group.host_use = "enslaved to br0";
+  group.said = {{{"SriovResourcePolicy", "ours", "a"}, "in-use-by-host", "enslaved to br0"}};
+  const auto matches = found(kStorage, group);
+  ASSERT_EQ(matches.size(), 1u);
+  EXPECT_EQ(matches[0].why, "SriovResourcePolicy ours/a: in-use-by-host, enslaved to br0");
+}
+
+TEST(HiddenDevices, WhatWouldNotMatchIsNoHelp) {
+  EXPECT_TRUE(found("device.driver == \"another\"", vfs("ens1f0", "hidden")).empty());
+  EXPECT_TRUE(found(kStorage, vfs("ens9", "hidden")).empty());     // no policy would offer it
+  EXPECT_TRUE(found(kStorage, vfs("ens1f0", "offered")).empty());  // it is there to be had
+  EXPECT_TRUE(found("device.attributes[\"x\"].y == 1", vfs("ens1f0", "hidden")).empty());  // an error
+}
+
+TEST(HiddenDevices, ANodesHiddenDevicesStandBesideWhatItOffers) {
+  reports::NodeReport report;
+  report.groups = {vfs("ens1f0", "hidden"), vfs("ens1f1", "unmatched")};
+  std::vector<DeviceLine> lines = {{.entry = "a", .pci = "0000:3b:01.1"}};
+  add_hidden(report, lines);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[0].pci, "0000:3b:01.0");
+  EXPECT_EQ(lines[0].stands, DeviceStands::kHidden);
+  EXPECT_EQ(lines[0].why, "DeviceExposurePolicy no-vfs: excluded");
+}
+
+}  // namespace
+}  // namespace hidden_devices_test
+}  // namespace sliced::cli
