@@ -18,6 +18,11 @@
 
 namespace sliced::cli {
 
+/// Under which names the drivers publish.
+struct FleetDrivers {
+  std::string sriov, exposure;
+};
+
 /// An entry of a slice, as far as it is counted.
 struct FleetDevice {
   std::string name;

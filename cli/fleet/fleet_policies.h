@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/fleet/node_devices.h"
+#include "cli/fleet/fleet.h"
 #include "kube/json.h"
 #include "kube/selector.h"
 #include "policy/decision.h"

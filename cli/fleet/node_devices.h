@@ -32,11 +32,6 @@ struct DeviceLine {
   bool operator==(const DeviceLine&) const = default;
 };
 
-/// Under which names the drivers publish.
-struct FleetDrivers {
-  std::string sriov, exposure;
-};
-
 /// Of the newest generation of each pool of our drivers; in the order of PCI addresses and names.
 /// slices: of one node. fleet: knows the claims.
 std::vector<DeviceLine> device_lines(const std::vector<kube::ResourceSlice>& slices, const Fleet& fleet,
