@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -16,13 +17,19 @@ bool is_address(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), parsed) == 1 || ::inet_pton(AF_INET6, host.c_str(), parsed) == 1;
 }
 
-// "[::1]:9810", "node-1:9810", "10.0.0.1": without brackets and port, in lower case.
+// "" or ":9810".
+bool is_port(std::string_view text) {
+  return text.empty() ||
+         (text.front() == ':' && text.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
+// "[::1]:9810", "node-1:9810", "10.0.0.1": without brackets and port, in lower case; "" it is none.
 std::string host_of(std::string_view authority) {
-  if (authority.starts_with('[')) {
-    const size_t end = authority.find(']');
-    return end == std::string_view::npos ? "" : lower(authority.substr(1, end - 1));
-  }
-  return lower(authority.substr(0, authority.rfind(':')));
+  const bool is_bracketed = authority.starts_with('[');
+  const size_t end = is_bracketed ? authority.find(']') : std::min(authority.rfind(':'), authority.size());
+  if (end == std::string_view::npos) return "";
+  if (!is_port(authority.substr(is_bracketed ? end + 1 : end))) return "";
+  return lower(is_bracketed ? authority.substr(1, end - 1) : authority.substr(0, end));
 }
 
 }  // namespace

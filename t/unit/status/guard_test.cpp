@@ -24,7 +24,8 @@ TEST(Guard, TakesAddressesAndOwnNamesAlone) {
   for (const char* host :
        {"", ":9810", "rebound.example", "rebound.example:9810", "127.0.0.1.rebound.example",
         "localhost.rebound.example", "node-1.rebound.example", "[::1", "[rebound.example]", "1", "0x7f000001",
-        "127.0.0.1:9810:rebound.example", "%2Frun%2Fx.sock"})
+        "127.0.0.1:9810:rebound.example", "[::1]rebound.example", "127.0.0.1:9810@rebound.example",
+        "localhost:x", "%2Frun%2Fx.sock"})
     EXPECT_TRUE(is_refused(host)) << host;
   EXPECT_FALSE(is_refused("%2Frun%2Fx.sock", {}, false)) << "no browser speaks to a unix socket";
 }
