@@ -2,6 +2,7 @@
 #include <zstd.h>
 
 #include "hotplug/scan.h"
+#include "snapshot/aliases.h"
 #include "snapshot/archive.h"
 #include "snapshot/snapshot.h"
 #include "t/fuzz/fuzz.h"
@@ -34,13 +35,30 @@ void look_at_host(std::string_view text) {
   hotplug::scan_host(snapshot::RecordedHost(std::move(*recording)));
 }
 
+// An address that stands alone somewhere in a text, in each of its spellings.
+void hide_in(std::string_view before, std::string_view after) {
+  for (const char* secret : {"e4:1d:2d:5a:c3:97", "E4-1D-2D-5A-C3-97", "e41d.2d5a.c397", "e41d2d5ac397"}) {
+    snapshot::Aliases aliases;
+    aliases.note("e4:1d:2d:5a:c3:97");
+    const std::string text = std::string(before) + " " + secret + "," + std::string(after);
+    aliases.note(text);
+    const std::string out = lower(aliases.replaced(text));
+    fuzz::must(out == lower(aliases.replaced(text)), "the same has the same alias", out);
+    for (const char* left : {"5a:c3:97", "5a-c3-97", "5a.c397", "5ac397"})
+      if (lower(before).find(left) == std::string::npos && lower(after).find(left) == std::string::npos)
+        fuzz::must(out.find(left) == std::string::npos, "the address is not told", out);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
-  const uint8_t kind = input.byte() % 3;
+  const uint8_t kind = input.byte() % 4;
   const std::string bytes(input.rest);
-  if (kind == 0) {
+  if (kind == 3) {
+    hide_in(input.rest.substr(0, input.rest.size() / 2), input.rest.substr(input.rest.size() / 2));
+  } else if (kind == 0) {
     const auto read = snapshot::decode(bytes);
     if (!read) fuzz::check(read.error());
   } else if (kind == 1) {
