@@ -5,6 +5,7 @@
 #include "policy/charged/record.h"
 #include "policy/gates/readiness.h"
 #include "policy/identity.h"
+#include "policy/sriov/selection.h"
 
 namespace sliced::kubelet {
 namespace known_entries {
@@ -32,6 +33,36 @@ KnownEntry known(const hotplug::HostDevice& device, policy::Holding holding) {
   return out;
 }
 
+// Of what no policy takes now, perhaps because it is not yet as its policy wants it: a filter may name a driver or an
+// address that it has not got since a reboot. It is ready as one of those wants it that may have offered it.
+std::string unready_for_all(const policy::Inputs& in, const hotplug::HostDevice& device,
+                            const std::vector<const policy::Readiness*>& asked) {
+  if (asked.empty()) return "";
+  std::string why;
+  for (const policy::Readiness* one : asked) {
+    const std::string its = policy::unreadiness(in, device, *one);
+    if (its.empty()) return "";
+    if (why.empty()) why = its;
+  }
+  return why + "; no policy takes it now, and each that may have offered it asks for that or more";
+}
+
+std::vector<const policy::Readiness*> asked_of_vfs(const policy::Inputs& in) {
+  std::vector<const policy::Readiness*> out;
+  for (const int32_t index : policy::policies_for_node(*in.policies, in.node))
+    out.push_back(&in.policies->sriov[static_cast<size_t>(index)]->readiness);
+  return out;
+}
+
+std::vector<const policy::Readiness*> asked_of_exposed(const policy::Inputs& in) {
+  std::vector<const policy::Readiness*> out;
+  for (const auto& policy : in.policies->exposures)
+    if (policy->action == policy::ExposureAction::kExpose && policy->problems.empty() &&
+        kube::match_node(policy->node_selector, in.node).matched)
+      out.push_back(&policy->readiness);
+  return out;
+}
+
 std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& pool,
                                    const std::string& entry) {
   const policy::Inputs& in = *from.decision.inputs;
@@ -46,7 +77,10 @@ std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& 
   if (verdict == from.decision.verdicts.end()) return out;
   if (verdict->second.outcome == policy::Outcome::kSettling)
     out.not_ready = "it has just appeared or changed";
-  if (verdict->second.policy < 0) return out;
+  if (verdict->second.policy < 0) {
+    if (out.not_ready.empty()) out.not_ready = unready_for_all(in, *device, asked_of_vfs(in));
+    return out;
+  }
   const policy::SriovPolicy& policy = in.policies->sriov[static_cast<size_t>(verdict->second.policy)];
   out.allows_host_use = policy.allow_host_use;
   if (verdict->second.outcome == policy::Outcome::kNotReady)
@@ -56,11 +90,12 @@ std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& 
   return out;
 }
 
-// What the policy of its persona says; nothing where none offers it any more.
+// What the policy of its persona says; where none offers it any more, what those ask for that may have.
 void add_policy(const EntrySources& from, KnownEntry& out) {
+  static const std::vector<policy::PersonaVerdict> kNone;
   const auto personas = from.decision.personas.find(out.device.id.text);
-  if (personas == from.decision.personas.end()) return;
-  for (const policy::PersonaVerdict& persona : personas->second) {
+  for (const policy::PersonaVerdict& persona :
+       personas == from.decision.personas.end() ? kNone : personas->second) {
     if (persona.entry != out.holding.entry || persona.policy < 0) continue;
     const policy::ExposurePolicy& policy =
         from.decision.inputs->policies->exposures[static_cast<size_t>(persona.policy)];
@@ -74,6 +109,7 @@ void add_policy(const EntrySources& from, KnownEntry& out) {
       out.not_ready = policy::unreadiness(*from.decision.inputs, out.device, policy.readiness);
     return;
   }
+  out.not_ready = unready_for_all(*from.decision.inputs, out.device, asked_of_exposed(*from.decision.inputs));
 }
 
 policy::Holding holding_of(const EntrySources& from, const std::string& pool, const std::string& entry) {

@@ -74,6 +74,39 @@ TEST_F(KnownEntriesTest, WhatIsNotReadyIsSaidToBe) {
   EXPECT_EQ(find(decision, kExposure, kPool, "0000-3b-00-0-macvlan")->not_ready, "");
 }
 
+// After a reboot a claim has its device still, and the filters of its policy may take it only once it is configured.
+TEST_F(KnownEntriesTest, WhatNoPolicyTakesNowIsReadyAsOneOfThemWantsIt) {
+  auto sriov = policy::decode_sriov_policy(
+      object(R"({metadata: {name: p, namespace: ns}, spec: {readiness: {require: [], mtuAtLeast: 9000},
+configs: [{resourceFilters: [{drivers: [iavf]}]}]}})"));
+  const kube::Json exposing =
+      object(R"({metadata: {name: e}, spec: {readiness: {require: [], mtuAtLeast: 9000},
+selector: {cel: 'device.attributes["dra.networking"].mac == "00:00:5e:00:53:01"'}}})");
+  auto exposure = policy::decode_exposure_policy(exposing, kExposure, kube::decode_object_meta(exposing));
+  ASSERT_TRUE(sriov.problems.empty() && exposure.problems.empty());
+  holdings_[kPool] = {{.entry = "0000-3b-00-0", .device = "0000:3b:00.0"}};
+  host_.at("0000:3b:00.1").driver = "";
+  const auto not_ready = [&](const std::vector<policy::SriovPolicy>& policies,
+                             const std::vector<policy::ExposurePolicy>& exposures) {
+    const auto decision = decided(policies, exposures);
+    return std::pair(find(decision, kSriov, "node-a", "0000-3b-00-1")->not_ready,
+                     find(decision, kExposure, kPool, "0000-3b-00-0")->not_ready);
+  };
+  auto [vf, pf] = not_ready({sriov}, {exposure});
+  EXPECT_EQ(vf.substr(0, 50), "mtuAtLeast: the MTU of VF 0 of ens1f0 is not known");
+  EXPECT_EQ(pf.substr(0, 50), "mtuAtLeast: the MTU of 0000:3b:00.0 is not known; ");
+  EXPECT_EQ(not_ready({}, {}), std::pair(std::string(), std::string())) << "nobody asks for anything";
+  auto elsewhere = sriov;
+  elsewhere.node_selector.everything = false;
+  EXPECT_EQ(not_ready({elsewhere}, {}).first, "") << "it is for other nodes";
+  auto lax = sriov;
+  lax.id.name = "lax";
+  lax.readiness = {.require = policy::ConditionSet{}};
+  EXPECT_EQ(not_ready({sriov, lax}, {}).first, "") << "it may be that one's";
+  host_.at("0000:3b:00.1").netdev->mtu = host_.at("0000:3b:00.0").netdev->mtu = 9000;
+  EXPECT_EQ(not_ready({sriov}, {exposure}), std::pair(std::string(), std::string()));
+}
+
 TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
   const auto decision = decided({policy::decode_sriov_policy(object(kSriovPolicy))}, {});
   const auto known = find(decision, kSriov, "node-a", "0000-3b-00-1");
