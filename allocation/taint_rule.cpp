@@ -1,5 +1,7 @@
 #include "allocation/taint_rule.h"
 
+#include <algorithm>
+
 #include "allocation/fields.h"
 
 namespace sliced::allocation {
@@ -15,11 +17,20 @@ bool is_of(const TaintRule& rule, const Slice& slice) {
          rule.pool.value_or(slice.common.pool.name) == slice.common.pool.name;
 }
 
-void taint(const std::vector<const TaintRule*>& rules, Slice& slice) {
-  for (kube::DevicePtr& device : slice.common.devices)
+// Each device is made anew once, however many rules are of it. left: taints that there is room for.
+void taint(const std::vector<const TaintRule*>& rules, Slice& slice, size_t& left, size_t& left_out) {
+  for (kube::DevicePtr& device : slice.common.devices) {
+    std::vector<const TaintRule*> of_it;
     for (const TaintRule* rule : rules)
-      if (rule->device.value_or(device->name) == device->name)
-        device.edit([&](kube::Device& entry) { entry.taints.push_back(rule->taint); });
+      if (!rule->device || *rule->device == device->name) of_it.push_back(rule);
+    left_out += of_it.size() - std::min(of_it.size(), left);
+    of_it.resize(std::min(of_it.size(), left));
+    left -= of_it.size();
+    if (of_it.empty()) continue;
+    device.edit([&](kube::Device& entry) {
+      for (const TaintRule* rule : of_it) entry.taints.push_back(rule->taint);
+    });
+  }
 }
 
 }  // namespace
@@ -39,15 +50,16 @@ Result<TaintRule> decode_taint_rule(const kube::Json& object) {
   return out;
 }
 
-std::vector<SlicePtr> with_taints(const std::vector<SlicePtr>& slices, const std::vector<TaintRule>& rules) {
-  std::vector<SlicePtr> out = slices;
-  for (SlicePtr& slice : out) {
+Tainted with_taints(const std::vector<SlicePtr>& slices, const std::vector<TaintRule>& rules,
+                    size_t taints_max) {
+  Tainted out{slices};
+  for (SlicePtr& slice : out.slices) {
     std::vector<const TaintRule*> of_it;
     for (const TaintRule& rule : rules)
       if (is_of(rule, *slice)) of_it.push_back(&rule);
     if (of_it.empty()) continue;
     auto tainted = std::make_shared<Slice>(*slice);
-    taint(of_it, *tainted);
+    taint(of_it, *tainted, taints_max, out.left_out);
     slice = std::move(tainted);
   }
   return out;

@@ -198,8 +198,12 @@ void advise(Answer& out) {
 }
 
 void ask_nodes(const Cluster& cluster, Answer& out) {
-  out.slices =
-      cluster.features.taint_rules ? with_taints(cluster.slices, cluster.taint_rules) : cluster.slices;
+  Tainted tainted = cluster.features.taint_rules ? with_taints(cluster.slices, cluster.taint_rules)
+                                                 : Tainted{cluster.slices};
+  out.slices = std::move(tainted.slices);
+  if (tainted.left_out > 0)
+    out.unsure.push_back("DeviceTaintRules give devices " + std::to_string(tainted.left_out) +
+                         " taints more than are looked at");
   Asking asking(cluster, out);
   std::vector<const Node*> nodes;
   for (const Node& node : cluster.nodes) nodes.push_back(&node);

@@ -32,7 +32,7 @@ std::vector<std::string> tainted(const std::string& selector) {
   add(cluster, kSlices);
   const kube::Taint taint{"k", "v", "NoSchedule"};
   std::vector<std::string> out;
-  for (const SlicePtr& slice : with_taints(cluster.slices, {rule_of(selector)}))
+  for (const SlicePtr& slice : with_taints(cluster.slices, {rule_of(selector)}).slices)
     for (const kube::DevicePtr& device : slice->common.devices)
       if (!device->taints.empty() && device->taints.back() == taint)
         out.push_back(describe(DeviceId{slice->common.driver, slice->common.pool.name, device->name}));
@@ -59,11 +59,25 @@ TEST(TaintRule, SelectsByDriverPoolAndName) {
 TEST(TaintRule, StandsBehindTheDriversOwnAndLeavesOthersAlone) {
   Cluster cluster;
   add(cluster, kSlices);
-  const auto slices = with_taints(cluster.slices, {rule_of("deviceSelector: {driver: d.io, device: a},")});
+  const auto slices =
+      with_taints(cluster.slices, {rule_of("deviceSelector: {driver: d.io, device: a},")}).slices;
   EXPECT_EQ(slices.at(0)->common.devices.at(0)->taints.size(), 2u);
   EXPECT_EQ(slices.at(0)->common.devices.at(0)->taints.at(0).key, "sick");
   EXPECT_EQ(slices.at(1), cluster.slices.at(1)) << "no rule is of it";
   EXPECT_EQ(cluster.slices.at(0)->common.devices.at(0)->taints.size(), 1u) << "what was read stays as it is";
+}
+
+// A device that is copied for each rule takes minutes of a thousand rules; what there is no room for is counted.
+TEST(TaintRule, ManyRulesAreBounded) {
+  Cluster cluster;
+  add(cluster, kSlices);
+  const std::vector<TaintRule> rules(20'000, rule_of("deviceSelector: {driver: d.io},"));
+  const Tainted all = with_taints(cluster.slices, rules);
+  EXPECT_EQ(all.left_out, 0u);
+  EXPECT_EQ(all.slices.at(0)->common.devices.at(1)->taints.size(), rules.size());
+  const Tainted some = with_taints(cluster.slices, rules, 30'000);
+  EXPECT_EQ(some.left_out, 10'000u);
+  EXPECT_EQ(some.slices.at(0)->common.devices.at(1)->taints.size(), 10'000u);
 }
 
 TEST(TaintRule, AWrongShapeIsNamed) {
