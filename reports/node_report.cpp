@@ -229,10 +229,18 @@ Json list_of(const List& list) {
   return out;
 }
 
-Json metadata_of(const NodeReport& report, const std::string& resource_version) {
-  kube::ObjectMeta meta{.name = report.node, .resource_version = resource_version};
-  meta.owner_references = {
-      {.api_version = "v1", .kind = "Node", .name = report.node, .uid = report.node_uid}};
+bool is_node(const kube::OwnerReference& owner, const std::string& node) {
+  return owner.kind == "Node" && owner.name == node;
+}
+
+// What others have added (labels, annotations, finalizers, owners) stays.
+Json metadata_of(const NodeReport& report, kube::ObjectMeta meta) {
+  meta.name = report.node;
+  meta.generation = 0;  // the server's
+  std::erase_if(meta.owner_references, [&](const auto& owner) { return is_node(owner, report.node); });
+  meta.owner_references.insert(
+      meta.owner_references.begin(),
+      {.api_version = "v1", .kind = "Node", .name = report.node, .uid = report.node_uid});
   return encode_object_meta(meta);
 }
 
@@ -390,7 +398,7 @@ NodeReport fit(NodeReport report, size_t bytes_max) {
   rest.pools.clear(), rest.policies.clear(), rest.problems.clear(), rest.groups.clear();
   constexpr int64_t kWide = 999'999;
   rest.left_out = {kWide, kWide, kWide, kWide, kWide};
-  const size_t fixed = bytes_of(json_of(rest, "9999999999999999999"));
+  const size_t fixed = bytes_of(json_of(rest, {.resource_version = "9999999999999999999"}));
   const size_t room = bytes_max > fixed ? bytes_max - fixed : 0;
   size_t taken = 0;
   // Nobody takes more than a share, so that none pushes out all others; what one leaves is the next one's.
@@ -412,11 +420,11 @@ NodeReport fit(NodeReport report, size_t bytes_max) {
   return report;
 }
 
-Json json_of(const NodeReport& report, const std::string& resource_version) {
+Json json_of(const NodeReport& report, const kube::ObjectMeta& stored) {
   Json out = Json::Object{};
   out.set("apiVersion", kube::api_version(kube::kNodeDeviceReports));
   out.set("kind", kube::kNodeDeviceReports.kind);
-  out.set("metadata", metadata_of(report, resource_version));
+  out.set("metadata", metadata_of(report, stored));
   out.set("status", status_of(report));
   return out;
 }
@@ -426,7 +434,7 @@ Result<NodeReport> decode_node_report(const Json& object) {
   if (!meta) return std::move(meta.error());
   NodeReport out{.node = meta->name};
   for (const kube::OwnerReference& owner : meta->owner_references)
-    if (owner.kind == "Node" && owner.name == meta->name) out.node_uid = owner.uid;
+    if (is_node(owner, meta->name)) out.node_uid = owner.uid;
   const Json* status = object.find("status");
   if (status == nullptr || status->object() == nullptr) return out;
   take(*status, kReportTexts, out);

@@ -14,6 +14,7 @@
 
 #include "hotplug/facts.h"
 #include "kube/json.h"
+#include "kube/object_meta.h"
 #include "reactor/base/result.h"
 
 namespace sliced::reports {
@@ -135,8 +136,9 @@ struct NodeReport {
 /// Problems and policies come before pools, groups last. Pure, and the same for the same report.
 NodeReport fit(NodeReport report, size_t bytes_max = kReportBytesMax);
 
-/// The whole object. resource_version "": a new one.
-kube::Json json_of(const NodeReport& report, const std::string& resource_version = "");
+/// The whole object. stored: metadata of the one that it takes the place of, which stays but for the Node as its owner;
+/// without a resourceVersion it is a new one.
+kube::Json json_of(const NodeReport& report, const kube::ObjectMeta& stored = {});
 
 /// Back. What is missing, unknown or of another type is as if it had not been said; kInvalid without a name.
 /// Bounds: those of the kind (config/crd/nodedevicereports.yaml); beyond kReportedDevicesMax groups are counted as left out.

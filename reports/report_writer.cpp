@@ -15,12 +15,6 @@ constexpr reactor::BackoffPolicy kPace{
 // With metadata.managedFields, which the server adds.
 constexpr kube::JsonLimits kLimits{.size_max = 256u << 10, .nodes_max = 50'000};
 
-Result<NodeReport> decode(std::string_view object) {
-  auto json = kube::decode_json(object, kLimits);
-  if (!json) return std::move(json.error());
-  return decode_node_report(*json);
-}
-
 // As it comes back: what is escaped and cut on the way is no difference.
 NodeReport as_read(const NodeReport& report) { return decode_node_report(json_of(report)).value_or(report); }
 
@@ -33,13 +27,23 @@ std::string remedy(const kube::Failure& failure) {
 }  // namespace
 }  // namespace writing
 
+Result<ReportWriter::Stored> ReportWriter::decode(std::string_view object) {
+  auto json = kube::decode_json(object, writing::kLimits);
+  if (!json) return std::move(json.error());
+  auto meta = kube::decode_object_meta(*json);
+  if (!meta) return std::move(meta.error());
+  auto report = decode_node_report(*json);
+  if (!report) return std::move(report.error());
+  return Stored{*std::move(report), *std::move(meta)};
+}
+
 ReportWriter::ReportWriter(kube::Ports ports, std::string name, Node node)
     : ports_(std::move(ports)),
       name_(std::move(name)),
       node_(std::move(node)),
       backoff_(ports_.random, writing::kPace),
       watcher_(
-          ports_, kube::Scope{kube::kNodeDeviceReports, "", "metadata.name=" + name_, false}, writing::decode,
+          ports_, kube::Scope{kube::kNodeDeviceReports, "", "metadata.name=" + name_, false}, decode,
           [this](const SourceEvent<Watcher::Item>& event) { on_event(event); },
           [this](const watchers::Standing&) { arm(); }) {}
 
@@ -61,7 +65,8 @@ void ReportWriter::on_event(const SourceEvent<Watcher::Item>& event) {
     item = &changed->now;
   std::optional<Held> now;
   if (item != nullptr)
-    now = Held{item->resource_version, item->value ? std::optional(*item->value) : std::nullopt};
+    now = item->value ? Held{item->value->report, item->value->meta}
+                      : Held{std::nullopt, {.resource_version = item->resource_version}};
   const bool is_as_written = now && held_ && now->report && now->report == held_->report;
   held_ = std::move(now);
   if (!is_as_written) mark();
@@ -119,7 +124,7 @@ void ReportWriter::write(const NodeReport& report) {
   kube::WriteRequest request{.verb = held_ ? kube::Verb::kUpdate : kube::Verb::kCreate,
                              .resource = kube::kNodeDeviceReports,
                              .name = name_};
-  request.body = kube::encode_json(json_of(report, held_ ? held_->resource_version : ""));
+  request.body = kube::encode_json(json_of(report, held_ ? held_->meta : kube::ObjectMeta{}));
   counters_.bytes = request.body.size();
   call_ = ports_.cluster.write(std::move(request),
                                {[this](std::string_view object) { on_written(object); },
@@ -132,12 +137,8 @@ void ReportWriter::on_written(std::string_view object) {
   backoff_.reset();
   last_failure_.forget();
   // What the server stored; the watch may be behind it, or ahead.
-  if (const auto json = kube::decode_json(object, writing::kLimits))
-    if (auto stored = decode_node_report(*json); stored && stored->node == name_)
-      held_ = Held{std::string(json->find({"metadata", "resourceVersion"}) != nullptr
-                                   ? json->find("metadata")->text("resourceVersion")
-                                   : ""),
-                   std::move(*stored)};
+  if (auto stored = decode(object); stored && stored->report.node == name_)
+    held_ = Held{std::move(stored->report), std::move(stored->meta)};
   end_work(kEvery);
 }
 

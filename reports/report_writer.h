@@ -64,11 +64,17 @@ class ReportWriter {
  private:
   // As the server has it; report nullopt: it cannot be read, or is another's, and is written over.
   struct Held {
-    std::string resource_version;
     std::optional<NodeReport> report;
+    kube::ObjectMeta meta;  // of what cannot be read its resourceVersion alone
   };
-  using Watcher = watchers::WatchedSource<NodeReport>;
+  struct Stored {
+    NodeReport report;
+    kube::ObjectMeta meta;
+    bool operator==(const Stored&) const = default;
+  };
+  using Watcher = watchers::WatchedSource<Stored>;
 
+  static Result<Stored> decode(std::string_view object);
   void on_event(const SourceEvent<Watcher::Item>& event);
   bool is_ready() const;
   void arm();

@@ -65,10 +65,11 @@ NodeReport whole_report() {
 
 TEST(NodeReport, ComesBackAsItWasWritten) {
   const NodeReport report = whole_report();
-  const auto back = decode_node_report(*kube::decode_json(kube::encode_json(json_of(report, "17"))));
+  const auto back =
+      decode_node_report(*kube::decode_json(kube::encode_json(json_of(report, {.resource_version = "17"}))));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(*back, report);
-  EXPECT_EQ(json_of(report, "17").find("metadata")->text("resourceVersion"), "17");
+  EXPECT_EQ(json_of(report, {.resource_version = "17"}).find("metadata")->text("resourceVersion"), "17");
   EXPECT_EQ(json_of(report).find({"metadata", "resourceVersion"}), nullptr);
 }
 
@@ -99,7 +100,8 @@ TEST(NodeReport, TheSchemaHasEachField) {
   const auto crd = kube::decode_yaml(text.str());
   ASSERT_TRUE(crd.problems.empty());
   const kube::Json& version = (*crd.documents.at(0).find({"spec", "versions"})->array())[0];
-  expect_known(json_of(whole_report(), "1"), *version.find({"schema", "openAPIV3Schema"}), "");
+  expect_known(json_of(whole_report(), {.resource_version = "1"}),
+               *version.find({"schema", "openAPIV3Schema"}), "");
 }
 
 TEST(NodeReport, RangesAreTextAndBack) {
@@ -139,7 +141,7 @@ NodeReport large_report() {
 // Red when something is cut without being counted, or when one list takes the room of all others.
 TEST(NodeReport, FitsAndCountsWhatIsLeftOut) {
   const NodeReport large = large_report(), fitted = fit(large);
-  const size_t bytes = kube::encode_json(json_of(fitted, "9999999999999999999")).size();
+  const size_t bytes = kube::encode_json(json_of(fitted, {.resource_version = "9999999999999999999"})).size();
   EXPECT_LE(bytes, kReportBytesMax);
   EXPECT_GE(bytes, kReportBytesMax * 8 / 10) << "and what there is room for is there";
   const auto expect_all = [](const auto& kept, int64_t left_out, const auto& all) {
@@ -162,7 +164,7 @@ TEST(NodeReport, FitsWhateverTheTextsAre) {
   for (std::string& problem : report.problems)
     for (char& c : problem) c = static_cast<char>(random() % 256);
   const NodeReport fitted = fit(report);
-  const std::string text = kube::encode_json(json_of(fitted, "1"));
+  const std::string text = kube::encode_json(json_of(fitted, {.resource_version = "1"}));
   EXPECT_LE(text.size(), kReportBytesMax);
   const auto back = decode_node_report(*kube::decode_json(text));
   ASSERT_TRUE(back.ok());

@@ -69,6 +69,26 @@ TEST_F(ReportWriterTest, WritesWhatIsMadeOwnedByTheNode) {
   EXPECT_TRUE(writer->is_settled());
 }
 
+TEST_F(ReportWriterTest, WhatOthersAddToItsMetadataStays) {
+  install_and_start();
+  kube::Json object = *cluster.object(kNodeDeviceReports, "a");
+  auto meta = *kube::decode_object_meta(object);
+  meta.labels["backup"] = "yes";
+  meta.annotations["note"] = "theirs";
+  meta.finalizers = {"example.com/theirs"};
+  meta.owner_references.push_back({.api_version = "v1", .kind = "ConfigMap", .name = "theirs", .uid = "u"});
+  object.set("metadata", kube::encode_object_meta(meta));
+  cluster.put(kNodeDeviceReports, object);
+  change(7);
+  scheduler.advance(60s);
+  EXPECT_EQ(held().offered, 7);
+  const auto now = *kube::decode_object_meta(*cluster.object(kNodeDeviceReports, "a"));
+  EXPECT_EQ(now.labels, meta.labels);
+  EXPECT_EQ(now.annotations, meta.annotations);
+  EXPECT_EQ(now.finalizers, meta.finalizers);
+  EXPECT_EQ(now.owner_references, meta.owner_references);
+}
+
 // Red when what is made is sent without looking at what is there.
 TEST_F(ReportWriterTest, AnUnchangedRestartWritesNothing) {
   report.last_change = {.time = "2026-11-21T00:17:41.296Z", .change = "offered"};
