@@ -42,6 +42,7 @@ constexpr Row kRows[] = {
     {Command::kDevices, by_options<devices>},
     {Command::kTop, by_options<top>},
     {Command::kPolicies, by_options<policies>},
+    {Command::kPage, by_options<page>},
     {Command::kDiscover, of_host<discover>},
     {Command::kMatch, of_host<match>},
     {Command::kDrift, of_host<drift>},

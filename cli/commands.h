@@ -31,6 +31,7 @@ int nodes(const config::Options& options);
 int devices(const config::Options& options);
 int top(const config::Options& options);
 int policies(const config::Options& options);
+int page(const config::Options& options);
 int discover(const config::Options& options);
 int match(const config::Options& options);
 int drift(const config::Options& options);

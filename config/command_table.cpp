@@ -77,6 +77,13 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Nodes by how much of their devices is allocated, followed as it changes; q or Ctrl-C ends it. With --once, or "
          "where standard output is no terminal, one table. Exit status 0: shown. 1: there is no answer."},
+    {.id = Command::kPage,
+     .name = "page",
+     .summary = "Serve a page of the whole fleet for a browser on this machine.",
+     .description =
+         "At http://127.0.0.1:9811/ (--page-address): nodes by health, the devices of each and who has them, what each policy "
+         "does, and why a pod waits; it follows the cluster and can change nothing. Prints its address, and goes on until a "
+         "signal. Exit status 0: ended by a signal. 1: it cannot start."},
     {.id = Command::kDiscover,
      .name = "discover",
      .summary = "Print the network devices of this machine with their facts."},

@@ -19,7 +19,8 @@ constexpr unsigned kWorking =
 constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
                                     bit(Command::kWebhook) | bit(Command::kMigrate) | bit(Command::kSnapshot);
 constexpr unsigned kFleet =
-    bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop) | bit(Command::kPolicies);
+    bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop) | bit(Command::kPolicies) |
+    bit(Command::kPage);
 constexpr unsigned kAsking = bit(Command::kWhy) | kFleet;  // of a whole cluster, as kubectl does
 constexpr unsigned kEverywhere = ~0u;
 
@@ -469,6 +470,13 @@ constexpr OptionInfo kOptions[] = {
                                                 .placeholder = "NODE",
                                                 .commands = bit(Command::kDevices),
                                                 .help = "The node whose devices are told."}),
+    option<&Options::page_address, parse_listen_address>(
+        {.name = "page-address",
+         .placeholder = "HOST:PORT",
+         .commands = bit(Command::kPage),
+         .help =
+             "Where the fleet's page is served. Whoever reaches it reads what you may read of the cluster. :PORT is "
+             "127.0.0.1:PORT, port 0 is one that is free."}),
     option<&Options::diff_file, parse_path>(
         {.name = "diff",
          .placeholder = "FILE",
@@ -512,7 +520,7 @@ constexpr OptionInfo kOptions[] = {
          .placeholder = "FORMAT",
          .commands = bit(Command::kPlan) | bit(Command::kExplain) | bit(Command::kDiscover) |
                      bit(Command::kMatch) | bit(Command::kStatus) | bit(Command::kHistory) |
-                     bit(Command::kMigrate) | bit(Command::kDrift) | kAsking,
+                     bit(Command::kMigrate) | bit(Command::kDrift) | (kAsking & ~bit(Command::kPage)),
          .choices = kTexts<OutputFormat>,
          .help =
              "table, yaml or json; for plan also diff: what would change against what is published now; for nodes, devices, "

@@ -45,6 +45,7 @@ enum class Command : unsigned {
   kDevices = 1u << 27,
   kTop = 1u << 28,
   kPolicies = 1u << 29,
+  kPage = 1u << 30,
 };
 
 /// How the cluster is reached (--cluster): one of three.
@@ -189,6 +190,7 @@ struct Options {
   // Of the fleet.
   std::string on_node;    // of whose devices `devices` tells
   bool once = false;      // top ends behind its first table
+  std::string page_address = "127.0.0.1:9811";  // where the fleet's page is served
   std::string diff_file;  // policies in it are compared with those that are; "" none
 
   bool operator==(const Options&) const = default;

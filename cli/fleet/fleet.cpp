@@ -70,6 +70,10 @@ FleetReport fleet_report(const reports::NodeReport& report) {
                   .hidden = static_cast<size_t>(std::max<int64_t>(0, report.hidden)),
                   .held_back = static_cast<size_t>(std::max<int64_t>(0, report.held_back)),
                   .problems = {}};
+  for (const reports::PolicyReport& one : report.policies)
+    out.policies.push_back(
+        {one.policy.namespace_.empty() ? one.policy.name : one.policy.namespace_ + "/" + one.policy.name, one.matched,
+         one.offered});
   for (const std::string& problem : report.problems)
     if (out.problems.size() < kReportProblemsMax) out.problems.push_back(cut(problem, 200));
   const size_t all =
@@ -232,6 +236,13 @@ std::vector<std::string> Fleet::holders(const std::string& driver, const std::st
   if (found == held->second.end()) return out;
   for (const FleetClaim* claim : found->second)
     out.push_back(claim->id + (claim->users.empty() ? "" : " (pod " + join(claim->users, ", pod ") + ")"));
+  return out;
+}
+
+std::vector<const FleetSlice*> Fleet::slices_of(const std::string& node) const {
+  std::vector<const FleetSlice*> out;
+  for (const auto& [name, slice] : slices_)
+    if (slice.node == node) out.push_back(&slice);
   return out;
 }
 

@@ -51,11 +51,17 @@ struct FleetClaim {
 };
 FleetClaim fleet_claim(const allocation::Claim& claim);
 
+/// A policy on one node, as the node reports it: "namespace/name", or "name".
+struct FleetPolicyUse {
+  std::string name;
+  int64_t matched = 0, offered = 0;
+};
 /// What is kept of a NodeDeviceReport.
 struct FleetReport {
   std::string node = {}, version = {}, waits_for = {};
   std::string changed = {};  // when the offer changed last: "2026-11-21T00:17:41.296Z"; "" not known
   size_t hidden = 0, held_back = 0;
+  std::vector<FleetPolicyUse> policies = {};
   std::vector<std::string> problems = {};  // at most kReportProblemsMax, then how many more there are
 };
 inline constexpr size_t kReportProblemsMax = 5;
@@ -97,7 +103,7 @@ struct FleetTotals {
 FleetTotals totals_of(const std::vector<NodeRow>& rows);
 
 /// Objects by their names; put() replaces what was known by that name.
-/// Memory: some 40 bytes a device, 1 KiB a report, and three times its names a device that is allocated.
+/// Memory: some 40 bytes a device, some KiB a report, and three times its names a device that is allocated.
 class Fleet {
  public:
   /// Slices of other drivers than these are passed over.
@@ -121,6 +127,8 @@ class Fleet {
   /// Claims that have the device, as "namespace/name (pod a, pod b)".
   std::vector<std::string> holders(const std::string& driver, const std::string& pool,
                                    const std::string& device) const;
+  /// Those of a node, of any generation.
+  std::vector<const FleetSlice*> slices_of(const std::string& node) const;
   /// Names of the pool's devices that claims have, offered or not; sorted.
   std::vector<std::string> held_of(const std::string& driver, const std::string& pool) const;
 

@@ -132,4 +132,26 @@ void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& line
   sort_lines(lines);
 }
 
+std::vector<DeviceLine> device_lines(const Fleet& fleet, const std::string& node) {
+  std::vector<DeviceLine> out;
+  std::map<std::pair<std::string, std::string>, int64_t> newest;
+  for (const FleetSlice* slice : fleet.slices_of(node)) {
+    auto& generation = newest[{slice->driver, slice->pool}];
+    generation = std::max(generation, slice->generation);
+  }
+  for (const FleetSlice* slice : fleet.slices_of(node)) {
+    if (slice->generation != newest[{slice->driver, slice->pool}]) continue;
+    for (const FleetDevice& device : slice->devices) {
+      DeviceLine line{.entry = device.name, .pool = slice->pool, .driver = slice->driver};
+      line.claims = fleet.holders(slice->driver, slice->pool, device.name);
+      line.stands = !line.claims.empty()   ? DeviceStands::kAllocated
+                    : device.is_tainted ? DeviceStands::kTainted
+                                        : DeviceStands::kFree;
+      out.push_back(std::move(line));
+    }
+  }
+  sort_lines(out);
+  return out;
+}
+
 }  // namespace sliced::cli

@@ -37,6 +37,9 @@ struct DeviceLine {
 std::vector<DeviceLine> device_lines(const std::vector<kube::ResourceSlice>& slices, const Fleet& fleet,
                                      const FleetDrivers& drivers);
 
+/// The same of what a fleet keeps: names, claims and that there are taints.
+std::vector<DeviceLine> device_lines(const Fleet& fleet, const std::string& node);
+
 /// Adds a line for each device that the report says a policy or a gate hides, and sorts anew. Of those that no policy speaks of
 /// there is none.
 void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines);

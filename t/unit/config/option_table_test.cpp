@@ -108,6 +108,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"raw", "true"},
       {"on", "worker-1"},
       {"once", "true"},
+      {"page-address", "127.0.0.1:9811"},
       {"diff", "/tmp/policies.yaml"},
   };
   std::set<std::string_view> covered = {"help"};

@@ -1,0 +1,187 @@
+#include "cli/fleet/fleet_page.h"
+
+#include <algorithm>
+#include <map>
+
+#include "reactor/base/text.h"
+#include "status/page_text.h"
+
+namespace sliced::cli {
+namespace {
+
+using status::html;
+
+// A query's value, from any bytes.
+std::string in_query(std::string_view text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+                          c == '.' || c == '_';
+    const auto byte = static_cast<unsigned char>(c);
+    out += is_plain ? std::string(1, c) : std::string{'%', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return out;
+}
+
+std::string hidden_count(const NodeRow& row) {
+  return row.report ? std::to_string(row.report->hidden + row.report->held_back) : "–";
+}
+
+std::string shown_name(const NodeRow& row) { return row.name.empty() ? "(no single node)" : row.name; }
+std::string shown_state(const NodeRow& row) { return row.problems.empty() ? "ok" : join(row.problems, "; "); }
+
+std::string number_cell(const char* of, const std::string& text) {
+  return std::string("<td class=\"number\" data-of=\"") + of + "\">" + text + "</td>";
+}
+
+std::string html_of(const NodeRow& row) {
+  return "<tr class=\"node " + std::string(health_of(row)) + "\" data-name=\"" + html(row.name) +
+         "\"><th scope=\"row\" class=\"name\"><a href=\"/?node=" + in_query(row.name) + "\">" + html(shown_name(row)) +
+         "</a></th>" + number_cell("devices", std::to_string(row.usage.devices)) +
+         number_cell("allocated", std::to_string(row.usage.allocated)) +
+         number_cell("free", std::to_string(row.usage.free)) + number_cell("hidden", hidden_count(row)) +
+         "<td class=\"version\">" + html(row.report ? row.report->version : "") + "</td><td class=\"state\">" +
+         html(shown_state(row)) + "</td></tr>\n";
+}
+
+std::string counts_of(const FleetPageFacts& facts) {
+  std::map<std::string, size_t> counts;
+  for (const NodeRow& row : facts.rows) ++counts[std::string(health_of(row))];
+  const auto link = [&](const std::string& health, const std::string& word, size_t n) {
+    const bool is_it = facts.filter.health == health;
+    return "<a href=\"/" + (health.empty() ? "" : "?health=" + health) + "\"" + (is_it ? " aria-current=\"true\"" : "") +
+           "><b>" + std::to_string(n) + "</b> " + word + "</a>\n";
+  };
+  return link("", "nodes", facts.rows.size()) + link("bad", "not as they should be", counts["bad"]) +
+         link("warning", "with problems", counts["warning"]) + link("empty", "without slices", counts["empty"]) +
+         link("ok", "ok", counts["ok"]);
+}
+
+// What each policy does, by what nodes report of it.
+std::string policies_of(const std::vector<NodeRow>& rows, const std::string& chosen) {
+  struct Effect {
+    size_t nodes = 0;
+    int64_t matched = 0, offered = 0;
+  };
+  std::map<std::string, Effect> effects;
+  for (const NodeRow& row : rows) {
+    if (!row.report) continue;
+    for (const FleetPolicyUse& use : row.report->policies) {
+      Effect& effect = effects[use.name];
+      ++effect.nodes;
+      effect.matched += use.matched;
+      effect.offered += use.offered;
+    }
+  }
+  if (effects.empty()) return "";
+  std::string out = "<h2>Policies, by what nodes report</h2>\n<table id=\"policies\">\n<thead><tr><th scope=\"col\">Policy</th><th "
+                    "scope=\"col\">Nodes</th><th scope=\"col\">Matched</th><th scope=\"col\">Offered</th></tr></thead>\n<tbody>\n";
+  for (const auto& [name, effect] : effects)
+    out += "<tr><th scope=\"row\"><a href=\"/?policy=" + in_query(name) + "\"" +
+           (name == chosen ? " aria-current=\"true\"" : "") + ">" + html(name) + "</a></th>" +
+           number_cell("nodes", std::to_string(effect.nodes)) + number_cell("matched", std::to_string(effect.matched)) +
+           number_cell("offered", std::to_string(effect.offered)) + "</tr>\n";
+  return out + "</tbody>\n</table>\n";
+}
+
+std::string devices_of_node(const FleetPageFacts& facts) {
+  std::string out = "<section id=\"detail\">\n<h2>Devices of " + html(facts.node) +
+                    "</h2>\n<table>\n<thead><tr><th scope=\"col\">Device</th><th scope=\"col\">State</th><th "
+                    "scope=\"col\">Claims</th></tr></thead>\n<tbody>\n";
+  for (const DeviceLine& line : facts.devices)
+    out += "<tr><th scope=\"row\">" + html(line.entry) + "</th><td>" + std::string(name_of(line.stands)) + "</td><td>" +
+           html(join(line.claims, ", ")) + "</td></tr>\n";
+  return out + "</tbody>\n</table>\n<p><a href=\"/\">close</a></p>\n</section>\n";
+}
+
+std::string why_section(const FleetPageFacts& facts) {
+  std::string lines;
+  for (const std::string_view line : split(facts.why, '\n')) lines += html(line, 4'096) + "\n";
+  return "<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" + lines +
+         "</pre>\n<p><a href=\"/\">close</a></p>\n</section>\n";
+}
+
+std::string state_text(const std::vector<NodeRow>& rows, const std::string& note) {
+  if (!note.empty()) return note;
+  const FleetTotals all = totals_of(rows);
+  return std::to_string(all.usage.devices) + " devices, " + std::to_string(all.usage.allocated) + " allocated, " +
+         std::to_string(all.usage.free) + " free";
+}
+
+std::string value_of(const FleetPageFacts& facts, std::string_view name) {
+  if (name == "title") return "Fleet";
+  if (name == "moment") return std::to_string(facts.moment);
+  if (name == "health") return html(facts.filter.health);
+  if (name == "policy") return html(facts.filter.policy);
+  if (name == "version") return html(facts.version);
+  if (name == "cluster") return html(facts.cluster);
+  if (name == "well") return facts.note.empty() ? "" : "bad";
+  if (name == "state") return html(state_text(facts.rows, facts.note));
+  if (name == "counts") return counts_of(facts);
+  if (name == "pod") return html(facts.pod);
+  if (name == "detail") return !facts.pod.empty() ? why_section(facts) : !facts.node.empty() ? devices_of_node(facts) : "";
+  if (name == "policies") return policies_of(facts.rows, facts.filter.policy);
+  std::string out;
+  for (const NodeRow& row : facts.rows)
+    if (is_shown(row, facts.filter)) out += html_of(row);
+  return out;
+}
+
+}  // namespace
+
+std::string_view health_of(const NodeRow& row) {
+  return row.is_bad ? "bad" : row.pools.empty() ? "empty" : row.problems.empty() ? "ok" : "warning";
+}
+
+bool is_shown(const NodeRow& row, const FleetFilter& filter) {
+  if (!filter.health.empty() && health_of(row) != filter.health) return false;
+  if (filter.policy.empty()) return true;
+  return row.report && std::any_of(row.report->policies.begin(), row.report->policies.end(),
+                                   [&](const FleetPolicyUse& use) { return use.name == filter.policy; });
+}
+
+std::string fleet_page(const FleetPageFacts& facts) {
+  std::string out;
+  std::string_view rest = kFleetHtml;
+  for (size_t at; (at = rest.find("{{")) != std::string_view::npos;) {
+    const size_t end = rest.find("}}", at);
+    out += rest.substr(0, at);
+    out += value_of(facts, rest.substr(at + 2, end - at - 2));
+    rest.remove_prefix(end + 2);
+  }
+  return out += rest;
+}
+
+kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter) {
+  kube::Json::Array nodes;
+  for (const NodeRow& row : rows) {
+    if (!is_shown(row, filter)) continue;
+    nodes.push_back(kube::Json::Object{
+        {"name", printable(row.name, 1'024)},
+        {"health", health_of(row)},
+        {"usage", kube::Json::Object{{"devices", static_cast<int64_t>(row.usage.devices)},
+                                     {"allocated", static_cast<int64_t>(row.usage.allocated)},
+                                     {"free", static_cast<int64_t>(row.usage.free)}}},
+        {"hidden", hidden_count(row)},
+        {"version", printable(row.report ? row.report->version : "", 256)},
+        {"state", printable(shown_state(row), 1'024)}});
+  }
+  return kube::Json::Object{{"nodes", std::move(nodes)}};
+}
+
+kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note) {
+  return kube::Json::Object{{"moment", std::to_string(moment)},
+                            {"state", printable(state_text(rows, note), 1'024)},
+                            {"well", note.empty()}};
+}
+
+http::Headers fleet_page_headers() {
+  http::Headers out = status::page_headers();
+  constexpr std::string_view kNone = "form-action 'none'", kSelf = "form-action 'self'";
+  for (http::Header& header : out)
+    if (const size_t at = header.value.find(kNone); at != std::string::npos) header.value.replace(at, kNone.size(), kSelf);
+  return out;
+}
+
+}  // namespace sliced::cli

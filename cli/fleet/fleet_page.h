@@ -1,0 +1,49 @@
+#pragma once
+// The fleet's page for a browser, complete without its script. Every text of others' goes through status::html(). Pure.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/fleet/fleet.h"
+#include "cli/fleet/node_devices.h"
+#include "http/message.h"
+#include "kube/json.h"
+
+namespace sliced::cli {
+
+/// "bad", "warning", "empty" (no slices), "ok": the worst of a node's.
+std::string_view health_of(const NodeRow& row);
+
+/// Which nodes are shown.
+struct FleetFilter {
+  std::string health;  // "" all
+  std::string policy;  // only nodes that report to obey it, "ns/name" or "name"; "" all
+};
+bool is_shown(const NodeRow& row, const FleetFilter& filter);
+
+/// One moment.
+struct FleetPageFacts {
+  std::vector<NodeRow> rows;  // all of them
+  FleetFilter filter;
+  uint64_t moment = 0;
+  std::string version, cluster;
+  std::string note;                 // why what is shown may be old; "" it is not
+  std::string node;                 // whose devices are told; "" none
+  std::vector<DeviceLine> devices;  // its
+  std::string pod, why;             // what was asked, and what `why` says; "" nothing was
+};
+std::string fleet_page(const FleetPageFacts& facts);
+
+/// {"nodes":[{name, health, usage, hidden, version, state}]}: those that are shown, as the script makes rows of them.
+kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter);
+/// {"moment":"7","state":...,"well":b}
+kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note);
+
+/// As a node's page has them, but that its form may ask this server.
+http::Headers fleet_page_headers();
+
+/// cli/fleet/page/, as the build has embedded them.
+extern const std::string_view kFleetHtml, kFleetCss, kFleetJs;
+
+}  // namespace sliced::cli

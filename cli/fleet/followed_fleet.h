@@ -1,0 +1,55 @@
+#pragma once
+// A fleet that is followed as it changes, for what goes on for long.
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/fleet/fleet.h"
+#include "cli/process.h"
+#include "config/options.h"
+#include "kube/ports.h"
+#include "reactor/base/result.h"
+#include "watchers/list_watch.h"
+
+namespace sliced::cli {
+
+/// Nodes, slices, claims and reports, kept equal to what the cluster has. What cannot be read of an object is as if it were
+/// not there. Reports may be denied or not installed: then there are none.
+/// Ownership: ports outlive it.
+class FollowedFleet {
+ public:
+  FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers);
+
+  const Fleet& fleet() const { return fleet_; }
+  /// Grows with each change.
+  uint64_t moment() const { return moment_; }
+  /// Each has answered.
+  bool is_whole() const;
+  /// Why what is shown may be old or is not all; "" it is neither.
+  std::string note() const;
+  /// A refusal that ends it: nodes, slices or claims may not be read. "": there is none.
+  std::string refusal() const;
+
+ private:
+  template <class T>
+  struct How;
+  template <class T>
+  void follow(const kube::Ports& ports, kube::Scope scope, const How<T>& how);
+  bool is_refused(size_t at) const;
+  bool is_optional(size_t at) const { return at + 1 == sources_.size(); }
+
+  Fleet fleet_;
+  uint64_t moment_ = 1;
+  std::vector<std::unique_ptr<watchers::Source>> sources_;  // reports are the last
+};
+
+/// Opens the cluster, waits until it is read, and goes on with `show` until a signal sets its flag or it returns.
+/// The exit status; what goes wrong is complained of.
+int follow_fleet(const config::Options& options,
+                 const std::function<Result<Unit>(Process& process, const FollowedFleet& followed, bool& is_over)>& show);
+
+}  // namespace sliced::cli

@@ -1,0 +1,86 @@
+// What the server has rendered, made anew as the fleet changes. Text only ever becomes text: nodes are made one by one.
+const $ = id => document.getElementById(id);
+const body = $('nodes').tBodies[0];
+const every = 3000; // milliseconds between two looks
+let moment = document.body.dataset.moment;
+const {health, policy} = document.body.dataset;
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+// ---- nodes
+
+const number = (of, value) => element('td', {class: 'number', 'data-of': of}, String(value));
+
+function rowOf(node) {
+  const title = node.name || '(no single node)';
+  return element('tr', {class: `node ${node.health}`, 'data-name': node.name},
+    element('th', {scope: 'row', class: 'name'}, element('a', {href: `/?node=${encodeURIComponent(node.name)}`}, title)),
+    number('devices', node.usage.devices), number('allocated', node.usage.allocated), number('free', node.usage.free),
+    number('hidden', node.hidden), element('td', {class: 'version'}, node.version), element('td', {class: 'state'}, node.state));
+}
+
+async function look() {
+  try {
+    const now = await (await fetch('/moment')).json();
+    if (now.moment !== moment) {
+      const query = new URLSearchParams({health, policy});
+      const fleet = await (await fetch(`/nodes?${query}`)).json();
+      const focused = document.activeElement?.closest('tr.node')?.dataset.name;
+      body.replaceChildren(...fleet.nodes.map(rowOf));
+      moment = now.moment;
+      show();
+      if (focused !== undefined) [...body.rows].find(row => row.dataset.name === focused)?.querySelector('a').focus();
+    }
+    $('state').textContent = now.state;
+    $('state').className = now.well ? '' : 'bad';
+  } catch {
+    $('state').textContent = 'kubectl sliced page does not answer';
+    $('state').className = 'stale';
+  }
+  setTimeout(look, every);
+}
+
+// ---- which are shown
+
+function show() {
+  const words = $('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const row of body.rows) {
+    const text = words.length ? row.textContent.toLowerCase() : '';
+    row.hidden = !words.every(word => text.includes(word));
+    shown += row.hidden ? 0 : 1;
+  }
+  $('found').textContent = words.length ? `${shown} of ${body.rows.length}` : '';
+}
+
+function step(by) {
+  const rows = [...body.rows].filter(row => !row.hidden);
+  const at = rows.indexOf(document.activeElement?.closest('tr.node'));
+  rows[Math.max(0, Math.min(rows.length - 1, at < 0 ? 0 : at + by))]?.querySelector('a').focus();
+}
+
+document.addEventListener('keydown', event => {
+  const typing = event.target.matches('input');
+  if (event.key === '/' && !typing) {
+    $('filter').focus();
+  } else if (event.key === 'Escape') {
+    $('filter').value = '';
+    show();
+    document.activeElement.blur();
+  } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && event.target.name !== 'pod') {
+    step(event.key === 'ArrowDown' ? 1 : -1);
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+$('filter').addEventListener('input', show);
+$('filter').hidden = false;
+$('keys').hidden = false;
+show();
+setTimeout(look, every);
