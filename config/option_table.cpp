@@ -18,9 +18,8 @@ constexpr unsigned kWorking =
     kOnCluster | kOnHost | kSigns | bit(Command::kValidate) | bit(Command::kWebhook);
 constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
                                     bit(Command::kWebhook) | bit(Command::kMigrate) | bit(Command::kSnapshot);
-constexpr unsigned kFleet =
-    bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop) | bit(Command::kPolicies) |
-    bit(Command::kPage);
+constexpr unsigned kFleet = bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop) |
+                            bit(Command::kPolicies) | bit(Command::kPage);
 constexpr unsigned kAsking = bit(Command::kWhy) | kFleet;  // of a whole cluster, as kubectl does
 constexpr unsigned kEverywhere = ~0u;
 
@@ -476,7 +475,7 @@ constexpr OptionInfo kOptions[] = {
          .commands = bit(Command::kPage),
          .help =
              "Where the fleet's page is served. Whoever reaches it reads what you may read of the cluster. :PORT is "
-             "127.0.0.1:PORT, port 0 is one that is free."}),
+             "127.0.0.1:PORT."}),
     option<&Options::diff_file, parse_path>(
         {.name = "diff",
          .placeholder = "FILE",

@@ -188,10 +188,10 @@ struct Options {
   OutputFormat output = OutputFormat::kTable;
 
   // Of the fleet.
-  std::string on_node;    // of whose devices `devices` tells
-  bool once = false;      // top ends behind its first table
+  std::string on_node;                          // of whose devices `devices` tells
+  bool once = false;                            // top ends behind its first table
   std::string page_address = "127.0.0.1:9811";  // where the fleet's page is served
-  std::string diff_file;  // policies in it are compared with those that are; "" none
+  std::string diff_file;                        // policies in it are compared with those that are; "" none
 
   bool operator==(const Options&) const = default;
 };

@@ -16,8 +16,8 @@ std::string in_query(std::string_view text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-                          c == '.' || c == '_';
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          c == '-' || c == '.' || c == '_';
     const auto byte = static_cast<unsigned char>(c);
     out += is_plain ? std::string(1, c) : std::string{'%', kDigits[byte >> 4], kDigits[byte & 15]};
   }
@@ -37,12 +37,12 @@ std::string number_cell(const char* of, const std::string& text) {
 
 std::string html_of(const NodeRow& row) {
   return "<tr class=\"node " + std::string(health_of(row)) + "\" data-name=\"" + html(row.name) +
-         "\"><th scope=\"row\" class=\"name\"><a href=\"/?node=" + in_query(row.name) + "\">" + html(shown_name(row)) +
-         "</a></th>" + number_cell("devices", std::to_string(row.usage.devices)) +
+         "\"><th scope=\"row\" class=\"name\"><a href=\"/?node=" + in_query(row.name) + "\">" +
+         html(shown_name(row)) + "</a></th>" + number_cell("devices", std::to_string(row.usage.devices)) +
          number_cell("allocated", std::to_string(row.usage.allocated)) +
          number_cell("free", std::to_string(row.usage.free)) + number_cell("hidden", hidden_count(row)) +
-         "<td class=\"version\">" + html(row.report ? row.report->version : "") + "</td><td class=\"state\">" +
-         html(shown_state(row)) + "</td></tr>\n";
+         "<td class=\"version\">" + html(row.report ? row.report->version : "") +
+         "</td><td class=\"state\">" + html(shown_state(row)) + "</td></tr>\n";
 }
 
 std::string counts_of(const FleetPageFacts& facts) {
@@ -50,12 +50,12 @@ std::string counts_of(const FleetPageFacts& facts) {
   for (const NodeRow& row : facts.rows) ++counts[std::string(health_of(row))];
   const auto link = [&](const std::string& health, const std::string& word, size_t n) {
     const bool is_it = facts.filter.health == health;
-    return "<a href=\"/" + (health.empty() ? "" : "?health=" + health) + "\"" + (is_it ? " aria-current=\"true\"" : "") +
-           "><b>" + std::to_string(n) + "</b> " + word + "</a>\n";
+    return "<a href=\"/" + (health.empty() ? "" : "?health=" + health) + "\"" +
+           (is_it ? " aria-current=\"true\"" : "") + "><b>" + std::to_string(n) + "</b> " + word + "</a>\n";
   };
   return link("", "nodes", facts.rows.size()) + link("bad", "not as they should be", counts["bad"]) +
-         link("warning", "with problems", counts["warning"]) + link("empty", "without slices", counts["empty"]) +
-         link("ok", "ok", counts["ok"]);
+         link("warning", "with problems", counts["warning"]) +
+         link("empty", "without slices", counts["empty"]) + link("ok", "ok", counts["ok"]);
 }
 
 // What each policy does, by what nodes report of it.
@@ -75,12 +75,14 @@ std::string policies_of(const std::vector<NodeRow>& rows, const std::string& cho
     }
   }
   if (effects.empty()) return "";
-  std::string out = "<h2>Policies, by what nodes report</h2>\n<table id=\"policies\">\n<thead><tr><th scope=\"col\">Policy</th><th "
-                    "scope=\"col\">Nodes</th><th scope=\"col\">Matched</th><th scope=\"col\">Offered</th></tr></thead>\n<tbody>\n";
+  std::string out =
+      "<h2>Policies, by what nodes report</h2>\n<table id=\"policies\">\n<thead><tr><th scope=\"col\">Policy</th><th "
+      "scope=\"col\">Nodes</th><th scope=\"col\">Matched</th><th scope=\"col\">Offered</th></tr></thead>\n<tbody>\n";
   for (const auto& [name, effect] : effects)
     out += "<tr><th scope=\"row\"><a href=\"/?policy=" + in_query(name) + "\"" +
            (name == chosen ? " aria-current=\"true\"" : "") + ">" + html(name) + "</a></th>" +
-           number_cell("nodes", std::to_string(effect.nodes)) + number_cell("matched", std::to_string(effect.matched)) +
+           number_cell("nodes", std::to_string(effect.nodes)) +
+           number_cell("matched", std::to_string(effect.matched)) +
            number_cell("offered", std::to_string(effect.offered)) + "</tr>\n";
   return out + "</tbody>\n</table>\n";
 }
@@ -90,8 +92,8 @@ std::string devices_of_node(const FleetPageFacts& facts) {
                     "</h2>\n<table>\n<thead><tr><th scope=\"col\">Device</th><th scope=\"col\">State</th><th "
                     "scope=\"col\">Claims</th></tr></thead>\n<tbody>\n";
   for (const DeviceLine& line : facts.devices)
-    out += "<tr><th scope=\"row\">" + html(line.entry) + "</th><td>" + std::string(name_of(line.stands)) + "</td><td>" +
-           html(join(line.claims, ", ")) + "</td></tr>\n";
+    out += "<tr><th scope=\"row\">" + html(line.entry) + "</th><td>" + std::string(name_of(line.stands)) +
+           "</td><td>" + html(join(line.claims, ", ")) + "</td></tr>\n";
   return out + "</tbody>\n</table>\n<p><a href=\"/\">close</a></p>\n</section>\n";
 }
 
@@ -105,8 +107,8 @@ std::string why_section(const FleetPageFacts& facts) {
 std::string state_text(const std::vector<NodeRow>& rows, const std::string& note) {
   if (!note.empty()) return note;
   const FleetTotals all = totals_of(rows);
-  return std::to_string(all.usage.devices) + " devices, " + std::to_string(all.usage.allocated) + " allocated, " +
-         std::to_string(all.usage.free) + " free";
+  return std::to_string(all.usage.devices) + " devices, " + std::to_string(all.usage.allocated) +
+         " allocated, " + std::to_string(all.usage.free) + " free";
 }
 
 std::string value_of(const FleetPageFacts& facts, std::string_view name) {
@@ -120,7 +122,8 @@ std::string value_of(const FleetPageFacts& facts, std::string_view name) {
   if (name == "state") return html(state_text(facts.rows, facts.note));
   if (name == "counts") return counts_of(facts);
   if (name == "pod") return html(facts.pod);
-  if (name == "detail") return !facts.pod.empty() ? why_section(facts) : !facts.node.empty() ? devices_of_node(facts) : "";
+  if (name == "detail")
+    return !facts.pod.empty() ? why_section(facts) : !facts.node.empty() ? devices_of_node(facts) : "";
   if (name == "policies") return policies_of(facts.rows, facts.filter.policy);
   std::string out;
   for (const NodeRow& row : facts.rows)
@@ -180,7 +183,8 @@ http::Headers fleet_page_headers() {
   http::Headers out = status::page_headers();
   constexpr std::string_view kNone = "form-action 'none'", kSelf = "form-action 'self'";
   for (http::Header& header : out)
-    if (const size_t at = header.value.find(kNone); at != std::string::npos) header.value.replace(at, kNone.size(), kSelf);
+    if (const size_t at = header.value.find(kNone); at != std::string::npos)
+      header.value.replace(at, kNone.size(), kSelf);
   return out;
 }
 

@@ -24,7 +24,8 @@ constexpr Millis kWhyMax{60'000};
 
 // What `why` is asked by, as a program of its own: it reads a whole cluster and computes, and the page goes on meanwhile.
 std::vector<std::string> why_program(const config::Options& options, const std::string& pod) {
-  std::vector<std::string> out = {"/proc/self/exe", "why", "pod", pod, "--cluster", describe(options.cluster)};
+  std::vector<std::string> out = {"/proc/self/exe",         "why", "pod", pod, "--cluster",
+                                  describe(options.cluster)};
   if (const auto* file = std::get_if<config::KubeconfigFile>(&options.cluster)) {
     // Of several files kubectl's variable has them all, and the program inherits it.
     out.resize(4);
@@ -103,7 +104,9 @@ class FleetPages {
     return out;
   }
   static status::Answer page(const FleetPageFacts& facts) {
-    return {.body = fleet_page(facts), .content_type = "text/html; charset=utf-8", .headers = fleet_page_headers()};
+    return {.body = fleet_page(facts),
+            .content_type = "text/html; charset=utf-8",
+            .headers = fleet_page_headers()};
   }
   static status::Answer json(const kube::Json& value) {
     return {.body = kube::encode_json(value), .content_type = "application/json", .headers = {}};
@@ -143,15 +146,17 @@ class FleetPages {
 Result<Unit> serve_fleet(Process& process, const config::Options& options, const FollowedFleet& followed,
                          const bool& is_over) {
   FleetPages pages(process, options, followed);
-  http::Server server(process.loop.scheduler(), status::guarded(status::serve_pages(pages.pages()), {}, {}),
-                      {.bounds = {.request = {.head_bytes_max = 8u << 10, .body_bytes_max = 1u << 10}, .streams_max = 8},
-                       .clock = [] { return static_cast<int64_t>(std::time(nullptr)); }});
+  http::Server server(
+      process.loop.scheduler(), status::guarded(status::serve_pages(pages.pages()), {}, {}),
+      {.bounds = {.request = {.head_bytes_max = 8u << 10, .body_bytes_max = 1u << 10}, .streams_max = 8},
+       .clock = [] { return static_cast<int64_t>(std::time(nullptr)); }});
   auto listener = reactor::net::listen_tcp(
       process.loop, *endpoint_of(options.page_address), {.connections_max = kConnectionsMax},
       [&](auto stream, auto peer) { server.take(std::move(stream), std::move(peer)); });
   if (!listener) return std::move(listener.error()).in("--page-address " + options.page_address);
   const std::string host = options.page_address.substr(0, options.page_address.rfind(':'));
-  if (!print("http://" + host + ":" + std::to_string((*listener)->port()) + "/\n")) return Error{Errc::kIo, "page ends"};
+  if (!print("http://" + host + ":" + std::to_string((*listener)->port()) + "/\n"))
+    return Error{Errc::kIo, "page ends"};
   while (!is_over) process.run_until([&] { return is_over; }, Millis{60'000});
   return Unit{};
 }

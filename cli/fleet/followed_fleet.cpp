@@ -79,10 +79,12 @@ void FollowedFleet::follow(const kube::Ports& ports, kube::Scope scope, const Ho
   limits.objects_max = kObjectsMax;
   sources_.push_back(std::make_unique<Source>(
       ports, std::move(scope), [how](std::string_view text) { return decoded(text, how.decode); }, take,
-      typename Source::OnStanding([this](const Standing&) { ++moment_; }), typename Source::KeepMissing{}, limits));
+      typename Source::OnStanding([this](const Standing&) { ++moment_; }), typename Source::KeepMissing{},
+      limits));
 }
 
-FollowedFleet::FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers) : fleet_(drivers) {
+FollowedFleet::FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers)
+    : fleet_(drivers) {
   follow(ports, scope_of(kube::kNodes, /*metadata_only=*/true),
          How<FollowedNode>{followed_node, [](Fleet& fleet, FollowedNode node) { fleet.put_node(node.name); },
                            [](Fleet& fleet, const auto& id) { fleet.remove_node(id.name); },
@@ -93,9 +95,10 @@ FollowedFleet::FollowedFleet(const kube::Ports& ports, const std::set<std::strin
                          [](Fleet& fleet, const auto& id) { fleet.remove_slice(id.name); },
                          [](Fleet& fleet) { fleet.clear_slices(); }});
   follow(ports, scope_of(kube::kResourceClaims),
-         How<FleetClaim>{followed_claim, [](Fleet& fleet, FleetClaim claim) { fleet.put_claim(std::move(claim)); },
-                         [](Fleet& fleet, const auto& id) { fleet.remove_claim(id.namespace_ + "/" + id.name); },
-                         [](Fleet& fleet) { fleet.clear_claims(); }});
+         How<FleetClaim>{
+             followed_claim, [](Fleet& fleet, FleetClaim claim) { fleet.put_claim(std::move(claim)); },
+             [](Fleet& fleet, const auto& id) { fleet.remove_claim(id.namespace_ + "/" + id.name); },
+             [](Fleet& fleet) { fleet.clear_claims(); }});
   follow(ports, scope_of(kube::kNodeDeviceReports),
          How<FleetReport>{followed_report,
                           [](Fleet& fleet, FleetReport report) { fleet.put_report(std::move(report)); },
@@ -139,13 +142,15 @@ int follow_fleet(const config::Options& options,
   bool is_over = false;
   Result<Unit> shown = Unit{};
   {
-    FollowedFleet followed({*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
-                           {options.sriov_driver_name, options.exposure_driver_name});
+    FollowedFleet followed(
+        {*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
+        {options.sriov_driver_name, options.exposure_driver_name});
     std::vector<std::unique_ptr<reactor::Signal>> signals;
     for (const int number : {SIGINT, SIGTERM, SIGHUP})
       if (auto signal = reactor::Signal::open(process.loop, number, [&] { is_over = true; }))
         signals.push_back(std::move(*signal));
-    process.run_until([&] { return is_over || followed.is_whole() || !followed.refusal().empty(); }, kFirstMax);
+    process.run_until([&] { return is_over || followed.is_whole() || !followed.refusal().empty(); },
+                      kFirstMax);
     if (!followed.refusal().empty())
       shown = Error{Errc::kDenied, followed.refusal()};
     else if (!is_over && !followed.is_whole())

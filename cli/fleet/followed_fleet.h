@@ -49,7 +49,8 @@ class FollowedFleet {
 
 /// Opens the cluster, waits until it is read, and goes on with `show` until a signal sets its flag or it returns.
 /// The exit status; what goes wrong is complained of.
-int follow_fleet(const config::Options& options,
-                 const std::function<Result<Unit>(Process& process, const FollowedFleet& followed, bool& is_over)>& show);
+int follow_fleet(
+    const config::Options& options,
+    const std::function<Result<Unit>(Process& process, const FollowedFleet& followed, bool& is_over)>& show);
 
 }  // namespace sliced::cli

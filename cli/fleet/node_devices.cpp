@@ -144,9 +144,9 @@ std::vector<DeviceLine> device_lines(const Fleet& fleet, const std::string& node
     for (const FleetDevice& device : slice->devices) {
       DeviceLine line{.entry = device.name, .pool = slice->pool, .driver = slice->driver};
       line.claims = fleet.holders(slice->driver, slice->pool, device.name);
-      line.stands = !line.claims.empty()   ? DeviceStands::kAllocated
-                    : device.is_tainted ? DeviceStands::kTainted
-                                        : DeviceStands::kFree;
+      line.stands = !line.claims.empty() ? DeviceStands::kAllocated
+                    : device.is_tainted  ? DeviceStands::kTainted
+                                         : DeviceStands::kFree;
       out.push_back(std::move(line));
     }
   }

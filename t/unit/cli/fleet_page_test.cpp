@@ -1,0 +1,71 @@
+#include "cli/fleet/fleet_page.h"
+
+#include <gtest/gtest.h>
+
+namespace sliced::cli {
+namespace fleet_page_test {
+namespace {
+
+NodeRow node(const std::string& name, const std::string& problem, bool is_bad) {
+  NodeRow out{.name = name};
+  out.usage = {.devices = 4, .allocated = 1, .free = 3};
+  out.pools = {
+      {.driver = "d", .name = name, .generation = 1, .slices = 1, .slices_wanted = 1, .usage = out.usage}};
+  if (!problem.empty()) out.problems = {problem};
+  out.is_bad = is_bad;
+  return out;
+}
+
+size_t count(const std::string& text, const std::string& word) {
+  size_t out = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++out;
+  return out;
+}
+
+TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
+  FleetPageFacts facts;
+  facts.rows = {node("a", "", false), node("b", "broken", true), node("c", "late", false)};
+  facts.rows.push_back({.name = "d", .problems = {"no slices"}});
+  facts.rows[2].report = FleetReport{.node = "c", .policies = {{"ns/p", 4, 3}}};
+  const std::string all = fleet_page(facts);
+  EXPECT_EQ(count(all, "<tr class=\"node"), 4u);
+  EXPECT_NE(all.find("<b>4</b> nodes"), std::string::npos);
+  EXPECT_NE(all.find("<b>1</b> not as they should be"), std::string::npos);
+  EXPECT_NE(all.find("href=\"/?policy=ns%2Fp\""), std::string::npos);
+  EXPECT_EQ(all.find("{{"), std::string::npos);
+  facts.filter.health = "bad";
+  EXPECT_EQ(count(fleet_page(facts), "<tr class=\"node"), 1u);
+  facts.filter = {.health = "", .policy = "ns/p"};
+  EXPECT_EQ(count(fleet_page(facts), "<tr class=\"node warning\" data-name=\"c\""), 1u);
+  EXPECT_EQ(page_rows(facts.rows, facts.filter).find("nodes")->array()->size(), 1u);
+}
+
+// Red when a name of others' becomes markup.
+TEST(FleetPage, NamesAreText) {
+  const std::string hostile = "<img src=x onerror=1>\"'";
+  FleetPageFacts facts;
+  facts.rows = {node(hostile, hostile, true)};
+  facts.rows[0].report = FleetReport{.node = hostile, .version = hostile, .policies = {{hostile, 1, 1}}};
+  facts.cluster = facts.note = facts.node = hostile;
+  facts.filter.policy = "";
+  facts.devices = {{.entry = hostile, .claims = {hostile}}};
+  EXPECT_EQ(fleet_page(facts).find("<img"), std::string::npos);
+  facts.pod = facts.why = hostile;
+  facts.filter = {.health = hostile, .policy = hostile};
+  EXPECT_EQ(fleet_page(facts).find("<img"), std::string::npos);
+  EXPECT_EQ(fleet_page(facts).find("data-health=\"<"), std::string::npos);
+}
+
+TEST(FleetPage, OnlyItsOwnServerIsAskedByItsForm) {
+  for (const http::Header& header : fleet_page_headers())
+    if (header.name == "content-security-policy") {
+      EXPECT_NE(header.value.find("form-action 'self'"), std::string::npos);
+      EXPECT_NE(header.value.find("default-src 'none'"), std::string::npos);
+    }
+  EXPECT_EQ(kube::encode_json(page_moment({node("a", "", false)}, 7, "")),
+            R"({"moment":"7","state":"4 devices, 1 allocated, 3 free","well":true})");
+}
+
+}  // namespace
+}  // namespace fleet_page_test
+}  // namespace sliced::cli
