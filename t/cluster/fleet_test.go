@@ -13,13 +13,9 @@ import (
 
 	resource "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sliced.test/cluster/harness"
 )
-
-var reports = schema.GroupVersionResource{Group: "networking.dra.io", Version: "v1alpha1", Resource: "nodedevicereports"}
 
 // usage is what `nodes -o json` counts.
 type usage struct{ Devices, Allocated, Free, Tainted int }
@@ -55,6 +51,7 @@ func fleetOf(t *testing.T, kubeconfig, command string) map[string]struct {
 func TestTheFleetAtAGlance(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
+	lab.Reports = true
 	lab.Run()
 	empty := harness.NewHostlessLab(t, shared)
 	lab.History.WaitOffers(t, lab.Apply("vfs", harness.Config("intel", harness.PFNames("ens1f0"))), starting, vfs(pf0, 0, 4)...)
@@ -137,24 +134,12 @@ func devicesOfANode(t *testing.T, lab *harness.Lab, kubeconfig string) {
 	}
 }
 
-// policiesByReport is what `policies` says, and --diff: a report is written by hand, so that each of its words is known.
+// policiesByReport is what `policies` says by what the daemon reports, and --diff.
 func policiesByReport(t *testing.T, lab *harness.Lab, kubeconfig string) {
 	t.Helper()
-	policy, err := lab.Server.Dynamic.Resource(harness.Policies).Namespace(lab.Namespace).Get(context.Background(), "vfs", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report := &unstructured.Unstructured{Object: harness.M{
-		"apiVersion": "networking.dra.io/v1alpha1", "kind": "NodeDeviceReport",
-		"metadata": harness.M{"name": lab.Node},
-		"status": harness.M{
-			"daemonVersion": "0.1.0",
-			"policies": harness.L{harness.M{"kind": "SriovResourcePolicy", "namespace": lab.Namespace, "name": "vfs", "action": "expose",
-				"generation": policy.GetGeneration(), "matched": int64(4), "offered": int64(4)}},
-			"groups": harness.L{harness.M{"type": "vf", "pf": pf0.Address, "pfName": "ens1f0", "vfs": "0-3", "pciAddress": harness.VFAddress(pf0.Address, 0),
-				"vendor": "8086", "product": "1889", "driver": "iavf", "linkType": "ethernet", "standing": "offered"}}}}}
-	lab.Server.Apply(t, reports, report)
-	t.Cleanup(func() { lab.Server.Delete(t, reports, "", lab.Node) })
+	waitReport(t, lab, "what is offered", func(report *nodeReport) bool {
+		return report.Status.Counts.Offered == 4 && len(report.Status.Policies) == 1 && report.Status.Policies[0].Offered == 4
+	})
 
 	text, code := asKubectlPlugin(t, kubeconfig, "policies", "vfs", "--namespace", lab.Namespace, "-o", "json")
 	var said struct {
@@ -190,7 +175,7 @@ func policiesByReport(t *testing.T, lab *harness.Lab, kubeconfig string) {
 		t.Errorf("the difference: %s", text)
 	}
 	for _, one := range diff.Unjudged {
-		if one.Name == lab.Node || one.Why != "it writes no report" {
+		if one.Name == lab.Node {
 			t.Errorf("not judged: %+v", one)
 		}
 	}
