@@ -12,6 +12,7 @@
 #include "hotplug/uevent_socket.h"
 #include "kube/api_cluster.h"
 #include "kube/directory_cluster.h"
+#include "kubelet/missing_mac.h"
 #include "reactor/backoff.h"
 #include "reactor/base/text.h"
 
@@ -112,7 +113,12 @@ hotplug::HostSource::Ports Process::host_ports(bool live_events) {
 }
 
 daemon::Ports Process::daemon_ports(bool live_events) {
-  return {host_ports(live_events), *cluster, reactor::system_random()};
+  daemon::Ports ports{host_ports(live_events), *cluster, reactor::system_random()};
+  if (host->is_live())
+    ports.set_missing_mac = [its = host](const policy::MissingMac& what) {
+      return kubelet::set_missing_mac(*its, kubelet::write_missing_vf_mac, what);
+    };
+  return ports;
 }
 
 bool Process::run_until(const std::function<bool()>& done, Millis longest) {

@@ -374,6 +374,17 @@ constexpr OptionInfo kOptions[] = {
              "What must hold of a device before it is offered, where its policy does not say it: require, mtuAtLeast, "
              "stableFor and onLoss as in spec.readiness of policies. Without it {require: [udevInitialized]}, where "
              "udevd runs."}),
+    option<&Options::configure, parse_configure>(
+        {.name = "configure",
+         .env = "SLICED_CONFIGURE",
+         .file_key = "configure",
+         .placeholder = "WHAT,...",
+         .commands = bit(Command::kRun),
+         .choices = kConfigurable,
+         .help =
+             "What of the host is set where it is missing. admin-mac: the PF of a VF without administrative MAC address is "
+             "given that of the VF's interface, where the node's SriovNetworkNodeState calls the PF externally managed, or a "
+             "policy says readiness.setAdminMac. Takes CAP_NET_ADMIN. Without it nothing of the host is changed."}),
     option<&Options::sync_interval, parse_time>(
         {.name = "sync-interval",
          .env = "SLICED_SYNC_INTERVAL",

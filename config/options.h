@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -147,6 +148,8 @@ struct Options {
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...
 
   policy::Readiness readiness;  // of policies, where they leave it out
+  /// What of the host is set where it is missing: kAdminMac; empty: nothing of it is changed.
+  std::set<std::string> configure;
 
   // What events do not tell is found by it, in the worst case so much later.
   Millis sync_interval = 5min;  // full rescan of the host
@@ -195,6 +198,9 @@ struct Options {
 
   bool operator==(const Options&) const = default;
 };
+
+/// Of Options::configure: administrative MAC addresses of VFs.
+inline constexpr std::string_view kAdminMac = "admin-mac";
 
 /// Of Options::node_state: no file.
 inline constexpr std::string_view kNodeStateOfCluster = "cluster";

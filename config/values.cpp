@@ -245,6 +245,19 @@ std::string parse_kinds(std::string_view text, std::set<std::string>& value) {
   return "";
 }
 
+std::string parse_configure(std::string_view text, std::set<std::string>& value) {
+  std::set<std::string> words;
+  if (text.empty()) return value = words, "";
+  for (const std::string_view word : split(text, ',')) {
+    if (std::find(kConfigurable.begin(), kConfigurable.end(), word) == kConfigurable.end())
+      return in_quotes(word) + " is nothing that sliced configures; it is " + std::string(kAdminMac) +
+             remark(word, {kConfigurable.begin(), kConfigurable.end()});
+    words.emplace(word);
+  }
+  value = std::move(words);
+  return "";
+}
+
 std::string parse_time(std::string_view text, Millis& value) {
   const auto duration = parse_duration(text);
   if (!duration) return "must be a duration such as 5m, 90s, 1m30s or 100ms";

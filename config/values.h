@@ -63,6 +63,9 @@ inline constexpr auto kTexts = [] {
 inline constexpr std::array<std::string_view, 3> kKinds = {"SriovResourcePolicy", "DeviceAttributes",
                                                            "DeviceExposurePolicy"};
 
+/// What --configure takes.
+inline constexpr std::array<std::string_view, 1> kConfigurable = {kAdminMac};
+
 /// "must be one of auto, text, json, journald; did you mean json?"
 /// A suggestion only where one word is near by what one mistypes.
 std::string not_one_of(std::string_view text, std::span<const std::string_view> texts);
@@ -113,6 +116,8 @@ std::string parse_driver_name(std::string_view text, std::string& value);
 std::string parse_scheduler_version(std::string_view text, std::string& value);
 /// Of kKinds, separated by commas, in any case of letters; kept as kKinds has them.
 std::string parse_kinds(std::string_view text, std::set<std::string>& value);
+/// Of kConfigurable, separated by commas; "" is nothing.
+std::string parse_configure(std::string_view text, std::set<std::string>& value);
 /// A map in YAML or JSON, as spec.readiness of policies; {} and "" are none.
 std::string parse_readiness(std::string_view text, policy::Readiness& value);
 /// As reactor/base/duration.h. Bounds of single options are load()'s to look at: some depend on other options.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kube/kinds.h"
+#include "policy/configure/missing_mac.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"
 
@@ -56,13 +57,32 @@ Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
       settling_(scheduler_, options_.settle, options_.settle_max,
                 [this] { decider_.mark("host has settled"); }),
       held_(scheduler_, [this](const auto& update) { on_inventory(update); }),
-      host_(std::move(ports.host), [this](const auto& update) { held_.take(update); }),
+      host_(std::move(ports.host),
+            [this](const auto& update) {
+              held_.take(update);
+              set_missing_macs();
+            }),
       sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), cluster_handlers()),
       node_states_({ports.cluster, scheduler_, log_, ports.random},
-                   {options_.node_state_namespace, options_.node_name}, [this](std::string why) {
+                   {options_.node_state_namespace, options_.node_name},
+                   [this](std::string why) {
                      look_at_readiness();
                      decider_.mark(std::move(why));
-                   }) {}
+                   }),
+      admin_macs_(make_admin_macs(ports.host.executor, std::move(ports.set_missing_mac))) {}
+
+std::unique_ptr<AdminMacs> Daemon::make_admin_macs(reactor::Executor& executor, SetMissingMac set) {
+  if (!options_.configure.contains(std::string(config::kAdminMac))) return nullptr;
+  if (!set) {
+    log_.warning("nothing of this host is configured: it can only be read", {{"host", options_.host_root}});
+    return nullptr;
+  }
+  return std::make_unique<AdminMacs>(
+      AdminMacs::Ports{scheduler_, executor, log_, std::move(set)},
+      AdminMacs::Handlers{.is_taken = [this](const std::string& vf) { return held_.is_held(vf); },
+                          .on_set = [this](const auto& pf) { host_.read_again(pf, "a MAC address was set"); },
+                          .on_due = [this] { set_missing_macs(); }});
+}
 
 Offer Daemon::make_offer(Driver which, kube::Ports ports) {
   const std::string& driver = which == kSriov ? options_.sriov_driver_name : options_.exposure_driver_name;
@@ -115,6 +135,7 @@ void Daemon::start() {
 void Daemon::permit_writes(bool permitted) {
   is_permitted_ = permitted;
   apply_permission();
+  set_missing_macs();
 }
 
 void Daemon::await_configuration(std::string why) {
@@ -250,7 +271,18 @@ void Daemon::look_at_readiness() {
 }
 
 void Daemon::want_node_state(const policy::PolicySet& policies) {
-  node_states_.want(policies.asks_node_state || policy::asks_node_state(options_.readiness));
+  node_states_.want(policies.asks_node_state || policy::asks_node_state(options_.readiness) ||
+                    admin_macs_ != nullptr);
+}
+
+// By who has the interlock: then it is known what pods have, and no other daemon does the same.
+void Daemon::set_missing_macs() {
+  if (admin_macs_ == nullptr || decision_ == nullptr) return;
+  if (!is_permitted_) return admin_macs_->take({}, *host_.inventory());
+  const std::set<std::string> allocated = charges_.ledger().known_allocated();
+  const auto is_taken = [&](const std::string& id) { return held_.is_held(id) || allocated.contains(id); };
+  admin_macs_->take(policy::missing_macs({*decision_, *host_.inventory(), node_states_.word(), is_taken}),
+                    *host_.inventory());
 }
 
 // Facts of netdevs that left before we started, from what we published then. True when the host is read again
@@ -311,6 +343,7 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
   publish(std::move(pools));
   await_readiness();
   if (decision_->is_regrouped) decider_.mark("an exclusionGroup has changed");
+  set_missing_macs();
   if (on_decided_) on_decided_(*decision_);
   // What waits for a look at the pods comes in a moment: no window is opened that it would have to wait for.
   return changed && !(decision_->awaits_pods && charges_.is_looking());

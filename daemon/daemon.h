@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/options.h"
+#include "daemon/admin_macs.h"
 #include "daemon/cluster_sources.h"
 #include "daemon/decider.h"
 #include "daemon/held_host.h"
@@ -40,6 +41,7 @@ struct Ports {
   hotplug::HostSource::Ports host;
   kube::Cluster& cluster;
   reactor::Random random;
+  SetMissingMac set_missing_mac = {};  // empty: this host can only be read
 };
 
 /// Initial sync: nothing is decided before host, node, policies and own slices have each been told once.
@@ -142,6 +144,8 @@ class Daemon {
   // The publisher's answers become marks: refused devices, lost abilities, what is settled, slices that were
   // not known.
   Offer make_offer(Driver which, kube::Ports ports);
+  // nullptr where --configure does not ask for it.
+  std::unique_ptr<AdminMacs> make_admin_macs(reactor::Executor& executor, SetMissingMac set);
   ClusterSources::Scope scope() const;
   ClusterSources::Handlers cluster_handlers();
 
@@ -170,7 +174,9 @@ class Daemon {
   void begin_tracks();
   void look_at_readiness();
   void await_readiness();
-  // Followed as long as the readiness of a policy, or the daemon's own, asks for it.
+  // Whatever of it is asked for is set: after each decision, and where the host differs.
+  void set_missing_macs();
+  // Followed as long as the readiness of a policy, or the daemon's own, or --configure asks for it.
   void want_node_state(const policy::PolicySet& policies);
 
   // The decision's pools go to the publishers and are not kept here. True when the offer changed.
@@ -215,6 +221,7 @@ class Daemon {
   ClusterSources sources_;
   // Beside them: none that anybody waits for.
   NodeStateSource node_states_;
+  std::unique_ptr<AdminMacs> admin_macs_;  // nullptr: nothing of the host is changed
 };
 
 }  // namespace sliced::daemon

@@ -34,6 +34,9 @@ class HeldHost {
   /// Nothing where it has none.
   void let_go(const std::string& by);
 
+  /// Somebody has it, or it is on its way back.
+  bool is_held(const std::string& id) const { return held_.contains(id); }
+
   /// To be decided over. Version 0 before the first take().
   const hotplug::InventoryPtr& inventory() const;
 

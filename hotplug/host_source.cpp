@@ -377,6 +377,11 @@ void HostSource::ask_again(std::set<PciAddress> pfs) {
   arm_ask_again();
 }
 
+void HostSource::read_again(const PciAddress& pf, std::string why) {
+  marks_.touched.functions.insert(pf);
+  mark(std::move(why));
+}
+
 void HostSource::arm_ask_again() {
   if (asked_again_.empty()) return;
   ask_again_ = ports_.scheduler.after(ask_again_delay_, [this] {

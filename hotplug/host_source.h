@@ -93,6 +93,8 @@ class HostSource {
   /// What these PFs enforce is waited for, and the kernel may not tell: they are read again after kAskAgainMin, then
   /// ever more rarely up to kAskAgainMax, until they are others or none. Asked for once more, the waits go on.
   void ask_again(std::set<PciAddress> pfs);
+  /// That PF is read once more, as after an event: what it enforces has been changed here, and its driver may not tell.
+  void read_again(const PciAddress& pf, std::string why);
   /// Last known netdevs of functions, from what was published before a restart in this boot.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
 

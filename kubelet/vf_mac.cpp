@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "hotplug/netlink_monitor.h"
 #include "kubelet/prepared.h"
@@ -25,6 +26,12 @@ Error refused(const std::string& whose, int error) {
 void put_mac(const std::string& mac, uint8_t* out) {
   for (size_t i = 0; 3 * i + 1 < mac.size(); ++i)
     out[i] = static_cast<uint8_t>(parse_hex(std::string_view(mac).substr(3 * i, 2)).value_or(0));
+}
+
+// PFs are written to one after the other, so that what was read is so when it is written.
+std::mutex& writing() {
+  static std::mutex one;
+  return one;
 }
 
 // The kernel's errno, 0 done.
@@ -100,10 +107,31 @@ std::string encode_own_mac(int ifindex, const std::string& mac) {
   return std::string(reinterpret_cast<const char*>(&request), sizeof request);
 }
 
-Result<Unit> write_vf_mac(const VfOfInterface& vf, const std::string& mac) {
+namespace {
+
+Result<Unit> write_alone(const VfOfInterface& vf, const std::string& mac) {
   const int error = set_link(encode_vf_mac(vf, mac));
   if (error == 0) return Unit{};
   return refused("VF " + std::to_string(vf.index) + " of interface " + std::to_string(vf.ifindex), error);
+}
+
+}  // namespace
+
+Result<Unit> write_vf_mac(const VfOfInterface& vf, const std::string& mac) {
+  const std::lock_guard alone(writing());
+  return write_alone(vf, mac);
+}
+
+Result<bool> write_missing_vf_mac(const VfOfInterface& vf, const std::string& mac) {
+  const std::lock_guard alone(writing());
+  const auto before = read_vf_mac(vf);
+  if (!before) return before.error();
+  if (*before != kNoMac) return false;
+  if (auto written = write_alone(vf, mac); !written) return std::move(written.error());
+  const auto now = read_vf_mac(vf);
+  if (now && *now == mac) return true;
+  return Error{Errc::kIo, "its PF was told MAC address " + mac + ", and has " +
+                              (now ? *now : "nothing to say: " + now.error().what)};
 }
 
 Result<Unit> write_own_mac(int ifindex, const std::string& mac) {

@@ -19,6 +19,10 @@ Result<std::string> read_vf_mac(const VfOfInterface& vf);
 /// Errors: kDenied; kIo, also where the driver does not do so.
 Result<Unit> write_vf_mac(const VfOfInterface& vf, const std::string& mac);
 
+/// The same where the PF enforces none, and reads it back; no other write of this process to a PF comes between. False:
+/// it enforces one, and nothing was written. Errors: also kIo where it does not have it then.
+Result<bool> write_missing_vf_mac(const VfOfInterface& vf, const std::string& mac);
+
 /// The interface's own address, which a VF without one of its PF's chooses. As write_vf_mac().
 Result<Unit> write_own_mac(int ifindex, const std::string& mac);
 

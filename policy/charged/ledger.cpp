@@ -304,6 +304,14 @@ bool Ledger::is_prepared(const PoolKey& key, const std::string& entry) const {
   return here(key, entry) != nullptr;
 }
 
+std::set<std::string> Ledger::known_allocated() const {
+  std::set<std::string> out;
+  for (const auto& [key, pool] : pools_)
+    for (const auto& [name, entry] : pool.entries)
+      if (entry.was_listed || entry.holder || is_prepared(key, name)) out.insert(entry.holding.device);
+  return out;
+}
+
 // ---- one claim's word
 
 std::optional<Ledger::Question> Ledger::question(const PoolKey& key, const Entry& entry) const {

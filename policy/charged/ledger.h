@@ -110,6 +110,9 @@ class Ledger {
   bool is_sriov_doubted() const;  // any VF may be
   /// It is prepared here, for whichever claim: no list of claims shows it free.
   bool is_prepared(const PoolKey& key, const std::string& entry) const;
+  /// Host devices that a claim is known to have: prepared here, or in the last claims that were read. Of others it is
+  /// not known: nobody asks for it.
+  std::set<std::string> known_allocated() const;
   const Doubt& doubt() const { return doubt_.exposure; }
 
   /// What is to be published now, in the same turn. The inventory outlives the call, as it is shared.

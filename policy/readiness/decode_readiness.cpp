@@ -12,7 +12,8 @@ namespace sliced::policy {
 namespace {
 
 constexpr size_t kWordBytesMax = 64;
-constexpr std::array<std::string_view, 4> kReadinessFields = {"require", "mtuAtLeast", "stableFor", "onLoss"};
+constexpr std::array<std::string_view, 5> kReadinessFields = {"require", "mtuAtLeast", "stableFor", "onLoss",
+                                                              "setAdminMac"};
 // mtuAtLeast comes last and is a field of its own.
 constexpr size_t kRequirable = kConditionCount - 1;
 
@@ -66,6 +67,13 @@ std::optional<OnLoss> read_on_loss(FieldReader& reader, const Problems& problems
   return std::nullopt;
 }
 
+std::optional<bool> read_set_admin_mac(FieldReader& reader, const Problems& problems) {
+  const size_t before = problems.size();
+  const bool value = reader.boolean("setAdminMac", false);
+  if (reader.member("setAdminMac") == nullptr || problems.size() > before) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 Readiness decode_readiness(const kube::Json* value, const std::string& path, Problems& problems) {
@@ -79,6 +87,7 @@ Readiness decode_readiness(const kube::Json* value, const std::string& path, Pro
     out.mtu_at_least = static_cast<int>(reader.integer("mtuAtLeast", 0, kMtuMax, 0));
   out.stable_for = read_stable_for(reader, problems);
   out.on_loss = read_on_loss(reader, problems);
+  out.set_admin_mac = read_set_admin_mac(reader, problems);
   return out;
 }
 

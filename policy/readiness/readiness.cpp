@@ -54,6 +54,7 @@ Demand demand_of(const Readiness& policys, const Readiness& daemons) {
     out.mtu_at_least = one->mtu_at_least.value_or(out.mtu_at_least);
     out.stable_for = one->stable_for.value_or(out.stable_for);
     out.on_loss = one->on_loss.value_or(out.on_loss);
+    out.set_admin_mac = one->set_admin_mac.value_or(out.set_admin_mac);
   }
   return out;
 }
@@ -67,6 +68,8 @@ std::string text_of(const Readiness& readiness) {
   if (readiness.mtu_at_least) parts.push_back("mtuAtLeast: " + std::to_string(*readiness.mtu_at_least));
   if (readiness.stable_for) parts.push_back("stableFor: " + format_duration(*readiness.stable_for));
   if (readiness.on_loss) parts.push_back("onLoss: " + std::string(name_of(*readiness.on_loss)));
+  if (readiness.set_admin_mac)
+    parts.push_back(std::string("setAdminMac: ") + (*readiness.set_admin_mac ? "true" : "false"));
   return parts.empty() ? "" : "{" + join(parts, ", ") + "}";
 }
 

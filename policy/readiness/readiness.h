@@ -46,6 +46,7 @@ struct Readiness {
   std::optional<int> mtu_at_least;  // 0: any will do
   std::optional<Millis> stable_for;
   std::optional<OnLoss> on_loss;
+  std::optional<bool> set_admin_mac;  // of VFs that have none (policy/configure/); no condition
   bool operator==(const Readiness&) const = default;
 };
 /// Bounds of what is written.
@@ -58,6 +59,7 @@ struct Demand {
   int mtu_at_least = 0;
   Millis stable_for{0};
   OnLoss on_loss = OnLoss::kWithdraw;
+  bool set_admin_mac = false;
   /// With mtuAtLeast, where one is asked for.
   ConditionSet conditions() const;
   bool operator==(const Demand&) const = default;

@@ -86,6 +86,8 @@ func TestValuesAreRefusedByName(t *testing.T) {
 		"untilConfigured: file:/etc/x":                      "untilConfigured",
 		"waitForConfig: {for: file:/run/sliced/../x}":       "waitForConfig",
 		"waitForConfig: {until: annotation}":                "until",
+		"configure: [mac]":                                  "configure",
+		"nodeStateNamespace: Operators":                     "nodeStateNamespace",
 		// Of dra-driver-sriov's chart, with another name here.
 		"selectorLabelsOverride: {a: b}":                                       "selectorLabelsOverride: set nameOverride",
 		"controller: {replicas: 1}":                                            "controller: remove it",
@@ -184,6 +186,20 @@ func TestRulesAreThoseThatAreJudged(t *testing.T) {
 	}
 }
 
+// Turns red when a daemon that is told where node states are may not read them, or reads anything else there.
+func TestNodeStatesAreRead(t *testing.T) {
+	made := objects(t, must(with(t, "nodeStateNamespace: operators")))
+	role := made["Role sliced-node-state"]
+	want := []M{{"apiGroups": []string{"sriovnetwork.openshift.io"}, "resources": []string{"sriovnetworknodestates"}, "verbs": []string{"get", "list", "watch"}}}
+	if got := rulesOf(t, role); !reflect.DeepEqual(got, want) || role.GetNamespace() != "operators" {
+		t.Errorf("%s: %v", role.GetNamespace(), got)
+	}
+	subjects, _, _ := unstructured.NestedSlice(made["RoleBinding sliced-node-state"].Object, "subjects")
+	if want := (L{M{"kind": "ServiceAccount", "name": "sliced", "namespace": home}}); !reflect.DeepEqual(subjects, want) {
+		t.Errorf("it is %v's", subjects)
+	}
+}
+
 func podOf(t *testing.T, text string) core.PodSpec {
 	t.Helper()
 	for _, object := range objects(t, text) {
@@ -249,6 +265,11 @@ func TestWhatPodsMayDo(t *testing.T) {
 	}
 	if add := publisher.Containers[0].SecurityContext.Capabilities.Add; len(add) > 0 {
 		t.Errorf("a publisher has %v", add)
+	}
+	configuring := podOf(t, must(with(t, "configure: [admin-mac]")))
+	if may := configuring.Containers[0].SecurityContext; !slices.Equal(may.Capabilities.Add, []core.Capability{"NET_ADMIN"}) ||
+		*may.AllowPrivilegeEscalation || !slices.Equal(writable(configuring), []string{"/run/sliced"}) {
+		t.Errorf("a publisher that sets addresses: %+v, writes to %v", may, writable(configuring))
 	}
 	if got := writable(publisher); !slices.Equal(got, []string{"/run/sliced"}) {
 		t.Errorf("a publisher writes to %v", got)

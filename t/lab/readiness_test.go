@@ -77,3 +77,86 @@ func TestVFsWaitForTheirAdminMAC(t *testing.T) {
 		t.Errorf("kept, after a restart: %s", state)
 	}
 }
+
+// addressOf is the address of a VF's interface in the host's namespace, and its name.
+func addressOf(t testing.TB, n int) (mac, name string) {
+	t.Helper()
+	path := "/sys/bus/pci/devices/" + vf(pf0, n) + "/net/"
+	name = strings.TrimSpace(guest.Run(t, "ls "+path))
+	return strings.TrimSpace(guest.Run(t, "cat "+path+name+"/address")), name
+}
+
+// adminMACs are what ens1 enforces, by VF.
+func adminMACs(t testing.TB) map[int]string {
+	t.Helper()
+	out := map[int]string{}
+	for _, line := range strings.Split(guest.Run(t, "ip link show ens1"), "\n") {
+		var n int
+		words := strings.Fields(line)
+		if len(words) > 3 && words[0] == "vf" {
+			fmt.Sscanf(words[1], "%d", &n)
+			for i, word := range words[:len(words)-1] {
+				if word == "MAC" || word == "link/ether" {
+					out[n] = strings.TrimSuffix(words[i+1], ",")
+				}
+			}
+		}
+	}
+	return out
+}
+
+// macsSet is how often igb was told an address for a VF, by its own words.
+func macsSet(t testing.TB) int {
+	t.Helper()
+	return strings.Count(guest.Run(t, "dmesg"), "setting MAC ")
+}
+
+// Red when an address is set that is there, or twice, or by a restart; when a VF is touched whose interface is elsewhere; or
+// when one that was lost, or came back, is left without.
+func TestMissingAdminMACsAreSet(t *testing.T) {
+	w := newWorld(t)
+	w.ApplyReady("all", M{"require": L{"netdev", "adminMac"}, "setAdminMac": true}, harness.Config("", M{"vendors": L{"8086"}}))
+	setVFs(t, pf0, 4)
+	guest.Run(t, "udevadm settle --timeout=30; ip link set ens1 up")
+	setMAC(t, 1, macOf(1))
+	away, name := addressOf(t, 3)
+	guest.Run(t, "ip netns add elsewhere; ip link set "+name+" netns elsewhere")
+	want := map[int]string{1: macOf(1), 3: noMAC}
+	for _, n := range []int{0, 2} {
+		want[n], _ = addressOf(t, n)
+	}
+	before := macsSet(t)
+	w.run("--configure=admin-mac")
+	all := vfs(pf0, 4)
+	w.offers(0, all[:3])
+	check := func(when string, writes int) {
+		t.Helper()
+		if got := adminMACs(t); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: ens1 enforces %v, want %v", when, got, want)
+		}
+		if got := macsSet(t) - before; got != writes {
+			t.Errorf("%s: %d addresses were set, want %d", when, got, writes)
+		}
+	}
+	check("at first", 2)
+	if said := strings.Count(w.said(), "administrative MAC address set"); said != 2 {
+		t.Errorf("the log says so %d times", said)
+	}
+
+	w.kill()
+	w.run("--configure=admin-mac")
+	time.Sleep(8 * time.Second)
+	check("after a restart", 2)
+
+	rv := w.now()
+	setMAC(t, 0, noMAC)
+	w.offers(rv, all[1:3])
+	w.offers(w.now(), all[:3])
+	check("lost", 3)
+
+	rv = w.now()
+	guest.Run(t, "ip -n elsewhere link set "+name+" netns 1")
+	w.offers(rv, all)
+	want[3] = away
+	check("back", 4)
+}

@@ -19,6 +19,7 @@ BEGIN {
   may["policy/gates"] = "reactor/base kube hotplug policy policy/readiness policy/charged"
   may["policy/readiness"] = "reactor/base kube hotplug policy"
   may["policy/node_state"] = "reactor/base kube hotplug policy policy/readiness"
+  may["policy/configure"] = "reactor/base kube hotplug policy policy/readiness policy/node_state policy/sriov policy/exposure"
   may["policy/sriov"] = "reactor/base kube hotplug policy policy/gates policy/readiness"
   may["policy/exposure"] = "reactor/base kube cel hotplug policy policy/gates policy/readiness policy/charged"
   may["policy/charged"] = "reactor/base kube hotplug policy"

@@ -38,12 +38,13 @@ Readiness decode(const std::string& text) {
 TEST(DecodeReadiness, EveryFieldAndBack) {
   const std::string text =
       "{require: [driverBound, netdev, adminMac, adminMacMatches, guid, udevInitialized, nodeState], "
-      "mtuAtLeast: 9000, stableFor: 1m2s, onLoss: taint}";
+      "mtuAtLeast: 9000, stableFor: 1m2s, onLoss: taint, setAdminMac: true}";
   const Readiness all = decode(text);
   EXPECT_EQ(all.require->count(), 7u);
   EXPECT_EQ(all.mtu_at_least, 9000);
   EXPECT_EQ(all.stable_for, 62s);
   EXPECT_EQ(all.on_loss, OnLoss::kTaint);
+  EXPECT_EQ(all.set_admin_mac, true);
   EXPECT_EQ(text_of(all), text);
   EXPECT_EQ(text_of(decode("{require: []}")), "{require: []}");
   EXPECT_EQ(text_of(decode("{}")), "");
@@ -68,6 +69,7 @@ TEST(DecodeReadiness, WhatIsWrongIsNamedAndAsIfLeftOut) {
       {"{stableFor: 2h}", "spec.readiness.stableFor", "at most 1h"},
       {"{onLoss: withdrawn}", "spec.readiness.onLoss", "wants withdraw, taint or keep"},
       {"{onLoss: [keep]}", "spec.readiness.onLoss", "wants a string"},
+      {"{setAdminMac: 'yes'}", "spec.readiness.setAdminMac", "wants true or false"},
       {"true", "spec.readiness", "wants a map"},
   };
   for (const auto& row : rows) {
@@ -79,6 +81,7 @@ TEST(DecodeReadiness, WhatIsWrongIsNamedAndAsIfLeftOut) {
     EXPECT_EQ(got.require, std::nullopt) << row.text;
     EXPECT_EQ(got.stable_for, std::nullopt) << row.text;
     EXPECT_EQ(got.on_loss, std::nullopt) << row.text;
+    EXPECT_EQ(got.set_admin_mac, std::nullopt) << row.text;
   }
 }
 

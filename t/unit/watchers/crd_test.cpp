@@ -69,6 +69,7 @@ TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
                                  "spec.readiness.mtuAtLeast",
                                  "spec.readiness.stableFor",
                                  "spec.readiness.onLoss",
+                                 "spec.readiness.setAdminMac",
                                  "spec.configs[].resourceName",
                                  "spec.configs[].deviceAttributesSelector"};
   for (const char* field : {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices",

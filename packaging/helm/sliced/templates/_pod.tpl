@@ -16,6 +16,12 @@
 {{- with .Values.untilConfigured }}
 - --until-configured={{ . }}
 {{- end }}
+{{- with .Values.configure }}
+- --configure={{ join "," . }}
+{{- end }}
+{{- with .Values.nodeStateNamespace }}
+- --node-state-namespace={{ . }}
+{{- end }}
 {{- with .Values.healthAddress }}
 - --health-address={{ . }}
 {{- end }}

@@ -1,0 +1,227 @@
+// The whole daemon with --configure=admin-mac: what is missing is set, and nothing else.
+#include "daemon/admin_macs.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/daemon.h"
+#include "t/fixture/daemon_world.h"
+
+namespace sliced::daemon {
+namespace admin_macs_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kVf = "0000:3b:02.0";
+constexpr const char* kNoMac = "00:00:00:00:00:00";
+
+struct AdminMacsTest : testing::Test, fixture::DaemonWorld {
+  AdminMacsTest() {
+    make_pf(3);
+    read_vf_configs = [this](int) { return Result<std::map<int, hotplug::VfConfig>>(configs); };
+    // As a PF whose driver does what it is told, and announces nothing.
+    set_missing_mac = [this](const policy::MissingMac& what) -> Result<policy::MacOutcome> {
+      told.push_back(what.index);
+      if (refused) return *refused;
+      if (outcome != policy::MacOutcome::kNotSo) configs[what.index].mac = what.mac;
+      return outcome;
+    };
+    options.configure = {"admin-mac"};
+  }
+  void ask_by_policy(const std::string& more = "") {
+    put_policy("p", "{readiness: {require: [adminMac], setAdminMac: true}, configs: [{resourceName: r" +
+                        more + "}]}");
+  }
+  std::string mac_of(int vf) {
+    return tree.view()->read(tree.netdev_path("ens1f0v" + std::to_string(vf)) + "/address").value();
+  }
+  // The kernel says something of the PF.
+  void tell_pf() { say(hotplug::LinkChange{daemon->inventory()->find(kPf)->netdev->ifindex, "ens1f0"}); }
+  size_t said(const std::string& text) {
+    size_t out = 0;
+    const std::string all = log.all();
+    for (size_t at = all.find(text); at != std::string::npos; at = all.find(text, at + 1)) ++out;
+    return out;
+  }
+
+  std::map<int, hotplug::VfConfig> configs{
+      {0, {.mac = kNoMac}}, {1, {.mac = "02:00:00:00:00:01"}}, {2, {.mac = kNoMac}}};
+  std::vector<int> told;
+  std::optional<Error> refused;
+  policy::MacOutcome outcome = policy::MacOutcome::kSet;
+};
+
+TEST_F(AdminMacsTest, ExactlyTheMissingOnesAndNoneAfterARestart) {
+  ask_by_policy();
+  start();
+  run(15s);
+  EXPECT_EQ(told, (std::vector{0, 2}));
+  EXPECT_EQ(configs[0].mac, mac_of(0));
+  EXPECT_EQ(configs[1].mac, "02:00:00:00:00:01");
+  EXPECT_EQ(offered().size(), 3u);
+  EXPECT_EQ(said("administrative MAC address set"), 2u) << log.all();
+  EXPECT_EQ(said("asked_by=policy dra-driver-sriov/p"), 2u) << log.all();
+  start();
+  run(15min);
+  EXPECT_EQ(told.size(), 2u);
+}
+
+TEST_F(AdminMacsTest, OfferedWithinASecondOfBeingSet) {
+  ask_by_policy();
+  start();
+  run(15s);
+  configs[3] = {.mac = kNoMac};
+  make_pf(4);
+  pci_event("add", tree.pci(kPf).vf(3).address());
+  pci_event("change", kPf);
+  run(2s);
+  EXPECT_EQ(offered().size(), 4u) << log.all();
+}
+
+TEST_F(AdminMacsTest, NothingWithoutTheOption) {
+  options.configure.clear();
+  ask_by_policy();
+  start();
+  run(10min);
+  EXPECT_TRUE(told.empty());
+}
+
+TEST_F(AdminMacsTest, NothingWithoutTheInterlock) {
+  ask_by_policy();
+  start();
+  daemon->permit_writes(false);
+  run(10min);
+  EXPECT_TRUE(told.empty()) << "another daemon may be at it";
+  daemon->permit_writes(true);
+  run(1s);
+  EXPECT_EQ(told.size(), 2u);
+}
+
+TEST_F(AdminMacsTest, ANodeStateAsksForItWithoutAnyPolicy) {
+  cluster.install(kube::kSriovNetworkNodeStates);
+  start();
+  run(15s);
+  EXPECT_TRUE(told.empty());
+  cluster.put(
+      kube::kSriovNetworkNodeStates,
+      kube::decode_yaml("metadata: {name: node-a, namespace: sriov-network-operator}\n"
+                        "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 3, externallyManaged: "
+                        "true, vfGroups: [{vfRange: 0-1}]}]}")
+          .documents.at(0));
+  run(1s);
+  EXPECT_EQ(told, std::vector{0});
+}
+
+TEST_F(AdminMacsTest, OneInAPodIsLeftAlone) {
+  ask_by_policy();
+  tree.remove_netdev("ens1f0v0");
+  start();
+  run(15s);
+  EXPECT_EQ(told, std::vector{2});
+}
+
+TEST_F(AdminMacsTest, OneThatAPodHasIsLeftAloneUntilItIsBack) {
+  ask_by_policy();
+  start();
+  daemon->permit_writes(false);
+  run(15s);
+  daemon->hold("claim", *daemon->inventory()->find(kVf));
+  daemon->permit_writes(true);
+  run(1min);
+  EXPECT_EQ(told, std::vector{2});
+  daemon->let_go("claim");
+  tell_pf();
+  run(1min);
+  EXPECT_EQ(told, (std::vector{2, 0}));
+}
+
+TEST_F(AdminMacsTest, OneThatAClaimIsKnownToHaveIsLeftAlone) {
+  ask_by_policy();
+  start();
+  daemon->permit_writes(false);
+  run(15s);
+  daemon->take(policy::Prepared{.pool = {kDriver, "node-a"}, .entry = kFirstVf, .claim = "uid-9"});
+  daemon->permit_writes(true);
+  run(1min);
+  EXPECT_EQ(told, std::vector{2});
+}
+
+TEST_F(AdminMacsTest, OneThatIsLostIsSetAgainAndNotAtOnce) {
+  ask_by_policy();
+  start();
+  run(15s);
+  configs[0].mac = kNoMac;
+  tell_pf();
+  run(15s);
+  EXPECT_EQ(told, (std::vector{0, 2, 0}));
+  configs[0].mac = kNoMac;
+  tell_pf();
+  run(5s);
+  EXPECT_EQ(told.size(), 3u) << "somebody else may want it so";
+  run(10s);
+  EXPECT_EQ(told.size(), 4u);
+}
+
+TEST_F(AdminMacsTest, WithoutTheCapabilityItIsSaidOnceAndAllElseGoesOn) {
+  refused = Error{Errc::kDenied, "set the MAC address of VF 0 of interface 2: Operation not permitted"};
+  ask_by_policy();
+  start();
+  run(15s);
+  EXPECT_EQ(told.size(), 1u);
+  EXPECT_EQ(said("Give the daemon CAP_NET_ADMIN"), 1u) << log.all();
+  EXPECT_EQ(offered().size(), 1u);
+  configs[0].mac = "02:00:00:00:00:07";
+  tell_pf();
+  run(1s);
+  EXPECT_EQ(offered().size(), 2u);
+  EXPECT_EQ(told.size(), 1u);
+}
+
+TEST_F(AdminMacsTest, WhatADriverRefusesIsSaidAndNotTriedAgain) {
+  refused = Error{Errc::kIo, "set the MAC address of VF 0 of interface 2: Operation not supported"};
+  ask_by_policy();
+  start();
+  run(10min);
+  tell_pf();
+  run(10min);
+  EXPECT_EQ(told, (std::vector{0, 2}));
+  EXPECT_EQ(said("an administrative MAC address is not set"), 2u) << log.all();
+}
+
+TEST_F(AdminMacsTest, WhatIsNotSoAnyMoreIsTriedWhenItIsAgain) {
+  outcome = policy::MacOutcome::kNotSo;
+  ask_by_policy();
+  start();
+  run(15s);
+  EXPECT_EQ(said("administrative MAC address"), 0u) << log.all();
+  outcome = policy::MacOutcome::kSet;
+  tree.netdev_attr("ens1f0v0", "mtu", "1400");
+  say(hotplug::LinkChange{daemon->inventory()->find(kVf)->netdev->ifindex, "ens1f0v0"});
+  run(1s);
+  EXPECT_EQ(offered().size(), 3u) << log.all();
+}
+
+TEST_F(AdminMacsTest, ADriverThatHangsIsLeftAlone) {
+  set_missing_mac = [this](const policy::MissingMac& what) -> Result<policy::MacOutcome> {
+    told.push_back(what.index);
+    throw fake::FakeExecutor::Hang{};
+  };
+  ask_by_policy();
+  start();
+  run(10min);
+  EXPECT_EQ(told, std::vector{0});
+  EXPECT_EQ(said("gives no answer within 15000 ms"), 1u) << log.all();
+}
+
+TEST_F(AdminMacsTest, AHostOfFilesIsOnlyRead) {
+  set_missing_mac = {};
+  ask_by_policy();
+  start();
+  run(15s);
+  EXPECT_EQ(said("it can only be read"), 1u) << log.all();
+  EXPECT_EQ(offered().size(), 1u);
+}
+
+}  // namespace
+}  // namespace admin_macs_test
+}  // namespace sliced::daemon
