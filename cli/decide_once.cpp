@@ -7,7 +7,8 @@ namespace sliced::cli {
 std::unique_ptr<daemon::Daemon> decide_once(Process& process, const config::Options& options) {
   auto daemon = std::make_unique<daemon::Daemon>(process.daemon_ports(/*live_events=*/false), options);
   daemon->permit_looks();
-  daemon->await_configuration(awaited_now(process, options));
+  if (const std::string awaited = awaited_now(process, options); !awaited.empty())
+    daemon->await_configuration(awaited);
   daemon->start();
   std::vector<std::string> missing;
   const auto is_decided = [&] { return daemon->decision() != nullptr && !daemon->decision()->awaits_pods; };

@@ -89,10 +89,12 @@ void drain(Process& process, KubeletPlugin& plugin) {
     process.log->warning("a claim was still being prepared; who serves this node next completes it");
 }
 
-// What --until-configured names, told to the daemon; null: nothing.
+// What --until-configured names, told to the daemon; null: nothing, or what it sees by itself.
 std::unique_ptr<configured::Sign> watch_sign(Process& process, const config::Options& options,
                                              daemon::Daemon& daemon) {
-  if (options.until_configured.how == config::ConfiguredBy::How::kNothing) return nullptr;
+  using How = config::ConfiguredBy::How;
+  const How how = options.until_configured.how;
+  if (how == How::kNothing || how == How::kNodeState) return nullptr;
   auto held = std::make_shared<configured::Sign*>(nullptr);
   auto sign = make_sign(process, options, options.until_configured, /*goes_on=*/true,
                         [held, &daemon] { daemon.await_configuration((*held)->awaited()); });

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/node_state_sign.h"
 #include "configured/file_sign.h"
 #include "configured/pod_sign.h"
 #include "kube/kinds.h"
@@ -23,6 +24,12 @@ std::unique_ptr<configured::Sign> make_sign(Process& process, const config::Opti
     return std::make_unique<configured::FileSign>(
         configured::FileSign::Ports{scheduler, *process.executor, *process.log, reactor::read_small_file},
         by.path, boot_id_of(process), std::move(on_change));
+  if (by.how == config::ConfiguredBy::How::kNodeState)
+    return std::make_unique<NodeStateSign>(
+        kube::Ports{*process.cluster, scheduler, *process.log, reactor::system_random()},
+        process.host_ports(/*live_events=*/true),
+        daemon::NodeStateSource::Place{options.node_state_namespace, options.node_name}, by.allows_empty,
+        std::move(on_change));
   configured::PodSign::Settings settings{.namespace_ = options.pod_namespace, .pod = options.pod_name};
   if (goes_on) settings.tries_max = 0, settings.boot_id = boot_id_of(process);
   return std::make_unique<configured::PodSign>(
@@ -51,7 +58,7 @@ std::string awaited_of_pod(Process& process, const config::Options& options) {
 
 std::string awaited_now(Process& process, const config::Options& options) {
   const config::ConfiguredBy& by = options.until_configured;
-  if (by.how == config::ConfiguredBy::How::kNothing) return "";
+  if (by.how == config::ConfiguredBy::How::kNothing || by.how == config::ConfiguredBy::How::kNodeState) return "";
   if (by.how == config::ConfiguredBy::How::kFile) {
     const std::string fault =
         configured::fault_of_file(reactor::read_small_file(by.path), boot_id_of(process));

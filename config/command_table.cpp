@@ -175,7 +175,8 @@ constexpr CommandInfo kCommands[] = {
      .summary = "Wait until this node's hardware is configured, as an init container.",
      .description =
          "Sets the annotation sriovnetwork.openshift.io/device-plugin-wait-config on its own pod and ends once somebody has "
-         "removed it, as the SR-IOV network operator's init container does; or waits for a file. Exit status 0: configured. "
+         "removed it, as the SR-IOV network operator's init container does; or waits for a file, or for the node's "
+         "SriovNetworkNodeState. Exit status 0: configured. "
          "1: it cannot be waited for. 143: ended by SIGTERM."},
     {.id = Command::kConfigured,
      .name = "configured",

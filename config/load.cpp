@@ -309,6 +309,8 @@ void check_together(const Options& options, Problems& problems) {
     problems.push_back(
         "the annotation is set on this pod, which is not named: give --pod-name and --pod-namespace, or POD_NAME and "
         "POD_NAMESPACE (fieldRef metadata.name and metadata.namespace)");
+  if (options.command == Command::kConfigured && options.wait_for.how == ConfiguredBy::How::kNodeState)
+    problems.push_back("--for: a node state is the SR-IOV network operator's to write; must be annotation or file:/PATH");
   if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
     problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
   if (options.output == OutputFormat::kWide && !is_fleet_table(options.command))
@@ -323,7 +325,9 @@ void check_together(const Options& options, Problems& problems) {
 
 void default_node_name(const CommandInfo& command, const Ports& ports, Options& options, Problems& problems) {
   const OptionInfo& option = *find_option("node-name");
-  if (!takes(command, option) || !options.node_name.empty()) return;
+  const bool is_asked =
+      options.command != Command::kWaitForConfig || options.wait_for.how == ConfiguredBy::How::kNodeState;
+  if (!takes(command, option) || !options.node_name.empty() || !is_asked) return;
   const std::string wrong = option.parse(lower(ports.host_name), options);
   if (!wrong.empty())
     problems.push_back("host name " + in_quotes(ports.host_name) + " cannot stand for the node's: " + wrong +

@@ -23,7 +23,7 @@ constexpr unsigned kFleet = bit(Command::kNodes) | bit(Command::kDevices) | bit(
 constexpr unsigned kAsking = bit(Command::kWhy) | kFleet;  // of a whole cluster, as kubectl does
 constexpr unsigned kEverywhere = ~0u;
 
-constexpr std::array<std::string_view, 2> kSignTexts = {"annotation", "file:"};
+constexpr std::array<std::string_view, 3> kSignTexts = {"annotation", "node-state", "file:"};
 constexpr std::array<std::string_view, 3> kClusters = {"in-cluster", "kubeconfig:", "dir:"};
 
 // A row about that member of Options, read by that function of values.h.
@@ -53,7 +53,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "NODE_NAME",
          .file_key = "nodeName",
          .placeholder = "NAME",
-         .commands = kOnCluster | kOnHost | bit(Command::kConfigured),
+         .commands = kOnCluster | kOnHost | kSigns,
          .help = "The name of this machine's Node object. Without it the lower-cased host name is taken."}),
     option<&Options::node_labels, parse_node_labels>(
         {.name = "node-labels",
@@ -92,10 +92,10 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_NODE_STATE_NAMESPACE",
          .file_key = "nodeStateNamespace",
          .placeholder = "NAME",
-         .commands = kDeciding | bit(Command::kDrift),
+         .commands = kDeciding | bit(Command::kDrift) | bit(Command::kWaitForConfig),
          .help =
-             "The namespace in which the SR-IOV network operator keeps its SriovNetworkNodeStates, which drift reads, and the "
-             "condition nodeState of readiness; on OpenShift it is openshift-sriov-network-operator."}),
+             "The namespace in which the SR-IOV network operator keeps its SriovNetworkNodeStates: for drift, the condition "
+             "nodeState of readiness, the sign node-state and configure; on OpenShift it is openshift-sriov-network-operator."}),
     option<&Options::host_root, parse_path>(
         {.name = "host",
          .env = "SLICED_HOST",
@@ -294,8 +294,10 @@ constexpr OptionInfo kOptions[] = {
          .choices = kSignTexts,
          .help =
              "Offer nothing new, and prepare nothing that was not offered in this boot, before the node's hardware is "
-             "configured. annotation: until somebody removes the annotation that this sets on its own pod. file:PATH: "
-             "until there is a file that is empty or names this boot, as `sliced configured` makes it."}),
+             "configured. annotation: until somebody removes the annotation that this sets on its own pod. node-state: "
+             "until the host is as the node's SriovNetworkNodeState wants it, which is there and wants something; with "
+             ":allow-empty it need not. file:PATH: until there is a file that is empty or names this boot, as `sliced "
+             "configured` makes it."}),
     option<&Options::wait_for, parse_sign>(
         {.name = "for",
          .placeholder = "SIGN",

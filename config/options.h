@@ -88,9 +88,10 @@ enum class ConfigurationMode { kStandalone, kMultus };
 
 /// Who says that the hardware of this node is configured (configured/sign.h). With kNothing nobody is asked.
 struct ConfiguredBy {
-  enum class How { kNothing, kAnnotation, kFile };
+  enum class How { kNothing, kAnnotation, kFile, kNodeState };
   How how = How::kNothing;
-  std::string path;  // of kFile
+  std::string path = {};      // of kFile
+  bool allows_empty = false;  // of kNodeState: one that is not there, or wants nothing, is a sign too
   bool operator==(const ConfiguredBy&) const = default;
 };
 

@@ -107,14 +107,16 @@ std::string parse_cluster(std::string_view text, ClusterSpec& value) {
 
 std::string parse_sign(std::string_view text, ConfiguredBy& value) {
   if (text.empty()) return value = {}, "";
-  if (text == "annotation") return value = {ConfiguredBy::How::kAnnotation, ""}, "";
+  if (text == "annotation") return value = {ConfiguredBy::How::kAnnotation}, "";
+  if (text == "node-state" || text == "node-state:allow-empty")
+    return value = {ConfiguredBy::How::kNodeState, "", text != "node-state"}, "";
   const size_t colon = text.find(':');
   std::string path;
   if (text.substr(0, colon) == "file" && colon != std::string_view::npos &&
       parse_path(text.substr(colon + 1), path).empty() && path.front() == '/')
     return value = {ConfiguredBy::How::kFile, path}, "";
-  return "must be annotation or file:/PATH, such as file:/run/sliced/configured" +
-         remark(text.substr(0, colon), {"annotation", "file"});
+  return "must be annotation, node-state, node-state:allow-empty or file:/PATH, such as file:/run/sliced/configured" +
+         remark(text.substr(0, colon), {"annotation", "node-state", "file"});
 }
 
 std::string parse_pod_name(std::string_view text, std::string& value) {
@@ -273,6 +275,8 @@ std::string print(const ClusterSpec& value) { return describe(value); }
 
 std::string print(const ConfiguredBy& value) {
   if (value.how == ConfiguredBy::How::kNothing) return "";
+  if (value.how == ConfiguredBy::How::kNodeState)
+    return value.allows_empty ? "node-state:allow-empty" : "node-state";
   return value.how == ConfiguredBy::How::kAnnotation ? "annotation" : "file:" + value.path;
 }
 

@@ -86,7 +86,7 @@ std::string add_path(std::string_view text, std::vector<std::string>& value);
 /// "in-cluster", "kubeconfig:PATH" or "dir:PATH".
 /// PATH may not be empty; what it names is looked at by who opens it.
 std::string parse_cluster(std::string_view text, ClusterSpec& value);
-/// "annotation" or "file:PATH"; PATH is absolute. "" is nobody.
+/// "annotation", "node-state", "node-state:allow-empty" or "file:PATH"; PATH is absolute. "" is nobody.
 std::string parse_sign(std::string_view text, ConfiguredBy& value);
 /// This pod's, as the downward API tells it; "" is none.
 std::string parse_pod_name(std::string_view text, std::string& value);

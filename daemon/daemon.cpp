@@ -67,9 +67,12 @@ Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
                    {options_.node_state_namespace, options_.node_name},
                    [this](std::string why) {
                      look_at_readiness();
+                     look_at_sign();
                      decider_.mark(std::move(why));
                    }),
-      admin_macs_(make_admin_macs(ports.host.executor, std::move(ports.set_missing_mac))) {}
+      admin_macs_(make_admin_macs(ports.host.executor, std::move(ports.set_missing_mac))) {
+  if (is_node_state_awaited()) unconfigured_ = "the node's SriovNetworkNodeState has not been read yet";
+}
 
 std::unique_ptr<AdminMacs> Daemon::make_admin_macs(reactor::Executor& executor, SetMissingMac set) {
   if (!options_.configure.contains(std::string(config::kAdminMac))) return nullptr;
@@ -176,6 +179,7 @@ void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
   // What is first published is complete, so nothing that comes before it has to settle.
   settling_.note(update, decision_ && !offers_[kSriov].is_put_off());
   look_at_readiness();
+  look_at_sign();
   if (decision_)
     log_.debug("host changed", {{"why", update.why},
                                 {"added", update.added.size()},
@@ -248,6 +252,7 @@ Decider::InputsPtr Daemon::prepare() {
   if (node_states_.is_awaited()) return nullptr;
   if (!tracks_.has_begun()) begin_tracks();
   look_at_readiness();
+  look_at_sign();
   return gather_inputs({options_, inventory(), policies, node_.view(), abilities_, charges_, settling_,
                         offers_, decision(), tracks_, scheduler_.now(), unconfigured_});
 }
@@ -272,7 +277,19 @@ void Daemon::look_at_readiness() {
 
 void Daemon::want_node_state(const policy::PolicySet& policies) {
   node_states_.want(policies.asks_node_state || policy::asks_node_state(options_.readiness) ||
-                    admin_macs_ != nullptr);
+                    admin_macs_ != nullptr || is_node_state_awaited());
+}
+
+void Daemon::look_at_sign() {
+  const bool is_known = node_states_.is_wanted() && !node_states_.is_awaited() && inventory()->version > 0;
+  if (!is_node_state_awaited() || !is_known) return;
+  std::string why = policy::unconfigured_by(node_states_.word(), node_states_.over(inventory()),
+                                            options_.until_configured.allows_empty);
+  if (why == unconfigured_) return;
+  awaits_node_state_ = !why.empty();
+  log_.info(why.empty() ? "this node is configured" : "waits until this node is configured",
+            {{why.empty() ? "node_state" : "awaited", why.empty() ? options_.node_name : why}});
+  unconfigured_ = std::move(why);
 }
 
 // By who has the interlock: then it is known what pods have, and no other daemon does the same.
@@ -370,7 +387,11 @@ void Daemon::tell_changes(const Offer& offer, const policy::Decision& decision,
 }
 
 void Daemon::await_readiness() {
-  host_.ask_again(decision_->awaited_pfs);
+  std::set<hotplug::PciAddress> pfs = decision_->awaited_pfs;
+  if (is_node_state_awaited())
+    for (const auto& [pf, why] : node_states_.over(inventory()).out_of_sync)
+      if (const auto address = hotplug::PciAddress::decode(pf)) pfs.insert(*address);
+  host_.ask_again(std::move(pfs));
   ready_ticket_.reset();
   if (!decision_->due) return;
   ready_ticket_ = scheduler_.after(std::max(Millis{0}, *decision_->due - scheduler_.now()),

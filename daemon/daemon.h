@@ -72,7 +72,7 @@ class Daemon {
   void permit_writes(bool permitted);
   /// why: what is waited for before this node is configured, in words; "" it is. Until then nothing is added, what was
   /// published in another boot is withdrawn, and devices that are not offered are not handed over. Before start(), and
-  /// whenever it is another.
+  /// whenever it is another. By whoever watches the sign; a node state is watched here.
   void await_configuration(std::string why);
   const std::string& awaits_configuration() const { return unconfigured_; }
   /// For who only asks what would be written: whatever has to be read for that is read.
@@ -174,6 +174,11 @@ class Daemon {
   void begin_tracks();
   void look_at_readiness();
   void await_readiness();
+  // The sign node-state, until it is seen once.
+  bool is_node_state_awaited() const {
+    return awaits_node_state_ && options_.until_configured.how == config::ConfiguredBy::How::kNodeState;
+  }
+  void look_at_sign();
   // Whatever of it is asked for is set: after each decision, and where the host differs.
   void set_missing_macs();
   // Followed as long as the readiness of a policy, or the daemon's own, or --configure asks for it.
@@ -204,6 +209,7 @@ class Daemon {
   std::shared_ptr<const policy::Decision> decision_;
   ProblemTeller problems_;
   std::string unconfigured_;   // "" configured, or nobody is asked
+  bool awaits_node_state_ = true;
   bool is_permitted_ = false;  // the interlock is ours
   bool recovered_ = false;     // sticky facts were looked for in our own slices
   reactor::Ticket sync_ticket_;

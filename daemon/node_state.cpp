@@ -93,8 +93,10 @@ void NodeStateSource::on_event(const SourceEvent<Watcher::Item>& event) {
 void NodeStateSource::take(const Watcher::Item* item) {
   unreadable_ = item == nullptr || item->value ? "" : item->value.error().what;
   if (item != nullptr && item->value)
-    return set({std::make_shared<const policy::SriovNodeState>(*item->value), ""}, "node state changed");
-  set({nullptr, unreadable_.empty() ? "there is no " + named() : named() + " cannot be read: " + unreadable_},
+    return set({.object = std::make_shared<const policy::SriovNodeState>(*item->value), .why = ""},
+               "node state changed");
+  set({nullptr, unreadable_.empty() ? "there is no " + named() : named() + " cannot be read: " + unreadable_,
+       unreadable_.empty()},
       unreadable_.empty() ? "node state is gone" : "node state cannot be read");
 }
 
@@ -103,16 +105,19 @@ void NodeStateSource::note_standing() {
   // What is known stays, but for a kind that is gone: that is an answer, and takes the object with it.
   if (is_listed_ && standing.state != node_state::State::kAbsent) {
     if (word_.object == nullptr && unreadable_.empty())
-      set({nullptr, "there is no " + named()}, "node state is not there");
+      set({nullptr, "there is no " + named(), true}, "node state is not there");
     return;
   }
-  set({nullptr, named() + " " + node_state::why_silent(standing)}, "node state is not known");
+  set({nullptr, named() + " " + node_state::why_silent(standing),
+       standing.state == node_state::State::kAbsent},
+      "node state is not known");
 }
 
 void NodeStateSource::set(policy::NodeStateWord word, std::string why) {
   const bool is_first = is_awaited();
   first_answer_.reset();
   const bool is_same = (word.object == nullptr) == (word_.object == nullptr) && word.why == word_.why &&
+                       word.is_absent == word_.is_absent &&
                        (word.object == nullptr || *word.object == *word_.object);
   if (is_same && !is_first) return;
   word_ = std::move(word);

@@ -38,8 +38,10 @@ std::string missing_text(const Inputs& in, const HostDevice& device, const Readi
   return out;
 }
 
-bool is_asked_of_pf(const ConditionSet& missing) {
+// What a node state wants of a PF may be one of these, too.
+bool is_asked_of_pf(const Inputs& in, const hotplug::PciAddress& pf, const ConditionSet& missing) {
   const auto table = condition_table();
+  if (has(missing, Condition::kNodeState) && in.node_state.out_of_sync.contains(pf.text())) return true;
   return std::any_of(table.begin(), table.end(), [&](const ConditionKind& kind) {
     return kind.is_asked_of_pf && has(missing, kind.condition);
   });
@@ -133,7 +135,7 @@ class ReadinessGate final : public Gate {
 
  private:
   std::optional<HeldBack> ask_unready(const Offer& offer, const Demand& demand, const Readied& found) {
-    if (readiness_gate::is_asked_of_pf(found.missing) && offer.device.pf)
+    if (offer.device.pf && readiness_gate::is_asked_of_pf(in_, *offer.device.pf, found.missing))
       now_.awaited_pfs.insert(*offer.device.pf);
     const Track* known = in_.tracks.find(offer.device.id.text);
     std::string why = readiness_gate::missing_text(in_, offer.device, found, demand);

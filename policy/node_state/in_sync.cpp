@@ -64,4 +64,19 @@ NodeState in_sync(const NodeStateWord& word, const hotplug::Inventory& host) {
   return out;
 }
 
+std::string unconfigured_by(const NodeStateWord& word, const NodeState& now, bool allows_empty) {
+  if (word.object == nullptr) return word.is_absent && allows_empty ? "" : word.why;
+  if (!now.is_known) return now.why;
+  const std::string named =
+      "SriovNetworkNodeState " + escaped(word.object->namespace_ + "/" + word.object->name);
+  if (word.object->wanted.empty())
+    return allows_empty ? ""
+                        : named + " wants nothing of any PF (spec.interfaces is empty); the operator may still fill it in, "
+                                  "else wait for node-state:allow-empty";
+  if (now.out_of_sync.empty()) return "";
+  const auto& [pf, why] = *now.out_of_sync.begin();
+  const size_t more = now.out_of_sync.size() - 1;
+  return named + ": PF " + pf + " is not in sync: " + why + (more == 0 ? "" : "; " + and_more(more, "PF"));
+}
+
 }  // namespace sliced::policy

@@ -87,6 +87,8 @@ func TestValuesAreRefusedByName(t *testing.T) {
 		"waitForConfig: {for: file:/run/sliced/../x}":       "waitForConfig",
 		"waitForConfig: {until: annotation}":                "until",
 		"configure: [mac]":                                  "configure",
+		"untilConfigured: node-state":                       "untilConfigured: set nodeStateNamespace",
+		"waitForConfig: {enabled: true, for: node-state}":   "waitForConfig.for: set nodeStateNamespace",
 		"nodeStateNamespace: Operators":                     "nodeStateNamespace",
 		// Of dra-driver-sriov's chart, with another name here.
 		"selectorLabelsOverride: {a: b}":                                       "selectorLabelsOverride: set nameOverride",

@@ -111,6 +111,44 @@ func TestNodeStateHoldsBack(t *testing.T) {
 	lab.History.WaitOffers(t, rv, promptly, others...)
 }
 
+// Turns red when the daemon, or the init container, goes on before the host is as the node's SriovNetworkNodeState wants it, or
+// not when it is; and when one that is not there, or empty, is taken for a sign without allow-empty, or is none with it.
+func TestANodeStateIsASign(t *testing.T) {
+	t.Parallel()
+	plane := harness.NewPlane(t, harness.Options{})
+	lab := harness.NewLab(t, plane, pf0)
+	mayReadNodeStates(t, lab)
+	crd, err := harness.ReadYAML("testdata/sriovnetworknodestates.yaml")
+	if err == nil {
+		err = plane.Server.InstallCRDs(crd)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := []string{"--node-name", lab.Node, "--node-state-namespace", lab.Namespace}
+	waiting := waitForConfig(lab, append(where, "--for", "node-state")...)
+	ends(t, waitForConfig(lab, append(where, "--for", "node-state:allow-empty")...), 0, starting)
+	lab.Apply("p", harness.Config("r", harness.PFNames("ens1f0")))
+	lab.Run("--node-state-namespace", lab.Namespace, "--until-configured", "node-state")
+	lab.History.WaitOffers(t, 0, starting)
+	said := func(words string) {
+		t.Helper()
+		waitUntil(t, "wait-for-config says "+words, 30*time.Second, func() bool { return strings.Contains(waiting.Log(), words) })
+		if waiting.Exited() {
+			t.Fatalf("it ended, exit code %d", waiting.ExitCode())
+		}
+	}
+	said("there is no SriovNetworkNodeState")
+	lab.Server.Apply(t, nodeStates, harness.Object(nodeStates, "SriovNetworkNodeState", lab.Namespace, lab.Node, M{"interfaces": L{}}))
+	said("spec.interfaces is empty")
+	nodeState(t, lab, 9000, "Succeeded")
+	said("mtu is 1500, wanted at least 9000")
+	lab.History.NeverOffered(t, 0, vfs(pf0, 0, 1)[0])
+	rv := nodeState(t, lab, 1500, "")
+	ends(t, waiting, 0, promptly)
+	lab.History.WaitOffers(t, rv, promptly, vfs(pf0, 0, 4)...)
+}
+
 // Turns red when `sliced drift` reads another object than the node's, finds another difference, or ends with another
 // status.
 func TestDrift(t *testing.T) {

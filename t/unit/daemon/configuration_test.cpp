@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "kube/yaml.h"
 #include "policy/explain.h"
 #include "t/fixture/daemon_world.h"
 
@@ -131,6 +132,132 @@ TEST_F(ConfigurationTest, WhatWaitsIsTheOtherDriversNotToTake) {
     if (slice.driver == kExposureDriver) {
       EXPECT_TRUE(slice.devices.empty());
     }
+}
+
+// ---- by the node's SriovNetworkNodeState
+
+struct ByNodeStateTest : ConfigurationTest {
+  explicit ByNodeStateTest(bool allows_empty = false) {
+    cluster.install(kube::kSriovNetworkNodeStates);
+    options.until_configured = {config::ConfiguredBy::How::kNodeState, "", allows_empty};
+  }
+  void node_state(const std::string& rest) {
+    cluster.put(kube::kSriovNetworkNodeStates,
+                kube::decode_yaml("metadata: {name: node-a, namespace: sriov-network-operator}\n" + rest)
+                    .documents.at(0));
+    run(1s);
+  }
+  static std::string wants(int mtu, const std::string& sync = "Succeeded") {
+    return "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 4, mtu: " + std::to_string(mtu) +
+           "}]}\nstatus: {syncStatus: " + sync + "}";
+  }
+  void expect_awaited(const std::string& text) {
+    EXPECT_TRUE(offered().empty());
+    EXPECT_NE(daemon->awaits_configuration().find(text), std::string::npos) << daemon->awaits_configuration();
+  }
+};
+struct ByNodeStateOrNoneTest : ByNodeStateTest {
+  ByNodeStateOrNoneTest() : ByNodeStateTest(true) {}
+};
+
+TEST_F(ByNodeStateTest, NothingIsOfferedBeforeTheHostIsAsItWants) {
+  never_more_than({});
+  start();
+  run(1min);
+  expect_awaited("there is no SriovNetworkNodeState sriov-network-operator/node-a");
+  node_state("");
+  expect_awaited("spec.interfaces is empty");
+  node_state(wants(1500, "InProgress"));
+  expect_awaited("syncStatus InProgress");
+  node_state(wants(9000));
+  expect_awaited("PF 0000:3b:00.0 is not in sync: mtu is 1500, wanted at least 9000");
+  cluster.on_admit = {};
+  tree.netdev_attr("ens1f0", "mtu", "9000");
+  say(hotplug::LinkChange{daemon->inventory()->find(kPf)->netdev->ifindex, "ens1f0"});
+  run(1s);
+  EXPECT_EQ(offered().size(), 4u);
+  EXPECT_EQ(daemon->awaits_configuration(), "");
+}
+
+// Red when what is wanted later takes back what was offered: that is readiness' to say, by policy.
+TEST_F(ByNodeStateTest, ItIsSeenOnce) {
+  node_state(wants(1500));
+  start();
+  run(2s);
+  ASSERT_EQ(offered().size(), 4u);
+  node_state(wants(9000, "InProgress"));
+  run(10min);
+  EXPECT_EQ(offered().size(), 4u);
+  EXPECT_EQ(cluster.open_watches("sriovnetworknodestates"), 0u) << "nobody asks any more";
+}
+
+TEST_F(ByNodeStateTest, WhatThePfEnforcesIsAskedForAgain) {
+  std::map<int, hotplug::VfConfig> configs;
+  for (int i = 0; i < 4; ++i) configs[i].mac = "00:00:00:00:00:00";
+  read_vf_configs = [&](int) { return Result<std::map<int, hotplug::VfConfig>>(configs); };
+  node_state("spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 4, externallyManaged: true, vfGroups: "
+             "[{vfRange: 0-3}]}]}");
+  start();
+  run(1min);
+  expect_awaited("adminMac of VF 0");
+  for (int i = 0; i < 4; ++i)
+    configs[i].mac = *tree.view()->read(tree.netdev_path("ens1f0v" + std::to_string(i)) + "/address");
+  run(3s);
+  EXPECT_EQ(offered().size(), 4u) << daemon->awaits_configuration();
+}
+
+TEST_F(ByNodeStateTest, ARestartTakesNothingAwayAndAddsNothing) {
+  node_state(wants(1500));
+  start();
+  run(2s);
+  const auto before = offered();
+  ASSERT_EQ(before.size(), 4u);
+  node_state(wants(9000));
+  start();
+  run(1min);
+  EXPECT_EQ(offered(), before);
+  reboot();
+  start();
+  run(1min);
+  expect_awaited("wanted at least 9000");
+}
+
+TEST_F(ByNodeStateTest, WhatMayNotBeReadIsNoSign) {
+  node_state(wants(1500));
+  cluster.deny("sriovnetworknodestates");
+  start();
+  run(1min);
+  expect_awaited("may not be read");
+}
+
+TEST_F(ByNodeStateOrNoneTest, OneThatIsNotThereOrWantsNothingWillDo) {
+  start();
+  run(2s);
+  EXPECT_EQ(offered().size(), 4u);
+}
+
+TEST_F(ByNodeStateOrNoneTest, NoOperatorWillDoToo) {
+  cluster.uninstall(kube::kSriovNetworkNodeStates);
+  start();
+  run(2s);
+  EXPECT_EQ(offered().size(), 4u);
+}
+
+TEST_F(ByNodeStateOrNoneTest, WhatItWantsIsWaitedFor) {
+  node_state(wants(9000));
+  start();
+  run(1min);
+  expect_awaited("wanted at least 9000");
+  node_state("");
+  EXPECT_EQ(offered().size(), 4u);
+}
+
+// Red when silence or a refusal is taken for nothing.
+TEST_F(ByNodeStateOrNoneTest, WhatIsNotKnownIsNotNothing) {
+  cluster.deny("sriovnetworknodestates");
+  start();
+  run(1min);
+  expect_awaited("may not be read");
 }
 
 }  // namespace

@@ -48,6 +48,12 @@ kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress
 {{- if and .Values.podMonitor.enabled (or (not .Values.healthAddress) (regexMatch "^(127\\.|localhost:|:|\\[::1\\])" .Values.healthAddress)) -}}
 {{- fail "podMonitor.enabled: set healthAddress to one that Prometheus reaches, such as 0.0.0.0:9810" -}}
 {{- end -}}
+{{- if and (hasPrefix "node-state" .Values.untilConfigured) (not .Values.nodeStateNamespace) -}}
+{{- fail "untilConfigured: set nodeStateNamespace to where the SR-IOV network operator keeps its node states" -}}
+{{- end -}}
+{{- if and .Values.waitForConfig.enabled (hasPrefix "node-state" .Values.waitForConfig.for) (not .Values.nodeStateNamespace) -}}
+{{- fail "waitForConfig.for: set nodeStateNamespace to where the SR-IOV network operator keeps its node states" -}}
+{{- end -}}
 {{- if and .Values.webhook.enabled (not .Values.webhook.tls.caBundle) (not .Values.webhook.tls.injectCAFrom) -}}
 {{- fail "webhook.enabled: set webhook.tls.caBundle, or webhook.tls.injectCAFrom where cert-manager is: the API server asks nobody whose certificate it cannot verify" -}}
 {{- end -}}
