@@ -58,7 +58,8 @@ std::string awaited_of_pod(Process& process, const config::Options& options) {
 
 std::string awaited_now(Process& process, const config::Options& options) {
   const config::ConfiguredBy& by = options.until_configured;
-  if (by.how == config::ConfiguredBy::How::kNothing || by.how == config::ConfiguredBy::How::kNodeState) return "";
+  if (by.how == config::ConfiguredBy::How::kNothing || by.how == config::ConfiguredBy::How::kNodeState)
+    return "";
   if (by.how == config::ConfiguredBy::How::kFile) {
     const std::string fault =
         configured::fault_of_file(reactor::read_small_file(by.path), boot_id_of(process));

@@ -294,6 +294,10 @@ void check_together(const Options& options, Problems& problems) {
   if (options.exposure_driver_name == options.sriov_driver_name)
     problems.push_back("exposure-driver-name: " + in_quotes(options.exposure_driver_name) +
                        " is the driver name of SriovResourcePolicies too; give one of them another");
+  if (options.readiness_poll < kReadinessPollMin || options.readiness_poll > kReadinessPollMax)
+    problems.push_back("readiness-poll: " + format_duration(options.readiness_poll) +
+                       " is out of bounds; must be at least " + format_duration(kReadinessPollMin) +
+                       " and at most " + format_duration(kReadinessPollMax));
   if (options.settle_max > kSettleMax)
     problems.push_back("settle-max: " + format_duration(options.settle_max) + " is above the limit of " +
                        format_duration(kSettleMax));
@@ -310,7 +314,8 @@ void check_together(const Options& options, Problems& problems) {
         "the annotation is set on this pod, which is not named: give --pod-name and --pod-namespace, or POD_NAME and "
         "POD_NAMESPACE (fieldRef metadata.name and metadata.namespace)");
   if (options.command == Command::kConfigured && options.wait_for.how == ConfiguredBy::How::kNodeState)
-    problems.push_back("--for: a node state is the SR-IOV network operator's to write; must be annotation or file:/PATH");
+    problems.push_back(
+        "--for: a node state is the SR-IOV network operator's to write; must be annotation or file:/PATH");
   if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
     problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
   if (options.output == OutputFormat::kWide && !is_fleet_table(options.command))

@@ -376,6 +376,16 @@ constexpr OptionInfo kOptions[] = {
              "What must hold of a device before it is offered, where its policy does not say it: require, mtuAtLeast, "
              "stableFor and onLoss as in spec.readiness of policies. Without it {require: [udevInitialized]}, where "
              "udevd runs."}),
+    option<&Options::readiness_poll, parse_time>(
+        {.name = "readiness-poll",
+         .env = "SLICED_READINESS_POLL",
+         .file_key = "readinessPoll",
+         .placeholder = "TIME",
+         .commands = bit(Command::kRun),
+         .reloadable = true,
+         .help =
+             "The longest wait until a PF is asked again what it enforces, while something is held back for that: its driver "
+             "need not tell. The first wait is 100ms, and each is twice the one before. At most 1m."}),
     option<&Options::configure, parse_configure>(
         {.name = "configure",
          .env = "SLICED_CONFIGURE",

@@ -155,6 +155,8 @@ struct Options {
   // What events do not tell is found by it, in the worst case so much later.
   Millis sync_interval = 5min;  // full rescan of the host
   bool allow_short_sync = false;
+  Millis readiness_poll =
+      2s;                  // between two questions to a PF whose VFs wait for what it need not tell, at most
   Millis settle = 100ms;   // quiet time before additions from the host are published
   Millis settle_max = 1s;  // the longest that additions wait when it never gets quiet
 
@@ -210,6 +212,8 @@ inline constexpr std::string_view kNodeStateOfCluster = "cluster";
 inline constexpr Millis kSyncIntervalMin = 1min;
 inline constexpr Millis kSyncIntervalShortMin = 30s;  // with --allow-short-sync
 inline constexpr Millis kSyncIntervalMax = 24h;
+/// Of --readiness-poll.
+inline constexpr Millis kReadinessPollMin = 100ms, kReadinessPollMax = 1min;
 /// Of --settle-max; --settle is at most that.
 inline constexpr Millis kSettleMax = 1min;
 

@@ -71,6 +71,7 @@ Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
                      decider_.mark(std::move(why));
                    }),
       admin_macs_(make_admin_macs(ports.host.executor, std::move(ports.set_missing_mac))) {
+  host_.set_ask_again_max(options_.readiness_poll);
   if (is_node_state_awaited()) unconfigured_ = "the node's SriovNetworkNodeState has not been read yet";
 }
 
@@ -157,6 +158,7 @@ void Daemon::reload(const config::Options& options) {
   if (options.readiness != options_.readiness) decider_.mark("reload");
   options_ = options;
   settling_.set_windows(options_.settle, options_.settle_max);
+  host_.set_ask_again_max(options_.readiness_poll);
   arm_sync();
   host_.rescan("reload");
 }

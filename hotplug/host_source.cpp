@@ -387,7 +387,7 @@ void HostSource::arm_ask_again() {
   ask_again_ = ports_.scheduler.after(ask_again_delay_, [this] {
     marks_.touched.functions.insert(asked_again_.begin(), asked_again_.end());
     mark("what VFs wait for");
-    ask_again_delay_ = std::min(ask_again_delay_ * 2, kAskAgainMax);
+    ask_again_delay_ = std::min(ask_again_delay_ * 2, ask_again_max_);
     arm_ask_again();
   });
 }

@@ -53,7 +53,7 @@ class HostSource {
   static constexpr Millis kScanDeadline{5000};
   /// Of one entry, where they are read one by one, and of one interface's slow facts.
   static constexpr Millis kReadDeadline{1000};
-  static constexpr Millis kAskAgainMin{100}, kAskAgainMax{2000};
+  static constexpr Millis kAskAgainMin{100};
   /// How long an update waits for facts behind the kernel's locks; later ones are an update of their own.
   static constexpr Millis kSlowGrace{250};
 
@@ -91,8 +91,9 @@ class HostSource {
   /// Reads everything and compares. A second call before the first is done joins it.
   void rescan(std::string why, OnRescanned on_rescanned = {});
   /// What these PFs enforce is waited for, and the kernel may not tell: they are read again after kAskAgainMin, then
-  /// ever more rarely up to kAskAgainMax, until they are others or none. Asked for once more, the waits go on.
+  /// ever more rarely up to the longest wait, until they are others or none. Asked for once more, the waits go on.
   void ask_again(std::set<PciAddress> pfs);
+  void set_ask_again_max(Millis longest) { ask_again_max_ = longest; }
   /// That PF is read once more, as after an event: what it enforces has been changed here, and its driver may not tell.
   void read_again(const PciAddress& pf, std::string why);
   /// Last known netdevs of functions, from what was published before a restart in this boot.
@@ -218,7 +219,7 @@ class HostSource {
   Millis retry_delay_{1000};
   Millis look_again_delay_{1000};
   std::set<PciAddress> asked_again_;
-  Millis ask_again_delay_ = kAskAgainMin;
+  Millis ask_again_delay_ = kAskAgainMin, ask_again_max_{2000};
   std::set<std::string> said_to_hang_;
   SaidOnce said_problems_;
   uint64_t readings_begun_ = 0;

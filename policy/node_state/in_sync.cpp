@@ -70,9 +70,11 @@ std::string unconfigured_by(const NodeStateWord& word, const NodeState& now, boo
   const std::string named =
       "SriovNetworkNodeState " + escaped(word.object->namespace_ + "/" + word.object->name);
   if (word.object->wanted.empty())
-    return allows_empty ? ""
-                        : named + " wants nothing of any PF (spec.interfaces is empty); the operator may still fill it in, "
-                                  "else wait for node-state:allow-empty";
+    return allows_empty
+               ? ""
+               : named +
+                     " wants nothing of any PF (spec.interfaces is empty); the operator may still fill it in, "
+                     "else wait for node-state:allow-empty";
   if (now.out_of_sync.empty()) return "";
   const auto& [pf, why] = *now.out_of_sync.begin();
   const size_t more = now.out_of_sync.size() - 1;

@@ -186,6 +186,9 @@ TEST(Load, Problems) {
        {"sync-interval: 25h is out of bounds; must be at least 1m (30s with --allow-short-sync) and at most "
         "24h"}},
       {"settle windows", {"run", "--settle", "2s"}, {"settle: 2s is longer than settle-max, which is 1s"}},
+      {"readiness-poll",
+       {"run", "--readiness-poll", "50ms"},
+       {"readiness-poll: 50ms is out of bounds; must be at least 100ms and at most 1m"}},
       {"settle-max", {"run", "--settle-max", "61s"}, {"settle-max: 1m1s is above the limit of 1m"}},
       {"diff is plan's",
        {"explain", "-o", "diff"},

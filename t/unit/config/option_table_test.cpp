@@ -91,6 +91,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"readiness", "{require: [], setAdminMac: true}"},
       {"readiness", ""},
       {"configure", "admin-mac"},
+      {"readiness-poll", "10s"},
       {"settle", "0s"},
       {"settle-max", "2s"},
       {"log-format", "journald"},

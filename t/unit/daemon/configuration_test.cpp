@@ -195,8 +195,9 @@ TEST_F(ByNodeStateTest, WhatThePfEnforcesIsAskedForAgain) {
   std::map<int, hotplug::VfConfig> configs;
   for (int i = 0; i < 4; ++i) configs[i].mac = "00:00:00:00:00:00";
   read_vf_configs = [&](int) { return Result<std::map<int, hotplug::VfConfig>>(configs); };
-  node_state("spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 4, externallyManaged: true, vfGroups: "
-             "[{vfRange: 0-3}]}]}");
+  node_state(
+      "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 4, externallyManaged: true, vfGroups: "
+      "[{vfRange: 0-3}]}]}");
   start();
   run(1min);
   expect_awaited("adminMac of VF 0");

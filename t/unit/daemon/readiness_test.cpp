@@ -59,6 +59,33 @@ TEST_P(ReadinessTest, DeviceByDeviceAndNotByNode) {
   EXPECT_EQ(asked, before) << "nothing waits any more";
 }
 
+// Red when nobody looks for what no event tells of.
+TEST_P(ReadinessTest, WhatIsLostWithoutAWordGoesWithTheSyncTimer) {
+  policy("{require: [adminMac]}");
+  set_mac(0, "02:00:00:00:00:01");
+  set_mac(1, "02:00:00:00:00:02");
+  start();
+  run(15s);
+  ASSERT_EQ(offered().size(), 2u);
+  set_mac(0, kNoMac);
+  run(options.sync_interval);
+  EXPECT_EQ(offered().size(), 1u);
+}
+
+TEST_P(ReadinessTest, HowOftenAPfIsAskedIsAnOption) {
+  options.readiness_poll = 30s;
+  policy("{require: [adminMac]}");
+  start();
+  run(4min);
+  const int before = asked;
+  run(30s);
+  EXPECT_LE(asked - before, 1);
+  options.readiness_poll = 1s;
+  daemon->reload(options);
+  run(1min);
+  EXPECT_GE(asked - before, 25);
+}
+
 TEST_P(ReadinessTest, WhatIsLostGoesAtOnce) {
   policy("{require: [adminMac], stableFor: 2s}");
   set_mac(0, "02:00:00:00:00:01");
