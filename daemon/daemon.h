@@ -86,7 +86,10 @@ class Daemon {
     if (held_.hold(by, facts)) decide_before_writing("it is known what pods have");
   }
   /// Its facts stay those of before until the host says the same again, at most HeldHost::kReturnMax.
-  void let_go(const std::string& by) { held_.let_go(by); }
+  void let_go(const std::string& by) {
+    held_.let_go(by);
+    set_missing_macs();
+  }
   /// What is known of the node's SriovNetworkNodeState, where somebody asks for it.
   const NodeStateSource& node_state() const { return node_states_; }
   /// What may be allocated.
@@ -208,7 +211,7 @@ class Daemon {
   // Without pools.
   std::shared_ptr<const policy::Decision> decision_;
   ProblemTeller problems_;
-  std::string unconfigured_;   // "" configured, or nobody is asked
+  std::string unconfigured_;  // "" configured, or nobody is asked
   bool awaits_node_state_ = true;
   bool is_permitted_ = false;  // the interlock is ours
   bool recovered_ = false;     // sticky facts were looked for in our own slices

@@ -37,12 +37,6 @@ struct AdminMacsTest : testing::Test, fixture::DaemonWorld {
   }
   // The kernel says something of the PF.
   void tell_pf() { say(hotplug::LinkChange{daemon->inventory()->find(kPf)->netdev->ifindex, "ens1f0"}); }
-  size_t said(const std::string& text) {
-    size_t out = 0;
-    const std::string all = log.all();
-    for (size_t at = all.find(text); at != std::string::npos; at = all.find(text, at + 1)) ++out;
-    return out;
-  }
 
   std::map<int, hotplug::VfConfig> configs{
       {0, {.mac = kNoMac}}, {1, {.mac = "02:00:00:00:00:01"}}, {2, {.mac = kNoMac}}};
@@ -59,8 +53,8 @@ TEST_F(AdminMacsTest, ExactlyTheMissingOnesAndNoneAfterARestart) {
   EXPECT_EQ(configs[0].mac, mac_of(0));
   EXPECT_EQ(configs[1].mac, "02:00:00:00:00:01");
   EXPECT_EQ(offered().size(), 3u);
-  EXPECT_EQ(said("administrative MAC address set"), 2u) << log.all();
-  EXPECT_EQ(said("asked_by=policy dra-driver-sriov/p"), 2u) << log.all();
+  EXPECT_EQ(log.count("administrative MAC address set"), 2u) << log.all();
+  EXPECT_EQ(log.count("asked_by=policy dra-driver-sriov/p"), 2u) << log.all();
   start();
   run(15min);
   EXPECT_EQ(told.size(), 2u);
@@ -71,10 +65,13 @@ TEST_F(AdminMacsTest, OfferedWithinASecondOfBeingSet) {
   start();
   run(15s);
   configs[3] = {.mac = kNoMac};
-  make_pf(4);
-  pci_event("add", tree.pci(kPf).vf(3).address());
+  tree.pci(kPf).vfs(4, [](fixture::SysfsTree::Pci vf, int index) {
+    vf.id("8086", "1889").driver("iavf").netdev("ens1f0v" + std::to_string(index));
+  });
   pci_event("change", kPf);
-  run(2s);
+  pci_event("add", tree.pci(kPf).vf(3).address());
+  say(hotplug::Uevent{"add", "/devices/x/net/ens1f0v3", "net", {{"INTERFACE", "ens1f0v3"}}});
+  run(1s);
   EXPECT_EQ(offered().size(), 4u) << log.all();
 }
 
@@ -130,7 +127,6 @@ TEST_F(AdminMacsTest, OneThatAPodHasIsLeftAloneUntilItIsBack) {
   run(1min);
   EXPECT_EQ(told, std::vector{2});
   daemon->let_go("claim");
-  tell_pf();
   run(1min);
   EXPECT_EQ(told, (std::vector{2, 0}));
 }
@@ -152,7 +148,7 @@ TEST_F(AdminMacsTest, OneThatIsLostIsSetAgainAndNotAtOnce) {
   run(15s);
   configs[0].mac = kNoMac;
   tell_pf();
-  run(15s);
+  run(2s);
   EXPECT_EQ(told, (std::vector{0, 2, 0}));
   configs[0].mac = kNoMac;
   tell_pf();
@@ -168,7 +164,7 @@ TEST_F(AdminMacsTest, WithoutTheCapabilityItIsSaidOnceAndAllElseGoesOn) {
   start();
   run(15s);
   EXPECT_EQ(told.size(), 1u);
-  EXPECT_EQ(said("Give the daemon CAP_NET_ADMIN"), 1u) << log.all();
+  EXPECT_EQ(log.count("Give the daemon CAP_NET_ADMIN"), 1u) << log.all();
   EXPECT_EQ(offered().size(), 1u);
   configs[0].mac = "02:00:00:00:00:07";
   tell_pf();
@@ -185,7 +181,7 @@ TEST_F(AdminMacsTest, WhatADriverRefusesIsSaidAndNotTriedAgain) {
   tell_pf();
   run(10min);
   EXPECT_EQ(told, (std::vector{0, 2}));
-  EXPECT_EQ(said("an administrative MAC address is not set"), 2u) << log.all();
+  EXPECT_EQ(log.count("an administrative MAC address is not set"), 2u) << log.all();
 }
 
 TEST_F(AdminMacsTest, WhatIsNotSoAnyMoreIsTriedWhenItIsAgain) {
@@ -193,11 +189,11 @@ TEST_F(AdminMacsTest, WhatIsNotSoAnyMoreIsTriedWhenItIsAgain) {
   ask_by_policy();
   start();
   run(15s);
-  EXPECT_EQ(said("administrative MAC address"), 0u) << log.all();
+  EXPECT_EQ(log.count("administrative MAC address"), 0u) << log.all();
   outcome = policy::MacOutcome::kSet;
   tree.netdev_attr("ens1f0v0", "mtu", "1400");
   say(hotplug::LinkChange{daemon->inventory()->find(kVf)->netdev->ifindex, "ens1f0v0"});
-  run(1s);
+  run(3s);
   EXPECT_EQ(offered().size(), 3u) << log.all();
 }
 
@@ -210,7 +206,7 @@ TEST_F(AdminMacsTest, ADriverThatHangsIsLeftAlone) {
   start();
   run(10min);
   EXPECT_EQ(told, std::vector{0});
-  EXPECT_EQ(said("gives no answer within 15000 ms"), 1u) << log.all();
+  EXPECT_EQ(log.count("gives no answer within 15000 ms"), 1u) << log.all();
 }
 
 TEST_F(AdminMacsTest, AHostOfFilesIsOnlyRead) {
@@ -218,7 +214,7 @@ TEST_F(AdminMacsTest, AHostOfFilesIsOnlyRead) {
   ask_by_policy();
   start();
   run(15s);
-  EXPECT_EQ(said("it can only be read"), 1u) << log.all();
+  EXPECT_EQ(log.count("it can only be read"), 1u) << log.all();
   EXPECT_EQ(offered().size(), 1u);
 }
 

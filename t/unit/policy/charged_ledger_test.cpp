@@ -88,6 +88,20 @@ struct ChargedLedger : testing::Test {
   bool has_exposures = true;
 };
 
+// Red when a device is taken for free that a claim is known to have, or for taken that may merely be.
+TEST_F(ChargedLedger, WhatIsKnownToBeAllocated) {
+  decide({whole_pf()}, {kVf});
+  EXPECT_EQ(ledger.known_allocated(), Set{}) << "offered, it may be: nobody knows";
+  ledger.take(Prepared{kOther, kVf, "uid-2"}, now);
+  EXPECT_EQ(ledger.known_allocated(), Set{kVfId});
+  census(0s, {{kPool, {{kPf, false}}}});
+  EXPECT_EQ(ledger.known_allocated(), (Set{kPfId, kVfId}));
+  ledger.take(Unprepared{kOther, kVf, "uid-2"});
+  EXPECT_EQ(ledger.known_allocated(), Set{kPfId});
+  census(1h);
+  EXPECT_EQ(ledger.known_allocated(), Set{});
+}
+
 TEST_F(ChargedLedger, WhatIsOfferedMayBeAllocatedAndIsNotRecorded) {
   decide({whole_pf()}, {kVf});
   EXPECT_EQ(ledger.holdings().at(kPool.second), std::vector<Holding>{whole_pf()});

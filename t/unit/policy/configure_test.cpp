@@ -54,7 +54,9 @@ struct World {
     if (exclude) exposures.push_back(*exclude);
     in.policies = std::make_shared<const PolicySet>(
         make_policy_set(share(std::move(sriovs)), {}, share(std::move(exposures))));
-    in.inventory = host.inventory();
+    auto now = std::make_shared<hotplug::Inventory>(*host.inventory());
+    now->asks_pfs = true;
+    in.inventory = now;
     return decide(std::make_shared<const Inputs>(in));
   }
   std::vector<MissingMac> missing() {
@@ -159,7 +161,6 @@ TEST_P(MissingMacsTest, NothingBeforeTheNodeIsConfigured) {
 TEST_P(MissingMacsTest, WhatIsHeldBackForWantOfItIsWanted) {
   Readiness& readiness = w.in.settings.readiness;
   readiness.require.emplace().set(static_cast<size_t>(Condition::kAdminMac));
-  w.in.inventory = w.host.inventory();
   EXPECT_EQ(ids(w.missing()), kBoth);
 }
 
