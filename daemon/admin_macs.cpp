@@ -48,8 +48,7 @@ void AdminMacs::end(const policy::MissingMac& what, const Result<policy::MacOutc
     attempts_.forget(what.vf);
   } else {
     attempts_.has(what.vf);
-    if (*outcome == policy::MacOutcome::kSet) {
-      ++counters_.set;
+    if (*outcome == policy::MacOutcome::kSet)
       ports_.log.info("administrative MAC address set", {{"vf", what.vf},
                                                          {"pf", what.pf.text()},
                                                          {"pf_interface", what.pf_name},
@@ -57,14 +56,12 @@ void AdminMacs::end(const policy::MissingMac& what, const Result<policy::MacOutc
                                                          {"mac", what.mac},
                                                          {"interface", what.interface},
                                                          {"asked_by", what.asked_by}});
-    }
     handlers_.on_set(what.pf);
   }
   begin_next();
 }
 
 void AdminMacs::fail(const policy::MissingMac& what, const Error& why) {
-  ++counters_.failed;
   if (why.code == Errc::kDenied) {
     is_denied_ = true;
     due_.clear();

@@ -7,7 +7,6 @@
 //            whose driver hangs is left alone.
 // Log:       each address that was set, with who asks for it: the audit of what this daemon changes of the host.
 // Ownership: ports outlive this. Dropping it begins nothing more; a write on its way may still be done.
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -52,12 +51,6 @@ class AdminMacs {
   /// All that is missing now, in the place of what was told before and is not begun.
   void take(std::vector<policy::MissingMac> missing, const hotplug::Inventory& host);
 
-  /// Since the start.
-  struct Counters {
-    uint64_t set = 0, failed = 0;
-  };
-  const Counters& counters() const { return counters_; }
-
  private:
   void begin_next();
   void end(const policy::MissingMac& what, const Result<policy::MacOutcome>& outcome);
@@ -71,7 +64,6 @@ class AdminMacs {
   reactor::Ticket ticket_;
   bool is_denied_ = false;
   std::set<hotplug::PciAddress> hung_;
-  Counters counters_;
 };
 
 }  // namespace sliced::daemon
