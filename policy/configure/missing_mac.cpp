@@ -30,10 +30,10 @@ bool is_missing(const HostDevice& vf) {
   return vf.enforced && !vf.enforced->mac.empty() && !hotplug::is_address_set(vf.enforced->mac);
 }
 
-bool has_interface_to_keep(const HostDevice& vf) {
+bool has_interface_to_keep(const HostDevice& vf, bool has_udevd) {
   const Netdev* netdev = netdev_here(vf);
-  return netdev != nullptr && netdev->link_type == kEthernet && netdev->is_initialized.value_or(true) &&
-         is_stations(netdev->mac);
+  return netdev != nullptr && netdev->link_type == kEthernet &&
+         (!has_udevd || netdev->is_initialized.value_or(true)) && is_stations(netdev->mac);
 }
 
 bool is_at_rest(const HostDevice& vf, const Inputs& in) {
@@ -100,7 +100,8 @@ std::vector<MissingMac> missing_macs(const MissingMacRequest& request) {
   if (in.unconfigured.holds()) return out;
   for (const auto& [id, vf] : request.host.devices) {
     if (vf.type != hotplug::DeviceType::kVf || !vf.pf || !vf.vf_index || !is_missing(vf)) continue;
-    if (!has_interface_to_keep(vf) || !is_at_rest(vf, in) || request.is_taken(id)) continue;
+    if (!has_interface_to_keep(vf, request.host.has_udevd) || !is_at_rest(vf, in) || request.is_taken(id))
+      continue;
     const HostDevice* pf = request.host.find(vf.pf->text());
     const Netdev* port = pf == nullptr ? nullptr : netdev_here(*pf);
     if (port == nullptr) continue;

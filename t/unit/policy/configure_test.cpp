@@ -67,8 +67,9 @@ struct World {
           kube::decode_yaml("metadata: {name: n1, namespace: operator}\n" + state).documents.at(0);
       word.object = std::make_shared<const SriovNodeState>(decode_node_state(yaml));
     }
-    const auto now = host.inventory();
-    return missing_macs({decision, *now, word, [this](const std::string& id) { return taken.contains(id); }});
+    hotplug::Inventory now = *host.inventory();
+    now.has_udevd = has_udevd;
+    return missing_macs({decision, now, word, [this](const std::string& id) { return taken.contains(id); }});
   }
 
   VfHost host;
@@ -76,7 +77,7 @@ struct World {
   SriovPolicy sriov;
   ExposurePolicy exposure;
   std::optional<ExposurePolicy> exclude;
-  bool uses_sriov = false, uses_exposure = false;
+  bool uses_sriov = false, uses_exposure = false, has_udevd = true;
   std::string state;
   std::set<std::string> taken;
 };
@@ -146,6 +147,13 @@ TEST_P(MissingMacsTest, OnlyWhatIsMissingAndAtHand) {
     rule.spoil(spoilt);
     EXPECT_EQ(ids(spoilt.missing()), std::vector{kBoth.back()}) << rule.what;
   }
+}
+
+// Red when the end is waited for of what nobody does.
+TEST_P(MissingMacsTest, WhereUdevdDoesNotRunItIsNotWaitedFor) {
+  w.has_udevd = false;
+  for (const int i : {0, 1}) w.vf(i).netdev->is_initialized = false;
+  EXPECT_EQ(ids(w.missing()), kBoth);
 }
 
 TEST_P(MissingMacsTest, NothingWithoutAnInterfaceOfThePf) {
