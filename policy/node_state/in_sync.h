@@ -16,7 +16,8 @@ namespace sliced::policy {
 struct NodeStateWord {
   std::shared_ptr<const SriovNodeState> object;
   std::string why = "no SriovNetworkNodeState is read";
-  bool is_absent = false;  // the cluster has none, or not even its kind: nobody wants anything of this node's PFs
+  bool is_absent =
+      false;  // the cluster has none, or not even its kind: nobody wants anything of this node's PFs
 };
 
 /// A PF is out of sync when the object speaks of it and the host is not as it says by the rules of drift.h, or
