@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "allocation/selectors.h"
+#include "cli/fleet/node_devices.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/fleet/node_devices.h"
 #include "kube/yaml.h"
 
 namespace sliced::cli {
