@@ -52,6 +52,7 @@ constexpr Row kRows[] = {
     {Command::kWithdraw, by_options<withdraw>},
     {Command::kStatus, by_options<status>},
     {Command::kWebhook, webhook},
+    {Command::kAggregate, by_options<aggregate>},
     {Command::kHistory, by_options<history>},
     {Command::kWaitForConfig, by_options<wait_for_config>},
     {Command::kConfigured, by_options<configured>},

@@ -24,6 +24,7 @@ Work work_of(config::Command command);
 /// that watches, go on until a signal ends them.
 int run(const Invocation& invocation);
 int webhook(const Invocation& invocation);
+int aggregate(const config::Options& options);
 int plan(const config::Options& options);
 int explain(const config::Options& options);
 int why(const config::Options& options);

@@ -30,9 +30,9 @@ Process::Process(const config::Options& options)
           }),
       options_(options) {
   // What a one-shot command did is its output; on the way only trouble is worth a line.
-  const bool goes_on = options.command == config::Command::kRun ||
-                       options.command == config::Command::kWebhook ||
-                       options.command == config::Command::kWaitForConfig;
+  const bool goes_on =
+      options.command == config::Command::kRun || options.command == config::Command::kWebhook ||
+      options.command == config::Command::kAggregate || options.command == config::Command::kWaitForConfig;
   const bool quiet = !goes_on && options.log_level == Level::kInfo;
   log = make_log(options.log_format, quiet ? Level::kWarning : options.log_level, process_log_target());
   executor = std::make_unique<reactor::ThreadExecutor>(loop);

@@ -1,18 +1,17 @@
 #include <malloc.h>
 
-#include <algorithm>
 #include <csignal>
 #include <ctime>
 
 #include "cli/commands.h"
 #include "cli/kubelet_plugin.h"
 #include "cli/node_locks.h"
-#include "cli/node_reports.h"
 #include "cli/process.h"
 #include "cli/service.h"
 #include "cli/show.h"
 #include "cli/signs.h"
 #include "cli/status_door.h"
+#include "cli/telling.h"
 #include "policy/explain.h"
 #include "reactor/orphans.h"
 #include "reactor/signal.h"
@@ -103,40 +102,6 @@ std::unique_ptr<configured::Sign> watch_sign(Process& process, const config::Opt
   return sign;
 }
 
-reports::LastChange last_change_in(const status::History& history) {
-  const auto all = history.all();
-  const auto last = std::find_if(all.rbegin(), all.rend(), [](const status::PastChangePtr& past) {
-    return past->change.kind != policy::OfferChange::Kind::kFound;
-  });
-  if (last == all.rend()) return {};
-  const policy::OfferChange& change = (*last)->change;
-  return {.time = status::utc_text((*last)->at_ms),
-          .change = std::string(name_of(change.kind)),
-          .devices = static_cast<int64_t>(change.devices.size() + change.left_out),
-          .policy = change.policy,
-          .why = change.why};
-}
-
-// nullptr: it is off, or a directory stands for the cluster.
-std::unique_ptr<NodeReports> open_reports(Process& process, const config::Options& options,
-                                          daemon::Daemon& daemon, const status::History& history) {
-  if (options.report == config::Switch::kOff ||
-      std::holds_alternative<config::ClusterDirectory>(options.cluster))
-    return nullptr;
-  return std::make_unique<NodeReports>(NodeReports::Surroundings{
-      .ports = {*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
-      .executor = *process.executor,
-      .daemon = daemon,
-      .node = options.node_name,
-      .last_change = [&history] { return last_change_in(history); }});
-}
-
-void add_counts(const NodeReports& reports, status::Metrics& into) {
-  const auto& counters = reports.writer().counters();
-  into.reports = {counters.taken, counters.failed, counters.bytes,
-                  reports.writer().standing().state == watchers::Standing::State::kLive};
-}
-
 // Ports, daemon, interlock and signals, joined, until a signal ends them. The interlock goes when no worker writes
 // any more, or with the process.
 int serve(Process& process, const Invocation& invocation, const std::string& lock_directory,
@@ -148,14 +113,14 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   std::unique_ptr<KubeletPlugin> plugin;
   std::unique_ptr<Service> service;
   std::unique_ptr<StatusDoor> status;
-  std::unique_ptr<NodeReports> reports;
+  std::unique_ptr<Telling> telling;
   daemon::Daemon daemon(process.daemon_ports(/*live_events=*/true), running,
                         [&](const policy::Decision& decision) {
                           if (running.show) display.show(decision);
                           if (plugin) plugin->on_decided();
                           if (service) service->on_decided();
                           if (status) status->on_decided();
-                          if (reports) reports->on_decided();
+                          if (telling) telling->on_decided();
                           // A list or a large write leaves free memory behind that nobody needs before the
                           // next one.
                           trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
@@ -165,7 +130,7 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   NodeLocks locks(process, running, lock_directory, [&] {
     if (stopping) return;
     service->on_writer();
-    if (reports) reports->permit(true);
+    if (telling) telling->permit();
     // What pods have looks as if it had changed: nothing is written before that is known.
     if (plugin) return plugin->start([&] { daemon.permit_writes(!stopping); });
     daemon.permit_writes(true);
@@ -173,10 +138,10 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   const auto sign = watch_sign(process, running, daemon);
   status = std::make_unique<StatusDoor>(process, running, lock_directory, daemon, locks, plugin.get(),
                                         [&](status::Metrics& into) {
-                                          if (reports) add_counts(*reports, into);
+                                          if (telling) telling->add_to(into);
                                         });
-  reports = open_reports(process, running, daemon, status->history());
-  if (reports && locks.acquired()) reports->permit(true);
+  telling = std::make_unique<Telling>(process, running, daemon, status->history(), plugin.get());
+  if (locks.acquired()) telling->permit();
   Signals signals(process);
   signals.on(SIGTERM, [&] { process.loop.stop(); });
   signals.on(SIGINT, [&] { process.loop.stop(); });
@@ -190,13 +155,13 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
   if (sign) sign->start();
   daemon.start();
-  if (reports) reports->start();
+  telling->start();
   service->start();
   process.run();
   stopping = true;
   service->on_stopping();
   daemon.permit_writes(false);
-  reports.reset();
+  telling.reset();
   if (plugin) drain(process, *plugin);
   status.reset();  // it reads the plugin; and its file goes, also where the process leaves without us
   plugin.reset();

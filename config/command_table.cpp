@@ -161,6 +161,13 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Answers AdmissionReviews by HTTPS until SIGTERM: what `validate` refuses is refused, with its words, and what it warns of "
          "is warned of. Needs neither a host nor a cluster. How the API server is told of it: docs/admission.md."},
+    {.id = Command::kAggregate,
+     .name = "aggregate",
+     .summary = "Write what nodes report of each policy into its status.",
+     .description =
+         "Reads NodeDeviceReports and policies of both kinds until SIGTERM, and keeps .status of each policy: on how many nodes it "
+         "is asked, how many devices they offer by it, and the conditions Accepted, Conflict and NotUsedAsWritten. Of several that run "
+         "in one namespace the Lease sliced-aggregate elects one. Needs no host: docs/reports.md."},
     {.id = Command::kHistory,
      .name = "history",
      .arguments = "[DEVICE|POLICY]",

@@ -10,12 +10,13 @@ namespace {
 constexpr unsigned bit(Command command) { return static_cast<unsigned>(command); }
 constexpr unsigned kDeciding = bit(Command::kRun) | bit(Command::kPlan) | bit(Command::kExplain);
 constexpr unsigned kWriting = bit(Command::kRun) | bit(Command::kWithdraw);
+constexpr unsigned kAggregating = bit(Command::kAggregate);
 constexpr unsigned kSigns = bit(Command::kWaitForConfig) | bit(Command::kConfigured);
 constexpr unsigned kOnCluster = kDeciding | bit(Command::kWithdraw);
 constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch) |
                              bit(Command::kMigrate) | bit(Command::kSnapshot) | bit(Command::kDrift);
 constexpr unsigned kWorking =
-    kOnCluster | kOnHost | kSigns | bit(Command::kValidate) | bit(Command::kWebhook);
+    kOnCluster | kOnHost | kSigns | bit(Command::kValidate) | bit(Command::kWebhook) | kAggregating;
 constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
                                     bit(Command::kWebhook) | bit(Command::kMigrate) | bit(Command::kSnapshot);
 constexpr unsigned kFleet = bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop) |
@@ -42,7 +43,7 @@ constexpr OptionInfo kOptions[] = {
          .file_key = "cluster",
          .placeholder = "SPEC",
          .commands = kOnCluster | kSigns | bit(Command::kMatch) | bit(Command::kSnapshot) |
-                     bit(Command::kDrift) | kAsking,
+                     bit(Command::kDrift) | kAsking | kAggregating,
          .choices = kClusters,
          .help =
              "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "
@@ -71,7 +72,7 @@ constexpr OptionInfo kOptions[] = {
          .file_key = "namespace",
          .placeholder = "NAME",
          .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) |
-                     bit(Command::kConfigured) | bit(Command::kWhy) | bit(Command::kPolicies),
+                     bit(Command::kConfigured) | bit(Command::kWhy) | bit(Command::kPolicies) | kAggregating,
          .not_from_env = bit(Command::kWhy),
          .help = "The namespace whose policies count; of why, that of a pod or "
                  "claim that is named without one."}),
@@ -165,6 +166,16 @@ constexpr OptionInfo kOptions[] = {
          .help =
              "on: this node's NodeDeviceReport says what is offered, what is not and why, where the API server has that "
              "kind. off: nothing is reported."}),
+    option<&Options::events, parse_word<Switch>>(
+        {.name = "events",
+         .env = "SLICED_EVENTS",
+         .file_key = "events",
+         .placeholder = "SWITCH",
+         .commands = bit(Command::kRun),
+         .choices = kTexts<Switch>,
+         .help =
+             "on: Events of policies and of the Node tell what is not used as it is written, refused, held back for long or "
+             "withdrawn while a pod has it. off: nobody is told."}),
     option<&Options::webhook_address, parse_listen_address>(
         {.name = "webhook-address",
          .env = "SLICED_WEBHOOK_ADDRESS",
@@ -311,7 +322,7 @@ constexpr OptionInfo kOptions[] = {
          .env = "POD_NAME",
          .file_key = "podName",
          .placeholder = "NAME",
-         .commands = kDeciding | bit(Command::kWaitForConfig),
+         .commands = kDeciding | bit(Command::kWaitForConfig) | kAggregating,
          .help = "The name of the pod that this runs in, whose annotation is waited by."}),
     option<&Options::pod_namespace, parse_pod_namespace>(
         {.name = "pod-namespace",

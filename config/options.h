@@ -42,6 +42,7 @@ enum class Command : unsigned {
   kWaitForConfig = 1u << 17,
   kConfigured = 1u << 18,
   kDrift = 1u << 21,
+  kAggregate = 1u << 22,
   kNodes = 1u << 26,
   kDevices = 1u << 27,
   kTop = 1u << 28,
@@ -118,6 +119,7 @@ struct Options {
   std::string runtime_directory;  // where a lock stands; "": cli/node_locks.h finds it
   std::string health_address;     // "127.0.0.1:9810", where the status is read by TCP; "" nowhere
   Switch report = Switch::kOn;    // what this node has is written into its NodeDeviceReport
+  Switch events = Switch::kOn;    // what is worth one is told as Events
   std::string scheduler_version;  // "v1.36.3"; "": that of the API server
   // Where the kubelet finds this.
   // Off, the daemon publishes and prepares nothing, and the options below are not used.

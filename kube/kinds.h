@@ -29,6 +29,12 @@ inline const Resource kDeviceExposurePolicies{"networking.dra.io", "v1alpha1", "
 inline const Resource kNodeDeviceReports{"networking.dra.io", "v1alpha1", "nodedevicereports",
                                          "NodeDeviceReport", false};
 
+/// What people are told of an object; written alone.
+inline const Resource kEvents{"events.k8s.io", "v1", "events", "Event", true};
+
+/// By which one of several processes is elected.
+inline const Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
+
 /// Of Multus' custom resource; its group is no one's of Kubernetes.
 inline const Resource kNetworkAttachmentDefinitions{"k8s.cni.cncf.io", "v1", "network-attachment-definitions",
                                                     "NetworkAttachmentDefinition", true};

@@ -116,6 +116,12 @@ void tell_reports(Exposition& out, const Metrics& metrics) {
   out.sample(metrics.reports->bytes);
 }
 
+void tell_events(Exposition& out, const Metrics& metrics) {
+  if (metrics.events.empty()) return;
+  out.counter("sliced_events_total", "Events of policies and of the Node, by what became of them.");
+  for (const auto& [result, count] : metrics.events) out.sample(count, {{"result", result}});
+}
+
 }  // namespace
 
 std::string exposition_of(const Report& report, const Metrics& metrics) {
@@ -128,6 +134,7 @@ std::string exposition_of(const Report& report, const Metrics& metrics) {
   tell_sources(out, metrics);
   tell_claims(out, metrics);
   tell_reports(out, metrics);
+  tell_events(out, metrics);
   return out.take();
 }
 

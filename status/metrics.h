@@ -53,7 +53,8 @@ struct Metrics {
   };
   std::vector<Claims> claims;  // empty without the kubelet plugin
 
-  std::optional<Reports> reports;  // nullopt: nothing is reported
+  std::vector<std::pair<std::string, uint64_t>> events;  // by what became of them; empty: none are told
+  std::optional<Reports> reports;                        // nullopt: nothing is reported
 
   // Of the process: turns of the loop that took a tenth of a second or longer; lines of the log that nobody read in time.
   uint64_t long_turns = 0, lost_lines = 0;

@@ -453,7 +453,10 @@ void measure_reports(size_t count, Tally& tally) {
         "%.1f KiB of all else\n",
         what, std::exchange(fleet.writes, 0), reported.writes, static_cast<double>(reported.bytes) / 1024,
         reported.largest, peak, static_cast<double>(load.bytes) / 1024);
-    expect(tally, reported.writes == reports_wanted, what);
+    // A slice that comes late at a start, after a look at the node's pods, is told a second time.
+    expect(tally,
+           reported.writes >= reports_wanted && reported.writes <= reports_wanted + reports_wanted / 50,
+           what);
     expect(tally, reported.largest <= reports::kReportBytesMax, "a report fits");
     expect(tally, peak <= std::max<size_t>(count / 5, 8), "reports of a fleet are spread");
   };

@@ -124,7 +124,7 @@ func (l *Lab) Run(extra ...string) *Daemon {
 	d := &Daemon{lab: l, Started: time.Now()}
 	args := append(l.flags("run"), extra...)
 	if !l.Reports {
-		args = append(args, "--report=off")
+		args = append(args, "--report=off", "--events=off")
 	}
 	var err error
 	if d.Process, err = StartProcess("sliced", log, Program(l.T), args...); err != nil {

@@ -63,6 +63,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"scheduler-version", "v1.36.2"},
       {"kubelet-plugin", "on"},
       {"report", "off"},
+      {"events", "off"},
       {"kubelet-plugins-directory-path", "/k/plugins"},
       {"enable-device-metadata", "true"},
       {"kubevirt-environment", "true"},

@@ -31,6 +31,7 @@ Metrics whole_metrics() {
   out.drivers = {{.name = "sriov.example", .writes = {{"create", "taken", 2}}}, {.name = "net.example"}};
   out.watch_ends = {{"policies", "expired", 1}};
   out.claims = {{"sriov.example", {{"prepare", "done", 4}}}};
+  out.events = {{"taken", 3}};
   out.reports = {.taken = 5, .failed = 6, .bytes = 7'000, .is_live = true};
   out.long_turns = 7;
   out.lost_lines = 8;

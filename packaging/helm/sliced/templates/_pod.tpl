@@ -25,6 +25,9 @@
 {{- with .Values.healthAddress }}
 - --health-address={{ . }}
 {{- end }}
+{{- if not .Values.events }}
+- --events=off
+{{- end }}
 {{- if not .Values.report }}
 - --report=off
 {{- end }}

@@ -2,6 +2,7 @@
 {{- define "sliced.rules" -}}
 {{- $plugin := .root.Values.kubeletPlugin -}}
 {{- $report := .root.Values.report -}}
+{{- $events := .root.Values.events -}}
 {{- $drivers := list .root.Values.sriovDriverName .root.Values.exposureDriverName -}}
 {{- $taken := list -}}
 {{- range .rules -}}
@@ -17,7 +18,7 @@
 {{- if and (eq $what "pods") $plugin.enabled $plugin.macAnnotation -}}
 {{- $_ := set $rule "verbs" (prepend $rule.verbs "get") -}}
 {{- end -}}
-{{- $leftOut := and (eq $what "nodedevicereports") (not $report) -}}
+{{- $leftOut := or (and (eq $what "nodedevicereports") (not $report)) (and (eq $what "events") (not $events)) -}}
 {{- if and (or $plugin.enabled (not $plugins)) (not $leftOut) -}}
 {{- $taken = append $taken $rule -}}
 {{- end -}}

@@ -1,0 +1,95 @@
+#include "cli/telling.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "cli/device_table.h"
+#include "cli/status_door.h"
+
+namespace sliced::cli {
+namespace telling {
+namespace {
+
+reports::LastChange last_change_in(const status::History& history) {
+  const auto all = history.all();
+  const auto last = std::find_if(all.rbegin(), all.rend(), [](const status::PastChangePtr& past) {
+    return past->change.kind != policy::OfferChange::Kind::kFound;
+  });
+  if (last == all.rend()) return {};
+  const policy::OfferChange& change = (*last)->change;
+  return {.time = status::utc_text((*last)->at_ms),
+          .change = std::string(name_of(change.kind)),
+          .devices = static_cast<int64_t>(change.devices.size() + change.left_out),
+          .policy = change.policy,
+          .why = change.why};
+}
+
+// In microseconds, as Events have them.
+std::string utc_micros() {
+  std::string out = status::utc_text(wall_ms());
+  return out.insert(out.size() - 1, "000");
+}
+
+// plugin: null where it is off.
+std::map<std::string, std::string> prepared_by(const KubeletPlugin* plugin) {
+  std::map<std::string, std::string> out;
+  if (plugin == nullptr) return out;
+  for (const auto& [device, claim] : prepared_for(plugin->prepared())) out.emplace(device, claim);
+  return out;
+}
+
+}  // namespace
+}  // namespace telling
+
+Telling::Telling(Process& process, const config::Options& options, daemon::Daemon& daemon,
+                 const status::History& history, const KubeletPlugin* plugin) {
+  if (std::holds_alternative<config::ClusterDirectory>(options.cluster)) return;
+  const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
+  if (options.report == config::Switch::kOn)
+    reports_ = std::make_unique<NodeReports>(
+        NodeReports::Surroundings{.ports = ports,
+                                  .executor = *process.executor,
+                                  .daemon = daemon,
+                                  .node = options.node_name,
+                                  .last_change = [&history] { return telling::last_change_in(history); }});
+  if (options.events == config::Switch::kOn)
+    events_ = std::make_unique<NodeEvents>(
+        NodeEvents::Surroundings{.ports = ports,
+                                 .executor = *process.executor,
+                                 .daemon = daemon,
+                                 .node = options.node_name,
+                                 .now = telling::utc_micros,
+                                 .prepared = [plugin] { return telling::prepared_by(plugin); }});
+}
+
+void Telling::start() {
+  if (reports_) reports_->start();
+  if (events_) events_->start();
+}
+
+void Telling::permit() {
+  if (reports_) reports_->permit(true);
+  if (events_) events_->permit(true);
+}
+
+void Telling::on_decided() {
+  if (reports_) reports_->on_decided();
+  if (events_) events_->on_decided();
+}
+
+void Telling::add_to(status::Metrics& metrics) const {
+  if (reports_) {
+    const auto& counters = reports_->writer().counters();
+    metrics.reports = {counters.taken, counters.failed, counters.bytes,
+                       reports_->writer().standing().state == watchers::Standing::State::kLive};
+  }
+  if (events_) {
+    const auto& counters = events_->writer().counters();
+    metrics.events = {
+        {"taken", counters.taken}, {"failed", counters.failed}, {"left-out", counters.left_out}};
+  }
+}
+
+}  // namespace sliced::cli

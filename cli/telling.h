@@ -1,0 +1,37 @@
+#pragma once
+// What the running daemon tells the cluster beside its slices: its report, and
+// events. As the options have it; in a directory cluster nothing.
+#include <memory>
+
+#include "cli/kubelet_plugin.h"
+#include "cli/node_events.h"
+#include "cli/node_reports.h"
+#include "cli/process.h"
+#include "daemon/daemon.h"
+#include "status/history.h"
+#include "status/metrics.h"
+
+namespace sliced::cli {
+
+/// Everything that it is made from outlives it. Nothing else waits for it, and
+/// what fails in it is counted.
+class Telling {
+ public:
+  /// plugin: null where it is off.
+  Telling(Process& process, const config::Options& options, daemon::Daemon& daemon,
+          const status::History& history, const KubeletPlugin* plugin);
+
+  /// Once.
+  void start();
+  /// The interlock is held.
+  void permit();
+  /// After each decision.
+  void on_decided();
+  void add_to(status::Metrics& metrics) const;
+
+ private:
+  std::unique_ptr<NodeReports> reports_;  // nullptr: it is off
+  std::unique_ptr<NodeEvents> events_;    // likewise
+};
+
+}  // namespace sliced::cli

@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	rbac "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	api "k8s.io/client-go/tools/clientcmd/api"
+
+	"sliced.test/cluster/harness"
+)
+
+// summing is by when a status follows what nodes report: their own time, and 11 s.
+const summing = reportingBy + 15*time.Second
+
+// aggregators starts two `sliced aggregate` for the lab's namespace, as a user with the rights of the chart and no more.
+func aggregators(t *testing.T, lab *harness.Lab) [2]*harness.Process {
+	t.Helper()
+	ctx := context.Background()
+	user := lab.NewUser()
+	client := lab.Server.Client.RbacV1()
+	role := &rbac.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "aggregate-" + lab.Node}, Rules: []rbac.PolicyRule{
+		{APIGroups: []string{"networking.dra.io"}, Resources: []string{"nodedevicereports", "deviceexposurepolicies"}, Verbs: []string{"list", "watch"}},
+		{APIGroups: []string{"networking.dra.io"}, Resources: []string{"deviceexposurepolicies/status"}, Verbs: []string{"patch"}},
+		{APIGroups: []string{harness.Driver}, Resources: []string{"sriovresourcepolicies"}, Verbs: []string{"list", "watch"}},
+		{APIGroups: []string{harness.Driver}, Resources: []string{"sriovresourcepolicies/status"}, Verbs: []string{"patch"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
+	}}
+	if _, err := client.ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	lab.Server.Bind(t, "", role.Name, user)
+	config := lab.Kubeconfig(t, lab.Server.URL, &api.AuthInfo{Token: user.Token})
+	var both [2]*harness.Process
+	for i := range both {
+		log := filepath.Join(t.TempDir(), fmt.Sprintf("aggregate-%d.log", i))
+		process, err := harness.StartProcess("sliced", log, harness.Program(t), "aggregate", "--cluster", "kubeconfig:"+config,
+			"--namespace", lab.Namespace, "--pod-name", fmt.Sprintf("aggregate-%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			process.Kill()
+			if t.Failed() {
+				t.Logf("log of aggregate-%d:\n%s", i, process.LogTail(40))
+			}
+		})
+		both[i] = process
+	}
+	return both
+}
+
+// policyStatus is .status of a policy: numbers, and each condition as "Type=Status: message".
+func policyStatus(t *testing.T, lab *harness.Lab, gvr schema.GroupVersionResource, name string) (map[string]any, string) {
+	t.Helper()
+	client := lab.Server.Dynamic.Resource(gvr)
+	namespaced := func() (*unstructured.Unstructured, error) {
+		if gvr == harness.Policies {
+			return client.Namespace(lab.Namespace).Get(context.Background(), name, metav1.GetOptions{})
+		}
+		return client.Get(context.Background(), name, metav1.GetOptions{})
+	}
+	object, err := namespaced()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, _, _ := unstructured.NestedMap(object.Object, "status")
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	text := ""
+	for _, one := range conditions {
+		c := one.(map[string]any)
+		text += fmt.Sprintf("%s=%s: %s\n", c["type"], c["status"], c["message"])
+	}
+	return status, text
+}
+
+func waitStatus(t *testing.T, lab *harness.Lab, gvr schema.GroupVersionResource, name, what string, holds func(map[string]any, string) bool) {
+	t.Helper()
+	for deadline := time.Now().Add(summing); ; time.Sleep(200 * time.Millisecond) {
+		status, conditions := policyStatus(t, lab, gvr, name)
+		if holds(status, conditions) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: no status with %s within %v: %v\n%s", name, what, summing, status, conditions)
+		}
+	}
+}
+
+func is(status map[string]any, key string, number int64) bool { return status[key] == number }
+
+// Turns red when a status tells otherwise than the nodes, when two write, when nobody takes over from one that is killed, or when
+// a successor writes what stands.
+func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
+	t.Parallel()
+	lab, other := harness.NewLab(t, shared, pf0), harness.NewLab(t, shared, pf1)
+	other.Namespace = lab.Namespace // obeys the same policies
+	lab.Server.Bind(t, lab.Namespace, "sliced-policies", other.User)
+	lab.Reports, other.Reports = true, true
+	lab.Apply("p", harness.Config(""))
+	lab.Apply("broken", M{"nonsense": L{}})
+	lab.Run()
+	other.Run()
+	both := aggregators(t, lab)
+	waitStatus(t, lab, harness.Policies, "p", "two nodes and all VFs", func(s map[string]any, conditions string) bool {
+		return is(s, "nodesSelected", 2) && is(s, "nodesCurrent", 2) && is(s, "devicesOffered", 6) && is(s, "observedGeneration", 1) &&
+			strings.Contains(conditions, "Accepted=True") && strings.Contains(conditions, "NotUsedAsWritten=False")
+	})
+	waitStatus(t, lab, harness.Policies, "broken", "its problem", func(s map[string]any, conditions string) bool {
+		return strings.Contains(conditions, "Accepted=False") && strings.Contains(conditions, "on 2 nodes") &&
+			strings.Contains(conditions, "nonsense")
+	})
+	elected := func(i int) bool { return strings.Contains(both[i].Log(), "elected: this one writes") }
+	first := 0
+	if elected(1) {
+		first = 1
+	}
+	if elected(1 - first) {
+		t.Fatal("both are elected")
+	}
+	settled, _ := policyStatus(t, lab, harness.Policies, "p")
+	both[first].Kill()
+	waitUntil(t, "the other is elected", 40*time.Second, func() bool { return elected(1 - first) })
+	time.Sleep(5 * time.Second)
+	if now, _ := policyStatus(t, lab, harness.Policies, "p"); fmt.Sprint(now) != fmt.Sprint(settled) {
+		t.Errorf("the successor has changed what stood: %v, was %v", now, settled)
+	}
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	waitStatus(t, lab, harness.Policies, "p", "the VFs of one PF, by generation 2", func(s map[string]any, _ string) bool {
+		return is(s, "devicesOffered", 4) && is(s, "observedGeneration", 2) && is(s, "nodesCurrent", 2)
+	})
+}
