@@ -237,7 +237,7 @@ std::vector<Setting> read_environment(const std::vector<Setting>& flags, const C
   std::vector<Setting> settings;
   for (const OptionInfo& option : option_table()) {
     if (option.env == nullptr || !takes(command, option) || last_of(flags, option.name) != nullptr) continue;
-    if ((option.not_from_env & static_cast<unsigned>(command.id)) != 0) continue;
+    if ((option.not_from_env & bit(command.id)) != 0) continue;
     const auto text = ports.env(option.env);
     if (text && !text->empty())
       settings.push_back({&option, *text, std::string("environment ") + option.env});

@@ -7,22 +7,22 @@
 namespace sliced::config {
 namespace {
 
-constexpr unsigned bit(Command command) { return static_cast<unsigned>(command); }
-constexpr unsigned kDeciding = bit(Command::kRun) | bit(Command::kPlan) | bit(Command::kExplain);
-constexpr unsigned kWriting = bit(Command::kRun) | bit(Command::kWithdraw);
-constexpr unsigned kAggregating = bit(Command::kAggregate);
-constexpr unsigned kSigns = bit(Command::kWaitForConfig) | bit(Command::kConfigured);
-constexpr unsigned kOnCluster = kDeciding | bit(Command::kWithdraw);
-constexpr unsigned kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch) |
-                             bit(Command::kMigrate) | bit(Command::kSnapshot) | bit(Command::kDrift);
-constexpr unsigned kWorking =
+constexpr CommandSet kDeciding = bit(Command::kRun) | bit(Command::kPlan) | bit(Command::kExplain);
+constexpr CommandSet kWriting = bit(Command::kRun) | bit(Command::kWithdraw);
+constexpr CommandSet kAggregating = bit(Command::kAggregate);
+constexpr CommandSet kSigns = bit(Command::kWaitForConfig) | bit(Command::kConfigured);
+constexpr CommandSet kOnCluster = kDeciding | bit(Command::kWithdraw);
+constexpr CommandSet kOnHost = kDeciding | bit(Command::kDiscover) | bit(Command::kMatch) |
+                               bit(Command::kMigrate) | bit(Command::kSnapshot) | bit(Command::kDrift);
+constexpr CommandSet kWorking =
     kOnCluster | kOnHost | kSigns | bit(Command::kValidate) | bit(Command::kWebhook) | kAggregating;
-constexpr unsigned kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
-                                    bit(Command::kWebhook) | bit(Command::kMigrate) | bit(Command::kSnapshot);
-constexpr unsigned kFleet = bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop) |
-                            bit(Command::kPolicies) | bit(Command::kPage);
-constexpr unsigned kAsking = bit(Command::kWhy) | kFleet;  // of a whole cluster, as kubectl does
-constexpr unsigned kEverywhere = ~0u;
+constexpr CommandSet kNamingDrivers = kOnCluster | bit(Command::kValidate) | bit(Command::kMatch) |
+                                      bit(Command::kWebhook) | bit(Command::kMigrate) |
+                                      bit(Command::kSnapshot);
+constexpr CommandSet kFleet = bit(Command::kNodes) | bit(Command::kDevices) | bit(Command::kTop) |
+                              bit(Command::kPolicies) | bit(Command::kPage);
+constexpr CommandSet kAsking = bit(Command::kWhy) | kFleet;  // of a whole cluster, as kubectl does
+constexpr CommandSet kEverywhere = ~CommandSet{0};
 
 constexpr std::array<std::string_view, 3> kSignTexts = {"annotation", "node-state", "file:"};
 constexpr std::array<std::string_view, 3> kClusters = {"in-cluster", "kubeconfig:", "dir:"};

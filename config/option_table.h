@@ -1,6 +1,7 @@
 #pragma once
 // The one table of options. The parser, the help, the manual page and the shell completion are all made of it,
 // so none of them can know an option that another does not.
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,10 @@
 
 namespace sliced::config {
 
+/// Commands, a bit each.
+using CommandSet = uint64_t;
+constexpr CommandSet bit(Command command) { return CommandSet{1} << static_cast<unsigned>(command); }
+
 /// A row. Texts are literals; the order of rows is that of the help.
 /// What one row says of a value is said nowhere else: bounds that depend on other options are load()'s.
 struct OptionInfo {
@@ -18,8 +23,8 @@ struct OptionInfo {
   const char* env = nullptr;          // nullptr: none
   std::string_view file_key = "";     // "": not in the file
   std::string_view placeholder = "";  // "": a switch
-  unsigned commands = 0;              // bits of Command
-  unsigned not_from_env = 0;          // those of them for which the variable means nothing
+  CommandSet commands = 0;            // that take it
+  CommandSet not_from_env = 0;        // those of them for which the variable means nothing
   bool reloadable = false;            // takes effect on SIGHUP; otherwise at the next start
   std::span<const std::string_view> choices = {};
   std::string_view help;

@@ -1,6 +1,7 @@
 #pragma once
 // What the administrator asked for, as plain values. Made by config/load.h from flags, environment, file and
 // defaults; the defaults are the initial values here, and help and manual page print them from here.
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -17,37 +18,37 @@ namespace sliced::config {
 
 using namespace std::chrono_literals;
 
-/// The subcommands; each a bit, so that an option can name the commands that take it.
+/// The subcommands.
 /// kVersion, kHelp, kMan, kCompletion and kConfig need neither host nor cluster.
-enum class Command : unsigned {
-  kNone = 0,
-  kRun = 1,
-  kPlan = 2,
-  kExplain = 4,
-  kWhy = 1u << 24,
-  kDiscover = 8,
-  kValidate = 16,
-  kWithdraw = 32,
-  kVersion = 64,
-  kHelp = 128,
-  kMan = 256,
-  kCompletion = 512,
-  kMatch = 1024,
-  kStatus = 2048,
-  kConfig = 4096,
-  kWebhook = 8192,
-  kMigrate = 16384,
-  kHistory = 1u << 20,
-  kSnapshot = 32768,
-  kWaitForConfig = 1u << 17,
-  kConfigured = 1u << 18,
-  kDrift = 1u << 21,
-  kAggregate = 1u << 22,
-  kNodes = 1u << 26,
-  kDevices = 1u << 27,
-  kTop = 1u << 28,
-  kPolicies = 1u << 29,
-  kPage = 1u << 30,
+enum class Command : uint8_t {
+  kNone,
+  kRun,
+  kPlan,
+  kExplain,
+  kWhy,
+  kDiscover,
+  kValidate,
+  kWithdraw,
+  kVersion,
+  kHelp,
+  kMan,
+  kCompletion,
+  kMatch,
+  kStatus,
+  kConfig,
+  kWebhook,
+  kMigrate,
+  kHistory,
+  kSnapshot,
+  kWaitForConfig,
+  kConfigured,
+  kDrift,
+  kAggregate,
+  kNodes,
+  kDevices,
+  kTop,
+  kPolicies,
+  kPage,
 };
 
 /// How the cluster is reached (--cluster): one of three.
