@@ -347,8 +347,8 @@ std::string World::problem_of(const VfFacts& facts, const PfFacts& pf_facts, con
   if (is_offered && said == Said::kYes) return "offers " + name + ", which is excluded";
   const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
   if (wants_mac && facts.is_open && !is_offered) return "";
-  if (wants_mac && !facts.is_open && !facts.is_configured)  // what is kept was ready when it was added
-    return is_offered && !taken.policy->keeps ? "offers " + name + ", which has no admin MAC" : "";
+  if (wants_mac && !facts.is_open && !facts.is_configured)
+    return is_offered ? "offers " + name + ", which has no admin MAC" : "";
   const bool is_wanted = taken.config != nullptr && said != Said::kYes;
   if (is_wanted && !is_offered)
     return "does not offer " + name + ", which policy " + taken.policy->name + " allows";
@@ -377,10 +377,6 @@ void World::judge_explanations() {
     const Taken taken = taken_by(vf, pf, address, *pf.names.begin(), policies, labels);
     const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
     if (wants_mac && vf.is_open) continue;
-    if (wants_mac && !vf.is_configured && taken.policy->keeps) {
-      if (said.outcome == "offered") ++seen["kept without an admin MAC"];
-      continue;
-    }
     const std::string wanted = excluded == Said::kYes           ? "excluded"
                                : wants_mac && !vf.is_configured ? "not-ready"
                                : taken.config != nullptr        ? "offered"

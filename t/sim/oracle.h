@@ -39,7 +39,6 @@ struct Policy {
   int priority = 0;
   bool allow_host_use = false, is_broken = false;
   std::optional<Millis> wants_mac_for;       // an admin MAC, for so long
-  bool keeps = false;                        // what loses it stays
   std::map<std::string, std::string> nodes;  // matchLabels; empty: every node
   std::vector<Config> configs;
 };

@@ -148,7 +148,6 @@ Policy World::random_policy(const std::string& name) {
   if (knobs.readiness > 0 && dice_.chance(0.6))
     policy.wants_mac_for =
         dice_.chance(0.3) ? Millis{0} : kMacAskedForMax - Millis{dice_.chance(0.5) ? 4'000 : 0};
-  policy.keeps = policy.wants_mac_for && dice_.chance(0.3);
   if (dice_.chance(0.3)) policy.nodes = {{"zone", dice_.chance(0.7) ? "a" : "b"}};
   std::vector<std::string> names, addresses = {"0000:99:00.0"};
   for (const std::string& pf : machine.pfs()) {
