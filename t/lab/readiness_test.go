@@ -150,8 +150,8 @@ func TestMissingAdminMACsAreSet(t *testing.T) {
 
 	rv := w.now()
 	setMAC(t, 0, noMAC)
-	w.offers(rv, all[1:3])
-	w.offers(w.now(), all[:3])
+	lost := w.offers(rv, all[1:3])
+	w.offers(lost.RV, all[:3])
 	check("lost", 3)
 
 	rv = w.now()
