@@ -17,7 +17,7 @@ import (
 	"sliced.test/cluster/harness"
 )
 
-const sizeMax = 16_500_000
+const sizeMax = 17_000_000
 
 // blob is a file of an OCI layout, by its digest.
 func blob(layout, digest string) string {

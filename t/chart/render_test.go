@@ -50,6 +50,7 @@ func TestEveryDocumentIsAccepted(t *testing.T) {
 	}
 	plane.Server.NewNamespace(t, "sriov-policies") // of two values files
 	plane.Server.NewNamespace(t, "sriov-network-operator")
+	plane.Server.NewNamespace(t, "openshift-sriov-network-operator")
 	for _, file := range append(valuesFiles(t), "") {
 		var files []string
 		if file != "" {

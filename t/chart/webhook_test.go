@@ -191,6 +191,8 @@ func TestWebhookIsAskedAsTheChartSays(t *testing.T) {
 			return edit(stored, `{"spec":{"configs":[{"resourceFilters":[{"pfNames":["ens1#6-2"]}]}]}}`)
 		},
 	}
+	// First what stores nothing: an edit that is stored before the server has heard of the webhook is none the second time.
+	webhook.WaitAsked(t, asked["a policy"])
 	for _, refused := range asked {
 		webhook.WaitAsked(t, refused)
 	}
