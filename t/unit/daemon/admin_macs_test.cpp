@@ -92,6 +92,12 @@ TEST_F(AdminMacsTest, NothingWithoutTheInterlock) {
   daemon->permit_writes(true);
   run(1s);
   EXPECT_EQ(told.size(), 2u);
+  run(1min);
+  daemon->permit_writes(false);
+  configs[0].mac = kNoMac;
+  tell_pf();
+  run(10min);
+  EXPECT_EQ(told.size(), 2u) << "what pods have is known, and the lock is gone";
 }
 
 TEST_F(AdminMacsTest, ANodeStateAsksForItWithoutAnyPolicy) {
