@@ -17,6 +17,15 @@ constexpr kube::JsonLimits kReportLimits{.size_max = 256u << 10, .nodes_max = 50
 constexpr size_t kReportListBytesMax = 256u << 20;
 constexpr reactor::BackoffPolicy kPace{
     .initial = Millis{1'000}, .cap = Millis{300'000}, .jitter = 0.5, .reset_after = Millis{900'000}};
+constexpr reactor::BackoffPolicy kPaceOfOne{.initial = Aggregator::kEvery,
+                                            .cap = kPace.cap,
+                                            .jitter = kPace.jitter,
+                                            .reset_after = kPace.reset_after};
+
+// Of the next policy it would say the same.
+bool is_of_server(const kube::Failure& failure) {
+  return failure.code == Errc::kIo || failure.code == Errc::kTimeout || failure.code == Errc::kBusy;
+}
 
 std::string first_of(const policy::Problems& problems) {
   if (problems.empty()) return "";
@@ -33,8 +42,14 @@ JudgedPolicy judge_exposure(const kube::Json& object) {
   return {policy.generation, first_of(policy.problems)};
 }
 
-// A kind that is not installed has no objects, which is an answer.
-bool has_answered(const watchers::Source& source) { return source.standing().known; }
+// A kind of policies that is not installed has no policies, which is an answer; nodes that cannot report give none.
+template <class Watcher>
+std::string lack_of(const Watcher& watcher, bool may_be_absent) {
+  const watchers::Standing& standing = watcher.standing();
+  if (standing.known && (may_be_absent || standing.state != watchers::Standing::State::kAbsent)) return "";
+  return watcher.scope().resource.plural + ": " +
+         (standing.why.empty() ? std::string(describe(standing.state)) : standing.why);
+}
 
 }  // namespace
 }  // namespace aggregating
@@ -50,7 +65,7 @@ Aggregator::Aggregator(kube::Ports ports, Settings settings)
             if (!json) return std::move(json.error());
             const auto report = decode_node_report(*json);
             if (!report) return report.error();
-            return words_of(*report, refs_);
+            return words_of(*report, shared_);
           },
           [this](const SourceEvent<ReportWatcher::Item>& event) { on_reports(event); },
           [this](const watchers::Standing&) { mark(kLookAfter); }, {},
@@ -102,14 +117,16 @@ void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
 void Aggregator::put(const kube::Resource& kind, const PolicyWatcher::Item& item) {
   const PolicyRef ref{kind.kind, item.id.namespace_, item.id.name};
   if (!item.value) return void(policies_.erase(ref));  // too large to be judged: without a status
-  Kept& kept = policies_[ref];
-  kept.policy = *item.value;
-  kept.policy.uid = item.uid;
+  const auto at =
+      policies_.try_emplace(ref, Kept{{}, reactor::Backoff(ports_.random, aggregating::kPaceOfOne)}).first;
+  Policy& policy = at->second.policy;
+  policy = *item.value;
+  policy.uid = item.uid;
 }
 
 void Aggregator::on_policies(const kube::Resource& kind, const SourceEvent<PolicyWatcher::Item>& event) {
   if (const auto* list = std::get_if<Relisted<PolicyWatcher::Item>>(&event)) {
-    std::map<PolicyRef, Kept> before;
+    Policies before;
     for (auto at = policies_.begin(); at != policies_.end();)
       if (at->first.kind == kind.kind)
         before.insert(policies_.extract(at++));
@@ -117,7 +134,10 @@ void Aggregator::on_policies(const kube::Resource& kind, const SourceEvent<Polic
         ++at;
     for (const auto& item : list->all) put(kind, item);
     for (auto& [ref, kept] : before)
-      if (const auto at = policies_.find(ref); at != policies_.end()) at->second.not_before = kept.not_before;
+      if (const auto at = policies_.find(ref); at != policies_.end()) {
+        std::swap(kept.policy, at->second.policy);
+        at->second = std::move(kept);
+      }
   } else if (const auto* changed = std::get_if<Changed<PolicyWatcher::Item>>(&event)) {
     put(kind, changed->now);
   } else if (const auto* removed = std::get_if<Removed<PolicyWatcher::Item>>(&event)) {
@@ -126,10 +146,12 @@ void Aggregator::on_policies(const kube::Resource& kind, const SourceEvent<Polic
   mark(kLookAfter);
 }
 
-bool Aggregator::is_ready() const {
-  using State = watchers::Standing::State;
-  return aggregating::has_answered(*sriov_) && aggregating::has_answered(*exposures_) &&
-         aggregating::has_answered(reports_) && reports_.standing().state != State::kAbsent;
+std::string Aggregator::waits_for() const {
+  for (const std::string& lack : {aggregating::lack_of(*sriov_, /*may_be_absent=*/true),
+                                  aggregating::lack_of(*exposures_, /*may_be_absent=*/true),
+                                  aggregating::lack_of(reports_, /*may_be_absent=*/false)})
+    if (!lack.empty()) return lack;
+  return "";
 }
 
 void Aggregator::mark(Millis delay) {
@@ -143,21 +165,49 @@ void Aggregator::mark(Millis delay) {
 }
 
 void Aggregator::look() {
-  if (call_ || !is_ready()) return;  // what comes of either marks again
+  if (call_) return;                                   // its answer looks again
+  if (!waits_for().empty()) return to_write_.clear();  // likewise what is heard of a source
   const TimePoint now = ports_.scheduler.now();
+  if (now < not_before_) return mark(std::chrono::duration_cast<Millis>(not_before_ - now));
+  if (write_next()) return;
+  if (now < sum_not_before_) return mark(std::chrono::duration_cast<Millis>(sum_not_before_ - now));
+  sum_up_all();
+  write_next();
+}
+
+// Everything that differs is written before anything is summed up again: what changes all the time is not in the way of what
+// comes behind it.
+void Aggregator::sum_up_all() {
+  const TimePoint now = ports_.scheduler.now();
+  sum_not_before_ = now + kLookAfter;
   const auto words = sum_up(nodes_);
   const std::string time = settings_.now();
   static const FleetWord kNone;
   std::optional<TimePoint> later;
   for (const auto& [ref, kept] : policies_) {
     const auto word = words.find(ref);
-    const PolicyStatus status =
+    PolicyStatus status =
         status_of(kept.policy.judged, word == words.end() ? kNone : word->second, kept.policy.held, time);
     if (status == kept.policy.held) continue;
-    if (kept.not_before <= now) return write(ref, status);
-    later = std::min(later.value_or(kept.not_before), kept.not_before);
+    if (kept.not_before <= now)
+      to_write_.emplace_back(ref, std::move(status));
+    else
+      later = std::min(later.value_or(kept.not_before), kept.not_before);
   }
+  std::ranges::reverse(to_write_);
   if (later) mark(std::chrono::duration_cast<Millis>(*later - now));
+}
+
+// What has been deleted or edited since is left to the next look.
+bool Aggregator::write_next() {
+  while (!to_write_.empty() && !call_) {
+    const auto [policy, status] = std::move(to_write_.back());
+    to_write_.pop_back();
+    const auto at = policies_.find(policy);
+    if (at != policies_.end() && at->second.policy.judged.generation == status.observed_generation)
+      write(policy, status);
+  }
+  return call_ != nullptr;
 }
 
 void Aggregator::write(const PolicyRef& policy, const PolicyStatus& status) {
@@ -185,14 +235,17 @@ void Aggregator::on_written(const PolicyRef& policy, const PolicyStatus& status)
   backoff_.reset();
   if (policy == failed_) failure_.forget();
   if (const auto at = policies_.find(policy); at != policies_.end()) {
-    at->second.policy.held = status;
-    at->second.not_before = ports_.scheduler.now() + kEvery;
+    Kept& kept = at->second;
+    kept.policy.held = status;
+    kept.backoff.reset();
+    kept.not_before = ports_.scheduler.now() + kEvery;
   }
   mark(Millis{0});
 }
 
 void Aggregator::on_failure(const PolicyRef& policy, const kube::Failure& failure) {
   const auto call = std::move(call_);
+  const TimePoint now = ports_.scheduler.now();
   failed_ = policy;
   if (failure_.is_new(failure.what))
     ports_.log.warning(
@@ -200,10 +253,11 @@ void Aggregator::on_failure(const PolicyRef& policy, const kube::Failure& failur
         {{"policy",
           policy.kind + " " + (policy.namespace_.empty() ? "" : policy.namespace_ + "/") + policy.name},
          {"why", failure.what}});
-  const Millis wait =
-      std::max(backoff_.next(ports_.scheduler.now()), failure.retry_after.value_or(Millis{0}));
+  Millis wait = failure.retry_after.value_or(Millis{0});
+  if (aggregating::is_of_server(failure)) wait = std::max(wait, backoff_.next(now));
+  not_before_ = now + wait;
   if (const auto at = policies_.find(policy); at != policies_.end())
-    at->second.not_before = ports_.scheduler.now() + std::max(wait, kEvery);
+    at->second.not_before = now + at->second.backoff.next(now);
   mark(wait);
 }
 

@@ -20,6 +20,8 @@ constexpr size_t kTextBytesMax = 256;
 constexpr size_t kReadBytesMax = 2 * kTextBytesMax;  // what is written may be escaped at its end
 constexpr size_t kItemsMax = 1'024;                  // of a list; the schema says the same
 constexpr int kVfsMax = 4'096;
+// What is read is no more: sums of it over all nodes that there may be are numbers still.
+constexpr int64_t kNumberMax = 1'000'000'000'000;
 
 // ---- members of each part, by their keys: read and written by the same rows
 
@@ -100,7 +102,8 @@ void put(Json& out, const Numbers<Part> (&rows)[kCount], const Part& part) {
 
 int64_t number_in(const Json& json, std::string_view key, int64_t otherwise = 0) {
   const Json* found = json.find(key);
-  return found != nullptr && found->integer() != nullptr ? *found->integer() : otherwise;
+  return found != nullptr && found->integer() != nullptr ? std::min(*found->integer(), kNumberMax)
+                                                         : otherwise;
 }
 int small_number_in(const Json& json, std::string_view key, int otherwise = 0) {
   return static_cast<int>(std::clamp<int64_t>(number_in(json, key, otherwise), -65'536, 65'536));
@@ -140,7 +143,7 @@ Counts counts_in(const Json& json, std::initializer_list<std::string_view> path)
   if (found == nullptr || found->object() == nullptr) return out;
   for (const auto& [outcome, count] : *found->object())
     if (count.integer() != nullptr && *count.integer() > 0 && out.size() < kItemsMax)
-      out[outcome] = *count.integer();
+      out[cut(outcome, kReadBytesMax)] = std::min(*count.integer(), kNumberMax);
   return out;
 }
 

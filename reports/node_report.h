@@ -19,7 +19,7 @@
 
 namespace sliced::reports {
 
-/// Of the object as JSON that is sent; the server adds its metadata to it.
+/// Of the object as JSON that is sent, but for what others have added to its metadata.
 inline constexpr size_t kReportBytesMax = 32u << 10;
 /// Devices that a report may stand for, when it is read back: what a node can have.
 inline constexpr size_t kReportedDevicesMax = 65'536;
@@ -142,6 +142,7 @@ kube::Json json_of(const NodeReport& report, const kube::ObjectMeta& stored = {}
 
 /// Back. What is missing, unknown or of another type is as if it had not been said; kInvalid without a name.
 /// Bounds: those of the kind (config/crd/nodedevicereports.yaml); beyond kReportedDevicesMax groups are counted as left out.
+///         Numbers are at most 10^12, so that whoever sums up those of a fleet need not look.
 Result<NodeReport> decode_node_report(const kube::Json& object);
 
 }  // namespace sliced::reports

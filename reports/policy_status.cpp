@@ -44,31 +44,38 @@ void set(Condition& condition, bool is_true, std::string reason, std::string mes
 }  // namespace
 }  // namespace fleet
 
-NodeWords words_of(const NodeReport& report, PolicyRefs& refs) {
-  NodeWords out{.is_whole = report.left_out.policies == 0};
+NodeWords words_of(const NodeReport& report, SharedWords& shared) {
+  NodeWords out;
+  std::set<PolicyRef> said;
   for (const PolicyReport& policy : report.policies) {
+    if (!said.insert(policy.policy).second) continue;
     const auto conflicts = policy.hidden.find(std::string(name_of(policy::Outcome::kConflict)));
-    out.words.push_back({refs.of(policy.policy), policy.generation, policy.matched, policy.offered,
-                         conflicts == policy.hidden.end() ? 0 : conflicts->second,
-                         cut(policy.problem, fleet::kProblemBytesMax)});
+    out.push_back({.policy = shared.policies.of(policy.policy),
+                   .generation = policy.generation,
+                   .matched = policy.matched,
+                   .offered = policy.offered,
+                   .conflicts = conflicts == policy.hidden.end() ? 0 : conflicts->second});
+    if (!policy.problem.empty())
+      out.back().problem = shared.problems.of(cut(policy.problem, fleet::kProblemBytesMax));
   }
+  out.shrink_to_fit();
   return out;
 }
 
 std::map<PolicyRef, FleetWord> sum_up(const std::map<std::string, NodeWords>& by_node) {
   std::map<const PolicyRef*, FleetWord> sums;
   for (const auto& [node, words] : by_node)
-    for (const PolicyWord& word : words.words) {
-      FleetWord& sum = sums[word.policy];
+    for (const PolicyWord& word : words) {
+      FleetWord& sum = sums[word.policy.get()];
       ++sum.selected;
       ++sum.nodes_by_generation[word.generation];
       sum.matched += word.matched;
       sum.offered += word.offered;
       sum.conflicts += word.conflicts;
       sum.conflict_nodes += word.conflicts > 0 ? 1 : 0;
-      if (word.problem.empty()) continue;
-      ++sum.problem_nodes[word.generation];
-      sum.first_problem.try_emplace(word.generation, node + ": " + word.problem);
+      if (word.problem == nullptr) continue;
+      if (++sum.problem_nodes[word.generation] == 1)
+        sum.first_problem.emplace(word.generation, node + ": " + *word.problem);
     }
   std::map<PolicyRef, FleetWord> out;
   for (auto& [policy, sum] : sums) out.emplace(*policy, std::move(sum));

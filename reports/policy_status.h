@@ -4,9 +4,11 @@
 // Conditions: Accepted         it can be understood, by who sums up
 //             NotUsedAsWritten some of it is not used on some node, or by anybody
 //             Conflict         devices that it matches are another policy's by a rule that its writer may not know
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,26 +19,49 @@
 
 namespace sliced::reports {
 
-/// Each policy that reports name, once: what is kept of thousands of reports points to it.
-class PolicyRefs {
+/// What thousands of reports say alike, each kept once.
+/// Memory:  what nobody has any more is forgotten before there is twice as much as was in use when it last was, so that names
+///          that come and go take nothing.
+/// Threads: one, and it is the one that drops what it was given.
+template <class T>
+class SharedValues {
  public:
-  const PolicyRef* of(const PolicyRef& policy) { return &*all_.insert(policy).first; }
+  std::shared_ptr<const T> of(const T& value) {
+    if (const auto known = all_.find(value); known != all_.end()) return *known;
+    if (all_.size() >= forget_at_) {
+      std::erase_if(all_, [](const auto& one) { return one.use_count() == 1; });
+      forget_at_ = std::max(kForgetMin, 2 * all_.size());
+    }
+    return *all_.insert(std::make_shared<const T>(value)).first;
+  }
+  size_t size() const { return all_.size(); }
+
+  static constexpr size_t kForgetMin = 1'024;
 
  private:
-  std::set<PolicyRef> all_;
+  struct ByValue {
+    using is_transparent = void;
+    static const T& value(const T& one) { return one; }
+    static const T& value(const std::shared_ptr<const T>& one) { return *one; }
+    bool operator()(const auto& one, const auto& other) const { return value(one) < value(other); }
+  };
+  std::set<std::shared_ptr<const T>, ByValue> all_;
+  size_t forget_at_ = kForgetMin;
+};
+struct SharedWords {
+  SharedValues<PolicyRef> policies;
+  SharedValues<std::string> problems;
 };
 
 /// What one node says of one policy, as much of it as is summed up.
 struct PolicyWord {
-  const PolicyRef* policy = nullptr;
+  std::shared_ptr<const PolicyRef> policy;
+  std::shared_ptr<const std::string> problem;  // nullptr: none
   int64_t generation = 0, matched = 0, offered = 0, conflicts = 0;
-  std::string problem;
 };
-struct NodeWords {
-  std::vector<PolicyWord> words;
-  bool is_whole = true;  // no policy was left out for want of room
-};
-NodeWords words_of(const NodeReport& report, PolicyRefs& refs);
+using NodeWords = std::vector<PolicyWord>;
+/// One word a policy: who names one twice is heard once.
+NodeWords words_of(const NodeReport& report, SharedWords& shared);
 
 /// Of one policy, over all nodes.
 struct FleetWord {

@@ -29,10 +29,17 @@ struct AggregatorTest : testing::Test {
                                   ", namespace: ns, generation: 1}\nspec: " + spec + "\n")
                     .documents.at(0));
   }
-  void put_report(int node, int64_t offered) {
+  void put_report(int node, int64_t offered, const std::vector<std::string>& policies = {"p"}) {
     NodeReport report{.node = "n" + std::to_string(node)};
-    report.policies = {{{"SriovResourcePolicy", "ns", "p"}, 1, "expose", 4, offered, {}, "", 0}};
+    for (const std::string& name : policies)
+      report.policies.push_back({{"SriovResourcePolicy", "ns", name}, 1, "expose", 4, offered, {}, "", 0});
     cluster.put(kube::kNodeDeviceReports, json_of(report));
+  }
+  void refuse(const std::string& policy) {
+    cluster.on_request = [policy](const fake::Request& request) -> std::optional<kube::Failure> {
+      if (request.verb != "patch" || request.name != policy) return std::nullopt;
+      return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "patch: forbidden"};
+    };
   }
   void start() {
     aggregator.emplace(
@@ -98,16 +105,83 @@ TEST_F(AggregatorTest, NothingIsWrittenBeforeAllIsListed) {
 
 TEST_F(AggregatorTest, APolicyThatFailsHoldsUpNoOther) {
   put_policy("a-bad", "{configs: [{}]}");
-  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
-    if (request.verb != "patch" || request.name != "a-bad") return std::nullopt;
-    return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "patch: forbidden"};
-  };
+  refuse("a-bad");
   start();
   scheduler.advance(30s);
   EXPECT_EQ(status().nodes_selected, 3);
   scheduler.advance(1h);
   EXPECT_LE(cluster.count("patch"), 40u);
   EXPECT_EQ(log.count("the status of a policy was not written"), 1u) << log.all();
+}
+
+// Red when what is due together with one that has failed for long waits as long as that does.
+TEST_F(AggregatorTest, WhatIsDueWithAPolicyThatFailsDoesNotWaitForIt) {
+  put_policy("a-bad", "{configs: [{}]}");
+  refuse("a-bad");
+  start();
+  scheduler.advance(1h);
+  for (const size_t before = writes(); writes() == before;) scheduler.advance(100ms);
+  scheduler.advance(374'500ms);  // the longest wait, but for half a second
+  put_report(0, 1);
+  scheduler.advance(20s);
+  EXPECT_EQ(status().devices_offered, 9);
+}
+
+// Red when the first of many that change all the time are written again before the last of them.
+TEST_F(AggregatorTest, OfManyThatChangeAllTheTimeEachIsWritten) {
+  std::vector<std::string> names;
+  for (int i = 10; i < 70; ++i) put_policy(names.emplace_back("p" + std::to_string(i)), "{configs: [{}]}");
+  cluster.latency = 400ms;
+  start();
+  cluster.log.clear();
+  for (int i = 0; i < 120; ++i) {
+    put_report(i % 3, i, names);
+    scheduler.advance(1s);
+  }
+  std::map<std::string, int> written;
+  for (const fake::Request& request : cluster.log)
+    if (request.verb == "patch") ++written[request.name];
+  for (const std::string& name : names) {
+    EXPECT_GE(written[name], 2) << name;
+    EXPECT_LE(written[name], 13) << name;
+  }
+}
+
+TEST_F(AggregatorTest, ABusyServerIsAskedWhenItWantsToBe) {
+  for (int i = 0; i < 50; ++i) put_policy("q" + std::to_string(i), "{configs: [{}]}");
+  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "patch") return std::nullopt;
+    return kube::Failure{.code = Errc::kBusy, .http_status = 429, .what = "patch: busy", .retry_after = 30s};
+  };
+  start();
+  for (int i = 0; i < 600; ++i) {
+    put_report(i % 3, i);  // each would be looked at
+    scheduler.advance(1s);
+  }
+  EXPECT_LE(writes(), 21u);
+  EXPECT_GE(writes(), 3u);
+  cluster.on_request = {};
+  scheduler.advance(10min);
+  EXPECT_EQ(status("q49").observed_generation, 1);
+}
+
+TEST_F(AggregatorTest, SaysWhatItWaitsFor) {
+  cluster.deny("nodedevicereports");
+  start();
+  EXPECT_EQ(aggregator->waits_for().find("nodedevicereports: "), 0u) << aggregator->waits_for();
+  cluster.allow("nodedevicereports");
+  scheduler.advance(2min);
+  EXPECT_EQ(aggregator->waits_for(), "");
+  cluster.uninstall(kube::kNodeDeviceReports);
+  cluster.uninstall(kube::kDeviceExposurePolicies);
+  scheduler.advance(10min);
+  EXPECT_NE(aggregator->waits_for().find("not installed"), std::string::npos) << aggregator->waits_for();
+  const size_t before = writes();
+  scheduler.advance(10min);
+  EXPECT_EQ(writes(), before) << "no nodes is not what nodes say";
+  cluster.install(kube::kNodeDeviceReports);
+  scheduler.advance(10min);
+  EXPECT_EQ(aggregator->waits_for(), "") << "of policies none is an answer";
 }
 
 TEST_F(AggregatorTest, ANodeThatIsGoneCountsNoMore) {

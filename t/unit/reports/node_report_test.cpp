@@ -194,5 +194,23 @@ TEST(NodeReport, WhatOthersWroteIsReadWithinBounds) {
   EXPECT_EQ(bounded->left_out.groups, 24);
 }
 
+// Red when a node can say numbers whose sum is none.
+TEST(NodeReport, NumbersCanBeSummedUp) {
+  const auto report = decode_node_report(*kube::decode_json(
+      R"({"metadata":{"name":"a"},"status":{"counts":{"offered":9223372036854775807},
+      "outcomes":{"sriov":{"offered":9223372036854775807}},"leftOut":{"devices":9223372036854775807},
+      "policies":[{"matched":9223372036854775807,"generation":9223372036854775807,"hidden":{"conflict":9223372036854775807}}],
+      "groups":[{"vfs":"0-4095"},{"mtu":9223372036854775807,"stride":-9223372036854775808}]}})"));
+  ASSERT_TRUE(report.ok());
+  constexpr int64_t kMost = 1'000'000'000'000;
+  EXPECT_EQ(report->offered, kMost);
+  EXPECT_EQ(report->sriov.at("offered"), kMost);
+  EXPECT_EQ(report->left_out.devices, kMost);
+  EXPECT_EQ(report->policies.at(0).matched, kMost);
+  EXPECT_EQ(report->policies.at(0).generation, kMost);
+  EXPECT_EQ(report->policies.at(0).hidden.at("conflict"), kMost);
+  EXPECT_EQ(report->groups.at(1).mtu, 65'536);
+}
+
 }  // namespace node_report_test
 }  // namespace sliced::reports

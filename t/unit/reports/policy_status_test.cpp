@@ -17,9 +17,9 @@ PolicyReport says(const PolicyRef& policy, int64_t generation, int64_t matched, 
   return {policy, generation, "expose", matched, offered, std::move(hidden), problem, 0};
 }
 std::map<PolicyRef, FleetWord> summed(const std::vector<NodeReport>& reports) {
-  static PolicyRefs refs;
+  static SharedWords shared;
   std::map<std::string, NodeWords> nodes;
-  for (const NodeReport& one : reports) nodes[one.node] = words_of(one, refs);
+  for (const NodeReport& one : reports) nodes[one.node] = words_of(one, shared);
   return sum_up(nodes);
 }
 const Condition& condition(const PolicyStatus& status, std::string_view type) {
@@ -87,6 +87,34 @@ TEST(PolicyStatus, ComesBackAsItWasWritten) {
   EXPECT_EQ(decode_policy_status(
                 *kube::decode_json(R"({"status":{"conditions":[{"type":"Ready"},7],"nodesSelected":"x"}})")),
             PolicyStatus{});
+}
+
+// Red when one node can say that it is many.
+TEST(PolicyStatus, WhoNamesAPolicyTwiceIsHeardOnce) {
+  const auto words = summed({report("a", {says(kPolicy, 1, 2, 2), says(kPolicy, 1, 2, 2, "x")}),
+                             report("b", {says(kPolicy, 1, 4, 3)})});
+  EXPECT_EQ(words.at(kPolicy).selected, 2);
+  EXPECT_EQ(words.at(kPolicy).matched, 6);
+}
+
+// Red when whoever writes reports with ever other names takes memory for ever, or when what a fleet says alike is kept for each.
+TEST(PolicyStatus, WhatIsSaidNoMoreIsForgotten) {
+  SharedWords shared;
+  std::map<std::string, NodeWords> nodes;
+  for (int round = 0; round < 100; ++round) {
+    std::vector<PolicyReport> policies;
+    for (int i = 0; i < 100; ++i)
+      policies.push_back(says({"SriovResourcePolicy", "ns", std::to_string(round * 100 + i)}, 1, 1, 1,
+                              std::to_string(round * 100 + i)));
+    nodes["a"] = words_of(report("a", policies), shared);
+    EXPECT_LE(shared.policies.size(), SharedValues<PolicyRef>::kForgetMin);
+    EXPECT_LE(shared.problems.size(), SharedValues<PolicyRef>::kForgetMin);
+  }
+  for (int i = 0; i < 100; ++i)
+    nodes[std::to_string(i)] = words_of(report("", {says(kPolicy, 1, 1, 1, "spec.x: bad")}), shared);
+  EXPECT_EQ(nodes["1"].at(0).policy, nodes["2"].at(0).policy);
+  EXPECT_EQ(nodes["1"].at(0).problem, nodes["2"].at(0).problem);
+  EXPECT_EQ(sum_up(nodes).at(kPolicy).selected, 100);
 }
 
 }  // namespace policy_status_test
