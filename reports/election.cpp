@@ -1,11 +1,20 @@
 #include "reports/election.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "kube/kinds.h"
 #include "kube/object_meta.h"
 
 namespace sliced::reports {
+namespace electing {
+namespace {
+
+constexpr int64_t kTransitionsMax = INT32_MAX - 1;  // before one more; an int32 of the API
+
+}  // namespace
+}  // namespace electing
 
 Election::Election(kube::Ports ports, Settings settings, std::function<void(bool elected)> on_change)
     : ports_(std::move(ports)), settings_(std::move(settings)), on_change_(std::move(on_change)) {}
@@ -33,14 +42,18 @@ void Election::on_lease(std::string_view object) {
     return on_failure({.code = Errc::kInvalid, .what = "lease " + settings_.name + ": " + meta.error().what});
   failure_.forget();
   const TimePoint now = ports_.scheduler.now();
-  if (meta->resource_version != resource_version_) {
-    resource_version_ = meta->resource_version;
+  resource_version_ = meta->resource_version;
+  const kube::Json* spec = json->find("spec");
+  // Who edits its labels does not speak for its holder.
+  if (std::string said = spec == nullptr ? "" : kube::encode_json(*spec); said != said_) {
+    said_ = std::move(said);
     seen_at_ = now;
   }
-  const kube::Json* spec = json->find("spec");
   holder_ = spec == nullptr ? "" : std::string(spec->text("holderIdentity"));
   const kube::Json* transitions = json->find({"spec", "leaseTransitions"});
-  transitions_ = transitions != nullptr && transitions->integer() != nullptr ? *transitions->integer() : 0;
+  transitions_ = transitions != nullptr && transitions->integer() != nullptr
+                     ? std::clamp<int64_t>(*transitions->integer(), 0, electing::kTransitionsMax)
+                     : 0;
   if (!holder_.empty() && holder_ != settings_.identity && now - seen_at_ < kDuration)
     return look_after(kLookEvery + Millis{static_cast<int64_t>(500 * ports_.random())});
   acquired_ = settings_.now();
@@ -103,6 +116,7 @@ void Election::on_failure(const kube::Failure& failure) {
   }
   // Somebody else holds it now, or nobody: the next look tells.
   if (failure.code == Errc::kConflict || (failure.code == Errc::kNotFound && is_elected_)) {
+    failure_.forget();
     set_elected(false);
   } else if (failure_.is_new(failure.what)) {
     ports_.log.warning("the lease cannot be held",

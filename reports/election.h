@@ -1,7 +1,7 @@
 #pragma once
 // One of several processes does what only one may do: by a Lease (coordination.k8s.io/v1), as client-go's leaderelection
 // does it (k8s.io/client-go/tools/leaderelection). Who holds it says so every 5 s; who sees by its own clock that nobody has said anything
-// for 15 s takes it. No clocks are compared.
+// in its spec for 15 s takes it. No clocks are compared.
 //
 // It keeps two from working at a time only as well as their clocks run alike: who depends on more than that writes with
 // preconditions.
@@ -30,7 +30,10 @@ class Election {
 
   void start() { look(); }
   bool is_elected() const { return is_elected_; }
+  /// As it was read last; "" nobody, or it was not read yet.
   const std::string& holder() const { return holder_; }
+  /// Why the Lease could not be read or written when it last was tried; "" it could.
+  const std::string& last_failure() const { return failure_.text(); }
   /// Ends it, and tells the others that they need not wait; done once that was answered, or could not be.
   void resign(std::function<void()> done);
 
@@ -51,7 +54,8 @@ class Election {
   bool is_elected_ = false, is_over_ = false, is_reading_ = false;
   std::string resource_version_, holder_, acquired_;
   int64_t transitions_ = 0;
-  TimePoint seen_at_{};     // when the Lease was seen to be another one
+  std::string said_;        // the Lease's spec
+  TimePoint seen_at_{};     // when that was seen to be another one
   TimePoint renewed_at_{};  // when a write of ours that was taken began
   TimePoint asked_at_{};
   SaidLast failure_;

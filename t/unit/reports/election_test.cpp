@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kube/kinds.h"
+#include "kube/object_meta.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
@@ -63,6 +64,55 @@ TEST_F(ElectionTest, WhoIsGoneIsFollowedAfterFifteenSeconds) {
   EXPECT_EQ(elected(), 0u) << "it may only be slow";
   scheduler.advance(12s);
   EXPECT_EQ(elected(), 1u);
+}
+
+// Red when whoever edits a label, say, keeps a Lease alive whose holder is gone.
+TEST_F(ElectionTest, WhatOthersEditOfItsMetadataIsNoWordOfItsHolder) {
+  run("a");
+  scheduler.advance(3s);
+  run("b");
+  scheduler.advance(20s);
+  all.erase(all.begin());
+  for (int i = 0; i < 25; ++i) {
+    kube::Json lease = *cluster.object(kube::kLeases, "lease", "ns");
+    auto meta = *kube::decode_object_meta(lease);
+    meta.labels["edit"] = std::to_string(i);
+    lease.set("metadata", kube::encode_object_meta(meta));
+    cluster.put(kube::kLeases, lease);
+    scheduler.advance(1s);
+  }
+  EXPECT_EQ(elected(), 1u);
+}
+
+TEST_F(ElectionTest, ALeaseThatSaysNonsenseIsTakenAndPutRight) {
+  for (const char* spec : {R"({"holderIdentity":"x","leaseTransitions":9223372036854775807})",
+                           R"({"holderIdentity":7,"leaseTransitions":"many"})", R"([])", R"("x")"}) {
+    all.clear();
+    cluster.put_text(kube::kLeases,
+                     R"({"metadata":{"name":"lease","namespace":"ns"},"spec":)" + std::string(spec) + "}");
+    run("a");
+    scheduler.advance(20s);
+    EXPECT_EQ(elected(), 1u) << spec;
+    const auto lease = cluster.object(kube::kLeases, "lease", "ns");
+    const int64_t transitions = *lease->find({"spec", "leaseTransitions"})->integer();
+    EXPECT_GE(transitions, 1) << spec;
+    EXPECT_LE(transitions, INT32_MAX) << spec;
+    EXPECT_EQ(lease->find("spec")->text("holderIdentity"), "a") << spec;
+  }
+}
+
+TEST_F(ElectionTest, WhoIsRobbedGivesUpAndTakesItBackFromWhoIsSilent) {
+  run("a");
+  scheduler.advance(3s);
+  kube::Json lease = *cluster.object(kube::kLeases, "lease", "ns");
+  lease.set("spec", *kube::decode_json(R"({"holderIdentity":"thief","leaseTransitions":7})"));
+  cluster.put(kube::kLeases, lease);
+  scheduler.advance(8s);
+  EXPECT_EQ(elected(), 0u);
+  EXPECT_EQ(all[0]->election.holder(), "thief");
+  scheduler.advance(18s);
+  EXPECT_EQ(elected(), 1u);
+  EXPECT_EQ(all[0]->changes, 3);
 }
 
 TEST_F(ElectionTest, WhoResignsIsFollowedAtOnce) {
