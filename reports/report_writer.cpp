@@ -104,7 +104,10 @@ void ReportWriter::look() {
 }
 
 void ReportWriter::take(std::optional<NodeReport> made) {
-  if (!made) return end_work(Millis{0});
+  if (!made) {
+    is_marked_ = true;
+    return end_work(kEvery);
+  }
   // This process may not know of a change that the one before has seen.
   if (made->last_change.time.empty() && held_ && held_->report)
     made->last_change = held_->report->last_change;

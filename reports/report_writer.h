@@ -31,8 +31,8 @@ class ReportWriter {
 
   /// The node's side, asked on the loop.
   struct Node {
-    /// The report as it is now, once; nullopt: there is none yet, and mark() will say when. May answer at once, or on a
-    /// later turn; not after the writer is gone.
+    /// The report as it is now, once; nullopt: there is none, and it is asked for again after kEvery. May answer at once, or
+    /// on a later turn; not after the writer is gone.
     std::function<void(OnMade)> make;
     /// Slices are being written: a report waits for them, kWaitForSlicesMax at most.
     std::function<bool()> is_busy;

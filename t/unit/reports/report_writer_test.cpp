@@ -219,6 +219,37 @@ TEST_F(ReportWriterTest, AServerThatRefusesIsAskedSeldomAndSaidOnce) {
   EXPECT_EQ(writer->last_failure(), "");
 }
 
+// Red when two that write one report set each other's pace.
+TEST_F(ReportWriterTest, WhoWritesItAllTheTimeIsAnsweredEveryTenSeconds) {
+  install_and_start();
+  cluster.log.clear();
+  NodeReport other = report;
+  for (int i = 0; i < 600; ++i) {
+    other.offered = 100 + i;
+    cluster.put(kNodeDeviceReports, json_of(other));
+    scheduler.advance(1s);
+  }
+  EXPECT_LE(writes(), 60u);
+  EXPECT_GE(writes(), 20u);
+  scheduler.advance(30s);
+  EXPECT_EQ(held(), report);
+}
+
+TEST_F(ReportWriterTest, AWatchThatEndsWhileItIsWrittenLosesNothing) {
+  install_and_start();
+  change(9);
+  while (cluster.count("update", "nodedevicereports") == 0) scheduler.advance(1ms);
+  cluster.compact();
+  cluster.expire_watches("nodedevicereports");
+  scheduler.advance(10min);
+  EXPECT_EQ(held(), report);
+  EXPECT_EQ(writes(), 2u);
+  change(10);
+  scheduler.advance(30s);
+  EXPECT_EQ(held(), report);
+  EXPECT_EQ(cluster.open_watches("nodedevicereports"), 1u);
+}
+
 TEST_F(ReportWriterTest, ALostAnswerIsFoundByTheWatch) {
   install();
   cluster.on_answer = [](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -245,10 +276,24 @@ TEST_F(ReportWriterTest, WhatIsNotKnownYetIsNotWritten) {
   start();
   scheduler.advance(5min);
   EXPECT_EQ(writes(), 0u);
+  EXPECT_LE(made, 40u) << "asked for now and then";
   is_there = true;
   writer->mark();
   scheduler.advance(30s);
   EXPECT_EQ(writes(), 1u);
+}
+
+// Red when what could not be made, because a worker took too long, is forgotten until something else changes.
+TEST_F(ReportWriterTest, WhatCouldNotBeMadeIsMadeLater) {
+  install_and_start();
+  is_there = false;
+  change(9);
+  scheduler.advance(1min);
+  EXPECT_EQ(held().offered, 4);
+  is_there = true;
+  scheduler.advance(30s);
+  EXPECT_EQ(held().offered, 9);
+  EXPECT_EQ(writes(), 2u);
 }
 
 }  // namespace report_writer_test
