@@ -31,14 +31,14 @@ std::string outcome_of(const policy::Decision& decision, const std::string& devi
 }  // namespace node_events
 
 reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision,
-                                         const std::map<std::string, std::string>& prepared) {
+                                         const std::map<std::string, std::string>& allocated) {
   reports::WithdrawnInUse out;
-  for (const auto& [device, claim] : prepared) {
+  for (const auto& [device, claim] : allocated) {
     if (device.empty()) continue;
     const bool is_there = decision.verdicts.contains(device);
     if (is_there && policy::standing_of(decision, device) == policy::Standing::kOffered) continue;
-    out[device] =
-        "claim " + claim + "; " + (is_there ? node_events::outcome_of(decision, device) : "it is gone");
+    out[device] = (claim.empty() ? "a claim" : "claim " + claim) + "; " +
+                  (is_there ? node_events::outcome_of(decision, device) : "it is gone");
   }
   return out;
 }
@@ -71,9 +71,9 @@ void NodeEvents::look() {
   };
   auto seen = std::make_shared<Seen>();
   job_ = around_.executor.run(
-      [seen, decision = around_.daemon.shared_decision(), prepared = around_.prepared()] {
+      [seen, decision = around_.daemon.shared_decision(), allocated = around_.allocated()] {
         tell_decision(*decision, seen->report);
-        seen->in_use = withdrawn_in_use(*decision, prepared);
+        seen->in_use = withdrawn_in_use(*decision, allocated);
       },
       node_events::kLookingMax,
       [this, seen](bool finished) {

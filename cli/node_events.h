@@ -1,6 +1,5 @@
 #pragma once
-// What happens on this node that is worth an event, found in the running daemon
-// and told by an EventWriter.
+// What happens on this node that is worth an event, found in the running daemon and told by an EventWriter.
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,10 +13,9 @@
 
 namespace sliced::cli {
 
-/// It looks once a minute, and sooner after a decision: 5 s to 60 s, so that a
-/// fleet does not tell of one edit at once. Ownership: everything that it is
-/// made from outlives it. Threads:   the loop's, but for the looking at
-/// devices.
+/// It looks once a minute, and sooner after a decision: 5 s to 60 s, so that a fleet does not tell of one edit at once.
+/// Ownership: everything that it is made from outlives it.
+/// Threads:   the loop's, but for the looking at devices.
 class NodeEvents {
  public:
   struct Surroundings {
@@ -26,9 +24,8 @@ class NodeEvents {
     daemon::Daemon& daemon;
     std::string node;
     std::function<std::string()> now;  // EventWriter::Settings::now
-    /// Devices that pods have, by PCI address or interface name: "ns/name" of
-    /// the claim.
-    std::function<std::map<std::string, std::string>()> prepared;
+    /// Devices that claims are known to have, by PCI address or interface name: "ns/name" of the claim; "" not known.
+    std::function<std::map<std::string, std::string>()> allocated;
   };
   explicit NodeEvents(Surroundings around);
   void start() { look_later(); }
@@ -49,9 +46,8 @@ class NodeEvents {
   std::unique_ptr<reactor::Job> job_;
 };
 
-/// Of devices that pods have, those that the decision does not offer: "claim
-/// ns/name; excluded".
+/// Of devices that claims have, those that the decision does not offer: "claim ns/name; excluded".
 reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision,
-                                         const std::map<std::string, std::string>& prepared);
+                                         const std::map<std::string, std::string>& allocated);
 
 }  // namespace sliced::cli

@@ -32,11 +32,12 @@ std::string utc_micros() {
   return out.insert(out.size() - 1, "000");
 }
 
-// plugin: null where it is off.
-std::map<std::string, std::string> prepared_by(const KubeletPlugin* plugin) {
+// plugin: null where it is off. Of what is only in claims that were read, it is not known whose they are.
+std::map<std::string, std::string> allocated(const KubeletPlugin* plugin, const policy::Ledger& ledger) {
   std::map<std::string, std::string> out;
-  if (plugin == nullptr) return out;
-  for (const auto& [device, claim] : prepared_for(plugin->prepared())) out.emplace(device, claim);
+  if (plugin != nullptr)
+    for (const auto& [device, claim] : prepared_for(plugin->prepared())) out.emplace(device, claim);
+  for (const std::string& device : ledger.known_allocated()) out.try_emplace(device);
   return out;
 }
 
@@ -55,13 +56,13 @@ Telling::Telling(Process& process, const config::Options& options, daemon::Daemo
                                   .node = options.node_name,
                                   .last_change = [&history] { return telling::last_change_in(history); }});
   if (options.events == config::Switch::kOn)
-    events_ = std::make_unique<NodeEvents>(
-        NodeEvents::Surroundings{.ports = ports,
-                                 .executor = *process.executor,
-                                 .daemon = daemon,
-                                 .node = options.node_name,
-                                 .now = telling::utc_micros,
-                                 .prepared = [plugin] { return telling::prepared_by(plugin); }});
+    events_ = std::make_unique<NodeEvents>(NodeEvents::Surroundings{
+        .ports = ports,
+        .executor = *process.executor,
+        .daemon = daemon,
+        .node = options.node_name,
+        .now = telling::utc_micros,
+        .allocated = [plugin, &daemon] { return telling::allocated(plugin, daemon.ledger()); }});
 }
 
 void Telling::start() {

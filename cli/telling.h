@@ -1,6 +1,6 @@
 #pragma once
-// What the running daemon tells the cluster beside its slices: its report, and
-// events. As the options have it; in a directory cluster nothing.
+// What the running daemon tells the cluster beside its slices: its report, and events. As the options have it; in a directory
+// cluster nothing.
 #include <memory>
 
 #include "cli/kubelet_plugin.h"
@@ -13,8 +13,7 @@
 
 namespace sliced::cli {
 
-/// Everything that it is made from outlives it. Nothing else waits for it, and
-/// what fails in it is counted.
+/// Everything that it is made from outlives it. Nothing else waits for it, and what fails in it is counted.
 class Telling {
  public:
   /// plugin: null where it is off.

@@ -1,6 +1,7 @@
 #include "reports/event_writer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "kube/kinds.h"
@@ -11,6 +12,8 @@ namespace events {
 namespace {
 
 constexpr size_t kNoteBytesMax = 1'000, kInstanceBytesMax = 128;  // k8s.io/api/events/v1 Event
+constexpr size_t kNameOfBytesMax = 200;
+constexpr int64_t kCountMax = INT32_MAX;  // an int32 of the API
 constexpr const char* kNamespaceOfNoNamespace = "default";
 
 kube::Json object(std::initializer_list<std::pair<const char*, std::string>> members) {
@@ -20,11 +23,24 @@ kube::Json object(std::initializer_list<std::pair<const char*, std::string>> mem
   return out;
 }
 
+std::string instance_of(const std::string& node) { return cut(node, kInstanceBytesMax); }
+
 }  // namespace
 }  // namespace events
 
 EventWriter::EventWriter(kube::Ports ports, Settings settings)
     : ports_(std::move(ports)), settings_(std::move(settings)) {}
+
+void EventWriter::permit(bool writes) {
+  is_permitted_ = writes;
+  next();
+}
+
+bool EventWriter::is_full(const Key& key) const {
+  const auto alike = std::ranges::count_if(
+      series_, [&](const auto& one) { return is_of_node(one.first) == is_of_node(key); });
+  return static_cast<size_t>(alike) >= kSeriesMax;
+}
 
 void EventWriter::look(const Happenings& now) {
   if (!is_permitted_) return;
@@ -35,7 +51,7 @@ void EventWriter::look(const Happenings& now) {
     if (!is_so.contains(key)) series.is_now = false;
   for (const auto& [key, one] : is_so) {
     const auto known = series_.find(key);
-    if (known == series_.end() && series_.size() >= kSeriesMax) {
+    if (known == series_.end() && is_full(key)) {
       ++counters_.left_out;
       continue;
     }
@@ -43,7 +59,7 @@ void EventWriter::look(const Happenings& now) {
     series.seen_at = at;
     if (std::exchange(series.is_now, true)) continue;
     series.last = *one;
-    ++series.count;
+    series.count = std::min(series.count + 1, events::kCountMax);
     series.is_due = true;
   }
   forget_old();
@@ -58,7 +74,7 @@ void EventWriter::forget_old() {
 }
 
 void EventWriter::next() {
-  if (call_) return;
+  if (call_ || !is_permitted_) return;
   const TimePoint now = ports_.scheduler.now();
   std::optional<TimePoint> later;
   for (auto& [key, series] : series_) {
@@ -69,11 +85,10 @@ void EventWriter::next() {
       continue;
     }
     series.is_due = false;
-    if (!room_.take(now)) {
-      ++counters_.left_out;
-      continue;
-    }
-    return send(series);
+    const bool is_new = series.name.empty();
+    if (is_new) name(series);
+    if (is_new && series.last.is_of_fleet) return look_for(series);
+    if (is_new ? create(series) : add_to_series(series)) return;
   }
   timer_.reset();
   if (later) timer_ = ports_.scheduler.after(*later - now, [this] { next(); });
@@ -98,7 +113,7 @@ kube::Json EventWriter::event_of(const Series& series) const {
                                    {"kind", kube::kEvents.kind},
                                    {"eventTime", settings_.now()},
                                    {"reportingController", "dra.networking/sliced"},
-                                   {"reportingInstance", cut(settings_.node, events::kInstanceBytesMax)},
+                                   {"reportingInstance", events::instance_of(settings_.node)},
                                    {"action", "Offer"},
                                    {"reason", series.last.reason},
                                    {"type", "Warning"}});
@@ -109,47 +124,98 @@ kube::Json EventWriter::event_of(const Series& series) const {
   return out;
 }
 
-void EventWriter::send(Series& series) {
-  series.written_at = ports_.scheduler.now();
-  kube::WriteRequest request{.resource = kube::kEvents};
-  if (series.name.empty()) {
-    const PolicyRef& policy = series.last.policy;
-    series.namespace_ = policy.namespace_.empty() ? events::kNamespaceOfNoNamespace : policy.namespace_;
-    const std::string& of = policy.name.empty() ? settings_.node : policy.name;
-    // The same after a restart: an Event that is there is gone on with.
-    const std::string same = settings_.node + "/" + series.last.reason + "/" + policy.kind + "/" +
-                             policy.namespace_ + "/" + policy.name + "/" + series.last.what;
-    series.name = of.substr(0, 200) + "." + hex(stable_hash(same), 16);
-    series.count = 1;
-    request.verb = kube::Verb::kCreate;
-    request.body = kube::encode_json(event_of(series));
-  } else {
-    kube::Json times = kube::Json::Object{};
-    times.set("count", series.count);
-    times.set("lastObservedTime", settings_.now());
-    kube::Json body = kube::Json::Object{};
-    body.set("series", std::move(times));
-    request.verb = kube::Verb::kMerge;
-    request.field_manager = "sliced";
-    request.body = kube::encode_json(body);
-  }
-  request.namespace_ = series.namespace_;
-  request.name = series.name;
-  call_ = ports_.cluster.write(
-      std::move(request),
-      {[this, key = Key(series.last.key())](std::string_view) { on_written(key); },
-       [this, key = Key(series.last.key())](const kube::Failure& failure) { on_failure(key, failure); }});
+// The same after a restart, and of what is of the fleet on each node: an Event that is there is found.
+void EventWriter::name(Series& series) const {
+  const auto& [reason, policy, what, note, is_of_fleet] = series.last;
+  series.namespace_ = policy.namespace_.empty() ? events::kNamespaceOfNoNamespace : policy.namespace_;
+  const std::string same = (is_of_fleet ? "" : settings_.node) + "/" + reason + "/" + policy.kind + "/" +
+                           policy.namespace_ + "/" + policy.name + "/" + what;
+  std::string of = (policy.name.empty() ? settings_.node : policy.name).substr(0, events::kNameOfBytesMax);
+  while (of.ends_with('.') || of.ends_with('-')) of.pop_back();  // as no part of a name ends
+  series.name = of + "." + hex(stable_hash(same), 16);
 }
 
-void EventWriter::on_written(const Key&) {
-  ++counters_.taken;
-  failure_.forget();
+bool EventWriter::take_room(Series& series) {
+  const TimePoint now = ports_.scheduler.now();
+  const bool is_of_policy = !is_of_node(series.last.key());
+  if ((is_of_policy ? room_ : room_of_node_).take(now)) return series.written_at = now, true;
+  ++counters_.left_out;
+  return false;
+}
+
+void EventWriter::write(const Key& key, kube::WriteRequest request) {
+  const auto before = std::move(call_);
+  call_ = ports_.cluster.write(std::move(request),
+                               {[this](std::string_view) {
+                                  ++counters_.taken;
+                                  failure_.forget();
+                                  ended();
+                                },
+                                [this, key](const kube::Failure& failure) { on_failure(key, failure); }});
+}
+
+bool EventWriter::create(Series& series) {
+  if (!take_room(series)) return series.name.clear(), false;
+  series.count = 1;
+  write(series.last.key(), {.resource = kube::kEvents,
+                            .namespace_ = series.namespace_,
+                            .name = series.name,
+                            .body = kube::encode_json(event_of(series))});
+  return true;
+}
+
+bool EventWriter::add_to_series(Series& series) {
+  if (!take_room(series)) return false;
+  kube::Json times = kube::Json::Object{};
+  times.set("count", series.count);
+  times.set("lastObservedTime", settings_.now());
+  kube::Json body = kube::Json::Object{};
+  body.set("series", std::move(times));
+  write(series.last.key(), {.verb = kube::Verb::kMerge,
+                            .resource = kube::kEvents,
+                            .namespace_ = series.namespace_,
+                            .name = series.name,
+                            .body = kube::encode_json(body),
+                            .field_manager = "sliced"});
+  return true;
+}
+
+void EventWriter::look_for(const Series& series) {
+  const auto before = std::move(call_);
+  const Key key = series.last.key();
+  call_ = ports_.cluster.get({kube::kEvents, series.namespace_, series.name},
+                             {[this, key](std::string_view object) { on_found(key, object); },
+                              [this, key](const kube::Failure& failure) {
+                                const auto at = series_.find(key);
+                                const bool is_first = failure.code == Errc::kNotFound &&
+                                                      at != series_.end() && at->second.last.is_of_fleet;
+                                if (!is_first)
+                                  return on_failure(key, {.code = Errc::kIo, .what = failure.what});
+                                if (!create(at->second)) ended();
+                              }});
+}
+
+// Of another node it says all that there is to say; of the process before how often it was seen stands in it.
+void EventWriter::on_found(const Key& key, std::string_view object) {
+  const auto json = kube::decode_json(object);
+  const auto at = series_.find(key);
+  if (at == series_.end()) return ended();
+  Series& series = at->second;
+  if (!json || json->text("reportingInstance") != events::instance_of(settings_.node)) {
+    series.name.clear();
+    return ended();
+  }
+  const kube::Json* count = json->find({"series", "count"});
+  const int64_t before = count != nullptr && count->integer() != nullptr ? *count->integer() : 1;
+  series.count = std::clamp<int64_t>(before, 1, events::kCountMax - 1) + 1;
+  series.is_due = true;
+  series.written_at = ports_.scheduler.now() - kSeriesEvery;
   ended();
 }
 
 void EventWriter::on_failure(const Key& key, const kube::Failure& failure) {
   const auto at = series_.find(key);
-  if (at != series_.end() && failure.code == Errc::kConflict) return go_on_with(at->second);
+  if (at != series_.end() && failure.code == Errc::kConflict) return look_for(at->second);
   ++counters_.failed;
   // The next is another Event; one that has expired is made anew at once.
   if (at != series_.end()) {
@@ -160,28 +226,6 @@ void EventWriter::on_failure(const Key& key, const kube::Failure& failure) {
     ports_.log.warning("an event was not written; nothing waits for it",
                        {{"reason", std::get<0>(key)}, {"why", failure.what}});
   ended();
-}
-
-// It is there, of the process before: how often it was seen stands in it.
-void EventWriter::go_on_with(const Series& series) {
-  const auto failed = std::move(call_);
-  const Key key = series.last.key();
-  call_ = ports_.cluster.get(
-      {kube::kEvents, series.namespace_, series.name},
-      {[this, key](std::string_view object) {
-         const auto json = kube::decode_json(object);
-         const kube::Json* count = json ? json->find({"series", "count"}) : nullptr;
-         if (const auto at = series_.find(key); at != series_.end()) {
-           at->second.count = std::max<int64_t>(
-               (count != nullptr && count->integer() != nullptr ? *count->integer() : 1) + 1, 2);
-           at->second.is_due = true;
-           at->second.written_at = ports_.scheduler.now() - kSeriesEvery;
-         }
-         ended();
-       },
-       [this, key](const kube::Failure& failure) {
-         on_failure(key, {.code = Errc::kIo, .what = failure.what});
-       }});
 }
 
 // On a turn of its own: what failed at once would be followed by the next at once.

@@ -1,15 +1,18 @@
 #pragma once
 // Events (events.k8s.io/v1) of what is worth one: told when it becomes so, and not again while it lasts. What ends and begins
-// again is the same Event with a series; after an hour without it the next is another Event.
+// again is the same Event with a series; after an hour without it the next is another Event. What every node of a fleet finds
+// alike (Happening::is_of_fleet) is one Event of the node that comes first; the others read that it is there, and write nothing.
 //
-// Pace:      20 at once and 60 an hour at most; of one series at most one write in 6 minutes. What there is no room for is
-//            counted and lost: events are for people who look, and the report has what is so.
+// Pace:      of policies 10 at once and 30 an hour at most, so many again of the Node, which no writer of policies uses up; of one
+//            series at most one write in 6 minutes. What there is no room for is counted and lost: events are for people who
+//            look, and the report has what is so.
 // Failure:   counted, and said once while it lasts. What was to be told is not tried again.
 // Threads:   the loop's.
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "kube/ports.h"
@@ -31,11 +34,11 @@ class EventWriter {
     uint64_t taken = 0, failed = 0, left_out = 0;
   };
   static constexpr Millis kSeriesEvery{360'000}, kSeriesEndsAfter{3'600'000};
-  static constexpr size_t kSeriesMax = 256;
+  static constexpr size_t kSeriesMax = 128;  // of policies; so many again of the Node
 
   EventWriter(kube::Ports ports, Settings settings);
-  /// By who has the interlock. Until then nothing is told, and nothing remembered to be told.
-  void permit(bool writes) { is_permitted_ = writes; }
+  /// By who has the interlock. Without it nothing is told, and nothing new remembered to be told.
+  void permit(bool writes);
   /// Everything that is so now.
   void look(const Happenings& now);
   const Counters& counters() const { return counters_; }
@@ -50,12 +53,20 @@ class EventWriter {
     TimePoint seen_at{}, written_at{};
   };
 
+  static bool is_of_node(const Key& key) { return std::get<PolicyRef>(key).kind.empty(); }
+  bool is_full(const Key& key) const;
   void forget_old();
   void next();
-  void send(Series& series);
-  void on_written(const Key& key);
+  void name(Series& series) const;
+  // False: there is none.
+  bool take_room(Series& series);
+  void write(const Key& key, kube::WriteRequest request);
+  // False: there was no room.
+  bool create(Series& series);
+  bool add_to_series(Series& series);
+  void look_for(const Series& series);
+  void on_found(const Key& key, std::string_view object);
   void on_failure(const Key& key, const kube::Failure& failure);
-  void go_on_with(const Series& series);
   kube::Json event_of(const Series& series) const;
   kube::Json regarding(const PolicyRef& policy) const;
   void ended();
@@ -64,7 +75,7 @@ class EventWriter {
   const Settings settings_;
   bool is_permitted_ = false;
   std::map<Key, Series> series_;
-  watchers::TokenBucket room_{20, Millis{60'000}};
+  watchers::TokenBucket room_{10, Millis{120'000}}, room_of_node_{10, Millis{120'000}};
   Counters counters_;
   SaidLast failure_;
   kube::CallPtr call_;

@@ -1,5 +1,6 @@
 #include "reports/happening.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "policy/verdict.h"
@@ -40,8 +41,10 @@ struct Told {
   }
 };
 
+// Whoever writes thousands of policies leaves room for what is of another reason.
 void add(Happenings& out, Happening one) {
-  if (out.size() < HappeningFinder::kHappeningsMax) out.push_back(std::move(one));
+  const auto alike = std::ranges::count(out, one.reason, &Happening::reason);
+  if (static_cast<size_t>(alike) < HappeningFinder::kOfOneReasonMax) out.push_back(std::move(one));
 }
 
 }  // namespace
@@ -53,9 +56,10 @@ Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse&
     if (!policy.problem.empty())
       happening::add(
           out,
-          {"PolicyNotUsedAsWritten", policy.policy, "",
+          {"PolicyNotUsedAsWritten", policy.policy, "generation " + std::to_string(policy.generation),
            policy.problem +
-               (policy.more_problems == 0 ? "" : "; and " + std::to_string(policy.more_problems) + " more")});
+               (policy.more_problems == 0 ? "" : "; and " + std::to_string(policy.more_problems) + " more"),
+           /*is_of_fleet=*/true});
   std::map<PolicyRef, happening::Told> refused, contested;
   for (const DeviceGroup& group : report.groups)
     for (const Said& said : group.said) {
@@ -69,11 +73,12 @@ Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse&
                    {"EntryRefused", policy, "", told.note("would be refused by the API server, or were")});
   for (const auto& [policy, told] : contested)
     happening::add(out, {"PoliciesContradict", policy, "",
-                         told.note("are offered by a SriovResourcePolicy, whole or in part")});
+                         told.note("are offered by a SriovResourcePolicy, whole or in part"),
+                         /*is_of_fleet=*/true});
   for (const auto& [device, how] : in_use)
     happening::add(
         out,
-        {"DeviceWithdrawnInUse", {}, device, device + " is not offered any more, and a pod has it: " + how});
+        {"DeviceWithdrawnInUse", {}, device, device + " is not offered any more, and is in use: " + how});
   find_held_back(report, now, out);
   return out;
 }

@@ -11,23 +11,25 @@
 
 namespace sliced::reports {
 
-/// Something that is so now. Two are the same thing when all but note are equal.
+/// Something that is so now. Two of a node are the same thing when reason, policy and what are equal.
 struct Happening {
   std::string reason;  // "PolicyNotUsedAsWritten"; an interface (docs/reports.md)
   PolicyRef policy;    // that it is about; kind "": about the Node
-  std::string what;    // of one policy: which of several things, as a verdict
+  std::string what;    // of one policy: which of several things, as a verdict, or a generation
   std::string note;    // for people
+  /// It follows from what the policies say, so that every node of a fleet finds it: the same thing on all of them.
+  bool is_of_fleet = false;
   auto key() const { return std::tie(reason, policy, what); }
 };
 using Happenings = std::vector<Happening>;
 
-/// Devices that a pod has and that are not offered any more, by name: "claim ns/name, excluded".
+/// Devices that a claim has and that are not offered any more, by name: "claim ns/name; excluded".
 using WithdrawnInUse = std::map<std::string, std::string>;
 
 class HappeningFinder {
  public:
   static constexpr Millis kHeldBackFor{300'000};
-  static constexpr size_t kHappeningsMax = 100;  // at one time; of more the first
+  static constexpr size_t kOfOneReasonMax = 25;  // at one time; of more the first
 
   /// What is so. report: before it was made to fit. Linear in its devices that are held back.
   Happenings look(const NodeReport& report, const WithdrawnInUse& in_use, TimePoint now);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace sliced::reports {
 namespace happening_test {
 
@@ -45,7 +47,7 @@ TEST(Happening, EachIsFoundAndSaysWhich) {
                    "PoliciesContradict e: 1 device (VF 9 of ens1f0) are offered by a "
                    "SriovResourcePolicy, whole or in part",
                    "DeviceWithdrawnInUse : 0000:3b:02.1 is not offered any more, and "
-                   "a pod has it: claim ns/c; excluded"}));
+                   "is in use: claim ns/c; excluded"}));
 }
 
 // Red when devices that come and go are taken for one that waits.
@@ -66,13 +68,32 @@ TEST(Happening, HeldBackIsADeviceThatWaitsForFiveMinutes) {
   EXPECT_TRUE(finder.look(with({vfs("1-2", "settling")}), {}, at(17min)).empty()) << "for another reason";
 }
 
-TEST(Happening, IsBounded) {
+// Red when whoever writes many policies that cannot be used leaves no room for what is of a device.
+TEST(Happening, IsBoundedByReason) {
   HappeningFinder finder;
   NodeReport report = with({});
-  for (int i = 0; i < 1'000; ++i)
+  WithdrawnInUse in_use;
+  for (int i = 0; i < 1'000; ++i) {
     report.policies.push_back(
         {{"SriovResourcePolicy", "ns", std::to_string(i)}, 1, "expose", 0, 0, {}, "bad", 0});
-  EXPECT_EQ(finder.look(report, {}, TimePoint{}).size(), HappeningFinder::kHappeningsMax);
+    in_use["br" + std::to_string(i)] = "a claim; excluded";
+  }
+  const Happenings all = finder.look(report, in_use, TimePoint{});
+  EXPECT_EQ(all.size(), 2 * HappeningFinder::kOfOneReasonMax);
+  EXPECT_EQ(std::ranges::count(all, "DeviceWithdrawnInUse", &Happening::reason),
+            static_cast<std::ptrdiff_t>(HappeningFinder::kOfOneReasonMax));
+}
+
+// Red when a second edit that cannot be used either is taken for the first.
+TEST(Happening, EachGenerationOfAPolicyIsAThingOfItsOwnAndTheSameOnAllNodes) {
+  HappeningFinder finder, of_another_node;
+  NodeReport report = with({});
+  report.policies = {{kPolicy, 3, "expose", 0, 0, {}, "spec.x: bad", 0}};
+  const Happenings third = finder.look(report, {}, TimePoint{});
+  EXPECT_EQ(third.at(0).key(), of_another_node.look(report, {}, TimePoint{}).at(0).key());
+  EXPECT_TRUE(third.at(0).is_of_fleet);
+  report.policies[0].generation = 4;
+  EXPECT_NE(third.at(0).key(), finder.look(report, {}, TimePoint{}).at(0).key());
 }
 
 }  // namespace happening_test
