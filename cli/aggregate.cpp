@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cli/commands.h"
@@ -11,6 +12,8 @@
 #include "reactor/signal.h"
 #include "reports/aggregator.h"
 #include "reports/election.h"
+#include "status/door.h"
+#include "status/probe.h"
 
 namespace sliced::cli {
 namespace {
@@ -41,6 +44,25 @@ std::string identity_of(const config::Options& options) {
          std::to_string(::getpid()) + "_" + std::to_string(::time(nullptr));
 }
 
+// Whether the Lease is followed, and whether who is elected has heard all that it sums up.
+status::Pages probes(const reports::Election& election,
+                     const std::unique_ptr<reports::Aggregator>& aggregator) {
+  const auto live = [](std::string_view query) {
+    return status::probe_answer("livez", {{"loop", "", ""}}, query);
+  };
+  const auto ready = [&election, &aggregator](std::string_view query) {
+    const std::string lease = !election.last_failure().empty() ? election.last_failure()
+                              : election.holder().empty()      ? "it has not been read yet"
+                                                               : "";
+    return status::probe_answer("readyz",
+                                {{"lease", lease, "held by " + election.holder()},
+                                 {"reports", aggregator ? aggregator->waits_for() : "",
+                                  aggregator ? "" : "another one sums them up"}},
+                                query);
+  };
+  return {{"/livez", live}, {"/readyz", ready}};
+}
+
 void serve(Process& process, const config::Options& options) {
   const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
   std::unique_ptr<reports::Aggregator> aggregator;
@@ -54,6 +76,12 @@ void serve(Process& process, const config::Options& options) {
             ports, reports::Aggregator::Settings{options.namespace_, [] { return utc_now(false); }});
         aggregator->start();
       });
+  std::optional<status::Door> door;
+  if (const auto address = endpoint_of(options.health_address))
+    door.emplace(status::Door::Ports{process.loop, *process.log,
+                                     [] { return static_cast<int64_t>(std::time(nullptr)); }},
+                 status::Door::Places{.directory = "", .pod_uid = "", .address = address},
+                 status::serve_pages(probes(election, aggregator)));
   std::vector<std::unique_ptr<reactor::Signal>> signals;
   for (const int number : {SIGTERM, SIGINT})
     if (auto signal = reactor::Signal::open(process.loop, number, [&] { process.loop.stop(); }))

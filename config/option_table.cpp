@@ -151,11 +151,11 @@ constexpr OptionInfo kOptions[] = {
          .env = "SLICED_HEALTH_ADDRESS",
          .file_key = "healthAddress",
          .placeholder = "HOST:PORT",
-         .commands = bit(Command::kRun),
+         .commands = bit(Command::kRun) | kAggregating,
          .help =
              "Serve /livez, /readyz and the other pages of docs/status.md by HTTP at this address too, to whoever "
              "reaches it; :PORT is 127.0.0.1:PORT. Without it they are read at the socket in the runtime directory "
-             "alone."}),
+             "alone. aggregate has those two, and no socket."}),
     option<&Options::report, parse_word<Switch>>(
         {.name = "report",
          .env = "SLICED_REPORT",

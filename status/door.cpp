@@ -56,9 +56,10 @@ Door::Door(Ports ports, Places places, http::Serve serve)
 std::string Door::socket() const { return local_ ? places_.directory + "/" + names_[name_] : ""; }
 
 void Door::tend() {
-  tend_socket();
+  const bool has_socket = !places_.directory.empty();
+  if (has_socket) tend_socket();
   if (places_.address && !tcp_) tend_address();
-  const bool is_all_well = local_ && name_ == 0 && (tcp_ || !places_.address);
+  const bool is_all_well = (!has_socket || (local_ && name_ == 0)) && (tcp_ || !places_.address);
   next_ = ports_.loop.scheduler().after(is_all_well ? kLookAgain : kTryAgain, [this] { tend(); });
 }
 

@@ -44,14 +44,14 @@ class Door {
     std::function<int64_t()> clock;  // seconds since 1970
   };
   struct Places {
-    std::string directory;  // private (reactor::prepare_private_directory)
+    std::string directory;  // private (reactor::prepare_private_directory); "": no socket
     std::string pod_uid;    // "": no pod
     std::optional<reactor::net::Endpoint> address = {};
   };
   /// Opens what it can at once. Nothing here fails: what cannot be opened is in the log, and tried again.
   Door(Ports ports, Places places, http::Serve serve);
 
-  /// The socket's path; "" while it cannot be opened.
+  /// The socket's path; "" while it is not open.
   std::string socket() const;
   /// Of the address; 0 while it cannot be opened.
   uint16_t port() const { return tcp_ ? tcp_->port() : 0; }

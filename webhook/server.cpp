@@ -72,13 +72,11 @@ http::Serve Server::serve() {
 
 void Server::listen() {
   const reactor::net::ListenOptions options{.connections_max = kClientsMax};
-  const auto taker = [this](std::unique_ptr<reactor::net::ByteStream> stream, reactor::net::Peer peer) {
-    server_->take(std::move(stream), std::move(peer));
-  };
-  auto opened = reactor::net::listen_tcp(ports_.loop, places_.address, options, taker);
-  if (!opened && places_.address.host == "::")
-    if (auto other = reactor::net::listen_tcp(ports_.loop, {"0.0.0.0", places_.address.port}, options, taker))
-      opened = std::move(other);
+  auto opened = reactor::net::listen_tcp(
+      ports_.loop, places_.address, options,
+      [this](std::unique_ptr<reactor::net::ByteStream> stream, reactor::net::Peer peer) {
+        server_->take(std::move(stream), std::move(peer));
+      });
   if (opened) {
     listener_ = std::move(*opened);
     ports_.log.info("judges", {{"host", places_.address.host}, {"port", static_cast<size_t>(port())}});

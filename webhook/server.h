@@ -38,7 +38,7 @@ class Server {
     std::function<int64_t()> clock;  // seconds since 1970
   };
   struct Places {
-    reactor::net::Endpoint address;  // "::" takes IPv4 too, and is 0.0.0.0 where there is no IPv6
+    reactor::net::Endpoint address;
     reactor::net::TlsFilePaths files;
   };
   Server(Ports ports, Places places, Drivers drivers);

@@ -189,6 +189,8 @@ Result<std::unique_ptr<Listener>> listen_tcp(Loop& loop, const Endpoint& at, con
                                              OnAccept on_accept) {
   const std::string step = "listen on " + escaped(at.host) + " port " + std::to_string(at.port);
   auto socket = bind_tcp(at);
+  if (!socket && at.host == "::")
+    if (auto other = bind_tcp({"0.0.0.0", at.port})) socket = std::move(other);
   if (!socket) return std::move(socket.error()).in(step);
   auto made = std::make_unique<Accepting>(loop, options, std::move(on_accept));
   if (auto begun = made->begin(std::move(*socket), nullptr, ""); !begun)

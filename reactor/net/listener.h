@@ -51,7 +51,7 @@ class Listener {
   virtual uint16_t port() const = 0;  // 0: no TCP
 };
 
-/// host: an IPv4 or IPv6 address; "::" takes IPv4 too. port: 0 chooses one. Streams have TCP_NODELAY and
+/// host: an IPv4 or IPv6 address; "::" takes IPv4 too, and is 0.0.0.0 where there is no IPv6. port: 0 chooses one. Streams have TCP_NODELAY and
 /// keep-alive as those of connect_tcp(). Errors: kInvalid (no address), kDenied, kBusy (somebody else listens
 /// there), kIo; each names the address.
 Result<std::unique_ptr<Listener>> listen_tcp(Loop& loop, const Endpoint& at, const ListenOptions& options,

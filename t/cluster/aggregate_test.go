@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,8 +21,9 @@ import (
 // summing is by when a status follows what nodes report: their own time, and 11 s.
 const summing = reportingBy + 15*time.Second
 
-// aggregators starts two `sliced aggregate` for the lab's namespace, as a user with the rights of the chart and no more.
-func aggregators(t *testing.T, lab *harness.Lab) [2]*harness.Process {
+// aggregators starts two `sliced aggregate` for the lab's namespace, as a user with the rights of the chart and no more. Their
+// health is told at the addresses.
+func aggregators(t *testing.T, lab *harness.Lab) (both [2]*harness.Process, addresses [2]string) {
 	t.Helper()
 	ctx := context.Background()
 	user := lab.NewUser()
@@ -38,11 +40,15 @@ func aggregators(t *testing.T, lab *harness.Lab) [2]*harness.Process {
 	}
 	lab.Server.Bind(t, "", role.Name, user)
 	config := lab.Kubeconfig(t, lab.Server.URL, &api.AuthInfo{Token: user.Token})
-	var both [2]*harness.Process
 	for i := range both {
+		port, err := harness.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses[i] = fmt.Sprintf("127.0.0.1:%d", port)
 		log := filepath.Join(t.TempDir(), fmt.Sprintf("aggregate-%d.log", i))
 		process, err := harness.StartProcess("sliced", log, harness.Program(t), "aggregate", "--cluster", "kubeconfig:"+config,
-			"--namespace", lab.Namespace, "--pod-name", fmt.Sprintf("aggregate-%d", i))
+			"--namespace", lab.Namespace, "--pod-name", fmt.Sprintf("aggregate-%d", i), "--health-address", addresses[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +60,7 @@ func aggregators(t *testing.T, lab *harness.Lab) [2]*harness.Process {
 		})
 		both[i] = process
 	}
-	return both
+	return both, addresses
 }
 
 // policyStatus is .status of a policy: numbers, and each condition as "Type=Status: message".
@@ -97,7 +103,7 @@ func waitStatus(t *testing.T, lab *harness.Lab, gvr schema.GroupVersionResource,
 func is(status map[string]any, key string, number int64) bool { return status[key] == number }
 
 // Turns red when a status tells otherwise than the nodes, when two write, when nobody takes over from one that is killed, or when
-// a successor writes what stands.
+// a successor writes what stands; or when one of them is not ready that does what it is there for.
 func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	t.Parallel()
 	lab, other := harness.NewLab(t, shared, pf0), harness.NewLab(t, shared, pf1)
@@ -108,7 +114,7 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	lab.Apply("broken", M{"nonsense": L{}})
 	lab.Run()
 	other.Run()
-	both := aggregators(t, lab)
+	both, addresses := aggregators(t, lab)
 	waitStatus(t, lab, harness.Policies, "p", "two nodes and all VFs", func(s map[string]any, conditions string) bool {
 		return is(s, "nodesSelected", 2) && is(s, "nodesCurrent", 2) && is(s, "devicesOffered", 6) && is(s, "observedGeneration", 1) &&
 			strings.Contains(conditions, "Accepted=True") && strings.Contains(conditions, "NotUsedAsWritten=False")
@@ -124,6 +130,9 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	}
 	if elected(1 - first) {
 		t.Fatal("both are elected")
+	}
+	for _, address := range addresses {
+		readyWithin(t, address, http.StatusOK, starting)
 	}
 	settled, _ := policyStatus(t, lab, harness.Policies, "p")
 	both[first].Kill()

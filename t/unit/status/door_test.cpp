@@ -136,6 +136,16 @@ TEST_F(DoorTest, AnAddressIsServedBesideItAndWaitedForWhileAnotherHasIt) {
   EXPECT_TRUE(run_until([&] { return second->port() == port; }, Millis{10'000}));
 }
 
+TEST_F(DoorTest, WithoutADirectoryThereIsTheAddressAlone) {
+  Door door({loop, log, [] { return int64_t{0}; }},
+            {.directory = "", .pod_uid = "", .address = reactor::net::Endpoint{"127.0.0.1", 0}},
+            serve_pages({}));
+  run_for(Millis{2'500});
+  EXPECT_NE(door.port(), 0);
+  EXPECT_EQ(door.socket(), "");
+  EXPECT_EQ(log.count("the status cannot be read"), 0u) << log.all();
+}
+
 // Red when one of them is waited for, or kept in memory: they come from whoever reaches the address.
 TEST_F(DoorTest, RudeClientsAreCutOff) {
   auto door = open();
