@@ -124,12 +124,14 @@ kube::Json EventWriter::event_of(const Series& series) const {
   return out;
 }
 
-// The same after a restart, and of what is of the fleet on each node: an Event that is there is found.
+// The same after a restart, and of what is of the fleet on each node: an Event that is there is found. A policy that is made anew
+// under its name is another one.
 void EventWriter::name(Series& series) const {
   const auto& [reason, policy, what, note, is_of_fleet] = series.last;
   series.namespace_ = policy.namespace_.empty() ? events::kNamespaceOfNoNamespace : policy.namespace_;
   const std::string same = (is_of_fleet ? "" : settings_.node) + "/" + reason + "/" + policy.kind + "/" +
-                           policy.namespace_ + "/" + policy.name + "/" + what;
+                           policy.namespace_ + "/" + policy.name + "/" + what + "/" +
+                           (policy.kind.empty() ? "" : settings_.policy_uid(policy));
   std::string of = (policy.name.empty() ? settings_.node : policy.name).substr(0, events::kNameOfBytesMax);
   while (of.ends_with('.') || of.ends_with('-')) of.pop_back();  // as no part of a name ends
   series.name = of + "." + hex(stable_hash(same), 16);

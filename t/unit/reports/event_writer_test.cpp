@@ -24,7 +24,7 @@ struct EventWriterTest : testing::Test {
   void make(std::optional<EventWriter>& made, const std::string& node) {
     made.emplace(kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
                  EventWriter::Settings{
-                     node, [] { return "uid-a"; }, [](const PolicyRef&) { return "uid-p"; },
+                     node, [] { return "uid-a"; }, [this](const PolicyRef&) { return policy_uid; },
                      [this] { return "t" + std::to_string(scheduler.now().time_since_epoch().count()); }});
     made->permit(true);
   }
@@ -39,6 +39,7 @@ struct EventWriterTest : testing::Test {
   static Happening held(const std::string& what) { return {"DevicesHeldBack", kPolicy, what, what}; }
   size_t creates() const { return cluster.count("create", "events"); }
 
+  std::string policy_uid = "uid-p";
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
@@ -132,6 +133,19 @@ TEST_F(EventWriterTest, WhatEveryNodeFindsIsOneEventOfTheFirst) {
   scheduler.advance(10min);
   EXPECT_EQ(cluster.writes().size(), 1u) << "again, by the first";
   EXPECT_EQ(*cluster.objects(kube::kEvents).at(0).find({"series", "count"})->integer(), 2);
+}
+
+// Red when the Event of a policy that is gone is taken for one of its successor, whose generations begin anew.
+TEST_F(EventWriterTest, APolicyThatIsMadeAnewIsAnotherOne) {
+  Happening everywhere = bad();
+  everywhere.is_of_fleet = true;
+  look({everywhere});
+  policy_uid = "uid-of-the-next";
+  std::optional<EventWriter> other;
+  make(other, "b");
+  other->look({everywhere});
+  scheduler.advance(1s);
+  EXPECT_EQ(cluster.objects(kube::kEvents).size(), 2u);
 }
 
 // Red when reading what others have told takes the room of what this node has to tell.
