@@ -36,6 +36,16 @@ void Server::take(std::unique_ptr<reactor::net::ByteStream> stream, reactor::net
   tls_ ? made->begin_tls(std::move(stream), tls_) : made->begin(std::move(stream));
 }
 
+bool Server::make_room() {
+  std::shared_ptr<ServerConnection> longest;
+  for (const auto& [raw, connection] : connections_)
+    if (connection->waits_for_client() && (!longest || connection->last_heard() < longest->last_heard()))
+      longest = connection;
+  if (!longest) return false;
+  longest->fail({Errc::kBusy, "another client wanted the place of this one, which said nothing"});
+  return true;
+}
+
 void Server::use(std::shared_ptr<const reactor::net::TlsContext> tls) {
   assert(tls && tls_);  // nobody turns TLS off by mistake
   tls_ = std::move(tls);

@@ -37,8 +37,11 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// A client. How many there are at once is the listener's to bound.
+  /// A client. How many there are at once is the listener's to bound, which may ask here for room.
   void take(std::unique_ptr<reactor::net::ByteStream> stream, reactor::net::Peer peer);
+  /// For ListenOptions: cuts who has kept us waiting for longest, with a head that does not come, a body, or with bytes that
+  /// are not taken; false where there is none.
+  bool make_room();
   /// Another certificate, for clients from now on. Only of a server with TLS.
   void use(std::shared_ptr<const reactor::net::TlsContext> tls);
   /// No more requests: idle connections end, the others with their last one, told by GOAWAY (RFC 9113 section

@@ -231,6 +231,10 @@ bool ServerConnection::is_dead(TimePoint now) {
   return quiet >= kClientPingAfter + kClientPingAnswerMax;
 }
 
+bool ServerConnection::waits_for_client() const {
+  return calls() == 0 || session_->is_waiting() || wire_->unsent_bytes() > 0;
+}
+
 void ServerConnection::fail(const Error& why) {
   complain(why);
   cut(why);

@@ -48,7 +48,12 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void drain();
   /// At once: calls under way hear on_loss().
   void cut(const Error& why);
+  /// It has failed: said, and cut.
+  void fail(const Error& why);
   size_t calls() const { return session_ ? session_->calls() : 0; }
+  /// It is not for us to go on: no request is here, or part of one, or its answer is not taken.
+  bool waits_for_client() const;
+  TimePoint last_heard() const { return last_heard_; }
 
  private:
   // All clocks of a connection begin: once it is here, and again behind its handshake, which has a bound of
@@ -80,7 +85,6 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   // Sends the PING that asks, where the version has one.
   bool is_dead(TimePoint now);
   TimePoint lingers_until() const;
-  void fail(const Error& why);
 
   const std::shared_ptr<const Shared> shared_;
   std::shared_ptr<const reactor::net::Peer> peer_;

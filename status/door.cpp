@@ -80,7 +80,8 @@ bool Door::open_socket(size_t name) {
       reactor::net::listen_unix(ports_.loop, places_.directory + "/" + names_[name],
                                 {.connections_max = kLocalConnectionsMax,
                                  .users = {0, ::geteuid()},
-                                 .on_refused = [this](const reactor::net::Peer& peer) { on_refused(peer); }},
+                                 .on_refused = [this](const reactor::net::Peer& peer) { on_refused(peer); },
+                                 .make_room = [this] { return server_.make_room(); }},
                                 taker());
   if (!opened) {
     why_not_ = opened.error().what;
@@ -94,7 +95,9 @@ bool Door::open_socket(size_t name) {
 
 void Door::tend_address() {
   auto opened = reactor::net::listen_tcp(ports_.loop, *places_.address,
-                                         {.connections_max = kTcpConnectionsMax}, taker());
+                                         {.connections_max = kTcpConnectionsMax,
+                                          .make_room = [this] { return server_.make_room(); }},
+                                         taker());
   if (!opened) {
     if (said_address_.is_new(opened.error().what))
       ports_.log.warning("the status cannot be read at --health-address; tried again",

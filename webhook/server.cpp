@@ -71,7 +71,8 @@ http::Serve Server::serve() {
 }
 
 void Server::listen() {
-  const reactor::net::ListenOptions options{.connections_max = kClientsMax};
+  const reactor::net::ListenOptions options{.connections_max = kClientsMax,
+                                            .make_room = [this] { return server_->make_room(); }};
   auto opened = reactor::net::listen_tcp(
       ports_.loop, places_.address, options,
       [this](std::unique_ptr<reactor::net::ByteStream> stream, reactor::net::Peer peer) {

@@ -151,7 +151,8 @@ Result<Unit> serve_fleet(Process& process, const config::Options& options, const
       {.bounds = {.request = {.head_bytes_max = 8u << 10, .body_bytes_max = 1u << 10}, .streams_max = 8},
        .clock = [] { return static_cast<int64_t>(std::time(nullptr)); }});
   auto listener = reactor::net::listen_tcp(
-      process.loop, *endpoint_of(options.page_address), {.connections_max = kConnectionsMax},
+      process.loop, *endpoint_of(options.page_address),
+      {.connections_max = kConnectionsMax, .make_room = [&] { return server.make_room(); }},
       [&](auto stream, auto peer) { server.take(std::move(stream), std::move(peer)); });
   if (!listener) return std::move(listener.error()).in("--page-address " + options.page_address);
   const std::string host = options.page_address.substr(0, options.page_address.rfind(':'));

@@ -25,7 +25,7 @@ constexpr int kBacklog = 128;
 constexpr int kAcceptedATurn = 16;  // others have to do, too
 constexpr Millis kRetry{100};
 
-bool has_no_room(int code) { return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM; }
+bool is_shortage(int code) { return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM; }
 
 struct Address {
   sockaddr_storage raw{};
@@ -101,12 +101,20 @@ class Accepting final : public Listener {
     const std::shared_ptr<Open> open;
   };
 
-  void look() { poll_->interest(!retry_ && open_->count < options_.connections_max, false); }
+  bool has_room() const { return open_->count < options_.connections_max; }
+  void look() { poll_->interest(!retry_ && (has_room() || options_.make_room), false); }
+  void look_later() {
+    retry_ = loop_.scheduler().after(kRetry, [this] {
+      retry_.reset();
+      look();
+    });
+  }
 
   void accept_some() {
     const auto open = open_;  // says whether we live
-    for (int i = 0; i < kAcceptedATurn && open->owner != nullptr && open->count < options_.connections_max;
-         ++i)
+    // One place a turn: only of the first is it known that he waits.
+    if (!has_room() && !(options_.make_room && options_.make_room() && has_room())) look_later();
+    for (int i = 0; i < kAcceptedATurn && open->owner != nullptr && has_room(); ++i)
       if (!accept_one()) break;
     if (open->owner != nullptr) look();
   }
@@ -118,11 +126,7 @@ class Accepting final : public Listener {
     Descriptor socket(::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from.raw), &from.size,
                                 SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
-      if (has_no_room(errno))
-        retry_ = loop_.scheduler().after(kRetry, [this] {
-          retry_.reset();
-          look();
-        });
+      if (is_shortage(errno)) look_later();
       return errno == ECONNABORTED || errno == EINTR;
     }
     Peer peer = unix_name_.empty() ? Peer{address_text(from.raw), {}} : unix_peer(socket.get());

@@ -30,12 +30,15 @@ struct Peer {
 using OnAccept = std::function<void(std::unique_ptr<ByteStream>, Peer)>;
 
 struct ListenOptions {
-  size_t connections_max = 64;  // open at once; more wait in the kernel's backlog until one is gone
+  size_t connections_max = 64;  // open at once; more wait in the kernel's backlog until there is room
   unsigned mode = 0600;         // of a unix socket's file
   /// Of a unix socket: whose processes are let in (SO_PEERCRED). Empty: whoever the file's mode lets in.
   std::vector<uint32_t> users = {};
   /// Optional. Somebody else has connected, and is closed already; for a log. May not destroy the listener.
   std::function<void(const Peer&)> on_refused = {};
+  /// Optional. All places are taken, and somebody waits: frees one, by dropping a stream; false where none is to be
+  /// dropped, and asked again after 100 ms. Without it idle clients keep all others out. May not destroy the listener.
+  std::function<bool()> make_room = {};
 };
 
 /// Accepts as long as it lives; what it accepted lives on without it. A process without free descriptors

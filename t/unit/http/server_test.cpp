@@ -33,6 +33,34 @@ TEST(ServerTest, SlowHeadsAreNotWaitedForForEver) {
   }
 }
 
+// Bytes now and then do not make a place worth more than that of who waits for us.
+TEST(ServerTest, RoomIsMadeByWhoKeepsUsWaitingForLongest) {
+  ServerWorld world;
+  fake::WireEnd& served = world.connect();
+  served.say(kHttp1Get);  // answered when we want
+  const auto answer = world.last().response;
+  world.pass(1s);
+  fake::WireEnd& silent = world.connect();
+  world.pass(1s);
+  fake::WireEnd& half = world.connect();
+  half.say("GET / HT");
+  world.pass(1s);
+  fake::WireEnd& body = world.connect();
+  body.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
+  world.settle();
+  for (fake::WireEnd* wire : {&silent, &half, &body}) {
+    EXPECT_FALSE(wire->is_gone);
+    EXPECT_TRUE(world.server->make_room());
+    EXPECT_TRUE(wire->is_gone) << "and nobody else";
+  }
+  EXPECT_FALSE(world.server->make_room());
+  EXPECT_FALSE(served.is_gone) << "it is our turn there";
+  answer->answer(200, "well");
+  world.settle();
+  EXPECT_TRUE(world.server->make_room()) << "idle";
+  EXPECT_TRUE(served.is_gone);
+}
+
 TEST(ServerTest, LineEndsAreNoRequest) {
   ServerWorld world;
   fake::WireEnd& wire = world.connect();

@@ -1,6 +1,9 @@
 #include "status/door.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +12,7 @@
 #include <fstream>
 #include <list>
 
+#include "reactor/descriptor.h"
 #include "reactor/net/unix_stream.h"
 #include "status/pages.h"
 #include "t/fake/memory_log.h"
@@ -75,6 +79,42 @@ TEST_F(DoorTest, ASocketForItsUserAloneIsThereFromTheStartToTheEnd) {
   EXPECT_EQ(door->port(), 0) << "no address was asked for";
   door.reset();
   EXPECT_TRUE(fs::is_empty(root));
+}
+
+// The kernel connects it, whether or not anybody accepts.
+reactor::Descriptor tcp_client(uint16_t port, const std::string& says) {
+  reactor::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  EXPECT_EQ(::send(socket.get(), says.data(), says.size(), MSG_NOSIGNAL), static_cast<ssize_t>(says.size()));
+  return socket;
+}
+
+TEST_F(DoorTest, ClientsThatSayNothingKeepNobodyOut) {
+  const auto door = open("", reactor::net::Endpoint{"127.0.0.1", 0});
+  ASSERT_NE(door->port(), 0);
+  std::vector<reactor::Descriptor> silent;
+  for (size_t i = 0; i < 3 * kTcpConnectionsMax; ++i)
+    silent.push_back(tcp_client(door->port(), i % 2 == 0 ? "GET /a HT" : ""));
+  std::vector<std::unique_ptr<reactor::net::ByteStream>> local;
+  for (size_t i = 0; i < 2 * kLocalConnectionsMax; ++i) local.push_back(connect(door->socket()));
+  const TimePoint since = loop.scheduler().now();
+  const auto client = tcp_client(door->port(), "GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+  std::string heard;
+  EXPECT_TRUE(run_until(
+      [&] {
+        char bytes[4'096];
+        const ssize_t got = ::recv(client.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+        if (got > 0) heard.append(bytes, static_cast<size_t>(got));
+        return heard.ends_with("page a\n");
+      },
+      Millis{20'000}))
+      << heard;
+  EXPECT_TRUE(ask(door->socket()).ends_with("page a\n"));
+  EXPECT_LT(loop.scheduler().now() - since, Millis{4'000}) << "giving them up takes longer";
 }
 
 TEST_F(DoorTest, OfTwoDaemonsTheSecondHasANameOfItsOwnUntilTheFirstEnds) {

@@ -128,6 +128,42 @@ TEST_F(ListenerTest, NoMoreThanItsBoundAreOpenAndTheOthersWait) {
   accepted.clear();
 }
 
+TEST_F(ListenerTest, WhoWaitsGetsAPlaceWhereOneCanBeFreed) {
+  std::vector<Accepted> accepted;
+  int asked = 0;
+  bool may_drop = false;
+  auto listener = listen_unix(loop, path,
+                              {.connections_max = 2,
+                               .make_room =
+                                   [&] {
+                                     ++asked;
+                                     if (may_drop) accepted.erase(accepted.begin());
+                                     return may_drop;
+                                   }},
+                              keep(accepted))
+                      .value();
+  std::vector<std::unique_ptr<ByteStream>> clients;
+  for (int i = 0; i < 2; ++i) clients.push_back(connect(path));
+  ASSERT_TRUE(run_until([&] { return accepted.size() == 2; }));
+  run_for(30ms);
+  EXPECT_EQ(asked, 0) << "nobody waits";
+  clients.push_back(connect(path));
+  ASSERT_TRUE(run_until([&] { return asked == 1; }));
+  run_for(30ms);
+  EXPECT_EQ(asked, 1) << "not in every turn";
+  EXPECT_EQ(accepted.size(), 2u);
+  may_drop = true;
+  ASSERT_TRUE(run_until([&] { return asked == 2; }));
+  EXPECT_EQ(accepted.size(), 2u) << "one went, one came";
+  for (int i = 0; i < 20; ++i) clients.push_back(connect(path));
+  ASSERT_TRUE(run_until([&] { return asked == 22; }));
+  run_for(30ms);
+  EXPECT_EQ(asked, 22) << "a place for each, and none for nobody";
+  EXPECT_EQ(listener->connections(), 2u);
+  listener.reset();
+  accepted.clear();
+}
+
 TEST_F(ListenerTest, TheFileHasItsModeAndGoesWithTheListener) {
   for (const unsigned mode : {0600u, 0660u, 0666u}) {
     auto listener = listen_unix(loop, path, {.mode = mode}, [](auto, auto) {}).value();
