@@ -106,7 +106,8 @@ bool World::could_be_taken(const std::string& address, bool offered) const {
                 taken_by(*vf, pf->second, address, name, policies_past_[p].second, labels_past_[n].second);
             const auto stable_for =
                 taken.policy == nullptr ? std::optional<Millis>() : taken.policy->wants_mac_for;
-            if (offered && taken.config != nullptr && (!stable_for || was_ready(address, *stable_for)))
+            if (offered && taken.config != nullptr &&
+                (!stable_for || was_ready(address, *stable_for) || is_put_back(address, *taken.policy)))
               return true;
             if (!offered && (taken.config == nullptr || (stable_for && may_be_unready(address, *stable_for))))
               return true;
@@ -143,6 +144,26 @@ bool World::was_ready(const std::string& address, Millis stable_for) const {
     if (end >= floor && end - *since >= std::max(Millis{0}, stable_for - kMargin)) return true;
   }
   return false;
+}
+
+// Somebody else took away what stood, and had lost its MAC before.
+bool World::is_put_back(const std::string& address, const Policy& policy) const {
+  return policy.keeps && is_touched_ && stored_lately_.contains(name_of_entry(address));
+}
+
+// It stood at the last rest, and since then only its MAC was taken away.
+bool World::must_stay(const std::string& address) const {
+  const auto vfs = vf_past_.find(address);
+  if (is_touched_ || policies_past_.size() != 1 || excludes_past_.size() != 1 || labels_past_.size() != 1 ||
+      vfs == vf_past_.end() || !rested_with_.contains(name_of_entry(address)))
+    return false;
+  const auto pfs = pf_past_.find(vfs->second.front().second.pf);
+  if (pfs == pf_past_.end() || pfs->second.size() != 1) return false;
+  VfFacts before = vfs->second.front().second;
+  return std::all_of(vfs->second.begin(), vfs->second.end(), [&](const auto& one) {
+    before.is_configured = one.second.is_configured;
+    return one.second == before;
+  });
 }
 
 bool World::may_be_unready(const std::string& address, Millis stable_for) const {
@@ -347,8 +368,12 @@ std::string World::problem_of(const VfFacts& facts, const PfFacts& pf_facts, con
   if (is_offered && said == Said::kYes) return "offers " + name + ", which is excluded";
   const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
   if (wants_mac && facts.is_open && !is_offered) return "";
-  if (wants_mac && !facts.is_open && !facts.is_configured)
-    return is_offered ? "offers " + name + ", which has no admin MAC" : "";
+  if (wants_mac && !facts.is_open && !facts.is_configured) {
+    if (!is_offered)
+      return taken.policy->keeps && must_stay(vf) ? "has taken away " + name + ", which is to stay" : "";
+    // Whether it ever had one was judged when it was added.
+    if (!taken.policy->keeps) return "offers " + name + ", which has no admin MAC";
+  }
   const bool is_wanted = taken.config != nullptr && said != Said::kYes;
   if (is_wanted && !is_offered)
     return "does not offer " + name + ", which policy " + taken.policy->name + " allows";
@@ -376,7 +401,9 @@ void World::judge_explanations() {
     if (excluded == Said::kUnknown) continue;  // or it stood in a slice before
     const Taken taken = taken_by(vf, pf, address, *pf.names.begin(), policies, labels);
     const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
-    if (wants_mac && vf.is_open) continue;
+    const bool may_stay = wants_mac && taken.policy->keeps && !vf.is_configured;
+    if (may_stay && said.outcome == "offered") ++seen["kept without what it was ready by"];
+    if (may_stay || (wants_mac && vf.is_open)) continue;
     const std::string wanted = excluded == Said::kYes           ? "excluded"
                                : wants_mac && !vf.is_configured ? "not-ready"
                                : taken.config != nullptr        ? "offered"

@@ -118,7 +118,8 @@ Json object_of(const Policy& policy, const std::string& namespace_) {
   if (policy.allow_host_use) spec.set("allowHostUse", true);
   if (policy.wants_mac_for)
     spec.set("readiness", Json::Object{{"require", list_of({"adminMac"})},
-                                       {"stableFor", std::to_string(policy.wants_mac_for->count()) + "ms"}});
+                                       {"stableFor", std::to_string(policy.wants_mac_for->count()) + "ms"},
+                                       {"onLoss", policy.keeps ? "keep" : "withdraw"}});
   if (!policy.nodes.empty()) spec.set("nodeSelector", Json::Object{{"matchLabels", map_of(policy.nodes)}});
   if (policy.is_broken) spec.set("prority", 1);
   return named(policy.name, namespace_, {}, std::move(spec));

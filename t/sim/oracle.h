@@ -39,6 +39,7 @@ struct Policy {
   int priority = 0;
   bool allow_host_use = false, is_broken = false;
   std::optional<Millis> wants_mac_for;       // an admin MAC, for so long
+  bool keeps = false;                        // what stands, though it has lost that MAC
   std::map<std::string, std::string> nodes;  // matchLabels; empty: every node
   std::vector<Config> configs;
 };

@@ -211,6 +211,8 @@ class World {
   std::set<Said> said_lately(const std::vector<AskedLately>& states, bool offered) const;
   void excludes_are_seen();
   bool must_keep(const std::string& vf_address) const;
+  bool is_put_back(const std::string& vf_address, const Policy& policy) const;
+  bool must_stay(const std::string& vf_address) const;
   void judge_touch(const fake::Request& request, const kube::Json& before);
   /// Was it ready lately for as long as that, and may it not have been?
   bool was_ready(const std::string& vf_address, Millis stable_for) const;
