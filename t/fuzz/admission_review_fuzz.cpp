@@ -6,7 +6,7 @@
 #include "t/fuzz/fuzz.h"
 #include "webhook/review.h"
 
-using namespace sliced;
+namespace sliced::fuzz::admission_review_target {
 
 namespace {
 
@@ -79,9 +79,11 @@ void look_at_object(const kube::Json& object) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(admission_review) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   look_at_request(input);
   for (const kube::Json& object : fuzz::documents_of(input)) look_at_object(object);
   return 0;
 }
+
+}  // namespace sliced::fuzz::admission_review_target

@@ -6,7 +6,7 @@
 #include "policy/exposure/selector.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::cel_target {
 using cel::Answer;
 
 namespace {
@@ -194,7 +194,7 @@ void check_time(const std::string& text, const cel::Device& device) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(cel) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const cel::PublishedDevice published("dra.example.com", entry());
 #ifdef SLICED_FUZZ_TIME
@@ -213,3 +213,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_language(text);
   return 0;
 }
+
+}  // namespace sliced::fuzz::cel_target

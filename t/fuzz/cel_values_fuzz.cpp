@@ -12,7 +12,7 @@
 #include "cel/lib/utf8_text.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::cel_values_target {
 using namespace sliced::cel;
 
 namespace {
@@ -107,7 +107,7 @@ void check_format(std::string_view format, std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(cel_values) {
   fuzz::Input input(data, size);
   const std::string_view left = input.until('\n'), right = input.rest;
   if (!is_utf8(left) || !is_utf8(right)) return 0;
@@ -123,3 +123,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)understood(decode_zone(left));
   return 0;
 }
+
+}  // namespace sliced::fuzz::cel_values_target

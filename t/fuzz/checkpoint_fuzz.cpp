@@ -2,7 +2,7 @@
 #include "kubelet/checkpoint.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::checkpoint_target {
 
 namespace {
 
@@ -15,9 +15,11 @@ void try_ours(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(checkpoint) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   try_ours(text);
   try_ours("{\"checksum\":\"" + hex(stable_hash(text), 16) + "\",\"state\":" + text + "}");
   return 0;
 }
+
+}  // namespace sliced::fuzz::checkpoint_target

@@ -7,7 +7,7 @@
 #include "policy/identity.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::claim_target {
 
 namespace {
 
@@ -51,7 +51,7 @@ void try_plan(const kubelet::Claim& claim, const std::string& driver) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(claim) {
   const fuzz::Input input(data, size);
   const auto claim = kubelet::decode_claim(input.rest);
   if (!claim) return fuzz::check(claim.error()), 0;
@@ -61,3 +61,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     try_plan(*claim, driver);
   return 0;
 }
+
+}  // namespace sliced::fuzz::claim_target

@@ -3,7 +3,7 @@
 #include "cni/record.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::cni_target {
 
 namespace {
 
@@ -34,7 +34,7 @@ void check_result(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(cni) {
   fuzz::Input input(data, size);
   switch (input.byte() % 4) {
     case 0:
@@ -55,3 +55,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::cni_target

@@ -11,19 +11,32 @@
 namespace sliced::fuzz {
 namespace {
 
-TEST(Corpus, EveryInputIsTaken) {
+namespace fs = std::filesystem;
+
+class Corpus : public testing::TestWithParam<std::pair<const std::string, Take>> {};
+
+TEST_P(Corpus, EveryInputIsTaken) {
+  const auto& [name, take] = GetParam();
   size_t inputs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(FUZZ_CORPUS)) {
+  for (const auto& entry : fs::directory_iterator(fs::path(FUZZ_CORPUS) / name)) {
     SCOPED_TRACE(entry.path().string());
     std::ifstream file(entry.path(), std::ios::binary);
     std::stringstream bytes;
     bytes << file.rdbuf();
     const std::string text = bytes.str();
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    take(reinterpret_cast<const uint8_t*>(text.data()), text.size());
     ++inputs;
   }
-  EXPECT_GE(inputs, 3u) << "in " << FUZZ_CORPUS;
-  LLVMFuzzerTestOneInput(nullptr, 0);
+  EXPECT_GE(inputs, 3u);
+  take(nullptr, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Corpus, testing::ValuesIn(targets().begin(), targets().end()),
+                         [](const auto& one) { return one.param.first; });
+
+TEST(Corpora, EachHasItsTarget) {
+  for (const auto& entry : fs::directory_iterator(FUZZ_CORPUS))
+    EXPECT_TRUE(targets().contains(entry.path().filename().string())) << entry.path();
 }
 
 }  // namespace

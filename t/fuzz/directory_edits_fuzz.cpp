@@ -9,7 +9,7 @@
 #include "t/fake/memory_log.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::directory_edits_target {
 namespace fs = std::filesystem;
 
 namespace {
@@ -55,7 +55,7 @@ void settle(reactor::Loop& loop) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(directory_edits) {
   fuzz::Input input(data, size);
   static const fs::path root = [] {
     std::string path = "/tmp/sliced-fuzz-XXXXXX";
@@ -86,3 +86,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::must(contents(followed) == contents(fresh), "following edits ends where a fresh reading begins");
   return 0;
 }
+
+}  // namespace sliced::fuzz::directory_edits_target

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -11,9 +12,28 @@
 #include "reactor/base/result.h"
 #include "reactor/base/text.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+/// FUZZ_TARGET(name) { ... } handles `data` and `size`, and returns 0. With SLICED_FUZZ it is libFuzzer's only function;
+/// without it one of targets().
+#ifdef SLICED_FUZZ
+#define FUZZ_TARGET(name) extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
+#else
+#define FUZZ_TARGET(name)                                                      \
+  static int take(const uint8_t* data, size_t size);                           \
+  [[maybe_unused]] static const ::sliced::fuzz::Registered registered(#name, take); \
+  static int take(const uint8_t* data, size_t size)
+#endif
 
 namespace sliced::fuzz {
+
+/// Each by the name that its file and its folder of inputs have.
+using Take = int (*)(const uint8_t* data, size_t size);
+inline std::map<std::string, Take>& targets() {
+  static std::map<std::string, Take> all;
+  return all;
+}
+struct Registered {
+  Registered(const char* name, Take take) { targets()[name] = take; }
+};
 
 inline void must(bool holds, const char* what, std::string_view detail = {}) {
   if (holds) return;

@@ -6,7 +6,7 @@
 #include "grpc/framing.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::grpc_framing_target {
 
 namespace {
 
@@ -36,7 +36,7 @@ Heard hear(std::string_view body, const std::string& encoding, size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(grpc_framing) {
   fuzz::Input input(data, size);
   const size_t piece = 1 + input.byte() % 64;
   const std::string encoding(input.until('\n'));
@@ -54,3 +54,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::must(again == input.rest, "what is understood is written the same way");
   return 0;
 }
+
+}  // namespace sliced::fuzz::grpc_framing_target

@@ -5,7 +5,7 @@
 #include "http/http2_session.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::http2_session_target {
 
 namespace {
 
@@ -86,7 +86,7 @@ void play(std::string_view bytes, size_t piece, uint8_t paused, Seen& seen) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(http2_session) {
   fuzz::Input input(data, size);
   const size_t piece = 1 + input.byte() % 64;
   const uint8_t paused = input.byte();
@@ -100,3 +100,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::http2_session_target

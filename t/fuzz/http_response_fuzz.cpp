@@ -3,7 +3,7 @@
 #include "kube/api_status.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::http_response_target {
 
 namespace {
 
@@ -41,7 +41,7 @@ Seen decode(std::string_view bytes, size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(http_response) {
   fuzz::Input input(data, size);
   const size_t piece = 1 + input.byte() % 64;
   const Seen whole = decode(input.rest, input.rest.size() + 1), cut = decode(input.rest, piece);
@@ -56,3 +56,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::http_response_target

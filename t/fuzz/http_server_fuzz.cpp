@@ -8,7 +8,7 @@
 #include "t/fake/fake_wire.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::http_server_target {
 
 namespace {
 
@@ -94,7 +94,7 @@ void play(std::string_view bytes, size_t piece, uint8_t way, std::list<Served>& 
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(http_server) {
   fuzz::Input input(data, size);
   const size_t piece = 1 + input.byte() % 64;
   const uint8_t way = input.byte();
@@ -113,3 +113,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::http_server_target

@@ -3,9 +3,9 @@
 #include "kube/kubeconfig.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::kubeconfig_target {
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(kubeconfig) {
   fuzz::Input input(data, size);
   for (const kube::Json& document : fuzz::documents_of(input.rest)) {
     const auto config = kube::decode_kubeconfig(document, "/etc/kubernetes");
@@ -15,3 +15,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!credential) fuzz::check(credential.error());
   return 0;
 }
+
+}  // namespace sliced::fuzz::kubeconfig_target

@@ -4,7 +4,7 @@
 #include "kubelet/messages.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::kubelet_messages_target {
 
 namespace {
 
@@ -40,7 +40,7 @@ void try_claims(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(kubelet_messages) {
   fuzz::Input input(data, size);
   const uint8_t what = input.byte() % 3;
   if (what == 0) try_claims(input.rest);
@@ -57,3 +57,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       fuzz::check(status.error());
   return 0;
 }
+
+}  // namespace sliced::fuzz::kubelet_messages_target

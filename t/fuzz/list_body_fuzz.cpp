@@ -2,7 +2,7 @@
 #include "kube/json_cutter.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::list_body_target {
 
 namespace {
 
@@ -37,7 +37,7 @@ Seen cut(std::string_view bytes, size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(list_body) {
   fuzz::Input input(data, size);
   const size_t piece = 1 + input.byte() % 64;
   const Seen whole = cut(input.rest, input.rest.size() + 1);
@@ -60,3 +60,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::list_body_target

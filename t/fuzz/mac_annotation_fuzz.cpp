@@ -5,7 +5,7 @@
 #include "kubelet/mac_requests.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::mac_annotation_target {
 
 namespace {
 
@@ -42,7 +42,7 @@ void try_pod(std::string_view pod) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(mac_annotation) {
   fuzz::Input input(data, size);
   if (input.byte() % 2 == 0) return try_pod(input.rest), 0;
   using kube::Json;
@@ -54,3 +54,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"metadata", meta}, {"spec", Json::Object{{"resourceClaims", Json::Array{net, beside}}}}}));
   return 0;
 }
+
+}  // namespace sliced::fuzz::mac_annotation_target

@@ -7,7 +7,7 @@
 #include "t/fixture/vf_host.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::migrate_target {
 
 namespace {
 
@@ -57,7 +57,7 @@ void read_one(const kube::Json& object, std::string_view text, Sources& out,
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(migrate) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   migrate::Complaints complaints, of_plain;
   Sources sources;
@@ -72,3 +72,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try_configs(plain, /*are_operators=*/false, of_plain);
   return 0;
 }
+
+}  // namespace sliced::fuzz::migrate_target

@@ -6,7 +6,7 @@
 #include "nri/mux.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::mux_target {
 
 namespace {
 
@@ -46,7 +46,7 @@ std::vector<nri::Frame> frames_of(std::string_view bytes, size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(mux) {
   fuzz::Input input(data, size);
   const size_t piece = 1 + input.byte() % 64;
   const Heard whole = hear(input.rest, input.rest.size() + 1);
@@ -64,3 +64,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::mux_target

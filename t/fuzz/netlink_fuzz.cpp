@@ -2,9 +2,9 @@
 #include "hotplug/netlink_decode.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::netlink_target {
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(netlink) {
   fuzz::Input input(data, size);
   const std::string datagram(input.rest);  // its end is the end of a heap block: a byte too far is seen
   if (const auto events = hotplug::decode_link_events(datagram); !events) fuzz::check(events.error());
@@ -22,3 +22,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::check(last.error());
   return 0;
 }
+
+}  // namespace sliced::fuzz::netlink_target

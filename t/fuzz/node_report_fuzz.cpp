@@ -4,7 +4,7 @@
 #include "reports/policy_status.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::node_report_target {
 
 namespace {
 
@@ -62,7 +62,7 @@ void sum_up(const reports::NodeReport& report) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(node_report) {
   const auto json = kube::decode_json({reinterpret_cast<const char*>(data), size});
   if (!json) return 0;
   auto read = reports::decode_node_report(*json);
@@ -86,3 +86,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::must(fitted.size() <= reports::kReportBytesMax, "it fits");
   return 0;
 }
+
+}  // namespace sliced::fuzz::node_report_target

@@ -4,7 +4,7 @@
 #include "t/fixture/vf_host.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::node_state_target {
 
 namespace {
 
@@ -42,9 +42,11 @@ void try_node_state(const kube::Json& object) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(node_state) {
   const kube::Manifest manifest =
       kube::decode_manifest(std::string_view(reinterpret_cast<const char*>(data), size), "");
   for (const auto& [key, object] : manifest.objects) try_node_state(object);
   return 0;
 }
+
+}  // namespace sliced::fuzz::node_state_target

@@ -9,7 +9,7 @@
 #include "t/fake/memory_log.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::nri_target {
 
 namespace {
 
@@ -82,7 +82,7 @@ void check_outcome(const Result<T>& outcome) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(nri) {
   fuzz::Input input(data, size);
   switch (input.byte() % 6) {
     case 0:
@@ -119,3 +119,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::nri_target

@@ -4,7 +4,7 @@
 #include "kubelet/plan.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::peer_checkpoint_target {
 
 namespace {
 
@@ -25,10 +25,12 @@ void try_peers(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(peer_checkpoint) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   try_peers(text);
   const std::string rest = ",\"v1\":" + text + "}";
   try_peers("{\"checksum\":" + std::to_string(kubelet::peer_checksum("{\"checksum\":0" + rest)) + rest);
   return 0;
 }
+
+}  // namespace sliced::fuzz::peer_checkpoint_target

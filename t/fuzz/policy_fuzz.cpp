@@ -9,7 +9,7 @@
 #include "t/fixture/vf_host.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::policy_target {
 
 namespace {
 
@@ -84,7 +84,7 @@ void try_exposure(kube::Json object) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(policy) {
   fuzz::Input input(data, size);
   const kube::Manifest manifest = kube::decode_manifest(input.rest, "ns");
   fuzz::check_problems(manifest.problems);
@@ -104,3 +104,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::policy_target

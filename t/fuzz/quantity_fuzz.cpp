@@ -3,9 +3,9 @@
 #include "kube/resource_slice.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::quantity_target {
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(quantity) {
   fuzz::Input input(data, size);
   const std::string_view left = input.until('\n'), right = input.until('\n');
   const auto a = kube::Quantity::decode(left), b = kube::Quantity::decode(right);
@@ -25,3 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                "a version is plain text", left);
   return 0;
 }
+
+}  // namespace sliced::fuzz::quantity_target

@@ -2,9 +2,9 @@
 #include "kube/selector.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::selector_target {
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(selector) {
   fuzz::Input input(data, size);
   const kube::NodeView node = {"node-a", {{"zone", "a"}, {"slots", "4"}}};
   for (const kube::Json& document : fuzz::documents_of(input.rest)) {
@@ -25,3 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::selector_target

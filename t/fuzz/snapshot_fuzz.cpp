@@ -7,7 +7,7 @@
 #include "snapshot/snapshot.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::snapshot_target {
 
 namespace {
 
@@ -52,7 +52,7 @@ void hide_in(std::string_view before, std::string_view after) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(snapshot) {
   fuzz::Input input(data, size);
   const uint8_t kind = input.byte() % 4;
   const std::string bytes(input.rest);
@@ -70,3 +70,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::snapshot_target

@@ -7,7 +7,7 @@
 #include "hotplug/scan.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::sysfs_target {
 
 namespace {
 
@@ -44,7 +44,7 @@ class Files final : public hotplug::HostView {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(sysfs) {
   fuzz::Input input(data, size);
   Files files;
   while (!input.rest.empty()) {
@@ -66,3 +66,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   return 0;
 }
+
+}  // namespace sliced::fuzz::sysfs_target

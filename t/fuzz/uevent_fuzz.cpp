@@ -2,9 +2,9 @@
 #include "hotplug/uevent_decode.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::uevent_target {
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(uevent) {
   fuzz::Input input(data, size);
   const std::string bytes(input.rest);
   const auto event = hotplug::decode_uevent(bytes);
@@ -13,3 +13,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::must(event->properties.size() <= hotplug::kUeventPropertiesMax, "properties are bounded");
   return 0;
 }
+
+}  // namespace sliced::fuzz::uevent_target

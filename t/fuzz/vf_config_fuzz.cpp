@@ -4,7 +4,7 @@
 #include "kubelet/vf_config.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::vf_config_target {
 
 namespace {
 
@@ -25,7 +25,7 @@ void check(const kubelet::VfConfig& config, bool has_class) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(vf_config) {
   fuzz::Input input(data, size);
   kubelet::Claim claim{.namespace_ = "ns", .name = "c", .uid = "u"};
   bool has_class = false;
@@ -49,3 +49,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
              "what is another driver's says nothing");
   return 0;
 }
+
+}  // namespace sliced::fuzz::vf_config_target

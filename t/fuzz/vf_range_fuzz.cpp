@@ -3,9 +3,9 @@
 #include "policy/sriov/policy.h"
 #include "t/fuzz/fuzz.h"
 
-using namespace sliced;
+namespace sliced::fuzz::vf_range_target {
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(vf_range) {
   fuzz::Input input(data, size);
   const std::string text(input.rest);
   for (const char* field : {"pfNames", "pfPciAddresses"}) {
@@ -30,3 +30,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace sliced::fuzz::vf_range_target

@@ -6,7 +6,7 @@
 #include "t/fuzz/fuzz.h"
 #include "watchers/object_head.h"
 
-using namespace sliced;
+namespace sliced::fuzz::watch_stream_target {
 
 namespace {
 
@@ -50,7 +50,7 @@ std::vector<std::string> lines_of(std::string_view bytes, size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(watch_stream) {
   fuzz::Input input(data, size);
   const size_t piece = 1 + input.byte() % 64;
   const auto lines = lines_of(input.rest, input.rest.size() + 1);
@@ -58,3 +58,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const std::string& line : lines) look_at(line);
   return 0;
 }
+
+}  // namespace sliced::fuzz::watch_stream_target
