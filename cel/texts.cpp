@@ -72,7 +72,7 @@ Value replace(Evaluation& in, const Value* args) {
 }
 
 template <bool HasLimit>
-Value split(Evaluation& in, const Value* args) {
+Value split_method(Evaluation& in, const Value* args) {
   if (!in.step(1 + args[0].s.size / 2) || !step_for_search(in, args[0].s.size, args[1].s.size))
     return in.fail(Failure::kSteps);
   const auto room = static_cast<int64_t>(in.arena.room() / sizeof(Value));  // for so many parts
@@ -93,7 +93,7 @@ Value part_between(Evaluation& in, const Value* args) {
   return in.answer(substring(args[0].text(), args[1].i, args[2].i));
 }
 
-Value join(Evaluation& in, const List& list, std::string_view separator) {
+Value join_list(Evaluation& in, const List& list, std::string_view separator) {
   std::vector<std::string_view> parts;
   for (const Value& item : list) {
     if (item.kind != Kind::kString) return in.no_overload("join");
@@ -102,8 +102,8 @@ Value join(Evaluation& in, const List& list, std::string_view separator) {
   }
   return in.answer(join_texts(parts, separator));
 }
-Value join_all(Evaluation& in, const Value* args) { return join(in, *args[0].list, ""); }
-Value join_with(Evaluation& in, const Value* args) { return join(in, *args[0].list, args[1].text()); }
+Value join_all(Evaluation& in, const Value* args) { return join_list(in, *args[0].list, ""); }
+Value join_with(Evaluation& in, const Value* args) { return join_list(in, *args[0].list, args[1].text()); }
 
 Value quote(Evaluation& in, const Value* args) {
   if (!in.step(1 + args[0].s.size / 4)) return in.fail(Failure::kSteps);
@@ -123,8 +123,8 @@ constexpr Declaration kTexts[] = {
     {"string.upperAscii(): string", in_upper_case},
     {"string.replace(string, string): string", replace<false>},
     {"string.replace(string, string, int): string", replace<true>},
-    {"string.split(string): list(string)", split<false>},
-    {"string.split(string, int): list(string)", split<true>},
+    {"string.split(string): list(string)", split_method<false>},
+    {"string.split(string, int): list(string)", split_method<true>},
     {"string.substring(int): string", part_from},
     {"string.substring(int, int): string", part_between},
     {"string.trim(): string", trimmed},

@@ -17,7 +17,6 @@ namespace sliced::cel {
 namespace {
 
 constexpr size_t kScannedMax = 8;  // entries of a map that are looked through one by one
-constexpr double kTwo63 = 9223372036854775808.0, kTwo64 = 18446744073709551616.0;
 
 template <class T>
 int three_way(T a, T b) {

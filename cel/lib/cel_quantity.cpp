@@ -154,7 +154,7 @@ double go_pow10(int exponent) {
   return kOf32[exponent / 32] * kOf1[exponent % 32];
 }
 
-Error too_long() {
+Error too_long_a_quantity() {
   return {Errc::kTooLarge, "a quantity of more than " + std::to_string(CelQuantity::kDigitsMax) + " digits"};
 }
 
@@ -187,7 +187,7 @@ Result<CelQuantity> CelQuantity::decode(std::string_view text) {
   const auto nanos = nanos_of(digits, scale);
   if (suffix.binary > 0 && (!nanos || compare_digits(*nanos, std::string(kBinaryMax) + "000000000") > 0))
     return CelQuantity(negative, std::string(kBinaryMax), 0, false);
-  if (!nanos) return too_long();
+  if (!nanos) return too_long_a_quantity();
   return CelQuantity(negative, *nanos, kNano, false);
 }
 
@@ -197,14 +197,14 @@ Result<CelQuantity> CelQuantity::add(const CelQuantity& other) const {
   if (small && digits_.empty()) return sum(other);
   const int scale = std::min(scale_, other.scale_);
   const auto ours = padded(digits_, scale_ - scale), theirs = padded(other.digits_, other.scale_ - scale);
-  if (!ours || !theirs) return too_long();
+  if (!ours || !theirs) return too_long_a_quantity();
   const int order = compare_digits(*ours, *theirs);
   const bool is_sum = is_negative_ == other.is_negative_;
   const bool is_negative = is_sum || order > 0 ? is_negative_ : other.is_negative_;
   std::string total = is_sum      ? sum_of(*ours, *theirs)
                       : order > 0 ? difference_of(*ours, *theirs)
                                   : difference_of(*theirs, *ours);
-  if (total.size() > kDigitsMax) return too_long();
+  if (total.size() > kDigitsMax) return too_long_a_quantity();
   const bool stays_small = small && to_int64(is_negative_, *ours) && to_int64(other.is_negative_, *theirs) &&
                            to_int64(is_negative, total);
   return sum(CelQuantity(is_negative, std::move(total), scale, stays_small));

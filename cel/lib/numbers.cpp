@@ -13,8 +13,6 @@
 namespace sliced::cel {
 namespace {
 
-constexpr double kTwo63 = 9223372036854775808.0;
-constexpr double kTwo64 = 18446744073709551616.0;
 
 Error no_room(const char* kind) { return {Errc::kInvalid, std::string(kind) + " overflow"}; }
 Error not_a(const char* kind, std::string_view text) {

@@ -11,6 +11,9 @@
 
 namespace sliced::cel {
 
+/// 2^63 and 2^64: the first doubles that no int, and no uint, is.
+inline constexpr double kTwo63 = 9223372036854775808.0, kTwo64 = 18446744073709551616.0;
+
 /// The shortest text that reads back as the same double; with an exponent below 1e-4 and from 1e6: "0.0001",
 /// "999999.5", "1e+06", "1.5e-07", "-0", "NaN", "+Inf", "-Inf".
 std::string double_text(double value);

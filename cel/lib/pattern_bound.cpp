@@ -16,7 +16,7 @@ constexpr uint64_t kUnicodeClass = 1'500;      // \pL
 constexpr uint64_t kFolded = 6;                // a letter with all that (?i) takes for it
 constexpr uint64_t kBase = 8, kInstructionsMax = 24'000;
 // Steps:
-constexpr uint64_t kBaseSteps = 100, kByteSteps = 8, kInstructionSteps = 6, kRepetitionSteps = 3;
+constexpr uint64_t kBaseSteps = 100, kPatternByteSteps = 8, kInstructionSteps = 6, kRepetitionSteps = 3;
 constexpr uint64_t kUnicodeClassSteps = 1'600, kFoldedClassSteps = 3'000;
 // Bytes: RE2 wants 48 for an instruction, and some for states.
 constexpr size_t kMemoryBase = 16 << 10, kInstructionMemory = 96, kMemoryMax = 256 << 10;
@@ -34,7 +34,7 @@ class Reading {
     for (const uint64_t group : groups_) all = capped(all + group);
     PatternBound out;
     out.instructions = capped(all + last_);
-    out.compile_steps = kBaseSteps + kByteSteps * bytes + kInstructionSteps * out.instructions +
+    out.compile_steps = kBaseSteps + kPatternByteSteps * bytes + kInstructionSteps * out.instructions +
                         kRepetitionSteps * repetitions_ +
                         unicode_classes_ * (is_folding_ ? kFoldedClassSteps : kUnicodeClassSteps);
     out.memory = std::min<size_t>(kMemoryMax, kMemoryBase + kInstructionMemory * out.instructions);

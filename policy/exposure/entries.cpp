@@ -6,7 +6,7 @@ namespace sliced::policy {
 namespace {
 
 // nullptr: nothing of it stands.
-const KeptEntries* former_of(const Inputs& in) {
+const KeptEntries* former_exposures(const Inputs& in) {
   if (in.entries == nullptr) return nullptr;
   const KeptEntries& before = in.entries->exposure;
   const bool stands =
@@ -21,7 +21,7 @@ ExposedEntries::ExposedEntries(const Inputs& inputs, const SameFacts& same, Note
       same_(same),
       notes_(notes),
       attributes_(inputs.settings.exposure_driver),
-      before_(former_entries(former_of(inputs))) {
+      before_(former_entries(former_exposures(inputs))) {
   kept_.driver = in_.settings.exposure_driver;
   kept_.takes_lists = in_.settings.list_attributes;
 }

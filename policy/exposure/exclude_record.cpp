@@ -8,9 +8,9 @@ namespace sliced::policy {
 namespace {
 
 constexpr size_t kFingerprintsMax = 64;
-constexpr int kFingerprintDigits = 12;
+constexpr int kExcludeDigits = 12;
 
-std::string fingerprint(std::string_view text) { return hex(stable_hash(text), kFingerprintDigits); }
+std::string fingerprint(std::string_view text) { return hex(stable_hash(text), kExcludeDigits); }
 
 }  // namespace
 

@@ -37,7 +37,7 @@ void note_mtu(const Subject& subject, TimePoint now, Track& track) {
 }
 
 int ifindex_of(const HostDevice& device) { return device.netdev ? device.netdev->ifindex : 0; }
-bool is_away(const HostDevice& device) { return device.netdev && device.netdev->stale; }
+bool has_left(const HostDevice& device) { return device.netdev && device.netdev->stale; }
 
 // The PF's interface may be elsewhere, so that nobody can ask.
 bool is_untold(const Subject& subject) {
@@ -99,7 +99,7 @@ Track track_of(const Subject& subject, TimePoint now) {
   note_mtu(subject, now, out);
   out.lows.clear();
   out.ifindex = ifindex_of(subject.device);
-  out.is_away = is_away(subject.device);
+  out.is_away = has_left(subject.device);
   set_since(out, now);
   return out;
 }
@@ -153,7 +153,7 @@ bool ReadinessBook::is_any_unfinished() const {
 // One that comes back is not there before udevd has finished with it.
 bool ReadinessBook::is_elsewhere(const std::string& id, const Track& known,
                                  const hotplug::HostDevice& device) const {
-  if (tracks::is_away(device)) return true;
+  if (tracks::has_left(device)) return true;
   if (!known.is_away && !held_.contains(id)) return false;
   if (!device.netdev) return hotplug::is_netdev_elsewhere(device);
   return host_->has_udevd && device.netdev->is_initialized == false;

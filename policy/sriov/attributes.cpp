@@ -7,15 +7,15 @@ namespace sliced::policy {
 
 namespace {
 
-// Indices into keys(); the driver's own follow from kOwn, in the order of kOwnIds.
+// Indices into keys(); the driver's own follow from kFirstOwn, in the order of kOwnIds.
 enum Key {
   kDraNuma,
   kMultusDevice,
   kStdNuma,
   kStdBusId,
   kStdRoot,
-  kOwn,
-  kEswitchMode = kOwn,
+  kFirstOwn,
+  kEswitchMode = kFirstOwn,
   kPfName,
   kDeviceId,
   kLinkType,
@@ -73,7 +73,7 @@ kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::
 
 PublishedVf read_vf_attributes(const kube::Attributes& attributes, const std::string& driver) {
   PublishedVf out;
-  const auto key = [&](Key own) { return driver + "/" + kOwnIds[own - kOwn]; };
+  const auto key = [&](Key own) { return driver + "/" + kOwnIds[own - kFirstOwn]; };
   const auto text = [&](Key own, std::string& to) {
     if (const auto* value = attribute_as<std::string>(attributes, key(own))) to = *value;
   };

@@ -19,7 +19,7 @@ bool are_same(const PolicySet& a, const PolicySet& b) {
 }
 
 // nullptr: nothing of it stands.
-const KeptEntries* former_of(const Inputs& in) {
+const KeptEntries* former_sriov(const Inputs& in) {
   if (in.entries == nullptr) return nullptr;
   const KeptEntries& before = in.entries->sriov;
   const bool stands = before.driver == in.settings.sriov_driver &&
@@ -36,7 +36,7 @@ SriovEntries::SriovEntries(const Inputs& inputs, const SameFacts& same, Notes& n
       notes_(notes),
       own_(inputs.settings.sriov_driver),
       resource_name_key_(inputs.settings.sriov_driver + "/" + std::string(kResourceNameId)),
-      before_(former_entries(former_of(inputs))) {
+      before_(former_entries(former_sriov(inputs))) {
   kept_.driver = in_.settings.sriov_driver;
   kept_.takes_lists = in_.settings.list_attributes;
 }
