@@ -21,9 +21,15 @@ bool wants_files(const PreparedClaim& claim) {
                       [](const PreparedDevice& device) { return device.vfio.has_value(); });
 }
 
-bool has_devices_of(const Claim& claim, const std::string& driver) {
-  return claim.is_allocated && std::any_of(claim.devices.begin(), claim.devices.end(),
-                                           [&](const auto& device) { return device.driver == driver; });
+// It may have been allocated anew since, on another node as well.
+bool has_devices_of(const Claim& claim, const PreparedClaim& record) {
+  const auto is_recorded = [&](const AllocatedDevice& now) {
+    return now.driver == record.driver &&
+           std::any_of(record.devices.begin(), record.devices.end(), [&](const PreparedDevice& was) {
+             return was.pool == now.pool && was.device == now.device;
+           });
+  };
+  return claim.is_allocated && std::any_of(claim.devices.begin(), claim.devices.end(), is_recorded);
 }
 
 bool is_info_of(const std::string& name, const std::string& pci) {
@@ -124,8 +130,10 @@ void Reconcile::ask_next() {
       {.on_done =
            [this, key](std::string_view object) {
              const auto now = decode_claim(object);
-             // What cannot be understood may be anything.
-             take(key, !now || (now->uid == key.second && reconcile::has_devices_of(*now, key.first)));
+             const auto record = handlers_.prepared().find(key);
+             if (!now || record == handlers_.prepared().end())
+               return take(key, true);  // what cannot be understood may be anything
+             take(key, now->uid == key.second && reconcile::has_devices_of(*now, record->second));
            },
        .on_failure = [this,
                       key](const kube::Failure& failure) { take(key, failure.code != Errc::kNotFound); }});
@@ -153,9 +161,10 @@ void Reconcile::look_at_absent() {
     for (const PreparedClaim& claim : due) found->users.emplace(key_of(claim), host->user_of(claim));
   };
   job_ = ports_.executor.run(work, kLookMax, [this, found](bool finished) {
+    if (!finished) return end();  // a worker that is late still writes there
     for (const auto& [key, user] : found->users) {
       const auto record = handlers_.prepared().find(key);
-      if (!finished || record == handlers_.prepared().end() || !user || !user->empty()) continue;
+      if (record == handlers_.prepared().end() || !user || !user->empty()) continue;
       ports_.log.warning(
           "a claim that is gone is taken back: no kubelet has asked for it, and nobody uses its devices",
           {{"driver", key.first}, {"claim", describe(request_of(record->second))}});

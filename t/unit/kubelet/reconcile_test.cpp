@@ -31,7 +31,8 @@ struct ReconcileTest : testing::Test {
     PreparedClaim claim{.driver = kSriov, .namespace_ = "ns", .name = name, .is_complete = true};
     claim.uid = cluster.object(kube::kResourceClaims, name, "ns")->find("metadata")->text("uid");
     claim.cdi_pod_id = "pod-uid-1";
-    claim.devices = {{.device = "0000-03-00-2", .pci = "0000:03:00.2", .edits = {.env = {"A=1"}}}};
+    claim.devices = {
+        {.pool = "node-a", .device = "0000-03-00-2", .pci = "0000:03:00.2", .edits = {.env = {"A=1"}}}};
     return prepared[key_of(claim)] = claim;
   }
   void put_spec(const std::string& id, const std::string& device) {
@@ -129,6 +130,16 @@ TEST_F(ReconcileTest, AnotherClaimOfThatNameIsNotIt) {
   prepared.clear();
   claim.uid = "of-before";
   prepared[key_of(claim)] = claim;
+  pass();
+  wait(Reconcile::kAbsentMin + 2 * Reconcile::kAgain);
+  EXPECT_FALSE(taken_back.empty());
+}
+
+// Red when any devices of the driver count as those on record: a claim that stands is allocated anew, elsewhere as well,
+// and what it had here would be kept from everybody for as long as it stands.
+TEST_F(ReconcileTest, AClaimThatHasOtherDevicesByNowHasNotThese) {
+  PreparedClaim& claim = put();
+  claim.devices[0].pool = "node-of-before";
   pass();
   wait(Reconcile::kAbsentMin + 2 * Reconcile::kAgain);
   EXPECT_FALSE(taken_back.empty());
