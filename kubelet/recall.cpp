@@ -51,12 +51,15 @@ std::string vfio_group_in(const cdi::Edits& edits) {
   return "";
 }
 
-void forget_boot(PreparedClaim& claim) {
+void forget_boot(PreparedClaim& claim, bool is_sure) {
   claim.is_complete = false;
   for (PreparedDevice& device : claim.devices) {
     device.held.reset();
     device.is_of_peer = false;
-    if (device.vfio) device.vfio = VfioBinding{};
+    if (is_sure)
+      device.vfio.reset();
+    else if (device.vfio)
+      device.vfio = VfioBinding{};
   }
 }
 

@@ -17,7 +17,9 @@ bool is_nameless(const PreparedClaim& claim);
 /// The group of a function that is on vfio-pci, by its device nodes; "" none.
 std::string vfio_group_in(const cdi::Edits& edits);
 
-/// A record of another boot: nothing of it is done any more, and it is still the claim's.
-void forget_boot(PreparedClaim& claim);
+/// A record of another boot: nothing of it is done any more, and it is still the claim's. What a function is bound to now
+/// this boot has chosen, and nobody restores. is_sure: else it may be this boot's, and what is bound to vfio-pci goes
+/// back to whichever driver the kernel chooses.
+void forget_boot(PreparedClaim& claim, bool is_sure = true);
 
 }  // namespace sliced::kubelet

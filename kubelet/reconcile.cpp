@@ -18,7 +18,7 @@ bool wants_files(const PreparedClaim& claim) {
          std::any_of(claim.devices.begin(), claim.devices.end(),
                      [](const PreparedDevice& device) { return !device.edits.env.empty(); }) &&
          std::none_of(claim.devices.begin(), claim.devices.end(),
-                      [](const PreparedDevice& device) { return device.vfio.has_value(); });
+                      [](const PreparedDevice& device) { return device.vfio || device.config.wants_vfio(); });
 }
 
 // It may have been allocated anew since, on another node as well.

@@ -25,7 +25,8 @@ void recall_specs(const Host& host, const std::vector<std::string>& drivers, Pre
 void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
   out = std::move(found.claims);
   if (!boot_id.empty() && found.boot_id == boot_id) return;
-  for (auto& [key, claim] : out) forget_boot(claim);
+  const bool is_sure = !boot_id.empty() && !found.boot_id.empty();
+  for (auto& [key, claim] : out) forget_boot(claim, is_sure);
 }
 
 // dra-driver-sriov keeps the driver of before; which function it is, and whose, the kernel says. Its interface is not

@@ -21,6 +21,7 @@ struct FakeNode {
     std::string mac = std::string(kubelet::kNoMac);  // its PF enforces
   };
   std::map<std::string, Function> functions;  // by PCI address
+  std::string chosen_driver = "igbvf";        // by the kernel, where nobody says which
   std::map<std::pair<std::string, std::string>, cdi::Spec> specs;
   std::map<std::string, std::string> infos;
   std::map<kubelet::MetadataFile, std::string> metadata;
@@ -60,7 +61,8 @@ class FakeHost final : public kubelet::Host {
   Result<Unit> restore(const kubelet::PreparedDevice& device) const override {
     if (auto error = node_.step("restore " + device.pci)) return *error;
     auto& function = node_.functions.at(device.pci);
-    if (function.driver == "vfio-pci") function.driver = device.vfio->original_driver;
+    const std::string& original = device.vfio->original_driver;
+    if (function.driver == "vfio-pci") function.driver = original.empty() ? node_.chosen_driver : original;
     return Unit{};
   }
   Result<Unit> set_mac(const kubelet::PreparedDevice& device, const std::string& mac) const override {

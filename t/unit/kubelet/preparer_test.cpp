@@ -387,6 +387,35 @@ TEST_F(PreparerTest, AfterAnotherBootEverythingIsDoneAnew) {
   EXPECT_EQ(node.specs.at({kKind, request(text).uid}).devices[0].edits.nodes[0].path, "/dev/vfio/9");
 }
 
+// An administrator has the function on vfio-pci, in each boot. Red when unprepare, which no prepare precedes in this boot,
+// gives it to whichever driver the kernel chooses.
+TEST_F(PreparerTest, WhatAnotherBootHasBoundIsNotOursToRestore) {
+  facts_driver = "vfio-pci";
+  node.functions["0000:03:00.2"].driver = "vfio-pci";
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  const PrepareRequest who = request(text);
+  ASSERT_EQ(prepare(text)->error, "");
+  boot_id = "boot-2";
+  node.specs.clear();
+  run();
+  EXPECT_EQ(charged.size(), 1u) << "it is the claim's, all the same";
+  cluster.remove(kube::kResourceClaims, text.name, "ns");
+  EXPECT_EQ(unprepare(who), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
+}
+
+// Of a boot that is not known it may be this one that has bound it.
+TEST_F(PreparerTest, OfABootThatIsNotKnownWhatIsBoundIsRestored) {
+  boot_id.clear();
+  run();
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  const PrepareRequest who = request(text);
+  ASSERT_EQ(prepare(text)->error, "");
+  run();
+  EXPECT_EQ(unprepare(who), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+}
+
 TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const PrepareRequest who = request(text);

@@ -58,7 +58,7 @@ class PreparerWorld : public testing::Test {
   std::optional<KnownEntry> find(const std::string& pool, const std::string& entry) const {
     if (pool != "node-a" || gone.contains(entry)) return std::nullopt;
     KnownEntry known = vf(entry);
-    known.device.driver = "igbvf";
+    known.device.driver = facts_driver;
     known.multus_resource = "intel.com/vf";
     return known;
   }
@@ -81,9 +81,9 @@ class PreparerWorld : public testing::Test {
     const auto object = cluster.object(kube::kResourceClaims, text.name, "ns");
     return {"ns", text.name, object ? std::string(object->find("metadata")->text("uid")) : text.uid};
   }
-  std::optional<PrepareAnswer> prepare(const ClaimText& text) {
+  std::optional<PrepareAnswer> prepare(const ClaimText& text, const std::string& driver = kSriov) {
     std::optional<PrepareAnswer> answer;
-    preparer->prepare(kSriov, request(text), [&](PrepareAnswer one) { answer = std::move(one); });
+    preparer->prepare(driver, request(text), [&](PrepareAnswer one) { answer = std::move(one); });
     settle();
     return answer;
   }
@@ -104,6 +104,7 @@ class PreparerWorld : public testing::Test {
   ClaimPreparer::Settings settings{
       .files = {.drivers = {kSriov, kExposure}, .device_info_directory = "/dp"}};  // of the next run()
   std::string boot_id = "boot-1", waits_for;
+  std::string facts_driver = "igbvf";               // what is decided over of all functions
   std::set<std::string> gone;                       // entries that are not there
   std::set<std::string> charged;                    // what the ledger has been told
   std::map<std::string, hotplug::HostDevice> held;  // what the daemon decides over

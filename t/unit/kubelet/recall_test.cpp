@@ -34,9 +34,12 @@ TEST(Recall, APodsSpecIsNobodysDevices) {
 
 TEST(Recall, AnotherBootHasBoundNothing) {
   PreparedClaim claim{.devices = {{.vfio = VfioBinding{"igbvf", "7"}}}, .is_complete = true};
+  PreparedClaim perhaps = claim;
   forget_boot(claim);
   EXPECT_FALSE(claim.is_complete);
-  EXPECT_EQ(claim.devices[0].vfio, VfioBinding{});
+  EXPECT_FALSE(claim.devices[0].vfio) << "there is nothing to restore";
+  forget_boot(perhaps, false);
+  EXPECT_EQ(perhaps.devices[0].vfio, VfioBinding{}) << "it may be bound";
 }
 
 }  // namespace

@@ -176,6 +176,10 @@ TEST_F(ReconcileTest, AfterAnotherBootFilesAreThereAgainButForWhatIsToBeBound) {
   pass();
   EXPECT_TRUE(written.empty()) << "its group may have another number";
   prepared.begin()->second.devices[0].vfio.reset();
+  prepared.begin()->second.devices[0].config.driver = "vfio-pci";
+  pass();
+  EXPECT_TRUE(written.empty()) << "the same, of another boot";
+  prepared.begin()->second.devices[0].config.driver.clear();
   cluster.remove(kube::kResourceClaims, "standing", "ns");
   pass();
   EXPECT_TRUE(written.empty());
