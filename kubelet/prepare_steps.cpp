@@ -20,6 +20,16 @@ void keep_originals(const PreparedClaim& before, PreparedClaim& now) {
         device.vfio->original_mac = was.vfio->original_mac;
 }
 
+bool is_on_vfio(const PreparedClaim& claim, const PreparedDevice& device) {
+  return std::any_of(claim.devices.begin(), claim.devices.end(), [&](const PreparedDevice& one) {
+    return one.vfio.has_value() && one.pci == device.pci;
+  });
+}
+
+bool was_on_vfio(const std::optional<PreparedClaim>& before, const PreparedDevice& device) {
+  return before && is_on_vfio(*before, device);
+}
+
 bool are_same_devices(const PreparedClaim& a, const PreparedClaim& b) {
   return std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
                     [](const PreparedDevice& one, const PreparedDevice& other) {
@@ -52,6 +62,7 @@ std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
       &ClaimPreparer::read_pod,
       &ClaimPreparer::plan_claim,
       &ClaimPreparer::compare_with_record,
+      &ClaimPreparer::restore_others,
       &ClaimPreparer::keep_from_others,
       &ClaimPreparer::read_networks,
       &ClaimPreparer::look,
@@ -153,6 +164,30 @@ void ClaimPreparer::compare_with_record(Task& task) {
                });
 }
 
+// What was begun and is now of other devices: nobody else knows that it is on vfio-pci for nobody.
+void ClaimPreparer::restore_others(Task& task) {
+  using namespace preparing;
+  if (!task.before) return go_on(task);
+  std::vector<PreparedDevice> others;
+  for (const PreparedDevice& device : bound_devices(*task.before))
+    if (!is_on_vfio(task.claim, device)) others.push_back(device);
+  if (others.empty()) return go_on(task);
+  task.job = ports_.binder->run(
+      Binding::kRestore, std::move(others), [this, &task](const std::vector<Result<std::string>>& restored) {
+        for (const auto& one : restored)
+          if (!one) return give_up(task, one.error().what);
+        std::erase_if(task.before->devices, [&](const PreparedDevice& device) {
+          return device.vfio && !is_on_vfio(task.claim, device);
+        });
+        release(task.key());
+        if (task.before->devices.empty())
+          task.before.reset();
+        else
+          reserve(*task.before);
+        go_on(task);
+      });
+}
+
 void ClaimPreparer::keep_from_others(Task& task) {
   if (task.claim.devices.empty()) return end(task, {});
   for (const PreparedDevice& device : task.claim.devices) {
@@ -164,7 +199,11 @@ void ClaimPreparer::keep_from_others(Task& task) {
   }
   if (const std::string why = conflict_within(task.claim); !why.empty()) return give_up(task, why);
   if (task.before) preparing::keep_originals(*task.before, task.claim);
-  reserve(task.claim);
+  // Another claim's commit writes it down, too: who is killed then has bound nothing of it that was not bound before.
+  PreparedClaim reserved = task.claim;
+  for (PreparedDevice& device : reserved.devices)
+    if (!preparing::was_on_vfio(task.before, device)) device.vfio.reset();
+  reserve(std::move(reserved));
   task.hold = Task::Hold::kReserved;
   go_on(task);
 }
@@ -201,6 +240,8 @@ void ClaimPreparer::judge_looks(Task& task) {
     if (device.vfio && device.vfio->original_mac.empty()) device.vfio->original_mac = look->admin_mac;
     if (!device.vfio || !device.vfio->original_driver.empty()) continue;
     const std::string& driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
+    // Bound for this claim, and no record tells who had it before: whichever driver the kernel chooses.
+    if (driver == kVfioDriver && preparing::was_on_vfio(task.before, device)) continue;
     device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;
   }
   go_on(task);

@@ -416,6 +416,19 @@ TEST_F(PreparerTest, OfABootThatIsNotKnownWhatIsBoundIsRestored) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
 }
 
+// No record tells who had it before, and neither do the facts of a daemon that begins. Red when vfio-pci itself is then taken
+// for the driver of before.
+TEST_F(PreparerTest, WhatIsRecalledAndPreparedAgainGoesBackToADriver) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  ASSERT_EQ(prepare(text)->error, "");
+  node.checkpoint->resize(node.checkpoint->size() / 2);
+  facts_driver = "vfio-pci";
+  run();
+  EXPECT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+}
+
 TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const PrepareRequest who = request(text);
@@ -450,6 +463,46 @@ TEST_F(PreparerTest, AClaimThatWasGivenOtherDevicesMeanwhileGetsThese) {
   EXPECT_EQ(answer->devices[0].device, "0000-03-00-3");
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
   EXPECT_EQ(charged, std::set<std::string>{request(text).uid + " 0000-03-00-3"});
+}
+
+// What was begun could not be taken back, and the claim has another device by now. Red when the record of the first is
+// overwritten: it stays on vfio-pci, for nobody, and nobody knows.
+TEST_F(PreparerTest, WhatWasBegunWithAnotherDeviceGoesBackFirst) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  node.on_step = [](const std::string& step) {
+    return step.starts_with("spec") || step.starts_with("restore") ? std::optional(Error{Errc::kBusy, "busy"})
+                                                                   : std::nullopt;
+  };
+  EXPECT_NE(prepare(text)->error.find("it cannot be taken back yet"), std::string::npos);
+  ASSERT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
+  const ClaimText again = put(claim(1, "0000-03-00-3", {config({{"driver", "vfio-pci"}})}));
+  EXPECT_NE(prepare(again)->error.find("busy"), std::string::npos) << "somebody has the first";
+  EXPECT_EQ(driver_of("0000:03:00.3"), "igbvf");
+  EXPECT_NE(prepare(put(claim(2, "0000-03-00-2")))->error.find("is prepared for"), std::string::npos);
+  node.on_step = nullptr;
+  EXPECT_EQ(prepare(again)->error, "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+  EXPECT_EQ(driver_of("0000:03:00.3"), "vfio-pci");
+  EXPECT_EQ(charged, std::set<std::string>{request(again).uid + " 0000-03-00-3"});
+  EXPECT_EQ(held.size(), 1u);
+  EXPECT_EQ(unprepare(request(again)), "");
+  EXPECT_EQ(driver_of("0000:03:00.3"), "igbvf");
+}
+
+// Red when the record of a claim that nothing was done for yet says that it is on vfio-pci: another claim's commit has
+// written it, and an administrator's function loses its driver.
+TEST_F(PreparerTest, WhatIsOnlyReservedIsNotRestoredByWhoComesNext) {
+  facts_driver = "vfio-pci";
+  node.functions["0000:03:00.2"].driver = "vfio-pci";
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  const PrepareRequest who = request(text);
+  executor.hang_next = 1;  // its look
+  preparer->prepare(kSriov, who, [](PrepareAnswer) {});
+  settle();
+  ASSERT_EQ(prepare(put(claim(2, "0000-03-00-3")))->error, "");
+  run();
+  EXPECT_EQ(unprepare(who), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
 }
 
 TEST_F(PreparerTest, FiftyAtOnceSyncAFewTimes) {
