@@ -1,9 +1,25 @@
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "kubelet/preparer.h"
+#include "kubelet/safety.h"
 
 namespace sliced::kubelet {
+namespace releasing {
+namespace {
+
+// By another claim than this one.
+bool is_taken(const PreparedDevice& device, const PreparedKey& own, const PreparedClaims& prepared) {
+  return std::any_of(prepared.begin(), prepared.end(), [&](const auto& one) {
+    return one.first != own &&
+           std::any_of(one.second.devices.begin(), one.second.devices.end(),
+                       [&](const PreparedDevice& held) { return conflict(device, held); });
+  });
+}
+
+}  // namespace
+}  // namespace releasing
 
 std::span<const PrepareStep> ClaimPreparer::release_steps() {
   static constexpr PrepareStep kSteps[] = {
@@ -56,9 +72,14 @@ void ClaimPreparer::restore_devices(Task& task, std::function<void(const std::st
 
 void ClaimPreparer::commit_released(Task& task) {
   release(task.key());
-  // Its files may be there still: nobody else gets its devices until they are gone.
+  // Its files may be there still: nobody else gets its devices until they are gone. What somebody was given while they
+  // were being removed is not this claim's any more: taken back once more, it would be taken from a pod.
   const auto keep = [this, &task](const Result<Unit>& result) {
-    if (result || task.claim.devices.empty()) return;
+    if (result) return;
+    std::erase_if(task.claim.devices, [&](const PreparedDevice& device) {
+      return releasing::is_taken(device, task.key(), prepared_);
+    });
+    if (task.claim.devices.empty()) return release(task.key());
     task.claim.is_complete = false;
     reserve(task.claim);
   };

@@ -505,6 +505,38 @@ TEST_F(PreparerTest, WhatIsOnlyReservedIsNotRestoredByWhoComesNext) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
 }
 
+// The disk fails while a claim is taken back, and another one has been given the device meanwhile. Red when the first one's
+// record takes it back: the next try would unbind what the other's pod has.
+TEST_F(PreparerTest, WhatAnotherClaimHasByNowIsNotTakenBackOnceMore) {
+  const ClaimText first = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  const ClaimText second = put(claim(2, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  const PrepareRequest who = request(first);
+  ASSERT_EQ(prepare(first)->error, "");
+  std::optional<std::string> given;
+  bool is_failing = false;
+  node.on_step = [&](const std::string& step) -> std::optional<Error> {
+    if (step.starts_with("remove") && !given) {
+      given = "?";
+      executor.answer_after = Millis{10};  // the files are gone, and the disk takes its time
+      preparer->prepare(kSriov, request(second), [&](PrepareAnswer answer) { given = answer.error; });
+      is_failing = true;
+    } else if (step == "checkpoint" && std::exchange(is_failing, false)) {
+      return Error{Errc::kIo, "No space left"};
+    }
+    return std::nullopt;
+  };
+  EXPECT_NE(unprepare(who)->find("No space left"), std::string::npos);
+  EXPECT_EQ(given, "");
+  ASSERT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
+  node.on_step = nullptr;
+  EXPECT_EQ(unprepare(who), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci") << "it is the second one's";
+  EXPECT_EQ(charged, std::set<std::string>{request(second).uid + " 0000-03-00-2"});
+  EXPECT_FALSE(has_spec(who.uid));
+  EXPECT_EQ(unprepare(request(second)), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+}
+
 TEST_F(PreparerTest, FiftyAtOnceSyncAFewTimes) {
   std::vector<ClaimText> all;
   for (int i = 0; i < 50; ++i) {
