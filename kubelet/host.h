@@ -42,7 +42,8 @@ class Host {
   /// kBusy: the group has another function than these.
   virtual Result<std::string> bind(const PreparedDevice& device,
                                    const std::vector<PreparedDevice>& together) const = 0;
-  /// Has its PF give the VF that address (kubelet/vf_mac.h), and reads it back. kNotFound: VF or PF are gone.
+  /// Has its PF give the VF that address (kubelet/vf_mac.h), and reads it back. kNotFound: VF or PF are gone. kBusy: somebody
+  /// has the function open, and another address.
   virtual Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const = 0;
   /// Back to its original driver; whatever is bound to another driver than vfio-pci stays.
   virtual Result<Unit> restore(const PreparedDevice& device) const = 0;

@@ -148,6 +148,7 @@ Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& 
   const auto vf = vf_of(device.pci);
   if (!vf) return Error(vf.error()).in("device " + device.pci);
   if (const auto before = kernel_.read_mac(*vf); before && *before == mac) return Unit{};
+  if (auto free = check_holder(device.pci); !free) return free;  // a machine that runs keeps its address
   if (auto written = kernel_.write_mac(*vf, mac); !written)
     return std::move(written.error()).in("device " + device.pci);
   const auto now = kernel_.read_mac(*vf);

@@ -38,15 +38,26 @@ bool are_same_devices(const PreparedClaim& a, const PreparedClaim& b) {
                     });
 }
 
-// Of the pods' other claims.
-std::set<std::string> interface_names(const Claim& claim, const PreparedClaims& prepared) {
+// None of those that it was prepared for has it any more, and nobody had it taken back: as after a forced deletion while
+// the kubelet was down.
+bool has_other_pods(const Claim& now, const PreparedClaim& before) {
+  const auto is_known = [&](const ReservingPod& pod) {
+    return std::any_of(before.pods.begin(), before.pods.end(),
+                       [&](const ReservingPod& was) { return was.uid == pod.uid; });
+  };
+  return !before.pods.empty() && std::none_of(now.pods.begin(), now.pods.end(), is_known);
+}
+
+// Of the pods' other claims, and of the other driver's devices of this one.
+std::set<std::string> interface_names(const Claim& claim, const std::string& driver,
+                                      const PreparedClaims& prepared) {
   std::set<std::string> names;
   for (const auto& [key, other] : prepared) {
     const bool is_of_pod = std::any_of(other.pods.begin(), other.pods.end(), [&](const ReservingPod& pod) {
       return std::find_if(claim.pods.begin(), claim.pods.end(),
                           [&](const ReservingPod& own) { return own.uid == pod.uid; }) != claim.pods.end();
     });
-    if (!is_of_pod || other.uid == claim.uid) continue;
+    if (!is_of_pod || key == PreparedKey{driver, claim.uid}) continue;
     for (const PreparedDevice& device : other.devices)
       if (!device.config.if_name.empty()) names.insert(device.config.if_name);
   }
@@ -126,18 +137,18 @@ void ClaimPreparer::plan_claim(Task& task) {
   if (auto checked = check_claim(task.asked, task.request, knowledge_.node()); !checked)
     return give_up(task, checked.error().what);
   auto planned = plan(task.asked, task.driver, knowledge_.find,
-                      preparing::interface_names(task.asked, prepared_), settings_.plan);
+                      preparing::interface_names(task.asked, task.driver, prepared_), settings_.plan);
   if (!planned) return give_up(task, planned.error().what);
   task.claim = std::move(*planned);
   go_on(task);
 }
 
-// Asked again, as after each start of the kubelet: the same answer, unless the claim has been given other devices
-// meanwhile and nobody told us.
+// Asked again, as after each start of the kubelet: the same answer, unless the claim has been given other devices, or to
+// other pods, meanwhile and nobody told us. What is made for a pod (its MAC address, its interfaces) is no other's.
 void ClaimPreparer::compare_with_record(Task& task) {
   using namespace preparing;
   if (!task.before || !task.before->is_complete) return go_on(task);
-  if (!are_same_devices(*task.before, task.claim)) {
+  if (!are_same_devices(*task.before, task.claim) || has_other_pods(task.asked, *task.before)) {
     std::swap(*task.before, task.claim);
     return restore_devices(task, [this, &task](const std::string& problem) {
       if (!problem.empty()) return give_up(task, problem);

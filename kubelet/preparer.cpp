@@ -159,8 +159,11 @@ void ClaimPreparer::tell_network(const PreparedKey& claim, const std::string& de
 
 void ClaimPreparer::add_pod(const PreparedKey& claim, const ReservingPod& pod) {
   const auto at = prepared_.find(claim);
-  if (at == prepared_.end() || at->second.pods.size() >= kClaimPodsMax) return;
-  at->second.pods.push_back(pod);
+  if (at == prepared_.end()) return;
+  // No node has so many at once: the first are long gone.
+  std::vector<ReservingPod>& pods = at->second.pods;
+  if (pods.size() >= kClaimPodsMax) pods.erase(pods.begin());
+  pods.push_back(pod);
   commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
 }
 

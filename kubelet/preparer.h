@@ -147,8 +147,8 @@ class ClaimPreparer final : public Preparer {
   // Only with --mac-annotation, and for a claim of one pod.
   void read_pod(Task& task);
   void plan_claim(Task& task);
-  // A claim that is prepared already is answered from its record; one whose devices are others by now is
-  // taken back first.
+  // A claim that is prepared already is answered from its record; one whose devices, or pods, are others by now
+  // is taken back first.
   void compare_with_record(Task& task);
   // What a prepare has begun with other devices of the claim goes back first.
   void restore_others(Task& task);

@@ -268,6 +268,22 @@ TEST_F(NodeHostTest, FilesAreWrittenAndRemoved) {
   EXPECT_EQ(host().read_checkpoint().error().code, Errc::kNotFound);
 }
 
+// A claim may be taken back while its machine runs on, as after a forced deletion. Red when the machine's address changes
+// before it is found that the function cannot be had.
+TEST_F(NodeHostTest, AMachineThatRunsKeepsItsAddress) {
+  vf().link("physfn", "../0000:03:00.0");
+  tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);
+  tree_.netdev_attr("ens1f0", "ifindex", "7");
+  PreparedDevice one = device();
+  one.mac = "02:00:00:00:00:0a";
+  ASSERT_TRUE(host().bind(one, {}));
+  ASSERT_TRUE(host().set_mac(one, one.mac));
+  holder_ = DeviceHolder{4711, "qemu-system-x86"};
+  EXPECT_EQ(host().set_mac(one, "02:00:00:00:00:99").error().code, Errc::kBusy);
+  EXPECT_EQ(macs_["7-1"], one.mac);
+  EXPECT_TRUE(host().set_mac(one, one.mac)) << "it has it already";
+}
+
 // The PF's own interface is asked, not a representor that stands beside it; and what is so already is left alone.
 TEST_F(NodeHostTest, ThePfGivesItsVfAnAddress) {
   vf().link("physfn", "../0000:03:00.0");

@@ -109,6 +109,31 @@ TEST_F(PodsMac, KilledAtAnyStepTheOriginalIsNotForgotten) {
     }
 }
 
+// A claim that stands goes to the next pod, and nobody has it taken back in between. Red when the next one is answered with
+// what was made for the first.
+TEST_F(PodsMac, TheNextPodOfAClaimGetsItsOwnAddress) {
+  constexpr const char* kNext = "02:00:00:00:00:0b";
+  ASSERT_EQ(prepare(with_pod(on_vfio(), asks(kMac)))->error, "");
+  cluster.remove(kube::kPods, "pod-1", "ns");
+  const ClaimText text = with_pod(on_vfio(), asks(kNext));
+  node.on_step = [](const std::string& step) {
+    return step.starts_with("restore") ? std::optional(Error{Errc::kBusy, "somebody holds /dev/vfio/7"})
+                                       : std::nullopt;
+  };
+  EXPECT_NE(prepare(text)->error.find("somebody holds"), std::string::npos) << "the first one runs";
+  EXPECT_EQ(driver_of(kVf), "vfio-pci");
+  node.on_step = nullptr;
+  ASSERT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(mac(), kNext);
+  const PreparedClaim& claim = preparer->prepared().begin()->second;
+  ASSERT_EQ(claim.pods.size(), 1u);
+  EXPECT_EQ(claim.pods[0].uid, text.pods[0].text("uid"));
+  EXPECT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(mac(), kOriginal);
+  EXPECT_EQ(driver_of(kVf), "igbvf");
+}
+
 TEST_F(PodsMac, WhatThePfRefusesIsTakenBack) {
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   node.on_step = [&](const std::string& step) {

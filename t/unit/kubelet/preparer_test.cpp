@@ -537,6 +537,39 @@ TEST_F(PreparerTest, WhatAnotherClaimHasByNowIsNotTakenBackOnceMore) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
 }
 
+// Both drivers may have results in one claim, and its pod has one network namespace. Red when both give their first
+// interface the same name.
+TEST_F(PreparerTest, InterfacesOfBothDriversHaveNamesOfTheirOwn) {
+  settings.plan.names_interfaces = true;
+  run();
+  ClaimText text = claim(1, "0000-03-00-2",
+                         {config({{"netAttachDefName", "nad"}}),
+                          config({{"netAttachDefName", "nad"}}, {}, "FromClaim", sample::kExposure)});
+  text.results.push_back(result("link", "0000-03-00-3", sample::kExposure));
+  put(text);
+  ASSERT_EQ(prepare(text)->error, "");
+  ASSERT_EQ(prepare(text, sample::kExposure)->error, "");
+  std::set<std::string> names;
+  for (const auto& [key, kept] : preparer->prepared()) names.insert(kept.devices[0].config.if_name);
+  EXPECT_EQ(names, (std::set<std::string>{"vfnet0", "vfnet1"}));
+  run();
+  for (const char* driver : {kSriov, sample::kExposure})
+    EXPECT_EQ(prepare(text, driver)->error, "") << "its own name is no other's";
+}
+
+// A claim that stands may be used by pod after pod and is never taken back. Red when those that come late are not
+// known, and start without their interfaces.
+TEST_F(PreparerTest, ThePodsOfALongLifeAreTheLatest) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  ASSERT_EQ(prepare(text)->error, "");
+  const PreparedKey key{kSriov, request(text).uid};
+  for (size_t i = 0; i < 2 * kClaimPodsMax; ++i)
+    preparer->add_pod(key, {"pod", "later-" + std::to_string(i)});
+  const auto& pods = preparer->prepared().at(key).pods;
+  EXPECT_EQ(pods.size(), kClaimPodsMax);
+  EXPECT_EQ(pods.back().uid, "later-" + std::to_string(2 * kClaimPodsMax - 1));
+}
+
 TEST_F(PreparerTest, FiftyAtOnceSyncAFewTimes) {
   std::vector<ClaimText> all;
   for (int i = 0; i < 50; ++i) {
