@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kube/kinds.h"
+#include "kubelet/checkpoint.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/preparer.h"
 #include "kubelet/safety.h"
@@ -28,6 +29,25 @@ bool is_on_vfio(const PreparedClaim& claim, const PreparedDevice& device) {
 
 bool was_on_vfio(const std::optional<PreparedClaim>& before, const PreparedDevice& device) {
   return before && is_on_vfio(*before, device);
+}
+
+// What the checkpoint takes of it, about; quotes in what is quoted count twice.
+size_t bytes_of(const PreparedClaim& claim) {
+  constexpr size_t kOfClaim = 1'024, kOfPod = 320, kOfDevice = 2'048;
+  size_t bytes = kOfClaim + kOfPod * claim.pods.size();
+  for (const PreparedDevice& device : claim.devices) bytes += kOfDevice + 2 * device.network.size();
+  return bytes;
+}
+
+// A record that is too large is not read again, and who comes next would not know what pods have. "" there is room.
+std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared) {
+  size_t bytes = bytes_of(claim), claims = 1;
+  for (const auto& [key, other] : prepared)
+    if (key != key_of(claim)) bytes += bytes_of(other), ++claims;
+  if (bytes <= kCheckpointBytesMax && claims <= kCheckpointClaimsMax) return "";
+  return "the record of what is prepared on this node has no room for it (" + std::to_string(claims) +
+         " claims, about " + std::to_string(bytes >> 20) +
+         " MiB): claims with fewer devices, or shorter NetworkAttachmentDefinitions, would have";
 }
 
 bool are_same_devices(const PreparedClaim& a, const PreparedClaim& b) {
@@ -233,6 +253,8 @@ void ClaimPreparer::read_networks(Task& task) {
 }
 
 void ClaimPreparer::look(Task& task) {
+  if (const std::string why = preparing::no_room(task.claim, prepared_); !why.empty())
+    return give_up(task, why);
   const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices] {
     for (const PreparedDevice& device : devices) found->looks.push_back(host->look(device));
   };

@@ -12,6 +12,7 @@ namespace sliced::kubelet {
 namespace {
 
 constexpr Millis kStartAgain{1'000};
+constexpr size_t kStartsMax = 10;  // then whatever the disk does not give is set aside
 constexpr const char* kEnding = "sliced ends on this node; who serves it next is asked again";
 
 // Both drivers may have results in one claim.
@@ -181,13 +182,15 @@ void ClaimPreparer::forget_peer(const std::set<std::pair<PreparedKey, std::strin
 void ClaimPreparer::start(std::function<void()> ready) {
   auto recalled = std::make_shared<Records>();
   const auto work = [recalled, host = ports_.host, drivers = settings_.files.drivers,
-                     boot_id = knowledge_.boot_id()] { *recalled = read_records(*host, drivers, boot_id); };
+                     boot_id = knowledge_.boot_id(), may_wait = ++starts_ < kStartsMax] {
+    *recalled = read_records(*host, drivers, boot_id, may_wait);
+  };
   start_job_ =
       ports_.executor.run(work, Millis{0}, [this, recalled, ready = std::move(ready)](bool finished) {
-        if (finished) return take_over(std::move(*recalled)), ready();
+        if (finished && recalled->unread.empty()) return take_over(std::move(*recalled)), ready();
         // Whoever began without its record would hand over what pods have.
         ports_.log.warning("what was prepared before cannot be read",
-                           {{"problem", std::string(kKernelSilent)}});
+                           {{"problem", finished ? recalled->unread : std::string(kKernelSilent)}});
         start_turn_ = ports_.scheduler.after(kStartAgain, [this, ready] { start(ready); });
       });
 }

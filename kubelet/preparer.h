@@ -155,7 +155,7 @@ class ClaimPreparer final : public Preparer {
   // From here the devices are reserved: the ledger is told, and other claims are refused them.
   void keep_from_others(Task& task);
   void read_networks(Task& task);
-  // On a worker, kLookMax for all devices of the claim.
+  // Where the record has room for it; on a worker, kLookMax for all devices of the claim.
   void look(Task& task);
   // Another function at the address, or one that the host uses by now, is refused; what it was bound to is
   // noted.
@@ -196,6 +196,7 @@ class ClaimPreparer final : public Preparer {
   std::set<PreparedKey> written_;  // their CDI files, by this process
   Tasks tasks_;
   bool has_started_ = false, takes_no_more_ = false;
+  size_t starts_ = 0;
   std::unique_ptr<reactor::Job> start_job_;
   reactor::Ticket start_turn_;
   Commits commits_;

@@ -71,9 +71,14 @@ bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem,
 
 }  // namespace
 
-Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id) {
+Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id,
+                     bool may_wait) {
   Records out;
   const auto text = host.read_checkpoint();
+  if (may_wait && !text && (text.error().code == Errc::kIo || text.error().code == Errc::kDenied)) {
+    out.unread = text.error().what;
+    return out;
+  }
   auto found = text ? decode_checkpoint(*text) : Result<Checkpoint>(text.error());
   if (found) {
     adopt(std::move(*found), boot_id, out.claims);

@@ -15,12 +15,15 @@ struct Records {
   std::string from = "nothing";
   std::string problem;               // why it is not the checkpoint that tells; "" it does, or there is none
   std::vector<std::string> unknown;  // devices on vfio-pci whose facts of before nobody knows
+  std::string unread;                // why nothing was read, and may be later; "" it was
 };
 
 /// Blocks: for a worker. drivers: whose specs are looked at where no checkpoint tells. boot_id: of this boot, "" not known,
 /// which counts as another one.
 /// A checkpoint that cannot be understood is set aside and never keeps anything from starting. dra-driver-sriov's is read
 /// where there is none of ours, which is at the first start alone, and is left as it is.
-Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id);
+/// may_wait: what a disk does not give is not spoilt, and is asked for again by whoever can; else it is set aside as well.
+Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id,
+                     bool may_wait = false);
 
 }  // namespace sliced::kubelet

@@ -27,6 +27,7 @@ struct FakeNode {
   std::map<kubelet::MetadataFile, std::string> metadata;
   std::optional<std::string> checkpoint, peer_checkpoint, aside;
   size_t checkpoint_writes = 0;
+  size_t unreadable_times = 0;           // the checkpoint, from now on
   std::optional<std::string> user = "";  // who may use what is prepared; nullopt: it cannot be seen
   std::vector<std::string> steps;        // "bind 0000:03:00.2"
   /// Asked before each step; an Error is what becomes of it.
@@ -115,7 +116,11 @@ class FakeHost final : public kubelet::Host {
     node_.checkpoint = text;
     return Unit{};
   }
-  Result<std::string> read_checkpoint() const override { return read(node_.checkpoint); }
+  Result<std::string> read_checkpoint() const override {
+    if (node_.unreadable_times > 0 && node_.unreadable_times-- > 0)
+      return Error{Errc::kIo, "Input/output error"};
+    return read(node_.checkpoint);
+  }
   Result<std::string> read_peer_checkpoint() const override { return read(node_.peer_checkpoint); }
   Result<std::string> set_checkpoint_aside() const override {
     node_.aside = std::exchange(node_.checkpoint, std::nullopt);

@@ -443,6 +443,25 @@ TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf") << "who had it before is found again";
 }
 
+// Red when what a disk does not give at once is taken for spoilt: who had the function before would be lost for good.
+TEST_F(PreparerTest, ACheckpointThatCannotBeReadNowIsReadLater) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  const auto answer = prepare(text);
+  node.unreadable_times = 3;
+  run();
+  EXPECT_FALSE(preparer->has_started());
+  scheduler.advance(Millis{5'000});
+  ASSERT_TRUE(preparer->has_started());
+  EXPECT_FALSE(node.aside.has_value());
+  EXPECT_EQ(preparer->prepared().begin()->second.devices[0].vfio->original_driver, "igbvf");
+  EXPECT_EQ(prepare(text), answer);
+  node.unreadable_times = 100;
+  run();
+  scheduler.advance(Millis{20'000});
+  EXPECT_TRUE(preparer->has_started()) << "never a reason not to start";
+  EXPECT_EQ(preparer->prepared().size(), 1u) << "CDI specs tell";
+}
+
 TEST_F(PreparerTest, SpecsThatNobodyOwnsAreRemovedAtTheStart) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   prepare(text);
@@ -555,6 +574,32 @@ TEST_F(PreparerTest, InterfacesOfBothDriversHaveNamesOfTheirOwn) {
   run();
   for (const char* driver : {kSriov, sample::kExposure})
     EXPECT_EQ(prepare(text, driver)->error, "") << "its own name is no other's";
+}
+
+// Red when a record is written that is too large to be read: who comes next would not know what pods have.
+TEST_F(PreparerTest, WhatTheRecordHasNoRoomForIsNotPrepared) {
+  const auto checkpoint_of = [&](size_t claims) {
+    PreparedClaim large{.driver = kSriov, .namespace_ = "ns", .is_complete = true};
+    large.devices = {{.pool = "node-a", .network = std::string(kNetworkBytesMax, '"')}};
+    PreparedClaims all;
+    for (size_t i = 0; i < claims; ++i) {
+      large.uid = large.name = "large-" + std::to_string(i);
+      large.devices[0].device = large.devices[0].holding.entry = large.devices[0].holding.device = large.name;
+      all.emplace(key_of(large), large);
+    }
+    return encode_checkpoint({boot_id, all});
+  };
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  node.checkpoint = checkpoint_of(1'000);
+  run();
+  ASSERT_EQ(preparer->prepared().size(), 1'000u);
+  const auto refused = prepare(text);
+  EXPECT_NE(refused->error.find("has no room for it"), std::string::npos) << refused->error;
+  EXPECT_EQ(preparer->prepared().size(), 1'000u);
+  node.checkpoint = checkpoint_of(900);
+  run();
+  EXPECT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(decode_checkpoint(*node.checkpoint).value().claims.size(), 901u);
 }
 
 // A claim that stands may be used by pod after pod and is never taken back. Red when those that come late are not
