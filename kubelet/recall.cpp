@@ -25,12 +25,15 @@ std::optional<PreparedClaim> recall(const std::string& driver, const std::string
   PreparedClaim out{.driver = driver, .namespace_ = kNoName, .name = kNoName, .uid = id, .cdi_pod_id = id};
   for (const cdi::Device& one : spec.devices) {
     if (!one.name.starts_with(id + "-")) continue;
-    PreparedDevice device{.device = entry_in(one.name.substr(id.size() + 1)), .edits = one.edits};
+    const std::string named = one.name.substr(id.size() + 1);
+    PreparedDevice device{.device = entry_in(named), .edits = one.edits};
     const auto function = policy::function_named_by(device.device);
     if (function) device.pci = function->text();
     device.holding = {.entry = device.device,
                       .device = function ? function->text() : device.device,
-                      .base = function ? policy::function_name(*function) : device.device};
+                      .base = function ? policy::function_name(*function) : device.device,
+                      .is_exclusive = named == device.device,
+                      .group = std::string(policy::kAnyGroup)};
     if (const std::string group = vfio_group_in(one.edits); !group.empty()) {
       device.vfio = VfioBinding{"", group};
       device.config.driver = kVfioDriver;

@@ -9,7 +9,8 @@
 namespace sliced::kubelet {
 
 /// id: of the spec's file. nullopt: it is no claim's (a pod's has no devices of its own). Name and namespace of the
-/// claim, pools and requests are not told; each device counts as exclusive.
+/// claim, pools and requests are not told, nor are exclusion groups: each device counts as one of each. The holding of a link's
+/// entry has the entry's name for its device (kubelet/safety.h).
 std::optional<PreparedClaim> recall(const std::string& driver, const std::string& id, const cdi::Spec& spec);
 /// Such a record: its claim and pods cannot be asked for.
 bool is_nameless(const PreparedClaim& claim);

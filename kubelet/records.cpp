@@ -8,6 +8,17 @@
 namespace sliced::kubelet {
 namespace {
 
+// What excludes a PF and its VFs from each other.
+void learn_identities(const Host& host, PreparedClaim& claim) {
+  for (PreparedDevice& device : claim.devices) {
+    if (device.pci.empty()) continue;
+    const auto look = host.look(device);
+    if (!look) continue;
+    device.identity = look->identity;
+    device.pf = look->identity.pf.empty() ? device.pci : look->identity.pf;
+  }
+}
+
 // Where no record of ours tells, the specs do: what they name must not be given away.
 void recall_specs(const Host& host, const std::vector<std::string>& drivers, PreparedClaims& out) {
   for (const std::string& driver : drivers) {
@@ -16,7 +27,10 @@ void recall_specs(const Host& host, const std::vector<std::string>& drivers, Pre
     for (const std::string& id : *ids) {
       const auto spec = host.read_spec(cdi_kind(driver), id);
       if (!spec) continue;
-      if (auto claim = recall(driver, id, *spec)) out.emplace(key_of(*claim), std::move(*claim));
+      auto claim = recall(driver, id, *spec);
+      if (!claim) continue;
+      learn_identities(host, *claim);
+      out.emplace(key_of(*claim), std::move(*claim));
     }
   }
 }

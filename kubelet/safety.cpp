@@ -25,6 +25,12 @@ std::string held_by(const PreparedDevice& device, const PreparedClaim& other, co
 
 std::string shown(const std::string& value) { return value.empty() ? "unknown" : escaped(value); }
 
+// What a CDI spec alone tells of (kubelet/recall.h) is any link that its name may begin with.
+bool may_be_on(const policy::Holding& recalled, const policy::Holding& other) {
+  return recalled.group == policy::kAnyGroup && recalled.device == recalled.entry &&
+         (recalled.entry == other.base || recalled.entry.starts_with(other.base + "-"));
+}
+
 // An unknown fact of before speaks against nothing.
 bool differs(const std::string& before, const std::string& now) { return !before.empty() && before != now; }
 
@@ -34,8 +40,12 @@ bool differs(const std::string& before, const std::string& now) { return !before
 bool conflict(const PreparedDevice& a, const PreparedDevice& b) {
   if (a.is_admin || b.is_admin) return false;
   const policy::Holding &one = a.holding, &other = b.holding;
+  const bool may_be_one = safety::may_be_on(one, other) || safety::may_be_on(other, one);
   // The same entry, or that of the other driver on the same function.
-  if (one.device == other.device && one.entry == other.entry) return one.is_exclusive || other.is_exclusive;
+  if ((one.device == other.device || may_be_one) && one.entry == other.entry)
+    return one.is_exclusive || other.is_exclusive;
+  if (may_be_one)
+    return one.is_exclusive || other.is_exclusive || !(one.group.empty() || other.group.empty());
   return policy::exclude_each_other(one, other, a.pf == b.pf ? a.pf : "");
 }
 

@@ -436,6 +436,8 @@ TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
   node.checkpoint->resize(node.checkpoint->size() / 2);
   run();
   EXPECT_TRUE(node.aside.has_value());
+  EXPECT_EQ(preparer->prepared().begin()->second.devices[0].pf, "0000:03:00.0")
+      << "what excludes its PF is known";
   EXPECT_EQ(log.count("what was prepared before is not known by its record"), 1u);
   EXPECT_NE(prepare(put(claim(2, "0000-03-00-2")))->error.find("is prepared for"), std::string::npos);
   EXPECT_EQ(prepare(text)->error, "");

@@ -25,6 +25,8 @@ TEST(Recall, ASpecTellsWhoseDevicesAreTaken) {
   EXPECT_EQ(again->devices[0].holding.device, "0000:03:00.2");
   EXPECT_EQ(again->devices[0].vfio, (VfioBinding{"", "7"}));
   EXPECT_EQ(again->devices[1].device, "br0-macvlan");
+  EXPECT_TRUE(again->devices[0].holding.is_exclusive);
+  EXPECT_FALSE(again->devices[1].holding.is_exclusive) << "a share is nobody's alone";
 }
 
 TEST(Recall, APodsSpecIsNobodysDevices) {

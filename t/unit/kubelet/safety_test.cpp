@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "kubelet/recall.h"
 #include "t/unit/kubelet/sample_claims.h"
 
 namespace sliced::kubelet {
@@ -31,6 +32,38 @@ PreparedDevice of_sriov(const std::string& base) {
 PreparedClaim claim_with(const std::string& uid, const PreparedDevice& device) {
   return {
       .driver = sample::kExposure, .namespace_ = "ns", .name = "of-" + uid, .uid = uid, .devices = {device}};
+}
+
+PreparedDevice of_link(const std::string& link, const std::string& suffix, bool is_exclusive,
+                       const std::string& group = "") {
+  PreparedDevice out{.pool = "node-a", .device = link + suffix};
+  out.holding = {.entry = link + suffix,
+                 .device = link,
+                 .base = link,
+                 .is_exclusive = is_exclusive,
+                 .group = group};
+  return out;
+}
+
+// As another process finds it where the record is lost.
+PreparedDevice recalled(const std::string& entry, const std::string& share_id = "") {
+  const std::string name = "uid-" + entry + (share_id.empty() ? "" : "-" + share_id);
+  return recall(sample::kExposure, "uid", {.devices = {{name, {.env = {"A=1"}}}}}).value().devices[0];
+}
+
+// Red when a link is known by its entry's name alone, and is then another device than the one that is asked for.
+TEST(Safety, WhatIsRecalledOfALinkKeepsItFromOthers) {
+  constexpr const char* kShare = "01234567-89ab-cdef-0123-456789abcdef";
+  const PreparedDevice whole = recalled("br0-whole"), shared = recalled("br0-macvlan", kShare);
+  EXPECT_TRUE(conflict(of_link("br0", "-whole", true), whole));
+  EXPECT_TRUE(conflict(whole, of_link("br0", "-macvlan", false)));
+  EXPECT_TRUE(conflict(of_link("br0", "-whole", true), shared));
+  EXPECT_FALSE(conflict(of_link("br0", "-macvlan", false), shared)) << "a share beside a share";
+  EXPECT_FALSE(conflict(of_link("br0", "-ipvlan", false), shared));
+  EXPECT_TRUE(conflict(of_link("br0", "-ipvlan", false, "g"), shared)) << "its group is not known";
+  EXPECT_FALSE(conflict(of_link("br01", "-whole", true), whole));
+  EXPECT_FALSE(conflict(of_link("br", "-whole", true), whole));
+  EXPECT_FALSE(conflict(of_link("br", "-whole", true), of_link("br-lan", "", true))) << "known by its device";
 }
 
 TEST(Safety, TheRulesOfCountersHoldWithoutCounters) {
