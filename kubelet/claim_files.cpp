@@ -1,5 +1,6 @@
 #include "kubelet/claim_files.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kubelet/plan.h"
@@ -16,6 +17,17 @@ void put_pod_specs(const std::string& pod_id, const PreparedClaims& prepared, co
     else
       change.removed_specs.push_back({cdi_kind(driver), pod_id});
   }
+}
+
+// Another claim's share of the device has the same device info.
+bool is_shared(const PreparedDevice& device, const PreparedKey& own, const PreparedClaims& prepared) {
+  const auto has_same = [&](const PreparedDevice& other) {
+    return !other.is_admin && other.pci == device.pci && other.multus_resource == device.multus_resource;
+  };
+  return std::any_of(prepared.begin(), prepared.end(), [&](const auto& one) {
+    const auto& [key, claim] = one;
+    return key != own && std::any_of(claim.devices.begin(), claim.devices.end(), has_same);
+  });
 }
 
 }  // namespace
@@ -55,7 +67,8 @@ FileChange removal_of(const PreparedClaim& claim, const PreparedClaims& prepared
     claim_files::put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
   if (settings.device_info_directory.empty()) return change;
   for (const PreparedDevice& device : claim.devices)
-    if (const auto info = device_info(device, settings.device_info_directory))
+    if (const auto info = device_info(device, settings.device_info_directory);
+        info && !claim_files::is_shared(device, key_of(claim), prepared))
       change.removed_infos.push_back(info->path);
   return change;
 }

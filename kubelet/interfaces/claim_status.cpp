@@ -5,6 +5,7 @@
 
 #include "kube/kinds.h"
 #include "kubelet/device_metadata.h"
+#include "kubelet/recall.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -106,7 +107,7 @@ void ClaimStatus::released(const PreparedClaim& claim) {
 
 void ClaimStatus::enqueue(const PreparedClaim& claim) {
   const PreparedKey key = kubelet::key_of(claim);
-  if (claim.name.empty() || claim.devices.empty()) return;  // known by its CDI spec alone
+  if (claim.name.empty() || claim.devices.empty() || is_nameless(claim)) return;
   const auto [at, added] =
       waiting_.try_emplace(key, Waiting{claim, reactor::Backoff(random_, kWriteAgain), scheduler_.now()});
   at->second.claim = claim;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/kinds.h"
+#include "kubelet/recall.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
@@ -159,6 +160,16 @@ TEST_F(ClaimStatusTest, AClaimThatIsGoneOrAnotherIsLeftAlone) {
   EXPECT_EQ(applied().size(), 2u);
   EXPECT_TRUE(status.idle());
   EXPECT_EQ(log.lines.size(), 0u);
+}
+
+// Red when the server is asked for a claim with the name that stands for none.
+TEST_F(ClaimStatusTest, OfAClaimThatItsSpecAloneTellsOfNothingIsWritten) {
+  const cdi::Spec spec{.kind = "d.example/device", .devices = {{"uid-1-x", {.env = {"A=1"}}}}};
+  const PreparedClaim nameless = recall("d.example", "uid-1", spec).value();
+  status.released(nameless);
+  scheduler.advance(Millis{60'000});
+  EXPECT_TRUE(applied().empty());
+  EXPECT_TRUE(status.idle());
 }
 
 }  // namespace

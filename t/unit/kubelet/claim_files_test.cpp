@@ -1,0 +1,35 @@
+#include "kubelet/claim_files.h"
+
+#include <gtest/gtest.h>
+
+#include "t/unit/kubelet/sample_claims.h"
+
+namespace sliced::kubelet {
+namespace claim_files_test {
+namespace {
+
+PreparedClaim share(const std::string& uid) {
+  PreparedClaim claim{.driver = sample::kExposure, .namespace_ = "ns", .name = uid, .uid = uid};
+  claim.devices = {{.pool = "node-a",
+                    .device = "0000-03-00-0-macvlan",
+                    .share_id = "share-of-" + uid,
+                    .pci = "0000:03:00.0",
+                    .multus_resource = "example.com/macvlan"}};
+  return claim;
+}
+
+// Red when the first of two claims with shares of a function takes away what Multus looks for on behalf of the other.
+TEST(ClaimFiles, ADeviceInfoGoesWithTheLastOfThoseWhoShareIt) {
+  const FileSettings settings{.drivers = {sample::kExposure}, .device_info_directory = "/dp"};
+  const PreparedClaim first = share("uid-1"), second = share("uid-2");
+  PreparedClaims prepared;
+  prepared.emplace(key_of(second), second);
+  EXPECT_TRUE(removal_of(first, prepared, settings).removed_infos.empty());
+  prepared.clear();
+  EXPECT_EQ(removal_of(second, prepared, settings).removed_infos,
+            std::vector<std::string>{"/dp/example.com-macvlan-0000:03:00.0-device.json"});
+}
+
+}  // namespace
+}  // namespace claim_files_test
+}  // namespace sliced::kubelet
