@@ -55,6 +55,7 @@ std::string encode_record(const Record& record) {
   body.set("network", Json(record.network));
   body.set("attachment", json_of(record.attachment));
   if (record.result) body.set("result", encode_result(*record.result));
+  if (!record.owner.empty()) body.set("owner", Json(record.owner));
   Json out;
   out.set("kind", Json(kKind));
   out.set("checksum", Json(sum_of(body)));
@@ -76,7 +77,9 @@ Result<Record> decode_record(std::string_view text) {
   if (!attached) return std::move(attached.error());
   Record record{.config = std::string(body->text("config")),
                 .network = std::string(body->text("network")),
-                .attachment = *std::move(attached)};
+                .attachment = *std::move(attached),
+                .result = std::nullopt,
+                .owner = std::string(body->text("owner"))};
   if (const Json* result = body->find("result")) {
     auto decoded = decode_result(kube::encode_json(*result), "");
     if (!decoded) return std::move(decoded.error());

@@ -17,6 +17,7 @@ struct Record {
   std::string network;  // the name for a config without one
   Attachment attachment;
   std::optional<Attached> result;  // nullopt: ADD has begun, and may have done anything
+  std::string owner = {};          // whose it is, in words of who has it made; "" not said
   bool operator==(const Record&) const = default;
 };
 

@@ -50,10 +50,27 @@ Sandboxes::~Sandboxes() = default;
 std::vector<WantedInterface> Sandboxes::missing_of(const nri::PodSandbox& pod) const {
   auto wanted = interfaces_of(prepared_(), pod.uid);
   std::erase_if(wanted, [&](const WantedInterface& one) {
-    const auto* kept = ports_.attachments.find(record_of(one, pod).attachment);
-    return kept != nullptr && kept->is_attached();
+    const cni::Record record = record_of(one, pod);
+    const auto* kept = ports_.attachments.find(record.attachment);
+    return kept != nullptr && kept->is_attached() && are_of_one(kept->record, record);
   });
   return wanted;
+}
+
+std::string Sandboxes::clash_in(const nri::PodSandbox& pod,
+                                const std::vector<WantedInterface>& missing) const {
+  std::map<std::string_view, std::string> owners;
+  for (const WantedInterface& one : missing) {
+    const cni::Record record = record_of(one, pod);
+    const auto* kept = ports_.attachments.find(record.attachment);
+    const bool is_others = kept != nullptr && !are_of_one(kept->record, record);
+    const auto [at, is_first] =
+        owners.try_emplace(one.interface, is_others ? kept->record.owner : record.owner);
+    if (is_first && !is_others) continue;
+    return named(one) + " cannot be made: the pod has an interface of that name, of " +
+           escaped(at->second, 256) + "; give each an ifName of its own in its VfConfig";
+  }
+  return "";
 }
 
 void Sandboxes::learn_pod(const nri::PodSandbox& pod, const nri::Container& container) {
@@ -84,6 +101,11 @@ void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply) {
         {Errc::kInvalid, named(pod) + " has no network namespace of its own (hostNetwork), and " +
                              named(missing.front()) +
                              " is to be in it: leave out hostNetwork, or netAttachDefName"}));
+  if (const std::string why = clash_in(pod, missing); !why.empty()) {
+    ports_.log.warning("a sandbox has not the interfaces of its pod and is refused",
+                       {{"pod", named(pod)}, {"sandbox", pod.id}, {"problem", why}});
+    return void(reply.refuse({Errc::kInvalid, why}));
+  }
   auto raising = std::make_shared<Raising>(
       Raising{.pod = std::move(pod), .deadline = reply.deadline(), .missing = std::move(missing)});
   raising->reply = std::move(reply);
@@ -124,12 +146,18 @@ void Sandboxes::take_down(const std::shared_ptr<Raising>& raising, const std::st
   raising->why = why;
   ports_.log.warning("a sandbox has not the interfaces of its pod and is refused",
                      {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"problem", why}});
-  raising->to_undo = raising->next;
-  for (size_t i = 0; i < raising->next; ++i)
-    ports_.attachments.detach(record_of(raising->missing[i], raising->pod).attachment,
-                              [raising](const Result<Unit>&) {
-                                if (--raising->to_undo == 0) raising->refuse();
-                              });
+  std::vector<cni::Attachment> made;
+  for (size_t i = 0; i < raising->next; ++i) {
+    cni::Record record = record_of(raising->missing[i], raising->pod);
+    const auto* kept = ports_.attachments.find(record.attachment);
+    if (kept == nullptr || are_of_one(kept->record, record)) made.push_back(std::move(record.attachment));
+  }
+  raising->to_undo = made.size();
+  if (made.empty()) return raising->refuse();
+  for (const cni::Attachment& one : made)
+    ports_.attachments.detach(one, [raising](const Result<Unit>&) {
+      if (--raising->to_undo == 0) raising->refuse();
+    });
 }
 
 // ---- down
@@ -185,10 +213,12 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
     if (const auto missing = missing_of(*pod); !missing.empty()) report(*pod, missing, container);
   }
   for (const auto& [id, pod] : alive)
-    for (const WantedInterface& wanted : interfaces_of(prepared_(), pod->uid))
-      if (const auto* kept = ports_.attachments.find(record_of(wanted, *pod).attachment);
-          kept != nullptr && kept->is_attached())
+    for (const WantedInterface& wanted : interfaces_of(prepared_(), pod->uid)) {
+      const cni::Record record = record_of(wanted, *pod);
+      const auto* kept = ports_.attachments.find(record.attachment);
+      if (kept != nullptr && kept->is_attached() && are_of_one(kept->record, record))
         handlers_.on_attached({wanted, id, *kept->record.result});
+    }
   reply.agree();
 }
 

@@ -97,6 +97,8 @@ class Sandboxes final : public nri::Hooks {
   void report(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing,
               const nri::Container& container);
   std::vector<WantedInterface> missing_of(const nri::PodSandbox& pod) const;
+  // Why they cannot all be in one sandbox; "" they can. A name is one interface's, and its record's.
+  std::string clash_in(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing) const;
 
   const Ports ports_;
   const std::function<const PreparedClaims&()> prepared_;

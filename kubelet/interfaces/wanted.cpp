@@ -19,6 +19,12 @@ kube::Json capabilities_of(const PreparedDevice& device) {
   return device.mac.empty() ? kube::Json() : kube::Json(kube::Json::Object{{"mac", device.mac}});
 }
 
+// Not for a sandbox: with a share of a device several claims have an interface of it.
+std::string owner_of(const WantedInterface& wanted) {
+  return wanted.claim_text + " (uid " + wanted.claim.second + "), device " + wanted.pool + "/" +
+         wanted.device + (wanted.share_id.empty() ? "" : " " + wanted.share_id);
+}
+
 WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& device) {
   return {.claim = key_of(claim),
           .claim_text = describe(request_of(claim)),
@@ -64,7 +70,13 @@ cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod)
                                        {"K8S_POD_INFRA_CONTAINER_ID", pod.id},
                                        {std::string(kPodUid), pod.uid}},
                          .device = wanted.is_exclusive ? wanted.pci : "",
-                         .capabilities = wanted.capabilities}};
+                         .capabilities = wanted.capabilities},
+          .result = std::nullopt,
+          .owner = owner_of(wanted)};
+}
+
+bool are_of_one(const cni::Record& a, const cni::Record& b) {
+  return a.owner.empty() || b.owner.empty() || a.owner == b.owner;
 }
 
 std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,

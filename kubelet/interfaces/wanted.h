@@ -39,6 +39,9 @@ std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,
 
 /// What is told of it to the network's plugins: the arguments that Multus and dra-driver-sriov pass.
 cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod);
+/// Whether both are one claim's, of one device: else they only have a name in common, which a sandbox has once. Records of
+/// before this was written down may be anybody's.
+bool are_of_one(const cni::Record& a, const cni::Record& b);
 /// What dra-driver-sriov has made of it in a sandbox that stands: with what it said, as far as that is known. Without a
 /// container and without a word of it, it may have begun; then there is no result.
 cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox& pod, bool has_container);

@@ -25,7 +25,8 @@ struct RecordsTest : testing::Test {
                            .arguments = {{"K8S_POD_NAME", "p"}},
                            .device = "0000:3b:01.0",
                            .capabilities = *kube::decode_json(R"({"mac":"02:00:00:00:00:01"})")},
-            .result = Attached{.cni_version = "1.0.0", .interfaces = {{.name = "net1"}}}};
+            .result = Attached{.cni_version = "1.0.0", .interfaces = {{.name = "net1"}}},
+            .owner = "claim \"a\""};
   }
 
   const std::string directory = made();

@@ -310,6 +310,41 @@ TEST_F(SandboxesTest, APodThatSharesAClaimPreparedForAnotherGetsItsInterfaceBefo
   EXPECT_EQ(claim.pods.back().uid, "uid-b");
 }
 
+// Names are given when a claim is prepared, and nobody knows then which pods will share it. Red when the second pod runs
+// without the interface of the shared claim, because its own has the name.
+TEST_F(SandboxesTest, OfTwoInterfacesOfOneNameNeitherStandsForTheOther) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1", "");
+  world.node.prepare("uid-b", "net1", "");
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.run("b"), "");
+  const std::string shared = std::string(kDriver) + "/vf=claim-uid-a-net1-dev-net1";
+  const std::string container =
+      field(1, "c-b") + field(2, "b") + field(3, "app") + field(20, field(1, shared));
+  const std::string why = world.call("Create", world.pod("b") + field(2, container));
+  EXPECT_NE(why.find("the pod has an interface of that name, of ResourceClaim ns/claim-net1 (uid "
+                     "claim-uid-b-net1), device node-a/dev-net1"),
+            std::string::npos)
+      << why;
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "ADD b net1"})) << "what is there stays";
+  world.start();
+  world.synchronize({"a", "b"}, {"b"});
+  EXPECT_NE(world.daemon->sandboxes.trouble_of(kDriver, "node-a", "dev-net1"), "")
+      << "a container that got past us has not its interface";
+  EXPECT_EQ(world.daemon->attached.size(), 2u);
+}
+
+TEST_F(SandboxesTest, TwoInterfacesOfOneNameAreMadeForNobody) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  PreparedClaim other = world.node.prepared.begin()->second;
+  other.uid = "other", other.name = "other";
+  world.node.prepared[key_of(other)] = other;
+  EXPECT_NE(world.run("a").find("give each an ifName of its own"), std::string::npos);
+  EXPECT_EQ(world.node.calls(), Lines{});
+}
+
 TEST_F(SandboxesTest, TheNamespaceOfASandboxIsHeldOnceWhateverIsInIt) {
   World world(*this);
   for (const char* interface : {"net1", "net2", "net3"}) world.node.prepare("uid-a", interface, "");
