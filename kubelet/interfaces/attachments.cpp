@@ -350,7 +350,24 @@ void Attachments::try_again(const cni::Attachment& attachment) {
   Retry& retry =
       retries_.try_emplace(name, Retry{reactor::Backoff(ports_.random, kDetachAgain)}).first->second;
   retry.next = ports_.scheduler.after(retry.backoff.next(ports_.scheduler.now()),
-                                      [this, attachment] { detach(attachment, [](const Result<Unit>&) {}); });
+                                      [this, attachment] { detach_later(attachment); });
+}
+
+void Attachments::detach_later(const cni::Attachment& attachment) {
+  const std::string name = cni::record_name(attachment);
+  if (const auto at = kept_.find(name); at != kept_.end()) at->second.is_leaving = true;
+  later_.emplace(name, attachment);
+  begin_later();
+}
+
+void Attachments::begin_later() {
+  while (!later_.empty() && later_running_ < kLaterMax) {
+    ++later_running_;
+    detach(later_.extract(later_.begin()).mapped(), [this](const Result<Unit>&) {
+      --later_running_;
+      begin_later();
+    });
+  }
 }
 
 }  // namespace sliced::kubelet

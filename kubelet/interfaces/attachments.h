@@ -76,6 +76,10 @@ class Attachments {
   /// From this call on it counts as leaving, also while it waits for its turn; one that is being made is
   /// undone behind that.
   void detach(const cni::Attachment& attachment, OnDetached done);
+  /// The same where nobody waits for it, and there may be hundreds, as after a reboot: kLaterMax are asked for at once,
+  /// each a process and its pipes. Who needs the device meanwhile has it undone before the others.
+  void detach_later(const cni::Attachment& attachment);
+  static constexpr size_t kLaterMax = 32;
 
   /// One that is made, begun, or not yet undone.
   struct Kept {
@@ -91,7 +95,7 @@ class Attachments {
   const std::map<std::string, Kept>& all() const { return kept_; }
   const Kept* find(const cni::Attachment& attachment) const;
   std::vector<cni::Attachment> of_sandbox(std::string_view container_id) const;
-  bool idle() const { return turns_.idle(); }
+  bool idle() const { return turns_.idle() && later_.empty(); }
 
  private:
   // What runs holds itself by running_, so that a plugin's end finds it.
@@ -123,11 +127,14 @@ class Attachments {
   // Why another sandbox has the device, for people; "" nobody has.
   std::string holder_of(const cni::Record& record) const;
   void try_again(const cni::Attachment& attachment);
+  void begin_later();
 
   const Ports ports_;
   Turns turns_;
   std::map<std::string, Kept> kept_;
   std::map<std::string, Retry> retries_;  // by record name
+  std::map<std::string, cni::Attachment> later_;  // by record name
+  size_t later_running_ = 0;
   std::set<std::shared_ptr<Work>> running_;
   std::unique_ptr<reactor::Job> start_job_;
   reactor::Ticket start_turn_;

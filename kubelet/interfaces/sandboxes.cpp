@@ -21,6 +21,14 @@ std::string named(const WantedInterface& wanted) {
          escaped(wanted.device) + ")";
 }
 
+// Uids.
+std::set<std::string> pods_of(const PreparedClaims& prepared) {
+  std::set<std::string> out;
+  for (const auto& [key, claim] : prepared)
+    for (const ReservingPod& pod : claim.pods) out.insert(pod.uid);
+  return out;
+}
+
 bool may_run(const nri::Container& container) { return container.state != nri::ContainerState::kStopped; }
 
 }  // namespace
@@ -202,18 +210,26 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
   if (!left_behind.empty())
     ports_.log.info("interfaces of sandboxes that ended, or were not finished, are undone",
                     {{"interfaces", left_behind.size()}});
-  for (const cni::Attachment& one : left_behind) ports_.attachments.detach(one, [](const Result<Unit>&) {});
+  for (const cni::Attachment& one : left_behind) ports_.attachments.detach_later(one);
   forget_trouble([&](const std::string& sandbox) { return !alive.contains(sandbox); });
 
-  for (const nri::Container& container : containers) {
-    const auto pod = std::find_if(pods.begin(), pods.end(),
-                                  [&](const nri::PodSandbox& one) { return one.id == container.sandbox_id; });
-    if (pod == pods.end() || !may_run(container)) continue;
-    learn_pod(*pod, container);
-    if (const auto missing = missing_of(*pod); !missing.empty()) report(*pod, missing, container);
+  // Most pods of a node have no claim of ours: each is looked at once, and only those that have one are looked into.
+  std::map<std::string_view, const nri::PodSandbox*> by_id;
+  for (const nri::PodSandbox& pod : pods) by_id[pod.id] = &pod;
+  std::vector<std::pair<const nri::PodSandbox*, const nri::Container*>> running;
+  for (const nri::Container& container : containers)
+    if (const auto pod = by_id.find(container.sandbox_id); pod != by_id.end() && may_run(container))
+      running.emplace_back(pod->second, &container);
+  for (const auto& [pod, container] : running) learn_pod(*pod, *container);
+  const std::set<std::string> with_claims = pods_of(prepared_());
+  for (const auto& [pod, container] : running) {
+    if (!with_claims.contains(pod->uid)) continue;
+    if (const auto missing = missing_of(*pod); !missing.empty()) report(*pod, missing, *container);
   }
   for (const auto& [id, pod] : alive)
-    for (const WantedInterface& wanted : interfaces_of(prepared_(), pod->uid)) {
+    for (const WantedInterface& wanted : with_claims.contains(pod->uid)
+                                             ? interfaces_of(prepared_(), pod->uid)
+                                             : std::vector<WantedInterface>()) {
       const cni::Record record = record_of(wanted, *pod);
       const auto* kept = ports_.attachments.find(record.attachment);
       if (kept != nullptr && kept->is_attached() && are_of_one(kept->record, record))

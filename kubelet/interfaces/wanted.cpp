@@ -82,10 +82,15 @@ bool are_of_one(const cni::Record& a, const cni::Record& b) {
 std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,
                                      const std::vector<std::string>& cdi_devices) {
   std::vector<PreparedKey> out;
+  std::vector<std::string_view> names;  // without their kinds
+  for (const std::string_view name : cdi_devices)
+    if (const size_t at = name.find('='); at != std::string_view::npos) names.push_back(name.substr(at + 1));
+  if (names.empty()) return out;
   for (const auto& [key, claim] : prepared) {
-    const std::string start = cdi::qualified_name(cdi_kind(claim.driver), claim.uid + "-");
-    const bool is_near = std::any_of(cdi_devices.begin(), cdi_devices.end(),
-                                     [&](const std::string& name) { return name.starts_with(start); });
+    // The uid first: a runtime tells of thousands of containers in one turn.
+    const bool is_near = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+      return name.starts_with(claim.uid);
+    });
     if (!is_near || !claim.is_complete) continue;
     const PrepareAnswer answer = answer_of(claim, false);
     if (std::any_of(answer.devices.begin(), answer.devices.end(), [&](const auto& device) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -114,12 +115,17 @@ struct Daemon {
              .log = log,
              .records = std::make_shared<const cni::Records>(node.directory + "/records"),
              .run =
-                 [&loop, &node](cni::Network network, cni::Command command, cni::Attachment attachment,
-                                std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
+                 [this, &loop, &node](cni::Network network, cni::Command command, cni::Attachment attachment,
+                                      std::optional<cni::Attached> previous, Millis deadline,
+                                      cni::OnRun on_run) {
+                   most_chains = std::max(most_chains, ++chains);
                    return cni::run_chain(
                        loop, {.directories = {node.directory}, .environment = {"PATH=/usr/bin:/bin"}},
                        std::move(network), command, std::move(attachment), std::move(previous), deadline,
-                       std::move(on_run));
+                       [this, on_run = std::move(on_run)](Result<cni::Attached> outcome) {
+                         --chains;
+                         on_run(std::move(outcome));  // last statement: this function may be gone
+                       });
                  },
              .random = [] { return 0.0; }}),
         sandboxes(
@@ -142,6 +148,7 @@ struct Daemon {
     attachments.start([this] { is_ready = true; });
   }
 
+  size_t chains = 0, most_chains = 0;  // that run at once
   fake::MemoryLog log;
   reactor::ThreadExecutor executor;
   Attachments attachments;

@@ -1,5 +1,7 @@
 #include "kubelet/interfaces/sandboxes.h"
 
+#include <ctime>
+
 #include "t/unit/kubelet/interfaces/sandbox_world.h"
 
 namespace sliced::kubelet::sandbox_test {
@@ -190,6 +192,25 @@ TEST_F(SandboxesTest, SandboxesThatVanishedAreUndoneWithoutTheirNamespaceAndByWh
 }
 
 // containerd says nothing of the end of a sandbox that is older than itself, and removes its namespace's file.
+// A reboot takes all sandboxes. Red when the plugins of all run at once: their pipes alone are more than a process may have
+// open.
+TEST_F(SandboxesTest, OfManySandboxesThatVanishedAFewAreUndoneAtATime) {
+  World world(*this);
+  constexpr size_t kMany = 3 * Attachments::kLaterMax;
+  for (size_t i = 0; i < kMany; ++i) {
+    const std::string id = "s" + std::to_string(i);
+    world.node.prepare("uid-" + id, "net1", "");
+    EXPECT_EQ(world.run(id), "");
+  }
+  world.start();
+  world.synchronize({});
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.records(), 0u);
+  EXPECT_EQ(world.node.calls().size(), 2 * kMany);
+  EXPECT_LE(world.daemon->most_chains, Attachments::kLaterMax);
+  EXPECT_GT(world.daemon->most_chains, 1u);
+}
+
 TEST_F(SandboxesTest, ANamespaceWhoseFileIsGoneIsThereForItsPluginsUntilTheyHaveUndone) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
@@ -354,6 +375,23 @@ TEST_F(SandboxesTest, TheNamespaceOfASandboxIsHeldOnceWhateverIsInIt) {
   EXPECT_EQ(world.node.open_files("netns-a"), 1u);
   EXPECT_EQ(world.stop("a"), "");
   EXPECT_EQ(world.node.open_files("netns-a"), 0u);
+}
+
+// What a runtime says of a full node is one turn of the loop. Red when each container is looked for in all pods, and each
+// claim in all containers: that takes many seconds.
+TEST_F(SandboxesTest, ThreeThousandSandboxesAreSynchronizedInAShortTurn) {
+  World world(*this);
+  for (int i = 0; i < 1'000; ++i) world.node.prepare("uid-own-" + std::to_string(i), "net1", "");
+  std::string all;
+  const std::string netns = world.node.netns("all");
+  for (int i = 0; i < 3'000; ++i) {
+    const std::string id = "sandbox-" + std::to_string(i);
+    all += field(1, nri::test::sandbox(id, netns));
+    for (const char* name : {"a-", "b-"}) all += field(2, nri::test::container(name + id, id));
+  }
+  const std::clock_t begun = std::clock();  // of this process alone: the machine may be busy
+  EXPECT_EQ(world.call("Synchronize", all), "");
+  EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 2.5) << "seconds";
 }
 
 // ---- pods of dra-driver-sriov
