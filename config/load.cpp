@@ -324,6 +324,10 @@ void check_together(const Options& options, Problems& problems) {
   if (options.command == Command::kDevices && options.on_node.empty())
     problems.push_back(
         "devices: of which node is not said; give --on NODE (kubectl sliced nodes lists them)");
+  if (options.command == Command::kPage && options.page_address.empty())
+    problems.push_back("page-address: is empty, and the page is served nowhere else; leave it out, or give one");
+  if (options.command == Command::kWebhook && options.webhook_address.empty())
+    problems.push_back("webhook-address: is empty, and nobody can ask; leave it out, or give one");
   if (options.command == Command::kMatch && !options.files.empty() && !options.published)
     problems.push_back("--file: holds slices, which are asked with --slices; add it");
 }
