@@ -7,6 +7,7 @@
 
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/node_devices.h"
+#include "config/options.h"
 #include "http/message.h"
 #include "kube/json.h"
 
@@ -42,6 +43,10 @@ kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const 
 
 /// As a node's page has them, but that its form may ask this server.
 http::Headers fleet_page_headers();
+
+/// What `why` is asked by, as a program of its own, of the cluster that this one was told of: it reads a whole cluster and
+/// computes, and the page goes on meanwhile.
+std::vector<std::string> why_program(const config::Options& options, const std::string& pod);
 
 /// cli/fleet/page/, as the build has embedded them.
 extern const std::string_view kFleetHtml, kFleetCss, kFleetJs;

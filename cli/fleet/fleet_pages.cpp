@@ -22,21 +22,6 @@ namespace {
 constexpr size_t kConnectionsMax = 32, kQuestionsMax = 2;
 constexpr Millis kWhyMax{60'000};
 
-// What `why` is asked by, as a program of its own: it reads a whole cluster and computes, and the page goes on meanwhile.
-std::vector<std::string> why_program(const config::Options& options, const std::string& pod) {
-  std::vector<std::string> out = {"/proc/self/exe",         "why", "pod", pod, "--cluster",
-                                  describe(options.cluster)};
-  if (const auto* file = std::get_if<config::KubeconfigFile>(&options.cluster)) {
-    // Of several files kubectl's variable has them all, and the program inherits it.
-    out.resize(4);
-    if (!options.kubeconfig.empty()) out.insert(out.end(), {"--kubeconfig", options.kubeconfig});
-    if (!file->context.empty()) out.insert(out.end(), {"--context", file->context});
-  }
-  out.insert(out.end(), {"--sriov-driver-name", options.sriov_driver_name, "--exposure-driver-name",
-                         options.exposure_driver_name});
-  return out;
-}
-
 bool is_pod(std::string_view text) {
   const size_t slash = text.find('/');
   return slash != std::string_view::npos && kube::is_dns_label(text.substr(0, slash)) &&
