@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kube/kinds.h"
+#include "kube/manifest.h"
 #include "policy/decide.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/identity.h"
@@ -35,6 +36,35 @@ void tell_problems(const std::string& name, const Policy& policy, std::vector<st
   for (const policy::Problem& problem : policy)
     out.push_back(name + " " + problem.field + ": " + problem.what);
   if (policy.more() > 0) out.push_back(name + ": " + and_more(policy.more()));
+}
+
+// Without what the server adds.
+policy::SriovPolicy said_by(policy::SriovPolicy policy) {
+  policy.uid.clear(), policy.manager.clear();
+  policy.generation = 0;
+  return policy;
+}
+policy::ExposurePolicy said_by(policy::ExposurePolicy policy) {
+  policy.uid.clear(), policy.manager.clear();
+  policy.generation = 0;
+  return policy;
+}
+const policy::DeviceAttributes& said_by(const policy::DeviceAttributes& attributes) { return attributes; }
+
+// Where something stands in a file is nothing that it says.
+void forget_lines(kube::Json& value) {
+  value.set_line(0);
+  if (value.array() != nullptr)
+    for (kube::Json& item : *value.array()) forget_lines(item);
+  if (value.object() != nullptr)
+    for (auto& [key, member] : *value.object()) forget_lines(member);
+}
+
+bool is_of_ours(const kube::ObjectKey& key) {
+  for (const auto* kind :
+       {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies})
+    if (key.kind == kind->kind && key.api_version == kube::api_version(*kind)) return true;
+  return false;
 }
 
 // The gates of a moment have nothing to ask of facts from afar: a daemon of before has decided the same.
@@ -177,12 +207,32 @@ std::set<std::string> FleetPolicies::changed_since(const FleetPolicies& before) 
   std::set<std::string> out;
   const auto compare = [&](const auto& now, const auto& then, const std::string& prefix) {
     for (const auto& [name, one] : now)
-      if (const auto at = then.find(name); at == then.end() || !(at->second == one))
+      if (const auto at = then.find(name); at == then.end() || !(said_by(at->second) == said_by(one)))
         out.insert(prefix + name);
   };
   compare(sriov_, before.sriov_, namespace_ + "/");
   compare(attributes_, before.attributes_, namespace_ + "/");
   compare(exposures_, before.exposures_, "");
+  return out;
+}
+
+Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now) {
+  const auto wrong = [](int line, const std::string& what) {
+    return Error{Errc::kInvalid, std::to_string(line) + ": " + what};
+  };
+  kube::Manifest manifest = kube::decode_manifest(text, "");
+  for (const auto* all : {&manifest.problems, &manifest.remarks})
+    if (!all->empty()) return wrong(all->front().line, all->front().what);
+  if (manifest.objects.empty()) return wrong(1, "there is no object in it");
+  FleetPolicies out = now;
+  for (auto& [key, object] : manifest.objects) {
+    const int line = object.line();
+    if (!is_of_ours(key)) return wrong(line, kube::describe(key) + " is no policy, and no DeviceAttributes");
+    forget_lines(object);
+    if (!out.put(object))
+      return wrong(line, kube::describe(key) +
+                             " is not of the namespace that is asked; --namespace names another one");
+  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "policy/decision.h"
 #include "policy/policy_set.h"
 #include "policy/summary.h"
+#include "reactor/base/result.h"
 #include "reports/node_report.h"
 
 namespace sliced::cli {
@@ -34,7 +36,8 @@ class FleetPolicies {
   const FleetDrivers& drivers() const { return drivers_; }
   /// What of our policies cannot be understood, "dra-driver-sriov/a spec.priority: ...".
   std::vector<std::string> problems() const;
-  /// Differs from `before`, by name: "namespace/name", or "name" of a DeviceExposurePolicy.
+  /// Says something else than in `before`, whoever wrote it when; by name: "namespace/name", or "name" of a
+  /// DeviceExposurePolicy.
   std::set<std::string> changed_since(const FleetPolicies& before) const;
 
  private:
@@ -45,6 +48,10 @@ class FleetPolicies {
   std::map<std::string, policy::DeviceAttributes> attributes_;
   std::map<std::string, policy::ExposurePolicy> exposures_;
 };
+
+/// As they would be with the objects of a YAML or JSON text in place of those of their names.
+/// Errors: kInvalid, "LINE: what": it is broken, has none, or one that is not a policy of ours.
+Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now);
 
 /// "SriovResourcePolicy namespace/name", "DeviceExposurePolicy name".
 std::string describe(const reports::PolicyRef& policy);

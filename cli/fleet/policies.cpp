@@ -7,7 +7,6 @@
 #include "cli/fleet/policy_tables.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
-#include "kube/manifest.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -20,23 +19,13 @@ bool is_named(const reports::PolicyRef& policy, const std::string& name) {
   return policy.name == name || policy.namespace_ + "/" + policy.name == name;
 }
 
-// The policies as they would be: those of the file in place of those of their names.
-Result<FleetPolicies> edited_by(const std::string& file, const FleetPolicies& now) {
+Result<FleetPolicies> edited_by_file(const std::string& file, const FleetPolicies& now) {
   const auto text = read_whole(file, kube::JsonLimits{}.size_max);
   if (!text) return Error{text.error().code, file + ": " + text.error().what};
-  const kube::Manifest manifest = kube::decode_manifest(*text, "");
-  if (!manifest.problems.empty()) {
-    const auto& first = *manifest.problems.begin();
-    return Error{Errc::kInvalid, file + ":" + std::to_string(first.line) + ": " + first.what};
-  }
-  FleetPolicies out = now;
-  for (const auto& [key, object] : manifest.objects)
-    if (!out.put(object))
-      return Error{Errc::kInvalid,
-                   file + ":" + std::to_string(object.line()) + ": " + kube::describe(key) +
-                       " is no policy of the namespace that is asked; --namespace names another one"};
-  if (out.changed_since(now).empty()) complain(file + ": says what the cluster has already");
-  return out;
+  auto edited = edited_by(*text, now);
+  if (!edited) return Error{edited.error().code, file + ":" + edited.error().what};
+  if (edited->changed_since(now).empty()) complain(file + ": says what the cluster has already");
+  return edited;
 }
 
 // Which nodes an edit can concern: those that a policy of it selects, before or after.
@@ -107,7 +96,7 @@ Result<Unit> visit_nodes(
 
 Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
                        const NodeViews& nodes, std::vector<std::string>& unread) {
-  const auto edited = edited_by(options.diff_file, policies);
+  const auto edited = edited_by_file(options.diff_file, policies);
   if (!edited) return edited.error();
   for (const std::string& problem : edited->problems()) complain(problem);
   Differing differing(policies, *edited);

@@ -84,6 +84,41 @@ TEST(FleetPolicies, AnEditIsJudgedByTheRealDecisionOverWhatTheNodeReports) {
   EXPECT_EQ(told(judged(now, by), judged(now, by)), "");
 }
 
+// Red when a file that says what there is already counts as an edit, so that nodes are told of that it does not touch.
+TEST(FleetPolicies, WhoWroteAPolicyWhenAndInWhichLineIsNoEdit) {
+  const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}"), exposure("x", "expose", "true")});
+  const std::string head =
+      "---\napiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata: {name: a}\n";
+  const std::string spec =
+      "spec:\n  configs:\n  - resourceName: a\n    resourceFilters:\n    - pfNames: [ens1f0]\n";
+  const std::string other =
+      "---\napiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: x, uid: u}\n"
+      "spec: {action: expose, selector: {cel: 'true'}, exposure: {allowMultipleAllocations: false}}\n";
+  const auto same = edited_by(other + head + spec, now);
+  ASSERT_TRUE(same) << same.error().what;
+  EXPECT_EQ(same->changed_since(now), std::set<std::string>{});
+  const auto edited = edited_by(other + head + spec + "  priority: 1\n", now);
+  ASSERT_TRUE(edited) << edited.error().what;
+  EXPECT_EQ(edited->changed_since(now), std::set<std::string>{"ours/a"});
+}
+
+// Red when an edit that cannot be understood is taken for none.
+TEST(FleetPolicies, WhatIsNoEditIsRefused) {
+  const auto wrong = [](const std::string& text) {
+    const auto edited = edited_by(text, FleetPolicies(kDrivers, "ours"));
+    return edited ? "" : edited.error().what;
+  };
+  const std::string kind = "kind: SriovResourcePolicy\nmetadata: {name: a, namespace: theirs}\nspec: {configs: []}\n";
+  EXPECT_EQ(wrong(""), "1: there is no object in it");
+  EXPECT_EQ(wrong(kind), "1: no object: apiVersion or kind is missing");
+  EXPECT_EQ(wrong("apiVersion: v1\n" + kind),
+            "1: v1 SriovResourcePolicy theirs/a is no policy, and no DeviceAttributes");
+  EXPECT_EQ(wrong("apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\n" + kind),
+            "1: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1 SriovResourcePolicy theirs/a is not of the namespace that is "
+            "asked; --namespace names another one");
+  EXPECT_NE(wrong("a: [\n"), "");
+}
+
 TEST(FleetPolicies, AnEntryThatGoesToAnotherPolicyIsAnotherEntry) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [\"ens1f0#0\"]}")});
   FleetPolicies edited = now;
