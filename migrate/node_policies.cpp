@@ -269,7 +269,7 @@ void read_node_policy(const Json& object, const std::string& file, const std::st
 
 void order_node_policies(std::vector<Config>& configs, Complaints& complaints) {
   std::sort(configs.begin(), configs.end(), [](const Config& a, const Config& b) {
-    return std::tuple(-a.priority, a.name) < std::tuple(-b.priority, b.name);
+    return std::tie(b.priority, a.name) < std::tie(a.priority, b.name);
   });
   std::map<std::string_view, std::vector<const Config*>> groups;
   for (const Config& config : configs) groups[only(config).name].push_back(&config);

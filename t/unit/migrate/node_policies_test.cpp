@@ -71,6 +71,16 @@ TEST(NodePolicies, PoolsOfNodesByLabelsInTheOperatorsOrder) {
   EXPECT_EQ(compared(got.configs, {"node-c", {}}), "");
 }
 
+// Red when the lowest priority that a file can say comes first.
+TEST(NodePolicies, AnyPriorityHasItsPlace) {
+  const Read got = read({"{resourceName: a, priority: -9223372036854775808, nicSelector: {vendor: '15b3'}}",
+                         "{resourceName: b, nicSelector: {vendor: '15b3'}}",
+                         "{resourceName: c, priority: 9223372036854775807, nicSelector: {vendor: '15b3'}}"});
+  std::string names;
+  for (const Config& config : got.configs) names += config.name + " ";
+  EXPECT_EQ(names, "p3 p2 p1 ");
+}
+
 TEST(NodePolicies, WhichDeviceIdsVfsHaveTheOperatorSays) {
   const std::string spec = "{resourceName: a, nodeSelector: {}, numVfs: 4, nicSelector: {deviceID: '1592'}}";
   EXPECT_NE(read({spec}).texts().find(
