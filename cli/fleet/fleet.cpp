@@ -90,11 +90,21 @@ void Usage::add(const Usage& other) {
   gone += other.gone;
 }
 
+bool NodeRow::has_slices() const {
+  return std::any_of(pools.begin(), pools.end(), [](const PoolRow& pool) { return pool.slices > 0; });
+}
+
+std::string_view health_of(const NodeRow& row) {
+  if (row.is_bad) return "bad";
+  if (!row.has_slices() && row.usage.gone == 0) return "empty";
+  return row.problems.empty() ? "ok" : "warning";
+}
+
 FleetTotals totals_of(const std::vector<NodeRow>& rows) {
   FleetTotals out;
   for (const NodeRow& row : rows) {
-    out.nodes += row.is_there;
-    out.without_slices += row.pools.empty();
+    out.nodes += row.is_there && !row.name.empty();
+    out.without_slices += !row.has_slices() && !row.name.empty();
     out.bad += row.is_bad;
     out.usage.add(row.usage);
   }
@@ -190,15 +200,19 @@ void find_problems(NodeRow& row) {
     if (!row.report->waits_for.empty()) row.problems.push_back("waits for " + row.report->waits_for);
     row.problems.insert(row.problems.end(), row.report->problems.begin(), row.report->problems.end());
   }
-  if (row.pools.empty()) row.problems.push_back("no slices");
+  if (!row.has_slices()) row.problems.push_back("no slices");
 }
+
+// A pool of ours is called as its node, or "node/function".
+std::string_view node_named_by(std::string_view pool) { return pool.substr(0, pool.find('/')); }
 
 }  // namespace
 
 std::vector<NodeRow> Fleet::rows() const {
   std::map<std::string, NodeRow> by_node;
   for (const std::string& name : nodes_) by_node[name].name = name;
-  for (const auto& [id, pool] : newest()) {
+  const auto pools = newest();
+  for (const auto& [id, pool] : pools) {
     const auto found = held_.find(id);
     const Held* held = found == held_.end() ? nullptr : &found->second;
     std::map<std::string, Usage> usage;  // by node
@@ -217,9 +231,16 @@ std::vector<NodeRow> Fleet::rows() const {
       row.usage.add(row.pools.back().usage);
     }
   }
+  for (const auto& [id, held] : held_) {
+    if (pools.contains(id)) continue;
+    const auto node = by_node.find(std::string(node_named_by(id.second)));
+    NodeRow& row = node != by_node.end() ? node->second : by_node[""];
+    row.pools.push_back({.driver = id.first, .name = id.second, .usage = {.gone = held.size()}});
+    row.usage.add(row.pools.back().usage);
+  }
   std::vector<NodeRow> out;
   for (auto& [name, row] : by_node) {
-    row.is_there = name.empty() || nodes_.contains(name);
+    row.is_there = name.empty() || !knows_nodes_ || nodes_.contains(name);
     if (const auto report = reports_.find(name); report != reports_.end()) row.report = report->second;
     find_problems(row);
     out.push_back(std::move(row));
@@ -239,10 +260,10 @@ std::vector<std::string> Fleet::holders(const std::string& driver, const std::st
   return out;
 }
 
-std::vector<const FleetSlice*> Fleet::slices_of(const std::string& node) const {
-  std::vector<const FleetSlice*> out;
-  for (const auto& [name, slice] : slices_)
-    if (slice.node == node) out.push_back(&slice);
+std::vector<std::pair<std::string, std::string>> Fleet::held_pools_of(const std::string& node) const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [id, held] : held_)
+    if (node_named_by(id.second) == node) out.push_back(id);
   return out;
 }
 

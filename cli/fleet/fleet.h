@@ -55,6 +55,7 @@ FleetClaim fleet_claim(const allocation::Claim& claim);
 struct FleetPolicyUse {
   std::string name;
   int64_t matched = 0, offered = 0;
+  bool operator==(const FleetPolicyUse&) const = default;
 };
 /// What is kept of a NodeDeviceReport.
 struct FleetReport {
@@ -63,6 +64,7 @@ struct FleetReport {
   size_t hidden = 0, held_back = 0;
   std::vector<FleetPolicyUse> policies = {};
   std::vector<std::string> problems = {};  // at most kReportProblemsMax, then how many more there are
+  bool operator==(const FleetReport&) const = default;
 };
 inline constexpr size_t kReportProblemsMax = 5;
 FleetReport fleet_report(const reports::NodeReport& report);
@@ -76,12 +78,14 @@ struct Usage {
   bool operator==(const Usage&) const = default;
 };
 
-/// What a node has of a pool: devices of its newest generation.
+/// What a node has of a pool: devices of its newest generation. Of one without slices claims have devices, and it is told on the
+/// node that its name is made of.
 struct PoolRow {
   std::string driver = {}, name = {};
   int64_t generation = 0, slices = 0, slices_wanted = 0;  // slices of the newest generation, on all nodes
   Usage usage = {};
   bool is_complete() const { return slices == slices_wanted; }
+  bool operator==(const PoolRow&) const = default;
 };
 
 struct NodeRow {
@@ -94,7 +98,11 @@ struct NodeRow {
   std::vector<std::string> problems = {};
   /// Nothing is given out of a part of it, or its slices are orphans.
   bool is_bad = false;
+  bool has_slices() const;
+  bool operator==(const NodeRow&) const = default;
 };
+/// "bad", "warning", "empty" (no slices, and nothing else to tell), "ok": the worst of a node's.
+std::string_view health_of(const NodeRow& row);
 
 struct FleetTotals {
   size_t nodes = 0, without_slices = 0, bad = 0;
@@ -109,6 +117,8 @@ class Fleet {
   /// Slices of other drivers than these are passed over.
   explicit Fleet(std::set<std::string> drivers) : drivers_(std::move(drivers)) {}
 
+  /// Nodes cannot be listed: those that have slices are there.
+  void set_knows_nodes(bool knows) { knows_nodes_ = knows; }
   void put_node(const std::string& name) { nodes_.insert(name); }
   void remove_node(const std::string& name) { nodes_.erase(name); }
   void put_slice(FleetSlice slice);
@@ -127,8 +137,8 @@ class Fleet {
   /// Claims that have the device, as "namespace/name (pod a, pod b)".
   std::vector<std::string> holders(const std::string& driver, const std::string& pool,
                                    const std::string& device) const;
-  /// Those of a node, of any generation.
-  std::vector<const FleetSlice*> slices_of(const std::string& node) const;
+  /// Driver and name of pools that claims have devices of, and that are a node's by their names.
+  std::vector<std::pair<std::string, std::string>> held_pools_of(const std::string& node) const;
   /// Names of the pool's devices that claims have, offered or not; sorted.
   std::vector<std::string> held_of(const std::string& driver, const std::string& pool) const;
 
@@ -141,6 +151,7 @@ class Fleet {
   static Usage usage_of(const FleetSlice& slice, const Held* held);
 
   const std::set<std::string> drivers_;
+  bool knows_nodes_ = true;
   std::set<std::string> nodes_;
   std::map<std::string, FleetSlice> slices_;
   std::map<std::string, FleetReport> reports_;

@@ -133,10 +133,6 @@ std::string value_of(const FleetPageFacts& facts, std::string_view name) {
 
 }  // namespace
 
-std::string_view health_of(const NodeRow& row) {
-  return row.is_bad ? "bad" : row.pools.empty() ? "empty" : row.problems.empty() ? "ok" : "warning";
-}
-
 bool is_shown(const NodeRow& row, const FleetFilter& filter) {
   if (!filter.health.empty() && health_of(row) != filter.health) return false;
   if (filter.policy.empty()) return true;

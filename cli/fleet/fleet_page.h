@@ -13,9 +13,6 @@
 
 namespace sliced::cli {
 
-/// "bad", "warning", "empty" (no slices), "ok": the worst of a node's.
-std::string_view health_of(const NodeRow& row);
-
 /// Which nodes are shown.
 struct FleetFilter {
   std::string health;  // "" all

@@ -63,12 +63,12 @@ Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::
       on_bad);
   if (!nodes && nodes.error().code != Errc::kDenied) return nodes;
   if (!nodes) on_bad("nodes without slices are not known: " + nodes.error().what);
+  fleet.set_knows_nodes(nodes.ok());
   auto slices = objects.list(
       kube::kResourceSlices, "",
       [&](const kube::Json& object) {
         auto slice = decode_fleet_slice(object);
         if (!slice) return on_bad(slice.error().what);
-        if (!nodes && !slice->node.empty()) fleet.put_node(slice->node);
         fleet.put_slice(*std::move(slice));
       },
       on_bad);

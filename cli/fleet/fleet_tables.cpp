@@ -19,7 +19,8 @@ std::string count_of(size_t n, const std::string& of) { return count(n) + " " + 
 std::string state_of(const NodeRow& row) { return row.problems.empty() ? "ok" : join(row.problems, "; "); }
 
 std::string_view colour_of(const NodeRow& row) {
-  return row.is_bad ? kBad : row.pools.empty() ? kDim : row.problems.empty() ? kGood : kWarning;
+  const std::string_view health = health_of(row);
+  return health == "bad" ? kBad : health == "warning" ? kWarning : health == "empty" ? kDim : kGood;
 }
 
 // Slices that name no node of their own.
@@ -252,7 +253,7 @@ std::string top_text(std::vector<NodeRow> rows, const Frame& frame) {
   std::string out = totals_text(rows) + " (" + count(percent(all.usage)) + " % allocated)\n";
   if (!frame.note.empty()) out += printable(frame.note, 1000) + "\n";
   std::stable_sort(rows.begin(), rows.end(), [](const NodeRow& a, const NodeRow& b) {
-    const auto rank = [](const NodeRow& row) { return std::tuple(!row.is_bad, row.pools.empty()); };
+    const auto rank = [](const NodeRow& row) { return std::tuple(!row.is_bad, !row.has_slices()); };
     if (rank(a) != rank(b)) return rank(a) < rank(b);
     return a.usage.allocated * std::max<size_t>(1, b.usage.devices) >
            b.usage.allocated * std::max<size_t>(1, a.usage.devices);

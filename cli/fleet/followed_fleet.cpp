@@ -79,8 +79,11 @@ void FollowedFleet::follow(const kube::Ports& ports, kube::Scope scope, const Ho
   limits.objects_max = kObjectsMax;
   sources_.push_back(std::make_unique<Source>(
       ports, std::move(scope), [how](std::string_view text) { return decoded(text, how.decode); }, take,
-      typename Source::OnStanding([this](const Standing&) { ++moment_; }), typename Source::KeepMissing{},
-      limits));
+      typename Source::OnStanding([this](const Standing&) {
+        ++moment_;
+        fleet_.set_knows_nodes(sources_.front()->standing().known);
+      }),
+      typename Source::KeepMissing{}, limits));
 }
 
 FollowedFleet::FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers)
@@ -113,16 +116,21 @@ bool FollowedFleet::is_refused(size_t at) const {
          standing.is_unserved;
 }
 
+bool FollowedFleet::is_without(size_t at) const {
+  const Standing& standing = sources_[at]->standing();
+  return is_optional(at) && is_refused(at) && (!standing.known || standing.state == Standing::State::kAbsent);
+}
+
 bool FollowedFleet::is_whole() const {
   for (size_t i = 0; i < sources_.size(); ++i)
-    if (!sources_[i]->standing().known && !(is_optional(i) && is_refused(i))) return false;
+    if (!sources_[i]->standing().known && !is_without(i)) return false;
   return true;
 }
 
 std::string FollowedFleet::note() const {
   for (size_t i = 0; i < sources_.size(); ++i) {
     const Standing& standing = sources_[i]->standing();
-    if (standing.state != Standing::State::kLive && !(is_optional(i) && is_refused(i)))
+    if (standing.state != Standing::State::kLive && !is_without(i))
       return std::string(describe(standing.state)) + (standing.why.empty() ? "" : ": " + standing.why);
   }
   return "";

@@ -18,7 +18,8 @@
 namespace sliced::cli {
 
 /// Nodes, slices, claims and reports, kept equal to what the cluster has. What cannot be read of an object is as if it were
-/// not there. Reports may be denied or not installed: then there are none.
+/// not there. Where nodes may not be listed, those are there that have slices; reports may be denied or not installed: then
+/// there are none.
 /// Ownership: ports outlive it.
 class FollowedFleet {
  public:
@@ -31,7 +32,7 @@ class FollowedFleet {
   bool is_whole() const;
   /// Why what is shown may be old or is not all; "" it is neither.
   std::string note() const;
-  /// A refusal that ends it: nodes, slices or claims may not be read. "": there is none.
+  /// A refusal that ends it: slices or claims may not be read. "": there is none.
   std::string refusal() const;
 
  private:
@@ -40,11 +41,12 @@ class FollowedFleet {
   template <class T>
   void follow(const kube::Ports& ports, kube::Scope scope, const How<T>& how);
   bool is_refused(size_t at) const;
-  bool is_optional(size_t at) const { return at + 1 == sources_.size(); }
+  bool is_optional(size_t at) const { return at == 0 || at + 1 == sources_.size(); }
+  bool is_without(size_t at) const;  // it goes on without that kind, and misses nothing that it has told
 
   Fleet fleet_;
   uint64_t moment_ = 1;
-  std::vector<std::unique_ptr<watchers::Source>> sources_;  // reports are the last
+  std::vector<std::unique_ptr<watchers::Source>> sources_;  // nodes are the first, reports the last
 };
 
 /// Opens the cluster, waits until it is read, and goes on with `show` until a signal sets its flag or it returns.

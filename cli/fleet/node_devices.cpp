@@ -68,8 +68,8 @@ std::string_view name_of(DeviceStands stands) {
   return "";
 }
 
-std::vector<DeviceLine> device_lines(const std::vector<kube::ResourceSlice>& slices, const Fleet& fleet,
-                                     const FleetDrivers& drivers) {
+std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<kube::ResourceSlice>& slices,
+                                     const Fleet& fleet, const FleetDrivers& drivers) {
   std::map<std::pair<std::string, std::string>, int64_t> newest;
   for (const auto& slice : slices) {
     auto& generation = newest[{slice.driver, slice.pool.name}];
@@ -86,6 +86,7 @@ std::vector<DeviceLine> device_lines(const std::vector<kube::ResourceSlice>& sli
       names.insert(device->name);
     }
   }
+  for (const auto& pool : fleet.held_pools_of(node)) offered[pool];
   for (const auto& [pool, names] : offered)
     for (const std::string& device : fleet.held_of(pool.first, pool.second))
       if (!names.contains(device))
@@ -130,28 +131,6 @@ void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& line
                        .why = why_hidden(group)});
   }
   sort_lines(lines);
-}
-
-std::vector<DeviceLine> device_lines(const Fleet& fleet, const std::string& node) {
-  std::vector<DeviceLine> out;
-  std::map<std::pair<std::string, std::string>, int64_t> newest;
-  for (const FleetSlice* slice : fleet.slices_of(node)) {
-    auto& generation = newest[{slice->driver, slice->pool}];
-    generation = std::max(generation, slice->generation);
-  }
-  for (const FleetSlice* slice : fleet.slices_of(node)) {
-    if (slice->generation != newest[{slice->driver, slice->pool}]) continue;
-    for (const FleetDevice& device : slice->devices) {
-      DeviceLine line{.entry = device.name, .pool = slice->pool, .driver = slice->driver};
-      line.claims = fleet.holders(slice->driver, slice->pool, device.name);
-      line.stands = !line.claims.empty() ? DeviceStands::kAllocated
-                    : device.is_tainted  ? DeviceStands::kTainted
-                                         : DeviceStands::kFree;
-      out.push_back(std::move(line));
-    }
-  }
-  sort_lines(out);
-  return out;
 }
 
 }  // namespace sliced::cli

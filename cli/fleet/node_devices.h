@@ -33,12 +33,9 @@ struct DeviceLine {
 };
 
 /// Of the newest generation of each pool of our drivers; in the order of PCI addresses and names.
-/// slices: of one node. fleet: knows the claims.
-std::vector<DeviceLine> device_lines(const std::vector<kube::ResourceSlice>& slices, const Fleet& fleet,
-                                     const FleetDrivers& drivers);
-
-/// The same of what a fleet keeps: names, claims and that there are taints.
-std::vector<DeviceLine> device_lines(const Fleet& fleet, const std::string& node);
+/// slices: of the node. fleet: knows the claims.
+std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<kube::ResourceSlice>& slices,
+                                     const Fleet& fleet, const FleetDrivers& drivers);
 
 /// Adds a line for each device that the report says a policy or a gate hides, and sorts anew. Of those that no policy speaks of
 /// there is none.

@@ -32,7 +32,7 @@ Result<Told> tell_devices(ClusterObjects& objects, const config::Options& option
       return Error{Errc::kNotFound, "there is no node " + options.on_node};
   }
   if (auto read = read_claims(objects, fleet, unread); !read) return read.error();
-  auto lines = device_lines(*slices, fleet, drivers);
+  auto lines = device_lines(options.on_node, *slices, fleet, drivers);
   if (const auto object = objects.get(kube::kNodeDeviceReports, "", options.on_node))
     if (const auto report = reports::decode_node_report(*object)) add_hidden(*report, lines);
   complain_of(unread);

@@ -100,6 +100,29 @@ TEST(Fleet, ANodeWithoutSlicesAndSlicesWithoutANodeAreMarked) {
   EXPECT_EQ(all.bad, 1u);
 }
 
+// Red when pods that hold devices of a node that has withdrawn everything look like none.
+TEST(Fleet, WhatIsHeldOfAPoolThatIsGoneIsToldOnItsNode) {
+  Fleet fleet({kDriver});
+  fleet.put_node("a");
+  fleet.put_claim(claim("ns/c", "a", {"1", "2"}));
+  fleet.put_claim(claim("ns/d", "nowhere", {"3"}));
+  const auto rows = fleet.rows();
+  EXPECT_EQ(row_of(rows, "a").problems,
+            (std::vector<std::string>{"pool d.example/a: 2 allocated and not offered any more", "no slices"}));
+  EXPECT_EQ(health_of(row_of(rows, "a")), "warning");
+  EXPECT_EQ(row_of(rows, "").usage, (Usage{.gone = 1}));
+  EXPECT_EQ(totals_of(rows).nodes, 1u);
+  EXPECT_EQ(totals_of(rows).without_slices, 1u);
+}
+
+TEST(Fleet, WhereNodesAreNotKnownThoseWithSlicesAreThere) {
+  Fleet fleet({kDriver});
+  fleet.set_knows_nodes(false);
+  fleet.put_slice(slice("s", "a", {{"1"}}));
+  EXPECT_TRUE(row_of(fleet.rows(), "a").is_there);
+  EXPECT_FALSE(row_of(fleet.rows(), "a").is_bad);
+}
+
 TEST(Fleet, WhatANodeReportsStandsBesideWhatItOffers) {
   Fleet fleet({kDriver});
   fleet.put_node("a");

@@ -38,6 +38,7 @@ TEST(NodeDevices, EachHasItsHardwareAndWhoHasIt) {
   fleet.put_claim(
       {.id = "ns/x", .users = {"p"}, .devices = {{kDrivers.sriov, "n", "b"}, {kDrivers.sriov, "n", "z"}}});
   const auto lines = device_lines(
+      "n",
       {slice(kDrivers.sriov, 2, {vf("b", "0000:03:00.2", "p0"), vf("a", "0000:03:00.1", "p0"), tainted}),
        slice(kDrivers.sriov, 1, {vf("old", "0000:03:00.0", "p0")}), slice(kDrivers.exposure, 1, {link}),
        slice("of.another", 1, {vf("gpu", "0000:05:00.0", "")})},
@@ -55,6 +56,19 @@ TEST(NodeDevices, EachHasItsHardwareAndWhoHasIt) {
   EXPECT_EQ(kube::encode_json(json_of({lines[3]}, "n")),
             R"x({"node":"n","devices":[{"entry":"b","draDriver":"sriov.example","pool":"n",)x"
             R"x("pciAddress":"0000:03:00.2","pf":"p0","state":"allocated","claims":["ns/x (pod p)"]}]})x");
+}
+
+// Red when what pods hold of a node that offers nothing any more is not told.
+TEST(NodeDevices, WhatIsHeldOfAPoolThatIsGoneIsTold) {
+  Fleet fleet({kDrivers.sriov, kDrivers.exposure});
+  fleet.put_claim({.id = "ns/x",
+                   .devices = {{kDrivers.sriov, "n", "a"},
+                               {kDrivers.exposure, "n/0000-03-00-0", "b"},
+                               {kDrivers.sriov, "nn", "c"}}});
+  EXPECT_EQ(devices_text(device_lines("n", {}, fleet, kDrivers), {}),
+            "DEVICE  PCI  PF  INTERFACE  DRIVER  STATE  DETAIL\n"
+            "a       -    -   -          -       gone   ns/x\n"
+            "b       -    -   -          -       gone   ns/x\n");
 }
 
 }  // namespace
