@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "http/url.h"
 #include "reactor/base/text.h"
 #include "status/page_text.h"
 
@@ -10,19 +11,6 @@ namespace sliced::cli {
 namespace {
 
 using status::html;
-
-// A query's value, from any bytes.
-std::string in_query(std::string_view text) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          c == '-' || c == '.' || c == '_';
-    const auto byte = static_cast<unsigned char>(c);
-    out += is_plain ? std::string(1, c) : std::string{'%', kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return out;
-}
 
 std::string hidden_count(const NodeRow& row) {
   return row.report ? std::to_string(row.report->hidden + row.report->held_back) : "–";
@@ -37,7 +25,7 @@ std::string number_cell(const char* of, const std::string& text) {
 
 std::string html_of(const NodeRow& row) {
   return "<tr class=\"node " + std::string(health_of(row)) + "\" data-name=\"" + html(row.name) +
-         "\"><th scope=\"row\" class=\"name\"><a href=\"/?node=" + in_query(row.name) + "\">" +
+         "\"><th scope=\"row\" class=\"name\"><a href=\"/node?name=" + http::percent_encode(row.name) + "\">" +
          html(shown_name(row)) + "</a></th>" + number_cell("devices", std::to_string(row.usage.devices)) +
          number_cell("allocated", std::to_string(row.usage.allocated)) +
          number_cell("free", std::to_string(row.usage.free)) + number_cell("hidden", hidden_count(row)) +
@@ -45,63 +33,105 @@ std::string html_of(const NodeRow& row) {
          "</td><td class=\"state\">" + html(shown_state(row)) + "</td></tr>\n";
 }
 
-std::string counts_of(const FleetPageFacts& facts) {
-  std::map<std::string, size_t> counts;
-  for (const NodeRow& row : facts.rows) ++counts[std::string(health_of(row))];
-  const auto link = [&](const std::string& health, const std::string& word, size_t n) {
-    const bool is_it = facts.filter.health == health;
-    return "<a href=\"/" + (health.empty() ? "" : "?health=" + health) + "\"" +
-           (is_it ? " aria-current=\"true\"" : "") + "><b>" + std::to_string(n) + "</b> " + word + "</a>\n";
-  };
-  return link("", "nodes", facts.rows.size()) + link("bad", "not as they should be", counts["bad"]) +
-         link("warning", "with problems", counts["warning"]) +
-         link("empty", "without slices", counts["empty"]) + link("ok", "ok", counts["ok"]);
-}
+// What a policy does, by what nodes report of it.
+struct PolicyEffect {
+  size_t nodes = 0;
+  int64_t matched = 0, offered = 0;
+};
+using PolicyEffects = std::map<std::string, PolicyEffect>;  // by name
 
-// What each policy does, by what nodes report of it.
-std::string policies_of(const std::vector<NodeRow>& rows, const std::string& chosen) {
-  struct Effect {
-    size_t nodes = 0;
-    int64_t matched = 0, offered = 0;
-  };
-  std::map<std::string, Effect> effects;
+PolicyEffects effects_of(const std::vector<NodeRow>& rows) {
+  PolicyEffects out;
   for (const NodeRow& row : rows) {
     if (!row.report) continue;
     for (const FleetPolicyUse& use : row.report->policies) {
-      Effect& effect = effects[use.name];
+      PolicyEffect& effect = out[use.name];
       ++effect.nodes;
       effect.matched += use.matched;
       effect.offered += use.offered;
     }
   }
-  if (effects.empty()) return "";
-  std::string out =
-      "<h2>Policies, by what nodes report</h2>\n<table id=\"policies\">\n<thead><tr><th scope=\"col\">Policy</th><th "
-      "scope=\"col\">Nodes</th><th scope=\"col\">Matched</th><th scope=\"col\">Offered</th></tr></thead>\n<tbody>\n";
+  return out;
+}
+
+// What is counted at the top: a health, or something else, and in words.
+constexpr std::pair<std::string_view, std::string_view> kCounted[] = {{"all", "nodes"},
+                                                                      {"bad", "not as they should be"},
+                                                                      {"warning", "with problems"},
+                                                                      {"empty", "without slices"},
+                                                                      {"ok", "ok"},
+                                                                      {"policies", "policies"}};
+
+std::map<std::string_view, size_t> counts_of(const std::vector<NodeRow>& rows) {
+  std::map<std::string_view, size_t> out;
+  for (const NodeRow& row : rows) ++out[health_of(row)];
+  out["all"] = rows.size();
+  out["policies"] = effects_of(rows).size();
+  return out;
+}
+
+std::string html_of_counts(const FleetPageFacts& facts) {
+  auto counts = counts_of(facts.rows);
+  std::string out;
+  for (const auto& [name, words] : kCounted) {
+    const bool is_all = name == "all", is_policies = name == "policies";
+    const bool is_it = !is_policies && facts.filter.health == (is_all ? "" : name);
+    const std::string to = is_policies ? "#effects" : is_all ? "/" : "/?health=" + std::string(name);
+    out += "<a href=\"" + to + "\" data-count=\"" + std::string(name) + "\"" +
+           (is_it ? " aria-current=\"true\"" : "") + "><b>" + std::to_string(counts[name]) + "</b> " +
+           std::string(words) + "</a>\n";
+  }
+  return out;
+}
+
+std::string html_of_policies(const std::vector<NodeRow>& rows, const std::string& chosen) {
+  const PolicyEffects effects = effects_of(rows);
+  std::string out = std::string("<section id=\"effects\"") + (effects.empty() ? " hidden" : "") +
+                    ">\n<h2>Policies, by what nodes report</h2>\n<table id=\"policies\">\n<thead><tr>";
+  for (const char* title : {"Policy", "Nodes", "Matched", "Offered"})
+    out += std::string("<th scope=\"col\">") + title + "</th>";
+  out += "</tr></thead>\n<tbody>\n";
   for (const auto& [name, effect] : effects)
-    out += "<tr><th scope=\"row\"><a href=\"/?policy=" + in_query(name) + "\"" +
+    out += "<tr><th scope=\"row\"><a href=\"/?policy=" + http::percent_encode(name) + "\"" +
            (name == chosen ? " aria-current=\"true\"" : "") + ">" + html(name) + "</a></th>" +
            number_cell("nodes", std::to_string(effect.nodes)) +
            number_cell("matched", std::to_string(effect.matched)) +
            number_cell("offered", std::to_string(effect.offered)) + "</tr>\n";
-  return out + "</tbody>\n</table>\n";
+  return out + "</tbody>\n</table>\n</section>\n";
 }
 
+constexpr std::string_view kDetailEnd = "<p><a href=\"/\">close</a></p>\n</section>\n";
+
 std::string devices_of_node(const FleetPageFacts& facts) {
-  std::string out = "<section id=\"detail\">\n<h2>Devices of " + html(facts.node) +
-                    "</h2>\n<table>\n<thead><tr><th scope=\"col\">Device</th><th scope=\"col\">State</th><th "
-                    "scope=\"col\">Claims</th></tr></thead>\n<tbody>\n";
-  for (const DeviceLine& line : facts.devices)
-    out += "<tr><th scope=\"row\">" + html(line.entry) + "</th><td>" + std::string(name_of(line.stands)) +
-           "</td><td>" + html(join(line.claims, ", ")) + "</td></tr>\n";
-  return out + "</tbody>\n</table>\n<p><a href=\"/\">close</a></p>\n</section>\n";
+  std::string out = "<section id=\"detail\">\n<h2>Devices of " + html(facts.node) + "</h2>\n";
+  if (!facts.problem.empty()) out += "<p class=\"problem\">" + html(facts.problem) + "</p>\n";
+  if (facts.devices.empty())
+    return out.append(facts.problem.empty() ? "<p>There is none.</p>\n" : "").append(kDetailEnd);
+  out += "<table>\n<thead><tr>";
+  for (const char* title : {"Device", "PCI", "PF", "Interface", "Driver", "State", "By whom"})
+    out += std::string("<th scope=\"col\">") + title + "</th>";
+  out += "</tr></thead>\n<tbody>\n";
+  for (const DeviceLine& line : facts.devices) {
+    out += "<tr class=\"" + std::string(name_of(line.stands)) + "\"><th scope=\"row\">" + html(line.entry) + "</th>";
+    for (const std::string& text : {line.pci, line.pf, line.interface, line.kernel_driver,
+                                    std::string(name_of(line.stands)), detail_of(line)})
+      out += "<td>" + html(text) + "</td>";
+    out += "</tr>\n";
+  }
+  return out.append("</tbody>\n</table>\n").append(kDetailEnd);
 }
 
 std::string why_section(const FleetPageFacts& facts) {
   std::string lines;
   for (const std::string_view line : split(facts.why, '\n')) lines += html(line, 4'096) + "\n";
-  return "<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" + lines +
-         "</pre>\n<p><a href=\"/\">close</a></p>\n</section>\n";
+  return ("<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" + lines + "</pre>\n")
+      .append(kDetailEnd);
+}
+
+std::string filter_section(const FleetFilter& filter) {
+  if (filter.policy.empty()) return "";
+  return "<p id=\"only\">Nodes that report policy <b>" + html(filter.policy) +
+         "</b>. <a href=\"/\">All nodes</a></p>\n";
 }
 
 std::string state_text(const std::vector<NodeRow>& rows, const std::string& note) {
@@ -120,11 +150,13 @@ std::string value_of(const FleetPageFacts& facts, std::string_view name) {
   if (name == "cluster") return html(facts.cluster);
   if (name == "well") return facts.note.empty() ? "" : "bad";
   if (name == "state") return html(state_text(facts.rows, facts.note));
-  if (name == "counts") return counts_of(facts);
+  if (name == "counts") return html_of_counts(facts);
   if (name == "pod") return html(facts.pod);
   if (name == "detail")
-    return !facts.pod.empty() ? why_section(facts) : !facts.node.empty() ? devices_of_node(facts) : "";
-  if (name == "policies") return policies_of(facts.rows, facts.filter.policy);
+    return !facts.pod.empty()    ? why_section(facts)
+           : !facts.node.empty() ? devices_of_node(facts)
+                                 : filter_section(facts.filter);
+  if (name == "policies") return html_of_policies(facts.rows, facts.filter.policy);
   std::string out;
   for (const NodeRow& row : facts.rows)
     if (is_shown(row, facts.filter)) out += html_of(row);
@@ -166,7 +198,17 @@ kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter
         {"version", printable(row.report ? row.report->version : "", 256)},
         {"state", printable(shown_state(row), 1'024)}});
   }
-  return kube::Json::Object{{"nodes", std::move(nodes)}};
+  kube::Json counts = kube::Json::Object{};
+  auto counted = counts_of(rows);
+  for (const auto& [name, words] : kCounted) counts.set(name, static_cast<int64_t>(counted[name]));
+  kube::Json::Array policies;
+  for (const auto& [name, effect] : effects_of(rows))
+    policies.push_back(kube::Json::Object{{"name", printable(name, 1'024)},
+                                          {"nodes", static_cast<int64_t>(effect.nodes)},
+                                          {"matched", effect.matched},
+                                          {"offered", effect.offered}});
+  return kube::Json::Object{
+      {"counts", std::move(counts)}, {"policies", std::move(policies)}, {"nodes", std::move(nodes)}};
 }
 
 kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note) {

@@ -29,11 +29,13 @@ struct FleetPageFacts {
   std::string note;                 // why what is shown may be old; "" it is not
   std::string node;                 // whose devices are told; "" none
   std::vector<DeviceLine> devices;  // its
+  std::string problem;              // why these are not all; "" they are
   std::string pod, why;             // what was asked, and what `why` says; "" nothing was
 };
 std::string fleet_page(const FleetPageFacts& facts);
 
-/// {"nodes":[{name, health, usage, hidden, version, state}]}: those that are shown, as the script makes rows of them.
+/// {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, nodes, matched, offered}],
+/// "nodes":[{name, health, usage, hidden, version, state}]}: what the script makes anew, of nodes those that are shown.
 kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter);
 /// {"moment":"7","state":...,"well":b}
 kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note);

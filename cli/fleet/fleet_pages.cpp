@@ -1,12 +1,15 @@
 #include <csignal>
 #include <ctime>
 #include <optional>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/fleet/fleet_page.h"
+#include "cli/fleet/fleet_reading.h"
 #include "cli/fleet/followed_fleet.h"
 #include "cli/process.h"
 #include "http/server.h"
+#include "kube/kinds.h"
 #include "kube/names.h"
 #include "reactor/base/text.h"
 #include "reactor/child.h"
@@ -19,7 +22,7 @@
 namespace sliced::cli {
 namespace {
 
-constexpr size_t kConnectionsMax = 32, kQuestionsMax = 2;
+constexpr size_t kConnectionsMax = 32, kQuestionsMax = 2, kNodesAskedMax = 8;
 constexpr Millis kWhyMax{60'000};
 
 bool is_pod(std::string_view text) {
@@ -36,9 +39,11 @@ class FleetPages {
   status::Pages pages() {
     status::Pages out;
     out["/"] = [this](std::string_view query) { return page(facts(query)); };
+    out["/node"] = [this](std::string_view query, http::Response& response) { return node(query, response); };
     out["/nodes"] = [this](std::string_view query) { return json(page_rows(rows(), filter_of(query))); };
     out["/moment"] = [this](std::string_view) {
-      return json(page_moment(rows(), fleet_.moment(), fleet_.note()));
+      const std::vector<NodeRow>& now = rows();
+      return json(page_moment(now, shown_, fleet_.note()));
     };
     out["/page.css"] = [](std::string_view) {
       return status::Answer{.body = std::string(status::kPageCss) + std::string(kFleetCss),
@@ -63,30 +68,41 @@ class FleetPages {
     std::unique_ptr<reactor::Child> child;
   };
 
+  // One node's slices and report, read when somebody asks: of a fleet counts are kept.
+  struct NodeQuestion final : http::Call {
+    explicit NodeQuestion(size_t& open) : open(open) { ++open; }
+    ~NodeQuestion() override { --open; }
+    size_t& open;
+    std::vector<kube::ResourceSlice> slices;
+    std::optional<reports::NodeReport> report;
+    std::string problem;
+    size_t answers = 0;
+    kube::CallPtr list, get;
+  };
+
   static FleetFilter filter_of(std::string_view query) {
     return {status::query_value(query, "health"), status::query_value(query, "policy")};
   }
-  // Made once a moment: counting a large fleet takes some 100 ms.
+  // Made once a moment: counting a large fleet takes some 100 ms. Most of what changes (nodes say that they live) is nothing
+  // that is shown, and no browser has to draw it.
   const std::vector<NodeRow>& rows() {
-    if (counted_ != fleet_.moment()) {
-      rows_ = fleet_.fleet().rows();
-      counted_ = fleet_.moment();
-    }
+    if (std::exchange(counted_, fleet_.moment()) == fleet_.moment()) return rows_;
+    auto now = fleet_.fleet().rows();
+    if (now != rows_) rows_ = std::move(now), ++shown_;
     return rows_;
   }
   FleetPageFacts facts(std::string_view query) {
-    FleetPageFacts out{.rows = rows(),
+    return FleetPageFacts{.rows = rows(),
                        .filter = filter_of(query),
-                       .moment = fleet_.moment(),
+                       .moment = shown_,
                        .version = SLICED_VERSION,
                        .cluster = process_.cluster->describe(),
                        .note = fleet_.note(),
-                       .node = status::query_value(query, "node"),
+                       .node = {},
                        .devices = {},
+                       .problem = {},
                        .pod = {},
                        .why = {}};
-    if (!out.node.empty()) out.devices = device_lines(fleet_.fleet(), out.node);
-    return out;
   }
   static status::Answer page(const FleetPageFacts& facts) {
     return {.body = fleet_page(facts),
@@ -95,6 +111,53 @@ class FleetPages {
   }
   static status::Answer json(const kube::Json& value) {
     return {.body = kube::encode_json(value), .content_type = "application/json", .headers = {}};
+  }
+
+  std::unique_ptr<http::Call> node(std::string_view query, http::Response& response) {
+    const std::string name = status::query_value(query, "name");
+    const auto tell = [this, name, &response](std::vector<DeviceLine> devices, std::string problem) {
+      FleetPageFacts told = facts("");
+      told.node = name.empty() ? "?" : name;
+      told.devices = std::move(devices);
+      told.problem = std::move(problem);
+      send(response, page(told));
+    };
+    if (!kube::is_dns_subdomain(name)) return tell({}, "this is no node's name"), nullptr;
+    if (nodes_asked_ >= kNodesAskedMax) return tell({}, "other nodes are being read; ask again"), nullptr;
+    auto question = std::make_unique<NodeQuestion>(nodes_asked_);
+    NodeQuestion& its = *question;
+    const auto answered = [this, name, tell, &its] {
+      if (++its.answers < 2) return;
+      auto lines = device_lines(name, its.slices, fleet_.fleet(),
+                                {options_.sriov_driver_name, options_.exposure_driver_name});
+      if (its.report) add_hidden(*its.report, lines);
+      tell(std::move(lines), std::move(its.problem));
+    };
+    its.list = process_.cluster->list(
+        {.scope = slices_of(name)},
+        {.on_item =
+             [&its, name](std::string_view text) {
+               const auto object = kube::decode_json(text, kube::kSliceLimits);
+               auto slice =
+                   object ? kube::decode_resource_slice(*object) : Result<kube::ResourceSlice>(object.error());
+               if (!slice)
+                 its.problem = "a slice cannot be read: " + slice.error().what;
+               else if (slice->node_name == name)  // a proxy may have dropped the selector
+                 its.slices.push_back(*std::move(slice));
+             },
+         .on_done = [answered](const std::string&) { answered(); },
+         .on_failure = [answered, &its](const kube::Failure& why) { its.problem = why.what, answered(); }});
+    // Where there is no report nothing is known of what the node hides.
+    its.get = process_.cluster->get({.resource = kube::kNodeDeviceReports, .namespace_ = "", .name = name},
+                                    {.on_done =
+                                         [answered, &its](std::string_view text) {
+                                           if (const auto object = kube::decode_json(text, kube::kSliceLimits))
+                                             if (auto report = reports::decode_node_report(*object))
+                                               its.report = *std::move(report);
+                                           answered();
+                                         },
+                                     .on_failure = [answered](const kube::Failure&) { answered(); }});
+    return question;
   }
 
   std::unique_ptr<http::Call> why(std::string_view query, http::Response& response) {
@@ -124,8 +187,8 @@ class FleetPages {
   const config::Options& options_;
   const FollowedFleet& fleet_;
   std::vector<NodeRow> rows_;
-  uint64_t counted_ = 0;
-  size_t questions_ = 0;
+  uint64_t counted_ = 0, shown_ = 0;  // the fleet's moment that was counted; how often something else was to be shown
+  size_t questions_ = 0, nodes_asked_ = 0;
 };
 
 Result<Unit> serve_fleet(Process& process, const config::Options& options, const FollowedFleet& followed,

@@ -79,13 +79,16 @@ Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::
   return read_claims(objects, fleet, unread);
 }
 
+kube::Scope slices_of(const std::string& node) {
+  return {.resource = kube::kResourceSlices, .namespace_ = "", .field_selector = "spec.nodeName=" + node};
+}
+
 Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects, const std::string& node,
                                                         std::vector<std::string>& unread) {
   std::vector<kube::ResourceSlice> out;
   const auto on_bad = [&](std::string what) { add_unread(unread, std::move(what)); };
   auto listed = objects.list(
-      kube::Scope{
-          .resource = kube::kResourceSlices, .namespace_ = "", .field_selector = "spec.nodeName=" + node},
+      slices_of(node),
       [&](const kube::Json& object) {
         auto slice = kube::decode_resource_slice(object);
         if (!slice) return on_bad(kube::describe_object(object) + ": " + slice.error().what);

@@ -22,6 +22,8 @@ Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std:
 Result<Unit> read_reports(ClusterObjects& objects,
                           const std::function<void(reports::NodeReport report)>& on_report,
                           std::vector<std::string>& unread);
+/// Slices of one node.
+kube::Scope slices_of(const std::string& node);
 /// Whole slices of one node, of any driver.
 Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects, const std::string& node,
                                                         std::vector<std::string>& unread);

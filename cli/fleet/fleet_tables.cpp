@@ -110,13 +110,6 @@ kube::Json json_of(const NodeRow& row) {
   return out;
 }
 
-std::string detail_of(const DeviceLine& line) {
-  std::vector<std::string> parts = line.claims;
-  if (!line.taints.empty()) parts.push_back("taint " + join(line.taints, ", "));
-  if (!line.why.empty()) parts.push_back(line.why);
-  return join(parts, "; ");
-}
-
 std::string_view colour_of(DeviceStands stands) {
   switch (stands) {
     case DeviceStands::kFree:

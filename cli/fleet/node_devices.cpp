@@ -68,6 +68,13 @@ std::string_view name_of(DeviceStands stands) {
   return "";
 }
 
+std::string detail_of(const DeviceLine& line) {
+  std::vector<std::string> parts = line.claims;
+  if (!line.taints.empty()) parts.push_back("taint " + join(line.taints, ", "));
+  if (!line.why.empty()) parts.push_back(line.why);
+  return join(parts, "; ");
+}
+
 std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<kube::ResourceSlice>& slices,
                                      const Fleet& fleet, const FleetDrivers& drivers) {
   std::map<std::pair<std::string, std::string>, int64_t> newest;

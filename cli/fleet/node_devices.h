@@ -32,6 +32,9 @@ struct DeviceLine {
   bool operator==(const DeviceLine&) const = default;
 };
 
+/// Who has it, its taints, who hides it: in words.
+std::string detail_of(const DeviceLine& line);
+
 /// Of the newest generation of each pool of our drivers; in the order of PCI addresses and names.
 /// slices: of the node. fleet: knows the claims.
 std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<kube::ResourceSlice>& slices,

@@ -65,7 +65,8 @@ func writeFleet(t *testing.T, cluster, name, text string) {
 func report(problem string) string {
 	return fmt.Sprintf("apiVersion: networking.dra.io/v1alpha1\nkind: NodeDeviceReport\nmetadata: {name: worker-0}\n"+
 		"status: {daemonVersion: '0.1.0', problems: ['%s'], policies: [{kind: SriovResourcePolicy, namespace: ns, name: intel, "+
-		"action: expose, generation: 1, matched: 2, offered: 2}]}\n", problem)
+		"action: expose, generation: 1, matched: 2, offered: 2}], groups: [{type: vf, pf: '0000:3b:00.0', pfName: ens1f0, vfs: '0-3', "+
+		"pciAddress: '0000:3b:01.0', standing: hidden, said: [{kind: DeviceExposurePolicy, name: no-vfs, outcome: excluded}]}]}\n", problem)
 }
 
 const workers = "document.querySelectorAll('tr.node')"
@@ -98,10 +99,22 @@ func TestAFleetOfFiveThousandNodes(t *testing.T) {
 
 	tab.open(base + "/?policy=ns%2Fintel")
 	tab.is(workers+".length", 1)
-	tab.open(base + "/?node=worker-1")
+	tab.open(base + "/node?name=worker-1")
 	tab.is("document.querySelectorAll('#detail tbody tr').length", 2)
+	tab.open(base + "/node?name=worker-0")
+	tab.is("document.querySelectorAll('#detail tbody tr.hidden').length", 4)
+	tab.is("document.querySelector('#detail tr.hidden').textContent", "0000:3b:01.0ens1f0hiddenDeviceExposurePolicy no-vfs: excluded")
 	tab.open(base + "/why?pod=ns%2Fnobody")
 	tab.until("document.querySelector('#detail pre').textContent.includes('ns/nobody')")
+
+	// What is counted follows, too.
+	tab.is("document.querySelector('#counts [data-count=warning] b').textContent", "1")
+	tab.is("document.querySelector('#policies tbody').textContent.includes('ns/intel')", true)
+	if err := os.Remove(filepath.Join(cluster, "report.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	tab.until("document.querySelector('#counts [data-count=warning] b').textContent == '0'")
+	tab.is("document.getElementById('effects').hidden", true)
 }
 
 func TestTheFleetFitsANarrowScreenAndNeedsNoScript(t *testing.T) {
@@ -109,7 +122,7 @@ func TestTheFleetFitsANarrowScreenAndNeedsNoScript(t *testing.T) {
 	b := openBrowser(t)
 	for _, script := range []bool{true, false} {
 		tab := b.openTab(t, 360, 740, script)
-		tab.open(base + "/?node=worker-2")
+		tab.open(base + "/node?name=worker-2")
 		tab.is(workers+".length", 30)
 		tab.is("document.documentElement.scrollWidth", 360)
 		tab.is("document.querySelector('tr.node.bad a').textContent", "worker-2")

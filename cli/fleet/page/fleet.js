@@ -19,9 +19,27 @@ const number = (of, value) => element('td', {class: 'number', 'data-of': of}, St
 function rowOf(node) {
   const title = node.name || '(no single node)';
   return element('tr', {class: `node ${node.health}`, 'data-name': node.name},
-    element('th', {scope: 'row', class: 'name'}, element('a', {href: `/?node=${encodeURIComponent(node.name)}`}, title)),
+    element('th', {scope: 'row', class: 'name'}, element('a', {href: `/node?name=${encodeURIComponent(node.name)}`}, title)),
     number('devices', node.usage.devices), number('allocated', node.usage.allocated), number('free', node.usage.free),
     number('hidden', node.hidden), element('td', {class: 'version'}, node.version), element('td', {class: 'state'}, node.state));
+}
+
+function effectOf(of) {
+  const link = element('a', {href: `/?policy=${encodeURIComponent(of.name)}`}, of.name);
+  if (of.name === policy) link.setAttribute('aria-current', 'true');
+  return element('tr', {}, element('th', {scope: 'row'}, link),
+    number('nodes', of.nodes), number('matched', of.matched), number('offered', of.offered));
+}
+
+function showFleet(fleet) {
+  const focused = document.activeElement?.closest('tr.node')?.dataset.name;
+  body.replaceChildren(...fleet.nodes.map(rowOf));
+  $('policies').tBodies[0].replaceChildren(...fleet.policies.map(effectOf));
+  $('effects').hidden = !fleet.policies.length;
+  for (const link of $('counts').querySelectorAll('[data-count]'))
+    link.querySelector('b').textContent = fleet.counts[link.dataset.count];
+  show();
+  if (focused !== undefined) [...body.rows].find(row => row.dataset.name === focused)?.querySelector('a').focus();
 }
 
 async function look() {
@@ -29,12 +47,8 @@ async function look() {
     const now = await (await fetch('/moment')).json();
     if (now.moment !== moment) {
       const query = new URLSearchParams({health, policy});
-      const fleet = await (await fetch(`/nodes?${query}`)).json();
-      const focused = document.activeElement?.closest('tr.node')?.dataset.name;
-      body.replaceChildren(...fleet.nodes.map(rowOf));
+      showFleet(await (await fetch(`/nodes?${query}`)).json());
       moment = now.moment;
-      show();
-      if (focused !== undefined) [...body.rows].find(row => row.dataset.name === focused)?.querySelector('a').focus();
     }
     $('state').textContent = now.state;
     $('state').className = now.well ? '' : 'bad';

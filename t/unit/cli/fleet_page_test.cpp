@@ -39,7 +39,28 @@ TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
   EXPECT_EQ(count(fleet_page(facts), "<tr class=\"node"), 1u);
   facts.filter = {.health = "", .policy = "ns/p"};
   EXPECT_EQ(count(fleet_page(facts), "<tr class=\"node warning\" data-name=\"c\""), 1u);
-  EXPECT_EQ(page_rows(facts.rows, facts.filter).find("nodes")->array()->size(), 1u);
+  const kube::Json rows = page_rows(facts.rows, facts.filter);
+  EXPECT_EQ(rows.find("nodes")->array()->size(), 1u);
+  EXPECT_EQ(kube::encode_json(*rows.find("counts")),
+            R"({"all":4,"bad":1,"warning":1,"empty":1,"ok":1,"policies":1})");
+  EXPECT_EQ(kube::encode_json(*rows.find("policies")),
+            R"([{"name":"ns/p","nodes":1,"matched":4,"offered":3}])");
+}
+
+TEST(FleetPage, DevicesOfANodeAreToldWithWhoHasOrHidesThem) {
+  FleetPageFacts facts;
+  facts.node = "a";
+  EXPECT_NE(fleet_page(facts).find("<p>There is none.</p>"), std::string::npos);
+  facts.devices = {{.entry = "vf-0", .pci = "0000:3b:01.0", .stands = DeviceStands::kAllocated, .claims = {"ns/c"}},
+                   {.pci = "0000:3b:01.1", .stands = DeviceStands::kHidden, .why = "no-vfs: excluded"}};
+  facts.problem = "a slice cannot be read";
+  const std::string text = fleet_page(facts);
+  EXPECT_NE(text.find("<tr class=\"hidden\"><th scope=\"row\"></th><td>0000:3b:01.1</td><td></td><td></td><td></td>"
+                      "<td>hidden</td><td>no-vfs: excluded</td></tr>"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("<td>ns/c</td>"), std::string::npos);
+  EXPECT_NE(text.find("a slice cannot be read"), std::string::npos);
 }
 
 // Red when a name of others' becomes markup.
@@ -50,7 +71,15 @@ TEST(FleetPage, NamesAreText) {
   facts.rows[0].report = FleetReport{.node = hostile, .version = hostile, .policies = {{hostile, 1, 1}}};
   facts.cluster = facts.note = facts.node = hostile;
   facts.filter.policy = "";
-  facts.devices = {{.entry = hostile, .claims = {hostile}}};
+  facts.devices = {{.entry = hostile,
+                    .pci = hostile,
+                    .pf = hostile,
+                    .interface = hostile,
+                    .kernel_driver = hostile,
+                    .claims = {hostile},
+                    .taints = {hostile},
+                    .why = hostile}};
+  facts.problem = hostile;
   EXPECT_EQ(fleet_page(facts).find("<img"), std::string::npos);
   facts.pod = facts.why = hostile;
   facts.filter = {.health = hostile, .policy = hostile};
