@@ -49,15 +49,26 @@ std::optional<T> parse_number(std::string_view text, int base) {
   return value;
 }
 
+// Whether what such a sequence begins steers what shows it. C1 controls (U+0080 to U+009F) steer terminals as C0 controls do;
+// marks without a width, of direction and of lines (U+200B to U+200F, U+2028 to U+202E, U+2060 to U+2069, U+061C, U+FEFF) make
+// a name look like another one.
+bool steers(std::string_view sequence) {
+  const auto is_within = [&](std::string_view first, std::string_view last) {
+    return first <= sequence && sequence <= last;  // bytes of UTF-8 are in the order of what they stand for
+  };
+  if (sequence.size() == 2) return is_within("\xc2\x80", "\xc2\x9f") || sequence == "\xd8\x9c";
+  return sequence.size() == 3 &&
+         (is_within("\xe2\x80\x8b", "\xe2\x80\x8f") || is_within("\xe2\x80\xa8", "\xe2\x80\xae") ||
+          is_within("\xe2\x81\xa0", "\xe2\x81\xa9") || sequence == "\xef\xbb\xbf");
+}
+
 std::string escaped_with(std::string_view also, std::string_view bytes, size_t size_max) {
   std::string out;
   while (!bytes.empty()) {
     if (out.size() >= size_max) return out += "...";
     const unsigned char c = static_cast<unsigned char>(bytes[0]);
     const size_t length = utf8_length(bytes);
-    // C1 controls (U+0080 to U+009F) steer terminals as C0 controls do.
-    const bool c1 = length == 2 && c == 0xc2 && static_cast<unsigned char>(bytes[1]) < 0xa0;
-    if (length == 0 || c < 0x20 || c == 0x7f || c1 || also.find(bytes[0]) != std::string_view::npos) {
+    if (length == 0 || c < 0x20 || c == 0x7f || steers(bytes.substr(0, length)) || also.find(bytes[0]) != std::string_view::npos) {
       out += "\\x" + hex(c, 2);
       bytes.remove_prefix(1);
     } else {

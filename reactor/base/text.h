@@ -23,8 +23,9 @@ bool is_utf8(std::string_view bytes);
 /// Bytes of the well-formed UTF-8 sequence that `bytes` starts with (RFC 3629); 0 when it starts with none.
 size_t utf8_length(std::string_view bytes);
 
-/// Foreign bytes made fit for a terminal, a log line or an error text: control bytes, quotes, backslash and
-/// invalid UTF-8 become \xHH; cut at size_max bytes with "...".
+/// Foreign bytes made fit for a terminal, a log line or an error text: control bytes, quotes, backslash,
+/// invalid UTF-8, and what is not seen or turns the direction of a line (U+202E) become \xHH; cut at size_max
+/// bytes with "...".
 /// size_max bounds what is written and not what is read, so that an escape may exceed it by three bytes, and
 /// the three dots come on top.
 std::string escaped(std::string_view bytes, size_t size_max = 256);

@@ -78,6 +78,9 @@ TEST(Text, EscapedIsFitForATerminal) {
       {"quote and backslash", "\"\\", "\\x22\\x5c"},
       {"C1 control", "\xc2\x9b", "\\xc2\\x9b"},
       {"invalid", "\xff", "\\xff"},
+      {"from right to left", "a\xe2\x80\xae\x62", "a\\xe2\\x80\\xae\x62"},
+      {"nothing to be seen", "\xe2\x80\x8b\xef\xbb\xbf", "\\xe2\\x80\\x8b\\xef\\xbb\\xbf"},
+      {"a dash and a hyphen stay", "\xe2\x80\x93\xe2\x80\x90", "\xe2\x80\x93\xe2\x80\x90"},
   };
   for (const auto& row : rows) EXPECT_EQ(escaped(row.in), row.out) << row.why;
   EXPECT_EQ(escaped("abcdef", 3), "abc...");
