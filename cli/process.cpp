@@ -172,7 +172,10 @@ bool print(std::string_view text) {
 }
 
 void complain(std::string_view text) {
-  std::fprintf(stderr, "sliced: %.*s\n", static_cast<int>(text.size()), text.data());
+  constexpr size_t kLineMax = 16u << 10;
+  std::string out = "sliced: ";
+  for (const std::string_view line : split(text, '\n')) out += printable(line, kLineMax) + "\n";
+  std::fputs(out.c_str(), stderr);
 }
 
 }  // namespace sliced::cli

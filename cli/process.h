@@ -86,6 +86,7 @@ std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address);
 /// Writes to stdout and says on stderr when that fails (a full disk, a closed pipe).
 /// False then; who prints more ends with kExitError.
 bool print(std::string_view text);
-void complain(std::string_view text);  // one line on stderr, "sliced: ..."
+/// On stderr, "sliced: ...": a line, or several. What others wrote among it is made fit for a terminal.
+void complain(std::string_view text);
 
 }  // namespace sliced::cli

@@ -7,6 +7,10 @@
 
 namespace sliced::cli {
 
+/// Columns that a text takes on a terminal: wide characters take two, marks upon others none. (Unicode has tables of them; these
+/// are their large ranges.)
+size_t columns_of(std::string_view text);
+
 /// The colour of a cell by its row below the heading and its column: an SGR code ("31"), "" as the terminal has it.
 using Paint = std::function<std::string_view(size_t row, size_t column)>;
 

@@ -133,8 +133,7 @@ std::string bar(size_t percent) {
   return std::string(full, '#') + std::string(kWidth - full, '.') + " " + count(percent) + " %";
 }
 
-// Terminals wrap what is too long, and a frame would no longer fit. Cells are escaped: a byte is a column, but for the codes of
-// colours and UTF-8.
+// Terminals wrap what is too long, and a frame would no longer fit. Codes of colours take no columns.
 std::string cut_line(std::string_view line, size_t columns_max) {
   std::string out;
   size_t columns = 0;
@@ -149,8 +148,8 @@ std::string cut_line(std::string_view line, size_t columns_max) {
       continue;
     }
     const size_t size = std::max<size_t>(1, utf8_length(line.substr(at)));
-    if (columns_max == 0 || columns < columns_max) out += line.substr(at, size);
-    ++columns;
+    columns += columns_of(line.substr(at, size));
+    if (columns_max == 0 || columns <= columns_max) out += line.substr(at, size);
     at += size;
   }
   return has_codes && columns_max > 0 && columns > columns_max ? out + "\x1b[0m" : out;

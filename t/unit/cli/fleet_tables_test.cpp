@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/table.h"
 #include "reactor/base/text.h"
 #include "status/history.h"
 
@@ -95,6 +96,21 @@ TEST(FleetTables, TopHasWhoeverIsBadFirstThenTheFullest) {
       "d     10       9          1     ##################.. 90 %   ok\n"
       "a     8        2          6     #####............... 25 %   ok\n"
       "c     0        0          0     .................... 0 %    no slices\n");
+}
+
+TEST(FleetTables, ColumnsAreThoseOfATerminal) {
+  EXPECT_EQ(columns_of("ab"), 2u);
+  EXPECT_EQ(columns_of("\u00e9"), 1u);
+  EXPECT_EQ(columns_of("e\u0301"), 1u);
+  EXPECT_EQ(columns_of("\u7db2\u7d61"), 4u);
+  EXPECT_EQ(columns_of("\U0001F600"), 2u);
+  EXPECT_EQ(columns_of("\xff"), 1u);
+  EXPECT_EQ(table({"A", "B"}, {{"\u7db2", "x"}, {"abc", "y"}}),
+            "A    B\n"
+            "\u7db2   x\n"
+            "abc  y\n");
+  const std::string frame = top_text({node("\u7db2\u7db2\u7db2", 1, 0)}, {.columns_max = 5});
+  EXPECT_EQ(split(frame, '\n')[2], "\u7db2\u7db2");
 }
 
 // Red when a frame is larger than the terminal, which then scrolls.

@@ -35,5 +35,12 @@ TEST(LeavingDeathTest, AWorkerThatNeverEndsHoldsNobody) {
       testing::ExitedWithCode(7), "");
 }
 
+// Red when what somebody calls an object steers the terminal of who asks about it.
+TEST(Complain, WhatOthersWroteSteersNoTerminal) {
+  testing::internal::CaptureStderr();
+  complain("policy \x1b[2J: \"x\"\n  ^\xff");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "sliced: policy \\x1b[2J: \"x\"\n  ^\\xff\n");
+}
+
 }  // namespace
 }  // namespace sliced::cli
