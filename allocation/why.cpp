@@ -215,6 +215,8 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
                          " nodes were not looked at: what the expressions and requests of this claim and its "
                          "classes take of time is bounded");
   for (const std::string& what : cluster.unread) out.unsure.push_back(what);
+  if (const size_t more = cluster.unread.more(); more > 0)
+    out.unsure.push_back(and_more(more, "object") + " cannot be read");
   for (const Claim& claim : out.claims)
     for (const std::string& what : claim.unknown)
       out.unsure.push_back("claim " + claim.id() + ": " + what + ", which is not known here");

@@ -16,6 +16,7 @@
 #include "allocation/taint_rule.h"
 #include "allocation/view.h"
 #include "kube/json.h"
+#include "reactor/base/first_few.h"
 
 namespace sliced::allocation {
 
@@ -29,7 +30,7 @@ struct Cluster {
   std::vector<Claim> templates;  // is_made is false; of the pod's namespace at least
   Features features;
   /// Objects that could not be read, each in words: what is said is not sure then.
-  std::vector<std::string> unread;
+  FirstFew<std::string> unread;
   uint64_t effort_max = kEffortMax;  // allocation/selectors.h
 };
 

@@ -77,7 +77,7 @@ void read_templates(ClusterObjects& objects, const allocation::Pod& pod, allocat
 }
 
 Result<allocation::Features> features(ClusterObjects& objects, const config::Options& options,
-                                      std::vector<std::string>& unsure) {
+                                      FirstFew<std::string>& unsure) {
   const std::string version =
       options.scheduler_version.empty() ? objects.version() : options.scheduler_version;
   if (version.empty()) return allocation::Features{};
@@ -92,10 +92,10 @@ Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options
   const auto object =
       objects.get(subject.is_pod ? kube::kPods : kube::kResourceClaims, subject.namespace_, subject.name);
   if (!object) return object.error();
-  if (auto read = read_cluster(objects, options.namespace_, cluster); !read) return read.error();
   auto known = features(objects, options, cluster.unread);
   if (!known) return known.error();
   cluster.features = *known;
+  if (auto read = read_cluster(objects, options.namespace_, cluster); !read) return read.error();
   if (!subject.is_pod) {
     auto claim = allocation::decode_claim(*object);
     if (!claim) return claim.error();

@@ -21,7 +21,18 @@ using allocation::RequestView;
 using allocation::Verdict;
 using kube::Json;
 
-std::string plain(const std::string& text) { return printable(text, 2000); }
+// Expressions have several lines: what others wrote never begins one.
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  for (const std::string_view part : split(text, '\n')) {
+    if (out.empty())
+      out = part;
+    else if (const std::string_view rest = trim(part); !rest.empty())
+      out.append(" ").append(rest);
+  }
+  return out;
+}
+std::string plain(const std::string& text) { return printable(in_one_line(text), 2000); }
 
 std::string number(size_t n, const std::string& of) {
   return std::to_string(n) + " " + of + (n == 1 ? "" : "s");
@@ -31,35 +42,37 @@ std::string number(size_t n, const std::string& of) {
 
 std::string wanted_of(const RequestView& view) { return view.all ? "all" : std::to_string(view.wanted); }
 
+// A line each.
 void tell_of_request(const Answer& answer, const RequestGroup& group, const Request& request,
-                     std::string& out) {
-  out += "  request " + allocation::request_id(group, request) + ": " + allocation::describe_count(request) +
-         " of class " + request.device_class + (request.admin_access ? ", with admin access" : "") + "\n";
+                     std::vector<std::string>& out) {
+  out.push_back("  request " + allocation::request_id(group, request) + ": " +
+                allocation::describe_count(request) + " of class " + request.device_class +
+                (request.admin_access ? ", with admin access" : ""));
   for (const auto& one : answer.classes)
     if (one.name == request.device_class)
-      for (const std::string& selector : one.selectors) out += "    class: " + selector + "\n";
-  for (const std::string& selector : request.selectors) out += "    request: " + selector + "\n";
+      for (const std::string& selector : one.selectors) out.push_back("    class: " + selector);
+  for (const std::string& selector : request.selectors) out.push_back("    request: " + selector);
   for (const auto& [key, amount] : request.capacity)
-    out += "    capacity: " + amount.text() + " of " + key + "\n";
+    out.push_back("    capacity: " + amount.text() + " of " + key);
 }
 
-void tell_of_claim(const Answer& answer, const Claim& claim, std::string& out) {
-  out += "claim " + claim.id();
+void tell_of_claim(const Answer& answer, const Claim& claim, std::vector<std::string>& out) {
+  const std::string who = "claim " + claim.id();
   if (claim.allocation) {
     std::vector<std::string> devices;
     for (const auto& one : claim.allocation->devices)
       devices.push_back(one.driver + "/" + one.pool + "/" + one.device);
-    out += " is allocated: " + join(devices, ", ") +
-           (claim.users.empty() ? "" : "; used by pod " + join(claim.users, ", ")) + "\n";
+    out.push_back(who + " is allocated: " + join(devices, ", ") +
+                  (claim.users.empty() ? "" : "; used by pod " + join(claim.users, ", ")));
     return;
   }
-  out += claim.is_made ? " is not allocated\n" : " is not there yet\n";
+  out.push_back(who + (claim.is_made ? " is not allocated" : " is not there yet"));
   for (const RequestGroup& group : claim.requests)
     for (const Request& request : group.alternatives) tell_of_request(answer, group, request, out);
   for (const auto& constraint : claim.constraints)
-    out += std::string("  constraint: ") +
-           (constraint.is_distinct ? "distinctAttribute " : "matchAttribute ") + constraint.attribute +
-           (constraint.requests.empty() ? "" : " of requests " + join(constraint.requests, ", ")) + "\n";
+    out.push_back(std::string("  constraint: ") +
+                  (constraint.is_distinct ? "distinctAttribute " : "matchAttribute ") + constraint.attribute +
+                  (constraint.requests.empty() ? "" : " of requests " + join(constraint.requests, ", ")));
 }
 
 // ---- the nodes
@@ -113,10 +126,10 @@ std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
     is_said |= !why.empty();
     rows.push_back({node.name, view.request, wanted_of(view), std::to_string(view.matching),
                     std::to_string(view.allocated), std::to_string(view.free),
-                    first.empty() ? why : first + (why.empty() ? "" : "; " + why)});
+                    in_one_line(first.empty() ? why : first + (why.empty() ? "" : "; " + why))});
     first.clear();
   }
-  if (rows.empty()) rows.push_back({node.name, "", "", "", "", "", first});
+  if (rows.empty()) rows.push_back({node.name, "", "", "", "", "", in_one_line(first)});
   if (!is_said) rows.back().back() = "each request alone has enough, all together have not";
   for (const std::string& pool : node.pools) rows.push_back({node.name, "", "", "", "", "", pool});
   return rows;
@@ -319,10 +332,9 @@ std::string why_text(const Answer& answer, const std::string& subject, const std
   if (answer.pod && answer.claims.empty() && answer.everywhere.empty())
     out += "It names no claims: no device keeps it waiting.\n";
   for (const std::string& line : answer.everywhere) out += "  - " + plain(line) + "\n";
-  std::string claims;
+  std::vector<std::string> claims;
   for (const Claim& claim : answer.claims) tell_of_claim(answer, claim, claims);
-  for (const std::string_view line : split(claims, '\n'))
-    if (!line.empty()) out += plain(std::string(line)) + "\n";
+  for (const std::string& line : claims) out += plain(line) + "\n";
   if (!answer.nodes.empty()) out += "\n" + nodes_text(answer, nodes_max) + plain(pools) + "\n";
   if (answer.verdict == Verdict::kPending)
     if (const std::string changes = changes_text(answer, nodes_max); !changes.empty()) out += "\n" + changes;
