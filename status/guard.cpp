@@ -43,10 +43,14 @@ std::string refusal_of(const http::RequestHead& request, const OwnNames& names) 
   const std::string* origin = request.header("origin");
   if (origin != nullptr && *origin != "http://" + request.authority)
     return "pages of another origin may not read this";
-  const std::string* site = request.header("sec-fetch-site");
-  const std::string* mode = request.header("sec-fetch-mode");
-  const bool is_own = site == nullptr || *site == "same-origin" || *site == "none";
-  if (!is_own && (mode == nullptr || *mode != "navigate")) return "pages of another site may not read this";
+  const auto says = [&](std::string_view name) {
+    const std::string* value = request.header(name);
+    return value == nullptr ? std::string_view() : *value;
+  };
+  const std::string_view site = says("sec-fetch-site"), to = says("sec-fetch-dest");
+  const bool is_link = says("sec-fetch-mode") == "navigate" && (to.empty() || to == "document");
+  if (!site.empty() && site != "same-origin" && site != "none" && !is_link)
+    return "pages of another site may not read this";
   return {};
 }
 

@@ -14,7 +14,7 @@ using OwnNames = std::set<std::string>;
 
 /// "" it may be answered, else why not. What comes over a unix socket is no browser's.
 /// Refused: a Host that is neither an address nor one of ours; an Origin that is not that Host; what a browser says is
-/// another site's (Sec-Fetch-Site), unless somebody follows a link.
+/// another site's (Sec-Fetch-Site), unless somebody follows a link: into a window of its own, not a frame of that site's.
 std::string refusal_of(const http::RequestHead& request, const OwnNames& names);
 
 /// 403 in the place of what may not be answered, but for the paths of open: they tell no names, and tools read them under

@@ -41,6 +41,11 @@ TEST(Guard, RefusesOtherOriginsAndSites) {
   EXPECT_FALSE(is_refused(host, {{"sec-fetch-site", "none"}, {"sec-fetch-mode", "navigate"}}));
   EXPECT_FALSE(is_refused(host, {{"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "navigate"}}))
       << "a link";
+  const auto is_refused_to = [&](const char* dest) {
+    return is_refused(host, {{"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "navigate"}, {"sec-fetch-dest", dest}});
+  };
+  EXPECT_FALSE(is_refused_to("document"));
+  for (const char* dest : {"iframe", "frame", "embed", "object"}) EXPECT_TRUE(is_refused_to(dest)) << dest;
   for (const char* mode : {"no-cors", "cors", "same-origin", "websocket"})
     EXPECT_TRUE(is_refused(host, {{"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", mode}})) << mode;
   EXPECT_TRUE(is_refused(host, {{"sec-fetch-site", "same-site"}}));
