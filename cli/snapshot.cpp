@@ -20,6 +20,7 @@ using kube::Json;
 using snapshot::Snapshot;
 
 constexpr Millis kSnapshotListMax{30'000};
+constexpr size_t kOfAKindMax = snapshot::kObjectsMax / 5;
 
 // Without what belongs to the server, and is of no use elsewhere.
 Json plain(Json object) {
@@ -97,14 +98,15 @@ class Objects {
     const kube::Resource kind = scope.resource;
     bool done = false;
     std::vector<Json> found;
+    size_t left_out = 0;
     const auto call = process_.cluster->list(
         {.scope = std::move(scope)},
         {.on_item =
              [&](std::string_view text) {
                auto object = kube::decode_json(text);
-               if (!object || object->object() == nullptr || found.size() >= snapshot::kObjectsMax / 5)
-                 return;
+               if (!object || object->object() == nullptr) return;
                if (kind.kind == kube::kResourceSlices.kind && !is_own_slice(*object)) return;
+               if (found.size() >= kOfAKindMax) return void(++left_out);
                Json whole = Json::Object{};
                whole.set("apiVersion", api_version(kind));  // items of a list lack both
                whole.set("kind", kind.kind);
@@ -116,6 +118,9 @@ class Objects {
              [&](const kube::Failure& failure) { say(failure, what), found.clear(), done = true; }});
     wait(done, what);
     if (!done) return;
+    if (left_out > 0)
+      complain(std::to_string(left_out) + " " + what + " are left out: a snapshot has room for " +
+               std::to_string(kOfAKindMax));
     for (Json& object : found) out_.objects.push_back(std::move(object));
   }
 

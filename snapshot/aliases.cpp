@@ -82,19 +82,14 @@ void Aliases::add_word(const std::string& word, const std::string& alias) {
 }
 
 void Aliases::add(const std::string& word, const std::string& alias, Place place) {
-  const std::string text = lower(word);
-  if (std::any_of(words_.begin(), words_.end(), [&](const Word& one) { return one.text == text; })) return;
-  words_.push_back({text, alias, place});
-  std::sort(words_.begin(), words_.end(), [](const Word& a, const Word& b) {
-    return std::pair(b.text.size(), b.text) < std::pair(a.text.size(), a.text);
-  });
+  if (!word.empty()) words_[word.size()].try_emplace(lower(word), Word{alias, place});
 }
 
 void Aliases::add_digits(const std::string& digits) {
   if (digits.size() < 6 || !is_all_hex(digits) || means_nobody(lower(digits))) return;
-  const auto known =
-      std::find_if(words_.begin(), words_.end(), [&](const Word& one) { return one.text == lower(digits); });
-  if (known != words_.end()) return;
+  if (const auto known = words_.find(digits.size());
+      known != words_.end() && known->second.contains(lower(digits)))
+    return;
   std::string alias = hex(++digits_, static_cast<int>(std::min<size_t>(digits.size(), 16)));
   alias.insert(0, digits.size() - alias.size(), '0');
   add(digits, alias, Place::kNames);
@@ -147,12 +142,12 @@ void Aliases::replace_run(std::string_view run, std::string& out) {
   }
 }
 
-const Aliases::Word* Aliases::word_at(std::string_view rest, Place place) const {
-  for (const Word& word : words_) {
-    const size_t end = word.text.size();
-    if (place == Place::kNames && word.place != Place::kNames) continue;
-    if (end == 0 || rest.size() < end || (end < rest.size() && is_word(rest[end]))) continue;
-    if (lower(rest.substr(0, end)) == word.text) return &word;
+auto Aliases::word_at(std::string_view rest, Place place) const -> const Words::value_type* {
+  for (const auto& [length, words] : words_) {
+    if (rest.size() < length || (length < rest.size() && is_word(rest[length]))) continue;
+    const auto found = words.find(lower(rest.substr(0, length)));
+    if (found != words.end() && (place == Place::kText || found->second.place == Place::kNames))
+      return &*found;
   }
   return nullptr;
 }
@@ -168,9 +163,9 @@ std::string Aliases::replaced(std::string_view text, Place place) {
       out += text[at++];
       continue;
     }
-    if (const Word* word = begins_at(text, at) ? word_at(rest, place) : nullptr) {
-      out += word->alias;
-      at += word->text.size();
+    if (const auto* word = begins_at(text, at) ? word_at(rest, place) : nullptr) {
+      out += word->second.alias;
+      at += word->first.size();
     } else if (const size_t length = begins_at(text, at) ? address_length(rest) : 0; length > 0) {
       const std::string_view address = rest.substr(0, length);
       out += means_nobody(digits_of(address)) ? std::string(address) : alias_of(address);

@@ -6,11 +6,11 @@
 // Addresses that begin alike have aliases that begin alike, so that mac.startsWith("00:00:5e:00:53") selects what it selected.
 // Nothing else is replaced: not interface names, labels of nodes, nor PCI addresses.
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace sliced::snapshot {
 
@@ -35,17 +35,19 @@ class Aliases {
 
  private:
   struct Word {
-    std::string text, alias;  // text in lower case
-    Place place;              // kNames: everywhere
+    std::string alias;
+    Place place;  // kNames: everywhere
   };
+  using Words = std::map<std::string, Word, std::less<>>;  // by text in lower case
   void add(const std::string& word, const std::string& alias, Place place);
-  const Word* word_at(std::string_view rest, Place place) const;
+  /// The longest word that a text begins with; nullptr: none.
+  const Words::value_type* word_at(std::string_view rest, Place place) const;
   /// In the spelling of what it replaces.
   std::string alias_of(std::string_view address);
   void replace_run(std::string_view run, std::string& out);
 
-  std::vector<Word> words_;                     // longest first
-  std::map<std::string, std::string> numbers_;  // that are replaced as whole texts alone
+  std::map<size_t, Words, std::greater<>> words_;  // by length: a policy may name thousands of nodes
+  std::map<std::string, std::string> numbers_;     // that are replaced as whole texts alone
   std::set<std::string> addresses_;             // their digits, in lower case
   std::map<std::string, size_t> siblings_;  // by what addresses begin with: how many next digits were seen
   std::map<std::string, char> nibbles_;     // by what they begin with: the alias of its last digit
