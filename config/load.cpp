@@ -64,7 +64,7 @@ std::string unknown_option(std::string_view word) {
 
 // The table in getopt's form. The views in the table are literals, so they end in NUL.
 struct GetoptTable {
-  std::vector<option> longs;
+  std::vector<::option> longs;
   std::string shorts = ":";  // report a missing argument apart from an unknown option
 
   GetoptTable() {

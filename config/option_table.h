@@ -1,38 +1,13 @@
 #pragma once
 // The one table of options. The parser, the help, the manual page and the shell completion are all made of it,
 // so none of them can know an option that another does not.
-#include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "config/command_table.h"
-#include "config/options.h"
+#include "config/option_info.h"
 
 namespace sliced::config {
-
-/// Commands, a bit each.
-using CommandSet = uint64_t;
-constexpr CommandSet bit(Command command) { return CommandSet{1} << static_cast<unsigned>(command); }
-
-/// A row. Texts are literals; the order of rows is that of the help.
-/// What one row says of a value is said nowhere else: bounds that depend on other options are load()'s.
-struct OptionInfo {
-  std::string_view name;              // long form without dashes
-  char short_name = 0;                // 0: none
-  const char* env = nullptr;          // nullptr: none
-  std::string_view file_key = "";     // "": not in the file
-  std::string_view placeholder = "";  // "": a switch
-  CommandSet commands = 0;            // that take it
-  CommandSet not_from_env = 0;        // those of them for which the variable means nothing
-  bool reloadable = false;            // takes effect on SIGHUP; otherwise at the next start
-  std::span<const std::string_view> choices = {};
-  std::string_view help;
-  /// Sets the option from its text; "" when that went well, else what is wrong and what would be right.
-  std::string (*parse)(std::string_view text, Options& options) = nullptr;
-  /// The value as parse() takes it; "" when it is unset.
-  std::string (*print)(const Options& options) = nullptr;
-};
 
 /// All of them, in order. Immutable, from any thread.
 std::span<const OptionInfo> option_table();
