@@ -15,7 +15,7 @@
 #include "configured/sign.h"
 #include "kube/ports.h"
 #include "reactor/backoff.h"
-#include "watchers/list_watch.h"
+#include "watchers/watched_source.h"
 
 namespace sliced::configured {
 

@@ -13,7 +13,7 @@
 #include "kube/ports.h"
 #include "policy/node_state/in_sync.h"
 #include "reactor/scheduler.h"
-#include "watchers/list_watch.h"
+#include "watchers/watched_source.h"
 
 namespace sliced::daemon {
 

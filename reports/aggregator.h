@@ -22,7 +22,7 @@
 #include "reactor/backoff.h"
 #include "reactor/base/said_once.h"
 #include "reports/policy_status.h"
-#include "watchers/list_watch.h"
+#include "watchers/watched_source.h"
 
 namespace sliced::reports {
 

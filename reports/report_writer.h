@@ -21,7 +21,7 @@
 #include "reactor/base/said_once.h"
 #include "reactor/base/source_event.h"
 #include "reports/node_report.h"
-#include "watchers/list_watch.h"
+#include "watchers/watched_source.h"
 
 namespace sliced::reports {
 

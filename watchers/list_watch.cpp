@@ -1,6 +1,7 @@
 #include "watchers/list_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kube/kinds.h"
 #include "reactor/base/text.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "watchers/list_watch.h"
+#include "watchers/watched_source.h"
 
 namespace sliced::watchers {
 

@@ -8,8 +8,8 @@
 
 #include "kube/json.h"
 #include "kube/object_meta.h"
-#include "watchers/list_watch.h"
 #include "watchers/memory_budget.h"
+#include "watchers/watched_source.h"
 
 namespace sliced::watchers {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "kube/resource_slice.h"
-#include "watchers/list_watch.h"
+#include "watchers/watched_source.h"
 
 namespace sliced::watchers {
 

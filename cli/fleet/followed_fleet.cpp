@@ -3,6 +3,7 @@
 #include "allocation/claim.h"
 #include "kube/kinds.h"
 #include "reactor/signal.h"
+#include "watchers/watched_source.h"
 
 namespace sliced::cli {
 namespace {

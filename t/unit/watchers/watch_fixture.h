@@ -8,7 +8,7 @@
 
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
-#include "watchers/list_watch.h"
+#include "watchers/watched_source.h"
 
 namespace sliced::watchers {
 
