@@ -147,7 +147,6 @@ class FleetPages {
              },
          .on_done = [answered](const std::string&) { answered(); },
          .on_failure = [answered, &its](const kube::Failure& why) { its.problem = why.what, answered(); }});
-    // Where there is no report nothing is known of what the node hides.
     its.get = process_.cluster->get({.resource = kube::kNodeDeviceReports, .namespace_ = "", .name = name},
                                     {.on_done =
                                          [answered, &its](std::string_view text) {
@@ -156,7 +155,12 @@ class FleetPages {
                                                its.report = *std::move(report);
                                            answered();
                                          },
-                                     .on_failure = [answered](const kube::Failure&) { answered(); }});
+                                     .on_failure =
+                                         [answered, &its](const kube::Failure& why) {
+                                           if (why.code != Errc::kNotFound && its.problem.empty())
+                                             its.problem = "what the node hides is not known: " + why.what;
+                                           answered();
+                                         }});
     return question;
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "allocation/selectors.h"
 #include "cli/fleet/node_devices.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
@@ -53,14 +52,14 @@ void keep_hidden(reports::NodeReport& report) {
 }
 
 std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const reports::NodeReport& report,
-                                        const kube::NodeView& node, const FleetPolicies& policies) {
+                                        const kube::NodeView& node, const FleetPolicies& policies,
+                                        allocation::Selectors& selectors) {
   const std::vector<Asked> asked = asked_by(answer);
   if (asked.empty()) return {};
   const policy::PolicySetPtr set = policies.exposing();
   std::vector<HiddenMatch> out;
-  allocation::Selectors selectors;
   for (const reports::DeviceGroup& group : report.groups) {
-    if (!is_hidden(group)) continue;
+    if (!is_hidden(group) || selectors.is_spent()) continue;
     reports::NodeReport free;
     free.node = report.node;
     free.groups = {group};

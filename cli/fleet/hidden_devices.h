@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "allocation/selectors.h"
 #include "allocation/why.h"
 #include "cli/fleet/fleet_policies.h"
 #include "kube/json.h"
@@ -25,8 +26,10 @@ void keep_hidden(reports::NodeReport& report);
 /// What the node's hidden devices would be if no exclude and no use by the host stood in the way, asked by the selectors of
 /// the answer's waiting requests. policies: as they are. Devices that no policy speaks of are not looked at: nobody knows
 /// what they would be published as.
+/// selectors: one for all nodes, which bounds what they take together; once it is spent nothing matches.
 std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const reports::NodeReport& report,
-                                        const kube::NodeView& node, const FleetPolicies& policies);
+                                        const kube::NodeView& node, const FleetPolicies& policies,
+                                        allocation::Selectors& selectors);
 
 /// Whose SriovResourcePolicies the node's daemon obeys, as the report tells.
 std::string namespace_of(const reports::NodeReport& report, const std::string& otherwise);

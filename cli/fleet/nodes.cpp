@@ -33,8 +33,12 @@ Result<Told> tell_devices(ClusterObjects& objects, const config::Options& option
   }
   if (auto read = read_claims(objects, fleet, unread); !read) return read.error();
   auto lines = device_lines(options.on_node, *slices, fleet, drivers);
-  if (const auto object = objects.get(kube::kNodeDeviceReports, "", options.on_node))
-    if (const auto report = reports::decode_node_report(*object)) add_hidden(*report, lines);
+  const auto object = objects.get(kube::kNodeDeviceReports, "", options.on_node);
+  const auto report = object ? reports::decode_node_report(*object) : Result<reports::NodeReport>(object.error());
+  if (report)
+    add_hidden(*report, lines);
+  else if (report.error().code != Errc::kNotFound)
+    unread.push_back("what the node hides is not known: " + report.error().what);
   complain_of(unread);
   return Told{is_for_people(options) ? devices_text(lines, style_of(options))
                                      : formatted(json_of(lines, options.on_node), options.output)};

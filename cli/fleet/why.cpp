@@ -1,5 +1,8 @@
 #include "allocation/why.h"
 
+#include <map>
+#include <string_view>
+
 #include "cli/commands.h"
 #include "cli/fleet/cluster_objects.h"
 #include "cli/fleet/fleet_reading.h"
@@ -123,20 +126,24 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const config::Opti
       },
       answer.unsure);
   if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
+  std::map<std::string_view, const kube::NodeView*> nodes;
+  for (const allocation::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;
   std::map<std::string, FleetPolicies> policies;  // by the namespace that the node's daemon obeys
+  allocation::Selectors selectors;
   for (const reports::NodeReport& report : reports) {
+    const auto node = nodes.find(report.node);
+    if (node == nodes.end() || out.size() >= kHiddenMatchesMax || selectors.is_spent()) continue;
     const std::string namespace_ = namespace_of(report, config::Options{}.namespace_);
     const auto [at, is_new] = policies.try_emplace(
         namespace_, FleetDrivers{options.sriov_driver_name, options.exposure_driver_name}, namespace_);
     if (is_new)
       if (auto listed = read_policies(objects, namespace_, at->second, answer.unsure); !listed)
         answer.unsure.push_back("what nodes hide is not known: " + listed.error().what);
-    for (const allocation::Node& node : cluster.nodes) {
-      if (node.view.name != report.node || out.size() >= kHiddenMatchesMax) continue;
-      for (HiddenMatch& match : hidden_matches(answer, report, node.view, at->second))
-        out.push_back(std::move(match));
-    }
+    for (HiddenMatch& match : hidden_matches(answer, report, *node->second, at->second, selectors))
+      out.push_back(std::move(match));
   }
+  if (selectors.is_spent())
+    answer.unsure.push_back("what nodes hide was not asked of all: what expressions take of time is bounded");
   return out;
 }
 

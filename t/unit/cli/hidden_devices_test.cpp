@@ -61,7 +61,8 @@ std::vector<HiddenMatch> found(const std::string& selector, const reports::Devic
   reports::NodeReport report;
   report.node = kNode.name;
   report.groups = {group};
-  return hidden_matches(waiting(selector), report, kNode, policies());
+  allocation::Selectors selectors;
+  return hidden_matches(waiting(selector), report, kNode, policies(), selectors);
 }
 
 constexpr const char* kStorage =
@@ -91,6 +92,19 @@ TEST(HiddenDevices, WhatWouldNotMatchIsNoHelp) {
   EXPECT_TRUE(found(kStorage, vfs("ens9", "hidden")).empty());     // no policy would offer it
   EXPECT_TRUE(found(kStorage, vfs("ens1f0", "offered")).empty());  // it is there to be had
   EXPECT_TRUE(found("device.attributes[\"x\"].y == 1", vfs("ens1f0", "hidden")).empty());  // an error
+}
+
+// Red when who writes a claim has whoever asks about it wait as long as there are nodes.
+TEST(HiddenDevices, WhatExpressionsTakeIsBoundedForAllNodesTogether) {
+  reports::NodeReport report;
+  report.node = kNode.name;
+  report.groups = {vfs("ens1f0", "hidden")};
+  allocation::Selectors selectors(/*effort_max=*/50);
+  size_t matching = 0;
+  for (int node = 0; node < 100; ++node)
+    matching += hidden_matches(waiting(kStorage), report, kNode, policies(), selectors).size();
+  EXPECT_TRUE(selectors.is_spent());
+  EXPECT_LT(matching, 100u);
 }
 
 TEST(HiddenDevices, ANodesHiddenDevicesStandBesideWhatItOffers) {
