@@ -143,11 +143,11 @@ class Maker {
                                             ": a DeviceClass says that for all nodes; give one another name");
   }
 
-  // Two names that differ in what no object's name has get a number.
+  // Two names that differ in what no object's name has get a number. Thousands may be alike: each goes on where the last was.
   std::string unique(const std::string& name) {
     const std::string base = dns_name_of(name);
     std::string one = base;
-    for (int number = 2; !taken_.insert(one).second; ++number) {
+    for (int& number = numbers_.try_emplace(base, 2).first->second; !taken_.insert(one).second; ++number) {
       const std::string end = "-" + std::to_string(number);
       one = base.substr(0, 63 - end.size()) + end;
     }
@@ -303,6 +303,7 @@ class Maker {
   std::vector<Published> published_;
   std::map<std::string, size_t> by_name_;
   std::set<std::string> taken_;
+  std::map<std::string, int> numbers_;  // of unique(), by what the names have in common
   std::vector<Made> out_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "kube/yaml.h"
 #include "migrate/plugin_config.h"
 
@@ -147,6 +149,25 @@ TEST(Objects, NamesThatFallTogetherGetANumber) {
   EXPECT_TRUE(complaints.all().empty());
   EXPECT_NE(text.find("name: intel.com-a-b\n"), std::string::npos);
   EXPECT_NE(text.find("name: intel.com-a-b-2\n"), std::string::npos);
+}
+
+// Red when each of thousands whose names fall together tries all numbers before its own.
+TEST(Objects, ThousandsOfNamesThatFallTogetherTakeNotLong) {
+  constexpr int kNames = 10'000;
+  std::vector<Config> configs(1);
+  configs[0].name = "c";
+  for (int i = 0; i < kNames; ++i) {
+    std::string name = "intel.com/aaaaaaaaaaaaaaaa";
+    for (size_t bit = 0; bit < 16; ++bit)
+      if ((i >> bit & 1) != 0) name[10 + bit] = 'A';
+    configs[0].resources.push_back({.name = name, .selectors = {{.vendors = {"8086"}}}});
+  }
+  Complaints complaints;
+  const std::clock_t began = std::clock();
+  const auto objects = objects_of(configs, {}, complaints);
+  EXPECT_LT(static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC, 10.0);
+  EXPECT_FALSE(complaints.has_errors());
+  EXPECT_EQ(objects.back().object.find("metadata")->text("name"), "intel.com-aaaaaaaaaaaaaaaa-10000");
 }
 
 TEST(Objects, MoreResourcesThanAPolicyHoldsAreSeveralInOrder) {
