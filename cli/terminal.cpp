@@ -63,6 +63,8 @@ Screen::Size Screen::size() const {
 }
 
 void Screen::show(std::string_view text) {
+  // A line end in the last line of the screen would have it scroll.
+  if (text.ends_with('\n')) text.remove_suffix(1);
   std::string out(kHome);
   for (const char c : text) {
     if (c == '\n') out += kClearLine;
