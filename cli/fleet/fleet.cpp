@@ -73,7 +73,7 @@ FleetReport fleet_report(const reports::NodeReport& report) {
   for (const reports::PolicyReport& one : report.policies)
     out.policies.push_back(
         {one.policy.namespace_.empty() ? one.policy.name : one.policy.namespace_ + "/" + one.policy.name,
-         one.matched, one.offered});
+         one.matched, one.offered, cut(one.problem, 200)});
   for (const std::string& problem : report.problems)
     if (out.problems.size() < kReportProblemsMax) out.problems.push_back(cut(problem, 200));
   const size_t all =

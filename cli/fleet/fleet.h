@@ -55,6 +55,7 @@ FleetClaim fleet_claim(const allocation::Claim& claim);
 struct FleetPolicyUse {
   std::string name;
   int64_t matched = 0, offered = 0;
+  std::string problem = {};  // why it is not used as it is written; "" it is
   bool operator==(const FleetPolicyUse&) const = default;
 };
 /// What is kept of a NodeDeviceReport.

@@ -17,26 +17,44 @@ std::string hidden_count(const NodeRow& row) {
 }
 
 std::string shown_name(const NodeRow& row) { return row.name.empty() ? "(no single node)" : row.name; }
-std::string shown_state(const NodeRow& row) { return row.problems.empty() ? "ok" : join(row.problems, "; "); }
+
+const FleetPolicyUse* use_of(const NodeRow& row, const std::string& policy) {
+  if (!row.report || policy.empty()) return nullptr;
+  const auto& all = row.report->policies;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& use) { return use.name == policy; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+// Of a policy that is asked for, what it does there comes first.
+std::string shown_state(const NodeRow& row, const FleetFilter& filter) {
+  std::vector<std::string> parts = row.problems;
+  if (const FleetPolicyUse* use = use_of(row, filter.policy)) {
+    if (!use->problem.empty()) parts.insert(parts.begin(), use->problem);
+    parts.insert(parts.begin(), filter.policy + ": " + std::to_string(use->matched) + " matched, " +
+                                    std::to_string(use->offered) + " offered");
+  }
+  return parts.empty() ? "ok" : join(parts, "; ");
+}
 
 std::string number_cell(const char* of, const std::string& text) {
   return std::string("<td class=\"number\" data-of=\"") + of + "\">" + text + "</td>";
 }
 
-std::string html_of(const NodeRow& row) {
+std::string html_of(const NodeRow& row, const FleetFilter& filter) {
   return "<tr class=\"node " + std::string(health_of(row)) + "\" data-name=\"" + html(row.name) +
          "\"><th scope=\"row\" class=\"name\"><a href=\"/node?name=" + http::percent_encode(row.name) + "\">" +
          html(shown_name(row)) + "</a></th>" + number_cell("devices", std::to_string(row.usage.devices)) +
          number_cell("allocated", std::to_string(row.usage.allocated)) +
          number_cell("free", std::to_string(row.usage.free)) + number_cell("hidden", hidden_count(row)) +
          "<td class=\"version\">" + html(row.report ? row.report->version : "") +
-         "</td><td class=\"state\">" + html(shown_state(row)) + "</td></tr>\n";
+         "</td><td class=\"state\">" + html(shown_state(row, filter)) + "</td></tr>\n";
 }
 
 // What a policy does, by what nodes report of it.
 struct PolicyEffect {
-  size_t nodes = 0;
+  size_t nodes = 0, nodes_with_problems = 0;
   int64_t matched = 0, offered = 0;
+  std::string problem;  // one of them
 };
 using PolicyEffects = std::map<std::string, PolicyEffect>;  // by name
 
@@ -49,9 +67,18 @@ PolicyEffects effects_of(const std::vector<NodeRow>& rows) {
       ++effect.nodes;
       effect.matched += use.matched;
       effect.offered += use.offered;
+      if (use.problem.empty()) continue;
+      ++effect.nodes_with_problems;
+      effect.problem = use.problem;
     }
   }
   return out;
+}
+
+std::string problem_of(const PolicyEffect& effect) {
+  const size_t nodes = effect.nodes_with_problems;
+  if (nodes == 0) return "";
+  return effect.problem + " (on " + std::to_string(nodes) + (nodes == 1 ? " node)" : " nodes)");
 }
 
 // What is counted at the top: a health, or something else, and in words.
@@ -62,16 +89,16 @@ constexpr std::pair<std::string_view, std::string_view> kCounted[] = {{"all", "n
                                                                       {"ok", "ok"},
                                                                       {"policies", "policies"}};
 
-std::map<std::string_view, size_t> counts_of(const std::vector<NodeRow>& rows) {
+std::map<std::string_view, size_t> counts_of(const std::vector<NodeRow>& rows, const PolicyEffects& effects) {
   std::map<std::string_view, size_t> out;
   for (const NodeRow& row : rows) ++out[health_of(row)];
   out["all"] = rows.size();
-  out["policies"] = effects_of(rows).size();
+  out["policies"] = effects.size();
   return out;
 }
 
 std::string html_of_counts(const FleetPageFacts& facts) {
-  auto counts = counts_of(facts.rows);
+  auto counts = counts_of(facts.rows, effects_of(facts.rows));
   std::string out;
   for (const auto& [name, words] : kCounted) {
     const bool is_all = name == "all", is_policies = name == "policies";
@@ -88,7 +115,7 @@ std::string html_of_policies(const std::vector<NodeRow>& rows, const std::string
   const PolicyEffects effects = effects_of(rows);
   std::string out = std::string("<section id=\"effects\"") + (effects.empty() ? " hidden" : "") +
                     ">\n<h2>Policies, by what nodes report</h2>\n<table id=\"policies\">\n<thead><tr>";
-  for (const char* title : {"Policy", "Nodes", "Matched", "Offered"})
+  for (const char* title : {"Policy", "Nodes", "Matched", "Offered", "Problem"})
     out += std::string("<th scope=\"col\">") + title + "</th>";
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& [name, effect] : effects)
@@ -96,7 +123,8 @@ std::string html_of_policies(const std::vector<NodeRow>& rows, const std::string
            (name == chosen ? " aria-current=\"true\"" : "") + ">" + html(name) + "</a></th>" +
            number_cell("nodes", std::to_string(effect.nodes)) +
            number_cell("matched", std::to_string(effect.matched)) +
-           number_cell("offered", std::to_string(effect.offered)) + "</tr>\n";
+           number_cell("offered", std::to_string(effect.offered)) + "<td class=\"problem\">" +
+           html(problem_of(effect)) + "</td></tr>\n";
   return out + "</tbody>\n</table>\n</section>\n";
 }
 
@@ -159,7 +187,7 @@ std::string value_of(const FleetPageFacts& facts, std::string_view name) {
   if (name == "policies") return html_of_policies(facts.rows, facts.filter.policy);
   std::string out;
   for (const NodeRow& row : facts.rows)
-    if (is_shown(row, facts.filter)) out += html_of(row);
+    if (is_shown(row, facts.filter)) out += html_of(row, facts.filter);
   return out;
 }
 
@@ -167,9 +195,7 @@ std::string value_of(const FleetPageFacts& facts, std::string_view name) {
 
 bool is_shown(const NodeRow& row, const FleetFilter& filter) {
   if (!filter.health.empty() && health_of(row) != filter.health) return false;
-  if (filter.policy.empty()) return true;
-  return row.report && std::any_of(row.report->policies.begin(), row.report->policies.end(),
-                                   [&](const FleetPolicyUse& use) { return use.name == filter.policy; });
+  return filter.policy.empty() || use_of(row, filter.policy) != nullptr;
 }
 
 std::string fleet_page(const FleetPageFacts& facts) {
@@ -196,17 +222,19 @@ kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter
                                      {"free", static_cast<int64_t>(row.usage.free)}}},
         {"hidden", hidden_count(row)},
         {"version", printable(row.report ? row.report->version : "", 256)},
-        {"state", printable(shown_state(row), 1'024)}});
+        {"state", printable(shown_state(row, filter), 1'024)}});
   }
+  const PolicyEffects effects = effects_of(rows);
   kube::Json counts = kube::Json::Object{};
-  auto counted = counts_of(rows);
+  auto counted = counts_of(rows, effects);
   for (const auto& [name, words] : kCounted) counts.set(name, static_cast<int64_t>(counted[name]));
   kube::Json::Array policies;
-  for (const auto& [name, effect] : effects_of(rows))
+  for (const auto& [name, effect] : effects)
     policies.push_back(kube::Json::Object{{"name", printable(name, 1'024)},
                                           {"nodes", static_cast<int64_t>(effect.nodes)},
                                           {"matched", effect.matched},
-                                          {"offered", effect.offered}});
+                                          {"offered", effect.offered},
+                                          {"problem", printable(problem_of(effect), 1'024)}});
   return kube::Json::Object{
       {"counts", std::move(counts)}, {"policies", std::move(policies)}, {"nodes", std::move(nodes)}};
 }

@@ -34,7 +34,7 @@ struct FleetPageFacts {
 };
 std::string fleet_page(const FleetPageFacts& facts);
 
-/// {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, nodes, matched, offered}],
+/// {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, nodes, matched, offered, problem}],
 /// "nodes":[{name, health, usage, hidden, version, state}]}: what the script makes anew, of nodes those that are shown.
 kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter);
 /// {"moment":"7","state":...,"well":b}

@@ -28,7 +28,8 @@ function effectOf(of) {
   const link = element('a', {href: `/?policy=${encodeURIComponent(of.name)}`}, of.name);
   if (of.name === policy) link.setAttribute('aria-current', 'true');
   return element('tr', {}, element('th', {scope: 'row'}, link),
-    number('nodes', of.nodes), number('matched', of.matched), number('offered', of.offered));
+    number('nodes', of.nodes), number('matched', of.matched), number('offered', of.offered),
+    element('td', {class: 'problem'}, of.problem));
 }
 
 function showFleet(fleet) {

@@ -28,7 +28,7 @@ TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
   FleetPageFacts facts;
   facts.rows = {node("a", "", false), node("b", "broken", true), node("c", "late", false)};
   facts.rows.push_back({.name = "d", .problems = {"no slices"}});
-  facts.rows[2].report = FleetReport{.node = "c", .policies = {{"ns/p", 4, 3}}};
+  facts.rows[2].report = FleetReport{.node = "c", .policies = {{"ns/p", 4, 3, "spec.x: wrong"}}};
   const std::string all = fleet_page(facts);
   EXPECT_EQ(count(all, "<tr class=\"node"), 4u);
   EXPECT_NE(all.find("<b>4</b> nodes"), std::string::npos);
@@ -44,7 +44,8 @@ TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
   EXPECT_EQ(kube::encode_json(*rows.find("counts")),
             R"({"all":4,"bad":1,"warning":1,"empty":1,"ok":1,"policies":1})");
   EXPECT_EQ(kube::encode_json(*rows.find("policies")),
-            R"([{"name":"ns/p","nodes":1,"matched":4,"offered":3}])");
+            R"([{"name":"ns/p","nodes":1,"matched":4,"offered":3,"problem":"spec.x: wrong (on 1 node)"}])");
+  EXPECT_EQ((*rows.find("nodes")->array())[0].text("state"), "ns/p: 4 matched, 3 offered; spec.x: wrong; late");
 }
 
 TEST(FleetPage, DevicesOfANodeAreToldWithWhoHasOrHidesThem) {
@@ -68,7 +69,7 @@ TEST(FleetPage, NamesAreText) {
   const std::string hostile = "<img src=x onerror=1>\"'";
   FleetPageFacts facts;
   facts.rows = {node(hostile, hostile, true)};
-  facts.rows[0].report = FleetReport{.node = hostile, .version = hostile, .policies = {{hostile, 1, 1}}};
+  facts.rows[0].report = FleetReport{.node = hostile, .version = hostile, .policies = {{hostile, 1, 1, hostile}}};
   facts.cluster = facts.note = facts.node = hostile;
   facts.filter.policy = "";
   facts.devices = {{.entry = hostile,
