@@ -325,7 +325,8 @@ void check_together(const Options& options, Problems& problems) {
     problems.push_back(
         "devices: of which node is not said; give --on NODE (kubectl sliced nodes lists them)");
   if (options.command == Command::kPage && options.page_address.empty())
-    problems.push_back("page-address: is empty, and the page is served nowhere else; leave it out, or give one");
+    problems.push_back(
+        "page-address: is empty, and the page is served nowhere else; leave it out, or give one");
   if (options.command == Command::kWebhook && options.webhook_address.empty())
     problems.push_back("webhook-address: is empty, and nobody can ask; leave it out, or give one");
   if (options.command == Command::kMatch && !options.files.empty() && !options.published)

@@ -48,7 +48,7 @@ class Aliases {
 
   std::map<size_t, Words, std::greater<>> words_;  // by length: a policy may name thousands of nodes
   std::map<std::string, std::string> numbers_;     // that are replaced as whole texts alone
-  std::set<std::string> addresses_;             // their digits, in lower case
+  std::set<std::string> addresses_;                // their digits, in lower case
   std::map<std::string, size_t> siblings_;  // by what addresses begin with: how many next digits were seen
   std::map<std::string, char> nibbles_;     // by what they begin with: the alias of its last digit
   size_t digits_ = 0;

@@ -1,7 +1,6 @@
 #include "watchers/list_watch.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "kube/kinds.h"
 #include "reactor/base/text.h"

@@ -21,7 +21,8 @@ std::string shown_name(const NodeRow& row) { return row.name.empty() ? "(no sing
 const FleetPolicyUse* use_of(const NodeRow& row, const std::string& policy) {
   if (!row.report || policy.empty()) return nullptr;
   const auto& all = row.report->policies;
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& use) { return use.name == policy; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& use) { return use.name == policy; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -42,8 +43,9 @@ std::string number_cell(const char* of, const std::string& text) {
 
 std::string html_of(const NodeRow& row, const FleetFilter& filter) {
   return "<tr class=\"node " + std::string(health_of(row)) + "\" data-name=\"" + html(row.name) +
-         "\"><th scope=\"row\" class=\"name\"><a href=\"/node?name=" + http::percent_encode(row.name) + "\">" +
-         html(shown_name(row)) + "</a></th>" + number_cell("devices", std::to_string(row.usage.devices)) +
+         "\"><th scope=\"row\" class=\"name\"><a href=\"/node?name=" + http::percent_encode(row.name) +
+         "\">" + html(shown_name(row)) + "</a></th>" +
+         number_cell("devices", std::to_string(row.usage.devices)) +
          number_cell("allocated", std::to_string(row.usage.allocated)) +
          number_cell("free", std::to_string(row.usage.free)) + number_cell("hidden", hidden_count(row)) +
          "<td class=\"version\">" + html(row.report ? row.report->version : "") +
@@ -140,7 +142,8 @@ std::string devices_of_node(const FleetPageFacts& facts) {
     out += std::string("<th scope=\"col\">") + title + "</th>";
   out += "</tr></thead>\n<tbody>\n";
   for (const DeviceLine& line : facts.devices) {
-    out += "<tr class=\"" + std::string(name_of(line.stands)) + "\"><th scope=\"row\">" + html(line.entry) + "</th>";
+    out += "<tr class=\"" + std::string(name_of(line.stands)) + "\"><th scope=\"row\">" + html(line.entry) +
+           "</th>";
     for (const std::string& text : {line.pci, line.pf, line.interface, line.kernel_driver,
                                     std::string(name_of(line.stands)), detail_of(line)})
       out += "<td>" + html(text) + "</td>";
@@ -152,7 +155,8 @@ std::string devices_of_node(const FleetPageFacts& facts) {
 std::string why_section(const FleetPageFacts& facts) {
   std::string lines;
   for (const std::string_view line : split(facts.why, '\n')) lines += html(line, 4'096) + "\n";
-  return ("<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" + lines + "</pre>\n")
+  return ("<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" + lines +
+          "</pre>\n")
       .append(kDetailEnd);
 }
 

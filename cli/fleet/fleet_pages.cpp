@@ -93,16 +93,16 @@ class FleetPages {
   }
   FleetPageFacts facts(std::string_view query) {
     return FleetPageFacts{.rows = rows(),
-                       .filter = filter_of(query),
-                       .moment = shown_,
-                       .version = SLICED_VERSION,
-                       .cluster = process_.cluster->describe(),
-                       .note = fleet_.note(),
-                       .node = {},
-                       .devices = {},
-                       .problem = {},
-                       .pod = {},
-                       .why = {}};
+                          .filter = filter_of(query),
+                          .moment = shown_,
+                          .version = SLICED_VERSION,
+                          .cluster = process_.cluster->describe(),
+                          .note = fleet_.note(),
+                          .node = {},
+                          .devices = {},
+                          .problem = {},
+                          .pod = {},
+                          .why = {}};
   }
   static status::Answer page(const FleetPageFacts& facts) {
     return {.body = fleet_page(facts),
@@ -138,8 +138,8 @@ class FleetPages {
         {.on_item =
              [&its, name](std::string_view text) {
                const auto object = kube::decode_json(text, kube::kSliceLimits);
-               auto slice =
-                   object ? kube::decode_resource_slice(*object) : Result<kube::ResourceSlice>(object.error());
+               auto slice = object ? kube::decode_resource_slice(*object)
+                                   : Result<kube::ResourceSlice>(object.error());
                if (!slice)
                  its.problem = "a slice cannot be read: " + slice.error().what;
                else if (slice->node_name == name)  // a proxy may have dropped the selector
@@ -147,20 +147,21 @@ class FleetPages {
              },
          .on_done = [answered](const std::string&) { answered(); },
          .on_failure = [answered, &its](const kube::Failure& why) { its.problem = why.what, answered(); }});
-    its.get = process_.cluster->get({.resource = kube::kNodeDeviceReports, .namespace_ = "", .name = name},
-                                    {.on_done =
-                                         [answered, &its](std::string_view text) {
-                                           if (const auto object = kube::decode_json(text, kube::kSliceLimits))
-                                             if (auto report = reports::decode_node_report(*object))
-                                               its.report = *std::move(report);
-                                           answered();
-                                         },
-                                     .on_failure =
-                                         [answered, &its](const kube::Failure& why) {
-                                           if (why.code != Errc::kNotFound && its.problem.empty())
-                                             its.problem = "what the node hides is not known: " + why.what;
-                                           answered();
-                                         }});
+    its.get =
+        process_.cluster->get({.resource = kube::kNodeDeviceReports, .namespace_ = "", .name = name},
+                              {.on_done =
+                                   [answered, &its](std::string_view text) {
+                                     if (const auto object = kube::decode_json(text, kube::kSliceLimits))
+                                       if (auto report = reports::decode_node_report(*object))
+                                         its.report = *std::move(report);
+                                     answered();
+                                   },
+                               .on_failure =
+                                   [answered, &its](const kube::Failure& why) {
+                                     if (why.code != Errc::kNotFound && its.problem.empty())
+                                       its.problem = "what the node hides is not known: " + why.what;
+                                     answered();
+                                   }});
     return question;
   }
 
@@ -191,7 +192,8 @@ class FleetPages {
   const config::Options& options_;
   const FollowedFleet& fleet_;
   std::vector<NodeRow> rows_;
-  uint64_t counted_ = 0, shown_ = 0;  // the fleet's moment that was counted; how often something else was to be shown
+  uint64_t counted_ = 0;  // the fleet's moment
+  uint64_t shown_ = 0;    // how often something else was to be seen
   size_t questions_ = 0, nodes_asked_ = 0;
 };
 

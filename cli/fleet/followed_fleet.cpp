@@ -10,7 +10,7 @@ namespace {
 
 using watchers::Standing;
 
-constexpr Millis kFirstMax{120'000};  // for the lists
+constexpr Millis kFirstMax{120'000};                   // for the lists
 constexpr size_t kFollowedBytesMax = size_t{4} << 30;  // as ClusterObjects
 constexpr size_t kObjectsMax = 500'000;
 

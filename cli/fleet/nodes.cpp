@@ -34,7 +34,8 @@ Result<Told> tell_devices(ClusterObjects& objects, const config::Options& option
   if (auto read = read_claims(objects, fleet, unread); !read) return read.error();
   auto lines = device_lines(options.on_node, *slices, fleet, drivers);
   const auto object = objects.get(kube::kNodeDeviceReports, "", options.on_node);
-  const auto report = object ? reports::decode_node_report(*object) : Result<reports::NodeReport>(object.error());
+  const auto report =
+      object ? reports::decode_node_report(*object) : Result<reports::NodeReport>(object.error());
   if (report)
     add_hidden(*report, lines);
   else if (report.error().code != Errc::kNotFound)

@@ -68,7 +68,8 @@ std::string escaped_with(std::string_view also, std::string_view bytes, size_t s
     if (out.size() >= size_max) return out += "...";
     const unsigned char c = static_cast<unsigned char>(bytes[0]);
     const size_t length = utf8_length(bytes);
-    if (length == 0 || c < 0x20 || c == 0x7f || steers(bytes.substr(0, length)) || also.find(bytes[0]) != std::string_view::npos) {
+    if (length == 0 || c < 0x20 || c == 0x7f || steers(bytes.substr(0, length)) ||
+        also.find(bytes[0]) != std::string_view::npos) {
       out += "\\x" + hex(c, 2);
       bytes.remove_prefix(1);
     } else {

@@ -44,7 +44,8 @@ TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
   EXPECT_EQ(kube::encode_json(*rows.find("counts")),
             R"({"all":4,"bad":1,"warning":1,"empty":1,"ok":1,"policies":1})");
   EXPECT_EQ(kube::encode_json(*rows.find("policies")),
-            R"([{"name":"ns/p","nodes":1,"matched":4,"offered":3,"problem":"spec.x: wrong (on 1 node)"}])");
+            R"([{"name":"ns/p","nodes":1,"matched":4,"offered":3,"problem":"spec.x: wrong (on 1 node)"
+}])");
   EXPECT_EQ((*rows.find("nodes")->array())[0].text("state"), "ns/p: 4 matched, 3 offered; spec.x: wrong; late");
 }
 
@@ -52,13 +53,15 @@ TEST(FleetPage, DevicesOfANodeAreToldWithWhoHasOrHidesThem) {
   FleetPageFacts facts;
   facts.node = "a";
   EXPECT_NE(fleet_page(facts).find("<p>There is none.</p>"), std::string::npos);
-  facts.devices = {{.entry = "vf-0", .pci = "0000:3b:01.0", .stands = DeviceStands::kAllocated, .claims = {"ns/c"}},
-                   {.pci = "0000:3b:01.1", .stands = DeviceStands::kHidden, .why = "no-vfs: excluded"}};
+  facts.devices = {
+      {.entry = "vf-0", .pci = "0000:3b:01.0", .stands = DeviceStands::kAllocated, .claims = {"ns/c"}},
+      {.pci = "0000:3b:01.1", .stands = DeviceStands::kHidden, .why = "no-vfs: excluded"}};
   facts.problem = "a slice cannot be read";
   const std::string text = fleet_page(facts);
-  EXPECT_NE(text.find("<tr class=\"hidden\"><th scope=\"row\"></th><td>0000:3b:01.1</td><td></td><td></td><td></td>"
-                      "<td>hidden</td><td>no-vfs: excluded</td></tr>"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("<tr class=\"hidden\"><th scope=\"row\"></th><td>0000:3b:01.1</td><td></td><td></td><td></td>"
+                "<td>hidden</td><td>no-vfs: excluded</td></tr>"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("<td>ns/c</td>"), std::string::npos);
   EXPECT_NE(text.find("a slice cannot be read"), std::string::npos);
@@ -69,7 +72,8 @@ TEST(FleetPage, NamesAreText) {
   const std::string hostile = "<img src=x onerror=1>\"'";
   FleetPageFacts facts;
   facts.rows = {node(hostile, hostile, true)};
-  facts.rows[0].report = FleetReport{.node = hostile, .version = hostile, .policies = {{hostile, 1, 1, hostile}}};
+  facts.rows[0].report =
+      FleetReport{.node = hostile, .version = hostile, .policies = {{hostile, 1, 1, hostile}}};
   facts.cluster = facts.note = facts.node = hostile;
   facts.filter.policy = "";
   facts.devices = {{.entry = hostile,

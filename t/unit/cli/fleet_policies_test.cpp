@@ -108,14 +108,16 @@ TEST(FleetPolicies, WhatIsNoEditIsRefused) {
     const auto edited = edited_by(text, FleetPolicies(kDrivers, "ours"));
     return edited ? "" : edited.error().what;
   };
-  const std::string kind = "kind: SriovResourcePolicy\nmetadata: {name: a, namespace: theirs}\nspec: {configs: []}\n";
+  const std::string kind =
+      "kind: SriovResourcePolicy\nmetadata: {name: a, namespace: theirs}\nspec: {configs: []}\n";
   EXPECT_EQ(wrong(""), "1: there is no object in it");
   EXPECT_EQ(wrong(kind), "1: no object: apiVersion or kind is missing");
   EXPECT_EQ(wrong("apiVersion: v1\n" + kind),
             "1: v1 SriovResourcePolicy theirs/a is no policy, and no DeviceAttributes");
-  EXPECT_EQ(wrong("apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\n" + kind),
-            "1: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1 SriovResourcePolicy theirs/a is not of the namespace that is "
-            "asked; --namespace names another one");
+  EXPECT_EQ(
+      wrong("apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\n" + kind),
+      "1: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1 SriovResourcePolicy theirs/a is not of the namespace that is "
+      "asked; --namespace names another one");
   EXPECT_NE(wrong("a: [\n"), "");
 }
 

@@ -107,8 +107,9 @@ TEST(Fleet, WhatIsHeldOfAPoolThatIsGoneIsToldOnItsNode) {
   fleet.put_claim(claim("ns/c", "a", {"1", "2"}));
   fleet.put_claim(claim("ns/d", "nowhere", {"3"}));
   const auto rows = fleet.rows();
-  EXPECT_EQ(row_of(rows, "a").problems,
-            (std::vector<std::string>{"pool d.example/a: 2 allocated and not offered any more", "no slices"}));
+  EXPECT_EQ(
+      row_of(rows, "a").problems,
+      (std::vector<std::string>{"pool d.example/a: 2 allocated and not offered any more", "no slices"}));
   EXPECT_EQ(health_of(row_of(rows, "a")), "warning");
   EXPECT_EQ(row_of(rows, "").usage, (Usage{.gone = 1}));
   EXPECT_EQ(totals_of(rows).nodes, 1u);

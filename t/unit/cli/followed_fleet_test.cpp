@@ -19,13 +19,15 @@ struct FollowedFleetTest : testing::Test {
     cluster.install(kube::kResourceClaims);
     cluster.install(kube::kNodeDeviceReports);
     cluster.put_text(kube::kNodes, R"({"metadata":{"name":"a"}})");
-    cluster.put_text(kube::kResourceSlices,
-                     R"({"metadata":{"name":"s"},"spec":{"driver":"d.example","nodeName":"a",)"
-                     R"("pool":{"name":"a","generation":1,"resourceSliceCount":1},"devices":[{"name":"x"}]}})");
+    cluster.put_text(
+        kube::kResourceSlices,
+        R"({"metadata":{"name":"s"},"spec":{"driver":"d.example","nodeName":"a",)"
+        R"("pool":{"name":"a","generation":1,"resourceSliceCount":1},"devices":[{"name":"x"}]}})");
     cluster.put_text(kube::kNodeDeviceReports, R"({"metadata":{"name":"a"},"status":{"daemonVersion":"1"}})");
   }
   void follow() {
-    followed.emplace(kube::Ports{cluster, scheduler, log, [] { return 0.5; }}, std::set<std::string>{kDriver});
+    followed.emplace(kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+                     std::set<std::string>{kDriver});
     scheduler.advance(Millis{1'000});
   }
 

@@ -10,7 +10,8 @@ namespace {
 
 allocation::Cluster cluster_of(const std::string& yaml) {
   allocation::Cluster out;
-  for (const kube::Json& object : kube::decode_yaml(yaml).documents) allocation::add_object(object, "ns", out);
+  for (const kube::Json& object : kube::decode_yaml(yaml).documents)
+    allocation::add_object(object, "ns", out);
   return out;
 }
 

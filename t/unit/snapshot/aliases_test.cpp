@@ -101,7 +101,8 @@ TEST(Aliases, AShortWordMeansSomethingElseInNamesOfTheKernelAndOfFields) {
 // Red when each word is compared with each place of a text: a policy names thousands of nodes, and a host has megabytes.
 TEST(Aliases, ManyWordsTakeNotMuchLongerThanOne) {
   Aliases aliases;
-  for (int i = 0; i < 5'000; ++i) aliases.add_word("worker-" + std::to_string(i), "node-" + std::to_string(i + 2));
+  for (int i = 0; i < 5'000; ++i)
+    aliases.add_word("worker-" + std::to_string(i), "node-" + std::to_string(i + 2));
   std::string text, wanted;
   for (int i = 0; i < 100'000; ++i) {
     text += "worker-" + std::to_string(i % 5'000) + " ens1f0 ";

@@ -42,7 +42,8 @@ TEST(Guard, RefusesOtherOriginsAndSites) {
   EXPECT_FALSE(is_refused(host, {{"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "navigate"}}))
       << "a link";
   const auto is_refused_to = [&](const char* dest) {
-    return is_refused(host, {{"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "navigate"}, {"sec-fetch-dest", dest}});
+    return is_refused(
+        host, {{"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "navigate"}, {"sec-fetch-dest", dest}});
   };
   EXPECT_FALSE(is_refused_to("document"));
   for (const char* dest : {"iframe", "frame", "embed", "object"}) EXPECT_TRUE(is_refused_to(dest)) << dest;
