@@ -44,9 +44,9 @@ TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
   EXPECT_EQ(kube::encode_json(*rows.find("counts")),
             R"({"all":4,"bad":1,"warning":1,"empty":1,"ok":1,"policies":1})");
   EXPECT_EQ(kube::encode_json(*rows.find("policies")),
-            R"([{"name":"ns/p","nodes":1,"matched":4,"offered":3,"problem":"spec.x: wrong (on 1 node)"
-}])");
-  EXPECT_EQ((*rows.find("nodes")->array())[0].text("state"), "ns/p: 4 matched, 3 offered; spec.x: wrong; late");
+            R"x([{"name":"ns/p","nodes":1,"matched":4,"offered":3,"problem":"spec.x: wrong (on 1 node)"}])x");
+  EXPECT_EQ((*rows.find("nodes")->array())[0].text("state"),
+            "ns/p: 4 matched, 3 offered; spec.x: wrong; late");
 }
 
 TEST(FleetPage, DevicesOfANodeAreToldWithWhoHasOrHidesThem) {

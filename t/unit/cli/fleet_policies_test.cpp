@@ -86,7 +86,9 @@ TEST(FleetPolicies, AnEditIsJudgedByTheRealDecisionOverWhatTheNodeReports) {
 
 // Red when a file that says what there is already counts as an edit, so that nodes are told of that it does not touch.
 TEST(FleetPolicies, WhoWroteAPolicyWhenAndInWhichLineIsNoEdit) {
-  const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}"), exposure("x", "expose", "true")});
+  const auto stored = [](const kube::Json& one) { return *kube::decode_json(kube::encode_json(one)); };
+  const FleetPolicies now =
+      policies({stored(sriov("a", "{pfNames: [ens1f0]}")), stored(exposure("x", "expose", "true"))});
   const std::string head =
       "---\napiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata: {name: a}\n";
   const std::string spec =

@@ -17,11 +17,11 @@ allocation::Cluster cluster_of(const std::string& yaml) {
 
 constexpr const char* kCluster =
     "kind: Node\n"
-    "metadata: {name: n}\n"
+    "metadata: {name: w}\n"
     "---\n"
     "kind: ResourceSlice\n"
     "metadata: {name: s}\n"
-    "spec: {driver: d, nodeName: n, pool: {name: n, generation: 1, resourceSliceCount: 1}, devices: [{name: one}]}\n"
+    "spec: {driver: d, nodeName: w, pool: {name: w, generation: 1, resourceSliceCount: 1}, devices: [{name: one}]}\n"
     "---\n"
     "kind: DeviceClass\n"
     "metadata: {name: c}\n"
@@ -36,6 +36,7 @@ constexpr const char* kCluster =
 TEST(WhyPage, AnExpressionOfSeveralLinesIsOne) {
   const allocation::Cluster cluster = cluster_of(kCluster);
   ASSERT_EQ(cluster.claims.size(), 1u);
+  EXPECT_TRUE(cluster.unread.empty()) << cluster.unread.front();
   const std::string text = why_text(why_claim(cluster, cluster.claims[0]), "claim ns/claim", "Pools: 1.", 10);
   EXPECT_NE(text.find("\n    class: device.driver == 'other' && 1 == 1\n"
                       "    request: true claim ns/other is allocated\\x1b[2J\n"),
