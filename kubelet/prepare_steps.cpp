@@ -89,18 +89,10 @@ std::set<std::string> interface_names(const Claim& claim, const std::string& dri
 
 std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::get_claim,
-      &ClaimPreparer::read_pod,
-      &ClaimPreparer::plan_claim,
-      &ClaimPreparer::compare_with_record,
-      &ClaimPreparer::restore_others,
-      &ClaimPreparer::keep_from_others,
-      &ClaimPreparer::read_networks,
-      &ClaimPreparer::look,
-      &ClaimPreparer::judge_looks,
-      &ClaimPreparer::note_begun,
-      &ClaimPreparer::bind,
-      &ClaimPreparer::commit_prepared,
+      &ClaimPreparer::get_claim,           &ClaimPreparer::read_pod,       &ClaimPreparer::plan_claim,
+      &ClaimPreparer::compare_with_record, &ClaimPreparer::restore_others, &ClaimPreparer::keep_from_others,
+      &ClaimPreparer::read_networks,       &ClaimPreparer::look,           &ClaimPreparer::judge_looks,
+      &ClaimPreparer::note_begun,          &ClaimPreparer::bind,           &ClaimPreparer::commit_prepared,
       &ClaimPreparer::answer_prepared,
   };
   return kSteps;
@@ -203,20 +195,20 @@ void ClaimPreparer::restore_others(Task& task) {
   for (const PreparedDevice& device : bound_devices(*task.before))
     if (!is_on_vfio(task.claim, device)) others.push_back(device);
   if (others.empty()) return go_on(task);
-  task.job = ports_.binder->run(
-      Binding::kRestore, std::move(others), [this, &task](const std::vector<Result<std::string>>& restored) {
-        for (const auto& one : restored)
-          if (!one) return give_up(task, one.error().what);
-        std::erase_if(task.before->devices, [&](const PreparedDevice& device) {
-          return device.vfio && !is_on_vfio(task.claim, device);
-        });
-        release(task.key());
-        if (task.before->devices.empty())
-          task.before.reset();
-        else
-          reserve(*task.before);
-        go_on(task);
-      });
+  task.job = ports_.binder->run(Binding::kRestore, std::move(others),
+                                [this, &task](const std::vector<Result<std::string>>& restored) {
+                                  for (const auto& one : restored)
+                                    if (!one) return give_up(task, one.error().what);
+                                  std::erase_if(task.before->devices, [&](const PreparedDevice& device) {
+                                    return device.vfio && !is_on_vfio(task.claim, device);
+                                  });
+                                  release(task.key());
+                                  if (task.before->devices.empty())
+                                    task.before.reset();
+                                  else
+                                    reserve(*task.before);
+                                  go_on(task);
+                                });
 }
 
 void ClaimPreparer::keep_from_others(Task& task) {

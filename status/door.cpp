@@ -94,10 +94,9 @@ bool Door::open_socket(size_t name) {
 }
 
 void Door::tend_address() {
-  auto opened = reactor::net::listen_tcp(ports_.loop, *places_.address,
-                                         {.connections_max = kTcpConnectionsMax,
-                                          .make_room = [this] { return server_.make_room(); }},
-                                         taker());
+  auto opened = reactor::net::listen_tcp(
+      ports_.loop, *places_.address,
+      {.connections_max = kTcpConnectionsMax, .make_room = [this] { return server_.make_room(); }}, taker());
   if (!opened) {
     if (said_address_.is_new(opened.error().what))
       ports_.log.warning("the status cannot be read at --health-address; tried again",

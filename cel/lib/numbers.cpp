@@ -13,7 +13,6 @@
 namespace sliced::cel {
 namespace {
 
-
 Error no_room(const char* kind) { return {Errc::kInvalid, std::string(kind) + " overflow"}; }
 Error not_a(const char* kind, std::string_view text) {
   return {Errc::kInvalid, "cannot convert " + in_quotes(text) + " to " + kind};

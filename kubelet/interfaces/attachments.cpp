@@ -194,8 +194,7 @@ void Attachments::attach(cni::Record record, TimePoint deadline, OnAttached done
 void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
   const std::string name = cni::record_name(work->record.attachment);
   if (const Kept* kept = find(work->record.attachment)) {
-    if (kept->is_attached() && are_of_one(kept->record, work->record))
-      return end(work, *kept->record.result);
+    if (kept->is_attached() && are_of_one(kept->record, work->record)) return end(work, *kept->record.result);
     if (!are_of_one(kept->record, work->record))
       return end(work, Error{Errc::kBusy, named(work->record.attachment) + " is there already, of " +
                                               escaped(kept->record.owner, 256)});

@@ -132,7 +132,7 @@ class Attachments {
   const Ports ports_;
   Turns turns_;
   std::map<std::string, Kept> kept_;
-  std::map<std::string, Retry> retries_;  // by record name
+  std::map<std::string, Retry> retries_;          // by record name
   std::map<std::string, cni::Attachment> later_;  // by record name
   size_t later_running_ = 0;
   std::set<std::shared_ptr<Work>> running_;

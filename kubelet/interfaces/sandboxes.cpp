@@ -227,9 +227,8 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
     if (const auto missing = missing_of(*pod); !missing.empty()) report(*pod, missing, *container);
   }
   for (const auto& [id, pod] : alive)
-    for (const WantedInterface& wanted : with_claims.contains(pod->uid)
-                                             ? interfaces_of(prepared_(), pod->uid)
-                                             : std::vector<WantedInterface>()) {
+    for (const WantedInterface& wanted : with_claims.contains(pod->uid) ? interfaces_of(prepared_(), pod->uid)
+                                                                        : std::vector<WantedInterface>()) {
       const cni::Record record = record_of(wanted, *pod);
       const auto* kept = ports_.attachments.find(record.attachment);
       if (kept != nullptr && kept->is_attached() && are_of_one(kept->record, record))

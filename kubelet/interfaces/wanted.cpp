@@ -88,9 +88,8 @@ std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,
   if (names.empty()) return out;
   for (const auto& [key, claim] : prepared) {
     // The uid first: a runtime tells of thousands of containers in one turn.
-    const bool is_near = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-      return name.starts_with(claim.uid);
-    });
+    const bool is_near = std::any_of(names.begin(), names.end(),
+                                     [&](std::string_view name) { return name.starts_with(claim.uid); });
     if (!is_near || !claim.is_complete) continue;
     const PrepareAnswer answer = answer_of(claim, false);
     if (std::any_of(answer.devices.begin(), answer.devices.end(), [&](const auto& device) {

@@ -17,8 +17,8 @@
 #ifdef SLICED_FUZZ
 #define FUZZ_TARGET(name) extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 #else
-#define FUZZ_TARGET(name)                                                      \
-  static int take(const uint8_t* data, size_t size);                           \
+#define FUZZ_TARGET(name)                                                           \
+  static int take(const uint8_t* data, size_t size);                                \
   [[maybe_unused]] static const ::sliced::fuzz::Registered registered(#name, take); \
   static int take(const uint8_t* data, size_t size)
 #endif

@@ -37,11 +37,8 @@ PreparedClaim claim_with(const std::string& uid, const PreparedDevice& device) {
 PreparedDevice of_link(const std::string& link, const std::string& suffix, bool is_exclusive,
                        const std::string& group = "") {
   PreparedDevice out{.pool = "node-a", .device = link + suffix};
-  out.holding = {.entry = link + suffix,
-                 .device = link,
-                 .base = link,
-                 .is_exclusive = is_exclusive,
-                 .group = group};
+  out.holding = {
+      .entry = link + suffix, .device = link, .base = link, .is_exclusive = is_exclusive, .group = group};
   return out;
 }
 

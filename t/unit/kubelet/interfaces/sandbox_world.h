@@ -109,25 +109,24 @@ struct Node {
 struct Daemon {
   Daemon(reactor::Loop& loop, Node& node)
       : executor(loop),
-        attachments(
-            {.scheduler = loop.scheduler(),
-             .executor = executor,
-             .log = log,
-             .records = std::make_shared<const cni::Records>(node.directory + "/records"),
-             .run =
-                 [this, &loop, &node](cni::Network network, cni::Command command, cni::Attachment attachment,
-                                      std::optional<cni::Attached> previous, Millis deadline,
-                                      cni::OnRun on_run) {
-                   most_chains = std::max(most_chains, ++chains);
-                   return cni::run_chain(
-                       loop, {.directories = {node.directory}, .environment = {"PATH=/usr/bin:/bin"}},
-                       std::move(network), command, std::move(attachment), std::move(previous), deadline,
-                       [this, on_run = std::move(on_run)](Result<cni::Attached> outcome) {
-                         --chains;
-                         on_run(std::move(outcome));  // last statement: this function may be gone
-                       });
-                 },
-             .random = [] { return 0.0; }}),
+        attachments({.scheduler = loop.scheduler(),
+                     .executor = executor,
+                     .log = log,
+                     .records = std::make_shared<const cni::Records>(node.directory + "/records"),
+                     .run =
+                         [this, &loop, &node](
+                             cni::Network network, cni::Command command, cni::Attachment attachment,
+                             std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
+                           most_chains = std::max(most_chains, ++chains);
+                           return cni::run_chain(
+                               loop, {.directories = {node.directory}, .environment = {"PATH=/usr/bin:/bin"}},
+                               std::move(network), command, std::move(attachment), std::move(previous),
+                               deadline, [this, on_run = std::move(on_run)](Result<cni::Attached> outcome) {
+                                 --chains;
+                                 on_run(std::move(outcome));  // last statement: this function may be gone
+                               });
+                         },
+                     .random = [] { return 0.0; }}),
         sandboxes(
             {loop.scheduler(), log, attachments},
             [&node]() -> const PreparedClaims& { return node.prepared; },
