@@ -155,8 +155,6 @@ Json object_of(const Exposure& exposure) {
   if (exposure.is_broken) spec.set("exposrue", Json::Object{});
   if (exposure.allow_host_use) spec.set("allowHostUse", true);
   if (exposure.include_virtual) spec.set("includeVirtual", true);
-  if (exposure.wants_mac)
-    spec.set("readiness", Json::Object{{"require", Json::Array{Json(std::string("adminMac"))}}});
   Json how =
       Json::Object{{"additionalAttributes", Json::Object{{"rev", Json::Object{{"int", exposure.rev}}}}}};
   if (!exposure.suffix.empty()) how.set("deviceNameSuffix", exposure.suffix);

@@ -80,8 +80,7 @@ struct Exposure {
   bool is_shared = false;
   int64_t capacity = 0;  // of a shared one: how many may have it; 0 does not say, which is 1000
   bool allow_host_use = false, include_virtual = false;
-  bool wants_mac = false;  // an admin MAC, where the device is a VF
-  Labels nodes;            // matchLabels; empty: every node
+  Labels nodes;  // matchLabels; empty: every node
 };
 using ExposurePtr = std::shared_ptr<const Exposure>;
 using Exposures = std::map<std::string, ExposurePtr>;  // by name

@@ -246,7 +246,6 @@ Exposure ExposureWorld::random_policy(const std::string& name) {
   if (dice.chance(0.3)) out.priority = dice.chance(0.5) ? 50 : 200;
   out.allow_host_use = dice.chance(0.15);
   out.is_broken = dice.chance(0.03);
-  out.wants_mac = world_.knobs.readiness > 0 && dice.chance(0.4);
   if (dice.chance(0.1)) out.nodes = {{"zone", dice.chance(0.7) ? "a" : "b"}};
   const auto share = [&](const char* suffix, const char* group, double often) {
     out.is_shared = true;
@@ -386,7 +385,6 @@ bool ExposureWorld::could_be_added(const Offer& offer, const Exposure& policy) c
                                     [](const auto& state) { return !state.second.host_use; });
   if (!is_for_host_use && !was_free) return false;
   if (!is_let_through(offer)) return false;
-  if (policy.wants_mac && offer.type == "vf" && !world_.was_ready(offer.device, Millis{0})) return false;
   return any_recent(offer.device, [&](const DeviceFacts& device, const std::vector<Persona>& personas) {
     return device.is_there && pool_of(device, World::kNode) == offer.pool &&
            std::any_of(personas.begin(), personas.end(),

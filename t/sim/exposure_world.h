@@ -162,7 +162,6 @@ class ExposureWorld final : public Companion {
   void judge_slices();
   using Everything = std::map<std::string, Expected>;  // by key_of()
   static std::string key_of(const Offer& offer) { return offer.device + " " + offer.suffix; }
-  Answer is_ready(const DeviceFacts& device) const;
   Everything expected() const;
   void note_expected(const DeviceFacts& device, Everything& out) const;
   std::set<Said> said_now(const DeviceFacts& device) const;

@@ -191,17 +191,6 @@ std::set<Said> ExposureWorld::said_now(const DeviceFacts& device) const {
   return out;
 }
 
-// What a pod has stays as it was found.
-Answer ExposureWorld::is_ready(const DeviceFacts& device) const {
-  if (device.type != "vf") return Answer::kYes;
-  const VfFacts facts = world_.machine.vf_facts(device.id);
-  const bool is_held = std::any_of(grants_.begin(), grants_.end(), [&](const Grant& grant) {
-    return grant.offer.device == device.id || grant.offer.device == device.pf;
-  });
-  if (facts.is_open || is_held) return Answer::kOpen;
-  return facts.is_configured ? Answer::kYes : Answer::kNo;
-}
-
 ExposureWorld::Everything ExposureWorld::expected() const {
   Everything out;
   for (const auto& [id, past] : devices_)
@@ -226,10 +215,7 @@ void ExposureWorld::note_expected(const DeviceFacts& device, Everything& out) co
     if (is_exclusive && device.host_use && !policy.allow_host_use) continue;
     const Answer conflict = is_exclusive && device.type == "pf" ? vf_taken : taken;
     if (conflict == Answer::kYes) continue;
-    const Answer ready = policy.wants_mac ? is_ready(device) : Answer::kYes;
-    if (ready == Answer::kNo) continue;
-    const bool is_sure = persona.is_sure && ready == Answer::kYes && conflict == Answer::kNo &&
-                         said == std::set<Said>{Said::kNo};
+    const bool is_sure = persona.is_sure && conflict == Answer::kNo && said == std::set<Said>{Said::kNo};
     Expected one{offer_of(device, policy), persona.policy, is_sure};
     const auto [at, fresh] = out.emplace(key_of(one.offer), one);
     if (!fresh) at->second.is_sure = false;

@@ -145,7 +145,7 @@ Policy World::random_policy(const std::string& name) {
   policy.priority = static_cast<int>(dice_.below(3)) - 1;
   policy.allow_host_use = dice_.chance(0.2);
   policy.is_broken = dice_.chance(0.05);
-  if (knobs.readiness > 0 && knobs.claims == 0 && dice_.chance(0.6)) {
+  if (knobs.readiness > 0 && dice_.chance(0.6)) {
     policy.wants_mac_for =
         dice_.chance(0.3) ? Millis{0} : kMacAskedForMax - Millis{dice_.chance(0.5) ? 4'000 : 0};
     policy.keeps = dice_.chance(0.4);
