@@ -11,7 +11,7 @@
 namespace sliced::cli {
 namespace {
 
-constexpr Millis kTellAtMostEvery{200}, kLookEvery{1'000}, kRowsMax{10'000};
+constexpr Millis kTellAtMostEvery{200}, kLookEvery{1'000}, kRowsWithin{10'000};
 constexpr size_t kListenersMax = 16, kPagesAtOnce = 2, kPieceBytesOfRows = 32u << 10, kRulesOnPage = 200,
                  kDeltaMax = 256;
 
@@ -161,7 +161,7 @@ void LivePage::make_rows() {
         static const status::DeviceRows kNone;
         made->delta = difference(before ? *before : kNone, *made->rows, before ? kDeltaMax : 0);
       },
-      kRowsMax,
+      kRowsWithin,
       [this, made, began = scheduler_.now()](bool finished) {
         const auto over = std::move(job_);
         rest_ = 4 * std::chrono::duration_cast<Millis>(scheduler_.now() - began);

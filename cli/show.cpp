@@ -65,12 +65,12 @@ Json json_of_netdev(const hotplug::Netdev& netdev) {
 }
 
 // Slices of the plan by name, and what each of them does.
-struct Change {
+struct PlannedChange {
   const char* what;
   const ResourceSlice* after;  // nullptr: deleted
 };
-std::map<std::string, Change> changes_of(const publishers::Plan& plan) {
-  std::map<std::string, Change> out;
+std::map<std::string, PlannedChange> changes_of(const publishers::Plan& plan) {
+  std::map<std::string, PlannedChange> out;
   for (const auto& removal : plan.deletes) out[removal.name] = {"delete", nullptr};
   for (const auto& slice : plan.updates) out[slice.meta.name] = {"update", &slice};
   for (const auto& slice : plan.creates) out[slice.meta.name] = {"create", &slice};

@@ -24,7 +24,7 @@ TableStyle style_of(const config::Options& options) {
   return {options.output == config::OutputFormat::kWide, has_colours(), kube::system_wall_clock() * 1'000};
 }
 
-void complain_of(const std::vector<std::string>& unread) {
+void complain_of_unread(const std::vector<std::string>& unread) {
   for (const std::string& what : unread) complain(what);
 }
 

@@ -26,6 +26,6 @@ int ask_cluster(const config::Options& options,
 bool is_for_people(const config::Options& options);
 TableStyle style_of(const config::Options& options);
 /// A line on stderr each.
-void complain_of(const std::vector<std::string>& unread);
+void complain_of_unread(const std::vector<std::string>& unread);
 
 }  // namespace sliced::cli

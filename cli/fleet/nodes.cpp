@@ -13,7 +13,7 @@ Result<Told> tell_nodes(ClusterObjects& objects, const config::Options& options)
   Fleet fleet({options.sriov_driver_name, options.exposure_driver_name});
   std::vector<std::string> unread;
   if (auto read = read_fleet(objects, fleet, unread); !read) return read.error();
-  complain_of(unread);
+  complain_of_unread(unread);
   const auto rows = fleet.rows();
   return Told{is_for_people(options) ? nodes_text(rows, style_of(options))
                                      : formatted(json_of(rows), options.output)};
@@ -40,7 +40,7 @@ Result<Told> tell_devices(ClusterObjects& objects, const config::Options& option
     add_hidden(*report, lines);
   else if (report.error().code != Errc::kNotFound)
     unread.push_back("what the node hides is not known: " + report.error().what);
-  complain_of(unread);
+  complain_of_unread(unread);
   return Told{is_for_people(options) ? devices_text(lines, style_of(options))
                                      : formatted(json_of(lines, options.on_node), options.output)};
 }

@@ -146,7 +146,7 @@ int policies(const config::Options& options) {
     if (auto read = read_node_views(objects, nodes, unread); !read) return read.error();
     auto told = options.diff_file.empty() ? tell_policies(objects, options, policies, nodes, unread)
                                           : tell_diff(objects, options, policies, nodes, unread);
-    complain_of(unread);
+    complain_of_unread(unread);
     return told;
   });
 }

@@ -17,7 +17,7 @@
 namespace sliced::cli {
 namespace {
 
-constexpr size_t kRowsMax = 30;
+constexpr size_t kLinesMax = 30;
 
 struct Subject {
   bool is_pod = false;
@@ -157,8 +157,8 @@ std::string text_of(const allocation::Answer& answer, const Subject& subject,
   }
   std::string out =
       why_text(answer, subject.text(),
-               pools_text(cluster, {options.sriov_driver_name, options.exposure_driver_name}), kRowsMax);
-  if (!hidden.empty()) out += "\nNot offered, and would match:\n" + hidden_text(hidden, kRowsMax);
+               pools_text(cluster, {options.sriov_driver_name, options.exposure_driver_name}), kLinesMax);
+  if (!hidden.empty()) out += "\nNot offered, and would match:\n" + hidden_text(hidden, kLinesMax);
   return out;
 }
 

@@ -13,7 +13,7 @@
 namespace sliced::kubelet {
 namespace {
 
-constexpr Millis kStartAgain{1'000};
+constexpr Millis kReadRecordsAgain{1'000};
 constexpr Millis kDiskMax{10'000};  // to write or remove one record
 constexpr Millis kTailOfAdd{150};   // of the deadline, for the record of what ADD has made
 constexpr reactor::BackoffPolicy kDetachAgain{.initial = Millis{1'000},
@@ -95,7 +95,7 @@ void Attachments::start(std::function<void()> ready) {
           // Whoever began without would leave interfaces behind, or take a device from a pod.
           ports_.log.warning("what interfaces pods have is not known",
                              {{"problem", finished ? found->error().what : "the disk does not answer"}});
-          start_turn_ = ports_.scheduler.after(kStartAgain, [this, ready] { start(ready); });
+          start_turn_ = ports_.scheduler.after(kReadRecordsAgain, [this, ready] { start(ready); });
           return;
         }
         for (const std::string& why : (*found)->broken)
