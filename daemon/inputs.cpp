@@ -48,7 +48,7 @@ Decider::InputsPtr gather_inputs(const Knowledge& known) {
   inputs->node_state = known.tracks.node_state();
   // Of what was put off nothing was published: what stands is then of the process before.
   const bool looks_back = known.policies->looks_back || policy::looks_back(known.options.readiness) ||
-                          known.tracks.is_any_unfinished();
+                          known.tracks.is_any_unfinished() || known.tracks.is_any_taken();
   const bool has_before = known.decision != nullptr && !known.offers[kSriov].is_put_off();
   if (!inputs->settling.empty() || (looks_back && has_before)) inputs->before = pools_before(known.offers);
   if (has_before) inputs->before_at = known.decision->inputs->now;

@@ -27,7 +27,7 @@ struct Holding {
   /// Withdrawn before this process began, and its device has not been seen yet: it may come still.
   bool is_awaited = false;
   /// Withdrawn, and it may be allocated beside another contested one of its group: an edit has put both there, or
-  /// claims show both allocated, and of one that no record told of its group is not known.
+  /// claims show both allocated.
   bool is_contested = false;
   bool operator==(const Holding&) const = default;
 };

@@ -178,9 +178,7 @@ ResourceSlice emptied(ResourceSlice slice) {
 void remove(const ResourceSlice& slice, std::string why, const Memory& memory, Plan& plan) {
   const bool was_refused = memory.undeletable.contains(slice.meta.name);
   const bool stays = slice.meta.being_deleted || !slice.meta.finalizers.empty() || was_refused;
-  const bool is_empty =
-      slice.pool.generation == kEmptiedGeneration && slice.devices.empty() && slice.shared_counters.empty();
-  if (stays && !is_empty)
+  if (stays && !is_emptied(slice))
     plan.updates.push_back(emptied(slice));
   else if (!slice.meta.being_deleted)
     plan.deletes.push_back({.name = slice.meta.name,
@@ -380,6 +378,11 @@ std::string slice_name(size_t index, const std::string& driver, const std::strin
 
 bool is_of(const ResourceSlice& slice, std::string_view driver, std::string_view node) {
   return slice.driver == driver && slice.node_name == node;
+}
+
+bool is_emptied(const ResourceSlice& slice) {
+  return slice.pool.generation == kEmptiedGeneration && slice.devices.empty() &&
+         slice.shared_counters.empty();
 }
 
 bool has_metadata_of_others(const ResourceSlice& slice) {

@@ -91,6 +91,9 @@ std::string slice_name(size_t index, const std::string& driver, const std::strin
 /// that consumers do not count the slice among those of its pool.
 inline constexpr int64_t kEmptiedGeneration = 0;
 
+/// True of a slice that is gone in all but name: it says nothing of its pool, nor what was recorded of that.
+bool is_emptied(const kube::ResourceSlice& slice);
+
 /// True when the slice says that it is of this driver and node: nothing else is ever written or deleted.
 bool is_of(const kube::ResourceSlice& slice, std::string_view driver, std::string_view node);
 

@@ -76,7 +76,8 @@ std::set<std::string> whole_pools(const ObservedSlices& slices, const std::strin
   };
   std::map<std::string, Seen> seen;
   for (const auto& [name, slice] : slices) {
-    if (slice.pool.name.empty()) return {};  // of whichever pool
+    if (slice.pool.name.empty()) return {};                    // of whichever pool
+    if (is_emptied(slice) && !is_unreadable(slice)) continue;  // somebody's finalizer holds it
     Seen& pool = seen[slice.pool.name];
     pool.is_readable &= !is_unreadable(slice);
     if (!is_ours(slice, driver, node)) continue;

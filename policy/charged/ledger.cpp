@@ -395,22 +395,25 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::map<std::string, b
   return found;
 }
 
-// What has any group takes the tokens of each. Who is allocated beside it was given away beside it: what both
-// take would be more than there is, and nothing of the pool would be given away that takes any.
+// What is allocated at the same time was given away beside each other, by whatever groups it had then: an edit may have
+// come between, while nobody knew the record, and what has any group takes the token of each. Both take more of the one
+// token than there is, and nothing of the pool would be given away that takes any.
 size_t Ledger::contest(const PoolKey& key, const std::map<std::string, bool>& shared_by_name) {
   Pool& pool = pools_[key];
   std::map<std::string_view, std::vector<Holding*>> by_device;
   for (const auto& [name, is_share] : shared_by_name)
     if (const auto at = pool.entries.find(name); at != pool.entries.end())
-      by_device[at->second.holding.device].push_back(&at->second.holding);
+      if (Holding& holding = at->second.holding; !holding.group.empty())
+        by_device[holding.device].push_back(&holding);
   size_t offered = 0;
   for (const auto& [device, all] : by_device) {
-    const bool is_any = std::any_of(all.begin(), all.end(), [](const Holding* one) {
-      return one->is_withdrawn && one->group == kAnyGroup;
-    });
-    if (!is_any || all.size() < 2) continue;
-    for (Holding* one : all)
-      if (!std::exchange(one->is_contested, true) && !one->is_withdrawn && !one->group.empty()) ++offered;
+    std::map<std::string_view, size_t> of_group;
+    for (const Holding* one : all) ++of_group[one->group];
+    for (Holding* one : all) {
+      const bool is_any = one->group == kAnyGroup;
+      const size_t takers = is_any ? all.size() : of_group[one->group] + of_group[kAnyGroup];
+      if (takers > 1 && !std::exchange(one->is_contested, true) && !one->is_withdrawn) ++offered;
+    }
   }
   return offered;
 }

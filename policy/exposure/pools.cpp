@@ -16,6 +16,13 @@ using hotplug::HostDevice;
 
 constexpr size_t kEntriesInNote = 16;
 
+// A pool without slices is one of which nothing is known: a record that says just that would be written by every
+// start, and taken back once the claims have told.
+bool is_worth_a_record(const std::vector<Holding>& withdrawn) {
+  return std::any_of(withdrawn.begin(), withdrawn.end(),
+                     [](const Holding& one) { return one.entry != kUnknownEntry; });
+}
+
 bool drop_refused(std::vector<Candidate>& candidates) {
   return std::erase_if(candidates,
                        [](const Candidate& one) { return one.verdict->outcome != Outcome::kOffered; }) > 0;
@@ -110,7 +117,7 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
   const bool has_functions = std::any_of(pool.candidates.begin(), pool.candidates.end(),
                                          [](const Candidate& one) { return one.device->pci.has_value(); });
   if (has_functions) desired.excludes = exclude_record_;
-  if (is_always || !desired.devices.empty() || is_worth_a_record(name, withdrawn))
+  if (is_always || !desired.devices.empty() || is_worth_a_record(withdrawn))
     out_.pools[in_.settings.exposure_driver].push_back(std::move(desired));
 }
 
@@ -128,13 +135,6 @@ void ExposurePools::hold_back_contested(const std::string& name, Pool& pool, std
   drop_refused(pool.candidates);
   for (Holding& holding : holdings)
     if (const auto at = apart.find(holding.entry); at != apart.end()) holding = *at->second;
-}
-
-// A pool without slices is one of which nothing is known, so that alone needs none.
-bool ExposurePools::is_worth_a_record(const std::string& name, const std::vector<Holding>& withdrawn) const {
-  return std::any_of(withdrawn.begin(), withdrawn.end(), [&](const Holding& one) {
-    return one.entry != kUnknownEntry || now_.wanted.contains(name);
-  });
 }
 
 // What is published as nothing must not look like a record of nothing.

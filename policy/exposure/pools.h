@@ -56,8 +56,6 @@ class ExposurePools {
   // What goes on being offered under another exclusionGroup while it may be allocated under the one before is
   // held back until the claims show it free.
   void hold_back_contested(const std::string& name, Pool& pool, std::vector<Holding>& holdings);
-  // A pool of nothing but doubt is written only where somebody waits for it.
-  bool is_worth_a_record(const std::string& name, const std::vector<Holding>& withdrawn) const;
   // What may be allocated of the pool; in doubt, with one that stands for any device.
   std::vector<Holding> holdings_of(const std::string& name, bool is_always);
   // What is not offered and still counts: its device is here, or is awaited.

@@ -18,10 +18,11 @@ class OtherDriver final : public Gate {
 
   explicit OtherDriver(Circumstances& circumstances) : now_(circumstances), in_(circumstances.in) {
     for (const auto& [pool, holdings] : in_.holdings)
-      for (const Holding& holding : holdings) {
-        exposed_[holding.device] |= holding.is_exclusive;
-        if (holding.entry == kUnknownEntry) unknown_pools_.insert(pool);
-      }
+      for (const Holding& holding : holdings)
+        if (holding.entry == kUnknownEntry)
+          unknown_pools_.insert(pool);
+        else
+          exposed_[holding.device] |= holding.is_exclusive;
     if (in_.policies->exposures.empty()) return;
     auto last = vfs_.end();  // VFs of one PF stand together
     for (const auto& [id, device] : in_.inventory->devices) {
@@ -68,13 +69,18 @@ class OtherDriver final : public Gate {
   bool may_be_exposed(const Offer& offer) const {
     const HostDevice& vf = offer.device;
     if (exposed_.contains(vf.id.text)) return true;
-    // What stands in our slices stood beside whatever was given away.
-    if (!now_.doubted_pools.empty() && !in_.published.sriov.contains(offer.entry) &&
-        now_.doubted_pools.contains(now_.pools.of(vf)))
-      return true;
+    // What stands in our slices stood beside whatever was given away that nobody knows of.
+    if (is_in_doubt(vf) && !in_.published.sriov.contains(offer.entry)) return true;
     if (exposed_.empty() || !vf.pf) return false;
     const auto pf = exposed_.find(vf.pf->text());
     return pf != exposed_.end() && pf->second;
+  }
+
+  // For want of a record, or one that cannot be understood: a decision before may have charged it as a whole.
+  bool is_in_doubt(const HostDevice& vf) const {
+    if (now_.doubted_pools.empty() && unknown_pools_.empty()) return false;
+    const std::string& pool = now_.pools.of(vf);
+    return now_.doubted_pools.contains(pool) || unknown_pools_.contains(pool);
   }
 
   std::optional<HeldBack> ask_for_exposure(const Offer& offer) {

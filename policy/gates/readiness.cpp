@@ -19,21 +19,21 @@ using hotplug::HostDevice;
 constexpr std::string_view kTaintId = "/not-ready";
 
 // Its results may be those of before its interface left.
-Finding finding_in(const Inputs& in, const HostDevice& device, Condition condition, const Demand& demand) {
+Finding finding_in(const Inputs& in, const HostDevice& device, Condition condition, const Demand& demand,
+                   const Track* known) {
   Finding out = find_condition(condition, {device, *in.inventory, in.node_state}, demand.mtu_at_least);
-  const Track* known = in.tracks.find(device.id.text);
   if (known == nullptr || known->is_met(condition, demand.mtu_at_least) == out.counts_as_met()) return out;
   return {out.counts_as_met() ? Finding::Is::kNotMet : Finding::Is::kMet, "as it was found before"};
 }
 
 std::string missing_text(const Inputs& in, const HostDevice& device, const Readied& found,
-                         const Demand& demand) {
+                         const Demand& demand, const Track* known) {
   std::string out;
   for (size_t i = 0; i < kConditionCount; ++i) {
     if (!found.missing.test(i)) continue;
     const auto condition = static_cast<Condition>(i);
     out += (out.empty() ? "" : "; ") + std::string(name_of(condition)) + ": " +
-           finding_in(in, device, condition, demand).why;
+           finding_in(in, device, condition, demand, known).why;
   }
   return out;
 }
@@ -59,7 +59,7 @@ std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, con
   const Demand demand = demand_of(readiness, in.settings.readiness);
   const Readied found = readied_in(in, device, demand);
   if (found.missing.none() || demand.on_loss == OnLoss::kKeep) return "";
-  return readiness_gate::missing_text(in, device, found, demand);
+  return readiness_gate::missing_text(in, device, found, demand, in.tracks.find(device.id.text));
 }
 
 std::optional<kube::Taint> taint_of(const Inputs& in, const hotplug::HostDevice& device,
@@ -89,7 +89,8 @@ std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& d
   for (size_t i = 0; i < kConditionCount; ++i) {
     if (!wanted.test(i)) continue;
     const auto condition = static_cast<Condition>(i);
-    const Finding finding = readiness_gate::finding_in(in, device, condition, demand);
+    const Finding finding =
+        readiness_gate::finding_in(in, device, condition, demand, in.tracks.find(device.id.text));
     const char* says = finding.is == Finding::Is::kMet      ? "met"
                        : finding.is == Finding::Is::kNotMet ? "not met"
                                                             : "not for it";
@@ -112,8 +113,13 @@ class ReadinessGate final : public Gate {
   std::optional<HeldBack> ask(const Offer& offer) override {
     const Demand demand = demand_of(offer.readiness, in_.settings.readiness);
     if (demand.conditions().none() && demand.stable_for == Millis{0}) return std::nullopt;
-    const Readied found = readied_in(in_, offer.device, demand);
-    if (found.missing.any()) return ask_unready(offer, demand, found);
+    const Track* known = in_.tracks.find(offer.device.id.text);
+    // What is taken at its word stands; what comes beside it does not.
+    Track seen;
+    if (known != nullptr && is_taken_for_granted(*known, demand) && !stands(offer))
+      seen = known->as_seen(), known = &seen;
+    const Readied found = known == nullptr ? readied_in(in_, offer.device, demand) : readied(*known, demand);
+    if (found.missing.any()) return ask_unready(offer, demand, found, known);
     if (found.since <= in_.now - demand.stable_for || has_stood_since(offer, found.whole_since))
       return std::nullopt;
     const TimePoint due = found.since + demand.stable_for;
@@ -134,11 +140,15 @@ class ReadinessGate final : public Gate {
   }
 
  private:
-  std::optional<HeldBack> ask_unready(const Offer& offer, const Demand& demand, const Readied& found) {
+  bool is_taken_for_granted(const Track& known, const Demand& demand) const {
+    return (known.taken & demand.conditions()).any() || known.taken_at > in_.now - demand.stable_for;
+  }
+
+  std::optional<HeldBack> ask_unready(const Offer& offer, const Demand& demand, const Readied& found,
+                                      const Track* known) {
     if (offer.device.pf && readiness_gate::is_asked_of_pf(in_, *offer.device.pf, found.missing))
       now_.awaited_pfs.insert(*offer.device.pf);
-    const Track* known = in_.tracks.find(offer.device.id.text);
-    std::string why = readiness_gate::missing_text(in_, offer.device, found, demand);
+    std::string why = readiness_gate::missing_text(in_, offer.device, found, demand, known);
     const bool has_stood = found.lost.none() ? has_stood_since(offer, found.whole_since)
                                              : has_stood_since(offer, known == nullptr ? kEver : known->born);
     if (has_stood && found.lost.none()) return std::nullopt;
@@ -167,11 +177,16 @@ class ReadinessGate final : public Gate {
 
   // It was decided to be published when it had been so already: nothing was lost meanwhile.
   bool has_stood_since(const Offer& offer, TimePoint since) {
+    return in_.before_at ? since < *in_.before_at && stands(offer) : since == kEver && stands(offer);
+  }
+
+  // By the decision before; when the daemon begins, in slices.
+  bool stands(const Offer& offer) {
     if (!in_.before_at) {
       const auto& names = offer.kind == PolicyKind::kSriov ? in_.published.sriov : in_.published.exposure;
-      return since == kEver && names.contains(offer.entry);
+      return names.contains(offer.entry);
     }
-    if (since >= *in_.before_at || in_.before == nullptr) return false;
+    if (in_.before == nullptr) return false;
     if (!has_read_before_) read_before();
     return before_.contains({offer.pool, offer.entry});
   }

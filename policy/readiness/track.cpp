@@ -11,11 +11,12 @@ using hotplug::HostDevice;
 
 constexpr size_t kLowsMax = 8;  // of more the smallest two count as one
 
-ConditionSet met_of(const Subject& subject) {
-  ConditionSet out;
-  for (const ConditionKind& kind : condition_table())
-    out.set(static_cast<size_t>(kind.condition), kind.find(subject).counts_as_met());
-  return out;
+void find_all(const Subject& subject, Track& out) {
+  for (const ConditionKind& kind : condition_table()) {
+    const Finding found = kind.find(subject);
+    out.met.set(static_cast<size_t>(kind.condition), found.counts_as_met());
+    out.not_for_it.set(static_cast<size_t>(kind.condition), found.is == Finding::Is::kDoesNotApply);
+  }
 }
 
 void note_mtu(const Subject& subject, TimePoint now, Track& track) {
@@ -43,10 +44,15 @@ bool has_left(const HostDevice& device) { return device.netdev && device.netdev-
 bool is_untold(const Subject& subject) {
   return subject.device.pf && subject.host.asks_pfs && !subject.device.enforced;
 }
-void keep_told(const Track& before, Track& one) {
+ConditionSet asked_of_pfs() {
+  ConditionSet out;
   for (const ConditionKind& kind : condition_table())
-    if (kind.is_asked_of_pf)
-      one.met.set(static_cast<size_t>(kind.condition), has(before.met, kind.condition));
+    out.set(static_cast<size_t>(kind.condition), kind.is_asked_of_pf);
+  return out;
+}
+// What is found of it now without being told, as that it is for others, is so.
+void keep_told(const Track& before, Track& one) {
+  one.met |= before.met & ~before.not_for_it & asked_of_pfs();
 }
 
 void set_since(Track& one, TimePoint since) {
@@ -68,6 +74,17 @@ TimePoint Track::since_of(Condition condition, int mtu_at_least) const {
   TimePoint out = born;
   for (const Low& low : lows)
     if (low.mtu < mtu_at_least) out = std::max(out, low.until);
+  return out;
+}
+
+Track Track::as_seen() const {
+  Track out = *this;
+  out.met &= ~taken;
+  if (has(taken, Condition::kMtuAtLeast)) out.mtu_is = Finding::Is::kNotMet;
+  const auto seen = [&](TimePoint& since) { since = std::max(since, taken_at); };
+  seen(out.born);
+  seen(out.mtu_since);
+  for (TimePoint& since : out.since) seen(since);
   return out;
 }
 
@@ -95,7 +112,7 @@ Readied readied(const Track& one, const Demand& demand) {
 Track track_of(const Subject& subject, TimePoint now) {
   using namespace tracks;
   Track out;
-  out.met = met_of(subject);
+  find_all(subject, out);
   note_mtu(subject, now, out);
   out.lows.clear();
   out.ifindex = ifindex_of(subject.device);
@@ -113,14 +130,17 @@ void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& no
   for (const auto& [id, device] : host->devices) {
     Track one = track_of({device, *host, node_state}, now);
     const bool stands = published.contains(id);
+    const ConditionSet seen = one.met;
     if (stands || all) set_since(one, kEver);
+    if (stands && !all) one.taken_at = now;
     if (stands && is_untold({device, *host, node_state})) keep_told({.met = ConditionSet().set()}, one);
-    // Who has it may have changed what it was judged by.
-    one.is_away = hotplug::is_netdev_elsewhere(device);
+    // Who has it may have changed what it was judged by. Of one that does not stand the driver may be making it yet.
+    one.is_away = (stands || all) && hotplug::is_netdev_elsewhere(device);
     if (stands && one.is_away) {
       one.met.set();
       one.mtu_is = Finding::Is::kDoesNotApply;
     }
+    one.taken = one.met & ~seen;
     tracks_.append(id, std::move(one));
   }
 }
@@ -150,6 +170,11 @@ bool ReadinessBook::is_any_unfinished() const {
                      [](const auto& entry) { return !has(entry.second.met, Condition::kUdevInitialized); });
 }
 
+bool ReadinessBook::is_any_taken() const {
+  return std::any_of(tracks_.begin(), tracks_.end(),
+                     [](const auto& entry) { return entry.second.taken.any(); });
+}
+
 // One that comes back is not there before udevd has finished with it.
 bool ReadinessBook::is_elsewhere(const std::string& id, const Track& known,
                                  const hotplug::HostDevice& device) const {
@@ -175,8 +200,10 @@ void ReadinessBook::look_at(const std::string& id, const hotplug::HostDevice& de
     return;
   }
   Track next = *known;
-  next.met = met_of(subject);
+  find_all(subject, next);
   if (is_untold(subject)) keep_told(*known, next);
+  next.taken &= is_untold(subject) ? asked_of_pfs() & ~next.not_for_it : ConditionSet();
+  if (next.taken != known->taken) next.taken_at = now;
   for (size_t i = 0; i < kConditionCount; ++i)
     if (next.met.test(i) != known->met.test(i)) next.since[i] = now;
   note_mtu(subject, now, next);

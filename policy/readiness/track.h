@@ -6,8 +6,10 @@
 //           interface was replaced by another one unseen.
 // Away:     while a function's interface is in another network namespace, or a pod has the function, its results stay
 //           what they were; of an interface that comes back until udevd has finished with it.
-// Untold:   what a PF does not tell any more (its interface is elsewhere) stays as it was told.
-// Start:    what stands in slices of this boot and is ready when the daemon begins has been ready ever since.
+// Untold:   what a PF does not tell any more (its interface is elsewhere) stays as it was told, where it was told and
+//           concerns the device still.
+// Start:    what stands in slices of this boot and is ready when the daemon begins has been ready ever since; what
+//           nobody can tell of it then counts as met. That is so for the entries that stand, and for no others of it.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +34,7 @@ struct Track {
   TimePoint born = kEver;  // when it appeared, or was replaced
   /// By Condition; of mtuAtLeast nothing is here.
   ConditionSet met;
+  ConditionSet not_for_it;                         // of what is met: that does not apply to it
   std::array<TimePoint, kConditionCount> since{};  // that it is met, or that it is not
   // What mtuAtLeast is told by, whatever it asks for.
   Finding::Is mtu_is = Finding::Is::kNotMet;
@@ -46,10 +49,16 @@ struct Track {
   std::vector<Low> lows;
   int ifindex = 0;       // of its interface, 0 none
   bool is_away = false;  // its interface is elsewhere, as far as is known
+  // What is taken for granted since entries of it stood when the daemon began: that these are met, which nobody has
+  // seen yet, and what has been so ever since, though it was seen at this time first. kEver: nothing.
+  ConditionSet taken;
+  TimePoint taken_at = kEver;
 
   bool is_met(Condition condition, int mtu_at_least) const;
   /// Since when that is so.
   TimePoint since_of(Condition condition, int mtu_at_least) const;
+  /// Without what is taken for granted.
+  Track as_seen() const;
   bool operator==(const Track&) const = default;
 };
 using Tracks = SharedMap<Track>;  // by host device id
@@ -83,6 +92,8 @@ class ReadinessBook {
   const Tracks& now() const { return tracks_; }
   /// udevd has not finished with some device's interface.
   bool is_any_unfinished() const;
+  /// What stands counts as ready somewhere though nobody has seen that: what was published before is asked for.
+  bool is_any_taken() const;
   const NodeState& node_state() const { return node_state_; }
 
  private:

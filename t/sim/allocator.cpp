@@ -46,6 +46,7 @@ SlicedEntry entry_in(const Json& device, Entry attributes) {
   visit(device.find("consumesCounters"), [&](const Json& one) {
     out.consumes[std::string(one.text("counterSet"))] = tokens_in(one.find("counters"));
   });
+  visit(device.find("taints"), [&](const Json& one) { out.taints.insert(std::string(one.text("key"))); });
   return out;
 }
 

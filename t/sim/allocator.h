@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct SlicedEntry {
   Tokens capacity;                         // of a shared one
   std::map<std::string, Tokens> consumes;  // by counter set
   Entry attributes;
+  std::set<std::string> taints;  // keys; whoever claims here tolerates them all
 };
 struct SliceContent {
   std::string name, driver, node, pool, record;  // of what is withdrawn

@@ -155,6 +155,12 @@ Json object_of(const Exposure& exposure) {
   if (exposure.is_broken) spec.set("exposrue", Json::Object{});
   if (exposure.allow_host_use) spec.set("allowHostUse", true);
   if (exposure.include_virtual) spec.set("includeVirtual", true);
+  if (exposure.wants_mac_for) {
+    static constexpr const char* kOnLoss[] = {"withdraw", "keep", "taint"};  // by Lost
+    spec.set("readiness", Json::Object{{"require", Json::Array{Json(std::string("adminMac"))}},
+                                       {"stableFor", std::to_string(exposure.wants_mac_for->count()) + "ms"},
+                                       {"onLoss", kOnLoss[static_cast<size_t>(exposure.lost)]}});
+  }
   Json how =
       Json::Object{{"additionalAttributes", Json::Object{{"rev", Json::Object{{"int", exposure.rev}}}}}};
   if (!exposure.suffix.empty()) how.set("deviceNameSuffix", exposure.suffix);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -80,6 +81,9 @@ struct Exposure {
   bool is_shared = false;
   int64_t capacity = 0;  // of a shared one: how many may have it; 0 does not say, which is 1000
   bool allow_host_use = false, include_virtual = false;
+  std::optional<Millis> wants_mac_for;  // an admin MAC, for so long, where the device is a VF
+  /// Of what stands, and has lost that MAC.
+  enum class Lost : uint8_t { kGoes, kStays, kStaysTainted } lost = Lost::kGoes;
   Labels nodes;  // matchLabels; empty: every node
 };
 using ExposurePtr = std::shared_ptr<const Exposure>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kube/kinds.h"
+#include "t/sim/bounds.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {
@@ -246,6 +247,10 @@ Exposure ExposureWorld::random_policy(const std::string& name) {
   if (dice.chance(0.3)) out.priority = dice.chance(0.5) ? 50 : 200;
   out.allow_host_use = dice.chance(0.15);
   out.is_broken = dice.chance(0.03);
+  if (world_.knobs.readiness > 0 && dice.chance(0.5)) {
+    out.wants_mac_for = dice.chance(0.5) ? Millis{0} : kMacAskedForMax - Millis{dice.chance(0.5) ? 4'000 : 0};
+    out.lost = static_cast<Exposure::Lost>(dice.below(3));
+  }
   if (dice.chance(0.1)) out.nodes = {{"zone", dice.chance(0.7) ? "a" : "b"}};
   const auto share = [&](const char* suffix, const char* group, double often) {
     out.is_shared = true;
@@ -385,6 +390,7 @@ bool ExposureWorld::could_be_added(const Offer& offer, const Exposure& policy) c
                                     [](const auto& state) { return !state.second.host_use; });
   if (!is_for_host_use && !was_free) return false;
   if (!is_let_through(offer)) return false;
+  if (!could_be_ready(offer, policy)) return false;
   return any_recent(offer.device, [&](const DeviceFacts& device, const std::vector<Persona>& personas) {
     return device.is_there && pool_of(device, World::kNode) == offer.pool &&
            std::any_of(personas.begin(), personas.end(),
@@ -437,6 +443,7 @@ void ExposureWorld::decided(const policy::Decision& decision) {
       {Outcome::kConflict, "left to the other driver"},
       {Outcome::kHeldByOther, "held by the other driver"},
       {Outcome::kNoCounters, "left out for want of counters"},
+      {Outcome::kNotReady, "a persona is not ready"},
       {Outcome::kExcludeUnreadable, "an exclude that cannot be understood holds a persona back"},
       {Outcome::kCharged, "withdrawn before it is offered in another way"}};
   for (const auto& [id, verdicts] : decision.personas)
@@ -456,6 +463,7 @@ void ExposureWorld::rested(TimePoint before) {
   rested_at_ = world_.scheduler.now();
   stood_lately_.clear();
   for (const auto& [id, since] : stands_since_) stood_lately_.insert(id);
+  rested_with_ = stood_lately_;
   for (auto& [id, past] : devices_) prune(past, before);
   prune(policies_past_, before);
   if (is_calm()) may_hold_ = !policies_.empty();

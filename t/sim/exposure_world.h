@@ -99,12 +99,16 @@ class ExposureWorld final : public Companion {
   bool may_hold_back(const std::string& vf) const;
   /// The same at rest.
   bool may_lack(const std::string& vf) const;
+  /// An entry of that name stood lately.
+  bool stood(const std::string& entry) const;
 
  private:
   struct Expected {
     Offer offer;
     ExposurePtr policy;
     bool is_sure = true;
+    Answer ready = Answer::kYes;
+    bool may_lack = false;
   };
   struct Later {  // what a scheduler sees that lags
     SlicedPools pools;
@@ -149,6 +153,8 @@ class ExposureWorld final : public Companion {
 
   // judging
   bool could_be_added(const Offer& offer, const Exposure& policy) const;
+  bool could_be_ready(const Offer& offer, const Exposure& policy) const;
+  bool must_stay(const Offer& offer) const;
   bool is_left_by_sriov(const Offer& offer) const;
   void judge_added(const SliceContent& slice);
   void judge_in_place(const SliceContent& slice, const kube::Json& object, bool is_restored, bool is_old);
@@ -162,6 +168,7 @@ class ExposureWorld final : public Companion {
   void judge_slices();
   using Everything = std::map<std::string, Expected>;  // by key_of()
   static std::string key_of(const Offer& offer) { return offer.device + " " + offer.suffix; }
+  Answer is_ready(const DeviceFacts& device, const Exposure& policy) const;
   Everything expected() const;
   void note_expected(const DeviceFacts& device, Everything& out) const;
   std::set<Said> said_now(const DeviceFacts& device) const;
@@ -176,6 +183,7 @@ class ExposureWorld final : public Companion {
   bool is_held_by_exposures(const std::string& vf) const;
   bool has_vf_of_host(const Offer& offer) const;
   std::string attribute_problem(const Offer& offer, const SlicedEntry& entry) const;
+  std::string taint_problem(const Expected& wanted, const SlicedEntry& entry) const;
 
   World& world_;
   Exposures policies_;
@@ -201,6 +209,7 @@ class ExposureWorld final : public Companion {
   SlicedPools pools_;
   std::map<std::string, TimePoint> stands_since_;          // entries by id
   std::set<std::string> stood_lately_;                     // the same, since the last rest or start
+  std::set<std::string> rested_with_;                      // the same, at the last rest
   std::set<std::string> tampered_;                         // slices that others edited, and nobody has mended
   std::map<std::string, std::set<std::string>> in_place_;  // by pool
   TimePoint rested_at_{}, calm_due_{}, started_at_{};

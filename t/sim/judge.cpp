@@ -106,15 +106,16 @@ bool World::could_be_taken(const std::string& address, bool offered) const {
                 taken_by(*vf, pf->second, address, name, policies_past_[p].second, labels_past_[n].second);
             const auto stable_for =
                 taken.policy == nullptr ? std::optional<Millis>() : taken.policy->wants_mac_for;
-            if (offered && taken.config != nullptr &&
-                (!stable_for || was_ready(address, *stable_for) || is_put_back(address, *taken.policy)))
-              return true;
-            if (!offered && (taken.config == nullptr || (stable_for && may_be_unready(address, *stable_for))))
-              return true;
+            if (offered && taken.config != nullptr && could_be_ready(address, *taken.policy)) return true;
+            if (!offered && (taken.config == nullptr || may_be_unready(address, stable_for))) return true;
           }
     }
   }
   return false;
+}
+
+bool World::could_be_ready(const std::string& address, const Policy& policy) const {
+  return !policy.wants_mac_for || was_ready(address, *policy.wants_mac_for) || is_put_back(address, policy);
 }
 
 // What lasted too short a time may not have been read, and what is heard late is counted late.
@@ -132,6 +133,12 @@ bool World::was_ready(const std::string& address, Millis stable_for) const {
     const TimePoint end = is_last ? scheduler.now() : states[i + 1].first;
     const Ready is = states[i].second;
     if (is == Ready::kOpen) {
+      const bool was_seen_without = i > 0 && states[i - 1].second != Ready::kYes &&
+                                    states[i].first - states[i - 1].first > Machine::kReadBound &&
+                                    started_at_ < states[i - 1].first && !machine.is_blind &&
+                                    !is_loss_lately_;
+      since.reset();
+      if (was_seen_without) continue;
       since = TimePoint{} - std::chrono::hours(24);
     } else if (is == Ready::kYes) {
       if (!since) since = states[i].first;
@@ -153,9 +160,13 @@ bool World::is_put_back(const std::string& address, const Policy& policy) const 
 
 // It stood at the last rest, and since then only its MAC was taken away.
 bool World::must_stay(const std::string& address) const {
+  return rested_with_.contains(name_of_entry(address)) && has_lost_its_mac_alone(address);
+}
+
+bool World::has_lost_its_mac_alone(const std::string& address) const {
   const auto vfs = vf_past_.find(address);
   if (is_touched_ || policies_past_.size() != 1 || excludes_past_.size() != 1 || labels_past_.size() != 1 ||
-      vfs == vf_past_.end() || !rested_with_.contains(name_of_entry(address)))
+      vfs == vf_past_.end())
     return false;
   const auto pfs = pf_past_.find(vfs->second.front().second.pf);
   if (pfs == pf_past_.end() || pfs->second.size() != 1) return false;
@@ -166,8 +177,10 @@ bool World::must_stay(const std::string& address) const {
   });
 }
 
-bool World::may_be_unready(const std::string& address, Millis stable_for) const {
-  const TimePoint steady = rested_at_ - kMargin - stable_for - kMargin;
+bool World::may_be_unready(const std::string& address, std::optional<Millis> stable_for) const {
+  if (!stable_for)
+    return machine.is_unfinished(address) || (finished_at_ && *finished_at_ > rested_at_ - kMargin);
+  const TimePoint steady = rested_at_ - kMargin - *stable_for - kMargin;
   if (started_at_ > steady) return true;
   const auto past = ready_past_.find(address);
   if (past == ready_past_.end() || past->second.back().second != Ready::kYes) return true;
@@ -367,7 +380,7 @@ std::string World::problem_of(const VfFacts& facts, const PfFacts& pf_facts, con
   if (!is_offered && said == Said::kUnknown) return "";  // held back; what stood in a slice may stay
   if (is_offered && said == Said::kYes) return "offers " + name + ", which is excluded";
   const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
-  if (wants_mac && facts.is_open && !is_offered) return "";
+  if (!is_offered && (wants_mac ? facts.is_open : machine.is_unfinished(vf))) return "";
   if (wants_mac && !facts.is_open && !facts.is_configured) {
     if (!is_offered)
       return taken.policy->keeps && must_stay(vf) ? "has taken away " + name + ", which is to stay" : "";
@@ -403,7 +416,7 @@ void World::judge_explanations() {
     const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
     const bool may_stay = wants_mac && taken.policy->keeps && !vf.is_configured;
     if (may_stay && said.outcome == "offered") ++seen["kept without what it was ready by"];
-    if (may_stay || (wants_mac && vf.is_open)) continue;
+    if (may_stay || (wants_mac ? vf.is_open : machine.is_unfinished(address))) continue;
     const std::string wanted = excluded == Said::kYes           ? "excluded"
                                : wants_mac && !vf.is_configured ? "not-ready"
                                : taken.config != nullptr        ? "offered"

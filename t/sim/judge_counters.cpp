@@ -27,11 +27,13 @@ Allocated ExposureWorld::allocated_here() const {
   return out;
 }
 
-// The host may begin to use a VF of a PF that somebody has as a whole.
+// The host may begin to use a VF of a PF that somebody has as a whole, or have done so lately.
 bool ExposureWorld::is_overdrawn_by_host(const SlicedPool& pool) const {
-  return std::any_of(births_.begin(), births_.end(), [&](const auto& one) {
-    const DeviceFacts& device = devices_.at(one.first).back().second;
-    return device.host_use && pool_of(device, World::kNode) == pool.name;
+  const auto is_used = [&](const auto& state) {
+    return state.second.host_use && pool_of(state.second, World::kNode) == pool.name;
+  };
+  return std::any_of(devices_.begin(), devices_.end(), [&](const auto& one) {
+    return std::any_of(one.second.begin(), one.second.end(), is_used);
   });
 }
 

@@ -215,8 +215,13 @@ void ExposureWorld::note_expected(const DeviceFacts& device, Everything& out) co
     if (is_exclusive && device.host_use && !policy.allow_host_use) continue;
     const Answer conflict = is_exclusive && device.type == "pf" ? vf_taken : taken;
     if (conflict == Answer::kYes) continue;
-    const bool is_sure = persona.is_sure && conflict == Answer::kNo && said == std::set<Said>{Said::kNo};
-    Expected one{offer_of(device, policy), persona.policy, is_sure};
+    const Answer ready = is_ready(device, policy);
+    if (ready == Answer::kNo && policy.lost == Exposure::Lost::kGoes) continue;
+    const bool is_sure = persona.is_sure && ready != Answer::kOpen && conflict == Answer::kNo &&
+                         said == std::set<Said>{Said::kNo};
+    Expected one{offer_of(device, policy), persona.policy, is_sure, ready};
+    // Whether what stays ever had what it lacks was judged when it was added.
+    one.may_lack = ready == Answer::kNo && !must_stay(one.offer);
     const auto [at, fresh] = out.emplace(key_of(one.offer), one);
     if (!fresh) at->second.is_sure = false;
   }
@@ -238,6 +243,8 @@ void ExposureWorld::judge_published(const Everything& all) {
       if (offer->pool != wanted.offer.pool || offer->is_exclusive != wanted.offer.is_exclusive)
         return world_.fail("E2", "offers " + id + "/" + name + " in another way than its policy says");
       if (const std::string problem = attribute_problem(*offer, *entry); !problem.empty())
+        return world_.fail("E2", id + "/" + name + " " + problem);
+      if (const std::string problem = taint_problem(wanted, *entry); !problem.empty())
         return world_.fail("E2", id + "/" + name + " " + problem);
     }
   }
@@ -296,7 +303,7 @@ bool ExposureWorld::may_lack_for_want_of_counters(const Expected& wanted, const 
 
 void ExposureWorld::judge_missing(const Everything& all) {
   for (const auto& [key, wanted] : all) {
-    if (!wanted.is_sure) continue;
+    if (!wanted.is_sure || wanted.may_lack) continue;
     if (is_obstructed(wanted.offer)) {
       if (!held_against_any(wanted.offer).empty()) was_blocked_.insert(key);
       continue;

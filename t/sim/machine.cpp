@@ -235,6 +235,7 @@ void Machine::move_away(int ifindex) {
     if (other.parent == ifindex) above.push_back(index);
   for (const int index : above) drop_interface(index);
   const Interface left = *netdev;
+  netdev->has_left_unfinished = has_udevd && !netdev->is_finished;
   netdev->is_here = false;
   netdev->master = 0;
   netdev->has_default_route = false;
@@ -269,6 +270,8 @@ void Machine::come_back(int ifindex, const std::string& name) {
   if (netdev == nullptr || netdev->is_here) return;
   netdev->name = free_name(name.empty() ? netdev->name : name);
   netdev->is_here = true;
+  netdev->is_finished = false;
+  netdev->has_come_back = true;
   if (Function* function = find(netdev->function)) {
     if (!function->is_rdma_here) say_rdma("add", *function);
     function->is_rdma_here = true;
@@ -398,28 +401,10 @@ VfFacts Machine::vf_facts(const std::string& address) const {
   facts.names = vf.names;
   if (!are_macs_asked) return facts;
   facts.is_configured = vf.has_mac || vf.driver == "vfio-pci";
+  if (vf.driver == "vfio-pci") return facts;
   const Interface *own = interface_of(address), *above = interface_of(vf.pf);
   facts.is_open = above == nullptr || !above->is_here || (own != nullptr && !own->is_here);
   return facts;
-}
-
-void Machine::set_mac(const std::string& address, bool on, bool is_told) {
-  Function* vf = find(address);
-  if (vf == nullptr || vf->pf.empty() || vf->has_mac == on) return;
-  vf->has_mac = on;
-  const Interface* above = interface_of(vf->pf);
-  if (is_told && above != nullptr && above->is_here) say_link(*above);
-  changed(address);
-}
-
-std::optional<std::map<int, hotplug::VfConfig>> Machine::vf_configs(int ifindex) const {
-  const auto at = interfaces_.find(ifindex);
-  if (at == interfaces_.end() || !at->second.is_here) return std::nullopt;
-  std::map<int, hotplug::VfConfig> out;
-  for (const auto& [address, vf] : functions_)
-    if (!vf.pf.empty() && vf.pf == at->second.function && vf.is_linked)
-      out[vf.index].mac = vf.has_mac ? "02:00:00:00:00:01" : "00:00:00:00:00:00";
-  return out;
 }
 
 // Enslaved, or a default route on it or on what stands upon it.

@@ -52,6 +52,8 @@ class Machine {
     bool is_here = true;   // false: in a pod's namespace
     int master = 0, parent = 0, vlan_id = 0;
     bool has_default_route = false;
+    bool is_finished = false;  // by udevd
+    bool has_come_back = false, has_left_unfinished = false;
   };
   struct Function {
     std::string address, pf;  // pf "" for a PF
@@ -83,7 +85,8 @@ class Machine {
   std::string boot_id = "boot-1";
   bool are_names_told = false;  // by slices, of VFs too
   bool are_macs_asked = false;  // policies may want admin MACs
-  bool is_blind = false;        // files could not be read lately: what leaves now may never have been seen
+  bool has_udevd = false;
+  bool is_blind = false;  // files could not be read lately: what leaves now may never have been seen
 
   // Hardware. A PF's slot (0..) gives its address.
   static std::string pf_address(int slot);
@@ -118,6 +121,8 @@ class Machine {
   /// What is answered to who asks the PF with that interface; nullopt: it is not here.
   std::optional<std::map<int, hotplug::VfConfig>> vf_configs(int ifindex) const;
   void poke(int ifindex);  // a synthetic "change"
+  /// udevd has finished with it. Its name; "" it is not here.
+  std::string finish(int ifindex);
   void poke_function(const std::string& function);
 
   /// Events were lost: what can only be known from events is left open.
@@ -128,6 +133,10 @@ class Machine {
   const std::map<std::string, Function>& functions() const { return functions_; }
   const std::map<int, Interface>& interfaces() const { return interfaces_; }
   const Interface* interface_of(const std::string& function) const;  // wherever it is
+  /// Whether a function, or a link by its name, has an interface that udevd has not finished with, or had not when it left.
+  bool is_unfinished(const std::string& id) const;
+  /// Its interface was in a pod since the daemon started, or that of a function that had its address.
+  bool was_away(const std::string& function) const { return were_away_.contains(function); }
   std::vector<std::string> pfs() const;
   std::vector<std::string> vfs_of(const std::string& pf) const;
   bool is_name_taken(const std::string& name) const;

@@ -24,6 +24,8 @@ class MachineView final : public hotplug::HostView {
       text = routes();
     else if (path == "proc/net/vlan/config")
       text = vlans();
+    else if (path.starts_with("run/udev/data/n"))
+      text = udev_record(parse_int(path.substr(15)).value_or(0));
     if (!text) return absent(path);
     return *text;
   }
@@ -40,6 +42,8 @@ class MachineView final : public hotplug::HostView {
     } else if (path == "sys/class/infiniband") {
       for (const auto& [address, function] : machine_.functions_)
         if (has_rdma(function)) names.push_back(rdma_name(function));
+    } else if (path == "run/udev" && machine_.has_udevd) {
+      names = {"control", "data"};
     } else if (parts.size() == 5 && path.starts_with("sys/bus/pci/devices/")) {
       const auto at = machine_.functions_.find(std::string(parts[4]));
       if (at == machine_.functions_.end()) return absent(path);
@@ -179,6 +183,13 @@ class MachineView final : public hotplug::HostView {
     if (file == "uevent") return has_type ? "DEVTYPE=" + netdev->kind : std::string();
     if (file == "bridge/vlan_filtering" && netdev->kind == "bridge") return std::string("0");
     return absent(path);
+  }
+
+  std::optional<std::string> udev_record(int64_t ifindex) const {
+    const auto at = machine_.interfaces_.find(static_cast<int>(ifindex));
+    const bool is_there = machine_.has_udevd && at != machine_.interfaces_.end() && at->second.is_here;
+    if (!is_there || !at->second.is_finished) return std::nullopt;
+    return "I:" + std::to_string(ifindex) + "\nE:ID_BUS=pci\n";
   }
 
   std::string routes() const {

@@ -131,7 +131,8 @@ Knobs knobs_for(uint64_t seed) {
   if (dice.chance(0.4)) knobs.excludes = 0;
   if (dice.chance(0.3)) knobs.troubles = 0;
   knobs.counters = knobs.claims == 0 || dice.chance(0.85);
-  if (knobs.claims == 0 && dice.chance(0.5)) knobs.readiness = 1;
+  if (dice.chance(0.5)) knobs.readiness = 1;
+  knobs.has_udevd = dice.chance(0.4);
   return knobs;
 }
 

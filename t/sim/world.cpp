@@ -72,6 +72,7 @@ World::~World() {
 void World::wire_ports() {
   machine.are_names_told = knobs.claims > 0;
   machine.are_macs_asked = knobs.readiness > 0;
+  machine.has_udevd = knobs.has_udevd;
   machine.now = [this] { return scheduler.now(); };
   machine.on_event = [this](hotplug::HostEvent event, const std::string& key) {
     deliver(std::move(event), key);
@@ -254,6 +255,7 @@ void World::start_daemon() {
   if (daemon) return;
   ++lives_;
   started_at_ = scheduler.now();
+  decided_for_.clear();
   border.is_born();
   ++netlink_epoch_;
   netlink_is_lost_ = false;
@@ -385,6 +387,36 @@ void World::on_decided(const policy::Decision& decision) {
     if (device.netdev && device.netdev->stale) ++seen["interface away"];
   judge_verdicts(decision);
   judge_kept(decision);
+  judge_unfinished(decision);
+}
+
+// What policies that say nothing of readiness offer of an interface that udevd has not finished with stood before. One
+// that has come back may be known as it was when it left.
+void World::judge_unfinished(const policy::Decision& decision) {
+  std::set<std::string> now;
+  const auto note = [&](const std::string& id, const std::string& entry, const policy::Readiness& readiness) {
+    now.insert(entry);
+    const auto device = decision.inputs->inventory->find(id);
+    const bool is_read = device != nullptr && device->netdev && !device->netdev->stale;
+    const auto netdev =
+        is_read ? machine.interfaces().find(device->netdev->ifindex) : machine.interfaces().end();
+    if (readiness.require || netdev == machine.interfaces().end() || !netdev->second.is_here ||
+        netdev->second.has_come_back || machine.was_away(id))
+      return;
+    const bool is_new =
+        !decided_for_.contains(entry) && !stored_lately_.contains(entry) && !exposed.stood(entry);
+    if (is_new && machine.is_unfinished(id) && !names_stored().contains(entry))
+      fail("I1", "offers " + entry + " before udevd has finished with it");
+  };
+  for (const auto& [id, verdict] : decision.verdicts)
+    if (verdict.outcome == policy::Outcome::kOffered)
+      note(id, name_of_entry(id),
+           decision.inputs->policies->sriov[static_cast<size_t>(verdict.policy)]->readiness);
+  for (const auto& [id, personas] : decision.personas)
+    for (const policy::PersonaVerdict& one : personas)
+      if (one.outcome == policy::Outcome::kOffered)
+        note(id, one.entry, decision.inputs->policies->exposures[static_cast<size_t>(one.policy)]->readiness);
+  decided_for_ = std::move(now);
 }
 
 // What was kept of the decision before has changed nothing.

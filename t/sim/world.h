@@ -45,6 +45,7 @@ struct Knobs {
   double claims = 0;             // 0: neither DeviceExposurePolicies that expose nor claims
   bool counters = true;          // whether the server keeps them
   double quiet = 0.04;           // share of steps that heal everything and wait for rest
+  bool has_udevd = false;        // its word on interfaces is waited for
   Millis udev_delay_max{40};     // from the kernel's event to its being heard through udev
   Millis netlink_delay_max{10};  // the same through netlink
   double duplicates = 0.05;      // of events
@@ -184,6 +185,7 @@ class World {
   void drop_daemon();
   bool is_quiet() const;
   void deliver(hotplug::HostEvent event, const std::string& key);
+  void let_udevd_finish(int ifindex, const hotplug::HostEvent& event, const std::string& key);
   void hand_over(const hotplug::HostEvent& event, bool udev, uint64_t epoch);
   void say(const hotplug::HostEvent& event);
   void remember_inputs();
@@ -198,6 +200,7 @@ class World {
   void on_decided(const policy::Decision& decision);
   void judge_verdicts(const policy::Decision& decision);
   void judge_kept(const policy::Decision& decision);
+  void judge_unfinished(const policy::Decision& decision);
   void note_event(const std::string& plural, kube::EventType type);
   void judge_sent(const fake::Request& request, const kube::Json& object);
   void judge_stored(const fake::Request& request);
@@ -213,10 +216,12 @@ class World {
   bool must_keep(const std::string& vf_address) const;
   bool is_put_back(const std::string& vf_address, const Policy& policy) const;
   bool must_stay(const std::string& vf_address) const;
+  bool has_lost_its_mac_alone(const std::string& vf_address) const;
   void judge_touch(const fake::Request& request, const kube::Json& before);
   /// Was it ready lately for as long as that, and may it not have been?
   bool was_ready(const std::string& vf_address, Millis stable_for) const;
-  bool may_be_unready(const std::string& vf_address, Millis stable_for) const;
+  bool may_be_unready(const std::string& vf_address, std::optional<Millis> stable_for) const;
+  bool could_be_ready(const std::string& vf_address, const Policy& policy) const;
   void judge_rest();
   void judge_entries(const PoolView& pool);
   void judge_pf(const std::string& pf, const PoolView& pool, std::set<std::string>& explained);
@@ -270,6 +275,8 @@ class World {
   std::map<std::string, Past<Ready>> ready_past_;
   TimePoint rested_at_{}, started_at_{};  // the last rest; the daemon's last start
   bool is_loss_lately_ = false;           // of events, since the last rest
+  std::optional<TimePoint> finished_at_;  // the last interface by udevd
+  std::set<std::string> decided_for_;     // "entry of a driver", by the last decision
   std::map<std::string, Past<PfFacts>> pf_past_;
   Past<Policies> policies_past_;
   Past<Labels> labels_past_;

@@ -1,10 +1,23 @@
 // The host of a world: its events on their way to the daemon, and functions that come and go.
 #include <algorithm>
 
+#include "reactor/base/text.h"
 #include "t/sim/bounds.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {
+namespace {
+
+constexpr Millis kUdevdMax{2'900};  // less than Machine::kReadBound
+
+// The interface that an event tells of; 0 none.
+int made_by(const hotplug::HostEvent& event) {
+  const auto* one = std::get_if<hotplug::Uevent>(&event);
+  if (one == nullptr || one->subsystem != "net" || one->action != "add") return 0;
+  return static_cast<int>(parse_int(one->properties.at("IFINDEX")).value_or(0));
+}
+
+}  // namespace
 
 // Events.
 
@@ -12,6 +25,8 @@ void World::deliver(hotplug::HostEvent event, const std::string& key) {
   const bool udev = std::holds_alternative<hotplug::Uevent>(event);
   disturb(kHostBound + knobs.udev_delay_max);
   if (!udev) exposed.links_changed();
+  if (const int made = knobs.has_udevd ? made_by(event) : 0; made != 0)
+    return let_udevd_finish(made, event, key);
   if (udev ? udev_is_lost_ : netlink_is_lost_) return;
   const int copies = dice_.chance(knobs.duplicates) ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
@@ -24,6 +39,25 @@ void World::deliver(hotplug::HostEvent event, const std::string& key) {
       hand_over(event, udev, epoch);
     });
   }
+}
+
+// udevd tells of an interface when it has finished with it, and of whatever else happens to its device after that.
+void World::let_udevd_finish(int ifindex, const hotplug::HostEvent& event, const std::string& key) {
+  const bool is_slow = knobs.udev_delay_max < Millis{100} && dice_.chance(0.2);
+  TimePoint& at = heard_at_[key];
+  at = std::max(
+      at, scheduler.now() + dice_.millis(0, is_slow ? kUdevdMax.count() : knobs.udev_delay_max.count()));
+  disturb(kHostBound + knobs.udev_delay_max + (at - scheduler.now()));
+  later(at - scheduler.now(), [this, ifindex, event = hotplug::HostEvent(event), boot = boots_]() mutable {
+    const std::string name = machine.finish(ifindex);
+    finished_at_ = scheduler.now();
+    if (auto* one = std::get_if<hotplug::Uevent>(&event); one != nullptr && !name.empty()) {
+      one->devpath = one->devpath.substr(0, one->devpath.rfind('/') + 1) + name;  // it may be another by now
+      one->properties["INTERFACE"] = name;
+    }
+    if (!udev_is_lost_ && boot == boots_) hand_over(event, true, udev_epoch_);
+    ++seen["udevd has finished with an interface"];
+  });
 }
 
 void World::hand_over(const hotplug::HostEvent& event, bool udev, uint64_t epoch) {

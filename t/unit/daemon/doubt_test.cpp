@@ -149,6 +149,72 @@ TEST_F(DoubtTest, ARestartKeepsWhatStandsInSlices) {
   EXPECT_EQ(writes(), before) << log.all();
 }
 
+// A VF that waits for its MAC is in no slice, and neither is the pool of its PF. Red when each start writes down that
+// nobody knows of that pool, and takes it back; or when the VF that stands goes with it.
+TEST_F(DoubtTest, ARestartWhileAVfWaitsForItsMac) {
+  make_pf(2);
+  read_vf_configs = [](int) {
+    return Result<std::map<int, hotplug::VfConfig>>(
+        {{0, {.mac = "02:00:00:00:00:01"}}, {1, {.mac = "00:00:00:00:00:00"}}});
+  };
+  put_policy("s", "{readiness: {require: [adminMac]}, configs: [{}]}");
+  put_exposure("p", of_type("pf"));
+  start();
+  run(5min);
+  ASSERT_EQ(offered_by(kDriver), Set{"0000-3b-02-0"});
+  const size_t before = writes();
+  start();
+  run(3s);
+  put_policy("t", "{configs: [{resourceFilters: [{vendors: ['0000']}]}]}");  // and so it is decided once more
+  for (int i = 0; i < 120; ++i) {
+    run(1s);
+    ASSERT_EQ(offered_by(kDriver), Set{"0000-3b-02-0"}) << i << log.all();
+  }
+  EXPECT_EQ(writes(), before) << log.all();
+}
+
+// The same of its own policy's pool.
+TEST_F(DoubtTest, ARestartWhileNothingOfAPoolIsReady) {
+  make_pf(2);
+  read_vf_configs = [](int) {
+    return Result<std::map<int, hotplug::VfConfig>>(
+        {{0, {.mac = "00:00:00:00:00:00"}}, {1, {.mac = "00:00:00:00:00:00"}}});
+  };
+  put_exposure("p", "{readiness: {require: [adminMac]}, " + of_type("vf").substr(1));
+  start();
+  run(5min);
+  ASSERT_EQ(offered(), Set{});
+  const size_t before = writes();
+  start();
+  run(2min);
+  EXPECT_EQ(writes(), before) << log.all();
+}
+
+// Two shares of a PF are allocated, the slices are lost, and an edit has put both into one exclusionGroup. Red when
+// both are offered once the claims have told: they would take two of its one token.
+TEST_F(DoubtTest, SharesThatAnEditPutsIntoOneGroup) {
+  const auto put_shares = [&](const std::string& group) {
+    for (const char* name : {"-i", "-m"}) put_exposure(name + 1, of_type("pf", persona(name, true, group)));
+  };
+  const Set both{"0000-3b-00-0-i", "0000-3b-00-0-m"};
+  make_pf(0);
+  put_shares("");
+  start();
+  run(kKnown);
+  for (const std::string& entry : both) put_claim(entry, kExposureDriver, kPool, entry, "a-share");
+  daemon.reset();
+  wipe();
+  put_shares("rx");
+  start();
+  run(2min);
+  EXPECT_EQ(recorded(), both);
+  EXPECT_EQ(offered_by(kExposureDriver), Set());
+  remove_claim(*both.begin());
+  run(3min);
+  EXPECT_EQ(recorded(), Set());
+  EXPECT_EQ(offered_by(kExposureDriver), both);
+}
+
 // A first policy on a node that has been up for a while waits for one list.
 TEST_F(DoubtTest, TheFirstPolicyOfANode) {
   make_pf(2);

@@ -281,6 +281,46 @@ TEST_P(ReadinessTest, ANodeStateThatDoesNotAnswerIsNotWaitedForForEver) {
 
 INSTANTIATE_TEST_SUITE_P(BothKinds, ReadinessTest, testing::Bool());
 
+// VFs stand by a policy that asks for nothing, one of them by another one too, and after a restart their PF tells nothing.
+// Red when what that one asks for is taken for granted of the other VF, or is no longer of the one that stands by it.
+TEST(ReadinessBeside, WhatStandsSpeaksForItselfAlone) {
+  fixture::DaemonWorld world;
+  world.make_pf(2);
+  bool tells = true;
+  std::string mac = kNoMac;
+  world.read_vf_configs = [&](int) -> Result<std::map<int, hotplug::VfConfig>> {
+    if (!tells) return Error{Errc::kNotFound, "no such device"};
+    return std::map<int, hotplug::VfConfig>{{0, {.mac = mac}}, {1, {.mac = "02:00:00:00:00:02"}}};
+  };
+  const auto expose = [&](const std::string& name, const std::string& readiness) {
+    world.put_exposure(name, "{" + readiness +
+                                 fixture::DaemonWorld::of_type("vf",
+                                                               ", exposure: {allowMultipleAllocations: true, "
+                                                               "deviceNameSuffix: '-" +
+                                                                   name + "'}")
+                                     .substr(1));
+  };
+  expose("a", "");
+  expose("b", "readiness: {require: [adminMac]}, ");
+  const Names before{"0000-3b-02-0-a", "0000-3b-02-1-a", "0000-3b-02-1-b"};
+  world.start();
+  world.run(1min);
+  ASSERT_EQ(world.offered(), before);
+  tells = false;
+  world.start();
+  for (int i = 0; i < 6; ++i) {
+    world.run(10s);
+    expose("c", "nodeSelector: {matchLabels: {no: '" + std::to_string(i) + "'}}, ");  // it is decided anew
+    ASSERT_EQ(world.offered(), before) << i;
+  }
+  tells = true;
+  world.run(1min);
+  EXPECT_EQ(world.offered(), before);
+  mac = "02:00:00:00:00:01";
+  world.run(1min);
+  EXPECT_EQ(world.offered().size(), 4u);
+}
+
 }  // namespace
 }  // namespace readiness_test
 }  // namespace sliced::daemon

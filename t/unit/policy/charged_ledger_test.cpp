@@ -432,6 +432,29 @@ TEST_F(ChargedLedger, WhatIsAllocatedBesideOneOfAnUnknownGroupIsContested) {
   EXPECT_EQ(sliced::policy::contested({share("-m")}, ledger.holdings().at(kPool.second)).size(), 0u);
 }
 
+// They were given away before the record was lost, and an edit has come between. Red when both go on being offered:
+// both would take more than their group's counter has.
+TEST_F(ChargedLedger, WhatIsAllocatedTogetherAndOfOneGroupTodayIsContested) {
+  for (const bool is_seen : {false, true}) {
+    begin_anew();
+    now = at(0ms);
+    ledger.begin({.exposure = {true, {}}}, now);
+    doubted = wanted = {kPool.second};
+    const std::vector<Holding> offers{share("-i", "rx"), share("-m", "rx"), share("-v", "tx"), share("-x")};
+    decide(offers);
+    Allocations all;
+    for (const Holding& one : offers) all[kPool][one.entry] = true;
+    const Ledger::Change change = is_seen ? ledger.take(Sighting{all}, now) : census(Ledger::kGrace, all);
+    EXPECT_EQ(change.released, is_seen ? 0u : 1u) << "what was not known";
+    EXPECT_EQ(change.contested, 2u);
+    const std::vector<Holding> holdings = ledger.holdings().at(kPool.second);
+    const std::vector<Holding> apart = sliced::policy::contested(offers, holdings);
+    ASSERT_EQ(apart.size(), 2u);
+    EXPECT_EQ(apart[0].group, "rx");
+    EXPECT_EQ(apart[1].group, "rx");
+  }
+}
+
 TEST_F(ChargedLedger, WhatIsOfferedTellsItsGroup) {
   decide({share("-m", "rx"), share("-i")});
   EXPECT_EQ(ledger.groups(kPool), (Groups{{share("-m").entry, "rx"}}));

@@ -6,6 +6,7 @@
 
 #include "kube/names.h"
 #include "kube/yaml.h"
+#include "policy/charged/record.h"
 #include "policy/decide.h"
 #include "policy/explain.h"
 #include "policy/exposure/decide_exposure.h"
@@ -100,6 +101,23 @@ SriovPolicy every_vf() {
   policy.id = {"ns", "vfs"};
   policy.configs.emplace_back();
   return policy;
+}
+
+// Red when a record that is lost takes away what stands: it stood beside whatever the record had named.
+TEST(ExposureDecide, WhatStandsOfTheOtherDriverStaysBesideWhatIsNotKnown) {
+  const char* const kPool = "n1/0000-03-00-0";
+  const auto in = inputs_of(
+      reference_host(),
+      policies_of(policy("p", "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"pf\"'}}")),
+      {every_vf()});
+  in->published.sriov = {"0000-03-00-2"};
+  in->holdings[kPool] = {whole_holding(kPool)};
+  const Decision unknown = decide(in);
+  EXPECT_EQ(outcome_of(unknown, "0000:03:00.2"), "offered");
+  EXPECT_EQ(outcome_of(unknown, "0000:03:00.3"), "held-by-other-driver");
+  const auto told = std::make_shared<Inputs>(*in);
+  told->holdings[kPool] = {holding_of_function("0000-03-00-0")};
+  EXPECT_EQ(outcome_of(decide(told), "0000:03:00.2"), "held-by-other-driver") << "the PF itself, as a whole";
 }
 
 // Red when a selector is asked anew about an interface that is in a pod: what it reads of it is gone there.

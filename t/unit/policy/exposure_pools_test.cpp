@@ -33,6 +33,7 @@ struct ExposurePoolsTest : testing::Test {
     const SameFacts same(*inventory, nullptr);
     PoolNames names("n1");
     Circumstances now{.in = in, .pools = names};
+    now.wanted = wanted;
     const Gates gates(now);
     EntryMemory memory;
     Deciding deciding{in, resolutions, same, gates, now, out, memory};
@@ -59,6 +60,7 @@ struct ExposurePoolsTest : testing::Test {
   std::deque<PersonaVerdict> verdicts;
   std::deque<Draft> drafts;
   CandidatesByPool candidates;
+  std::set<std::string> wanted;
   Decision out;
 };
 
@@ -141,6 +143,24 @@ TEST_F(ExposurePoolsTest, OfAPoolInDoubtNothingCanBeGivenAway) {
   finish();
   EXPECT_TRUE(out.doubted.contains(kPool));
   EXPECT_EQ(total("exclusion-slots"), kube::Quantity(0));
+}
+
+// Whoever starts would doubt it by itself. Red when each start writes that down, and takes it back.
+TEST_F(ExposurePoolsTest, DoubtAloneIsChargedAndNotWritten) {
+  in.doubt.is_any = true;
+  wanted = {kPool};
+  finish();
+  EXPECT_TRUE(out.doubted.contains(kPool));
+  EXPECT_EQ(pool(), nullptr);
+}
+
+TEST_F(ExposurePoolsTest, DoubtIsWrittenWithWhatIsKnown) {
+  in.doubt.is_any = true;
+  in.holdings[kPool] = {holding_of_function(kVf)};
+  wanted = {kPool};
+  finish();
+  EXPECT_TRUE(out.doubted.contains(kPool));
+  EXPECT_NE(pool(), nullptr);
 }
 
 }  // namespace exposure_pools_test

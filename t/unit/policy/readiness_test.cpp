@@ -463,6 +463,48 @@ TEST(Readiness, AtTheStartWhatStandsInSlicesIsKept) {
   }
 }
 
+// Nobody can tell what it has, and another entry of it stood when the daemon began. Red when that one's word counts for
+// all that is offered of the device.
+TEST(Readiness, WhatStandsSpeaksForItselfAlone) {
+  for (const PolicyKind kind : kBoth) {
+    Deciding world;
+    world.policies(kind, "{require: [adminMac], onLoss: keep}");
+    world.host.at(kVf).enforced.reset();
+    ReadinessBook book;
+    book.begin(world.inventory(), world.state, {kVf}, false, TimePoint(90s));
+    world.in.tracks = book.now();
+    world.in.now = TimePoint(100s);
+    world.in.published.sriov = world.in.published.exposure = {"0000-3b-00-1-other"};
+    EXPECT_EQ(world.said().substr(0, 11), "not-ready: ") << world.said();
+    world.in.published.sriov = {"0000-3b-00-1"};
+    world.in.published.exposure = {"0000-3b-00-1-x"};
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ") << world.said();
+    world.in.before = std::make_shared<const DesiredPools>(world.decide().pools);
+    world.in.before_at = world.in.now;
+    world.in.now += 10s;
+    world.in.published = {};
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ") << world.said();
+    world.in.before = std::make_shared<const DesiredPools>();
+    EXPECT_EQ(world.said().substr(0, 11), "not-ready: ") << world.said();
+  }
+}
+
+// Red when it has to wait no longer than what stands.
+TEST(Readiness, WhatComesBesideWhatStandsIsReadySinceTheStart) {
+  for (const PolicyKind kind : kBoth) {
+    Deciding world;
+    world.policies(kind, "{require: [adminMac], stableFor: 5s}");
+    ReadinessBook book;
+    book.begin(world.inventory(), world.state, {kVf}, false, TimePoint(90s));
+    world.in.tracks = book.now();
+    world.in.now = TimePoint(94s);
+    EXPECT_EQ(world.said().substr(0, 11), "not-ready: ") << world.said();
+    EXPECT_EQ(world.decide().due, TimePoint(95s));
+    world.in.now = TimePoint(95s);
+    EXPECT_EQ(world.said().substr(0, 9), "offered: ") << world.said();
+  }
+}
+
 TEST(Readiness, IsRefusedAtPrepareUnlessItsPolicyKeepsIt) {
   Deciding world;
   world.in.inventory = world.inventory();

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <random>
+#include <utility>
 
 #include "t/fixture/vf_host.h"
 
@@ -181,6 +182,19 @@ TEST_F(TrackTest, AtTheStartAnInterfaceThatIsNowhereIsElsewhere) {
   EXPECT_FALSE(is_ready(demanding({}, 9000)));
 }
 
+// Red when an interface that is made just after the start counts as one that comes back, and so as finished.
+TEST_F(TrackTest, AtTheStartWhatDoesNotStandMayNotHaveBeenMadeYet) {
+  const auto netdev = std::exchange(vf().netdev, {});
+  begin(10s);
+  vf().netdev = netdev;
+  vf().netdev->is_initialized = false;
+  look(20s);
+  EXPECT_FALSE(is_ready(Demand{}));
+  vf().netdev->is_initialized = true;
+  look(30s);
+  EXPECT_EQ(vf_by(Demand{}).since, TimePoint(30s));
+}
+
 TEST_F(TrackTest, ANewOneWithoutAnInterfaceHasNotMadeItYet) {
   const HostDevice whole = vf();
   host.remove(kVf);
@@ -215,6 +229,63 @@ TEST_F(TrackTest, WhatThePfDoesNotTellAnyMoreStaysAsItWas) {
   ReadinessBook fresh;
   fresh.begin(inventory(), state, {}, false, TimePoint(10s));
   EXPECT_FALSE(readied(fresh.now().at(kVf), mac).missing.none());
+}
+
+// Red when what it was before it had another driver goes on: for good where it is nobody's word now, or as if the PF had
+// told it.
+TEST_F(TrackTest, WhatThePfNeverToldIsNotKept) {
+  const auto told = vf().enforced;
+  vf().enforced.reset();
+  vf().driver.clear();
+  begin(10s);
+  EXPECT_FALSE(is_ready(mac));
+  const auto netdev = std::exchange(vf().netdev, {});
+  vf().driver = "vfio-pci";
+  look(20s);
+  EXPECT_TRUE(is_ready(mac)) << "it is not for it";
+  EXPECT_EQ(vf_by(mac).since, TimePoint(20s));
+  vf().driver = "iavf";
+  vf().netdev = netdev;
+  look(30s);
+  EXPECT_FALSE(is_ready(mac)) << "nobody has told";
+  vf().enforced = told;
+  look(40s);
+  vf().enforced.reset();
+  look(50s);
+  EXPECT_TRUE(is_ready(mac));
+}
+
+// What stands is taken at its word when the daemon begins. Red when that is taken for seen.
+TEST_F(TrackTest, WhatIsTakenForGrantedIsNotSeen) {
+  const auto seen = [](const ReadinessBook& one, const Demand& demand) {
+    return readied(one.now().at(kVf).as_seen(), demand);
+  };
+  const auto told = vf().enforced;
+  vf().enforced.reset();
+  begin(10s, {kVf});
+  EXPECT_TRUE(is_ready(mac));
+  EXPECT_TRUE(book.is_any_taken());
+  EXPECT_TRUE(has(seen(book, mac).missing, Condition::kAdminMac));
+  EXPECT_EQ(seen(book, demanding({Condition::kDriverBound})).since, TimePoint(10s));
+  vf().enforced = told;
+  look(20s);
+  EXPECT_FALSE(book.is_any_taken());
+  EXPECT_EQ(vf_by(mac).since, kEver);
+  EXPECT_EQ(seen(book, mac).since, TimePoint(20s)) << "by now it is seen";
+  look(30s);
+  EXPECT_EQ(seen(book, mac).since, TimePoint(20s));
+
+  ReadinessBook away;
+  vf().netdev->stale = true;
+  away.begin(inventory(), state, {kVf}, false, TimePoint(10s));
+  const Demand much = demanding({Condition::kNodeState}, 9000);
+  EXPECT_TRUE(readied(away.now().at(kVf), much).missing.none());
+  EXPECT_EQ(seen(away, much).missing.count(), 2u);
+
+  ReadinessBook fresh;
+  fresh.begin(inventory(), state, {}, false, TimePoint(10s));
+  EXPECT_FALSE(fresh.is_any_taken());
+  EXPECT_EQ(fresh.now().at(kVf).as_seen(), fresh.now().at(kVf));
 }
 
 TEST_F(TrackTest, WhoLooksOnceTakesAllAsOfOld) {

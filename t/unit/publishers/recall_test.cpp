@@ -123,6 +123,17 @@ TEST_F(RecallTest, PoolsThatAreNotWholeAreInDoubt) {
       {"no slices", [](RecallTest&) {}, {}},
       {"whole", [&](RecallTest& test) { test.put(0, pf, {}), test.put(0, links, {}); }, {links, pf}},
       {"fewer than they say", [&](RecallTest& test) { test.put(0, pf, {}).pool.slice_count = 2; }, {}},
+      {"held by a finalizer after its pool was given up",
+       [&](RecallTest& test) {
+         test.put(0, links, {}), test.put(0, pf, {}).pool.generation = kEmptiedGeneration;
+       },
+       {links}},
+      {"fewer than they say, beside one that a finalizer holds",
+       [&](RecallTest& test) {
+         test.put(0, pf, {}).pool.slice_count = 2;
+         test.put(1, pf, {}).pool.generation = kEmptiedGeneration;
+       },
+       {}},
       {"under a name that is not ours",
        [&](RecallTest& test) {
          kube::ResourceSlice slice = test.put(0, pf, {});
