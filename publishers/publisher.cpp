@@ -339,7 +339,7 @@ void Publisher::look_at(const std::string& name, std::function<void(std::string_
   call_ =
       ports_.cluster.get({.resource = kube::kResourceSlices, .name = name},
                          {.on_done = std::move(on_found), .on_failure = [this, name](const Failure& failure) {
-                            if (failure.code != Errc::kNotFound || failure.reason != "NotFound")
+                            if (!kube::says_gone(failure))
                               return refuse("get " + name + ": " + failure.what, failure);
                             memory_.undeletable.erase(name);
                             cache_.on_deleted(name);
