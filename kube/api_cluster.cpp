@@ -250,6 +250,14 @@ CallPtr start(Args&&... args) {
   return std::make_unique<ApiHandle>(std::move(operation));
 }
 
+// A Status or the object: neither is promised. Whatever else it is was said by somebody else, or of another.
+bool is_answer_to_delete(std::string_view body, const std::string& kind, const std::string& name) {
+  const std::string said = text_at(body, {"kind"});
+  if (said != "Status") return said == kind && text_at(body, {"metadata", "name"}) == name;
+  const std::string about = text_at(body, {"details", "name"});
+  return text_at(body, {"status"}) != "Failure" && (about.empty() || about == name);
+}
+
 Failure not_json(const std::string& action, const Error& error) {
   return no_answer(action, {Errc::kIo, "the server's response is no good: " + error.what});
 }
@@ -367,13 +375,11 @@ CallPtr ApiCluster::watch(WatchRequest request, WatchHandlers handlers) {
 CallPtr ApiCluster::write(WriteRequest request, WriteHandlers handlers) {
   const bool is_delete = request.verb == Verb::kDelete;
   ApiRequest encoded = encode_write(request);
-  auto on_body = [is_delete, action = encoded.action, on_done = std::move(handlers.on_done),
+  auto on_body = [is_delete, kind = request.resource.kind, name = request.name, action = encoded.action,
+                  on_done = std::move(handlers.on_done),
                   on_failure = handlers.on_failure](std::string_view body) {
     if (!is_delete) return on_done(body);
-    // A Status or the object: neither is promised. What is no object of Kubernetes' was said by somebody
-    // else.
-    const auto kind = find_raw(body, {"kind"});
-    if (kind && !kind->empty()) return on_done({});
+    if (is_answer_to_delete(body, kind, name)) return on_done({});
     on_failure(not_json(action, {Errc::kInvalid, "it is neither a Status nor the object"}));
   };
   return start<ReadOperation>(core_, std::move(encoded), kObjectBytesMax, std::move(on_body),

@@ -194,10 +194,10 @@ TEST_F(ApiClusterTest, WhatIsNoListIsAFailure) {
 
 // Red when another list is taken for this one: of ours it has nothing, and all of it would be gone.
 TEST_F(ApiClusterTest, OfMetadataAloneAListMayBeOfEitherKind) {
-  for (const std::string& kind : {"PartialObjectMetadataList", "NodeList"}) {
+  for (const char* const kind : {"PartialObjectMetadataList", "NodeList"}) {
     ApiWorld world(*this, [&](const SeenRequest&, Connection& to) {
-      to.send(
-          http_response(200, R"({"kind":")" + kind + R"(","metadata":{"resourceVersion":"1"},"items":[]})"));
+      to.send(http_response(
+          200, R"({"kind":")" + std::string(kind) + R"(","metadata":{"resourceVersion":"1"},"items":[]})"));
     });
     EXPECT_EQ(world.list({{.resource = kNodes, .metadata_only = true}}).words, Words{"done 1"}) << kind;
   }
@@ -621,7 +621,12 @@ TEST_F(ApiClusterTest, WritesBringTheStoredObject) {
 TEST_F(ApiClusterTest, ADeleteIsAnsweredByTheApiServerOrNotAtAll) {
   std::string said;
   ApiWorld world(*this, [&](const SeenRequest&, Connection& to) { to.send(http_response(200, said)); });
-  for (const char* page : {"", "OK", "<html>maintenance</html>", "{}", R"({"kind":null})"}) {
+  for (const char* page :
+       {"", "OK", "<html>maintenance</html>", "{}", R"({"kind":null})",
+        R"({"kind":"Status","status":"Failure","code":404})",
+        R"({"kind":"Status","status":"Success","details":{"name":"t"}})",
+        R"({"kind":"ResourceSlice","metadata":{"name":"t"}})", R"({"kind":"Pod","metadata":{"name":"s"}})",
+        R"({"kind":"ResourceSliceList","metadata":{},"items":[]})"}) {
     said = page;
     const Heard heard = world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"});
     ASSERT_TRUE(heard.failure) << page;
@@ -632,6 +637,14 @@ TEST_F(ApiClusterTest, ADeleteIsAnsweredByTheApiServerOrNotAtAll) {
   said = R"({"kind":"ResourceSlice","metadata":{"name":"s","deletionTimestamp":"2026-01-01T00:00:00Z"}})";
   EXPECT_EQ(world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"}).words,
             (Words{"done "}));
+  for (const char* status :
+       {R"({"kind":"Status","metadata":{},"status":"Success","details":{"name":"s","uid":"u"}})",
+        R"({"kind":"Status","status":"Success"})"}) {
+    said = status;
+    EXPECT_EQ(world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"}).words,
+              (Words{"done "}))
+        << status;
+  }
 }
 
 TEST_F(ApiClusterTest, ACreateIsNotRepeatedAndAnUpdateIs) {
