@@ -5,6 +5,7 @@
 //   ClusterSources + HostSource ──▶ OwnNode, PolicyBook, Settling ──▶ Decider ──▶ policy::decide
 //        ▲                                                                             │
 //        └── own slices come back as one more source ── cluster ◀── Offers, one a driver
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
