@@ -87,7 +87,7 @@ bool Checker::call(Node& node) {
   const Overload* only = nullptr;
   int candidates = 0;
   bool is_one = true;
-  for (const Node* arg : node.args()) arena_.step(arg->type->depth);  // held against each overload
+  for (const Node* arg : node.args()) arena_.step(arg->type->size);  // held against each overload
   for (const Overload& overload : node.function->overloads) {
     if (overload.is_member != node.is_member || overload.args.size() != node.arg_count) continue;
     Bindings bindings;
@@ -129,7 +129,7 @@ bool Checker::no_overload(Node& node) {
 
 bool Checker::equality(Node& node) {
   const Type *left = node.arg_list[0]->type, *right = node.arg_list[1]->type;
-  arena_.step(left->depth);
+  arena_.step(left->size);
   Bindings none;
   if (environment_.check && !fits(left, right, none) && !fits(right, left, none)) return no_overload(node);
   node.op = node.name == "_==_" ? Op::kEqual : Op::kNotEqual;

@@ -15,7 +15,7 @@ bool are_literals(const Node& node) {
 
 // The one type of several values; nullptr where they must be of one and are not.
 const Type* Checker::common(const Type* before, const Type* type) {
-  arena_.step(type->depth);
+  arena_.step(type->size);
   const Type* one = unified(before, type, arena_);
   return one != nullptr || (environment_.is_homogeneous && formats_ == 0) ? one : dyn_type();
 }

@@ -22,7 +22,7 @@ struct Checked {
 };
 
 /// false and the mistake when the expression is refused. Nodes are changed in place.
-/// Takes six steps a node and the depth of each type that is held against another; a program that takes too
+/// Takes six steps a node and the size of each type that is held against another; a program that takes too
 /// many is refused.
 bool check(Node& root, const Environment& environment, Arena& arena, Checked& out, Mistake& mistake);
 

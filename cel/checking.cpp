@@ -49,6 +49,8 @@ bool Checker::is(Node& node, const Type* type) {
   node.type = or_dyn(type);
   if (node.type->depth > kTypeDepthMax)
     return wrong(node, "its type is nested more than " + std::to_string(kTypeDepthMax) + " deep");
+  if (node.type->size > kTypeSizeMax)
+    return wrong(node, "its type has more than " + std::to_string(kTypeSizeMax) + " parts");
   return true;
 }
 

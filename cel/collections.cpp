@@ -41,12 +41,17 @@ Value last_index_of_item(Evaluation& in, const Value* args) {
   return Value::of(int64_t{-1});
 }
 
+// Whether values of the kind have an order among each other. Of two kinds upstream says that neither is greater.
+bool has_order(Kind kind) {
+  return (kind >= Kind::kBool && kind <= Kind::kBytes) || kind == Kind::kTimestamp || kind == Kind::kDuration;
+}
+
 Value is_sorted(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
-  for (size_t i = 1; i < list.size && !in.is_beyond(); ++i) {
-    const int order = compare(list.items[i - 1], list.items[i], in.arena);
-    if (order == kMismatch) return in.no_overload("isSorted");
-    if (order == 1 || order == kUnordered) return Value::of(false);
+  for (size_t i = 0; i < list.size && !in.is_beyond(); ++i) {
+    if (!has_order(list.items[i].kind)) return in.no_overload("isSorted");
+    const int order = i == 0 ? 0 : compare(list.items[i - 1], list.items[i], in.arena);
+    if (order == 1) return Value::of(false);  // of a NaN nobody says that it is greater
   }
   return Value::of(true);
 }
@@ -57,8 +62,8 @@ Value extreme(Evaluation& in, const Value* args) {
   if (list.size == 0) return in.invalid("min and max want a list that is not empty");
   Value best = list.items[0];
   for (size_t i = 0; i < list.size && !in.is_beyond(); ++i) {
+    if (!has_order(list.items[i].kind)) return in.no_overload(Wanted < 0 ? "min" : "max");
     const int order = compare(list.items[i], best, in.arena);
-    if (order == kMismatch) return in.no_overload(Wanted < 0 ? "min" : "max");
     if (order == Wanted) best = list.items[i];
   }
   return best;
@@ -201,6 +206,8 @@ Value set_intersects(Evaluation& in, const Value* args) {
 
 Value some(Evaluation& in, const Value* args) { return in.some(args[0]); }
 Value none(Evaluation& in, const Value*) { return in.none(); }
+// As Go has it: the first moment of the year 1. An optional is never one, none neither.
+constexpr int64_t kYearOne = -62'135'596'800;
 bool is_zero(Evaluation& in, const Value& value) {
   switch (value.kind) {
     case Kind::kNull:
@@ -221,10 +228,9 @@ bool is_zero(Evaluation& in, const Value& value) {
       in.step(kMapSizeSteps);
       return value.map->size() == 0;
     case Kind::kDuration:
-    case Kind::kTimestamp:
       return value.time == Time{0, 0, 0};
-    case Kind::kOptional:
-      return value.optional == nullptr;
+    case Kind::kTimestamp:
+      return value.time == Time{kYearOne, 0, 0};
     default:
       return false;
   }

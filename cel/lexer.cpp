@@ -134,16 +134,13 @@ void Lexer::number() {
 // Takes a string or bytes literal with its prefixes; false when none begins here.
 bool Lexer::quoted() {
   size_t at = at_;
-  bool is_raw = false, is_bytes = false;
-  for (; at < text_.size(); ++at) {
-    const char c = text_[at];
-    if ((c == 'r' || c == 'R') && !is_raw)
-      is_raw = true;
-    else if ((c == 'b' || c == 'B') && !is_bytes)
-      is_bytes = true;
-    else
-      break;
-  }
+  const auto takes = [&](char lower, char upper) {
+    const bool is_there = at < text_.size() && (text_[at] == lower || text_[at] == upper);
+    at += is_there ? 1 : 0;
+    return is_there;
+  };
+  const bool is_bytes = takes('b', 'B');  // before the r, as in cel-go's grammar
+  const bool is_raw = takes('r', 'R');
   if (at == text_.size() || (text_[at] != '"' && text_[at] != '\'')) return false;
   const std::string three(3, text_[at]);
   at_ = at;

@@ -61,15 +61,16 @@ struct Program::State {
     return checked.patterns.back().second.get();
   }
 
-  // Patterns that are literals are compiled with the expression; false when one is no pattern, as upstream's
-  // compiler says.
-  bool compile_patterns(Node& node, Mistake& mistake) {
+  // Patterns that are literals, or dyn() and the like of them once constants are known, are compiled with the
+  // expression; false when one is no pattern, as upstream's compiler says.
+  bool compile_patterns(Node& node, Mistake& mistake, bool is_folded = false) {
     for (Node* arg : node.args())
-      if (!compile_patterns(*arg, mistake)) return false;
+      if (!compile_patterns(*arg, mistake, is_folded)) return false;
     const bool has_pattern = node.op == Op::kCall && node.arg_count >= 2 &&
                              (node.name == "matches" || node.name == "find" || node.name == "findAll");
-    if (!has_pattern || !is_literal(node.arg_list[1]) || node.arg_list[1]->value.kind != Kind::kString)
-      return true;
+    const bool is_known = has_pattern && node.regex == nullptr && is_literal(node.arg_list[1]);
+    if (!is_known || node.arg_list[1]->value.kind != Kind::kString) return true;
+    if (is_folded && !node.arg_list[1]->is_constant) return true;  // upstream's compiler does not know it
     std::string why;
     node.regex = pattern(node.arg_list[1]->value.text(), why);
     if (node.regex == nullptr) mistake = {node.arg_list[1]->offset, why};
@@ -192,7 +193,8 @@ Result<Program> Program::compile(std::string text, const Environment& environmen
   state->root = parse(state->text, {.macros = environment.macros}, arena, mistake);
   const bool is_good =
       state->root != nullptr && check(*state->root, environment, arena, state->checked, mistake) &&
-      (!environment.check || (state->compile_patterns(*state->root, mistake) && state->fold(mistake)));
+      (!environment.check || (state->compile_patterns(*state->root, mistake) && state->fold(mistake) &&
+                              state->compile_patterns(*state->root, mistake, true)));
   mistake.steps = state->constants.steps();
   if (!is_good) {
     if (arena.is_worn_out()) mistake.what = kTooMuchWork;

@@ -58,9 +58,11 @@ const Type* make(Kind kind, const Type* first, const Type* second, Arena& arena)
   Type* type = arena.make<Type>();
   if (type == nullptr) return plain_type(kind);
   const int within = std::max<int>(first->depth, second == nullptr ? 0 : second->depth);
+  const int parts = first->size + (second == nullptr ? 0 : second->size);
   *type = {.tag = Type::Tag::kPlain,
            .kind = kind,
            .depth = static_cast<uint16_t>(std::min(within, kTypeDepthMax) + 1),
+           .size = static_cast<uint16_t>(std::min(parts, kTypeSizeMax) + 1),
            .first = first,
            .second = second};
   return type;
@@ -139,23 +141,16 @@ bool has_any(const Type& type) {
          (type.second != nullptr && has_any(*type.second));
 }
 
-bool same_type(const Type* a, const Type* b) {
-  if (a == b) return true;
-  if (a->tag != b->tag || a->kind != b->kind || a->parameter != b->parameter) return false;
-  if ((a->first == nullptr) != (b->first == nullptr) || (a->second == nullptr) != (b->second == nullptr))
-    return false;
-  return (a->first == nullptr || same_type(a->first, b->first)) &&
-         (a->second == nullptr || same_type(a->second, b->second));
-}
-
 const Type* unified(const Type* a, const Type* b, Arena& arena) {
   if (a->tag == Type::Tag::kAny) return b;
-  if (b->tag == Type::Tag::kAny || same_type(a, b)) return a;
-  if (a->tag != Type::Tag::kPlain || b->tag != Type::Tag::kPlain || a->kind != b->kind) return nullptr;
-  if (a->first == nullptr || b->first == nullptr) return nullptr;
+  if (a == b || b->tag == Type::Tag::kAny) return a;
+  if (a->tag != b->tag || a->kind != b->kind || a->parameter != b->parameter) return nullptr;
+  if ((a->first == nullptr) != (b->first == nullptr)) return nullptr;
+  if (a->first == nullptr) return a;
   const Type* first = unified(a->first, b->first, arena);
   const Type* second = a->second == nullptr ? nullptr : unified(a->second, b->second, arena);
   if (first == nullptr || (second == nullptr && a->second != nullptr)) return nullptr;
+  if (first == a->first && second == a->second) return a;
   return make(a->kind, first, second, arena);
 }
 

@@ -12,10 +12,11 @@ namespace sliced::cel {
 struct Type {
   enum class Tag : uint8_t { kDyn, kAny, kPlain, kParameter };
   Tag tag = Tag::kDyn;
-  Kind kind = Kind::kNull;       // kPlain
-  uint8_t parameter = 0;         // kParameter: 0 for A, 1 for B, 2 for C
-  uint16_t depth = 1;            // types within types, this one counted
-  const Type* first = nullptr;   // of a list, a map's keys, an optional
+  Kind kind = Kind::kNull;      // kPlain
+  uint8_t parameter = 0;        // kParameter: 0 for A, 1 for B, 2 for C
+  uint16_t depth = 1;           // types within types, this one counted
+  uint16_t size = 1;            // of all that is written when it is written out, however much of it is shared
+  const Type* first = nullptr;  // of a list, a map's keys, an optional
   const Type* second = nullptr;  // a map's values
 
   /// Nothing is known of it: the values decide (kDyn), or there is none that would (kAny: what is in []).
@@ -32,8 +33,9 @@ const Type* any_type();
 const Type* plain_type(Kind kind);
 const Type* parameter_type(int index);
 
-/// Types nested deeper than this are nobody's; what walks through types has an end.
-inline constexpr int kTypeDepthMax = 250;
+/// Types nested deeper than this, or of more parts, are nobody's; what walks through types has an end. Parts count as
+/// often as they are met: of map(x, x) both, so that a few lines make a type that nobody can walk through.
+inline constexpr int kTypeDepthMax = 250, kTypeSizeMax = 1'000;
 
 /// "map(string, list(int))"; beyond some depth "...".
 std::string text_of(const Type& type);
@@ -41,7 +43,7 @@ std::string text_of(const Type& type);
 /// Reads text_of()'s form and A, B, C; new types go to the arena. nullptr when it is none.
 const Type* parse_type(std::string_view text, Arena& arena);
 /// nullptr for nullptr, here and below; without memory the plain type. Depth is one more than that of what is
-/// inside.
+/// inside, size one more than those of what is inside together; both end a little above their bounds.
 const Type* list_of(const Type* item, Arena& arena);
 const Type* map_of(const Type* key, const Type* value, Arena& arena);
 const Type* optional_of(const Type* item, Arena& arena);
@@ -67,8 +69,6 @@ const Type* unified(const Type* a, const Type* b, Arena& arena);
 bool is_general(const Type* a, const Type* b);
 /// The type of what is either; dyn when they differ.
 const Type* joined(const Type* a, const Type* b, Arena& arena);
-/// Equal in all parts.
-bool same_type(const Type* a, const Type* b);
 /// Whether kAny is in it, at any depth.
 bool has_any(const Type& type);
 /// Whether sort() and min() take values of it; of what is dyn nobody knows.

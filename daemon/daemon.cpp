@@ -18,6 +18,9 @@ using publishers::Ability;
 // Of own slices: what a node can have of entries (some 6,000 VFs; policy::WorkBudgets::entries).
 constexpr size_t kSriovSlicesBytesMax = 10u << 20, kExposureSlicesBytesMax = 24u << 20;
 
+// How long writes wait for what excludes and the Node go on saying.
+constexpr Millis kBehindMax{2'000};
+
 bool has_lists(const kube::Attributes& attributes) {
   return std::any_of(attributes.begin(), attributes.end(),
                      [](const auto& attribute) { return kube::is_list(attribute.second); });
@@ -114,8 +117,12 @@ ClusterSources::Scope Daemon::scope() const {
 ClusterSources::Handlers Daemon::cluster_handlers() {
   ClusterSources::Handlers handlers{
       .on_node = [this](const auto& event) { on_node(event); },
-      .on_policies = [this](const auto& kind,
-                            const auto& event) { decider_.mark(policies_.apply(kind, event, known())); },
+      .on_policies =
+          [this](const auto& kind, const auto& event) {
+            const bool may_exclude = PolicyBook::may_exclude(kind, event);
+            std::string why = policies_.apply(kind, event, known());
+            may_exclude ? hold_writes(std::move(why)) : decider_.mark(std::move(why));
+          },
       .on_slices = [this](size_t driver, const auto& event) { on_slices(offers_[driver], event); },
       .on_standing =
           [this] {
@@ -195,7 +202,7 @@ void Daemon::on_node(const OwnNode::Event& event) {
   if (!node_.is_there())
     for (Offer& offer : offers_) offer.forsake();
   if (has_changed)
-    decider_.mark("node changed");
+    hold_writes("node changed");
   else if (!decision_)
     decider_.mark("node listed");
 }
@@ -218,6 +225,19 @@ void Daemon::meet(const kube::ResourceSlice& slice) {
 void Daemon::decide_before_writing(std::string why) {
   for (Offer& offer : offers_) offer.publisher().await_desired();
   decider_.mark_void(std::move(why));
+}
+
+// What was decided without it may add what it excludes. Who goes on and on keeps nobody from writing.
+void Daemon::hold_writes(std::string why) {
+  ++told_;
+  if (!behind_since_) behind_since_ = scheduler_.now();
+  if (is_behind())
+    for (Offer& offer : offers_) offer.publisher().await_desired();
+  decider_.mark(std::move(why));
+}
+
+bool Daemon::is_behind() const {
+  return prepared_ != told_ && scheduler_.now() - *behind_since_ < kBehindMax;
 }
 
 void Daemon::on_reach(const Reach::Change& change) {
@@ -255,6 +275,7 @@ Decider::InputsPtr Daemon::prepare() {
   if (!tracks_.has_begun()) begin_tracks();
   look_at_readiness();
   look_at_sign();
+  prepared_ = told_;
   return gather_inputs({options_, inventory(), policies, node_.view(), abilities_, charges_, settling_,
                         offers_, decision(), tracks_, scheduler_.now(), unconfigured_});
 }
@@ -413,6 +434,9 @@ void Daemon::publish(policy::DesiredPools pools) {
     else
       offer.set_desired(std::move(pools.at(offer.driver())), node);
   }
+  if (prepared_ == told_) behind_since_.reset();
+  if (is_behind())  // more has been told meanwhile, and is decided next
+    for (Offer& offer : offers_) offer.publisher().await_desired();
 }
 
 // ---- what is asked

@@ -5,6 +5,7 @@
 //   ClusterSources + HostSource ──▶ OwnNode, PolicyBook, Settling ──▶ Decider ──▶ policy::decide
 //        ▲                                                                             │
 //        └── own slices come back as one more source ── cluster ◀── Offers, one a driver
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -163,6 +164,10 @@ class Daemon {
   void meet(const kube::ResourceSlice& slice);
   // Nothing is written before the next decision.
   void decide_before_writing(std::string why);
+  // Of what excludes and the Node say: nothing that was decided without it is written, for as long as it does not go
+  // on and on.
+  void hold_writes(std::string why);
+  bool is_behind() const;
 
   // Whom the first decision waits for: the host, then each source, then the Node.
   std::vector<std::string> sources_awaited() const;
@@ -213,8 +218,10 @@ class Daemon {
   ProblemTeller problems_;
   std::string unconfigured_;  // "" configured, or nobody is asked
   bool awaits_node_state_ = true;
-  bool is_permitted_ = false;  // the interlock is ours
-  bool recovered_ = false;     // sticky facts were looked for in our own slices
+  bool is_permitted_ = false;              // the interlock is ours
+  uint64_t told_ = 0, prepared_ = 0;       // changes by excludes and Node; those that the newest inputs have
+  std::optional<TimePoint> behind_since_;  // the first that is not in what is published
+  bool recovered_ = false;                 // sticky facts were looked for in our own slices
   reactor::Ticket sync_ticket_;
 
   Decider decider_;

@@ -233,6 +233,14 @@ std::string PolicyBook::apply(const kube::Resource& kind, const Event& event, co
   });
 }
 
+bool PolicyBook::may_exclude(const kube::Resource& kind, const Event& event) {
+  if (kind.kind != kube::kDeviceExposurePolicies.kind) return false;
+  const auto guards = [](const Item& item) { return !item.value || item.value->footprint.guards; };
+  if (const auto* changed = std::get_if<Changed<Item>>(&event)) return guards(changed->now);
+  const auto* list = std::get_if<Relisted<Item>>(&event);
+  return list != nullptr && std::any_of(list->all.begin(), list->all.end(), guards);
+}
+
 bool PolicyBook::keeps_missing(const kube::Resource& kind, const std::vector<Id>& missing,
                                const Known& known) const {
   if (known.decision == nullptr) return false;

@@ -52,6 +52,9 @@ class PolicyBook {
   /// "" is never returned: also what changes nothing is a reason to look.
   std::string apply(const kube::Resource& kind, const Event& event, const Known& known);
 
+  /// Whether what the kind's source says may exclude what nothing excluded before.
+  static bool may_exclude(const kube::Resource& kind, const Event& event);
+
   /// Whether objects that a list lacks are too much to lose by one list: most of the offer stands on them, or
   /// one is an exclude that there is no room for. A server that is ill, or a replica that lost its data, may
   /// lack anything.

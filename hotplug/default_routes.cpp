@@ -20,6 +20,8 @@ constexpr size_t kDatagramSizeMax = 65536;  // the kernel dumps in pieces of at 
 constexpr int kDatagramsMax = 65536;
 constexpr timeval kAnswerTimeout{.tv_sec = 2, .tv_usec = 0};
 
+// Of an answer that is cut short by changes, again and again.
+constexpr int kTriesMax = 5;
 // More tables than these are asked for in one dump of all.
 constexpr size_t kTablesMax = 16;
 
@@ -33,7 +35,7 @@ Error errno_error(const char* call) {
 // Sends the request and gives each datagram of the answer to decode, until that says it was the last. What
 // the kernel has not (IPv6, a table, rules, nexthop objects) is empty.
 template <class Decode>
-Result<Unit> dump(const std::string& request, Decode decode) {
+Result<Unit> dump_once(const std::string& request, Decode decode) {
   const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket) return errno_error("socket");
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
@@ -55,6 +57,15 @@ Result<Unit> dump(const std::string& request, Decode decode) {
     if (*is_last) return Unit{};
   }
   return Error{Errc::kTooLarge, "netlink: routes: the answer does not end"};
+}
+
+// Where something changed while it was told, some of it may be missing: what comes then comes on top of it.
+template <class Decode>
+Result<Unit> dump(const std::string& request, Decode decode) {
+  for (int tries = 1;; ++tries) {
+    auto dumped = dump_once(request, decode);
+    if (dumped || dumped.error().code != Errc::kBusy || tries == kTriesMax) return dumped;
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace sliced::hotplug {
 /// chooses by; next hops of multipath routes and of nexthop objects. Tables behind a source or a mark are not
 /// asked: so is it that interfaces of several rails carry a default route each and stay free. A VRF's table
 /// is asked like the main one: a VLAN above a PF may be enslaved to it, or a route of it lead out of it.
+/// What changes while it is told is asked again, five times at most (kBusy).
 /// Blocks, at most two seconds per answer; no privilege needed.
 Result<std::set<int>> ask_default_route_links();
 

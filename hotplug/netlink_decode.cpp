@@ -299,6 +299,8 @@ Result<bool> each_answer(std::string_view datagram, uint16_t type, const char* r
   while (datagram.size() >= sizeof(nlmsghdr)) {
     const auto message = take_message(datagram);
     if (!message) return invalid("a message's length leads outside its datagram");
+    if ((message->header.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
+      return Error{Errc::kBusy, std::string("netlink: ") + request + ": what it tells changed meanwhile"};
     if (message->header.nlmsg_type == NLMSG_DONE) {
       // A dump that fails on its way says so at its end.
       const auto error = peek<int>(message->payload);

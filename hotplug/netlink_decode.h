@@ -31,7 +31,8 @@ struct Nexthops {
 };
 
 // One datagram of the answer to one of the dumps below; each adds what it tells. True when it was the last.
-// Errors: kInvalid; others for an NLMSG_ERROR, by its errno: kNotFound also where the kernel has no such
+// Errors: kInvalid; kBusy where what is told has changed meanwhile, so that some of it may be missing
+//         (NLM_F_DUMP_INTR); others for an NLMSG_ERROR, by its errno: kNotFound also where the kernel has no such
 //         thing.
 
 /// Tables in which traffic of the host is looked up: those of rules that choose by neither source address nor

@@ -8,6 +8,7 @@
 #include "kube/json_scanner.h"
 #include "kube/line_assembler.h"
 #include "kube/watch_frame.h"
+#include "reactor/base/text.h"
 
 namespace sliced::kube {
 namespace {
@@ -24,6 +25,12 @@ constexpr Millis kPageMax{300'000}, kAnswerMax{60'000};  // from head to end
 std::string text_of(std::string_view raw) {
   const auto json = decode_json(raw);
   return json && json->string() ? *json->string() : "";
+}
+
+// "" where there is none.
+std::string text_at(std::string_view object, std::initializer_list<std::string_view> path) {
+  const auto raw = find_raw(object, path);
+  return raw && !raw->empty() ? text_of(*raw) : "";
 }
 
 // --- list
@@ -79,8 +86,16 @@ class ListOperation final : public ApiOperation {
   void on_complete() override {
     const auto finished = cutter_->finish();
     if (!finished) return fail_content(broken(finished.error()));
-    if (!kind_.ends_with("List") || resource_version_.empty())
-      return fail_content({Errc::kIo, "it is not a list (no kind ...List, or no metadata.resourceVersion)"});
+    if (!is_of_kind() || resource_version_.empty())
+      return fail_content({Errc::kIo, "it is no " + list_.scope.resource.kind +
+                                          "List with a metadata.resourceVersion" +
+                                          (kind_.empty() ? "" : ", but of kind " + in_quotes(kind_, 64))});
+    // Of two moments nobody knows what is missing between them.
+    if (version_.empty()) version_ = resource_version_;
+    if (version_ != resource_version_)
+      return fail_content({Errc::kIo, "its pages are of two moments, resourceVersion " +
+                                          in_quotes(version_, 32) + " and " +
+                                          in_quotes(resource_version_, 32)});
     if (list_.first_page_only) {
       if (handlers_.on_remaining) handlers_.on_remaining(remaining_);
       if (!ended() && !continue_.empty() && handlers_.on_continue)
@@ -99,6 +114,12 @@ class ListOperation final : public ApiOperation {
 
   void on_failed(const Failure& failure) override { handlers_.on_failure(failure); }
 
+  // One of another kind answers another request, and lacks all of ours.
+  bool is_of_kind() const {
+    return kind_ == list_.scope.resource.kind + "List" ||
+           (list_.scope.metadata_only && kind_ == "PartialObjectMetadataList");
+  }
+
   // Servers fill their pages; one that does not would be asked a thousand times without a pause.
   bool are_pages_short() const {
     const size_t limit = list_.limit > 0 ? static_cast<size_t>(list_.limit) : static_cast<size_t>(kPageItems);
@@ -112,7 +133,8 @@ class ListOperation final : public ApiOperation {
   const ListRequest list_;
   const ListHandlers handlers_;
   std::optional<JsonCutter> cutter_;
-  std::string kind_, resource_version_, continue_;
+  std::string kind_, resource_version_, continue_;  // of this page
+  std::string version_;                             // of the first
   size_t bytes_ = 0, pages_ = 0, items_ = 0;
   int64_t remaining_ = 0;
 };
@@ -148,7 +170,17 @@ class WatchOperation final : public ApiOperation {
     const auto frame = is_cut ? decode_cut_watch_frame(line) : decode_watch_frame(line);
     if (!frame) return fail_content({is_cut ? frame.error().code : Errc::kIo, frame.error().what});
     if (!frame->type) return fail(decode_error_event(request().action, frame->object));
+    if (const std::string other = other_kind(frame->object); !other.empty())
+      return fail_content({Errc::kIo, "an event is about a " + in_quotes(other, 64)});
     handlers_.on_event({*frame->type, frame->object});
+  }
+
+  // What the object says that it is, where that is not what was asked for: the events are another watch's.
+  std::string other_kind(std::string_view object) const {
+    const std::string kind = text_at(object, {"kind"});
+    const bool is_ours = kind.empty() || kind == watch_.scope.resource.kind ||
+                         (watch_.scope.metadata_only && kind == "PartialObjectMetadata");
+    return is_ours ? "" : kind;
   }
 
   void on_accepted() override {
@@ -216,6 +248,14 @@ CallPtr start(Args&&... args) {
   auto operation = std::make_shared<Operation>(std::forward<Args>(args)...);
   operation->start();
   return std::make_unique<ApiHandle>(std::move(operation));
+}
+
+// A Status or the object: neither is promised. Whatever else it is was said by somebody else, or of another.
+bool is_answer_to_delete(std::string_view body, const std::string& kind, const std::string& name) {
+  const std::string said = text_at(body, {"kind"});
+  if (said != "Status") return said == kind && text_at(body, {"metadata", "name"}) == name;
+  const std::string about = text_at(body, {"details", "name"});
+  return text_at(body, {"status"}) != "Failure" && (about.empty() || about == name);
 }
 
 Failure not_json(const std::string& action, const Error& error) {
@@ -335,13 +375,11 @@ CallPtr ApiCluster::watch(WatchRequest request, WatchHandlers handlers) {
 CallPtr ApiCluster::write(WriteRequest request, WriteHandlers handlers) {
   const bool is_delete = request.verb == Verb::kDelete;
   ApiRequest encoded = encode_write(request);
-  auto on_body = [is_delete, action = encoded.action, on_done = std::move(handlers.on_done),
+  auto on_body = [is_delete, kind = request.resource.kind, name = request.name, action = encoded.action,
+                  on_done = std::move(handlers.on_done),
                   on_failure = handlers.on_failure](std::string_view body) {
     if (!is_delete) return on_done(body);
-    // A Status or the object: neither is promised. What is no object of Kubernetes' was said by somebody
-    // else.
-    const auto kind = find_raw(body, {"kind"});
-    if (kind && !kind->empty()) return on_done({});
+    if (is_answer_to_delete(body, kind, name)) return on_done({});
     on_failure(not_json(action, {Errc::kInvalid, "it is neither a Status nor the object"}));
   };
   return start<ReadOperation>(core_, std::move(encoded), kObjectBytesMax, std::move(on_body),
@@ -349,7 +387,16 @@ CallPtr ApiCluster::write(WriteRequest request, WriteHandlers handlers) {
 }
 
 CallPtr ApiCluster::get(GetRequest request, WriteHandlers handlers) {
-  return start<ReadOperation>(core_, encode_get(request), kObjectBytesMax, std::move(handlers.on_done),
+  ApiRequest encoded = encode_get(request);
+  auto on_body = [request = std::move(request), action = encoded.action,
+                  on_done = std::move(handlers.on_done),
+                  on_failure = handlers.on_failure](std::string_view body) {
+    const std::string namespace_ = text_at(body, {"metadata", "namespace"}),
+                      name = text_at(body, {"metadata", "name"});
+    if (name == request.name && namespace_ == request.namespace_) return on_done(body);
+    on_failure(not_json(action, {Errc::kInvalid, "it is about " + in_quotes(namespace_ + "/" + name)}));
+  };
+  return start<ReadOperation>(core_, std::move(encoded), kObjectBytesMax, std::move(on_body),
                               std::move(handlers.on_failure));
 }
 

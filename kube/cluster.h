@@ -51,6 +51,12 @@ struct Failure {
   bool operator==(const Failure&) const = default;
 };
 
+/// Whether the server itself says that an object is not there, in a Status. A plain 404 is anybody's word, such as a load
+/// balancer's without a server: of an object it says nothing.
+inline bool says_gone(const Failure& failure) {
+  return failure.code == Errc::kNotFound && failure.reason == "NotFound";
+}
+
 /// A call under way: who drops it hears no more of it. What a write has done by then stands.
 class Call {
  public:
@@ -156,7 +162,8 @@ class Cluster {
   virtual CallPtr watch(WatchRequest request, WatchHandlers handlers) = 0;
   /// Where the answer is lost, nobody knows whether it was done: the caller looks.
   virtual CallPtr write(WriteRequest request, WriteHandlers handlers) = 0;
-  /// The whole object as JSON. kNotFound only by a server's own word that it is not there.
+  /// The whole object as JSON, of that name and namespace: an answer about another is a failure. kNotFound where it is
+  /// not there, or somebody says so (says_gone()).
   virtual CallPtr get(GetRequest request, WriteHandlers handlers) = 0;
   /// Which of the group-version's plurals are served; empty when discovery names no such group-version. Only
   /// what discovery itself says counts: an answer that any load balancer could give is a failure (a 404 keeps

@@ -135,8 +135,7 @@ void Reconcile::ask_next() {
                return take(key, true);  // what cannot be understood may be anything
              take(key, now->uid == key.second && reconcile::has_devices_of(*now, record->second));
            },
-       .on_failure = [this,
-                      key](const kube::Failure& failure) { take(key, failure.code != Errc::kNotFound); }});
+       .on_failure = [this, key](const kube::Failure& failure) { take(key, !kube::says_gone(failure)); }});
 }
 
 void Reconcile::take(const PreparedKey& key, bool stands) {

@@ -160,6 +160,13 @@ std::vector<OfferChange> tell_changes(const Decision* before, const Decision& no
   tell_present(Kind::kChanged, difference.changed);
   if (before == nullptr) return teller.all();
   const Sources sources = sources_of(*before, is_sriov, difference.removed);
+  // Once a policy: each is looked for among all, and one policy may offer thousands of devices.
+  std::map<int32_t, Author> former;
+  const auto former_of = [&](int32_t policy) -> const Author& {
+    const auto [at, fresh] = former.try_emplace(policy);
+    if (fresh) at->second = former_author(*before, now, is_sriov, policy);
+    return at->second;
+  };
   for (const std::string& name : difference.removed) {
     const auto at = sources.find(name);
     Author author;
@@ -167,7 +174,7 @@ std::vector<OfferChange> tell_changes(const Decision* before, const Decision& no
       author = who_withdrew(now, is_sriov, at->second.device);
       if (author.policy.empty()) {
         const std::string outcome = std::move(author.outcome);
-        author = former_author(*before, now, is_sriov, at->second.policy);
+        author = former_of(at->second.policy);
         author.outcome = outcome;
       }
     }

@@ -21,6 +21,8 @@ constexpr size_t kCounterSetsPerSliceMax = 8;
 constexpr size_t kIndexDigits = 5;
 // Keys and values of all of them (k8s.io/apimachinery/pkg/api/validation ValidateAnnotations).
 constexpr size_t kAnnotationBytesMax = size_t{256} << 10;
+// Of records that are read for a plan, which is made anew for each write.
+constexpr size_t kRecordsBytesMax = 4 * policy::kRecordBytesMax;
 constexpr std::string_view kFull = "others' metadata leaves no room for ours";
 constexpr std::string_view kOwnAnnotations[] = {kBootIdAnnotation, policy::kWithdrawnAnnotation,
                                                 policy::kExcludesAnnotation, policy::kGroupsAnnotation};
@@ -252,8 +254,16 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
     is_any_moving |= moving.contains(holding.entry) && !is_one_write;
     kept.emplace(holding.entry, std::move(holding));
   };
+  // There is one, and another while they move. What somebody has put beside them stands for whatever moves.
+  size_t room = kRecordsBytesMax;
   for (const auto& [name, slice] : observed) {
-    if (slice.pool.name != pool.name) continue;
+    const auto text = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
+    if (slice.pool.name != pool.name || text == slice.meta.annotations.end()) continue;
+    if (text->second.size() > room) {
+      keep(policy::whole_holding(pool.name), slice);
+      continue;
+    }
+    room -= text->second.size();
     for (const policy::Holding& holding : policy::Record::of(slice).holdings()) keep(holding, slice);
   }
   for (const auto& [name, slice] : observed) {

@@ -218,7 +218,7 @@ void Evidence::next_pod_claim() {
                                   },
                               .on_failure =
                                   [this](const kube::Failure& failure) {
-                                    if (failure.code != Errc::kNotFound) {  // the others would fare no better
+                                    if (!kube::says_gone(failure)) {  // the others would fare no better
                                       pod_claims_.clear();
                                       miss(failure, "get on resourceclaims");
                                     }

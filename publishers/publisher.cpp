@@ -55,7 +55,8 @@ void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
   is_disturbed_ |= different && restoring_;
   watch_deadline();
   adopt_generations();
-  if (different) share_entries();
+  const auto* changed = std::get_if<Changed<ResourceSlice>>(&event);
+  if (different) changed != nullptr ? share_entries(changed->now.meta.name) : share_entries();
   tell_foreign();
   if (different || std::holds_alternative<Relisted<ResourceSlice>>(event)) reconciler_.mark();
 }
@@ -109,6 +110,10 @@ bool Publisher::converged() const {
 
 void Publisher::share_entries() {
   for (const policy::DesiredPool& pool : desired()) cache_.share(pool.devices);
+}
+
+void Publisher::share_entries(const std::string& slice) {
+  for (const policy::DesiredPool& pool : desired()) cache_.share(pool.devices, slice);
 }
 
 // What we first see of a pool tells the generation from which ours go on.
@@ -290,7 +295,7 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
   const bool other_loss = mutilated.empty() && !same_content(*stored, sent);
   if (!other_loss) last_failure_.forget();
   cache_.on_stored(std::move(*stored));
-  share_entries();
+  share_entries(sent.meta.name);
   if (!lost.empty()) {
     const auto report = handlers_.on_lost;
     finish(false);
@@ -339,7 +344,7 @@ void Publisher::look_at(const std::string& name, std::function<void(std::string_
   call_ =
       ports_.cluster.get({.resource = kube::kResourceSlices, .name = name},
                          {.on_done = std::move(on_found), .on_failure = [this, name](const Failure& failure) {
-                            if (failure.code != Errc::kNotFound || failure.reason != "NotFound")
+                            if (!kube::says_gone(failure))
                               return refuse("get " + name + ": " + failure.what, failure);
                             memory_.undeletable.erase(name);
                             cache_.on_deleted(name);

@@ -139,6 +139,8 @@ class Publisher {
   void watch_deadline();
   void adopt_generations();
   void share_entries();
+  // Of one slice: others come by the hundred when somebody makes them.
+  void share_entries(const std::string& slice);
   void tell_settled(const Plan& plan);
 
   kube::Ports ports_;

@@ -118,14 +118,20 @@ bool SliceCache::settle(TimePoint now) {
 }
 
 void SliceCache::share(const std::vector<kube::DevicePtr>& entries) {
+  for (auto& [name, slice] : slices_) share(entries, slice);
+}
+
+void SliceCache::share(const std::vector<kube::DevicePtr>& entries, const std::string& name) {
+  if (const auto at = slices_.find(name); at != slices_.end()) share(entries, at->second);
+}
+
+void SliceCache::share(const std::vector<kube::DevicePtr>& entries, ResourceSlice& slice) {
   const auto before = [](const kube::DevicePtr& entry, const std::string& name) {
     return entry->name < name;
   };
-  for (auto& [name, slice] : slices_) {
-    for (kube::DevicePtr& device : slice.devices) {
-      const auto at = std::lower_bound(entries.begin(), entries.end(), device->name, before);
-      if (at != entries.end() && *at == device) device = *at;
-    }
+  for (kube::DevicePtr& device : slice.devices) {
+    const auto at = std::lower_bound(entries.begin(), entries.end(), device->name, before);
+    if (at != entries.end() && *at == device) device = *at;
   }
 }
 

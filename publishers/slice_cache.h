@@ -33,6 +33,8 @@ class SliceCache {
   /// Entries that are equal to one of these are that one from now on, so that memory holds them once.
   /// entries: by name.
   void share(const std::vector<kube::DevicePtr>& entries);
+  /// The same of one slice alone, after an event about it.
+  void share(const std::vector<kube::DevicePtr>& entries, const std::string& name);
 
   const ObservedSlices& slices() const { return slices_; }
   bool listed() const { return listed_; }
@@ -48,6 +50,7 @@ class SliceCache {
     std::optional<kube::ResourceSlice> list;  // what that relist showed instead; nullopt: nothing
   };
   bool put(const kube::ResourceSlice& slice);
+  static void share(const std::vector<kube::DevicePtr>& entries, kube::ResourceSlice& slice);
   bool erase(const std::string& name);
 
   ObservedSlices slices_;

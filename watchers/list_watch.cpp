@@ -11,22 +11,6 @@ using kube::EventType;
 using kube::Failure;
 using State = Standing::State;
 
-std::string_view describe(State state) {
-  switch (state) {
-    case State::kStarting:
-      return "starting";
-    case State::kLive:
-      return "live";
-    case State::kAbsent:
-      return "absent";
-    case State::kDenied:
-      return "denied";
-    case State::kUnreachable:
-      return "unreachable";
-  }
-  return "?";
-}
-
 ListWatch::ListWatch(kube::Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
     : ports_(std::move(ports)),
       scope_(std::move(scope)),
@@ -207,6 +191,13 @@ void ListWatch::collect(const ObjectHead& head, std::string_view object) {
 }
 
 void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::string_view object) {
+  const auto version = parse_int(head.resource_version);
+  if (version && told_ && *version < *told_) {
+    relist("an event is older than what was told before");
+    version_unusable_ = true;
+    return fail(Errc::kInvalid, "an event is older than what was told before");
+  }
+  told_ = version;
   resource_version_ = head.resource_version;
   missed_at_.reset();
   stand(State::kLive, "");
@@ -255,10 +246,27 @@ void ListWatch::on_list_done(std::string resource_version) {
   resource_version_ = std::move(resource_version);
   call_.reset();
   finish_list();
-  open_watch();
+  if (step_ == Step::kWatching) open_watch();
+}
+
+// A replica that lags has not heard of the newest exclude yet. A server that was restored from a backup goes on from
+// the past: that is so when it says so again, a few seconds later.
+bool ListWatch::is_of_the_past() {
+  const auto version = parse_int(resource_version_);
+  if (version && told_ && *version < *told_) {
+    if (!past_since_) past_since_ = opened_;
+    if (opened_ - *past_since_ < limits_.confirm_after) return true;
+  }
+  past_since_.reset();
+  told_ = version;
+  return false;
 }
 
 void ListWatch::finish_list() {
+  if (is_of_the_past()) {
+    version_unusable_ = true;  // asks for the newest state
+    return fail(Errc::kBusy, "the list is older than what was told before");
+  }
   step_ = Step::kWatching;
   need_list_ = false;
   version_unusable_ = false;
@@ -460,41 +468,6 @@ void ListWatch::wait(Millis delay) {
     timer_.reset();
     if (!parked_) attempt();
   });
-}
-
-void ListWatch::stand(State state, std::string why) {
-  const State before = standing_.state;
-  if (before == state) return;  // the first reason stands while it lasts
-  standing_.state = state;
-  standing_.why = std::move(why);
-  log_standing(before);
-  if (state == State::kLive) failures_ = 0;
-  sink_.standing_changed(standing_);
-}
-
-void ListWatch::log_standing(State before) {
-  const std::string resource = resource_name();
-  switch (standing_.state) {
-    case State::kLive:
-      if (before == State::kDenied || before == State::kUnreachable)
-        ports_.log.info("following again", {{"resource", resource}, {"failures", failures_}});
-      return;
-    case State::kAbsent:
-      ports_.log.info("kind is not installed; waiting for it", {{"resource", resource}});
-      return;
-    case State::kDenied:
-    case State::kUnreachable:
-      ports_.log.warning(standing_.state == State::kDenied ? "access denied" : "cannot be read",
-                         {{"resource", resource}, {"was", describe(before)}, {"why", standing_.why}});
-      return;
-    case State::kStarting:
-      return;
-  }
-}
-
-std::string ListWatch::resource_name() const {
-  const kube::Resource& kind = scope_.resource;
-  return kind.group.empty() ? kind.plural : kind.plural + "." + kind.group;
 }
 
 }  // namespace sliced::watchers

@@ -208,8 +208,10 @@ class ListWatch {
   /// 410: the history does not go back that far. One relist follows without a backoff, jittered.
   void on_version_gone(const kube::Failure& failure);
 
-  /// The list is whole: the sink's, and we are synced.
+  /// The list is whole: the sink's, and we are synced. One that is older than what was told before counts only when it
+  /// is so again, confirm_after later; until then what was told stands.
   void finish_list();
+  bool is_of_the_past();
   /// kept: objects that the list lacks and that stay until a second one lacks them too.
   void arm_confirmation(size_t kept);
   // Asks for the newest state, whatever version was heard: a list from the same cache would confirm nothing.
@@ -254,6 +256,8 @@ class ListWatch {
   std::string list_reason_ = "start";
   std::string resource_version_;   // the last one heard
   bool version_unusable_ = false;  // the server no longer has it, or does not have it yet
+  std::optional<int64_t> told_;    // the newest version that was told; nullopt: none, or they are no numbers
+  std::optional<TimePoint> past_since_;  // lists are older than that
   std::optional<TimePoint> watch_list_off_until_;
   bool relist_at_once_ = true;                     // one relist without a backoff per stretch of health
   TokenBucket fresh_starts_{1, Millis{60'000}};    // of waits, because the server is known to be back

@@ -10,6 +10,12 @@ namespace {
 
 constexpr size_t kNamesShown = 8;
 
+int size_class(const Footprint& footprint) {
+  return footprint.bytes > MemoryBudget::kLargeBytes   ? 2
+         : footprint.bytes > MemoryBudget::kSmallBytes ? 1
+                                                       : 0;
+}
+
 std::string shown(const MemoryBudget::Name& name) {
   return (name.first.empty() ? "" : name.first + "/") + name.second;
 }
@@ -18,8 +24,15 @@ uint64_t hash_of(const MemoryBudget::Name& name) { return stable_hash(shown(name
 }  // namespace
 
 MemoryBudget::Key MemoryBudget::key_of(const Name& name, const Footprint& footprint) {
-  const int size = footprint.bytes > kLargeBytes ? 2 : footprint.bytes > kSmallBytes ? 1 : 0;
-  return {footprint.rank, size, footprint.created_at, footprint.bytes, name};
+  return {footprint.rank, size_class(footprint), footprint.created_at, footprint.bytes, name};
+}
+
+bool MemoryBudget::ByRight::operator()(const Kept::value_type* a, const Kept::value_type* b) const {
+  const auto right = [](const Footprint& it) {
+    return std::tuple(it.rank, size_class(it), it.created_at, it.bytes);
+  };
+  const auto of_a = right(a->second), of_b = right(b->second);
+  return of_a != of_b ? of_a < of_b : a->first < b->first;
 }
 
 std::optional<Footprint> MemoryBudget::footprint_of(const Name& name) const {
@@ -35,7 +48,7 @@ bool MemoryBudget::put(const Name& name, const Footprint& footprint) {
     leave_out(name, footprint);
     return false;
   }
-  kept_.emplace(name, footprint);
+  share.queue.insert(&*kept_.emplace(name, footprint).first);
   share.bytes += footprint.bytes;
   return true;
 }
@@ -46,7 +59,9 @@ void MemoryBudget::erase(const Name& name) {
       share.is_first_gone |= share.first_left_out && std::get<Name>(*share.first_left_out) == name;
   const auto at = kept_.find(name);
   if (at == kept_.end()) return;
-  share_of(at->second).bytes -= at->second.bytes;
+  Share& share = share_of(at->second);
+  share.bytes -= at->second.bytes;
+  share.queue.erase(&*at);
   kept_.erase(at);
 }
 
@@ -66,18 +81,9 @@ std::vector<std::pair<MemoryBudget::Name, Footprint>> MemoryBudget::evict(bool f
     const size_t size = limit_of({.guards = guards});
     const size_t bytes = shares_[guards ? 1 : 0].bytes;
     if (bytes <= size || (!final && bytes - size < size / 4)) continue;
-    std::vector<Key> keys;
-    for (const auto& [name, footprint] : kept_)
-      if (footprint.guards == guards) keys.push_back(key_of(name, footprint));
-    std::sort(keys.begin(), keys.end());
-    size_t sum = 0;
-    bool is_full = false;
-    for (const Key& key : keys) {
-      sum += std::get<size_t>(key);
-      is_full = is_full || sum > size;
-      if (!is_full) continue;
-      const Name& name = std::get<Name>(key);
-      const Footprint footprint = kept_.at(name);
+    const Share& share = shares_[guards ? 1 : 0];
+    while (share.bytes > size) {
+      const auto [name, footprint] = **share.queue.rbegin();
       erase(name);
       leave_out(name, footprint);
       out.emplace_back(name, footprint);

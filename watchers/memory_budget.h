@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_set>
@@ -44,6 +45,8 @@ class MemoryBudget {
   using Name = std::pair<std::string, std::string>;  // namespace, name
 
   explicit MemoryBudget(MemoryLimits limits = {}) : limits_(limits) {}
+  MemoryBudget(MemoryBudget&&) = default;
+  MemoryBudget& operator=(MemoryBudget&&) = default;
 
   /// The object is there, with this footprint. False when it is left out.
   bool put(const Name& name, const Footprint& footprint);
@@ -51,7 +54,7 @@ class MemoryBudget {
   void erase(const Name& name);
   std::optional<Footprint> footprint_of(const Name& name) const;  // of one that is kept
   /// Those that have to go to make room, and are left out from now on. final: nobody else asks; before, this
-  /// may wait until a quarter more than there is room for has come. Takes a sort of all that are kept.
+  /// may wait until a quarter more than there is room for has come.
   std::vector<std::pair<Name, Footprint>> evict(bool final);
 
   /// How many are known to be there and are not kept.
@@ -62,9 +65,14 @@ class MemoryBudget {
 
  private:
   using Key = std::tuple<uint8_t, int, int64_t, size_t, Name>;
+  using Kept = std::map<Name, Footprint>;
+  struct ByRight {  // as key_of(), without a copy of the name
+    bool operator()(const Kept::value_type* a, const Kept::value_type* b) const;
+  };
   // Of guards and of all others: each has its own bytes and its own queue.
   struct Share {
     size_t bytes = 0;
+    std::set<const Kept::value_type*, ByRight> queue;  // of kept_
     std::optional<Key> first_left_out;  // of those that fit at all; who comes behind it finds no room
     bool is_first_gone = false;
   };
@@ -79,7 +87,7 @@ class MemoryBudget {
 
   MemoryLimits limits_;
   Share shares_[2];
-  std::map<Name, Footprint> kept_;
+  Kept kept_;
   std::unordered_set<uint64_t> left_out_;  // hashes of names
 };
 

@@ -76,6 +76,9 @@ Record::Record(std::vector<Holding> holdings, const std::string& pool) : holding
 }
 
 Result<Record> Record::decode(std::string_view text) {
+  if (text.size() > kRecordBytesMax)
+    return Error{Errc::kTooLarge,
+                 "is longer than any that is written: " + std::to_string(text.size()) + " bytes"};
   const auto json = kube::decode_json(text);
   if (!json) return json.error();
   if (json->array() == nullptr) return Error{Errc::kInvalid, "is no list of withdrawn entries"};

@@ -33,7 +33,7 @@ class Record {
   /// whole_holding(pool), which stands for every entry of the pool.
   Record(std::vector<Holding> holdings, const std::string& pool);
   /// What names an entry but does not tell the rest counts as exclusive, and as one of each group. kInvalid
-  /// when there is something without a name.
+  /// when there is something without a name, kTooLarge beyond kRecordBytesMax.
   static Result<Record> decode(std::string_view text);
   /// As it stands on a slice: empty where there is none, or one that cannot be understood.
   static Record of(const kube::ResourceSlice& slice);

@@ -261,6 +261,34 @@ TEST(CelSteps, DepthIsBounded) {
   EXPECT_LT(it.error.size(), 200u);
 }
 
+// A map's type holds that of its keys and that of its values: each level of these has twice as many parts as the one
+// below, in 20 bytes. Red when whoever holds types against each other walks through all of them (levels of 60 never
+// ended, on a worker that nobody can interrupt).
+TEST(CelSteps, TypesThatShareTheirPartsAreBounded) {
+  const std::string ends[] = {"x24 == x24",
+                              "x24 != {}",
+                              "[x24, x24] == []",
+                              "(1 == 1 ? x24 : x24) == {}",
+                              "x24 in [x24]",
+                              "x24[x24] == x24",
+                              "[x24].indexOf(x24) == 0",
+                              "{x24: x24}.size() == 1",
+                              "optional.of(x24).orValue(x24) == x24",
+                              "[x24].all(y, y == x24)"};
+  for (const std::string& end : ends) {
+    std::string text = "cel.bind(x0, 1,";
+    for (int i = 1; i <= 24; ++i) {
+      const std::string below = "x" + std::to_string(i - 1);
+      text += "cel.bind(x" + std::to_string(i) + ",{" + below + ":" + below + "},";
+    }
+    const Taken it = taken(text + end + std::string(25, ')'), selector_environment());
+    EXPECT_NE(it.error.find("more than 1000 parts"), std::string::npos) << end << ": " << it.error;
+    EXPECT_LT(it.error.size(), 200u);
+  }
+  // What somebody may write has a few.
+  EXPECT_EQ(taken("{'a': {1: {'b': [{'c': {'d': 1}}]}}} == {}", selector_environment()).error, "");
+}
+
 // On a thread like a worker's, with half of its stack.
 Taken taken_by_worker(const std::string& expression) {
   struct {

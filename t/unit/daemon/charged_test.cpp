@@ -431,9 +431,15 @@ TEST_F(ChargedTest, TheNodeObjectComesAndGoes) {
 
 // "entry" alone is enough to charge; what cannot be read at all charges the PF, until the claims tell.
 TEST_F(ChargedTest, ARecordThatCannotBeUnderstoodOffersNothingMore) {
-  for (const char* record : {"nonsense", R"([{"entry":"0000-3b-00-0","later":"version"}])", R"([{"a":1}])",
-                             R"([{"entry":"0000-3b-00-0","device":"0000:3b:00.0","base":"No label"}])"}) {
-    SCOPED_TRACE(record);
+  // Longer than any that is written: reading it would take as long as somebody likes.
+  std::string too_long = "[\"a\"";
+  while (too_long.size() < policy::kRecordBytesMax) too_long += ",\"a\"";
+  too_long += "]";
+  for (const std::string& record :
+       {std::string("nonsense"), std::string(R"([{"entry":"0000-3b-00-0","later":"version"}])"),
+        std::string(R"([{"a":1}])"), too_long,
+        std::string(R"([{"entry":"0000-3b-00-0","device":"0000:3b:00.0","base":"No label"}])")}) {
+    SCOPED_TRACE(record.substr(0, 80));
     put_exposure("p", of_type("pf"));
     take_the_pf_then_offer_vfs();
     daemon.reset();

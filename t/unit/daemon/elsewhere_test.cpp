@@ -38,6 +38,22 @@ TEST_F(ElsewhereTest, WhatIsOvertakenIsMadeAnew) {
   EXPECT_TRUE(daemon->converged());
 }
 
+// Red when what was decided without it is written while somebody decides what an exclude means that was heard of: it came
+// while a decision was made that is not made anew, since the one before was.
+TEST_F(ElsewhereTest, NothingIsAddedThatAnExcludeMayMeanWhichCameDuringTheDecision) {
+  start_slowly();
+  put_exposure("p", of_type("pf"));
+  run(100ms);
+  put_exposure("p", of_type("vf"));
+  run(600ms);
+  put_exposure("x", of_type("vf", ", action: exclude"));
+  for (int i = 0; i < 500; ++i) {
+    run(10ms);
+    ASSERT_FALSE(offered().contains(kFirstVf)) << i;
+  }
+  EXPECT_TRUE(daemon->converged());
+}
+
 // Red when changes that never end keep everything from being decided.
 TEST_F(ElsewhereTest, AStreamOfChangesIsDecidedNowAndThen) {
   start_slowly();

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 
 namespace sliced::hotplug {
 namespace {
@@ -269,6 +270,25 @@ TEST(DecodeDefaultRouteLinks, Refuses) {
   EXPECT_EQ(decode_default_route_links(message(NLMSG_DONE, bytes_of(-EINTR)), kMain, {}, links).error(),
             (Error{Errc::kIo, "netlink: RTM_GETROUTE: EINTR"}))
       << "a dump that failed on its way is not the whole";
+}
+
+// Red when what was told of a table that changed meanwhile counts for all of it: a default route may be missing, and
+// what carries it be given away.
+TEST(DecodeDefaultRouteLinks, WhatChangedMeanwhileIsNoAnswer) {
+  const auto interrupted = [](std::string datagram) {
+    datagram[offsetof(nlmsghdr, nlmsg_flags)] = NLM_F_MULTI | NLM_F_DUMP_INTR;
+    return datagram;
+  };
+  std::set<int> links;
+  std::set<uint32_t> tables;
+  Nexthops nexthops;
+  const std::string end = interrupted(message(NLMSG_DONE, bytes_of(0)));
+  for (const std::string& datagram : {interrupted(default_route(out(2))), default_route(out(2)) + end, end}) {
+    EXPECT_EQ(decode_default_route_links(datagram, {RT_TABLE_MAIN}, {}, links).error().code, Errc::kBusy);
+    EXPECT_EQ(decode_rule_tables(datagram, tables).error().code, Errc::kBusy);
+    EXPECT_EQ(decode_vrf_tables(datagram, tables).error().code, Errc::kBusy);
+    EXPECT_EQ(decode_nexthops(datagram, nexthops).error().code, Errc::kBusy);
+  }
 }
 
 struct Rule {

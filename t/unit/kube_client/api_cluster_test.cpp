@@ -179,6 +179,9 @@ TEST_F(ApiClusterTest, WhatIsNoListIsAFailure) {
         std::string(R"({"kind":"Status","metadata":{}})"),
         std::string(R"({"kind":"NodeList","metadata":{},"items":[]})"),
         std::string(R"({"kind":"Node","metadata":{"resourceVersion":"1"}})"),
+        std::string(R"({"kind":"List","metadata":{"resourceVersion":"1"},"items":[]})"),
+        std::string(R"({"kind":"PodList","metadata":{"resourceVersion":"1"},"items":[]})"),
+        std::string(R"({"kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"1"},"items":[]})"),
         std::string(R"({"kind":"NodeList","metadata":{"resourceVersion":"1"},"items":[{})"),
         page("{}", "") + "x", std::string()}) {
     ApiWorld world(*this, [&](const SeenRequest&, Connection& to) { to.send(http_response(200, body)); });
@@ -186,6 +189,75 @@ TEST_F(ApiClusterTest, WhatIsNoListIsAFailure) {
     ASSERT_TRUE(heard.failure) << body;
     EXPECT_EQ(heard.failure->code, Errc::kIo) << body;
     EXPECT_EQ(heard.what().find("list nodes: "), 0u) << heard.what();
+  }
+}
+
+// Red when another list is taken for this one: of ours it has nothing, and all of it would be gone.
+TEST_F(ApiClusterTest, OfMetadataAloneAListMayBeOfEitherKind) {
+  for (const char* const kind : {"PartialObjectMetadataList", "NodeList"}) {
+    ApiWorld world(*this, [&](const SeenRequest&, Connection& to) {
+      to.send(http_response(
+          200, R"({"kind":")" + std::string(kind) + R"(","metadata":{"resourceVersion":"1"},"items":[]})"));
+    });
+    EXPECT_EQ(world.list({{.resource = kNodes, .metadata_only = true}}).words, Words{"done 1"}) << kind;
+  }
+}
+
+// Red when what a list lacks was deleted, or created, between its pages.
+TEST_F(ApiClusterTest, PagesOfTwoMomentsAreNoList) {
+  ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
+    const bool first = request.target.find("continue") == std::string::npos;
+    to.send(http_response(200, first ? page("{}", "more", "7") : page("{}", "", "5")));
+  });
+  const Heard heard = world.list();
+  ASSERT_TRUE(heard.failure);
+  EXPECT_EQ(heard.failure->code, Errc::kIo);
+  EXPECT_NE(heard.what().find("of two moments"), std::string::npos) << heard.what();
+}
+
+// Red when objects of another watch are taken for ours.
+TEST_F(ApiClusterTest, AnEventAboutAnotherKindEndsTheWatch) {
+  const auto words_of = [this](const std::string& kind, bool metadata_only) {
+    ApiWorld world(*this, [&](const SeenRequest&, Connection& to) {
+      to.send(fake::chunked_head() + chunk(R"({"type":"ADDED","object":{"kind":")" + kind + "\"}}\n") +
+              fake::last_chunk());
+    });
+    const Heard heard = world.watch({{.resource = kNodes, .metadata_only = metadata_only}, "5"});
+    if (heard.failure) {
+      EXPECT_EQ(heard.failure->code, Errc::kIo) << heard.what();
+    }
+    return heard.words.size();  // an event and its end
+  };
+  EXPECT_EQ(words_of("Node", false), 2u);
+  EXPECT_EQ(words_of("Pod", false), 1u);
+  EXPECT_EQ(words_of("PartialObjectMetadata", false), 1u);
+  EXPECT_EQ(words_of("PartialObjectMetadata", true), 2u);
+  EXPECT_EQ(words_of("Node", true), 2u);
+}
+
+// Red when an object is taken for another that was asked for.
+TEST_F(ApiClusterTest, AnAnswerAboutAnotherObjectIsNone) {
+  const struct {
+    const char* body;
+    bool is_it;
+  } rows[] = {{R"({"metadata":{"name":"a","namespace":"n"}})", true},
+              {R"({"metadata":{"name":"\u0061","namespace":"n"}})", true},
+              {R"({"metadata":{"name":"b","namespace":"n"}})", false},
+              {R"({"metadata":{"name":"a","namespace":"m"}})", false},
+              {R"({"metadata":{"name":"a"}})", false},
+              {R"({"kind":"Status"})", false},
+              {"ok", false}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.body);
+    ApiWorld world(*this, [&](const SeenRequest&, Connection& to) { to.send(http_response(200, row.body)); });
+    Heard heard;
+    const CallPtr call = world.cluster->get(
+        {.resource = {"a.io", "v1", "xs", "X", true}, .namespace_ = "n", .name = "a"}, heard.write());
+    ASSERT_TRUE(world.run_until([&] { return heard.over; }));
+    EXPECT_EQ(!heard.failure, row.is_it) << heard.what();
+    if (heard.failure) {
+      EXPECT_EQ(heard.failure->code, Errc::kIo);
+    }
   }
 }
 
@@ -549,7 +621,12 @@ TEST_F(ApiClusterTest, WritesBringTheStoredObject) {
 TEST_F(ApiClusterTest, ADeleteIsAnsweredByTheApiServerOrNotAtAll) {
   std::string said;
   ApiWorld world(*this, [&](const SeenRequest&, Connection& to) { to.send(http_response(200, said)); });
-  for (const char* page : {"", "OK", "<html>maintenance</html>", "{}", R"({"kind":null})"}) {
+  for (const char* page :
+       {"", "OK", "<html>maintenance</html>", "{}", R"({"kind":null})",
+        R"({"kind":"Status","status":"Failure","code":404})",
+        R"({"kind":"Status","status":"Success","details":{"name":"t"}})",
+        R"({"kind":"ResourceSlice","metadata":{"name":"t"}})", R"({"kind":"Pod","metadata":{"name":"s"}})",
+        R"({"kind":"ResourceSliceList","metadata":{},"items":[]})"}) {
     said = page;
     const Heard heard = world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"});
     ASSERT_TRUE(heard.failure) << page;
@@ -560,6 +637,14 @@ TEST_F(ApiClusterTest, ADeleteIsAnsweredByTheApiServerOrNotAtAll) {
   said = R"({"kind":"ResourceSlice","metadata":{"name":"s","deletionTimestamp":"2026-01-01T00:00:00Z"}})";
   EXPECT_EQ(world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"}).words,
             (Words{"done "}));
+  for (const char* status :
+       {R"({"kind":"Status","metadata":{},"status":"Success","details":{"name":"s","uid":"u"}})",
+        R"({"kind":"Status","status":"Success"})"}) {
+    said = status;
+    EXPECT_EQ(world.write({.verb = Verb::kDelete, .resource = kSlices, .name = "s", .uid = "u"}).words,
+              (Words{"done "}))
+        << status;
+  }
 }
 
 TEST_F(ApiClusterTest, ACreateIsNotRepeatedAndAnUpdateIs) {

@@ -154,10 +154,24 @@ TEST_F(ReconcileTest, WhatCannotBeAskedChangesNothing) {
   EXPECT_TRUE(taken_back.empty());
 }
 
+// Red when a load balancer without a server says that claims are gone.
+TEST_F(ReconcileTest, ANotFoundWithoutAStatusChangesNothing) {
+  put();
+  cluster.on_request = [](const fake::Request&) -> std::optional<kube::Failure> {
+    return kube::Failure{.code = Errc::kNotFound, .http_status = 404, .what = "default backend - 404"};
+  };
+  node.user = "";
+  pass();
+  wait(2 * Reconcile::kAbsentMin);
+  pass();
+  EXPECT_TRUE(taken_back.empty());
+}
+
 TEST_F(ReconcileTest, AClaimThatComesBackWasNotAway) {
   const PreparedClaim claim = put();
   cluster.on_request = [](const fake::Request&) -> std::optional<kube::Failure> {
-    return kube::Failure{.code = Errc::kNotFound, .http_status = 404, .what = "not found"};
+    return kube::Failure{
+        .code = Errc::kNotFound, .http_status = 404, .reason = "NotFound", .what = "not found"};
   };
   pass();
   wait(Reconcile::kAbsentMin - Millis{10'000});

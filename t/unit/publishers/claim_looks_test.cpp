@@ -130,6 +130,29 @@ TEST_F(ClaimLooksTest, AnotherClaimOfTheNameAndOneThatIsGoneHaveNothing) {
   EXPECT_EQ(released, 2u);
 }
 
+// Red when the 404 of a load balancer without a server frees what a claim has that stands: its next pod gets it, and
+// somebody else too.
+TEST_F(ClaimLooksTest, ALoadBalancersNotFoundFreesNothing) {
+  put_claim(result());
+  withdraw();
+  scheduler.advance(30s);
+  ASSERT_EQ(seen, std::vector<bool>{true});
+  bool is_away = true;
+  cluster.on_request = [&](const fake::Request&) -> std::optional<kube::Failure> {
+    if (!is_away) return std::nullopt;
+    return kube::Failure{.code = Errc::kNotFound, .http_status = 404, .what = "default backend - 404"};
+  };
+  take_back();
+  scheduler.advance(10min);
+  EXPECT_EQ(released, 0u);
+  is_away = false;
+  scheduler.advance(2min);
+  EXPECT_EQ(released, 0u) << "it stands";
+  cluster.remove(kube::kResourceClaims, "c", "default");
+  scheduler.advance(2min);
+  EXPECT_EQ(released, 1u);
+}
+
 TEST_F(ClaimLooksTest, WhoMayNotReadClaimsIsToldNothingAndAsksSeldom) {
   put_claim(result());
   cluster.deny("resourceclaims");

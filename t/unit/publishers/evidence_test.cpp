@@ -122,7 +122,9 @@ TEST_F(EvidenceTest, WhatALookMisses) {
   } rows[] = {{"list", "pods", Errc::kDenied, 403, Evidence::Look::kDenied, {}},
               {"list", "pods", Errc::kBusy, 429, Evidence::Look::kFailed, {}},
               {"get", "resourceclaims", Errc::kDenied, 403, Evidence::Look::kDenied, {"claim-1000"}},
-              {"get", "resourceclaims", Errc::kIo, 0, Evidence::Look::kFailed, {"claim-1000"}}};
+              {"get", "resourceclaims", Errc::kIo, 0, Evidence::Look::kFailed, {"claim-1000"}},
+              // Without a Status it is a load balancer's.
+              {"get", "resourceclaims", Errc::kNotFound, 404, Evidence::Look::kFailed, {"claim-1000"}}};
   for (const auto& row : rows) {
     SCOPED_TRACE(std::string(row.verb) + " " + std::to_string(row.status));
     size_t asked = 0;

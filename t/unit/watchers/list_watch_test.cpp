@@ -198,6 +198,59 @@ TEST_F(ListWatchTest, AListBehindAReplicaThatLagsAsksForTheNewest) {
   EXPECT_EQ(words[1], "list from ");
 }
 
+// Red when a list is believed that is older than what was told: it lacks the newest exclude.
+TEST_F(ListWatchTest, AListOfThePastChangesNothing) {
+  cluster.watch_list = false;
+  put("a", 1);
+  follow();
+  put("b", 2);
+  settle();
+  ASSERT_EQ(events(), (Words{"relisted a=1", "changed b=2"}));
+  cluster.stale_by = 1;
+  cluster.breaks_promises = true;
+  cluster.expire_watches();
+  scheduler.advance(3s);
+  EXPECT_EQ(events(), (Words{}));
+  EXPECT_EQ(source->standing().state, State::kUnreachable);
+  EXPECT_NE(source->standing().why.find("older than what was told"), std::string::npos)
+      << source->standing().why;
+  cluster.breaks_promises = false;
+  put("c", 3);
+  scheduler.advance(10s);
+  EXPECT_EQ(events(), (Words{"relisted a=1 b=2 c=3"}));
+  EXPECT_EQ(source->standing().state, State::kLive);
+}
+
+// Red when nobody ever hears of a server that was restored from a backup.
+TEST_F(ListWatchTest, AListOfThePastIsBelievedWhenTheServerSaysSoAgain) {
+  cluster.watch_list = false;
+  put("a", 1);
+  follow();
+  put("b", 2);
+  settle();
+  events();
+  cluster.stale_by = 1;
+  cluster.breaks_promises = true;
+  cluster.expire_watches();
+  scheduler.advance(20s);
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.front(), "relisted a=1");
+}
+
+TEST_F(ListWatchTest, AnEventOfThePastIsNoneAndAListFollows) {
+  put("a", 1);
+  follow();
+  put("a", 2);
+  settle();
+  ASSERT_EQ(events(), (Words{"relisted a=1", "changed a=2"}));
+  cluster.inject("things", kube::EventType::kModified,
+                 R"({"metadata":{"namespace":"ns","name":"a","resourceVersion":"1"},"spec":{"value":7}})");
+  cluster.inject("things", kube::EventType::kDeleted,
+                 R"({"metadata":{"namespace":"ns","name":"a","resourceVersion":"1"}})");
+  scheduler.advance(5s);
+  EXPECT_EQ(events(), (Words{"relisted a=2"}));
+}
+
 TEST_F(ListWatchTest, MoreObjectsThanTheBoundKeepTheLastList) {
   put("a", 1);
   follow({.objects_max = 2});

@@ -66,8 +66,9 @@ TEST_F(PolicyWatcherTest, GivesPoliciesOfOneNamespaceAsTheirLanguageUnderstandsT
 
 TEST_F(PolicyWatcherTest, APolicyWithARepeatedKeyIsThereAndNotUnderstood) {
   follow_policies();
-  cluster.inject("sriovresourcepolicies", kube::EventType::kAdded,
-                 R"({"metadata":{"name":"a","namespace":"ns","resourceVersion":"9"},"spec":{"x":1,"x":2}})");
+  cluster.inject(
+      "sriovresourcepolicies", kube::EventType::kAdded,
+      R"({"metadata":{"name":"a","namespace":"ns","resourceVersion":"1000"},"spec":{"x":1,"x":2}})");
   settle();
   EXPECT_EQ(events(), (Words{"relisted", "changed a!"}));
 }
