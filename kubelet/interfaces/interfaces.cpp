@@ -5,6 +5,7 @@
 
 #include "kubelet/interfaces/networks.h"
 #include "kubelet/interfaces/wanted.h"
+#include "kubelet/recall.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -38,9 +39,27 @@ void Interfaces::start() {
     if (!has_any()) return;
     ports_.log.info("what was prepared in mode STANDALONE keeps its interfaces, and loses them, as before",
                     {{"interfaces", attachments_.all().size()}});
+    undo_strays();
     connect();
     end_when_over();
   });
+}
+
+// Where the runtime is not connected, which would tell that their sandboxes are gone.
+void Interfaces::undo_strays() {
+  const PreparedClaims& prepared = prepared_();
+  const auto may_have = [&prepared](std::string_view pod_uid) {
+    return pod_uid.empty() || std::any_of(prepared.begin(), prepared.end(), [&](const auto& one) {
+             const PreparedClaim& claim = one.second;
+             return is_nameless(claim) ||
+                    std::any_of(claim.pods.begin(), claim.pods.end(),
+                                [&](const ReservingPod& pod) { return pod.uid == pod_uid; });
+           });
+  };
+  std::vector<cni::Attachment> strays;
+  for (const auto& [name, kept] : attachments_.all())
+    if (!may_have(pod_uid_of(kept.record.attachment))) strays.push_back(kept.record.attachment);
+  for (const cni::Attachment& one : strays) attachments_.detach_later(one);
 }
 
 void Interfaces::connect() {

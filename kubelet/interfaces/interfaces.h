@@ -75,6 +75,8 @@ class Interfaces final : public InterfacePort {
   void connect();
   // only_ends: lets the runtime go once nothing is left.
   void end_when_over();
+  // Of pods that have no claim any more, which was taken back by a process of before that could not undo it.
+  void undo_strays();
 
   const Ports ports_;
   const Settings settings_;

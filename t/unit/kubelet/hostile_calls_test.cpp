@@ -2,6 +2,10 @@
 // leaves nothing behind, and the next try does it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+#include <string>
+
 #include "kubelet/claim.h"
 #include "t/unit/kubelet/preparer_world.h"
 

@@ -51,7 +51,10 @@ class InterfacesTest : public testing::Test {
                   calls.push_back(std::string(cni::name_of(command)) + " " + attachment.container_id + " " +
                                   attachment.interface);
                   auto run = std::make_unique<Soon>();
-                  run->ticket = scheduler.after(Millis{1}, [on_run] { on_run(cni::Attached{"1.0.0"}); });
+                  const bool fails = command == cni::Command::kDel && fails_to_undo;
+                  run->ticket = scheduler.after(Millis{1}, [on_run, fails] {
+                    fails ? on_run(Error{Errc::kIo, "no"}) : on_run(cni::Attached{"1.0.0"});
+                  });
                   return run;
                 },
             .dial = [this](auto then) { return dials.dial({}, Millis{0}, std::move(then)); },
@@ -127,6 +130,7 @@ class InterfacesTest : public testing::Test {
   std::vector<std::string> calls;
   uint32_t stream = 1;
   bool is_multus = false;  // of the next start()
+  bool fails_to_undo = false;
   std::optional<Interfaces> interfaces;
   std::optional<ClaimPreparer> preparer;
 };
@@ -230,6 +234,23 @@ TEST_F(InterfacesTest, InModeMultusUnprepareUndoesWhatWasMadeBeforeAlsoWithoutTh
   start();
   EXPECT_EQ(unprepare(claim), "");
   EXPECT_EQ(calls, (std::vector<std::string>{"ADD s1 vfnet0", "DEL s1 vfnet0"}));
+}
+
+// Its claim was taken back by a daemon whose DEL failed. Red when a node without NRI keeps it for ever.
+TEST_F(InterfacesTest, InModeMultusWhatIsOfNoClaimAnyMoreIsUndoneWithoutTheRuntime) {
+  connect();
+  const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
+  EXPECT_EQ(prepare(claim), "");
+  call("RunPodSandbox", pod());
+  fails_to_undo = true;
+  EXPECT_EQ(unprepare(claim), "");
+  fails_to_undo = false;
+  is_multus = true;
+  dials.refusal = Error{Errc::kNotFound, "no such socket"};
+  calls.clear();
+  start();
+  scheduler.advance(Millis{100});
+  EXPECT_EQ(calls, std::vector<std::string>{"DEL s1 vfnet0"});
 }
 
 TEST_F(InterfacesTest, InModeMultusWithoutAnythingOfTheOtherTheRuntimeIsNotAsked) {
