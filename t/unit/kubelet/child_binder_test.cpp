@@ -124,14 +124,17 @@ struct ManyBindings : testing::Test {
 
 // As when a node boots. Red when each is begun at once: pipes, memory, and locks of the kernel for all of them.
 TEST_F(ManyBindings, AFewRunAndTheOthersComeInOrder) {
-  ChildBinder binder(loop, {.program = {"/bin/sh", "-c", script("sleep 0.02")}, .at_once = 2});
-  for (const auto& one : run(binder, 8)) EXPECT_TRUE(one) << one.error().what;
-  const auto beside = lines("beside");
-  ASSERT_EQ(beside.size(), 8u);
-  EXPECT_LE(std::stoi(*std::max_element(beside.begin(), beside.end())), 2);
-  auto order = lines("order");
-  for (size_t i = 0; i + 1 < order.size(); i += 2) std::sort(&order[i], &order[i] + 2);  // two begin together
-  EXPECT_TRUE(std::is_sorted(order.begin(), order.end())) << testing::PrintToString(order);
+  for (const int at_once : {2, 1}) {
+    ChildBinder binder(
+        loop, {.program = {"/bin/sh", "-c", script("sleep 0.02")}, .at_once = static_cast<size_t>(at_once)});
+    for (const auto& one : run(binder, 8)) EXPECT_TRUE(one) << one.error().what;
+    const auto beside = lines("beside");
+    ASSERT_EQ(beside.size(), 8u);
+    for (const std::string& count : beside) EXPECT_LE(std::stoi(count), at_once);
+    const auto order = lines("order");
+    EXPECT_TRUE(at_once > 1 || std::is_sorted(order.begin(), order.end())) << testing::PrintToString(order);
+    for (const char* name : {"beside", "order"}) std::filesystem::remove(directory + "/" + name);
+  }
 }
 
 // Red when it is begun when the kubelet has given up already, or what waits counts the time of those before it.
