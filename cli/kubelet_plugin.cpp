@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <utility>
 
 #include "cli/bind_helper.h"
@@ -13,6 +14,7 @@
 #include "kubelet/node_host.h"
 #include "reactor/base/text.h"
 #include "reactor/net/unix_stream.h"
+#include "reactor/open_files.h"
 
 namespace sliced::cli {
 namespace {
@@ -48,12 +50,37 @@ void let_plugins_set_sysctls(const Process& process, const config::Options& opti
                            "mount (docs/install-kubernetes.md)"}});
 }
 
+bool is_multus(const config::Options& options) {
+  return options.configuration_mode == config::ConfigurationMode::kMultus;
+}
+
+std::string interface_records(const config::Options& options) {
+  return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/interfaces";
+}
+
+// In mode MULTUS nothing else is run than what undoes what is left of the other one.
+bool has_entries(const std::string& directory) {
+  std::error_code none;
+  return std::filesystem::directory_iterator(directory, none) != std::filesystem::directory_iterator();
+}
+
+// A sandbox's namespace each, a program's pipes, a connection: a node that boots has hundreds at once.
+void raise_limits(Log& log) {
+  constexpr uint64_t kEnough = 4'096;
+  const auto raised = reactor::raise_open_files();
+  if (raised && raised->now >= kEnough) return;
+  log.warning("few files may be open at once: where many pods start, some are refused and tried again",
+              {{"limit", raised ? std::to_string(raised->now) : "unknown: " + raised.error().what},
+               {"remedy", "a hard limit of open files of " + std::to_string(kEnough) +
+                              " or more (systemd: LimitNOFILE=)"}});
+}
+
 }  // namespace
 
 std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
                                                                const config::Options& options) {
-  if (options.configuration_mode == config::ConfigurationMode::kMultus) return nullptr;
-  let_plugins_set_sysctls(process, options);
+  if (!is_multus(options) || has_entries(interface_records(options)))
+    let_plugins_set_sysctls(process, options);
   cni::Place place{.directories = {}, .environment = plugin_environment()};
   for (const std::string_view directory : split(options.cni_path, ':'))
     if (!directory.empty()) place.directories.emplace_back(directory);
@@ -74,11 +101,11 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
               [&loop, socket = options.nri_socket](reactor::net::OnConnected then) {
                 return reactor::net::connect_unix(loop, socket, kDialMax, std::move(then));
               }},
-      kubelet::Interfaces::Settings{
-          .runtime = {.name = options.nri_plugin_name,
-                      .index = options.nri_plugin_index,
-                      .socket = options.nri_socket},
-          .records = options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/interfaces"},
+      kubelet::Interfaces::Settings{.runtime = {.name = options.nri_plugin_name,
+                                                .index = options.nri_plugin_index,
+                                                .socket = options.nri_socket},
+                                    .records = interface_records(options),
+                                    .only_ends = is_multus(options)},
       [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); },
       kubelet::Sandboxes::Handlers{
           .on_attached =
@@ -134,23 +161,23 @@ KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, d
       status_(*process.cluster, process.loop.scheduler(), *process.log,
               [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); }),
       interfaces_(interfaces(process, options)),
-      preparer_(
-          ports(process, options), knowledge(process, options),
-          {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
-           .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); },
-           .on_held = [this](const std::string& by,
-                             const hotplug::HostDevice& facts) { daemon_.hold(by, facts); },
-           .on_let_go = [this](const std::string& by) { daemon_.let_go(by); },
-           .on_answered = [this](const kubelet::PreparedClaim& claim) { status_.tell(key_of(claim)); },
-           .on_taken_back = [this](const kubelet::PreparedClaim& claim) { status_.released(claim); }},
-          {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
-                     .device_info_directory = interfaces_ ? "" : device_info_directory(process, options),
-                     .tells_metadata = options.enable_device_metadata},
-           .plan = {.names_interfaces = interfaces_ != nullptr,
-                    .interface_prefix = options.interface_prefix,
-                    .names_requests = options.kubevirt_environment,
-                    .tells_metadata = options.enable_device_metadata},
-           .mac_annotation = options.mac_annotation}),
+      preparer_(ports(process, options), knowledge(process, options),
+                {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
+                 .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); },
+                 .on_held = [this](const std::string& by,
+                                   const hotplug::HostDevice& facts) { daemon_.hold(by, facts); },
+                 .on_let_go = [this](const std::string& by) { daemon_.let_go(by); },
+                 .on_answered = [this](const kubelet::PreparedClaim& claim) { status_.tell(key_of(claim)); },
+                 .on_taken_back = [this](const kubelet::PreparedClaim& claim) { status_.released(claim); }},
+                {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
+                           .device_info_directory = device_info_directory(process, options),
+                           .writes_device_infos = is_multus(options),
+                           .tells_metadata = options.enable_device_metadata},
+                 .plan = {.names_interfaces = !is_multus(options),
+                          .interface_prefix = options.interface_prefix,
+                          .names_requests = options.kubevirt_environment,
+                          .tells_metadata = options.enable_device_metadata},
+                 .mac_annotation = options.mac_annotation}),
       plugin_({.loop = process.loop,
                .log = *process.log,
                .preparer = counted_,
@@ -165,8 +192,7 @@ kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
   return {.name = name, .judge = [this, name, book = std::make_shared<kubelet::HealthBook>(name)] {
             auto all = book->judge(daemon_.offer_of(name).desired_last(), *daemon_.host_inventory());
             for (kubelet::DeviceHealth& one : all)
-              if (interfaces_ && one.trouble.empty())
-                one.trouble = interfaces_->trouble_of(name, one.pool, one.device);
+              if (one.trouble.empty()) one.trouble = interfaces_->trouble_of(name, one.pool, one.device);
             return all;
           }};
 }
@@ -174,6 +200,7 @@ kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
 std::unique_ptr<KubeletPlugin> open_kubelet_plugin(Process& process, const config::Options& options,
                                                    daemon::Daemon& daemon) {
   if (options.kubelet_plugin == config::Switch::kOff) return nullptr;
+  raise_limits(*process.log);
   return std::make_unique<KubeletPlugin>(process, options, daemon);
 }
 

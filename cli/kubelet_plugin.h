@@ -18,7 +18,7 @@ namespace sliced::cli {
 
 /// Of both drivers. The process and the daemon outlive it.
 /// It puts together what is in kubelet/: sockets and registration (Plugin), claims (ClaimPreparer),
-/// interfaces (Interfaces, of STANDALONE alone) and the claims' status; here is no rule of its own.
+/// interfaces (Interfaces; in mode MULTUS of what was prepared in the other one) and the claims' status; here is no rule of its own.
 /// Answers: nothing is prepared before the daemon has decided once; until then the kubelet is told what is
 /// waited for, and tries again.
 /// Health: a device's own trouble counts before that of its interface.
@@ -36,7 +36,7 @@ class KubeletPlugin {
   void start(std::function<void()> on_known) {
     preparer_.start([this, on_known = std::move(on_known)] {
       on_known();
-      if (interfaces_) interfaces_->start();
+      interfaces_->start();
     });
     plugin_.start();
   }
@@ -49,7 +49,7 @@ class KubeletPlugin {
   /// What is under way goes on to its end.
   void take_no_more() { preparer_.take_no_more(); }
   /// Neither a claim nor an interface is being worked at.
-  bool idle() const { return preparer_.idle() && (!interfaces_ || interfaces_->idle()); }
+  bool idle() const { return preparer_.idle() && interfaces_->idle(); }
 
  private:
   kubelet::Plugin::Driver driver(const std::string& name);
@@ -59,7 +59,7 @@ class KubeletPlugin {
 
   daemon::Daemon& daemon_;
   kubelet::ClaimStatus status_;
-  std::unique_ptr<kubelet::Interfaces> interfaces_;  // null: MULTUS
+  std::unique_ptr<kubelet::Interfaces> interfaces_;
   kubelet::ClaimPreparer preparer_;
   kubelet::CountedPreparer counted_{preparer_};
   kubelet::Plugin plugin_;

@@ -19,12 +19,16 @@ Result<std::string> bind_or_restore(const Host& host, Binding what, const Prepar
     if (auto set = host.set_mac(device, mac); !set) return std::move(set.error());
     return group;
   }
+  if (what == Binding::kTakeAgain) {
+    const auto now = host.look(device);
+    if (!now || !now->driver.empty()) return std::string();
+    return host.restore(device);
+  }
   // The address goes first: a driver asks for it when it takes the function.
   if (!mac.empty())
     if (auto set = host.set_mac(device, mac); !set && set.error().code != Errc::kNotFound)
       return std::move(set.error());
-  if (auto restored = host.restore(device); !restored) return std::move(restored.error());
-  return std::string();
+  return host.restore(device);
 }
 
 std::unique_ptr<reactor::Job> HostBinder::run(Binding what, std::vector<PreparedDevice> devices, Done done) {

@@ -12,14 +12,16 @@
 
 namespace sliced::kubelet {
 
-enum class Binding { kBind, kRestore };
+/// kTakeAgain: a function that was restored, and whose driver has not taken it. What has any driver stays as it is.
+enum class Binding { kBind, kRestore, kTakeAgain };
 
 /// Reentry: done is called once, never from within run(), unless the Job is dropped.
 class Binder {
  public:
   static constexpr Millis kBindMax{30'000};  // for all functions of a call; the kubelet waits 45 s
 
-  /// By device, in order: its group when it was bound, "" when it was restored. kTimeout: it hangs, and may be done yet.
+  /// By device, in order: its group when it was bound; when it was restored "", or what is not as it was before, for
+  /// people: it is off vfio-pci, and without a driver. kTimeout: it hangs, and may be done yet, or was not begun in time.
   /// kBusy: a call of before hangs, or somebody holds the device; the text says who.
   using Done = std::function<void(std::vector<Result<std::string>>)>;
   virtual ~Binder() = default;

@@ -1,6 +1,7 @@
 #include "kubelet/child_binder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "hotplug/facts.h"
@@ -15,6 +16,9 @@ namespace {
 // As "failed CODE": what the preparer tells apart.
 constexpr std::pair<Errc, std::string_view> kCodes[] = {
     {Errc::kIo, "io"}, {Errc::kTimeout, "timeout"}, {Errc::kNotFound, "gone"}, {Errc::kBusy, "busy"}};
+
+constexpr std::pair<Binding, std::string_view> kOrders[] = {
+    {Binding::kBind, "bind"}, {Binding::kRestore, "restore"}, {Binding::kTakeAgain, "take-again"}};
 
 std::string_view name_of(Errc code) {
   for (const auto& [one, name] : kCodes)
@@ -48,7 +52,9 @@ Error why_missing(const reactor::ChildResult& result) {
 }  // namespace child_binder
 
 std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices) {
-  std::vector<std::string> out{what == Binding::kBind ? "bind" : "restore"};
+  std::vector<std::string> out;
+  for (const auto& [one, name] : child_binder::kOrders)
+    if (one == what) out.emplace_back(name);
   for (const PreparedDevice& device : devices) {
     const bool had_interface = device.held && device.held->netdev;  // a bind that fails is taken back
     std::vector<std::string> fields{device.pci, device.vfio ? device.vfio->original_driver : "",
@@ -61,9 +67,12 @@ std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDe
 }
 
 Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
-  if (arguments.empty() || (arguments[0] != "bind" && arguments[0] != "restore"))
-    return Error{Errc::kInvalid, "wants bind or restore"};
-  BindOrder out{arguments[0] == "bind" ? Binding::kBind : Binding::kRestore, {}};
+  const auto* order =
+      std::find_if(std::begin(child_binder::kOrders), std::end(child_binder::kOrders),
+                   [&](const auto& one) { return !arguments.empty() && one.second == arguments[0]; });
+  if (order == std::end(child_binder::kOrders))
+    return Error{Errc::kInvalid, "wants bind, restore or take-again"};
+  BindOrder out{order->first, {}};
   for (size_t i = 1; i < arguments.size(); ++i) {
     const auto parts = split(arguments[i], '=');
     const auto part = [&](size_t index) { return std::string(index < parts.size() ? parts[index] : ""); };
@@ -81,9 +90,9 @@ Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
 }
 
 std::string line_of(const Result<std::string>& result) {
-  if (result) return "ok " + *result + "\n";
-  std::string what = result.error().what;
+  std::string what = result ? *result : result.error().what;
   std::replace(what.begin(), what.end(), '\n', ' ');
+  if (result) return "ok " + what + "\n";
   return "failed " + std::string(child_binder::name_of(result.error().code)) + " " + what + "\n";
 }
 
@@ -105,9 +114,12 @@ std::vector<Result<std::string>> decode_lines(const std::string& text, size_t de
 }
 
 struct ChildBinder::Run {
+  Binding what;
   std::vector<PreparedDevice> devices;
+  TimePoint asked;
   Done done;  // null: it has been answered, or nobody asks any more
-  std::unique_ptr<reactor::Child> child = {};
+  reactor::Places::Taken place = {};
+  std::unique_ptr<reactor::Child> child = {};  // null: it waits for its turn
   reactor::Ticket given_up = {};
 
   void answer(std::vector<Result<std::string>> results) {
@@ -123,7 +135,7 @@ struct ChildBinder::Handle final : reactor::Job {
 };
 
 ChildBinder::ChildBinder(reactor::Loop& loop, Settings settings)
-    : loop_(loop), settings_(std::move(settings)) {}
+    : loop_(loop), settings_(std::move(settings)), places_(loop.scheduler(), settings_.at_once) {}
 ChildBinder::~ChildBinder() = default;
 
 std::string ChildBinder::who_hangs(const std::vector<PreparedDevice>& devices) const {
@@ -138,40 +150,55 @@ std::string ChildBinder::who_hangs(const std::vector<PreparedDevice>& devices) c
 }
 
 std::unique_ptr<reactor::Job> ChildBinder::run(Binding what, std::vector<PreparedDevice> devices, Done done) {
-  std::vector<std::string> argv = settings_.program;
-  for (std::string& one : arguments_of(what, devices)) argv.push_back(std::move(one));
   const std::string hanging = who_hangs(devices);
-  auto run = std::make_shared<Run>(Run{std::move(devices), std::move(done)});
-  auto handle = std::make_unique<Handle>(run);
   const uint64_t number = next_++;
-  const auto answer_later = [this, number, &run](Error error) {
-    runs_[number] = run;
-    run->given_up = loop_.scheduler().after(Millis{0}, [this, number, error = std::move(error)] {
-      const auto own = std::move(runs_.extract(number).mapped());  // it owns this function
-      own->answer(std::vector<Result<std::string>>(own->devices.size(), error));
-    });
-  };
+  const auto run = runs_[number] =
+      std::make_shared<Run>(Run{what, std::move(devices), loop_.scheduler().now(), std::move(done)});
   if (!hanging.empty()) {
-    answer_later({Errc::kBusy, hanging});
-    return handle;
+    run->given_up = loop_.scheduler().after(
+        Millis{0}, [this, number, hanging] { answer(number, {Errc::kBusy, hanging}); });
+  } else {
+    run->place = places_.take([this, number] { begin(number); });
+    run->given_up =
+        loop_.scheduler().after(settings_.answer_max - settings_.patience - settings_.least, [this, number] {
+          answer(number, {Errc::kTimeout, "others are being bound, " + std::to_string(places_.taken()) +
+                                              " at once, and " + std::to_string(places_.waiting()) +
+                                              " wait: it was not begun; it is tried again when the kubelet "
+                                              "asks again"});
+        });
   }
+  return std::make_unique<Handle>(run);
+}
+
+void ChildBinder::answer(uint64_t number, const Error& error) {
+  const auto own = std::move(runs_.extract(number).mapped());  // it owns the function that called this
+  own->place.reset();
+  own->answer(std::vector<Result<std::string>>(own->devices.size(), error));
+}
+
+void ChildBinder::begin(uint64_t number) {
+  const std::shared_ptr<Run> run = runs_.at(number);
+  if (!run->done) return void(runs_.erase(number));  // nothing was begun, and nobody asks
+  if (const std::string hanging = who_hangs(run->devices); !hanging.empty())
+    return answer(number, {Errc::kBusy, hanging});
+  std::vector<std::string> argv = settings_.program;
+  for (std::string& one : arguments_of(run->what, run->devices)) argv.push_back(std::move(one));
+  const auto waited = std::chrono::duration_cast<Millis>(loop_.scheduler().now() - run->asked);
+  const Millis deadline = std::min(
+      settings_.deadline, std::max(settings_.answer_max - settings_.patience - waited, settings_.least));
   auto child = reactor::Child::start(
-      loop_, {.argv = std::move(argv), .deadline = settings_.deadline, .kill_after = settings_.kill_after},
+      loop_, {.argv = std::move(argv), .deadline = deadline, .kill_after = settings_.kill_after},
       [this, number](const reactor::ChildResult& result) { end(number, result); });
-  if (!child) {
-    answer_later(std::move(child.error()));
-    return handle;
-  }
-  runs_[number] = run;
+  if (!child) return answer(number, child.error());
   run->child = std::move(*child);
-  run->given_up = loop_.scheduler().after(settings_.deadline + settings_.patience, [run = run.get()] {
+  run->given_up = loop_.scheduler().after(deadline + settings_.patience, [run = run.get()] {
+    run->place.reset();  // it hangs for itself
     run->answer(std::vector<Result<std::string>>(
         run->devices.size(),
         Error{Errc::kTimeout, "process " + std::to_string(run->child->pid()) + ", which binds " +
                                   child_binder::addresses(run->devices) +
                                   ", hangs in the kernel; it is tried again when the kubelet asks again"}));
   });
-  return handle;
 }
 
 void ChildBinder::end(uint64_t number, const reactor::ChildResult& result) {
@@ -179,6 +206,7 @@ void ChildBinder::end(uint64_t number, const reactor::ChildResult& result) {
   const std::shared_ptr<Run> run = std::move(at->second);
   runs_.erase(at);
   run->given_up.reset();
+  run->place.reset();
   const auto child = std::move(run->child);  // it owns the function that called this
   run->answer(decode_lines(result.out, run->devices.size(), child_binder::why_missing(result)));
 }

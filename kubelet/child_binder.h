@@ -5,6 +5,9 @@
 // Hang: past the deadline the program is killed, and its devices are answered with kTimeout. Where it does not end even
 //       so, as in a write that the kernel does not let go, none is begun beside it for any of its devices: calls about
 //       them are answered with kBusy at once, until it ends.
+// Many: when a node boots, or is drained, hundreds are asked for at once. A few run; the others wait in the order in which
+//       they came, and their deadline begins with their program. One for which there is no time any more before the kubelet
+//       gives up is not begun: it is answered with kTimeout. One that hangs keeps its place no longer than it is waited for.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +16,7 @@
 
 #include "kubelet/binder.h"
 #include "reactor/child.h"
+#include "reactor/places.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::reactor {
@@ -29,6 +33,10 @@ class ChildBinder final : public Binder {
     Millis deadline = kBindMax;
     Millis kill_after{2'000};  // from SIGTERM to SIGKILL
     Millis patience{3'000};    // from the deadline to the answer
+    size_t at_once = 16;
+    Millis answer_max{
+        43'000};          // from the call to its answer, the wait included; a deadline is shortened for it
+    Millis least{5'000};  // that a program is begun for
   };
   ChildBinder(reactor::Loop& loop, Settings settings);
   ~ChildBinder() override;
@@ -40,6 +48,10 @@ class ChildBinder final : public Binder {
   struct Run;
   // What the caller holds. Dropping it does not end the program: half a binding helps nobody.
   struct Handle;
+  // Its turn has come.
+  void begin(uint64_t number);
+  // Without a program, or where none is begun.
+  void answer(uint64_t number, const Error& error);
   // The program has ended: what it said is the answer, unless it was given up before.
   void end(uint64_t number, const reactor::ChildResult& result);
   // "" where none of these devices is in a program's hands.
@@ -47,11 +59,12 @@ class ChildBinder final : public Binder {
 
   reactor::Loop& loop_;
   const Settings settings_;
+  reactor::Places places_;
   std::map<uint64_t, std::shared_ptr<Run>> runs_;
   uint64_t next_ = 0;
 };
 
-/// What the program is told: "bind" or "restore", then for each device "0000:03:00.2=igbvf", "=02:00:00:00:00:0a" where
+/// What the program is told: "bind", "restore" or "take-again", then for each device "0000:03:00.2=igbvf", "=02:00:00:00:00:0a" where
 /// its PF gives the VF an address, and another one that its own interface had, where that is to be had again.
 std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices);
 struct BindOrder {

@@ -44,7 +44,7 @@ FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared,
     claim_files::put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
   }
   change.specs.push_back({std::move(spec), claim.uid});
-  if (settings.device_info_directory.empty()) return change;
+  if (settings.device_info_directory.empty() || !settings.writes_device_infos) return change;
   for (const PreparedDevice& device : claim.devices)
     if (auto info = device_info(device, settings.device_info_directory))
       change.infos.push_back(std::move(*info));

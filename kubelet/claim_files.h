@@ -11,7 +11,8 @@ namespace sliced::kubelet {
 /// drivers: all whose specs of a pod are looked after, since one pod may have claims of both.
 struct FileSettings {
   std::vector<std::string> drivers;
-  std::string device_info_directory = {};  // MULTUS; "" none are written
+  std::string device_info_directory = {};  // "" there are none
+  bool writes_device_infos = true;         // MULTUS; what was written in that mode is removed in any
   bool tells_metadata = false;
 };
 

@@ -45,8 +45,9 @@ class Host {
   /// Has its PF give the VF that address (kubelet/vf_mac.h), and reads it back. kNotFound: VF or PF are gone. kBusy: somebody
   /// has the function open, and another address.
   virtual Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const = 0;
-  /// Back to its original driver; whatever is bound to another driver than vfio-pci stays.
-  virtual Result<Unit> restore(const PreparedDevice& device) const = 0;
+  /// Back to its original driver; whatever is bound to another driver than vfio-pci stays. Once vfio-pci has let it go,
+  /// what else fails is no error: yields what is not as it was before, for people, and nobody is preferred; "" nothing.
+  virtual Result<std::string> restore(const PreparedDevice& device) const = 0;
 
   /// Which process, or which pod, may still use the claim's devices; "" none does. Errors: that cannot be seen.
   virtual Result<std::string> user_of(const PreparedClaim& claim) const = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// What preparing asks of whoever moves interfaces into pods (kubelet/interfaces/interfaces.h). Nobody does in mode
-// MULTUS: Multus does.
+// What preparing asks of whoever moves interfaces into pods (kubelet/interfaces/interfaces.h). In mode MULTUS that is Multus,
+// but for what was prepared in the other mode before.
 #include <functional>
 #include <string>
 #include <vector>

@@ -259,7 +259,8 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
   auto bound = rebind(pci, std::string(kVfioDriver));
   auto group = bound ? group_node(pci) : Result<std::string>(bound.error());
   if (!group)
-    if (auto back = restore(device); !back) group.error().what += "; and " + back.error().what;
+    if (const auto back = restore(device); !back || !back->empty())
+      group.error().what += "; and " + (back ? *back : back.error().what);
   return group;
 }
 
@@ -280,25 +281,39 @@ void NodeHost::return_address(const PreparedDevice& device) const {
   (void)kernel_.write_own_mac(static_cast<int>(*ifindex), device.held->netdev->mac);
 }
 
-Result<Unit> NodeHost::restore(const PreparedDevice& device) const {
+// Off vfio-pci it is out of the pod's hands. A driver that is not there, or refuses, is no reason for the pod to wait.
+Result<std::string> NodeHost::restore(const PreparedDevice& device) const {
   using namespace node_host;
   const std::string& pci = device.pci;
   const std::string original = device.vfio ? device.vfio->original_driver : "";
-  if (original == kVfioDriver || !view_->read(function_path(pci) + "/vendor")) return Unit{};
+  if (original == kVfioDriver || !view_->read(function_path(pci) + "/vendor")) return std::string();
+  // Whoever is loaded next may have it, as after a boot.
+  const auto leave = [&](const std::string& what_differs) -> Result<std::string> {
+    if (auto cleared = kernel_.write(function_path(pci) + "/driver_override", "\n"); !cleared)
+      return std::move(cleared.error());
+    return what_differs;
+  };
   const std::string bound = driver_of(pci);
   if (!bound.empty() && bound != kVfioDriver) {
     if (bound == original) return_address(device);  // whoever bound it back may not have come to that
-    return kernel_.write(function_path(pci) + "/driver_override", "\n");
+    return leave("");
   }
-  if (auto free = check_holder(pci); !free) return free;
-  if (original == kNoDriver) {
-    if (auto cleared = kernel_.write(function_path(pci) + "/driver_override", "\n"); !cleared) return cleared;
-    return bound.empty() ? Result<Unit>(Unit{}) : kernel_.write(function_path(pci) + "/driver/unbind", pci);
+  if (auto free = check_holder(pci); !free) return std::move(free.error());
+  const bool is_there = original.empty() || view_->list(std::string(kDrivers) + original).ok();
+  if (original == kNoDriver || !is_there) {
+    if (!bound.empty())
+      if (auto off = kernel_.write(function_path(pci) + "/driver/unbind", pci); !off)
+        return std::move(off.error());
+    return leave(original == kNoDriver ? ""
+                                       : "device " + pci + " has no driver: " + escaped(original) +
+                                             ", which it had, is not loaded");
   }
-  if (auto back = rebind(pci, original); !back) return back;
+  if (auto back = rebind(pci, original); !back) {
+    if (!driver_of(pci).empty()) return std::move(back.error());
+    return leave(back.error().what + ", which it had, and has none");
+  }
   return_address(device);
-  return original.empty() ? Result<Unit>(Unit{})
-                          : kernel_.write(function_path(pci) + "/driver_override", "\n");
+  return original.empty() ? Result<std::string>(std::string()) : leave("");
 }
 
 // ---- files

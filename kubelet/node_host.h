@@ -58,7 +58,7 @@ class NodeHost final : public Host {
   Result<std::string> bind(const PreparedDevice& device,
                            const std::vector<PreparedDevice>& together) const override;
   Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const override;
-  Result<Unit> restore(const PreparedDevice& device) const override;
+  Result<std::string> restore(const PreparedDevice& device) const override;
   Result<std::string> user_of(const PreparedClaim& claim) const override;
   Result<Unit> apply(const FileChange& change) const override;
   Result<Unit> write_checkpoint(const std::string& text) const override;

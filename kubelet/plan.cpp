@@ -154,6 +154,22 @@ void add_rdma(const PreparedDevice& device, const HostLook& look, cdi::Edits& ed
   edits.env.push_back(start + "DEVICE=" + look.rdma_device);
 }
 
+std::string_view name_of_env(std::string_view line) { return line.substr(0, line.find('=')); }
+
+// Of two results that are one device, as of a request that looks on beside one that has it: who has it has the last word.
+void merge(const cdi::Edits& from, bool is_admin, cdi::Edits& into) {
+  for (const std::string& line : from.env) {
+    const auto same = std::find_if(into.env.begin(), into.env.end(), [&](const std::string& one) {
+      return name_of_env(one) == name_of_env(line);
+    });
+    if (same == into.env.end())
+      into.env.push_back(line);
+    else if (!is_admin)
+      *same = line;
+  }
+  for (const cdi::DeviceNode& node : from.nodes) add_node(into, node.path, node.host_path);
+}
+
 std::string device_name(const PreparedClaim& claim, const PreparedDevice& device) {
   return claim.uid + "-" + device.device + (device.share_id.empty() ? "" : "-" + device.share_id);
 }
@@ -257,8 +273,15 @@ std::string cdi_kind(const std::string& driver) {
 
 cdi::Spec claim_spec(const PreparedClaim& claim) {
   cdi::Spec spec{.kind = cdi_kind(claim.driver)};
-  for (const PreparedDevice& device : claim.devices)
-    spec.devices.push_back({plan_rules::device_name(claim, device), device.edits});
+  for (const PreparedDevice& device : claim.devices) {
+    const std::string name = plan_rules::device_name(claim, device);
+    const auto same = std::find_if(spec.devices.begin(), spec.devices.end(),
+                                   [&](const cdi::Device& one) { return one.name == name; });
+    if (same == spec.devices.end())
+      spec.devices.push_back({name, device.edits});
+    else
+      plan_rules::merge(device.edits, device.is_admin, same->edits);
+  }
   return spec;
 }
 

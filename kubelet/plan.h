@@ -76,7 +76,8 @@ void add_request_names(PreparedClaim& claim);
 /// "sriovnetwork.k8snetworkplumbingwg.io/vf" of that driver, "<driver>/device" of any other.
 std::string cdi_kind(const std::string& driver);
 /// Of one claim; its file has the claim's uid.
-/// A device for each of the claim's, by the name that the answer gives the kubelet.
+/// A device for each of the claim's, by the name that the answer gives the kubelet; results that are one device, as that
+/// of a request with adminAccess beside the one that has it, are one.
 cdi::Spec claim_spec(const PreparedClaim& claim);
 /// What a pod has of all its claims; nullopt: nothing.
 std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& pod_id,

@@ -50,6 +50,15 @@ std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared) 
          " MiB): claims with fewer devices, or shorter NetworkAttachmentDefinitions, would have";
 }
 
+// Its containers would look for an interface that is not there. A machine gets the function itself.
+std::string lacks_driver(const PreparedDevice& device, const Driverless& driverless) {
+  const std::string driver = device.is_admin || device.vfio ? "" : driverless.driver_of(device.pci);
+  if (driver.empty()) return "";
+  return "device " + in_quotes(device.pool + "/" + device.device) + " is without its driver " +
+         escaped(driver) +
+         " since a pod gave it back: load the driver's module, and it can be had half a minute later";
+}
+
 bool are_same_devices(const PreparedClaim& a, const PreparedClaim& b) {
   return std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
                     [](const PreparedDevice& one, const PreparedDevice& other) {
@@ -162,7 +171,7 @@ void ClaimPreparer::compare_with_record(Task& task) {
   if (!task.before || !task.before->is_complete) return go_on(task);
   if (!are_same_devices(*task.before, task.claim) || has_other_pods(task.asked, *task.before)) {
     std::swap(*task.before, task.claim);
-    return restore_devices(task, [this, &task](const std::string& problem) {
+    return restore_devices(task, bound_devices(task.claim), [this, &task](const std::string& problem) {
       if (!problem.empty()) return give_up(task, problem);
       release(task.key());
       task.claim = std::move(*task.before);
@@ -195,20 +204,18 @@ void ClaimPreparer::restore_others(Task& task) {
   for (const PreparedDevice& device : bound_devices(*task.before))
     if (!is_on_vfio(task.claim, device)) others.push_back(device);
   if (others.empty()) return go_on(task);
-  task.job = ports_.binder->run(Binding::kRestore, std::move(others),
-                                [this, &task](const std::vector<Result<std::string>>& restored) {
-                                  for (const auto& one : restored)
-                                    if (!one) return give_up(task, one.error().what);
-                                  std::erase_if(task.before->devices, [&](const PreparedDevice& device) {
-                                    return device.vfio && !is_on_vfio(task.claim, device);
-                                  });
-                                  release(task.key());
-                                  if (task.before->devices.empty())
-                                    task.before.reset();
-                                  else
-                                    reserve(*task.before);
-                                  go_on(task);
-                                });
+  restore_devices(task, std::move(others), [this, &task](const std::string& problem) {
+    if (!problem.empty()) return give_up(task, problem);
+    std::erase_if(task.before->devices, [&](const PreparedDevice& device) {
+      return device.vfio && !is_on_vfio(task.claim, device);
+    });
+    release(task.key());
+    if (task.before->devices.empty())
+      task.before.reset();
+    else
+      reserve(*task.before);
+    go_on(task);
+  });
 }
 
 void ClaimPreparer::keep_from_others(Task& task) {
@@ -218,6 +225,8 @@ void ClaimPreparer::keep_from_others(Task& task) {
     if (!known) return give_up(task, "device " + in_quotes(device.pool + "/" + device.device) + " is gone");
     task.known.push_back(std::move(*known));
     if (const std::string why = refusal(task.claim, device, task.known.back(), prepared_); !why.empty())
+      return give_up(task, why);
+    if (const std::string why = preparing::lacks_driver(device, driverless_); !why.empty())
       return give_up(task, why);
   }
   if (const std::string why = conflict_within(task.claim); !why.empty()) return give_up(task, why);
@@ -264,7 +273,8 @@ void ClaimPreparer::judge_looks(Task& task) {
       return give_up(task, why);
     if (device.vfio && device.vfio->original_mac.empty()) device.vfio->original_mac = look->admin_mac;
     if (!device.vfio || !device.vfio->original_driver.empty()) continue;
-    const std::string& driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
+    std::string driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
+    if (driver.empty()) driver = driverless_.driver_of(device.pci);
     // Bound for this claim, and no record tells who had it before: whichever driver the kernel chooses.
     if (driver == kVfioDriver && preparing::was_on_vfio(task.before, device)) continue;
     device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;

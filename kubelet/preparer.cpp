@@ -45,8 +45,12 @@ ClaimPreparer::ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers
       settings_(std::move(settings)),
       commits_(ports_.executor, ports_.host, [this] { return encode(); }),
       reconcile_({ports_.cluster, ports_.scheduler, ports_.executor, ports_.log, ports_.host},
-                 reconcile_handlers(), {settings_.files.drivers, settings_.files.device_info_directory}) {
+                 reconcile_handlers(),
+                 {settings_.files.drivers,
+                  settings_.files.writes_device_infos ? settings_.files.device_info_directory : ""}),
+      driverless_(ports_.scheduler, ports_.log) {
   if (!ports_.binder) ports_.binder = std::make_shared<HostBinder>(ports_.executor, ports_.host);
+  driverless_.use(ports_.binder);
 }
 
 ClaimPreparer::~ClaimPreparer() = default;

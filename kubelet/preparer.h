@@ -31,6 +31,7 @@
 #include "kubelet/binder.h"
 #include "kubelet/claim_files.h"
 #include "kubelet/commits.h"
+#include "kubelet/driverless.h"
 #include "kubelet/host.h"
 #include "kubelet/interface_port.h"
 #include "kubelet/plan.h"
@@ -175,8 +176,9 @@ class ClaimPreparer final : public Preparer {
   void answer_released(Task& task);
   void fail_release(Task& task, const std::string& problem);
 
-  // next("") once all are with their drivers of before; nothing where none was bound.
-  void restore_devices(Task& task, std::function<void(const std::string& problem)> next);
+  // next("") once all are off vfio-pci, and with their drivers of before or none (driverless_).
+  void restore_devices(Task& task, std::vector<PreparedDevice> devices,
+                       std::function<void(const std::string& problem)> next);
   // kTimeout ends the task and undoes nothing: what hangs may be done yet.
   void note_bound(Task& task, std::vector<Result<std::string>> groups);
   // Into prepared_, and told to the daemon; a record of before is replaced.
@@ -201,6 +203,7 @@ class ClaimPreparer final : public Preparer {
   reactor::Ticket start_turn_;
   Commits commits_;
   Reconcile reconcile_;
+  Driverless driverless_;
 };
 
 }  // namespace sliced::kubelet

@@ -50,7 +50,7 @@ void ClaimPreparer::note_ending(Task& task) {
 }
 
 void ClaimPreparer::restore(Task& task) {
-  restore_devices(task, [this, &task](const std::string& problem) {
+  restore_devices(task, bound_devices(task.claim), [this, &task](const std::string& problem) {
     problem.empty() ? go_on(task) : fail_release(task, problem);
   });
 }
@@ -60,14 +60,19 @@ void ClaimPreparer::fail_release(Task& task, const std::string& problem) {
        task.given_up.empty() ? problem : task.given_up + "; and it cannot be taken back yet: " + problem);
 }
 
-void ClaimPreparer::restore_devices(Task& task, std::function<void(const std::string&)> next) {
-  if (!is_bound(task.claim)) return next("");
-  task.job = ports_.binder->run(Binding::kRestore, bound_devices(task.claim),
-                                [next = std::move(next)](const std::vector<Result<std::string>>& restored) {
-                                  for (const auto& one : restored)
-                                    if (!one) return next(one.error().what);
-                                  next("");
-                                });
+void ClaimPreparer::restore_devices(Task& task, std::vector<PreparedDevice> devices,
+                                    std::function<void(const std::string&)> next) {
+  if (devices.empty()) return next("");
+  task.job = ports_.binder->run(
+      Binding::kRestore, devices,
+      [this, devices, next = std::move(next)](const std::vector<Result<std::string>>& restored) {
+        const Error* first = nullptr;
+        for (size_t i = 0; i < devices.size(); ++i) {
+          if (!restored[i] && first == nullptr) first = &restored[i].error();
+          if (restored[i] && !restored[i]->empty()) driverless_.add(devices[i], *restored[i]);
+        }
+        next(first == nullptr ? "" : first->what);
+      });
 }
 
 void ClaimPreparer::commit_released(Task& task) {

@@ -1,12 +1,15 @@
 #include "reactor/child.h"
 
+#include <fcntl.h>
 #include <uv.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
+#include "reactor/descriptor.h"
 #include "reactor/handle.h"
 #include "reactor/loop.h"
 #include "reactor/turn_watch.h"
@@ -92,8 +95,14 @@ Result<Unit> Child::State::spawn() {
   constexpr auto kChildReads = static_cast<uv_stdio_flags>(UV_CREATE_PIPE | UV_READABLE_PIPE);
   constexpr auto kChildWrites = static_cast<uv_stdio_flags>(UV_CREATE_PIPE | UV_WRITABLE_PIPE);
   uv_stdio_container_t stdio[3];
-  stdio[0].flags = spec.input ? kChildReads : UV_IGNORE;
-  stdio[0].data.stream = stream(input);
+  // Opened here: the program has a lower limit of open files (open_files.h), which is this process' until it runs.
+  const Descriptor nothing(spec.input ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!spec.input && !nothing) return uv_error(uv_translate_sys_error(errno));
+  stdio[0].flags = spec.input ? kChildReads : UV_INHERIT_FD;
+  if (spec.input)
+    stdio[0].data.stream = stream(input);
+  else
+    stdio[0].data.fd = nothing.get();
   stdio[1].flags = stdio[2].flags = kChildWrites;
   stdio[1].data.stream = stream(out.pipe);
   stdio[2].data.stream = stream(err.pipe);

@@ -65,16 +65,21 @@ struct Attachments::Work {
   OnAttached done;
   Turns::Done turn_ends;
   std::unique_ptr<reactor::Job> job = {};
+  reactor::Places::Taken place = {};
   std::unique_ptr<cni::Run> run = {};
   Namespace network_namespace = {};  // of an attaching
   bool has_namespace = true;         // of a detaching: where the record says
 };
 
-Attachments::Attachments(Ports ports) : ports_(std::move(ports)), turns_(ports_.scheduler) {}
+Attachments::Attachments(Ports ports)
+    : ports_(std::move(ports)),
+      turns_(ports_.scheduler),
+      adds_(ports_.scheduler, kAddsMax),
+      dels_(ports_.scheduler, kDelsMax) {}
 
 Attachments::~Attachments() {
   // What runs holds itself.
-  for (const auto& work : running_) work->job.reset(), work->run.reset();
+  for (const auto& work : running_) work->job.reset(), work->place.reset(), work->run.reset();
 }
 
 void Attachments::start(std::function<void()> ready) {
@@ -137,7 +142,7 @@ void Attachments::on_disk(const std::shared_ptr<Work>& work,
 void Attachments::end(const std::shared_ptr<Work>& ended, Result<cni::Attached> outcome) {
   const std::shared_ptr<Work> work = ended;  // which may be held by nothing but what is let go here
   running_.erase(work);
-  work->job.reset(), work->run.reset();  // they hold the work
+  work->job.reset(), work->place.reset(), work->run.reset();  // they hold the work
   work->turn_ends();
   if (const auto done = std::exchange(work->done, nullptr)) done(std::move(outcome));
 }
@@ -150,6 +155,11 @@ void Attachments::take_turn(std::shared_ptr<Work> work,
     running_.insert(work);
     (this->*begin)(work);
   });
+}
+
+void Attachments::run(const std::shared_ptr<Work>& work, reactor::Places& places,
+                      void (Attachments::*begin)(const std::shared_ptr<Work>&)) {
+  work->place = places.take([this, work, begin] { (this->*begin)(work); });
 }
 
 // ---- attach
@@ -218,7 +228,7 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
       [this, work, name](Result<Unit> written) {
         if (!written) return end(work, std::move(written.error()));
         kept_[name].network_namespace = std::move(work->network_namespace);
-        run_add(work);
+        run(work, adds_, &Attachments::run_add);
       });
 }
 
@@ -228,10 +238,11 @@ void Attachments::run_add(const std::shared_ptr<Work>& work) {
   const Millis left =
       std::chrono::duration_cast<Millis>(work->deadline - ports_.scheduler.now()) - kTailOfAdd;
   if (left <= Millis{0})
-    return end(work, Error{Errc::kTimeout, named(work->record.attachment) + ": the disk is too slow"});
+    return end(work, Error{Errc::kTimeout, named(work->record.attachment) +
+                                               ": the disk is too slow, or too many others are made"});
   work->run = ports_.run(*std::move(network), cni::Command::kAdd, work->record.attachment, std::nullopt, left,
                          [this, work](Result<cni::Attached> made) {
-                           work->run.reset();
+                           work->run.reset(), work->place.reset();
                            if (!made) return end(work, std::move(made));
                            work->record.result = *std::move(made);
                            note_made(work);
@@ -302,7 +313,7 @@ void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
         work->has_namespace = access(path.c_str(), F_OK) == 0;
         return Unit{};
       },
-      [this, work](const Result<Unit>&) { run_del(work); });
+      [this, work](const Result<Unit>&) { run(work, dels_, &Attachments::run_del); });
 }
 
 void Attachments::run_del(const std::shared_ptr<Work>& work) {
@@ -316,7 +327,7 @@ void Attachments::run_del(const std::shared_ptr<Work>& work) {
   };
   work->run = ports_.run(*std::move(network), cni::Command::kDel, std::move(attachment), work->record.result,
                          kDetachMax, [this, work, forget](Result<cni::Attached> undone) {
-                           work->run.reset();
+                           work->run.reset(), work->place.reset();
                            if (!undone) return end_detach(work, std::move(undone.error()));
                            on_disk(work, forget,
                                    [this, work](const Result<Unit>& removed) { end_detach(work, removed); });

@@ -16,6 +16,7 @@
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/executor.h"
+#include "reactor/places.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::kubelet {
@@ -32,7 +33,10 @@ namespace sliced::kubelet {
 /// both.
 class Attachments {
  public:
-  static constexpr Millis kDetachMax{30'000};  // for one DEL
+  static constexpr Millis kDetachMax{30'000};  // for one DEL, from its beginning
+  /// Chains of plugins that run at once, each a process and its pipes; the others wait in order. ADD waits for no DEL, which
+  /// may take long.
+  static constexpr size_t kAddsMax = 32, kDelsMax = 48;
 
   /// cni::run_chain, with its loop and place.
   /// Asked for one attachment at a time, of those that share a pod or a device. Dropping what it gives
@@ -76,8 +80,8 @@ class Attachments {
   /// From this call on it counts as leaving, also while it waits for its turn; one that is being made is
   /// undone behind that.
   void detach(const cni::Attachment& attachment, OnDetached done);
-  /// The same where nobody waits for it, and there may be hundreds, as after a reboot: kLaterMax are asked for at once,
-  /// each a process and its pipes. Who needs the device meanwhile has it undone before the others.
+  /// The same where nobody waits for it, and there may be hundreds, as after a reboot: kLaterMax are asked for at once, so
+  /// that some of kDelsMax are left for who needs the device meanwhile, and has it undone before the others.
   void detach_later(const cni::Attachment& attachment);
   static constexpr size_t kLaterMax = 32;
 
@@ -129,8 +133,13 @@ class Attachments {
   void try_again(const cni::Attachment& attachment);
   void begin_later();
 
+  // What its turn has come for, once there is room for one more chain.
+  void run(const std::shared_ptr<Work>& work, reactor::Places& places,
+           void (Attachments::*begin)(const std::shared_ptr<Work>&));
+
   const Ports ports_;
   Turns turns_;
+  reactor::Places adds_, dels_;
   std::map<std::string, Kept> kept_;
   std::map<std::string, Retry> retries_;          // by record name
   std::map<std::string, cni::Attachment> later_;  // by record name

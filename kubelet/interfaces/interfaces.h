@@ -1,5 +1,6 @@
 #pragma once
-// Mode STANDALONE: the interfaces of claims come into their pods by the container runtime's word.
+// Mode STANDALONE: the interfaces of claims come into their pods by the container runtime's word. In mode MULTUS, what
+// was prepared in that mode before has its interfaces so to its end.
 //
 //   prepare ─▶ read_networks ─▶ checkpoint        runtime ─▶ nri::Plugin ─▶ Sandboxes ─▶ Attachments ─▶ CNI plugins, records
 #include <functional>
@@ -34,7 +35,11 @@ class Interfaces final : public InterfacePort {
   struct Settings {
     nri::PluginOptions runtime;
     std::string records;  // directory of nobody else
+    /// MULTUS: claims are not given interfaces any more. The runtime is connected to as long as a claim that was
+    /// prepared with one is there, or an interface that is to be undone; else it never is.
+    bool only_ends = false;
   };
+  static constexpr Millis kEndsAgain{60'000};  // from one look whether anything is left to the next
   /// What is passed by reference outlives it. prepared: what is prepared now.
   Interfaces(Ports ports, Settings settings, std::function<const PreparedClaims&()> prepared,
              Sandboxes::Handlers handlers);
@@ -44,9 +49,9 @@ class Interfaces final : public InterfacePort {
   void start();
 
   /// NRI is not connected, and some device of the claim wants an interface that is not there yet. With the
-  /// remedy.
+  /// remedy. only_ends: of claims that were prepared with one alone.
   std::string waits_for(const PreparedClaim& claim) const override;
-  /// As kubelet::read_networks().
+  /// As kubelet::read_networks(); only_ends: the claim as it is.
   kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
                               std::function<void(Result<PreparedClaim>)> done) override;
   /// Of the claim's pods and devices, whatever sandbox they are in. done: after the first try of each, well
@@ -64,12 +69,22 @@ class Interfaces final : public InterfacePort {
  private:
   // By pod, device and name of the interface, as the records have them.
   std::vector<cni::Attachment> left_of(const PreparedClaim& claim) const;
+  bool wants_interface(const PreparedDevice& device) const;
+  // Claims that were prepared with an interface, or what is to be undone.
+  bool has_any() const;
+  void connect();
+  // only_ends: lets the runtime go once nothing is left.
+  void end_when_over();
+  // Of pods that have no claim any more, which was taken back by a process of before that could not undo it.
+  void undo_strays();
 
   const Ports ports_;
   const Settings settings_;
+  const std::function<const PreparedClaims&()> prepared_;
   Attachments attachments_;
   Sandboxes sandboxes_;
-  std::unique_ptr<nri::Plugin> plugin_;  // null: not begun
+  std::unique_ptr<nri::Plugin> plugin_;  // null: not begun, or nothing is left
+  reactor::Ticket look_again_;
 };
 
 }  // namespace sliced::kubelet

@@ -285,6 +285,11 @@ func TestWhatPodsMayDo(t *testing.T) {
 	if got := writable(plugin); !slices.Equal(got, want) {
 		t.Errorf("a plugin writes to %v", got)
 	}
+	// Else interfaces of pods from before the mode was changed would be undone by nobody.
+	multus := podOf(t, must(with(t, "kubeletPlugin: {enabled: true, configurationMode: MULTUS}")))
+	if got := writable(multus); !slices.Equal(got, want) || !slices.Contains(multus.Containers[0].Args, "--cni-path=/opt/cni/bin") {
+		t.Errorf("a plugin in mode MULTUS writes to %v and is run with %v", got, multus.Containers[0].Args)
+	}
 }
 
 func must(text string, err error) string {

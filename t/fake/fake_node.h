@@ -22,6 +22,7 @@ struct FakeNode {
   };
   std::map<std::string, Function> functions;  // by PCI address
   std::string chosen_driver = "igbvf";        // by the kernel, where nobody says which
+  std::string unloaded_driver;                // "" all are there
   std::map<std::pair<std::string, std::string>, cdi::Spec> specs;
   std::map<std::string, std::string> infos;
   std::map<kubelet::MetadataFile, std::string> metadata;
@@ -59,12 +60,14 @@ class FakeHost final : public kubelet::Host {
     function.driver = "vfio-pci";
     return function.group;
   }
-  Result<Unit> restore(const kubelet::PreparedDevice& device) const override {
+  Result<std::string> restore(const kubelet::PreparedDevice& device) const override {
     if (auto error = node_.step("restore " + device.pci)) return *error;
     auto& function = node_.functions.at(device.pci);
     const std::string& original = device.vfio->original_driver;
-    if (function.driver == "vfio-pci") function.driver = original.empty() ? node_.chosen_driver : original;
-    return Unit{};
+    if (function.driver != "vfio-pci" && !function.driver.empty()) return std::string();
+    const bool is_there = original != node_.unloaded_driver || original.empty();
+    function.driver = !is_there ? "" : original.empty() ? node_.chosen_driver : original;
+    return is_there ? "" : device.pci + " has no driver: " + original + " is not loaded";
   }
   Result<Unit> set_mac(const kubelet::PreparedDevice& device, const std::string& mac) const override {
     if (node_.functions.at(device.pci).mac == mac) return Unit{};

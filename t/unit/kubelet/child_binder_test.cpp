@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
 
 #include "reactor/loop.h"
 
@@ -24,7 +30,8 @@ struct ChildBinderTest : testing::Test {
             {.program = {"/bin/sh", "-c", script},
              .deadline = Millis{300},
              .kill_after = Millis{60'000},
-             .patience = Millis{200}}};
+             .patience = Millis{200},
+             .at_once = 1}};  // what hangs is no hindrance
   }
   Results run(ChildBinder& binder, Binding what = Binding::kBind,
               const std::vector<PreparedDevice>& devices = kTwo) {
@@ -78,11 +85,91 @@ TEST_F(ChildBinderTest, WhatHangsIsSaidAndNothingIsBegunBesideIt) {
   EXPECT_EQ(once_more[0].error().code, Errc::kTimeout) << "another program was begun";
 }
 
+struct ManyBindings : testing::Test {
+  ManyBindings() {
+    std::string pattern = testing::TempDir() + "bindings.XXXXXX";
+    directory = ::mkdtemp(pattern.data());
+  }
+  ~ManyBindings() override { std::filesystem::remove_all(directory); }
+
+  // All at once; a program writes down whose turn it is, and beside how many it runs.
+  std::vector<Result<std::string>> run(ChildBinder& binder, size_t count) {
+    std::vector<std::optional<Result<std::string>>> answers(count);
+    std::vector<std::unique_ptr<reactor::Job>> jobs;
+    for (size_t i = 0; i < count; ++i)
+      jobs.push_back(binder.run(Binding::kRestore, {vf("0000:03:00." + std::to_string(i))},
+                                [&, i](Results results) { answers[i] = std::move(results.at(0)); }));
+    const auto is_over = [&] {
+      return std::all_of(answers.begin(), answers.end(), [](const auto& one) { return one.has_value(); });
+    };
+    for (int turns = 0; turns < 1'000 && !is_over(); ++turns) loop.turn(Millis{20});
+    std::vector<Result<std::string>> out;
+    for (const auto& one : answers) out.push_back(one.value_or(Error{Errc::kIo, "never answered"}));
+    return out;
+  }
+  std::string script(const std::string& work) const {
+    return "cd " + directory + " && touch run.$$ && echo $1 >>order && ls run.* | wc -l >>beside && " + work +
+           "; rm run.$$; echo 'ok '";
+  }
+  std::vector<std::string> lines(const std::string& name) const {
+    std::vector<std::string> out;
+    std::ifstream file(directory + "/" + name);
+    for (std::string line; std::getline(file, line);) out.push_back(line);
+    return out;
+  }
+
+  std::string directory;
+  reactor::Loop loop;
+};
+
+// As when a node boots. Red when each is begun at once: pipes, memory, and locks of the kernel for all of them.
+TEST_F(ManyBindings, AFewRunAndTheOthersComeInOrder) {
+  for (const int at_once : {2, 1}) {
+    ChildBinder binder(
+        loop, {.program = {"/bin/sh", "-c", script("sleep 0.02")}, .at_once = static_cast<size_t>(at_once)});
+    for (const auto& one : run(binder, 8)) EXPECT_TRUE(one) << one.error().what;
+    const auto beside = lines("beside");
+    ASSERT_EQ(beside.size(), 8u);
+    for (const std::string& count : beside) EXPECT_LE(std::stoi(count), at_once);
+    const auto order = lines("order");
+    EXPECT_TRUE(at_once > 1 || std::is_sorted(order.begin(), order.end())) << testing::PrintToString(order);
+    for (const char* name : {"beside", "order"}) std::filesystem::remove(directory + "/" + name);
+  }
+}
+
+// Red when it is begun when the kubelet has given up already, or what waits counts the time of those before it.
+TEST_F(ManyBindings, WhatThereIsNoTimeForIsNotBegunAndADeadlineBeginsWithItsProgram) {
+  const ChildBinder::Settings settings{.program = {"/bin/sh", "-c", script("sleep 1")},
+                                       .deadline = Millis{5'000},
+                                       .patience = Millis{100},
+                                       .at_once = 1,
+                                       .answer_max = Millis{7'000},
+                                       .least = Millis{5'000}};
+  ChildBinder binder(loop, settings);  // 1.9 s to wait
+  const auto results = run(binder, 4);
+  EXPECT_TRUE(results[0] && results[1]);
+  ASSERT_FALSE(results[2] || results[3]);
+  EXPECT_EQ(results[2].error().code, Errc::kTimeout);
+  EXPECT_NE(results[3].error().what.find("it was not begun; it is tried again"), std::string::npos)
+      << results[3].error().what;
+  EXPECT_EQ(lines("order").size(), 2u);
+  EXPECT_TRUE(run(binder, 1)[0]) << "and the next call is";
+}
+
+TEST_F(ManyBindings, WhoAsksNoMoreBeforeItsTurnHasNothingBegun) {
+  ChildBinder binder(loop, {.program = {"/bin/sh", "-c", script("true")}, .at_once = 1});
+  auto none = [](const Results&) { FAIL() << "nobody asks"; };
+  binder.run(Binding::kBind, {vf("0000:03:00.1")}, none).reset();
+  EXPECT_TRUE(run(binder, 1)[0]);
+  EXPECT_EQ(lines("order").size(), 1u);
+}
+
 TEST(BindOrders, AreReadAsTheyWereWritten) {
   const auto order = decode_order(arguments_of(Binding::kRestore, kTwo));
   ASSERT_TRUE(order);
   EXPECT_EQ(order->what, Binding::kRestore);
   EXPECT_EQ(order->devices, kTwo);
+  EXPECT_EQ(decode_order(arguments_of(Binding::kTakeAgain, kTwo))->what, Binding::kTakeAgain);
   // A machine's address goes to the VF with the binding, and the original one comes back with it.
   PreparedDevice machine{.pci = "0000:03:00.2",
                          .vfio = VfioBinding{"igbvf", "", std::string(kNoMac)},
@@ -118,6 +205,7 @@ TEST(BindOrders, AnAnswerIsOneLineOfEachDevice) {
     const Result<std::string> failed = Error{code, "two\nlines"};
     EXPECT_EQ(decode_lines(line_of(failed), 1, {})[0].error(), (Error{code, "two lines"}));
   }
+  EXPECT_EQ(*decode_lines(line_of(std::string("two\nlines")), 1, {})[0], "two lines");
   const Results all = decode_lines("ok noiommu-0\nnonsense\nfailed\nok \nok too many\n", 2, {});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(*all[0], "noiommu-0");

@@ -30,6 +30,17 @@ TEST(ClaimFiles, ADeviceInfoGoesWithTheLastOfThoseWhoShareIt) {
             std::vector<std::string>{"/dp/example.com-macvlan-0000:03:00.0-device.json"});
 }
 
+// Red when a node that goes from mode MULTUS to STANDALONE keeps for ever what Multus was told of pods of before.
+TEST(ClaimFiles, ADeviceInfoOfModeMultusGoesInAnyMode) {
+  const FileSettings standalone{
+      .drivers = {sample::kExposure}, .device_info_directory = "/dp", .writes_device_infos = false};
+  const PreparedClaim claim = share("uid-1");
+  PreparedClaims prepared;
+  prepared.emplace(key_of(claim), claim);
+  EXPECT_TRUE(files_of(claim, prepared, standalone).infos.empty());
+  EXPECT_EQ(removal_of(claim, {}, standalone).removed_infos.size(), 1u);
+}
+
 }  // namespace
 }  // namespace claim_files_test
 }  // namespace sliced::kubelet

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "kubelet/binder.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::kubelet {
@@ -141,6 +142,7 @@ TEST_F(NodeHostTest, RestoresWhatWasThere) {
                           {"vfio-pci", "vfio-pci", "vfio-pci"},
                           {"other", "igbvf", "igbvf"},
                           {"igbvf", "", "igbvf"}}) {
+    fs::create_directories(tree_.root() + "/sys/bus/pci/drivers/other");
     vf().driver(one.before);
     override_ = "vfio-pci";
     ASSERT_TRUE(host().restore(device(one.original))) << one.original;
@@ -148,6 +150,34 @@ TEST_F(NodeHostTest, RestoresWhatWasThere) {
   }
   vf().remove();
   EXPECT_TRUE(host().restore(device())) << "what is gone needs nothing";
+}
+
+// Red when a pod has to wait for a driver that its device had: nobody loads it for that.
+TEST_F(NodeHostTest, WithoutItsDriverItIsLeftWithoutOneAndThatIsSaid) {
+  for (const bool is_loaded : {true, false}) {
+    vf().driver("vfio-pci");
+    override_ = "vfio-pci", refuses_ = {"igbvf"};
+    if (!is_loaded) fs::remove_all(tree_.root() + "/sys/bus/pci/drivers/igbvf");
+    const auto left = host().restore(device());
+    ASSERT_TRUE(left) << left.error().what;
+    EXPECT_EQ(*left, is_loaded
+                         ? "device 0000:03:00.2 is not taken by driver igbvf, which it had, and has none"
+                         : "device 0000:03:00.2 has no driver: igbvf, which it had, is not loaded");
+    EXPECT_EQ(driver(), "");
+    EXPECT_EQ(override_, "") << "a module that is loaded later may have it";
+    EXPECT_EQ(*host().restore(device()), *left) << "again";
+  }
+  // Once it is there, it is taken; and what somebody else has bound meanwhile is left alone.
+  const auto take_again = [this] { return bind_or_restore(host(), Binding::kTakeAgain, device(), {}); };
+  EXPECT_NE(take_again().value(), "");
+  refuses_.clear();
+  fs::create_directories(tree_.root() + "/sys/bus/pci/drivers/igbvf");
+  EXPECT_EQ(take_again().value(), "");
+  EXPECT_EQ(driver(), "igbvf");
+  vf().driver("vfio-pci");
+  writes_.clear();
+  EXPECT_EQ(take_again().value(), "");
+  EXPECT_TRUE(writes_.empty());
 }
 
 // Red when a VF that chooses its address comes back with another one: that is published, and a write of a slice.
@@ -258,6 +288,13 @@ TEST_F(NodeHostTest, FilesAreWrittenAndRemoved) {
   ASSERT_TRUE(host().apply({.removed_specs = {{"a.b/vf", "uid"}}, .removed_infos = {root_ + "/dp/x.json"}}));
   EXPECT_TRUE(host().spec_ids("a.b/vf")->empty());
   EXPECT_FALSE(fs::exists(root_ + "/dp/x.json"));
+
+  // A directory where nothing can be written says which, whoever asks.
+  fs::remove_all(root_ + "/cdi");
+  std::ofstream(root_ + "/cdi") << "no directory";
+  const auto written = host().apply({.specs = {{spec, "uid"}}});
+  ASSERT_FALSE(written);
+  EXPECT_NE(written.error().what.find(root_ + "/cdi"), std::string::npos) << written.error().what;
 
   EXPECT_EQ(host().read_checkpoint().error().code, Errc::kNotFound);
   ASSERT_TRUE(host().write_checkpoint("text"));

@@ -208,6 +208,19 @@ TEST(DeviceInfoFile, IsWhereMultusLooks) {
   EXPECT_FALSE(device_info(device, "/dp"));
 }
 
+// Red when a runtime is given a spec that it refuses, because a claim looks at a device twice.
+TEST(ClaimSpec, ResultsThatAreOneDeviceAreOneAndWhoHasItHasTheLastWord) {
+  const PreparedDevice has{.device = "d",
+                           .edits = {.env = {"A=1", "NAD=net"}, .nodes = {{"/dev/x", "/dev/x"}}}};
+  const PreparedDevice looks{.device = "d", .is_admin = true, .edits = {.env = {"A=1", "NAD="}}};
+  for (const auto& devices : {std::vector{has, looks, looks}, std::vector{looks, has}}) {
+    const cdi::Spec spec = claim_spec({.driver = sample::kSriov, .uid = "uid-1", .devices = devices});
+    ASSERT_EQ(spec.devices.size(), 1u);
+    EXPECT_EQ(spec.devices[0].edits, has.edits);
+    EXPECT_TRUE(cdi::encode_spec(spec));
+  }
+}
+
 }  // namespace
 }  // namespace plan_test
 }  // namespace sliced::kubelet

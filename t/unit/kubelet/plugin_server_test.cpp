@@ -62,6 +62,13 @@ TEST(KubeletPluginServer, CallsThatCannotBeAskNobody) {
   EXPECT_EQ(world.status(wrong), "3 claims[1].uid: \"\" is no UID");
   const uint32_t garbage = world.call(kV1 + "NodeUnprepareResources", "\xff\xff");
   EXPECT_EQ(world.status(garbage).substr(0, 2), "3 ");
+  std::string many;
+  for (int i = 0; i < 1'000; ++i) many += claim("ns", "u" + std::to_string(i), "a");
+  EXPECT_EQ(world.status(world.call(kV1 + "NodePrepareResources", many)),
+            "8 1000 claims in one call; at most 512 are taken");
+  for (const char* method : {"NodePrepareResources", "NodeUnprepareResources"})
+    EXPECT_EQ(world.status(world.call(kV1 + method, claim("ns", "u1", "a") + claim("ns", "u1", "b"))),
+              "3 claims[1].uid: \"u1\" is there twice");
   EXPECT_TRUE(world.preparer.prepares.empty() && world.preparer.unprepares.empty());
   const uint32_t none = world.call(kV1 + "NodePrepareResources", "");
   EXPECT_EQ(world.status(none), "0") << "no claim, no answer, no error";

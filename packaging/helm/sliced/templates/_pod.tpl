@@ -39,13 +39,11 @@
 - --kubelet-registrar-directory-path={{ $plugin.kubeletRegistrarDirectoryPath }}
 - --cdi-root={{ $plugin.cdiRoot }}
 - --configuration-mode={{ $plugin.configurationMode }}
-{{- if eq $plugin.configurationMode "STANDALONE" }}
 - --default-interface-prefix={{ $plugin.defaultInterfacePrefix }}
 - --cni-path={{ join ":" $plugin.cniPath }}
 - --nri-socket-path={{ $plugin.nriSocketPath }}
 - --nri-plugin-name={{ $plugin.nriPluginName }}
 - --nri-plugin-index={{ $plugin.nriPluginIndex }}
-{{- end }}
 {{- if $plugin.enableDeviceMetadata }}
 - --enable-device-metadata
 {{- end }}
@@ -76,15 +74,14 @@ What the pod sees of the node: each a name, a path (the same inside), what kind 
 # Whether a device's nodes are there; what pods get is opened by the container runtime.
 - {name: vfio, path: /dev/vfio, type: DirectoryOrCreate, readOnly: true}
 - {name: infiniband, path: /dev/infiniband, type: DirectoryOrCreate, readOnly: true}
-{{- if eq $plugin.configurationMode "STANDALONE" }}
+# In mode MULTUS for what pods have from the other one.
 - {name: nri, path: {{ dir $plugin.nriSocketPath }}, type: DirectoryOrCreate}
 - {name: network-namespaces, path: /var/run/netns, type: DirectoryOrCreate, propagation: HostToContainer}
 {{- range $number, $directory := $plugin.cniPath }}
-- {name: cni-{{ $number }}, path: {{ $directory }}, type: Directory, readOnly: true}
+- {name: cni-{{ $number }}, path: {{ $directory }}, type: {{ if eq $plugin.configurationMode "MULTUS" }}DirectoryOrCreate{{ else }}Directory{{ end }}, readOnly: true}
 {{- end }}
 # Where CNI plugins keep what they know (SR-IOV CNI, host-local).
 - {name: cni-state, path: /var/lib/cni, type: DirectoryOrCreate}
-{{- end }}
 {{- else }}
 - {name: sys, path: /sys, type: Directory, readOnly: true}
 {{- end }}

@@ -51,12 +51,15 @@ class InterfacesTest : public testing::Test {
                   calls.push_back(std::string(cni::name_of(command)) + " " + attachment.container_id + " " +
                                   attachment.interface);
                   auto run = std::make_unique<Soon>();
-                  run->ticket = scheduler.after(Millis{1}, [on_run] { on_run(cni::Attached{"1.0.0"}); });
+                  const bool fails = command == cni::Command::kDel && fails_to_undo;
+                  run->ticket = scheduler.after(Millis{1}, [on_run, fails] {
+                    fails ? on_run(Error{Errc::kIo, "no"}) : on_run(cni::Attached{"1.0.0"});
+                  });
                   return run;
                 },
             .dial = [this](auto then) { return dials.dial({}, Millis{0}, std::move(then)); },
             .random = [] { return 0.0; }},
-        Interfaces::Settings{.records = directory + "/records"},
+        Interfaces::Settings{.records = directory + "/records", .only_ends = is_multus},
         [this]() -> const PreparedClaims& { return preparer->prepared(); },
         Sandboxes::Handlers{[](const auto&) {}, [] {}});
     preparer.emplace(
@@ -69,7 +72,8 @@ class InterfacesTest : public testing::Test {
                                  [] { return kube::NodeView{"node-a", {}}; }, [] { return "boot-1"; }},
         ClaimPreparer::Handlers{[](const auto&) {}, [](const auto&) {}, [](const auto&, const auto&) {},
                                 [](const auto&) {}},
-        ClaimPreparer::Settings{.files = {.drivers = {sample::kSriov}}, .plan = {.names_interfaces = true}});
+        ClaimPreparer::Settings{.files = {.drivers = {sample::kSriov}},
+                                .plan = {.names_interfaces = !is_multus}});
     preparer->start([this] { interfaces->start(); });
     scheduler.advance(Millis{10});
   }
@@ -95,13 +99,13 @@ class InterfacesTest : public testing::Test {
     return answer.value_or("never answered");
   }
   // The runtime is there, and says what it has.
-  void connect() {
+  void connect(const std::string& there = "") {
     dials.refusal.reset();
     scheduler.advance(Millis{10'000});
     ASSERT_FALSE(dials.wires.empty());
     say(2, nri::test::response(1, ""));
     call("Configure", nri::test::number_field(5, 2000));
-    call("Synchronize", "");
+    call("Synchronize", there);
   }
   void say(uint32_t connection, const std::string& bytes) {
     dials.wires.back()->say(nri::test::piece(connection, bytes));
@@ -125,6 +129,8 @@ class InterfacesTest : public testing::Test {
   fake::FakeNode node;
   std::vector<std::string> calls;
   uint32_t stream = 1;
+  bool is_multus = false;  // of the next start()
+  bool fails_to_undo = false;
   std::optional<Interfaces> interfaces;
   std::optional<ClaimPreparer> preparer;
 };
@@ -189,6 +195,75 @@ TEST_F(InterfacesTest, AskedAgainWhileNobodyTellsUsWhatHasItsInterfaceIsAnswered
   call("RunPodSandbox", pod());
   dials.wires.back()->end();
   EXPECT_EQ(prepare(claim), "");
+}
+
+// Another daemon takes over, in mode MULTUS. Red when what was made in the other one is undone by nobody.
+TEST_F(InterfacesTest, InModeMultusWhatWasMadeBeforeIsUndoneWithItsSandbox) {
+  connect();
+  const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
+  EXPECT_EQ(prepare(claim), "");
+  call("RunPodSandbox", pod());
+  is_multus = true;
+  start();
+  connect(pod());
+  EXPECT_EQ(prepare(claim), "") << "as a kubelet asks that starts";
+  call("StopPodSandbox", pod());
+  EXPECT_EQ(calls, (std::vector<std::string>{"ADD s1 vfnet0", "DEL s1 vfnet0"}));
+  // The kubelet makes its sandbox anew: it is the same pod, and Multus knows nothing of it.
+  call("RunPodSandbox", pod());
+  EXPECT_EQ(calls.back(), "ADD s1 vfnet0");
+  EXPECT_EQ(unprepare(claim), "");
+  EXPECT_EQ(calls.back(), "DEL s1 vfnet0");
+  EXPECT_EQ(calls.size(), 4u);
+  EXPECT_EQ(log.count("nothing that was prepared in mode STANDALONE is left"), 0u);
+  scheduler.advance(Interfaces::kEndsAgain);
+  EXPECT_EQ(log.count("nothing that was prepared in mode STANDALONE is left"), 1u);
+  const size_t wires = dials.wires.size();
+  scheduler.advance(Millis{60'000});
+  EXPECT_EQ(dials.wires.size(), wires) << "the runtime is let go";
+}
+
+// NRI was switched off with the mode.
+TEST_F(InterfacesTest, InModeMultusUnprepareUndoesWhatWasMadeBeforeAlsoWithoutTheRuntime) {
+  connect();
+  const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
+  EXPECT_EQ(prepare(claim), "");
+  call("RunPodSandbox", pod());
+  is_multus = true;
+  dials.refusal = Error{Errc::kNotFound, "no such socket"};
+  start();
+  EXPECT_EQ(unprepare(claim), "");
+  EXPECT_EQ(calls, (std::vector<std::string>{"ADD s1 vfnet0", "DEL s1 vfnet0"}));
+}
+
+// Its claim was taken back by a daemon whose DEL failed. Red when a node without NRI keeps it for ever.
+TEST_F(InterfacesTest, InModeMultusWhatIsOfNoClaimAnyMoreIsUndoneWithoutTheRuntime) {
+  connect();
+  const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
+  EXPECT_EQ(prepare(claim), "");
+  call("RunPodSandbox", pod());
+  fails_to_undo = true;
+  EXPECT_EQ(unprepare(claim), "");
+  fails_to_undo = false;
+  is_multus = true;
+  dials.refusal = Error{Errc::kNotFound, "no such socket"};
+  calls.clear();
+  start();
+  scheduler.advance(Millis{100});
+  EXPECT_EQ(calls, std::vector<std::string>{"DEL s1 vfnet0"});
+}
+
+TEST_F(InterfacesTest, InModeMultusWithoutAnythingOfTheOtherTheRuntimeIsNotAsked) {
+  is_multus = true;
+  start();
+  const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
+  dials.refusal.reset();
+  EXPECT_EQ(prepare(claim), "") << "Multus attaches it";
+  scheduler.advance(Millis{60'000});
+  EXPECT_TRUE(dials.wires.empty());
+  EXPECT_TRUE(preparer->prepared().begin()->second.devices.at(0).network.empty());
+  EXPECT_EQ(unprepare(claim), "");
+  EXPECT_TRUE(calls.empty());
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include "kubelet/interfaces/sandboxes.h"
 
+#include <fcntl.h>
+
+#include <algorithm>
 #include <ctime>
 
+#include "reactor/descriptor.h"
 #include "t/unit/kubelet/interfaces/sandbox_world.h"
 
 namespace sliced::kubelet::sandbox_test {
@@ -209,6 +213,46 @@ TEST_F(SandboxesTest, OfManySandboxesThatVanishedAFewAreUndoneAtATime) {
   EXPECT_EQ(world.node.calls().size(), 2 * kMany);
   EXPECT_LE(world.daemon->most_chains, Attachments::kLaterMax);
   EXPECT_GT(world.daemon->most_chains, 1u);
+}
+
+// As when a node boots, or is drained. Red when each call's plugins are begun at once, or ADD waits for DEL.
+TEST_F(SandboxesTest, OfManyCallsAtOnceAFewRunTheirPluginsAndNoAddWaitsForADel) {
+  World world(*this);
+  constexpr size_t kMany = Attachments::kDelsMax + 8;
+  static_assert(kMany > Attachments::kAddsMax);
+  const auto call_all = [&](const std::string& method) {
+    std::vector<uint32_t> calls;
+    for (size_t i = 0; i < kMany; ++i)
+      calls.push_back(world.runtime->call(method, world.pod("s" + std::to_string(i))));
+    return calls;
+  };
+  const auto are_agreed = [&](const std::vector<uint32_t>& calls) {
+    return std::all_of(calls.begin(), calls.end(),
+                       [&](uint32_t call) { return world.runtime->answer(call) == ""; });
+  };
+  for (size_t i = 0; i < kMany; ++i) world.node.prepare("uid-s" + std::to_string(i), "net1", "");
+  world.node.prepare("uid-new", "net1", "");
+  // Plugins stay in until somebody opens the gate.
+  const std::string gate = world.node.directory + "/gate";
+  ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
+  const auto open_gate = [&] { return reactor::Descriptor(::open(gate.c_str(), O_RDWR | O_CLOEXEC)); };
+  world.node.plugin("vf", "[ $CNI_CONTAINERID = new ] || : <gate");
+  const auto runs = call_all("Run");
+  EXPECT_TRUE(run_until([&] { return world.node.records() == kMany; }));
+  EXPECT_TRUE(run_until([&] { return world.daemon->chains == Attachments::kAddsMax; }));
+  {
+    const auto opened = open_gate();
+    EXPECT_TRUE(run_until([&] { return are_agreed(runs); }));
+  }
+  EXPECT_EQ(world.daemon->most_chains, Attachments::kAddsMax);
+  world.daemon->most_chains = 0;
+  const auto stops = call_all("Stop");
+  EXPECT_TRUE(run_until([&] { return world.daemon->chains == Attachments::kDelsMax; }));
+  EXPECT_EQ(world.run("new"), "") << "beside them";
+  const auto opened = open_gate();
+  EXPECT_TRUE(run_until([&] { return are_agreed(stops); }));
+  EXPECT_EQ(world.daemon->most_chains, Attachments::kDelsMax + 1);
+  EXPECT_EQ(world.node.records(), 1u);
 }
 
 TEST_F(SandboxesTest, ANamespaceWhoseFileIsGoneIsThereForItsPluginsUntilTheyHaveUndone) {

@@ -1,0 +1,52 @@
+#include "kubelet/driverless.h"
+
+#include <utility>
+#include <vector>
+
+namespace sliced::kubelet {
+
+void Driverless::add(const PreparedDevice& device, const std::string& why) {
+  const auto [at, is_new] = left_.try_emplace(device.pci);
+  // Its PF's address is given back already, and may be another's by now.
+  at->second.device = {.pci = device.pci,
+                       .vfio = VfioBinding{.original_driver = device.vfio->original_driver},
+                       .held = device.held};
+  if (std::exchange(at->second.why, why) != why)
+    log_.warning("a device is left without the driver that it had before its pod; it is tried again",
+                 {{"device", device.pci},
+                  {"driver", device.vfio->original_driver},
+                  {"problem", why},
+                  {"remedy", "load the driver's module; then the kernel binds it"}});
+  if (is_new) wait();
+}
+
+std::string Driverless::driver_of(const std::string& pci) const {
+  const auto at = left_.find(pci);
+  return at == left_.end() ? "" : at->second.device.vfio->original_driver;
+}
+
+void Driverless::wait() {
+  if (next_ || job_ || left_.empty()) return;
+  next_ = scheduler_.after(kAgain, [this] {
+    const reactor::Ticket own = std::exchange(next_, nullptr);
+    try_again();
+  });
+}
+
+void Driverless::try_again() {
+  std::vector<PreparedDevice> devices;
+  for (const auto& [pci, one] : left_) devices.push_back(one.device);
+  job_ = binder_->run(Binding::kTakeAgain, devices,
+                      [this, devices](const std::vector<Result<std::string>>& results) {
+                        const auto own = std::move(job_);  // it owns this function
+                        for (size_t i = 0; i < results.size(); ++i) {
+                          if (!results[i] || !results[i]->empty()) continue;
+                          left_.erase(devices[i].pci);
+                          log_.info("a device that was left without a driver has one again, or is gone",
+                                    {{"device", devices[i].pci}});
+                        }
+                        wait();
+                      });
+}
+
+}  // namespace sliced::kubelet

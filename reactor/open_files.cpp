@@ -1,0 +1,50 @@
+#include "reactor/open_files.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+namespace sliced::reactor {
+namespace open_files {
+namespace {
+
+// Of the process that was started; 0: nothing was raised.
+std::atomic<uint64_t> original{0};
+
+// prlimit(2) rather than setrlimit(2): filters of system calls let it pass.
+bool set_soft(uint64_t soft, rlimit& limit) {
+  limit.rlim_cur = soft;
+  return ::prlimit(0, RLIMIT_NOFILE, &limit, nullptr) == 0;
+}
+
+// Between fork(2) and exec(2), where libuv begins a program: one system call, and no lock.
+void give_back() {
+  rlimit limit{};
+  const uint64_t before = original.load(std::memory_order_relaxed);
+  if (before != 0 && ::prlimit(0, RLIMIT_NOFILE, nullptr, &limit) == 0) (void)set_soft(before, limit);
+}
+
+}  // namespace
+}  // namespace open_files
+
+Result<OpenFiles> raise_open_files() {
+  using namespace open_files;
+  const auto refused = [](const char* what) {
+    return Error{Errc::kIo, std::string(what) + " RLIMIT_NOFILE: " + std::strerror(errno)};
+  };
+  rlimit limit{};
+  if (::prlimit(0, RLIMIT_NOFILE, nullptr, &limit) != 0) return refused("read");
+  const uint64_t before = limit.rlim_cur, now = std::min<uint64_t>(limit.rlim_max, kOpenFilesMax);
+  if (now <= before) return OpenFiles{before, before};
+  static const int kRegistered = ::pthread_atfork(nullptr, nullptr, &give_back);
+  if (kRegistered != 0) return Error{Errc::kIo, "nobody would give programs their limit of open files back"};
+  if (!set_soft(now, limit)) return refused("set");
+  original.store(before, std::memory_order_relaxed);
+  return OpenFiles{before, now};
+}
+
+}  // namespace sliced::reactor

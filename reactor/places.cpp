@@ -1,0 +1,64 @@
+#include "reactor/places.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace sliced::reactor {
+
+struct Places::State : std::enable_shared_from_this<State> {
+  State(Scheduler& on, size_t most) : scheduler(on), at_once(most) {}
+
+  void look() {
+    if (turn || waiting.empty() || taken >= at_once) return;
+    turn = scheduler.after(Millis{0}, [this] { begin(); });
+  }
+  void begin() {
+    const auto self = shared_from_this();  // what begins may drop everything
+    const Ticket own = std::exchange(turn, nullptr);
+    while (taken < at_once && !waiting.empty()) {
+      const auto next = waiting.extract(waiting.begin());
+      ++taken;
+      next.mapped()();
+    }
+  }
+  void leave(uint64_t number) {
+    if (waiting.erase(number) == 0) --taken;
+    look();
+  }
+
+  Scheduler& scheduler;
+  const size_t at_once;
+  size_t taken = 0;
+  uint64_t last = 0;
+  std::map<uint64_t, std::function<void()>> waiting;  // in the order in which they came
+  Ticket turn;
+};
+
+struct Places::Seat final : Place {
+  Seat(std::shared_ptr<State> of, uint64_t own) : state(std::move(of)), number(own) {}
+  ~Seat() override { state->leave(number); }
+  const std::shared_ptr<State> state;
+  const uint64_t number;
+};
+
+Places::Places(Scheduler& scheduler, size_t at_once) : state_(std::make_shared<State>(scheduler, at_once)) {}
+
+Places::~Places() {
+  // Their Places find that they have not begun, and must not count as those that have.
+  state_->taken += state_->waiting.size();
+  state_->waiting.clear();
+  state_->turn.reset();
+}
+
+Places::Taken Places::take(std::function<void()> begin) {
+  const uint64_t number = ++state_->last;
+  state_->waiting.emplace(number, std::move(begin));
+  state_->look();
+  return std::make_unique<Seat>(state_, number);
+}
+
+size_t Places::taken() const { return state_->taken; }
+size_t Places::waiting() const { return state_->waiting.size(); }
+
+}  // namespace sliced::reactor

@@ -1,0 +1,75 @@
+#include "kubelet/driverless.h"
+
+#include <algorithm>
+
+#include "t/unit/kubelet/preparer_world.h"
+
+namespace sliced::kubelet {
+namespace driverless_test {
+namespace {
+
+using sample::ClaimText;
+using sample::config;
+
+constexpr const char* kVf = "0000:03:00.2";
+
+// The module of the driver that a function had is unloaded while a pod has it on vfio-pci.
+class DriverlessTest : public sample::PreparerWorld {
+ protected:
+  DriverlessTest() {
+    EXPECT_EQ(prepare(machine)->error, "");
+    node.unloaded_driver = "igbvf";
+  }
+  size_t tries() const {
+    return static_cast<size_t>(
+        std::count(node.steps.begin(), node.steps.end(), std::string("restore ") + kVf));
+  }
+  const ClaimText machine = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+};
+
+// Red when the pod stays Terminating, or the function on vfio-pci, until somebody loads the module.
+TEST_F(DriverlessTest, ThePodEndsAndTheDeviceIsSaidToBeWithoutADriver) {
+  EXPECT_EQ(unprepare(request(machine)), "");
+  EXPECT_EQ(driver_of(kVf), "");
+  EXPECT_TRUE(preparer->prepared().empty() && charged.empty() && held.empty() && node.specs.empty());
+  EXPECT_EQ(log.count("a device is left without the driver that it had before its pod"), 1u);
+}
+
+// Red when it stays without a driver although that is there, or is bound again under a pod.
+TEST_F(DriverlessTest, ItIsTriedAgainUntilTheDriverHasIt) {
+  EXPECT_EQ(unprepare(request(machine)), "");
+  const size_t before = tries();
+  scheduler.advance(2 * Driverless::kAgain);
+  EXPECT_EQ(tries(), before + 2);
+  EXPECT_EQ(log.count("a device is left without"), 1u) << "said once";
+  node.unloaded_driver.clear();
+  scheduler.advance(Driverless::kAgain);
+  EXPECT_EQ(driver_of(kVf), "igbvf");
+  EXPECT_EQ(log.count("has one again, or is gone"), 1u);
+  const size_t after = tries();
+  scheduler.advance(10 * Driverless::kAgain);
+  EXPECT_EQ(tries(), after);
+}
+
+// Red when a container is given a device whose interface is not there, or the driver is forgotten with the next machine.
+TEST_F(DriverlessTest, MeanwhileAMachineMayHaveItAndNobodyWhoWantsAnInterface) {
+  EXPECT_EQ(unprepare(request(machine)), "");
+  const ClaimText plain = put(claim(2, "0000-03-00-2"));
+  const std::string why = prepare(plain)->error;
+  EXPECT_NE(why.find("is without its driver igbvf since a pod gave it back"), std::string::npos) << why;
+  EXPECT_TRUE(preparer->prepared().empty());
+  EXPECT_EQ(prepare(put(claim(3, "0000-03-00-3")))->error, "") << "others are had as before";
+  facts_driver = "";  // by now it is decided over so
+  EXPECT_EQ(prepare(machine)->error, "");
+  EXPECT_EQ(driver_of(kVf), "vfio-pci");
+  scheduler.advance(2 * Driverless::kAgain);
+  EXPECT_EQ(driver_of(kVf), "vfio-pci") << "under a machine nothing is bound";
+  node.unloaded_driver.clear();
+  EXPECT_EQ(unprepare(request(machine)), "");
+  EXPECT_EQ(driver_of(kVf), "igbvf");
+  EXPECT_EQ(prepare(plain)->error, "");
+}
+
+}  // namespace
+}  // namespace driverless_test
+}  // namespace sliced::kubelet
