@@ -5,15 +5,19 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/process.h"
+#include "cli/process_metrics.h"
 #include "reactor/signal.h"
 #include "reports/aggregator.h"
 #include "reports/election.h"
 #include "status/door.h"
+#include "status/exposition.h"
 #include "status/probe.h"
+#include "status/service_metrics.h"
 
 namespace sliced::cli {
 namespace {
@@ -44,44 +48,86 @@ std::string identity_of(const config::Options& options) {
          std::to_string(::getpid()) + "_" + std::to_string(::time(nullptr));
 }
 
+// Who is elected, and what it then is.
+struct AggregateStanding {
+  const reports::Election& election;
+  const std::unique_ptr<reports::Aggregator>& aggregator;
+  /// Of those that ended with their election.
+  const reports::Aggregator::Counters& before;
+};
+
 // Whether the Lease is followed, and whether who is elected has heard all that it sums up.
-status::Pages probes(const reports::Election& election,
-                     const std::unique_ptr<reports::Aggregator>& aggregator) {
-  const auto live = [](std::string_view query) {
-    return status::probe_answer("livez", {{"loop", "", ""}}, query);
-  };
-  const auto ready = [&election, &aggregator](std::string_view query) {
-    const std::string lease = !election.last_failure().empty() ? election.last_failure()
-                              : election.holder().empty()      ? "it has not been read yet"
-                                                               : "";
-    return status::probe_answer("readyz",
-                                {{"lease", lease, "held by " + election.holder()},
-                                 {"reports", aggregator ? aggregator->waits_for() : "",
-                                  aggregator ? "" : "another one sums them up"}},
-                                query);
-  };
-  return {{"/livez", live}, {"/readyz", ready}};
+std::vector<status::Check> aggregate_readiness(const AggregateStanding& standing) {
+  const reports::Election& election = standing.election;
+  const std::string lease = !election.last_failure().empty() ? election.last_failure()
+                            : election.holder().empty()      ? "it has not been read yet"
+                                                             : "";
+  return {{"lease", lease, "held by " + election.holder()},
+          {"reports", standing.aggregator ? standing.aggregator->waits_for() : "",
+           standing.aggregator ? "" : "another one sums them up"}};
+}
+
+reports::Aggregator::Counters sum_of_counters(reports::Aggregator::Counters all,
+                                              const reports::Aggregator::Counters& more) {
+  all.sums += more.sums;
+  all.written += more.written;
+  all.failed += more.failed;
+  return all;
+}
+
+status::AggregateMetrics aggregate_metrics(const Process& process, const AggregateStanding& standing) {
+  status::AggregateMetrics out{.version = SLICED_VERSION,
+                               .process = process_metrics(process),
+                               .is_ready = status::are_passed(aggregate_readiness(standing)),
+                               .is_elected = standing.election.is_elected()};
+  reports::Aggregator::Counters counters = standing.before;
+  if (const reports::Aggregator* now = standing.aggregator.get()) {
+    counters = sum_of_counters(counters, now->counters());
+    out.reports = now->nodes();
+    for (const auto& [kind, count] : now->policies()) out.policies[kind] = count;
+    out.pending = now->pending();
+    out.yielded = now->yielded();
+  }
+  out.sums = counters.sums, out.written = counters.written, out.failed = counters.failed;
+  return out;
+}
+
+status::Pages aggregate_pages(const Process& process, const AggregateStanding& standing) {
+  return {{"/livez",
+           [](std::string_view query) { return status::probe_answer("livez", {{"loop", "", ""}}, query); }},
+          {"/readyz",
+           [standing](std::string_view query) {
+             return status::probe_answer("readyz", aggregate_readiness(standing), query);
+           }},
+          {"/metrics", [&process, standing](std::string_view) {
+             return status::Answer{.body = exposition_of(aggregate_metrics(process, standing)),
+                                   .content_type = status::Exposition::kContentType};
+           }}};
 }
 
 void serve(Process& process, const config::Options& options) {
   const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
   std::unique_ptr<reports::Aggregator> aggregator;
+  reports::Aggregator::Counters before;
   // Who is not elected asks for the Lease and for nothing else.
-  reports::Election election(
-      ports, {options.namespace_, kLease, identity_of(options), [] { return utc_now(true); }},
-      [&](bool elected) {
-        aggregator.reset();
-        if (!elected) return;
-        aggregator = std::make_unique<reports::Aggregator>(
-            ports, reports::Aggregator::Settings{options.namespace_, [] { return utc_now(false); }});
-        aggregator->start();
-      });
+  reports::Election election(ports,
+                             {options.namespace_, kLease, identity_of(options), [] { return utc_now(true); }},
+                             [&](bool elected) {
+                               if (aggregator) before = sum_of_counters(before, aggregator->counters());
+                               aggregator.reset();
+                               if (!elected) return;
+                               aggregator = std::make_unique<reports::Aggregator>(
+                                   ports, reports::Aggregator::Settings{.namespace_ = options.namespace_,
+                                                                        .now = [] { return utc_now(false); },
+                                                                        .version = SLICED_VERSION});
+                               aggregator->start();
+                             });
   std::optional<status::Door> door;
   if (const auto address = endpoint_of(options.health_address))
     door.emplace(status::Door::Ports{process.loop, *process.log,
                                      [] { return static_cast<int64_t>(std::time(nullptr)); }},
                  status::Door::Places{.directory = "", .pod_uid = "", .address = address},
-                 status::serve_pages(probes(election, aggregator)));
+                 status::serve_pages(aggregate_pages(process, {election, aggregator, before})));
   std::vector<std::unique_ptr<reactor::Signal>> signals;
   for (const int number : {SIGTERM, SIGINT})
     if (auto signal = reactor::Signal::open(process.loop, number, [&] { process.loop.stop(); }))

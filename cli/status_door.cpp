@@ -5,10 +5,10 @@
 #include <ctime>
 #include <utility>
 
+#include "cli/process_metrics.h"
 #include "cli/show.h"
 #include "cli/verdicts.h"
 #include "reactor/base/text.h"
-#include "reactor/durable_file.h"
 #include "status/guard.h"
 #include "status/pages.h"
 
@@ -56,19 +56,6 @@ status::Metrics::Driver counts_of(const daemon::Offer& offer) {
   for (const auto& [key, count] : counters.writes)
     out.writes.push_back({name_of(key.first), name_of(key.second), count});
   return out;
-}
-
-// Of this process, as the kernel tells it; what it does not tell stays 0.
-void read_process(status::Metrics& into) {
-  const auto stat = reactor::read_whole("/proc/self/stat", 4'096);
-  timespec now{}, since_boot{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
-  const double boot = static_cast<double>(now.tv_sec - since_boot.tv_sec) +
-                      static_cast<double>(now.tv_nsec - since_boot.tv_nsec) / 1e9;
-  if (stat)
-    status::read_process_stat(*stat, boot, static_cast<double>(::sysconf(_SC_CLK_TCK)),
-                              static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)), into);
 }
 
 }  // namespace
@@ -234,9 +221,7 @@ status::Pages StatusDoor::pages() {
 
 std::string StatusDoor::exposition() const {
   status::Metrics metrics = metrics_of(daemon_);
-  read_process(metrics);
-  metrics.long_turns = process_.loop.long_turns();
-  metrics.lost_lines = process_.log->lost();
+  metrics.process = process_metrics(process_);
   if (plugin_ != nullptr)
     for (const auto& [driver, counts] : plugin_->counts())
       metrics.claims.push_back({driver,

@@ -75,7 +75,7 @@ int validate(const config::Options& options) {
   if (report.unchecked > 0)
     report.add(options.arguments.back(), 0, true,
                "the selectors of the last " + std::to_string(report.unchecked) +
-                   " DeviceExposurePolicies were not checked: those before them take all the work that there "
+                   " objects were not checked: those before them take all the work that there "
                    "is for one run; check fewer at once, or make them simpler");
   if (!report.dearest_name.empty())
     report.text +=

@@ -1,13 +1,19 @@
 #include <csignal>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/process.h"
+#include "cli/process_metrics.h"
 #include "reactor/signal.h"
 #include "reactor/thread_executor.h"
+#include "status/door.h"
+#include "status/exposition.h"
+#include "status/probe.h"
+#include "status/service_metrics.h"
 #include "webhook/server.h"
 
 namespace sliced::cli {
@@ -16,6 +22,37 @@ namespace {
 constexpr Millis kAnswersMax{2'000};  // for who is here when it ends
 constexpr size_t kSelectorWorkers = 2;
 
+status::WebhookMetrics webhook_metrics(const Process& process, const webhook::Server& server) {
+  const webhook::Admission& admission = server.admission();
+  const webhook::Admission::Counters& counters = admission.counters();
+  return {.version = SLICED_VERSION,
+          .process = process_metrics(process),
+          .is_ready = status::are_passed(server.readiness()),
+          .certificate_ends = server.certificate_ends(),
+          .reviews = {{"admitted", counters.admitted},
+                      {"refused", counters.refused},
+                      {"not-ours", counters.not_ours},
+                      {"not-judged", counters.unjudged},
+                      {"failed", counters.failed}},
+          .took = counters.took,
+          .waiting = admission.reviews(),
+          .body_bytes = admission.bytes()};
+}
+
+// Not where the API server asks: what stands here is not in anybody's question.
+status::Pages webhook_pages(const Process& process, const webhook::Server& server) {
+  return {{"/livez",
+           [](std::string_view query) { return status::probe_answer("livez", {{"loop", "", ""}}, query); }},
+          {"/readyz",
+           [&server](std::string_view query) {
+             return status::probe_answer("readyz", server.readiness(), query);
+           }},
+          {"/metrics", [&process, &server](std::string_view) {
+             return status::Answer{.body = exposition_of(webhook_metrics(process, server)),
+                                   .content_type = status::Exposition::kContentType};
+           }}};
+}
+
 void serve(Process& process, reactor::Executor& selectors, const Invocation& invocation) {
   config::Options running = invocation.options;
   webhook::Server server(
@@ -23,6 +60,12 @@ void serve(Process& process, reactor::Executor& selectors, const Invocation& inv
        [] { return static_cast<int64_t>(std::time(nullptr)); }},
       {*endpoint_of(running.webhook_address), {running.tls_cert_file, running.tls_private_key_file, ""}},
       {running.sriov_driver_name, running.exposure_driver_name});
+  std::optional<status::Door> door;
+  if (const auto address = endpoint_of(running.health_address))
+    door.emplace(status::Door::Ports{process.loop, *process.log,
+                                     [] { return static_cast<int64_t>(std::time(nullptr)); }},
+                 status::Door::Places{.directory = "", .pod_uid = "", .address = address},
+                 status::serve_pages(webhook_pages(process, server)));
   const reactor::Task end = [&] { server.shut_down(kAnswersMax, [&] { process.loop.stop(); }); };
   const reactor::Task again = [&] { reload(process, running, invocation.arguments); };
   std::vector<std::unique_ptr<reactor::Signal>> signals;

@@ -114,7 +114,8 @@ constexpr CommandInfo kCommands[] = {
      .arguments_max = 10'000,
      .summary = "Check policy files, every problem with file and line.",
      .description =
-         "What ResourceClaims and their templates ask of our drivers (VfConfig) is checked too. Exit status 0: all is well. 1: there are problems."},
+         "What ResourceClaims, their templates and DeviceClasses ask of our drivers (VfConfig) is checked too, and selectors of "
+         "DeviceClasses that speak of them. Exit status 0: all is well. 1: there are problems."},
     {.id = Command::kMigrate,
      .name = "migrate",
      .arguments = "FILE...",

@@ -27,11 +27,11 @@ constexpr OptionInfo kDaemonOptions[] = {
          .env = "SLICED_HEALTH_ADDRESS",
          .file_key = "healthAddress",
          .placeholder = "HOST:PORT",
-         .commands = bit(Command::kRun) | kAggregating,
+         .commands = bit(Command::kRun) | kAggregating | bit(Command::kWebhook),
          .help =
              "Serve /livez, /readyz and the other pages of docs/status.md by HTTP at this address too, to whoever "
              "reaches it; :PORT is 127.0.0.1:PORT. Without it they are read at the socket in the runtime directory "
-             "alone. aggregate has those two, and no socket."}),
+             "alone. aggregate and webhook have those two and /metrics, and no socket."}),
     option<&Options::report, parse_word<Switch>>(
         {.name = "report",
          .env = "SLICED_REPORT",

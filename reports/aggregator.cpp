@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "kube/kinds.h"
+#include "kube/object_meta.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/sriov/policy.h"
+#include "reactor/base/text.h"
 #include "watchers/policy_watcher.h"
 
 namespace sliced::reports {
@@ -42,6 +44,10 @@ JudgedPolicy judge_exposure(const kube::Json& object) {
   return {policy.generation, first_of(policy.problems)};
 }
 
+std::string text_of(const PolicyRef& policy) {
+  return policy.kind + " " + (policy.namespace_.empty() ? "" : policy.namespace_ + "/") + policy.name;
+}
+
 // A kind of policies that is not installed has no policies, which is an answer; nodes that cannot report give none.
 template <class Watcher>
 std::string lack_of(const Watcher& watcher, bool may_be_absent) {
@@ -60,15 +66,15 @@ Aggregator::Aggregator(kube::Ports ports, Settings settings)
       backoff_(ports_.random, aggregating::kPace),
       reports_(
           ports_, kube::Scope{kube::kNodeDeviceReports, "", "", false},
-          [this](std::string_view object) -> Result<NodeWords> {
+          [this](std::string_view object) -> Result<NodeWordsPtr> {
             auto json = kube::decode_json(object, aggregating::kReportLimits);
             if (!json) return std::move(json.error());
             const auto report = decode_node_report(*json);
             if (!report) return report.error();
-            return words_of(*report, shared_);
+            return words_as_known(*report);
           },
           [this](const SourceEvent<ReportWatcher::Item>& event) { on_reports(event); },
-          [this](const watchers::Standing&) { mark(kLookAfter); }, {},
+          [this](const watchers::Standing&) { on_change(); }, {},
           watchers::ListWatchLimits{.list_bytes_max = aggregating::kReportListBytesMax}),
       sriov_(watch(kube::kSriovResourcePolicies, settings_.namespace_, aggregating::judge_sriov)),
       exposures_(watch(kube::kDeviceExposurePolicies, "", aggregating::judge_exposure)) {}
@@ -83,10 +89,10 @@ std::unique_ptr<Aggregator::PolicyWatcher> Aggregator::watch(
       [judge = std::move(judge)](std::string_view object) -> Result<Policy> {
         auto json = kube::decode_json(object, watchers::kPolicyLimits);
         if (!json) return std::move(json.error());
-        return Policy{"", judge(*json), decode_policy_status(*json)};
+        return Policy{judge(*json), decode_policy_status(*json)};
       },
       [this, &kind](const SourceEvent<PolicyWatcher::Item>& event) { on_policies(kind, event); },
-      [this](const watchers::Standing&) { mark(kLookAfter); }, PolicyWatcher::KeepMissing{},
+      [this](const watchers::Standing&) { on_change(); }, PolicyWatcher::KeepMissing{},
       watchers::ListWatchLimits{.list_bytes_max = watchers::kPolicyListBytesMax});
 }
 
@@ -96,22 +102,31 @@ void Aggregator::start() {
   exposures_->start();
 }
 
+// What a list says anew of a node that says the same takes no memory of its own.
+NodeWordsPtr Aggregator::words_as_known(const NodeReport& report) {
+  NodeWords words = words_of(report, shared_);
+  const auto known = nodes_.find(report.node);
+  if (known != nodes_.end() && *known->second == words) return known->second;
+  return std::make_shared<const NodeWords>(std::move(words));
+}
+
 void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
-  const auto take = [&](const ReportWatcher::Item& item) {
+  const auto take = [](const ReportWatcher::Item& item, NodesWords& into) {
     if (item.value)
-      nodes_[item.id.name] = *item.value;
+      into[item.id.name] = *item.value;
     else
-      nodes_.erase(item.id.name);
+      into.erase(item.id.name);
   };
   if (const auto* list = std::get_if<Relisted<ReportWatcher::Item>>(&event)) {
-    nodes_.clear();
-    for (const auto& item : list->all) take(item);
+    NodesWords all;
+    for (const auto& item : list->all) take(item, all);
+    nodes_ = std::move(all);
   } else if (const auto* changed = std::get_if<Changed<ReportWatcher::Item>>(&event)) {
-    take(changed->now);
+    take(changed->now, nodes_);
   } else if (const auto* removed = std::get_if<Removed<ReportWatcher::Item>>(&event)) {
     nodes_.erase(removed->id.name);
   }
-  mark(kLookAfter);
+  on_change();
 }
 
 void Aggregator::put(const kube::Resource& kind, const PolicyWatcher::Item& item) {
@@ -119,9 +134,7 @@ void Aggregator::put(const kube::Resource& kind, const PolicyWatcher::Item& item
   if (!item.value) return void(policies_.erase(ref));  // too large to be judged: without a status
   const auto at =
       policies_.try_emplace(ref, Kept{{}, reactor::Backoff(ports_.random, aggregating::kPaceOfOne)}).first;
-  Policy& policy = at->second.policy;
-  policy = *item.value;
-  policy.uid = item.uid;
+  at->second.policy = *item.value;
 }
 
 void Aggregator::on_policies(const kube::Resource& kind, const SourceEvent<PolicyWatcher::Item>& event) {
@@ -143,7 +156,14 @@ void Aggregator::on_policies(const kube::Resource& kind, const SourceEvent<Polic
   } else if (const auto* removed = std::get_if<Removed<PolicyWatcher::Item>>(&event)) {
     policies_.erase({kind.kind, removed->id.namespace_, removed->id.name});
   }
-  mark(kLookAfter);
+  on_change();
+}
+
+std::map<std::string, size_t> Aggregator::policies() const {
+  std::map<std::string, size_t> out = {{kube::kSriovResourcePolicies.kind, 0},
+                                       {kube::kDeviceExposurePolicies.kind, 0}};
+  for (const auto& [ref, kept] : policies_) ++out[ref.kind];
+  return out;
 }
 
 std::string Aggregator::waits_for() const {
@@ -152,6 +172,11 @@ std::string Aggregator::waits_for() const {
                                   aggregating::lack_of(reports_, /*may_be_absent=*/false)})
     if (!lack.empty()) return lack;
   return "";
+}
+
+void Aggregator::on_change() {
+  has_changed_ = true;
+  mark(kLookAfter);
 }
 
 void Aggregator::mark(Millis delay) {
@@ -164,78 +189,124 @@ void Aggregator::mark(Millis delay) {
   });
 }
 
+// Everything that differs is written before anything is summed up again: what changes all the time is not in the way of what
+// comes behind it.
 void Aggregator::look() {
-  if (call_) return;                                   // its answer looks again
-  if (!waits_for().empty()) return to_write_.clear();  // likewise what is heard of a source
+  if (call_) return;           // its answer looks again
+  if (!waits_for().empty()) {  // likewise what is heard of a source
+    round_.reset();
+    return to_write_.clear();
+  }
   const TimePoint now = ports_.scheduler.now();
   if (now < not_before_) return mark(std::chrono::duration_cast<Millis>(not_before_ - now));
-  if (write_next()) return;
-  if (now < sum_not_before_) return mark(std::chrono::duration_cast<Millis>(sum_not_before_ - now));
-  sum_up_all();
+  if (round_ == nullptr) {
+    if (write_next()) return;
+    if (now < sum_not_before_) return mark(std::chrono::duration_cast<Millis>(sum_not_before_ - now));
+    sum_not_before_ = now + kLookAfter;
+    has_changed_ = false;
+    round_ = std::make_unique<Round>(Round{Summing(shared_), settings_.now()});
+  }
+  if (!go_on()) return mark(Millis{0});
+  const auto round = std::move(round_);
+  ++counters_.sums;
+  yielded_ = round->yielded;
+  std::ranges::reverse(to_write_);
+  if (has_changed_) mark(kLookAfter);  // what has had its turn before it changed
+  if (round->later) mark(std::chrono::duration_cast<Millis>(*round->later - now));
   write_next();
 }
 
-// Everything that differs is written before anything is summed up again: what changes all the time is not in the way of what
-// comes behind it.
-void Aggregator::sum_up_all() {
-  const TimePoint now = ports_.scheduler.now();
-  sum_not_before_ = now + kLookAfter;
-  const auto words = sum_up(nodes_);
-  const std::string time = settings_.now();
-  static const FleetWord kNone;
-  std::optional<TimePoint> later;
-  for (const auto& [ref, kept] : policies_) {
-    const auto word = words.find(ref);
-    PolicyStatus status =
-        status_of(kept.policy.judged, word == words.end() ? kNone : word->second, kept.policy.held, time);
-    if (status == kept.policy.held) continue;
-    if (kept.not_before <= now)
-      to_write_.emplace_back(ref, std::move(status));
-    else
-      later = std::min(later.value_or(kept.not_before), kept.not_before);
+// One portion; true once there is no other.
+bool Aggregator::go_on() {
+  Round& round = *round_;
+  if (!round.is_summed) {
+    round.is_summed = round.sum.step(nodes_, settings_.words_a_turn);
+    return false;
   }
-  std::ranges::reverse(to_write_);
-  if (later) mark(std::chrono::duration_cast<Millis>(*later - now));
+  size_t left = settings_.policies_a_turn;
+  auto at = round.next ? policies_.lower_bound(*round.next) : policies_.begin();
+  for (; at != policies_.end() && left > 0; ++at, --left) compare(at->first, at->second, round);
+  if (at == policies_.end()) return true;
+  round.next = at->first;
+  return false;
 }
 
-// What has been deleted or edited since is left to the next look.
+void Aggregator::compare(const PolicyRef& policy, Kept& kept, Round& round) {
+  const PolicyStatus& held = kept.policy.held;
+  PolicyStatus status = status_of(kept.policy.judged, round.sum.of(policy), held, round.time);
+  if (status.says_the_same(held)) return kept.disputed.reset();
+  status.writer = own_writer();
+  const TimePoint from = may_write_from(kept);
+  if (from <= ports_.scheduler.now()) return void(to_write_.emplace_back(policy, std::move(status)));
+  round.later = std::min(round.later.value_or(from), from);
+  round.yielded += from > kept.not_before ? 1 : 0;
+}
+
+// Who precedes us follows the nodes by itself, unless it is not there any more. Who was overwritten and is back was there.
+TimePoint Aggregator::may_write_from(Kept& kept) {
+  const PolicyStatus& held = kept.policy.held;
+  if (!precedes(held.writer, own_writer())) return kept.not_before;
+  if (kept.disputed != held) {
+    if (std::exchange(kept.has_overwritten, false)) kept.patience = std::min(2 * kept.patience, kYieldMax);
+    kept.disputed = held;
+    kept.yields_until = ports_.scheduler.now() + kept.patience;
+  }
+  return std::max(kept.not_before, kept.yields_until);
+}
+
+// What has been deleted or edited since is left to the next look, and so is what one that precedes us has written since.
 bool Aggregator::write_next() {
   while (!to_write_.empty() && !call_) {
     const auto [policy, status] = std::move(to_write_.back());
     to_write_.pop_back();
     const auto at = policies_.find(policy);
-    if (at != policies_.end() && at->second.policy.judged.generation == status.observed_generation)
+    if (at != policies_.end() && at->second.policy.judged.generation == status.observed_generation &&
+        may_write_from(at->second) <= ports_.scheduler.now())
       write(policy, status);
   }
   return call_ != nullptr;
 }
 
 void Aggregator::write(const PolicyRef& policy, const PolicyStatus& status) {
+  const kube::Resource& resource = policy.kind == kube::kSriovResourcePolicies.kind
+                                       ? kube::kSriovResourcePolicies
+                                       : kube::kDeviceExposurePolicies;
   kube::Json body = json_of(status);
-  kube::Json meta = kube::Json::Object{};
-  meta.set("uid", policies_.at(policy).policy.uid);  // not of a successor of the same name
-  body.set("metadata", std::move(meta));
-  kube::WriteRequest request{.verb = kube::Verb::kMerge,
-                             .resource = policy.kind == kube::kSriovResourcePolicies.kind
-                                             ? kube::kSriovResourcePolicies
-                                             : kube::kDeviceExposurePolicies,
+  body.set("apiVersion", kube::api_version(resource));
+  body.set("kind", resource.kind);
+  body.set("metadata", kube::encode_object_meta({.name = policy.name, .namespace_ = policy.namespace_}));
+  kube::WriteRequest request{.verb = kube::Verb::kApply,
+                             .resource = resource,
                              .namespace_ = policy.namespace_,
                              .name = policy.name,
                              .body = kube::encode_json(body),
                              .subresource = "status",
                              .field_manager = "sliced-aggregate"};
-  ++writes_;
+  // The watch may tell of it before its answer comes.
+  const Writer& before = policies_.at(policy).policy.held.writer;
+  const bool overwrites = precedes(before, own_writer());
+  if (overwrites) say_taken_over(policy, before);
   call_ = ports_.cluster.write(
-      std::move(request), {[this, policy, status](std::string_view) { on_written(policy, status); },
-                           [this, policy](const kube::Failure& failure) { on_failure(policy, failure); }});
+      std::move(request),
+      {[this, policy, status, overwrites](std::string_view) { on_written(policy, status, overwrites); },
+       [this, policy](const kube::Failure& failure) { on_failure(policy, failure); }});
 }
 
-void Aggregator::on_written(const PolicyRef& policy, const PolicyStatus& status) {
+void Aggregator::say_taken_over(const PolicyRef& policy, const Writer& from) const {
+  ports_.log.info("the status of a policy is written in the place of one that does not follow it any more",
+                  {{"policy", aggregating::text_of(policy)},
+                   {"version", printable(from.version, 64)},
+                   {"namespace", printable(from.namespace_, 253)}});
+}
+
+void Aggregator::on_written(const PolicyRef& policy, const PolicyStatus& status, bool overwrites) {
   const auto call = std::move(call_);
+  ++counters_.written;
   backoff_.reset();
   if (policy == failed_) failure_.forget();
   if (const auto at = policies_.find(policy); at != policies_.end()) {
     Kept& kept = at->second;
+    kept.has_overwritten |= overwrites;
     kept.policy.held = status;
     kept.backoff.reset();
     kept.not_before = ports_.scheduler.now() + kEvery;
@@ -246,13 +317,11 @@ void Aggregator::on_written(const PolicyRef& policy, const PolicyStatus& status)
 void Aggregator::on_failure(const PolicyRef& policy, const kube::Failure& failure) {
   const auto call = std::move(call_);
   const TimePoint now = ports_.scheduler.now();
+  ++counters_.failed;
   failed_ = policy;
   if (failure_.is_new(failure.what))
-    ports_.log.warning(
-        "the status of a policy was not written",
-        {{"policy",
-          policy.kind + " " + (policy.namespace_.empty() ? "" : policy.namespace_ + "/") + policy.name},
-         {"why", failure.what}});
+    ports_.log.warning("the status of a policy was not written",
+                       {{"policy", aggregating::text_of(policy)}, {"why", failure.what}});
   Millis wait = failure.retry_after.value_or(Millis{0});
   if (aggregating::is_of_server(failure)) wait = std::max(wait, backoff_.next(now));
   not_before_ = now + wait;

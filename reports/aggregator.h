@@ -1,13 +1,19 @@
 #pragma once
 // `.status` of every policy kept as the reports of all nodes say it, by the one process that is elected:
 //
-//   NodeDeviceReports, policies of both kinds ─▶ sum_up, status_of ─▶ of all that differs, one merge of /status at a time
+//   NodeDeviceReports, policies of both kinds ─▶ Summing, status_of ─▶ of all that differs, one apply of /status at a time
 //
 // Pace:      what changes is looked at a second later, and reports are summed up once a second at most, however much is to be
-//            written; a policy's status is written at most every 10 s. A policy that fails waits 10 s to 5 min and no other waits
-//            for it; a server that cannot be reached, or is busy, is asked again after 1 s to 5 min.
+//            written, and in portions, so that no turn of the loop takes long; a policy's status is written at most every 10 s. A
+//            policy that fails waits 10 s to 5 min and no other waits for it; a server that cannot be reached, or is busy, is asked
+//            again after 1 s to 5 min.
+// Others:    what others have written into a status stays: fields and conditions of other types (server-side apply, of ours alone).
+//            Several of these may look at one policy, as releases in two namespaces do at DeviceExposurePolicies: whose writing
+//            precedes ours (precedes()) is left alone as long as it follows what nodes report, and for 5 min where it does not; whoever
+//            then turns out to be there all the same is given twice as long each time, a day at most.
 // Nothing is written before all of it has been listed. Who decides is the nodes: without this there is no status, and
-// nothing else is different.
+// nothing else is different. A policy that is deleted and made anew while its status is being written has that of the one before until
+// the next round.
 // Memory:    of each report what it says of policies; of policies whether they can be understood.
 #include <cstdint>
 #include <functional>
@@ -22,6 +28,7 @@
 #include "reactor/backoff.h"
 #include "reactor/base/said_once.h"
 #include "reports/policy_status.h"
+#include "reports/summing.h"
 #include "watchers/watched_source.h"
 
 namespace sliced::reports {
@@ -31,8 +38,18 @@ class Aggregator {
   struct Settings {
     std::string namespace_;            // of SriovResourcePolicies
     std::function<std::string()> now;  // RFC 3339, in seconds
+    std::string version;               // of this program: PolicyStatus::writer
+    // Of a turn of the loop: words of nodes (0.4 ms; some 8 ms where each node speaks of generations of its own), and policies
+    // that are compared.
+    size_t words_a_turn = 20'000, policies_a_turn = 500;
   };
   static constexpr Millis kEvery{10'000}, kLookAfter{1'000};
+  static constexpr Millis kYieldFor{300'000}, kYieldMax{86'400'000};
+
+  struct Counters {
+    uint64_t sums = 0;                 // of all reports
+    uint64_t written = 0, failed = 0;  // statuses that the server took, or did not
+  };
 
   /// Ownership: ports outlive this. Dropping it ends everything; a write that is under way may still happen.
   Aggregator(kube::Ports ports, Settings settings);
@@ -40,46 +57,75 @@ class Aggregator {
   void start();
   /// What has not been listed yet and why, or is not installed; "" nothing.
   std::string waits_for() const;
-  uint64_t writes() const { return writes_; }
+  const Counters& counters() const { return counters_; }
+  size_t nodes() const { return nodes_.size(); }
+  /// By kind.
+  std::map<std::string, size_t> policies() const;
+  /// Statuses that differ and have not been written yet, of the last sum; those whose writer is given time are none of them.
+  size_t pending() const { return to_write_.size(); }
+  /// Those; of the last sum.
+  size_t yielded() const { return yielded_; }
 
  private:
   /// As the server has it.
   struct Policy {
-    std::string uid;
     JudgedPolicy judged;
     PolicyStatus held;
   };
   using PolicyWatcher = watchers::WatchedSource<Policy>;
-  using ReportWatcher = watchers::WatchedSource<NodeWords>;
+  using ReportWatcher = watchers::WatchedSource<NodeWordsPtr>;
   struct Kept {
     Policy policy;
     reactor::Backoff backoff;
     TimePoint not_before{};
+    // What one that precedes us wrote and we would write otherwise: until when that is left alone, as long as it is the same.
+    std::optional<PolicyStatus> disputed = std::nullopt;
+    TimePoint yields_until{};
+    Millis patience = kYieldFor;
+    bool has_overwritten = false;
   };
   using Policies = std::map<PolicyRef, Kept>;
+  /// A look at everything: first the nodes, then the policies, in portions.
+  struct Round {
+    Summing sum;
+    std::string time;
+    bool is_summed = false;
+    std::optional<PolicyRef> next = std::nullopt;   // policy
+    std::optional<TimePoint> later = std::nullopt;  // when something that differs may be written
+    size_t yielded = 0;
+  };
 
   std::unique_ptr<PolicyWatcher> watch(const kube::Resource& kind, const std::string& namespace_,
                                        std::function<JudgedPolicy(const kube::Json&)> judge);
   void on_policies(const kube::Resource& kind, const SourceEvent<PolicyWatcher::Item>& event);
   void put(const kube::Resource& kind, const PolicyWatcher::Item& item);
   void on_reports(const SourceEvent<ReportWatcher::Item>& event);
+  NodeWordsPtr words_as_known(const NodeReport& report);
+  void on_change();
   void mark(Millis delay);
   void look();
-  void sum_up_all();
+  bool go_on();
+  void compare(const PolicyRef& policy, Kept& kept, Round& round);
+  Writer own_writer() const { return {settings_.version, settings_.namespace_}; }
+  TimePoint may_write_from(Kept& kept);
   bool write_next();
   void write(const PolicyRef& policy, const PolicyStatus& status);
-  void on_written(const PolicyRef& policy, const PolicyStatus& status);
+  void say_taken_over(const PolicyRef& policy, const Writer& from) const;
+  void on_written(const PolicyRef& policy, const PolicyStatus& status, bool overwrites);
   void on_failure(const PolicyRef& policy, const kube::Failure& failure);
 
   kube::Ports ports_;
   const Settings settings_;
   SharedWords shared_;
-  std::map<std::string, NodeWords> nodes_;
+  NodesWords nodes_;
   Policies policies_;
   std::vector<std::pair<PolicyRef, PolicyStatus>> to_write_;  // the last first
   TimePoint not_before_{}, sum_not_before_{};
   std::optional<TimePoint> due_;
-  uint64_t writes_ = 0;
+  std::unique_ptr<Round> round_;  // that goes on
+  bool has_changed_ = false;      // since it began
+  size_t yielded_ = 0;
+  Counters counters_;
   reactor::Backoff backoff_;  // of the server
   SaidLast failure_;
   PolicyRef failed_;  // whose that is

@@ -33,10 +33,12 @@ using Numbers = std::pair<std::string_view, int64_t Part::*>;
 constexpr Texts<PolicyRef> kRefTexts[] = {
     {"kind", &PolicyRef::kind}, {"namespace", &PolicyRef::namespace_}, {"name", &PolicyRef::name}};
 constexpr Texts<PolicyReport> kPolicyTexts[] = {{"action", &PolicyReport::action},
+                                                {"overruledBy", &PolicyReport::overruled_by},
                                                 {"problem", &PolicyReport::problem}};
 constexpr Numbers<PolicyReport> kPolicyNumbers[] = {{"generation", &PolicyReport::generation},
                                                     {"matched", &PolicyReport::matched},
                                                     {"offered", &PolicyReport::offered},
+                                                    {"overruled", &PolicyReport::overruled},
                                                     {"moreProblems", &PolicyReport::more_problems}};
 constexpr Texts<PoolReport> kPoolTexts[] = {{"driver", &PoolReport::driver}, {"name", &PoolReport::name}};
 constexpr Numbers<PoolReport> kPoolNumbers[] = {{"generation", &PoolReport::generation},

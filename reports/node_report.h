@@ -44,6 +44,10 @@ struct PolicyReport {
   Counts hidden;
   std::string problem;        // the first, "field: what"; "" it is used as it is written
   int64_t more_problems = 0;  // beside it
+  /// Devices beside those that it would take as well, if another one of its kind (and suffix) were not asked first, which offers
+  /// them in another way: under another resource name, as another exposure. Who has most of them: "ns/name", "name".
+  int64_t overruled = 0;
+  std::string overruled_by = {};
   bool operator==(const PolicyReport&) const = default;
 };
 

@@ -13,6 +13,7 @@ namespace {
 using kube::Json;
 
 constexpr size_t kProblemBytesMax = 160;  // kept of what a node says
+constexpr size_t kOverrulersMax = 16;     // of which devices are counted
 constexpr size_t kMessageMax = 1'024;     // of a condition
 constexpr size_t kAccepted = 0, kConflict = 1, kNotUsed = 2;
 
@@ -23,6 +24,9 @@ constexpr std::pair<std::string_view, int64_t PolicyStatus::*> kNumbers[] = {
     {"devicesMatched", &PolicyStatus::devices_matched},
     {"devicesOffered", &PolicyStatus::devices_offered},
 };
+
+constexpr std::pair<std::string_view, std::string Writer::*> kWriterTexts[] = {
+    {"version", &Writer::version}, {"namespace", &Writer::namespace_}};
 
 std::string count_of(int64_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -41,50 +45,108 @@ void set(Condition& condition, bool is_true, std::string reason, std::string mes
                is_as_before ? held.since : now};
 }
 
+Trouble trouble_of(const PolicyReport& policy) {
+  const auto conflicts = policy.hidden.find(std::string(name_of(policy::Outcome::kConflict)));
+  return {.problem = cut(policy.problem, kProblemBytesMax),
+          .overruled_by = policy.overruled == 0 ? "" : cut(policy.overruled_by, kProblemBytesMax),
+          .overruled = policy.overruled,
+          .conflicts = conflicts == policy.hidden.end() ? 0 : conflicts->second};
+}
+
+std::string conflict_of(const FleetWord& word) {
+  return count_of(word.conflicts, "device") + " on " + count_of(word.conflict_nodes, "node") +
+         ": a SriovResourcePolicy offers the function, or one of its VFs";
+}
+
+// Who wins, and where this one loses; of several the one that has most.
+std::string overruled_of(const FleetWord& word) {
+  const auto most =
+      std::ranges::max_element(word.overruled_by, {}, [](const auto& one) { return one.second; });
+  const std::string who =
+      most == word.overruled_by.end() || most->first.empty() ? "another policy" : "policy " + most->first;
+  const size_t others = word.overruled_by.empty() ? 0 : word.overruled_by.size() - 1;
+  return count_of(word.overruled, "device") + " on " + count_of(word.overruled_nodes, "node") + ", first " +
+         word.first_overruled + ": " + who +
+         (others == 0 ? "" : " (and " + count_of(static_cast<int64_t>(others), "other") + ")") +
+         " is asked first, by priority and name, and offers them in another way";
+}
+
+void set_conflict(const FleetWord& word, const Condition& held, const std::string& now, Condition& out) {
+  std::string message = word.conflicts > 0 ? conflict_of(word) : "";
+  if (word.overruled > 0) message += (message.empty() ? "" : "; ") + overruled_of(word);
+  const bool is_contested = !message.empty();
+  set(out, is_contested,
+      word.conflicts > 0 ? "OfferedByAnother"
+      : is_contested     ? "Overruled"
+                         : "None",
+      std::move(message), held, now);
+}
+
+// "1.2.3-rc.1" without what is behind a plus; kept as numbers and the rest. Nothing is older than a release of its number.
+std::array<int64_t, 4> order_of(std::string_view version) {
+  std::array<int64_t, 4> out = {-1, -1, -1, -1};
+  version = version.substr(0, version.find('+'));
+  const size_t dash = version.find('-');
+  const auto parts = split(version.substr(0, dash), '.');
+  if (parts.size() != 3) return out;
+  for (size_t i = 0; i < parts.size(); ++i) out[i] = parse_int(parts[i]).value_or(-1);
+  out[3] = dash == std::string_view::npos ? 1 : 0;
+  return out;
+}
+
 }  // namespace
 }  // namespace fleet
+
+bool precedes(const Writer& one, const Writer& other) {
+  const auto own = fleet::order_of(one.version), others = fleet::order_of(other.version);
+  return own != others ? own > others : one.namespace_ < other.namespace_;
+}
+
+bool PolicyStatus::says_the_same(const PolicyStatus& other) const {
+  return conditions == other.conditions && std::ranges::all_of(fleet::kNumbers, [&](const auto& one) {
+           return this->*one.second == other.*one.second;
+         });
+}
 
 NodeWords words_of(const NodeReport& report, SharedWords& shared) {
   NodeWords out;
   std::set<PolicyRef> said;
   for (const PolicyReport& policy : report.policies) {
     if (!said.insert(policy.policy).second) continue;
-    const auto conflicts = policy.hidden.find(std::string(name_of(policy::Outcome::kConflict)));
     out.push_back({.policy = shared.policies.of(policy.policy),
                    .generation = policy.generation,
                    .matched = policy.matched,
-                   .offered = policy.offered,
-                   .conflicts = conflicts == policy.hidden.end() ? 0 : conflicts->second});
-    if (!policy.problem.empty())
-      out.back().problem = shared.problems.of(cut(policy.problem, fleet::kProblemBytesMax));
+                   .offered = policy.offered});
+    if (const Trouble trouble = fleet::trouble_of(policy); trouble != Trouble{})
+      out.back().trouble = shared.troubles.of(trouble);
   }
   out.shrink_to_fit();
   return out;
 }
 
-std::map<PolicyRef, FleetWord> sum_up(const std::map<std::string, NodeWords>& by_node) {
-  std::map<const PolicyRef*, FleetWord> sums;
-  for (const auto& [node, words] : by_node)
-    for (const PolicyWord& word : words) {
-      FleetWord& sum = sums[word.policy.get()];
-      ++sum.selected;
-      ++sum.nodes_by_generation[word.generation];
-      sum.matched += word.matched;
-      sum.offered += word.offered;
-      sum.conflicts += word.conflicts;
-      sum.conflict_nodes += word.conflicts > 0 ? 1 : 0;
-      if (word.problem == nullptr) continue;
-      if (++sum.problem_nodes[word.generation] == 1)
-        sum.first_problem.emplace(word.generation, node + ": " + *word.problem);
-    }
-  std::map<PolicyRef, FleetWord> out;
-  for (auto& [policy, sum] : sums) out.emplace(*policy, std::move(sum));
-  return out;
+void add(const std::string& node, const PolicyWord& word, FleetWord& to) {
+  ++to.selected;
+  ++to.nodes_by_generation[word.generation];
+  to.matched += word.matched;
+  to.offered += word.offered;
+  if (word.trouble == nullptr) return;
+  const Trouble& trouble = *word.trouble;
+  to.conflicts += trouble.conflicts;
+  to.conflict_nodes += trouble.conflicts > 0 ? 1 : 0;
+  if (trouble.overruled > 0) {
+    to.overruled += trouble.overruled;
+    if (++to.overruled_nodes == 1) to.first_overruled = node;
+    if (to.overruled_by.size() < fleet::kOverrulersMax || to.overruled_by.contains(trouble.overruled_by))
+      to.overruled_by[trouble.overruled_by] += trouble.overruled;
+  }
+  if (!trouble.problem.empty() && ++to.problem_nodes[word.generation] == 1)
+    to.first_problem.emplace(word.generation, node + ": " + trouble.problem);
 }
 
 PolicyStatus status_of(const JudgedPolicy& policy, const FleetWord& word, const PolicyStatus& held,
                        const std::string& now) {
-  PolicyStatus out{.observed_generation = policy.generation,
+  PolicyStatus out{.writer = {},
+                   .observed_generation = policy.generation,
                    .nodes_selected = word.selected,
                    .nodes_current = fleet::value_or_none(word.nodes_by_generation, policy.generation),
                    .devices_matched = word.matched,
@@ -93,13 +155,7 @@ PolicyStatus status_of(const JudgedPolicy& policy, const FleetWord& word, const 
   const bool is_good = policy.problem.empty();
   fleet::set(out.conditions[fleet::kAccepted], is_good, is_good ? "Understood" : "NotUnderstood",
              policy.problem, was[fleet::kAccepted], now);
-  const bool is_contested = word.conflicts > 0;
-  fleet::set(out.conditions[fleet::kConflict], is_contested, is_contested ? "OfferedByAnother" : "None",
-             is_contested ? fleet::count_of(word.conflicts, "device") + " on " +
-                                fleet::count_of(word.conflict_nodes, "node") +
-                                ": a SriovResourcePolicy offers the function, or one of its VFs"
-                          : "",
-             was[fleet::kConflict], now);
+  fleet::set_conflict(word, was[fleet::kConflict], now, out.conditions[fleet::kConflict]);
   // What nodes said of another generation is not of this one.
   const int64_t nodes = fleet::value_or_none(word.problem_nodes, policy.generation);
   const std::string first = fleet::value_or_none(word.first_problem, policy.generation);
@@ -126,6 +182,10 @@ kube::Json json_of(const PolicyStatus& status) {
     conditions.push_back(std::move(one));
   }
   inner.set("conditions", std::move(conditions));
+  kube::Json writer = kube::Json::Object{};
+  for (const auto& [key, text] : fleet::kWriterTexts)
+    if (!(status.writer.*text).empty()) writer.set(key, status.writer.*text);
+  if (!writer.object()->empty()) inner.set("writer", std::move(writer));
   kube::Json out = kube::Json::Object{};
   out.set("status", std::move(inner));
   return out;
@@ -138,6 +198,8 @@ PolicyStatus decode_policy_status(const kube::Json& policy) {
   for (const auto& [key, number] : fleet::kNumbers)
     if (const kube::Json* found = status->find(key); found != nullptr && found->integer() != nullptr)
       out.*number = *found->integer();
+  if (const kube::Json* writer = status->find("writer"); writer != nullptr)
+    for (const auto& [key, text] : fleet::kWriterTexts) out.writer.*text = writer->text(key);
   const kube::Json* conditions = status->find("conditions");
   if (conditions == nullptr || conditions->array() == nullptr) return out;
   for (const kube::Json& one : *conditions->array()) {

@@ -3,7 +3,8 @@
 //
 // Conditions: Accepted         it can be understood, by who sums up
 //             NotUsedAsWritten some of it is not used on some node, or by anybody
-//             Conflict         devices that it matches are another policy's by a rule that its writer may not know
+//             Conflict         devices that it matches are another policy's: one of the other kind has them, or one of its
+//                              own kind is asked first and offers them in another way
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -35,6 +36,11 @@ class SharedValues {
     return *all_.insert(std::make_shared<const T>(value)).first;
   }
   size_t size() const { return all_.size(); }
+  /// nullptr: nobody has it.
+  const T* find(const T& value) const {
+    const auto known = all_.find(value);
+    return known == all_.end() ? nullptr : known->get();
+  }
 
   static constexpr size_t kForgetMin = 1'024;
 
@@ -48,16 +54,25 @@ class SharedValues {
   std::set<std::shared_ptr<const T>, ByValue> all_;
   size_t forget_at_ = kForgetMin;
 };
+/// What of a policy is not as whoever wrote it may have meant it, on one node.
+struct Trouble {
+  std::string problem;       // "" none
+  std::string overruled_by;  // of its kind, as PolicyReport has it
+  int64_t overruled = 0;     // devices that those have
+  int64_t conflicts = 0;     // devices that the other kind has
+  auto operator<=>(const Trouble&) const = default;
+};
 struct SharedWords {
   SharedValues<PolicyRef> policies;
-  SharedValues<std::string> problems;
+  SharedValues<Trouble> troubles;
 };
 
 /// What one node says of one policy, as much of it as is summed up.
 struct PolicyWord {
   std::shared_ptr<const PolicyRef> policy;
-  std::shared_ptr<const std::string> problem;  // nullptr: none
-  int64_t generation = 0, matched = 0, offered = 0, conflicts = 0;
+  std::shared_ptr<const Trouble> trouble;  // nullptr: none
+  int64_t generation = 0, matched = 0, offered = 0;
+  bool operator==(const PolicyWord&) const = default;  // of one SharedWords
 };
 using NodeWords = std::vector<PolicyWord>;
 /// One word a policy: who names one twice is heard once.
@@ -66,14 +81,16 @@ NodeWords words_of(const NodeReport& report, SharedWords& shared);
 /// Of one policy, over all nodes.
 struct FleetWord {
   int64_t selected = 0;  // nodes
-  int64_t matched = 0, offered = 0, conflicts = 0;
-  int64_t conflict_nodes = 0;
+  int64_t matched = 0, offered = 0, conflicts = 0, overruled = 0;
+  int64_t conflict_nodes = 0, overruled_nodes = 0;
+  std::string first_overruled;                  // the first of those nodes
+  std::map<std::string, int64_t> overruled_by;  // by whom, devices; of some names
   /// By generation: nodes with a problem, and the first of them.
   std::map<int64_t, int64_t> nodes_by_generation, problem_nodes;
   std::map<int64_t, std::string> first_problem;  // "node: problem"
 };
-/// by_node: in order of names, so that the same reports give the same words.
-std::map<PolicyRef, FleetWord> sum_up(const std::map<std::string, NodeWords>& by_node);
+/// One more node. In order of their names, so that the same reports give the same words.
+void add(const std::string& node, const PolicyWord& word, FleetWord& to);
 
 struct Condition {
   bool is_true = false;
@@ -83,13 +100,26 @@ struct Condition {
 inline constexpr std::array<std::string_view, 3> kConditionTypes = {"Accepted", "Conflict",
                                                                     "NotUsedAsWritten"};
 
+/// Who has summed up, of several that may.
+struct Writer {
+  std::string version;     // of the program, by semver.org
+  std::string namespace_;  // whose SriovResourcePolicies it sums up, too
+  bool operator==(const Writer&) const = default;
+};
+/// Whether what `one` has written is left alone by `other`: it is of a newer version, or of the same one and its namespace comes first
+/// by name. Of what is no version anybody's is newer.
+bool precedes(const Writer& one, const Writer& other);
+
 struct PolicyStatus {
+  Writer writer;
   int64_t observed_generation = 0;
   /// Nodes that report it; of those, how many have decided by this generation.
   int64_t nodes_selected = 0, nodes_current = 0;
   int64_t devices_matched = 0, devices_offered = 0;
   std::array<Condition, 3> conditions = {};  // in the order of kConditionTypes
   bool operator==(const PolicyStatus&) const = default;
+  /// Whoever says it.
+  bool says_the_same(const PolicyStatus& other) const;
 };
 
 /// A policy as whoever sums up reads it.
@@ -97,11 +127,11 @@ struct JudgedPolicy {
   int64_t generation = 0;
   std::string problem;  // the first that its decoding finds; "" none
 };
-/// held: what stands there. Times change only with what they are of. now: RFC 3339.
+/// held: what stands there. Times change only with what they are of. now: RFC 3339. The writer is left out.
 PolicyStatus status_of(const JudgedPolicy& policy, const FleetWord& word, const PolicyStatus& held,
                        const std::string& now);
 
-/// {"status":{...}}
+/// {"status":{...}}: what is ours of it. Conditions of other types may stand beside ours.
 kube::Json json_of(const PolicyStatus& status);
 /// Of a policy; what is missing or of another type is empty.
 PolicyStatus decode_policy_status(const kube::Json& policy);

@@ -8,6 +8,7 @@
 #include "kube/kinds.h"
 #include "policy/link_type.h"
 #include "policy/summary.h"
+#include "reports/overruled.h"
 
 namespace sliced::reports {
 namespace telling {
@@ -53,6 +54,11 @@ class Policies {
   }
   void count(const policy::PersonaVerdict& persona) { count(exposures_, persona.policy, persona.outcome); }
 
+  void tell(const OverruledPolicies& overruled) {
+    tell(overruled.sriov, sriov_);
+    tell(overruled.exposures, exposures_);
+  }
+
   void move_to(NodeReport& out) {
     for (auto* all : {&sriov_, &exposures_})
       for (auto& [at, report] : *all)
@@ -96,6 +102,18 @@ class Policies {
       ++at->second.offered;
     else
       ++at->second.hidden[std::string(name_of(outcome))];
+  }
+
+  static void tell(const std::map<int32_t, Overruled>& overruled, ByIndex& policies) {
+    for (const auto& [at, one] : overruled) {
+      const auto loser = policies.find(at);
+      const auto most = std::ranges::max_element(one.by, {}, [](const auto& by) { return by.second; });
+      const auto winner = most == one.by.end() ? policies.end() : policies.find(most->first);
+      if (loser == policies.end() || winner == policies.end()) continue;
+      const PolicyRef& by = winner->second.policy;
+      loser->second.overruled = one.devices;
+      loser->second.overruled_by = (by.namespace_.empty() ? "" : by.namespace_ + "/") + by.name;
+    }
   }
 
   const Decision& decision_;
@@ -282,6 +300,7 @@ void tell_decision(const policy::Decision& decision, NodeReport& out) {
       }
     devices.push_back(telling::group_of(decision, *device));
   }
+  policies.tell(overruled_in(decision));
   policies.move_to(out);
   out.groups = telling::join(std::move(devices));
 }

@@ -1,25 +1,9 @@
 #include "status/metrics.h"
 
-#include "reactor/base/text.h"
 #include "status/exposition.h"
 
 namespace sliced::status {
 namespace {
-
-void tell_process(Exposition& out, const Report& report, const Metrics& metrics) {
-  out.gauge("sliced_build_info", "1, with the version as a label.");
-  out.sample(1, {{"version", report.version}});
-  out.gauge("process_start_time_seconds", "When the process started, in seconds since 1970.");
-  out.seconds(metrics.started);
-  out.gauge("process_resident_memory_bytes", "Memory of the process that is in RAM.");
-  out.sample(metrics.resident_bytes);
-  out.counter("process_cpu_seconds_total", "Processor time that the process has taken.");
-  out.seconds(metrics.cpu);
-  out.counter("sliced_loop_long_turns_total", "Turns of the event loop that took 0.1 s or longer.");
-  out.sample(metrics.long_turns);
-  out.counter("sliced_log_lines_lost_total", "Lines of the log that nobody read in time.");
-  out.sample(metrics.lost_lines);
-}
 
 void tell_standing(Exposition& out, const Report& report) {
   out.gauge("sliced_ready", "1 when /readyz is passed.");
@@ -126,7 +110,7 @@ void tell_events(Exposition& out, const Metrics& metrics) {
 
 std::string exposition_of(const Report& report, const Metrics& metrics) {
   Exposition out;
-  tell_process(out, report, metrics);
+  tell_process(out, report.version, metrics.process);
   tell_standing(out, report);
   tell_devices(out, report);
   tell_decisions(out, metrics);
@@ -136,20 +120,6 @@ std::string exposition_of(const Report& report, const Metrics& metrics) {
   tell_reports(out, metrics);
   tell_events(out, metrics);
   return out.take();
-}
-
-// proc_pid_stat(5): the name in parentheses may hold anything, spaces and parentheses included.
-void read_process_stat(std::string_view stat, double boot, double ticks_per_second, uint64_t page_bytes,
-                       Metrics& into) {
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos || name_end + 2 > stat.size()) return;
-  const auto fields = split(trim(stat.substr(name_end + 2)), ' ');
-  const auto field = [&](size_t number) {  // as the manual counts: state is the third
-    return number - 3 < fields.size() ? static_cast<double>(parse_int(fields[number - 3]).value_or(0)) : 0.0;
-  };
-  into.cpu = (field(14) + field(15)) / ticks_per_second;
-  into.started = fields.size() > 22 - 3 ? boot + field(22) / ticks_per_second : 0.0;
-  into.resident_bytes = static_cast<uint64_t>(field(24)) * page_bytes;
 }
 
 }  // namespace sliced::status

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reactor/base/durations.h"
+#include "status/process_metrics.h"
 #include "status/report.h"
 
 namespace sliced::status {
@@ -21,8 +22,7 @@ struct Count {
 /// A copy of counters that others keep, made when /metrics is read; all of them begin at 0 with the process.
 /// Whoever fills it in knows the daemon; here are only names, units and order.
 struct Metrics {
-  double started = 0, cpu = 0;  // seconds since 1970; of processor time
-  uint64_t resident_bytes = 0;
+  ProcessMetrics process;
 
   // Decisions, as daemon::Decider counts them: made; made anew since something had changed meanwhile; given
   // up; changes that went along with an earlier one.
@@ -55,19 +55,10 @@ struct Metrics {
 
   std::vector<std::pair<std::string, uint64_t>> events;  // by what became of them; empty: none are told
   std::optional<Reports> reports;                        // nullopt: nothing is reported
-
-  // Of the process: turns of the loop that took a tenth of a second or longer; lines of the log that nobody read in time.
-  uint64_t long_turns = 0, lost_lines = 0;
 };
 
 /// Prometheus' text format, complete in itself: each family with its HELP and TYPE. What is counted by device
 /// waits for a decision.
 std::string exposition_of(const Report& report, const Metrics& metrics);
-
-/// Of this process, by /proc/self/stat: starttime, utime, stime, rss. boot: seconds since 1970 at which the machine
-/// started. Zeroes where the text is none.
-/// ticks_per_second: sysconf(_SC_CLK_TCK); page_bytes: of a page of rss (proc_pid_stat(5)).
-void read_process_stat(std::string_view stat, double boot, double ticks_per_second, uint64_t page_bytes,
-                       Metrics& into);
 
 }  // namespace sliced::status

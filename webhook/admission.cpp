@@ -76,13 +76,17 @@ struct Admission::Shared {
   const Ports ports;
   const std::shared_ptr<const Drivers> drivers;
   const std::shared_ptr<Counts> counts = std::make_shared<Counts>();
+  Counters answered = {};
 };
 
 // One request.
 class Admission::One final : public http::Call {
  public:
   One(std::shared_ptr<Shared> shared, http::Response& response)
-      : shared_(std::move(shared)), response_(response), body_(std::make_shared<Body>(shared_->counts)) {
+      : shared_(std::move(shared)),
+        response_(response),
+        body_(std::make_shared<Body>(shared_->counts)),
+        began_(shared_->ports.scheduler.now()) {
     deadline_ = shared_->ports.scheduler.after(kReviewMax, [this] { on_deadline(); });
   }
 
@@ -126,12 +130,24 @@ class Admission::One final : public http::Call {
     shared_->ports.log.warning(
         "not judged, and so admitted",
         {{"user", review.user}, {"operation", review.operation}, {"object", review.object}, {"why", why}});
+    is_given_up_ = true;
     answer(std::move(review));
+  }
+
+  void count(const Review& review) const {
+    Counters& all = shared_->answered;
+    ++(review.status != 200 ? all.failed
+       : is_given_up_       ? all.unjudged
+       : review.is_refused  ? all.refused
+       : review.is_judged   ? all.admitted
+                            : all.not_ours);
+    all.took.add(std::chrono::duration_cast<Millis>(shared_->ports.scheduler.now() - began_));
   }
 
   void answer(Review review) {
     if (std::exchange(is_answered_, true)) return;
     deadline_.reset();
+    count(review);
     response_.answer(review.status, std::move(review.body),
                      review.status == 200 ? "application/json" : "text/plain; charset=utf-8");
   }
@@ -141,7 +157,8 @@ class Admission::One final : public http::Call {
   std::shared_ptr<Body> body_;  // none: let go of
   reactor::Ticket deadline_;
   std::unique_ptr<reactor::Job> job_;
-  bool is_whole_ = false, is_answered_ = false;
+  const TimePoint began_;
+  bool is_whole_ = false, is_answered_ = false, is_given_up_ = false;
 };
 
 Admission::Admission(Ports ports, Drivers drivers)
@@ -161,5 +178,6 @@ std::unique_ptr<http::Call> Admission::serve(const http::RequestHead& head, http
 
 size_t Admission::bytes() const { return shared_->counts->bytes; }
 size_t Admission::reviews() const { return shared_->counts->reviews; }
+const Admission::Counters& Admission::counters() const { return shared_->answered; }
 
 }  // namespace sliced::webhook

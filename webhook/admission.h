@@ -1,9 +1,11 @@
 #pragma once
 // Who asks for a judgement, and in how much time and room: the handler of requests to /validate.
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "http/service.h"
+#include "reactor/base/durations.h"
 #include "reactor/base/log.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
@@ -26,6 +28,14 @@ constexpr size_t kReviewsMax = 128;            // that wait for a worker, or hav
 /// Ownership: ports outlive it. Calls may outlive it, and so may work that is under way.
 class Admission {
  public:
+  /// Since it was made, of requests that were answered.
+  struct Counters {
+    uint64_t admitted = 0, refused = 0;  // of what is ours
+    uint64_t not_ours = 0;               // admitted without a look
+    uint64_t unjudged = 0;               // admitted with a warning: for want of time or room
+    uint64_t failed = 0;                 // answered with another status than 200
+    Durations took;                      // from the head of a request to its answer
+  };
   struct Ports {
     reactor::Scheduler& scheduler;
     reactor::Executor& executor;
@@ -41,6 +51,7 @@ class Admission {
   /// Bytes of bodies that are here; reviews that wait for a worker, or have one.
   size_t bytes() const;
   size_t reviews() const;
+  const Counters& counters() const;
 
  private:
   struct Shared;

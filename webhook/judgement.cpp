@@ -4,19 +4,19 @@
 
 #include "kube/kinds.h"
 #include "kube/object_meta.h"
-#include "kubelet/vf_config.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/exposure/policy.h"
 #include "policy/exposure/programs.h"
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
+#include "webhook/class_judgement.h"
+#include "webhook/opaque_config.h"
 
 namespace sliced::webhook {
 namespace judgement {
 namespace {
 
 using kube::Json;
-using policy::Problem;
 
 constexpr std::string_view kClaimGroup = "resource.k8s.io/";
 constexpr std::string_view kTemplateKind = "ResourceClaimTemplate";
@@ -69,28 +69,6 @@ Judgement judge_exposure(const Json& object, const Drivers& drivers, bool may_wo
   return out;
 }
 
-// "PATH is ..." in its two parts.
-Problem problem_from(const Error& error, int line) {
-  const size_t end = error.what.find(" is ");
-  if (end == std::string::npos) return {"", error.what, line};
-  return {error.what.substr(0, end), error.what.substr(end + 1), line};
-}
-
-bool is_of(const Drivers& drivers, std::string_view driver) {
-  return driver == drivers.sriov || driver == drivers.exposure;
-}
-
-// A configuration as a node will find it in the allocated claim (kubelet/claim.h), where it has another path.
-std::optional<kubelet::AllocatedConfig> config_of(const Json& one, std::string path, const Drivers& drivers) {
-  const Json* opaque = one.find("opaque");
-  if (opaque == nullptr || !is_of(drivers, opaque->text("driver"))) return std::nullopt;
-  kubelet::AllocatedConfig config{
-      .has_opaque = true, .driver = std::string(opaque->text("driver")), .path = std::move(path)};
-  if (const Json* parameters = opaque->find("parameters"); parameters != nullptr)
-    config.parameters = *parameters;
-  return config;
-}
-
 std::optional<Judgement> judge_claim(const Json& object, std::string_view kind, const Drivers& drivers,
                                      const std::string& namespace_) {
   const bool is_template = kind == kTemplateKind;
@@ -98,25 +76,20 @@ std::optional<Judgement> judge_claim(const Json& object, std::string_view kind, 
                                     : object.find({"spec", "devices", "config"});
   if (configs == nullptr || configs->array() == nullptr) return std::nullopt;
   const Json* meta = object.find("metadata");
-  kubelet::Claim claim;
-  claim.namespace_ = meta == nullptr ? "" : std::string(meta->text("namespace"));
-  if (claim.namespace_.empty()) claim.namespace_ = namespace_;
+  std::string home = meta == nullptr ? "" : std::string(meta->text("namespace"));
+  if (home.empty()) home = namespace_;
   Judgement out = about(std::string(kind) + " " + escaped(meta == nullptr ? "" : meta->text("name")), object);
   const std::string list = is_template ? "spec.spec.devices.config[" : "spec.devices.config[";
-  bool is_ours = false;
+  bool concerns_us = false;
   for (size_t i = 0; i < configs->array()->size(); ++i) {
-    auto config = config_of((*configs->array())[i], list + std::to_string(i) + "]", drivers);
-    if (!config) continue;
-    is_ours = true;
+    const Json& config = (*configs->array())[i];
+    if (!is_our_config(config, drivers)) continue;
+    concerns_us = true;
     // Of a file that does not say its namespace nobody knows whether it is another's.
-    config->is_claims = !claim.namespace_.empty();
-    const int line = config->parameters.line();
-    const std::string driver = config->driver;
-    claim.configs = {std::move(*config)};
-    if (const auto read = kubelet::VfConfigs::decode(claim, driver); !read)
-      out.errors.push_back(problem_from(read.error(), line));
+    if (const auto problem = problem_of_config(config, list + std::to_string(i) + "]", !home.empty(), home))
+      out.errors.push_back(*problem);
   }
-  return is_ours ? std::optional(std::move(out)) : std::nullopt;
+  return concerns_us ? std::optional(std::move(out)) : std::nullopt;
 }
 
 // The kinds that are policies, with their groups.
@@ -153,6 +126,8 @@ std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
     return not_read("", object, "", "is no Kubernetes object: apiVersion or kind is missing");
   if (group.starts_with(kClaimGroup) && (kind == kube::kResourceClaims.kind || kind == kTemplateKind))
     return judge_claim(object, kind, drivers, namespace_);
+  if (group.starts_with(kClaimGroup) && kind == kube::kDeviceClasses.kind)
+    return judge_class(object, drivers, may_work);
   const std::string near = nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind,
                                           kube::kDeviceExposurePolicies.kind});
   if (near.empty()) return std::nullopt;

@@ -134,10 +134,25 @@ bool is_policy(std::string_view kind) {
          kind == kube::kDeviceExposurePolicies.kind;
 }
 
+// A server that is newer may know what we do not.
+void leave_selectors_to_server(Judgement& judged) {
+  policy::Problems errors, warnings;
+  for (const policy::Problem& problem : judged.errors)
+    (problem.field.starts_with("spec.selectors[") ? warnings : errors).push_back(problem);
+  for (const policy::Problem& problem : judged.warnings) warnings.push_back(problem);
+  warnings.count_more(judged.warnings);
+  judged.errors = std::move(errors);
+  judged.warnings = std::move(warnings);
+}
+
 std::optional<Judgement> judge_text(const Request& request, const Drivers& drivers) {
   const std::string kind = text_in(request.object, "kind");
   const auto object = kube::decode_json(request.object, kObjectLimits);
-  if (object) return judge(*object, drivers, text_at(request.namespace_));
+  if (object) {
+    auto judged = judge(*object, drivers, text_at(request.namespace_));
+    if (judged && kind == kube::kDeviceClasses.kind) leave_selectors_to_server(*judged);
+    return judged;
+  }
   Judgement out{.who = escaped(kind, 64)};
   // A claim of which a server has taken what we cannot read is for its node to look at.
   if (is_policy(kind))

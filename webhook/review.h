@@ -3,7 +3,8 @@
 //
 // Whoever answers decides for the whole cluster, so what is not ours is allowed: other kinds, other drivers' claims,
 // updates that leave spec as it was (labels, finalizers, objects that were stored before the webhook was), deletions,
-// subresources. What is ours and cannot be read is refused, because no node would read it either.
+// subresources. What is ours and cannot be read is refused, because no node would read it either. Selectors of DeviceClasses are
+// the API server's: it compiles them before it asks, so what they look like here is a warning.
 #include <cstddef>
 #include <string>
 #include <string_view>

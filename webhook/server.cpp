@@ -5,7 +5,6 @@
 
 #include "reactor/loop.h"
 #include "status/pages.h"
-#include "status/probe.h"
 
 namespace sliced::webhook {
 namespace {
@@ -55,14 +54,17 @@ http::ServerOptions Server::server_options(std::shared_ptr<const reactor::net::T
           }};
 }
 
+std::vector<status::Check> Server::readiness() const {
+  return {{"certificate", tls_ == nullptr ? "there is none" : why_not_valid(*tls_, ports_.clock()), ""},
+          {"address", listener_ == nullptr ? "it cannot be had" : "", ""}};
+}
+
 http::Serve Server::serve() {
   const status::Pages pages = {
       {"/livez",
        [](std::string_view query) { return status::probe_answer("livez", {{"loop", "", ""}}, query); }},
-      {"/readyz", [this](std::string_view query) {
-         return status::probe_answer("readyz", {{"certificate", why_not_valid(*tls_, ports_.clock()), ""}},
-                                     query);
-       }}};
+      {"/readyz",
+       [this](std::string_view query) { return status::probe_answer("readyz", readiness(), query); }}};
   return
       [this, others = status::serve_pages(pages)](const http::RequestHead& head, http::Response& response) {
         const std::string_view path = std::string_view(head.target).substr(0, head.target.find('?'));

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "http/server.h"
 #include "reactor/base/log.h"
@@ -12,6 +13,7 @@
 #include "reactor/net/listener.h"
 #include "reactor/net/tls_files.h"
 #include "reactor/scheduler.h"
+#include "status/probe.h"
 #include "webhook/admission.h"
 
 namespace sliced::reactor {
@@ -46,6 +48,10 @@ class Server {
   /// 0 as long as nobody listens.
   uint16_t port() const { return listener_ ? listener_->port() : 0; }
   const Admission& admission() const { return admission_; }
+  /// What /readyz asks.
+  std::vector<status::Check> readiness() const;
+  /// Of the certificate that is used, in seconds since 1970; 0 without one.
+  int64_t certificate_ends() const { return tls_ == nullptr ? 0 : tls_->validity().ends; }
   /// Takes nobody more, answers those who are here, and calls on_done within `grace`.
   void shut_down(Millis grace, std::function<void()> on_done);
 

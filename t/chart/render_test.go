@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -341,6 +342,28 @@ func TestPodMonitorIsOfThePods(t *testing.T) {
 	want := L{M{"port": "status", "path": "/metrics", "interval": "30s"}}
 	if got := spec("PodMonitor sliced", "spec", "podMetricsEndpoints"); !reflect.DeepEqual(got, want) {
 		t.Errorf("endpoints %v", got)
+	}
+	if made["PodMonitor sliced-aggregate"] != nil || made["PodMonitor sliced-webhook"] != nil {
+		t.Error("pods that are not there are read")
+	}
+	all := objects(t, must(with(t, "{podMonitor: {enabled: true, labels: {release: prometheus}}, healthAddress: '0.0.0.0:9810', aggregate: {enabled: true}, "+
+		"webhook: {enabled: true, tls: {injectCAFrom: a/b}}}")))
+	for _, of := range []string{"aggregate", "webhook"} {
+		monitor, deployment := all["PodMonitor sliced-"+of], all["Deployment sliced-"+of]
+		if monitor == nil || monitor.GetLabels()["release"] != "prometheus" {
+			t.Fatalf("no monitor of %s", of)
+		}
+		selected, _, _ := unstructured.NestedFieldNoCopy(monitor.Object, "spec", "selector")
+		pods, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "selector")
+		if !reflect.DeepEqual(selected, pods) {
+			t.Errorf("%v is selected, the pods are %v", selected, pods)
+		}
+		endpoints, _, _ := unstructured.NestedSlice(monitor.Object, "spec", "podMetricsEndpoints")
+		container := typed[apps.Deployment](t, deployment).Spec.Template.Spec.Containers[0]
+		if len(endpoints) != 1 || !slices.ContainsFunc(container.Ports, func(port core.ContainerPort) bool { return port.Name == endpoints[0].(M)["port"] }) ||
+			!slices.Contains(container.Args, "--health-address=[::]:9810") {
+			t.Errorf("%v of %v, %v", endpoints, container.Ports, container.Args)
+		}
 	}
 	container := podOf(t, text).Containers[0]
 	if len(container.Ports) != 1 || container.Ports[0].Name != "status" || container.Ports[0].ContainerPort != 9810 ||

@@ -13,6 +13,7 @@ import (
 	admission "k8s.io/api/admissionregistration/v1"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	network "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	rbac "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -122,6 +123,35 @@ func TestWebhookPods(t *testing.T) {
 	}
 }
 
+// Turns red when there is a NetworkPolicy that nobody asked for, when it is not of these pods, lets anybody in to the metrics, or keeps the API
+// server out: who is named, at the port that is served; and what the pods may ask: nobody.
+func TestWebhookNetworkPolicy(t *testing.T) {
+	if withWebhook(t, "")["NetworkPolicy sliced-webhook"] != nil {
+		t.Error("it is made by default")
+	}
+	made := withWebhook(t, ", networkPolicy: {enabled: true}")
+	rules := typed[network.NetworkPolicy](t, made["NetworkPolicy sliced-webhook"]).Spec
+	pod := typed[apps.Deployment](t, made["Deployment sliced-webhook"]).Spec.Template
+	if !selectorOf(t, &rules.PodSelector).Matches(labels.Set(pod.Labels)) {
+		t.Errorf("it is of %v, the pods are %v", rules.PodSelector, pod.Labels)
+	}
+	if len(rules.Egress) != 0 || !slices.Contains(rules.PolicyTypes, network.PolicyTypeEgress) || !slices.Contains(rules.PolicyTypes, network.PolicyTypeIngress) {
+		t.Errorf("it may ask: %+v", rules)
+	}
+	if len(rules.Ingress) != 1 || len(rules.Ingress[0].From) != 0 || len(rules.Ingress[0].Ports) != 1 || rules.Ingress[0].Ports[0].Port.StrVal != "https" {
+		t.Errorf("whoever may come in: %+v", rules.Ingress)
+	}
+	named := typed[network.NetworkPolicy](t, withWebhook(t, ", networkPolicy: {enabled: true, from: [{ipBlock: {cidr: 10.0.0.0/24}}], metricsFrom: [{podSelector: {}}]}")["NetworkPolicy sliced-webhook"]).Spec
+	if len(named.Ingress) != 2 || named.Ingress[0].From[0].IPBlock.CIDR != "10.0.0.0/24" || named.Ingress[1].Ports[0].Port.StrVal != "health" || len(named.Ingress[1].From) != 1 {
+		t.Errorf("those who are named: %+v", named.Ingress)
+	}
+	for _, rule := range named.Ingress {
+		if !slices.ContainsFunc(pod.Spec.Containers[0].Ports, func(port core.ContainerPort) bool { return port.Name == rule.Ports[0].Port.StrVal }) {
+			t.Errorf("the pod has no port %s", rule.Ports[0].Port.StrVal)
+		}
+	}
+}
+
 func selectorOf(t *testing.T, selector *metav1.LabelSelector) labels.Selector {
 	t.Helper()
 	made, err := metav1.LabelSelectorAsSelector(selector)
@@ -141,6 +171,8 @@ func claimOf(kind, namespace, name, driver string) *unstructured.Unstructured {
 	return harness.Object(schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1"}, kind, namespace, name, spec)
 }
 
+var classes = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "deviceclasses"}
+
 // Turns red when the API server does not ask of one of the kinds, or asks of what it must not be held up by: claims of others,
 // those in the webhook's own namespace, labels, and deletions. Asked is what cannot be stored while the webhook is away and its
 // failure policy is Fail.
@@ -155,11 +187,22 @@ func TestWebhookIsAskedAsTheChartSays(t *testing.T) {
 		} else {
 			client.Service, client.URL = nil, &url
 		}
+		// This chart's own classes must not wait for its pods. Here a refusal shows that the server asks.
+		if one := &configuration.Webhooks[i]; strings.HasPrefix(one.Name, "classes.") {
+			if *one.FailurePolicy != admission.Ignore {
+				t.Errorf("classes wait for the webhook: %v", *one.FailurePolicy)
+			}
+			fail := admission.Fail
+			one.FailurePolicy = &fail
+		}
 	}
 	plane.Server.NewNamespace(t, "apps")
 	create := func(gvr schema.GroupVersionResource, object *unstructured.Unstructured, dryRun ...string) error {
 		_, err := plane.Server.Dynamic.Resource(gvr).Namespace(object.GetNamespace()).Create(ctx, object.DeepCopy(), metav1.CreateOptions{DryRun: dryRun})
 		return err
+	}
+	class := func(name, expression string) *unstructured.Unstructured {
+		return harness.Object(classes, "DeviceClass", "", name, M{"selectors": L{M{"cel": M{"expression": expression}}}})
 	}
 	claims := schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}
 	templates := claims.GroupVersion().WithResource("resourceclaimtemplates")
@@ -202,7 +245,11 @@ func TestWebhookIsAskedAsTheChartSays(t *testing.T) {
 			t.Errorf("%s: without a webhook: %v", what, err)
 		}
 	}
+	if err := create(classes, class("ours", "device.driver == '"+harness.Driver+"'"), "All"); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+		t.Errorf("a class of ours: without a webhook: %v", err)
+	}
 	for what, err := range map[string]error{
+		"a class of another driver":    create(classes, class("other", "device.driver == 'gpu.example.com'"), "All"),
 		"a claim of another driver":    create(claims, claimOf("ResourceClaim", "apps", "c", "gpu.example.com"), "All"),
 		"a template of another driver": create(templates, claimOf("ResourceClaimTemplate", "apps", "c", "gpu.example.com"), "All"),
 		"a claim beside the webhook":   create(claims, claimOf("ResourceClaim", home, "c", harness.Driver), "All"),

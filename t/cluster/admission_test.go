@@ -75,7 +75,7 @@ func refusals(t *testing.T, webhook string) []refusal {
 func pluralOf(t *testing.T, object *unstructured.Unstructured) schema.GroupVersionResource {
 	t.Helper()
 	plural, known := map[string]string{"SriovResourcePolicy": "sriovresourcepolicies", "DeviceAttributes": "deviceattributes",
-		"DeviceExposurePolicy": "deviceexposurepolicies", "ResourceClaim": "resourceclaims",
+		"DeviceExposurePolicy": "deviceexposurepolicies", "ResourceClaim": "resourceclaims", "DeviceClass": "deviceclasses",
 		"ResourceClaimTemplate": "resourceclaimtemplates"}[object.GetKind()]
 	if !known {
 		t.Fatalf("no test knows the kind %s", object.GetKind())
@@ -318,6 +318,63 @@ func TestEverythingThatValidateRefusesIsRefused(t *testing.T) {
 	t.Logf("refused by %v", by)
 	if by["webhook"] < 50 || by["nobody"] > 1 {
 		t.Errorf("the schema alone does not judge expressions, capacities and claims: refused by %v", by)
+	}
+}
+
+// Turns red when an attribute that no device has is stored without a warning, or a class is refused for one; when a configuration that no
+// node would understand is stored; when what does not compile is told by nobody: by the API server, and by `validate` of a file; or when
+// what has become of all that is not counted.
+func TestWebhookLooksAtDeviceClasses(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t, "classes")
+	j.ask(t)
+	listener := &warned{}
+	config := j.plane.Server.AdminConfig()
+	config.WarningHandler = listener
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	class := func(name, expression string, config ...any) *unstructured.Unstructured {
+		spec := M{"selectors": L{M{"cel": M{"expression": expression}}}}
+		if len(config) > 0 {
+			spec["config"] = L(config)
+		}
+		object := harness.Object(schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1"}, "DeviceClass", "", name, spec)
+		unstructured.RemoveNestedField(object.Object, "metadata", "namespace")
+		object.SetLabels(map[string]string{"judged": j.name})
+		return object
+	}
+	attribute := "device.attributes['" + harness.Driver + "']."
+	for _, well := range []*unstructured.Unstructured{class("well", attribute+"PFName == 'a'"), class("others", "device.driver == 'gpu.example.com'")} {
+		if err := creating(t, client, well); err != nil || len(listener.texts) > 0 {
+			t.Errorf("%s: %v, warnings %q", well.GetName(), err, listener.texts)
+		}
+	}
+	if err := creating(t, client, class("odd", attribute+"pfname == 'a'")); err != nil || len(listener.texts) != 1 ||
+		!strings.HasPrefix(listener.texts[0], "DeviceClass odd: spec.selectors[0].cel.expression column ") || !strings.Contains(listener.texts[0], "did you mean PFName?") {
+		t.Errorf("an attribute that no device has: %v, warnings %q", err, listener.texts)
+	}
+	parameters := M{"apiVersion": harness.Driver + "/v1alpha1", "kind": "VfConfig", "ifNames": "a"}
+	bad := class("bad", attribute+"PFName == 'a'", M{"opaque": M{"driver": harness.Driver, "parameters": parameters}})
+	if err := creating(t, client, bad); err == nil || !strings.Contains(err.Error(), "spec.config[0].opaque.parameters.ifNames is an unknown field") {
+		t.Errorf("a configuration that no node would understand: %v", err)
+	}
+	broken := class("broken", "device.driver == '"+harness.Driver+"' && device.typo == 1")
+	if err := creating(t, client, broken); err == nil || strings.Contains(err.Error(), "admission webhook") {
+		t.Errorf("what does not compile is the API server's to refuse: %v", err)
+	}
+	for path, wants := range map[string][]string{"/livez": {"ok"}, "/readyz": {"ok"}, "/metrics": {`sliced_webhook_reviews_total{result="admitted"} 2`,
+		`sliced_webhook_reviews_total{result="not-ours"} 1`, `sliced_webhook_reviews_total{result="refused"} `, "sliced_ready 1", "sliced_webhook_review_duration_seconds_count "}} {
+		code, body := page(t, j.webhook.Health, path)
+		for _, want := range wants {
+			if code != http.StatusOK || !strings.Contains(body, want) {
+				t.Errorf("%s does not say %q: %d\n%s", path, want, code, body)
+			}
+		}
+	}
+	if said := validated(t, broken); len(said) != 1 || !strings.HasPrefix(said[0], "DeviceClass broken: spec.selectors[0].cel.expression column ") {
+		t.Errorf("validate says %q", said)
 	}
 }
 

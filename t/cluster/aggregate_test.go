@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	api "k8s.io/client-go/tools/clientcmd/api"
 
 	"sliced.test/cluster/harness"
@@ -21,9 +22,9 @@ import (
 // summing is by when a status follows what nodes report: their own time, and 11 s.
 const summing = reportingBy + 15*time.Second
 
-// aggregators starts two `sliced aggregate` for the lab's namespace, as a user with the rights of the chart and no more. Their
+// aggregators starts two `sliced aggregate`, each for a namespace, as a user with the rights of the chart and no more. Their
 // health is told at the addresses.
-func aggregators(t *testing.T, lab *harness.Lab) (both [2]*harness.Process, addresses [2]string) {
+func aggregators(t *testing.T, lab *harness.Lab, namespaces [2]string) (both [2]*harness.Process, addresses [2]string) {
 	t.Helper()
 	ctx := context.Background()
 	user := lab.NewUser()
@@ -48,7 +49,7 @@ func aggregators(t *testing.T, lab *harness.Lab) (both [2]*harness.Process, addr
 		addresses[i] = fmt.Sprintf("127.0.0.1:%d", port)
 		log := filepath.Join(t.TempDir(), fmt.Sprintf("aggregate-%d.log", i))
 		process, err := harness.StartProcess("sliced", log, harness.Program(t), "aggregate", "--cluster", "kubeconfig:"+config,
-			"--namespace", lab.Namespace, "--pod-name", fmt.Sprintf("aggregate-%d", i), "--health-address", addresses[i])
+			"--namespace", namespaces[i], "--pod-name", fmt.Sprintf("aggregate-%d", i), "--health-address", addresses[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,8 +103,19 @@ func waitStatus(t *testing.T, lab *harness.Lab, gvr schema.GroupVersionResource,
 
 func is(status map[string]any, key string, number int64) bool { return status[key] == number }
 
+// patchStatus changes .status of a policy as somebody else.
+func patchStatus(t *testing.T, lab *harness.Lab, name, status string) {
+	t.Helper()
+	_, err := lab.Server.Dynamic.Resource(harness.Policies).Namespace(lab.Namespace).Patch(context.Background(), name, types.MergePatchType,
+		[]byte(`{"status":`+status+`}`), metav1.PatchOptions{FieldManager: "somebody"}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Turns red when a status tells otherwise than the nodes, when two write, when nobody takes over from one that is killed, or when
-// a successor writes what stands; or when one of them is not ready that does what it is there for.
+// a successor writes what stands; when one of them is not ready that does what it is there for, or does not count it; when what others have
+// written into a status goes; or when an older one overwrites at once what a newer one has written.
 func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	t.Parallel()
 	lab, other := harness.NewLab(t, shared, pf0), harness.NewLab(t, shared, pf1)
@@ -111,13 +123,19 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	lab.Server.Bind(t, lab.Namespace, "sliced-policies", other.User)
 	lab.Reports, other.Reports = true, true
 	lab.Apply("p", harness.Config(""))
+	lab.Apply("q", harness.Config("other"))
 	lab.Apply("broken", M{"nonsense": L{}})
+	patchStatus(t, lab, "p", `{"conditions":[{"type":"Approved","status":"True","reason":"Looked","message":"by hand"}]}`)
 	lab.Run()
 	other.Run()
-	both, addresses := aggregators(t, lab)
+	both, addresses := aggregators(t, lab, [2]string{lab.Namespace, lab.Namespace})
 	waitStatus(t, lab, harness.Policies, "p", "two nodes and all VFs", func(s map[string]any, conditions string) bool {
 		return is(s, "nodesSelected", 2) && is(s, "nodesCurrent", 2) && is(s, "devicesOffered", 6) && is(s, "observedGeneration", 1) &&
 			strings.Contains(conditions, "Accepted=True") && strings.Contains(conditions, "NotUsedAsWritten=False")
+	})
+	waitStatus(t, lab, harness.Policies, "q", "who has what it matches too", func(s map[string]any, conditions string) bool {
+		return is(s, "devicesMatched", 0) && strings.Contains(conditions, "Conflict=True: 6 devices on 2 nodes, first ") &&
+			strings.Contains(conditions, "policy "+lab.Namespace+"/p is asked first")
 	})
 	waitStatus(t, lab, harness.Policies, "broken", "its problem", func(s map[string]any, conditions string) bool {
 		return strings.Contains(conditions, "Accepted=False") && strings.Contains(conditions, "on 2 nodes") &&
@@ -131,8 +149,15 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	if elected(1 - first) {
 		t.Fatal("both are elected")
 	}
-	for _, address := range addresses {
+	for i, address := range addresses {
 		readyWithin(t, address, http.StatusOK, starting)
+		code, metrics := page(t, address, "/metrics")
+		for _, line := range map[bool][]string{true: {"sliced_aggregate_elected 1", "sliced_aggregate_reports ", `sliced_aggregate_policies{kind="SriovResourcePolicy"} 3`},
+			false: {"sliced_aggregate_elected 0", "sliced_aggregate_reports 0"}}[i == first] {
+			if code != http.StatusOK || !strings.Contains(metrics, line) {
+				t.Errorf("aggregate-%d does not count %q: %d\n%s", i, line, code, metrics)
+			}
+		}
 	}
 	settled, _ := policyStatus(t, lab, harness.Policies, "p")
 	both[first].Kill()
@@ -145,4 +170,50 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	waitStatus(t, lab, harness.Policies, "p", "the VFs of one PF, by generation 2", func(s map[string]any, _ string) bool {
 		return is(s, "devicesOffered", 4) && is(s, "observedGeneration", 2) && is(s, "nodesCurrent", 2)
 	})
+	if _, conditions := policyStatus(t, lab, harness.Policies, "p"); !strings.Contains(conditions, "Approved=True: by hand") || strings.Count(conditions, "=") != 4 {
+		t.Errorf("what somebody else has said is gone, or stands twice:\n%s", conditions)
+	}
+	patchStatus(t, lab, "p", `{"nodesSelected":99,"writer":{"version":"99.0.0","namespace":"x"}}`)
+	time.Sleep(20 * time.Second)
+	if s, _ := policyStatus(t, lab, harness.Policies, "p"); !is(s, "nodesSelected", 99) {
+		t.Errorf("what a newer one has written is overwritten: %v", s)
+	}
+	patchStatus(t, lab, "p", `{"writer":{"version":"0.0.1"}}`)
+	waitStatus(t, lab, harness.Policies, "p", "what an older one has written put right", func(s map[string]any, _ string) bool {
+		return is(s, "nodesSelected", 2) && s["writer"].(map[string]any)["namespace"] == lab.Namespace
+	})
+}
+
+// Turns red when two releases, each elected in its own namespace, write in turns what a DeviceExposurePolicy's status says: they say the same.
+func TestTwoReleasesDoNotFightOverAStatus(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, exposingPlane(t), pf0)
+	lab.Reports = true
+	other := lab.Namespace + "-other"
+	lab.Server.NewNamespace(t, other)
+	lab.Expose("e", own(isVF, "", "host-device"))
+	lab.Run()
+	_, addresses := aggregators(t, lab, [2]string{lab.Namespace, other})
+	for _, address := range addresses {
+		waitUntil(t, "it is elected", 40*time.Second, func() bool {
+			_, metrics := page(t, address, "/metrics")
+			return strings.Contains(metrics, "sliced_aggregate_elected 1")
+		})
+	}
+	name := "e-" + lab.Node
+	waitStatus(t, lab, harness.Exposures, name, "its VFs", func(s map[string]any, _ string) bool { return is(s, "devicesOffered", 4) })
+	version := func() string {
+		object, err := lab.Server.Dynamic.Resource(harness.Exposures).Get(context.Background(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return object.GetResourceVersion()
+	}
+	time.Sleep(12 * time.Second) // what was under way
+	before := version()
+	time.Sleep(25 * time.Second)
+	if now := version(); now != before {
+		status, _ := policyStatus(t, lab, harness.Exposures, name)
+		t.Errorf("it is written again and again: %v", status)
+	}
 }

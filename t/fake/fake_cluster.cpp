@@ -154,6 +154,32 @@ Json merged(Json into, const Json& patch) {
   return into;
 }
 
+// What stands in the list stays, but for those of a type that is named anew.
+Json applied_conditions(const Json* stored, const Json::Array& conditions) {
+  Json::Array out = stored == nullptr || stored->array() == nullptr ? Json::Array() : *stored->array();
+  for (const Json& one : conditions) {
+    const auto at = std::find_if(out.begin(), out.end(),
+                                 [&](const Json& other) { return other.text("type") == one.text("type"); });
+    if (at == out.end())
+      out.push_back(one);
+    else
+      *at = one;
+  }
+  return out;
+}
+
+Json with_applied_status(Json object, const Json& body) {
+  const Json* named = body.find("status");
+  if (named == nullptr || named->object() == nullptr) return object;
+  Json status = object.find("status") == nullptr ? Json(Json::Object{}) : *object.find("status");
+  for (const auto& [key, value] : *named->object())
+    status.set(key, key == "conditions" && value.array() != nullptr
+                        ? applied_conditions(status.find(key), *value.array())
+                        : value);
+  object.set("status", std::move(status));
+  return object;
+}
+
 Json decoded_or_abort(std::string_view text) {
   Result<Json> value = kube::decode_json(text);
   if (value.ok()) return std::move(value).value();
@@ -717,7 +743,10 @@ std::optional<Failure> FakeCluster::apply_write(const Request& request, const ku
       return conflict("the UID in the precondition differs");
     if (!version.empty() && version != meta_text(*current, "resourceVersion"))
       return conflict("the object has been modified");
-    if (what.verb == kube::Verb::kApply) return result = *current, std::nullopt;
+    if (what.verb == kube::Verb::kApply) {
+      result = applies_status ? put(resource, with_applied_status(*current, request.body)) : *current;
+      return std::nullopt;
+    }
     if (on_replace && !what.dry_run) on_replace(request, *current);
     if (deletes) {
       if (!what.dry_run) remove_or_terminate(resource, *current);

@@ -32,8 +32,8 @@ using kube::kSriovResourcePolicies;
 /// One request as the server saw it.
 struct Request {
   uint64_t id = 0;
-  /// list watch get create update delete apply patch discover schema version. An apply changes nothing here: what it
-  /// does is the real server's to say. A patch is a merge.
+  /// list watch get create update delete apply patch discover schema version. A patch is a merge; what an apply
+  /// does says applies_status.
   std::string verb;
   std::string group, version, plural, namespace_, name;
   std::string field_selector, resource_version;
@@ -96,6 +96,9 @@ class FakeCluster final : public kube::Cluster {
   bool watch_list = true;                          // off: sendInitialEvents is 422, as on 1.33
   bool ignores_scopes = false;                     // neither selectors nor namespaces select
   size_t annotations_max = 256u << 10;             // bytes of an object's annotations; more is 422
+  /// On: an apply changes the members of status that it names, and of a list of conditions those of the types that it
+  /// names; it takes nothing away. Off: it changes nothing. All that it does is the real server's to say.
+  bool applies_status = false;
   std::string git_version = "v1.36.3";
   std::map<std::string, std::string> schemas;  // "group/version" -> OpenAPI v3 text
 

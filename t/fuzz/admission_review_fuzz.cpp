@@ -71,6 +71,8 @@ void look_at_object(const kube::Json& object) {
       (group == "networking.dra.io/v1alpha1" || group == "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1") &&
       kube::decode_json(text, webhook::kObjectLimits) && is_created)
     fuzz::must(is_sound(object), "what is stored nodes use", text);
+  fuzz::must(kind != "DeviceClass" || is_created || object.find({"spec", "config"}) != nullptr,
+             "selectors of a class are the server's", text);
   fuzz::must(is_allowed(webhook::review(request("DELETE", "null", text), kDrivers), "u"), "deletions pass",
              text);
   fuzz::must(is_allowed(webhook::review(request("UPDATE", text, text), kDrivers), "u"), "nothing new passes",

@@ -1,7 +1,7 @@
 // What stands in a NodeDeviceReport, whoever wrote it: as its own daemon reads it back, and as who sums up a fleet does.
 #include "reports/happening.h"
 #include "reports/node_report.h"
-#include "reports/policy_status.h"
+#include "reports/summing.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::node_report_target {
@@ -35,6 +35,7 @@ void look_at_texts(const reports::NodeReport& report) {
   for (const reports::PolicyReport& policy : report.policies) {
     check_read(policy.policy.name);
     check_read(policy.problem);
+    check_read(policy.overruled_by);
     for (const auto& [outcome, count] : policy.hidden) check_read(outcome);
   }
   for (const reports::DeviceGroup& group : report.groups)
@@ -44,11 +45,16 @@ void look_at_texts(const reports::NodeReport& report) {
 // Of two nodes that say the same.
 void sum_up(const reports::NodeReport& report) {
   reports::SharedWords shared;
-  const auto sums =
-      reports::sum_up({{"a", reports::words_of(report, shared)}, {"b", reports::words_of(report, shared)}});
-  for (const auto& [policy, word] : sums) {
+  const auto words = std::make_shared<const reports::NodeWords>(reports::words_of(report, shared));
+  const reports::NodesWords nodes = {{"a", words}, {"b", words}};
+  reports::Summing sum(shared);
+  while (!sum.step(nodes, 1)) {
+  }
+  for (const reports::PolicyWord& one : *words) {
+    const reports::PolicyRef& policy = *one.policy;
+    const reports::FleetWord& word = sum.of(policy);
     fuzz::must(word.selected == 2, "a node is counted once", policy.name);
-    fuzz::must(word.matched >= 0 && word.offered >= 0 && word.conflicts >= 0,
+    fuzz::must(word.matched >= 0 && word.offered >= 0 && word.conflicts >= 0 && word.overruled >= 0,
                "sums are no less than nothing");
     const auto status = reports::status_of({.generation = 1}, word, {}, "2026-11-24T00:00:00Z");
     const auto body = kube::encode_json(reports::json_of(status));

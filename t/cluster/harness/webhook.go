@@ -20,6 +20,7 @@ import (
 type Webhook struct {
 	*Process
 	Address string // 127.0.0.1:PORT
+	Health  string // likewise, for metrics
 	plane   *Plane
 	dir     string
 }
@@ -34,7 +35,11 @@ func (p *Plane) StartWebhook(t testing.TB) *Webhook {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Webhook{plane: p, dir: t.TempDir(), Address: fmt.Sprintf("127.0.0.1:%d", port)}
+	health, err := FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Webhook{plane: p, dir: t.TempDir(), Address: fmt.Sprintf("127.0.0.1:%d", port), Health: fmt.Sprintf("127.0.0.1:%d", health)}
 	w.Certify(t, "first")
 	w.Restart(t)
 	t.Cleanup(func() {
@@ -50,7 +55,7 @@ func (p *Plane) StartWebhook(t testing.TB) *Webhook {
 func (w *Webhook) Restart(t testing.TB) {
 	t.Helper()
 	var err error
-	w.Process, err = StartProcess("webhook", filepath.Join(w.dir, "webhook.log"), Program(t), "webhook", "--webhook-address", w.Address,
+	w.Process, err = StartProcess("webhook", filepath.Join(w.dir, "webhook.log"), Program(t), "webhook", "--webhook-address", w.Address, "--health-address", w.Health,
 		"--tls-cert-file", filepath.Join(w.dir, "tls.crt"), "--tls-private-key-file", filepath.Join(w.dir, "tls.key"), "--log-format", "text")
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +127,7 @@ func WebhookRules() []admission.RuleWithOperations {
 		rule(Driver, "v1alpha1", both, Policies.Resource, Attributes.Resource),
 		rule(Exposures.Group, "v1alpha1", both, Exposures.Resource),
 		rule("resource.k8s.io", "v1", both[:1], "resourceclaims", "resourceclaimtemplates"),
+		rule("resource.k8s.io", "v1", both, "deviceclasses"),
 	}
 }
 

@@ -40,9 +40,17 @@ NodeReport whole_report() {
   out.sriov = {{"offered", 4}, {"no-match", 5}};
   out.exposure = {{"conflict", 1}};
   out.pools = {{"d.example", "worker-1", 7, 4, 1}};
-  out.policies = {
-      {{"SriovResourcePolicy", "ns", "p"}, 3, "expose", 6, 4, {{"not-ready", 2}}, "spec.x: bad", 1},
-      {{"DeviceExposurePolicy", "", "e"}, 1, "exclude", 1, 0, {{"excluded", 1}}, "", 0}};
+  out.policies = {{{"SriovResourcePolicy", "ns", "p"},
+                   3,
+                   "expose",
+                   6,
+                   4,
+                   {{"not-ready", 2}},
+                   "spec.x: bad",
+                   1,
+                   2,
+                   "ns/o"},
+                  {{"DeviceExposurePolicy", "", "e"}, 1, "exclude", 1, 0, {{"excluded", 1}}, "", 0}};
   out.problems = {"policy ns/p: spec.x: bad"};
   DeviceGroup odd = vfs("0-3,5");
   odd.stride = 2, odd.interface_base = "", odd.named_otherwise = true;

@@ -89,6 +89,31 @@ TEST(Admission, WhatIsNotJudgedInTimeIsAllowedWithAWarning) {
   EXPECT_EQ(world.log.count("refused"), 0u) << "it was admitted";
 }
 
+// Red when what became of a review is not counted, or as something else: an operator could not see that nothing is judged.
+TEST(Admission, CountsWhatBecameOfReviews) {
+  World world;
+  world.client(request(review_of()));  // refused
+  std::string good = review_of();
+  good.replace(good.find(R"({"priority":1})"), 14, R"({"action":"exclude","selector":{"cel":"true"}})");
+  world.client(request(good));
+  world.client(request(review_of(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{}})")));
+  world.client(request("{}"));
+  world.time.advance(10ms);
+  world.selectors.hang_next = 1;
+  world.client(request(review_of()));
+  world.time.advance(kReviewMax);
+  const Admission::Counters& counters = world.admission.counters();
+  EXPECT_EQ(counters.refused, 1u);
+  EXPECT_EQ(counters.admitted, 1u);
+  EXPECT_EQ(counters.not_ours, 1u);
+  EXPECT_EQ(counters.failed, 1u) << "no AdmissionReview";
+  EXPECT_EQ(counters.unjudged, 1u);
+  EXPECT_EQ(counters.took.counts.at(6), 1u) << "a second";
+  uint64_t all = 0;
+  for (const uint64_t one : counters.took.counts) all += one;
+  EXPECT_EQ(all, 5u);
+}
+
 TEST(Admission, ASlowOneDelaysNobodyElse) {
   World world;
   world.selectors.hang_next = 1;

@@ -73,6 +73,32 @@ TEST(Review, ARefusalNamesItsFieldsAsCauses) {
   EXPECT_TRUE(review.is_judged && review.is_refused);
 }
 
+// Red when a class is refused for a selector that the API server, which is newer, has compiled before it asked.
+TEST(Review, SelectorsOfClassesAreTheServers) {
+  const auto of = [](const std::string& expression, const std::string& config) {
+    return webhook::review(
+        asked(
+            "CREATE",
+            R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"c"},"spec":{"selectors":[{"cel":)"
+            R"({"expression":")" +
+                expression + R"("}}],"config":[)" + config + "]}}"),
+        kDrivers);
+  };
+  const Review odd = of("device.driver == 'dra.networking' && device.newer()", "");
+  ASSERT_TRUE(is_allowed(odd)) << odd.why;
+  const kube::Json warnings = *response_of(odd).find("warnings");
+  ASSERT_EQ(warnings.array()->size(), 1u);
+  EXPECT_NE((*warnings.array())[0].string()->find("spec.selectors[0].cel.expression column "),
+            std::string::npos);
+  EXPECT_TRUE(is_allowed(of("device.attributes['dra.networking'].zone == 'a'", "")));
+  const Review misspelt = of(
+      "device.driver == 'dra.networking'",
+      R"({"opaque":{"driver":"dra.networking","parameters":{"apiVersion":"sriovnetwork.k8snetworkplumbingwg.io/v1alpha1",)"
+      R"("kind":"VfConfig","ifNames":"x"}}})");
+  EXPECT_FALSE(is_allowed(misspelt)) << "no node would understand it";
+  EXPECT_NE(misspelt.why.find("spec.config[0].opaque.parameters.ifNames"), std::string::npos) << misspelt.why;
+}
+
 TEST(Review, AnExpressionThatDoesNotCompileIsRefusedWithItsColumn) {
   const Review review = webhook::review(asked("CREATE", exposure("device.typo == 1")), kDrivers);
   EXPECT_FALSE(is_allowed(review));

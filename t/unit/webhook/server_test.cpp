@@ -73,6 +73,18 @@ struct WebhookServerTest : fixture::LoopTest {
   std::string root;
 };
 
+TEST_F(WebhookServerTest, ReadyIsWhoHasACertificateAndTheAddress) {
+  reactor::ThreadExecutor executor(loop);
+  Server server(ports(executor), places(), {"sriovnetwork.k8snetworkplumbingwg.io", "dra.networking"});
+  EXPECT_FALSE(status::are_passed(server.readiness()));
+  EXPECT_EQ(server.readiness().front().problem, "there is none");
+  EXPECT_EQ(server.certificate_ends(), 0);
+  certify("first");
+  ASSERT_TRUE(run_until([&] { return server.port() != 0; }));
+  EXPECT_TRUE(status::are_passed(server.readiness()));
+  EXPECT_GT(server.certificate_ends(), static_cast<int64_t>(std::time(nullptr)));
+}
+
 TEST_F(WebhookServerTest, CurlIsToldWhatIsWrong) {
   certify("first");
   reactor::ThreadExecutor executor(loop);

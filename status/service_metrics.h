@@ -1,0 +1,39 @@
+#pragma once
+// What /metrics of `sliced aggregate` and of `sliced webhook` tells: docs/metrics.md. Names, labels and their values are an
+// interface. Pure; whoever fills it in knows those programs.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reactor/base/durations.h"
+#include "status/process_metrics.h"
+
+namespace sliced::status {
+
+/// Counters begin with the process: of times before this one was elected, too.
+struct AggregateMetrics {
+  std::string version;
+  ProcessMetrics process;
+  bool is_ready = false, is_elected = false;
+  // Of the one that is elected, else nothing.
+  uint64_t reports = 0;                      // nodes of which one has been read
+  std::map<std::string, uint64_t> policies;  // by kind
+  uint64_t pending = 0, yielded = 0;         // statuses: to be written; left to another writer
+  uint64_t sums = 0, written = 0, failed = 0;
+};
+std::string exposition_of(const AggregateMetrics& metrics);
+
+struct WebhookMetrics {
+  std::string version;
+  ProcessMetrics process;
+  bool is_ready = false;
+  int64_t certificate_ends = 0;                           // seconds since 1970; 0: there is none
+  std::vector<std::pair<std::string, uint64_t>> reviews;  // by what became of them
+  Durations took;                                         // from the head of a request to its answer
+  uint64_t waiting = 0, body_bytes = 0;                   // reviews that are here, and all bodies together
+};
+std::string exposition_of(const WebhookMetrics& metrics);
+
+}  // namespace sliced::status

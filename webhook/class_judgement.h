@@ -1,0 +1,18 @@
+#pragma once
+// What is wrong with a DeviceClass that speaks of our drivers: its selectors, and its configurations. Pure.
+#include <optional>
+
+#include "kube/json.h"
+#include "webhook/judged.h"
+
+namespace sliced::webhook {
+
+/// nullopt: neither a selector nor a configuration names one of our drivers.
+/// Errors:   selectors that cannot be compiled, with their column, and configurations that no node would understand.
+/// Warnings: attributes of our drivers' domains that no device has by itself. A DeviceAttributes or a policy may give them, so that
+///           they are no mistakes; where none does, reading them is an error, which ends the scheduler's attempt.
+/// Work:     one that takes more than 500,000 steps to compile is refused by the API server, too; behind that many together no
+///           further one is looked at, and the Judgement says so.
+std::optional<Judgement> judge_class(const kube::Json& object, const Drivers& drivers, bool may_work);
+
+}  // namespace sliced::webhook

@@ -1,0 +1,31 @@
+#pragma once
+// What is said of an object that was judged, as a value.
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "policy/exposure/dearest.h"
+#include "policy/problem.h"
+
+namespace sliced::webhook {
+
+/// Under which names devices are published; policies and claims of other drivers are nobody's here.
+struct Drivers {
+  std::string sriov, exposure;
+};
+
+struct Judgement {
+  std::string who;  // "DeviceExposurePolicy nics"; "" where the object does not say what it is
+  int line = 0;     // of the object, where it came from a file
+  /// False of a kind that was only meant to be one of ours: nothing more of the object was read.
+  bool is_read = true;
+  /// Not empty: it is refused. On a node such a policy offers nothing, such a claim is not prepared.
+  policy::Problems errors;
+  policy::Problems warnings;  // legal, and probably not meant
+  /// Of a DeviceExposurePolicy's selector, where it can be compiled.
+  std::optional<policy::Dearest> dearest;
+  uint64_t selector_work = 0;          // that it took, as decisions count it
+  bool is_selector_unchecked = false;  // for want of work
+};
+
+}  // namespace sliced::webhook

@@ -1,0 +1,21 @@
+#pragma once
+// Configurations for our drivers in claims, templates and DeviceClasses, judged as nodes read them. Pure.
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kube/json.h"
+#include "policy/problem.h"
+#include "webhook/judged.h"
+
+namespace sliced::webhook {
+
+bool is_ours(const Drivers& drivers, std::string_view driver);
+/// One of spec.devices.config of a claim, or of spec.config of a class.
+bool is_our_config(const kube::Json& config, const Drivers& drivers);
+/// What is wrong with one of ours. path: where it stands; a node will find it in the allocated claim (kubelet/claim.h).
+/// is_claims: it is the claim's own, in that namespace.
+std::optional<policy::Problem> problem_of_config(const kube::Json& config, std::string path, bool is_claims,
+                                                 const std::string& namespace_);
+
+}  // namespace sliced::webhook
