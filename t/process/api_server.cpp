@@ -33,6 +33,10 @@ std::string kind_of(const std::string& plural) {
   for (const auto& [known, kind] : {std::pair{"nodes", "Node"},
                                     {"sriovresourcepolicies", "SriovResourcePolicy"},
                                     {"deviceexposurepolicies", "DeviceExposurePolicy"},
+                                    {"deviceattributes", "DeviceAttributes"},
+                                    {"nodedevicereports", "NodeDeviceReport"},
+                                    {"pods", "Pod"},
+                                    {"resourceclaims", "ResourceClaim"},
                                     {"resourceslices", "ResourceSlice"}})
     if (plural == known) return kind;
   return "Thing";
@@ -306,8 +310,14 @@ void ApiServer::tell(const std::string& plural, const std::string& type, const s
     return false;
   };
   state_->changed.wait_for(lock, kLongWhile, has_watch);
+  auto told = kube::decode_json(object);
+  if (!told) std::abort();
+  Json meta = *told->find("metadata");
+  meta.set("resourceVersion", std::to_string(++state_->version));
+  told->set("metadata", std::move(meta));
+  const std::string text = kube::encode_json(*told);
   for (const State::Watch& watch : state_->watches)
-    if (watch.plural == plural) state_->send_event(watch.fd, type, object);
+    if (watch.plural == plural) state_->send_event(watch.fd, type, text);
 }
 
 bool ApiServer::wait_for_devices(const std::set<std::string>& wanted) {

@@ -30,7 +30,7 @@ class ApiServer {
   void serve(const std::string& plural, ObjectSet set);
   /// As somebody else has written it, before anybody asks. All of one driver.
   void hold_slice(const std::string& driver, const std::string& name, std::string text);
-  /// Tells all open watches of the plural: {"type":type,"object":object}.
+  /// Tells all open watches of the plural: {"type":type,"object":object}, the object with a new resourceVersion.
   void tell(const std::string& plural, const std::string& type, const std::string& object);
 
   /// Waits until the names of all devices in the stored slices are these, and none is held; false after a long
