@@ -1,5 +1,7 @@
 #pragma once
 // Inside http/http2_server.cpp: what it keeps of a client's connection and of each stream.
+#include <nghttp2/nghttp2.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "http/http2_framing.h"
 #include "reactor/base/text.h"
 #include "t/unit/http/http2_client.h"
 

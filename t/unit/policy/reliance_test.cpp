@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/yaml.h"
+#include "policy/decide.h"
 #include "policy/exposure/decode_policy.h"
 
 namespace sliced::policy {

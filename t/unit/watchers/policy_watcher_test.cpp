@@ -1,5 +1,6 @@
 #include "watchers/policy_watcher.h"
 
+#include "reactor/base/first_few.h"
 #include "t/unit/watchers/watch_fixture.h"
 
 namespace sliced::watchers {

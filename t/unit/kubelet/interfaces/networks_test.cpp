@@ -4,6 +4,7 @@
 
 #include "kube/kinds.h"
 #include "t/fake/fake_cluster.h"
+#include "t/fake/fake_scheduler.h"
 #include "t/unit/kubelet/sample_claims.h"
 
 namespace sliced::kubelet {
