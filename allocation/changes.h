@@ -1,6 +1,8 @@
 #pragma once
 // What would have to be otherwise for claims to be allocated on a node: found by asking search() again with it changed,
 // so that what is named is what stands in the way, and all of it.
+//
+// Ownership: Change::holder points into the claims that Scene::held was made of; everything else is a copy.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +30,7 @@ enum class Asks : uint8_t {
 
 struct Change {
   Asks asks = Asks::kRelease;
+  /// "namespace/name" (Claim::id()).
   std::string claim;              // whose request it is about; of kRelease: who lets go
   std::string request;            // "request" or "request/alternative"
   std::string device_class;       // of kNoClassSelector, kMakeClass
@@ -39,14 +42,18 @@ struct Change {
   const Claim* holder = nullptr;  // of kRelease
 };
 /// "release claim default/a (pod p)", "let request vf tolerate the taint x:NoSchedule".
+/// scene: the one in which the change was found, unchanged: what the change is about is looked up there.
 std::string describe(const Change& change, const Scene& scene);
-/// A word for scripts: "release", "tolerate".
+/// A word for scripts: "release", "tolerate". An interface: `sliced why -o json` has it.
 std::string_view name_of(Asks asks);
 
 /// The same scene with that otherwise. whole_pools: as the scene's, with all of them complete.
+/// Indexes of other changes stay what they are: a selector becomes `true`, a constraint one of no request.
+/// With kCompletePools the result points to whole_pools.
 Scene with_change(Scene scene, const Change& change, const std::vector<Pool>& whole_pools);
 
 struct Changes {
+  /// Also where all changes together would not help, or the search with them is broken off.
   bool is_known = true;  // false: too much to be tried
   /// As few as can be: with all of them the claims are allocated, and leaving any out they are not. The least asked
   /// for first.
@@ -55,6 +62,10 @@ struct Changes {
 };
 /// Of a scene for which search() gives kNo or kError. Work: two search() for each change that might help, each of at
 /// most tries_max.
+/// Bounds: beyond 512 changes nothing is tried. Each search takes from scene.selectors: once those are spent
+///         no change seems to help, and whoever asks drops what is returned.
+/// views:  view_requests() of the scene, for how many devices are free.
+/// kNoRequest is in `all` only, never in `alone`.
 Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
                      const std::vector<RequestView>& views, uint64_t tries_max = kTriesMax / 5);
 

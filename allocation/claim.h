@@ -24,9 +24,11 @@ struct Toleration {
   std::string key, op, value, effect;
   bool operator==(const Toleration&) const = default;
 };
-/// As resourceclaim.ToleratesTaint: empty key and effect are any.
+/// As resourceclaim.ToleratesTaint: empty key and effect are any. An operator that is not known tolerates
+/// nothing. tolerationSeconds is not read: it says when a pod is evicted, not whether a device is picked.
 bool tolerates(const Toleration& toleration, const kube::Taint& taint);
 
+/// Configuration for drivers (spec.config) is not kept, as of claims.
 struct DeviceClass {
   std::string name;
   std::vector<std::string> selectors;  // CEL
@@ -38,9 +40,11 @@ struct DeviceClass {
 /// Devices of one kind: a request, or one alternative of a request with firstAvailable.
 struct Request {
   std::string name;
+  /// deviceClassName; whether there is one of that name is search()'s to say.
   std::string device_class;
   std::vector<std::string> selectors;  // CEL
   bool all = false;                    // allocationMode: All; count means nothing then
+  /// 1 where the object has none, as the API server's defaulting has it: files have not been through that.
   int64_t count = 1;
   bool admin_access = false;
   std::vector<Toleration> tolerations;
@@ -48,6 +52,7 @@ struct Request {
   bool operator==(const Request&) const = default;
 };
 
+/// One of spec.devices.requests. Without alternatives only where Claim::unknown says so.
 /// exactly has one alternative; of firstAvailable the first that can be had is taken.
 struct RequestGroup {
   std::string name;
@@ -64,6 +69,7 @@ struct Constraint {
   bool operator==(const Constraint&) const = default;
 };
 
+/// One of status.allocation.devices.results; request as in Constraint.
 struct AllocatedDevice {
   std::string request, driver, pool, device;
   bool admin_access = false;
@@ -72,12 +78,15 @@ struct AllocatedDevice {
   bool operator==(const AllocatedDevice&) const = default;
 };
 
+/// status.allocation. Configuration for drivers (devices.config) is not kept: it does not decide who has what.
 struct Allocation {
   std::vector<AllocatedDevice> devices;
   std::optional<kube::NodeSelector> nodes;  // absent: everywhere
   bool operator==(const Allocation&) const = default;
 };
 
+/// A ResourceClaim: spec, and of the status what is allocated and for whom. status.devices, which drivers
+/// write, is not kept.
 struct Claim {
   std::string namespace_, name;
   std::vector<RequestGroup> requests;
@@ -91,17 +100,19 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
-/// What the API server makes of a request without allocationMode and count.
+/// resource.k8s.io/v1. Of all requests of a claim together; more than that is an error of the scheduler's.
 inline constexpr size_t kResultsMax = 32;  // AllocationResultsMaxSize: devices of one claim
 
+/// Errors of the three: kInvalid; the text begins with kind and name of the object, then the path of the
+/// first field that is wrong. Fields that are not looked at may have any shape.
 Result<DeviceClass> decode_device_class(const kube::Json& object);
 Result<Claim> decode_claim(const kube::Json& object);
-/// spec.spec of a ResourceClaimTemplate, as the claim that is made of it.
+/// spec.spec of a ResourceClaimTemplate, as the claim that is made of it. Name and namespace are the template's.
 Result<Claim> decode_claim_template(const kube::Json& object);
 
 /// "request", or "request/alternative".
 std::string request_id(const RequestGroup& group, const Request& request);
-/// For people: "allocationMode All", "2 devices", "1 device".
+/// For people: "all devices", "2 devices", "1 device".
 std::string describe_count(const Request& request);
 
 }  // namespace sliced::allocation

@@ -1,5 +1,6 @@
 #pragma once
 // What a kube-scheduler takes into account: its feature gates as they are by default, by release.
+// Gates that somebody has turned on or off are not seen: what is said of such a cluster may be wrong.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +8,8 @@
 namespace sliced::allocation {
 
 /// k8s.io/dynamic-resource-allocation/structured Features; what is alpha there is left out, for it is off.
+/// KEPs: 5018 (admin access), 4816 (prioritized list), 4815 (partitionable devices), 5055 (taints and their
+///       rules), 5007 (binding conditions), 5075 (consumable capacity).
 struct Features {
   bool admin_access = true;
   bool prioritized_list = true;       // firstAvailable
@@ -19,7 +22,11 @@ struct Features {
   bool operator==(const Features&) const = default;
 };
 
-/// Of "v1.36.3"; nullopt where the text is no version. Releases after the last known one count as that one.
+/// Of "v1.36.3", as /version has it in gitVersion, or "1.36+"; nullopt where the text is no version, or is
+/// not of 1.x. Releases after the last known one count as that one.
+/// Source: pkg/features of k8s.io/kubernetes. 1.36 has turned partitionable devices, taints, binding
+///         conditions and consumable capacity on, 1.37 fractional ranges and DeviceTaintRules; the other two
+///         are on in all of resource.k8s.io/v1.
 std::optional<Features> features_of(std::string_view version);
 
 }  // namespace sliced::allocation

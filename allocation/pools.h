@@ -24,6 +24,7 @@ std::string describe(const DeviceId& id);  // "driver/pool/device"
 using PoolId = std::pair<std::string, std::string>;  // driver, name
 
 /// The slices of a whole cluster, found by node and by pool. Immutable.
+/// Every generation is in it: which one counts is gather_pools()'s to say. What is not there is an empty list.
 class SliceIndex {
  public:
   explicit SliceIndex(std::vector<SlicePtr> slices);
@@ -47,12 +48,17 @@ struct Candidate {
   DeviceId id() const { return {slice->common.driver, slice->common.pool.name, device->name}; }
 };
 
-/// What a node sees of a pool. Of an incomplete or an invalid one nothing is given away.
+/// What a node sees of a pool. Of an incomplete or an invalid one nothing is given away: devices, elsewhere
+/// and counter_sets are empty then.
+/// Passed over are slices of older generations, those with compatibilityGroups (alpha), and without
+/// partitionable devices those with counters or perDeviceNodeSelection.
 struct Pool {
+  /// slices_here: those for this node, or, if these are not as many as resourceSliceCount says, of all nodes.
   PoolId id;
   int64_t generation = 0, slices_here = 0, slices_wanted = 0;
   bool is_incomplete = false;
-  std::string invalid;                         // why; "" it is valid
+  std::string invalid;  // why; "" it is valid
+  /// Slices by their names, and the devices of each as they stand in it.
   std::vector<Candidate> devices;              // in the order in which they are tried
   std::vector<const kube::Device*> elsewhere;  // of the same pool, and not on this node: for counters
   std::map<std::string_view, const kube::Counters*> counter_sets;
@@ -61,7 +67,10 @@ struct Pool {
 };
 
 /// In the order in which they are tried: by name, those with binding conditions last.
+/// Where slices of a pool are missing and other nodes have a newer generation of it, it is left out: what
+/// this node has is obsolete.
 /// as_if_complete: with what is there of those of which slices are missing.
+/// Ownership: pools hold their slices; candidates and counters point into those.
 std::vector<Pool> gather_pools(const SliceIndex& slices, const kube::NodeView& node, const Features& features,
                                bool as_if_complete = false);
 

@@ -13,7 +13,8 @@
 
 namespace sliced::allocation {
 
-/// What is pointed to outlives it.
+/// What is pointed to outlives it. Copies share it, but for the pools of one with kCompletePools: their
+/// devices are those of the same slices, so that what `selectors` has answered is good for each copy.
 struct Scene {
   const std::vector<Pool>* pools = nullptr;  // that the node sees
   const Held* held = nullptr;

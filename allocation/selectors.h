@@ -1,5 +1,7 @@
 #pragma once
 // What the expressions of DeviceClasses and claims say of devices, each asked once.
+// The environment is that of Kubernetes' device selectors (cel/environment.h): `device`, as its driver has
+// published it.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -35,10 +37,12 @@ class Selectors {
   bool is_half_spent() const { return effort_left_ <= effort_max_ / 2; }
   Says ask(const std::string& expression, const Candidate& candidate);
   /// Of what gave kError.
+  /// This and no_of() may evaluate again, and that is taken from the effort, too.
   std::string error_of(const std::string& expression, const Candidate& candidate);
   /// Of what gave kNo: the first part of an && chain that says no, with what the device has of what is read there:
   /// `device.attributes["x"].y == "a"`, y is "b".
   std::string no_of(const std::string& expression, const Candidate& candidate);
+  /// Programs stay compiled, and what was spent stays spent.
   void forget() { answers_.clear(); }
 
  private:
@@ -58,6 +62,8 @@ class Selectors {
 };
 
 /// The parts of a chain of && outside of any parentheses; the whole where there is none.
+/// The whole also where it has a || or a ?: at that level, which bind weaker. Nothing is parsed: a part need
+/// not compile.
 std::vector<std::string> conjuncts(std::string_view expression);
 
 }  // namespace sliced::allocation

@@ -12,7 +12,8 @@
 
 namespace sliced::allocation {
 
-/// On which nodes: of a slice, or of one device. With nothing set, on none.
+/// On which nodes: of a slice, or of one device. With nothing set, on none. The API server lets one of the
+/// three be set; of more the first counts.
 struct Placement {
   std::string node_name;
   bool all_nodes = false;
@@ -21,10 +22,13 @@ struct Placement {
 };
 bool is_on(const Placement& placement, const kube::NodeView& node);
 
+/// Fields that are not known here are passed over: this is read, and never written back.
 struct Slice {
+  /// unknown_fields is empty.
   kube::ResourceSlice common;
   Placement where;
-  bool is_per_device = false;           // perDeviceNodeSelection
+  bool is_per_device = false;  // perDeviceNodeSelection
+  /// Both lists in the order of common.devices.
   std::vector<Placement> device_where;  // of each device then; else empty
   bool has_binding_conditions = false;  // any device
   std::vector<bool> binds;              // which devices have bindingConditions; empty: none
@@ -33,7 +37,8 @@ struct Slice {
 };
 using SlicePtr = std::shared_ptr<const Slice>;
 
-/// kInvalid with the field's path when a known field has the wrong shape.
+/// kInvalid with the field's path when a known field has the wrong shape; the text begins with the slice's
+/// kind and name.
 Result<Slice> decode_slice(const kube::Json& object);
 
 }  // namespace sliced::allocation

@@ -16,7 +16,9 @@ namespace sliced::allocation {
 struct TaintRule {
   std::string name;
   bool selects = false;  // without a selector it is of no device; with an empty one, of all
+  /// spec.deviceSelector, all of which must hold; what is absent is any.
   std::optional<std::string> driver, pool, device;
+  /// As it stands there, timeAdded aside. Only NoSchedule and NoExecute keep a device from a request.
   kube::Taint taint;
 };
 
@@ -30,7 +32,9 @@ struct Tainted {
   std::vector<SlicePtr> slices;
   size_t left_out = 0;  // taints for which there was no room: what is said of their devices is not sure
 };
-/// The slices with the rules' taints behind those of their drivers. Slices that no rule is of stay the same objects.
+/// The slices with the rules' taints behind those of their drivers, in the order of the rules. Slices that no
+/// rule is of stay the same objects; of others the devices that get a taint are copied.
+/// taints_max: over all slices together.
 Tainted with_taints(const std::vector<SlicePtr>& slices, const std::vector<TaintRule>& rules,
                     size_t taints_max = kRuleTaintsMax);
 

@@ -24,18 +24,22 @@ enum class Obstacle : uint8_t {
   kNoAttribute,  // a constraint wants one that it lacks
 };
 
-/// One obstacle, with how many devices have it as their first.
+/// One obstacle, with how many devices have it as their first. Of selectors the words are those of the device
+/// of which most holds, among the first 64; of other obstacles, of the first device.
 struct Standing {
   Obstacle obstacle = Obstacle::kNone;
+  /// Names and values of others stand in it as they came: whoever shows it makes it fit for people.
   std::string what;    // in words, of one of them
   std::string device;  // that one
   size_t devices = 0;
 };
 
 struct RequestView {
+  /// Without the DeviceClass only `devices` is counted. Devices of other nodes (kElsewhere) stand in `standing` alone.
   std::string claim, request, device_class;  // "namespace/name"; "request" or "request/alternative"
   bool all = false;
   int64_t wanted = 0;
+  /// holders: "namespace/name (pod p)". Taints, counters and constraints are asked of what matches alone.
   size_t devices = 0;                     // that the node sees, in usable pools
   size_t matching = 0;                    // of them; a device that is shared counts while there is one of it
   size_t allocated = 0;                   // of those that match: held by somebody alone
@@ -44,7 +48,9 @@ struct RequestView {
   std::vector<Standing> standing;         // of those that are not free, the nearest to it first
 };
 
-/// One for each request and alternative of the scene's claims. Bounded: `what` is made for one device of each kind.
+/// One for each request and alternative of the scene's claims, in their order. Bounded: `what` is made for
+/// one device of each kind, and for each that is nearer than the one before.
+/// It asks scene.selectors: of no use once those are spent, because they say no to everything then.
 std::vector<RequestView> view_requests(const Scene& scene);
 
 }  // namespace sliced::allocation

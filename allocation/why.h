@@ -1,5 +1,11 @@
 #pragma once
 // Why a pod or a claim waits: everything that was asked, node by node. Pure: the cluster's objects in, an answer out.
+//
+// Ownership: Change::holder points into the cluster's claims, which outlive the answer; everything else is
+//            the answer's own.
+// Bounds:    Cluster::effort_max, a minute by default; nodes for which nothing of it is left are kUnsure.
+//            What would help is worked out for 500 nodes at most, and until half of the effort is spent; 3
+//            pieces of advice are given.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,18 +40,20 @@ struct Cluster {
   uint64_t effort_max = kEffortMax;  // allocation/selectors.h
 };
 
-/// Adds an object of a kind that Cluster holds; others are passed over. What cannot be read goes to `unread`.
+/// Adds an object of a kind that Cluster holds; others, Pods among them, are passed over. What cannot be read
+/// goes to `unread`, with kind and name; the rest of the cluster counts nevertheless.
 /// default_namespace: of claims that name none, as in files.
 void add_object(const kube::Json& object, const std::string& default_namespace, Cluster& cluster);
 
-/// One node.
+/// One node. Of one for which no effort was left: name, kept_away and kUnsure, nothing else.
 struct NodeAnswer {
   std::string name;
   std::string kept_away;  // why the pod cannot go there whatever its claims; "" nothing of what is looked at
   Found found = Found::kNo;
-  std::string error;                      // of kError
-  std::vector<RequestView> requests;      // of claims that are still to be allocated
-  std::vector<std::string> pools;         // incomplete and invalid ones, each in words
+  std::string error;                  // of kError
+  std::vector<RequestView> requests;  // of claims that are still to be allocated
+  std::vector<std::string> pools;     // incomplete and invalid ones, each in words
+  /// is_known is false also where they were not looked for.
   Changes changes;                        // of kNo and kError
   std::vector<std::string> changes_text;  // the same in words; and of those that are enough alone
   std::vector<std::string> alone_text;
@@ -68,15 +76,18 @@ struct Answer {
   std::vector<std::string> everywhere;  // what stands in the way on every node, in words
   /// A node where allocating fails with an error: the scheduler gives the pod up for all nodes when it meets that.
   std::string aborted_by;
-  std::vector<SlicePtr> slices;     // as the scheduler sees them: with the taints of DeviceTaintRules
-  std::vector<NodeAnswer> nodes;    // in the order of names
+  std::vector<SlicePtr> slices;   // as the scheduler sees them: with the taints of DeviceTaintRules
+  std::vector<NodeAnswer> nodes;  // in the order of names
+  /// Of kPending alone, and only where nothing stands in the way everywhere. Of nodes that the pod is kept
+  /// away from there is none.
   std::vector<std::string> advice;  // the one change that would help; each alone is enough
   std::vector<std::string> unsure;  // what was not looked at, or is not known here
 };
 
-/// Of a pod with claims.
+/// Of a pod with claims. Of one that is bound to a node nothing is asked: kRuns. With anything in
+/// `everywhere` it is kPending, whatever the nodes say.
 Answer why_pod(const Cluster& cluster, const Pod& pod);
-/// Of a claim, as for a pod without any wishes.
+/// Of a claim, as for a pod without any wishes. kRuns where it is allocated.
 Answer why_claim(const Cluster& cluster, const Claim& claim);
 
 }  // namespace sliced::allocation
