@@ -15,6 +15,11 @@
 // nothing else is different. A policy that is deleted and made anew while its status is being written has that of the one before until
 // the next round.
 // Memory:    of each report what it says of policies; of policies whether they can be understood.
+// Bounds:    a report of 256 KiB as the server stores it, a list of 256 MiB (50,000 nodes with reports of usual
+//            size); policies as watchers/policy_watcher.h. A report that is larger, or cannot be read, says nothing.
+// Permissions: list and watch on the three kinds, patch on the /status of both kinds of policies, as field
+//              manager sliced-aggregate.
+// Threads:   the loop's.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -43,6 +48,8 @@ class Aggregator {
     // that are compared.
     size_t words_a_turn = 20'000, policies_a_turn = 500;
   };
+  /// kEvery: between two writes of one policy. kYieldFor, kYieldMax: how long one that precedes us is given,
+  ///         at first and at most.
   static constexpr Millis kEvery{10'000}, kLookAfter{1'000};
   static constexpr Millis kYieldFor{300'000}, kYieldMax{86'400'000};
 
@@ -54,12 +61,15 @@ class Aggregator {
   /// Ownership: ports outlive this. Dropping it ends everything; a write that is under way may still happen.
   Aggregator(kube::Ports ports, Settings settings);
   ~Aggregator();
+  /// Once. Nothing is watched, and nothing written, before.
   void start();
-  /// What has not been listed yet and why, or is not installed; "" nothing.
+  /// What has not been listed yet and why, or is not installed; "" nothing. A kind of policies that is not
+  /// installed is an answer: there are none.
   std::string waits_for() const;
   const Counters& counters() const { return counters_; }
+  /// Those of which a report could be read.
   size_t nodes() const { return nodes_.size(); }
-  /// By kind.
+  /// By kind, both of them; those too large to be judged are none of it.
   std::map<std::string, size_t> policies() const;
   /// Statuses that differ and have not been written yet, of the last sum; those whose writer is given time are none of them.
   size_t pending() const { return to_write_.size(); }

@@ -5,6 +5,13 @@
 //
 // It keeps two from working at a time only as well as their clocks run alike: who depends on more than that writes with
 // preconditions.
+//
+// Lease:     holderIdentity, leaseDurationSeconds (15), acquireTime, renewTime and leaseTransitions of its
+//            spec are written. Who resigns leaves holderIdentity "" and a duration of 1 s.
+// Failure:   said in the log once while it lasts, and tried again after 2 to 2.5 s. Whoever is elected and
+//            has had no write taken for kGiveUpAfter is not any more: well before others may take it.
+// Absent:    a Lease that is not there is created.
+// Threads:   the loop's.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -24,17 +31,19 @@ class Election {
   };
   static constexpr Millis kDuration{15'000}, kRenewEvery{5'000}, kGiveUpAfter{10'000}, kLookEvery{2'000};
 
-  /// on_change: on a turn of the scheduler's, never from within a call. May destroy nothing of this.
+  /// on_change: on a turn of the scheduler's, never from within a call but resign(). May destroy nothing of this.
   /// Permissions: get, create and update on leases in that namespace.
   Election(kube::Ports ports, Settings settings, std::function<void(bool elected)> on_change);
 
+  /// Once. Whether it is elected is known after an answer of the server's at the earliest.
   void start() { look(); }
   bool is_elected() const { return is_elected_; }
   /// As it was read last; "" nobody, or it was not read yet.
   const std::string& holder() const { return holder_; }
   /// Why the Lease could not be read or written when it last was tried; "" it could.
   const std::string& last_failure() const { return failure_.text(); }
-  /// Ends it, and tells the others that they need not wait; done once that was answered, or could not be.
+  /// Ends it, and tells the others that they need not wait; done once that was answered, or could not be. Who
+  /// was not elected has nothing to tell: done is called at once. Dropped without it, others wait for kDuration.
   void resign(std::function<void()> done);
 
  private:

@@ -7,6 +7,13 @@
 //            series at most one write in 6 minutes. What there is no room for is counted and lost: events are for people who
 //            look, and the report has what is so.
 // Failure:   counted, and said once while it lasts. What was to be told is not tried again.
+// Fields:    reportingController is dra.networking/sliced, reportingInstance the node, action Offer.
+// Names:     of the policy's name, or the node's, and a hash of what happens, and of the node where it is not
+//            of the fleet: after a restart, and on each node of the fleet, the Event that is there is found.
+//            A policy made anew (another uid) has others.
+// Bounds:    as k8s.io/api/events/v1 has them: a note of 1,000 bytes, reportingInstance of 128. All are of
+//            type Warning.
+// Permissions: get, create and patch on events, in the namespaces of policies, and in `default` for what has none.
 // Threads:   the loop's.
 #include <cstdint>
 #include <functional>
@@ -26,11 +33,14 @@ class EventWriter {
  public:
   struct Settings {
     std::string node;
+    /// All three are asked while an Event is made. The uids are those by which `kubectl describe` finds an
+    /// object's Events.
     std::function<std::string()> node_uid;
     std::function<std::string(const PolicyRef&)> policy_uid;  // "" not known
     std::function<std::string()> now;                         // "2026-11-21T00:17:41.296000Z"
   };
   struct Counters {
+    /// Writes that the server took or did not, and what was not told for want of room.
     uint64_t taken = 0, failed = 0, left_out = 0;
   };
   static constexpr Millis kSeriesEvery{360'000}, kSeriesEndsAfter{3'600'000};
@@ -39,7 +49,8 @@ class EventWriter {
   EventWriter(kube::Ports ports, Settings settings);
   /// By who has the interlock. Without it nothing is told, and nothing new remembered to be told.
   void permit(bool writes);
-  /// Everything that is so now.
+  /// Everything that is so now; what was said before and is not in it has ended. May write before it returns.
+  /// Without permit(true) it is forgotten.
   void look(const Happenings& now);
   const Counters& counters() const { return counters_; }
 

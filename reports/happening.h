@@ -12,6 +12,7 @@
 namespace sliced::reports {
 
 /// Something that is so now. Two of a node are the same thing when reason, policy and what are equal.
+/// Reasons: PolicyNotUsedAsWritten, EntryRefused, PoliciesContradict, DeviceWithdrawnInUse, DevicesHeldBack.
 struct Happening {
   std::string reason;  // "PolicyNotUsedAsWritten"; an interface (docs/reports.md)
   PolicyRef policy;    // that it is about; kind "": about the Node
@@ -26,6 +27,11 @@ using Happenings = std::vector<Happening>;
 /// Devices that a claim has and that are not offered any more, by name: "claim ns/name; excluded".
 using WithdrawnInUse = std::map<std::string, std::string>;
 
+/// In this order: policies with problems, entries that are refused, policies of both kinds that want one
+/// device, devices that were withdrawn while in use, devices that are held back for kHeldBackFor.
+/// Memory:  since when, for each device that is held back and each policy that takes it; forgotten with the
+///          first report in which it is not. A process that begins anew counts from its first report.
+/// Threads: one.
 class HappeningFinder {
  public:
   static constexpr Millis kHeldBackFor{300'000};

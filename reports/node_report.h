@@ -4,6 +4,11 @@
 //
 // Everything stands below `status`, without a subresource. It changes when what is decided or published changes, never
 // by itself: no times but that of the last change, nothing volatile (carrier, speed), nothing of a pod's own interfaces.
+//
+// Texts:     at most 256 bytes each when they are written, made fit for people; the beginning says what is
+//            meant. What has been written once is written again as it is, so that a report that is read back
+//            and sent differs in nothing.
+// Absent:    0 and "" are left out but in `counts`, and are what is read where nothing stands.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -51,7 +56,7 @@ struct PolicyReport {
   bool operator==(const PolicyReport&) const = default;
 };
 
-/// As the API server holds it.
+/// As the API server holds it: what was observed, which may be behind or ahead of what is decided.
 struct PoolReport {
   std::string driver, name;
   int64_t generation = 0, devices = 0, slices = 0;
@@ -98,13 +103,13 @@ struct DeviceGroup {
   bool operator==(const DeviceGroup&) const = default;
 };
 size_t device_count(const DeviceGroup& group);
-/// "0-15,17", and back (nullopt: it is none).
+/// "0-15,17", and back (nullopt: it is none: not ascending, or numbers of 4,096 and more).
 std::string text_of(const std::vector<VfRange>& ranges);
 std::optional<std::vector<VfRange>> vf_ranges_of(std::string_view text);
 
 /// The devices of a group with the facts that it has, which filters and selectors of policies can be asked about. Facts
 /// that are not in DeviceGroup (MAC addresses, state, speed, ...) are absent, whatever the devices have; so is what a
-/// group leaves out. Empty where addresses or type are none.
+/// group leaves out. Empty where addresses or type are none. VFs end where their addresses would be beyond bus ff.
 std::vector<hotplug::HostDevice> devices_of(const DeviceGroup& group);
 
 /// The last change of what is offered.
@@ -116,6 +121,8 @@ struct LastChange {
   bool operator==(const LastChange&) const = default;
 };
 
+/// Members of the object and their meaning are an interface (docs/reports.md,
+/// config/crd/nodedevicereports.yaml).
 struct NodeReport {
   std::string node, node_uid;  // node_uid: of the owner reference
   std::string daemon_version, boot_id;
@@ -138,6 +145,8 @@ struct NodeReport {
 
 /// Cuts texts, and leaves out the last of each list, until the object has at most bytes_max; what is left out is counted.
 /// Problems and policies come before pools, groups last. Pure, and the same for the same report.
+/// Shares: of what the fixed part leaves, problems take a quarter at most, policies what is there up to 55 %, pools up
+///         to 75 %, groups all the rest; at most 1,024 of each. It may still be larger where the fixed part alone is.
 NodeReport fit(NodeReport report, size_t bytes_max = kReportBytesMax);
 
 /// The whole object. stored: metadata of the one that it takes the place of, which stays but for the Node as its owner;

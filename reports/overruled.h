@@ -24,6 +24,8 @@ struct OverruledPolicies {
 /// offer the same nobody loses anything. What is excluded is nobody's.
 /// Pure, for a worker: it asks of each VF all policies that the decision has asked of some, and so within their budget of work;
 /// selectors are not asked again.
+/// Bounds: policies that the budget leaves unasked are not counted; with fewer than two that are asked there
+///         is nothing to count.
 OverruledPolicies overruled_in(const policy::Decision& decision);
 
 }  // namespace sliced::reports

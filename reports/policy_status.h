@@ -5,6 +5,9 @@
 //             NotUsedAsWritten some of it is not used on some node, or by anybody
 //             Conflict         devices that it matches are another policy's: one of the other kind has them, or one of its
 //                              own kind is asked first and offers them in another way
+// Reasons:    Understood, NotUnderstood; Problems, AsWritten; OfferedByAnother, Overruled, None: an
+//             interface, as types are.
+// Bounds:     messages of 1,024 bytes, of what a node says 160; overruled_by counts the first 16 names.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -54,7 +57,8 @@ class SharedValues {
   std::set<std::shared_ptr<const T>, ByValue> all_;
   size_t forget_at_ = kForgetMin;
 };
-/// What of a policy is not as whoever wrote it may have meant it, on one node.
+/// What of a policy is not as whoever wrote it may have meant it, on one node. Equal ones are one object
+/// (SharedWords), so that a fleet that agrees costs as much as one node.
 struct Trouble {
   std::string problem;       // "" none
   std::string overruled_by;  // of its kind, as PolicyReport has it
@@ -75,10 +79,11 @@ struct PolicyWord {
   bool operator==(const PolicyWord&) const = default;  // of one SharedWords
 };
 using NodeWords = std::vector<PolicyWord>;
-/// One word a policy: who names one twice is heard once.
+/// One word a policy: who names one twice is heard once. Texts are cut before they are shared (160 bytes).
 NodeWords words_of(const NodeReport& report, SharedWords& shared);
 
-/// Of one policy, over all nodes.
+/// Of one policy, over all nodes. Sums of what reports say, each at most 10^12 (decode_node_report()), so
+/// that those of a fleet fit.
 struct FleetWord {
   int64_t selected = 0;  // nodes
   int64_t matched = 0, offered = 0, conflicts = 0, overruled = 0;
@@ -92,6 +97,7 @@ struct FleetWord {
 /// One more node. In order of their names, so that the same reports give the same words.
 void add(const std::string& node, const PolicyWord& word, FleetWord& to);
 
+/// As metav1.Condition; its observedGeneration is the status'. message: fit for people, at most 1,024 bytes.
 struct Condition {
   bool is_true = false;
   std::string reason, message, since;  // since: lastTransitionTime
@@ -108,6 +114,7 @@ struct Writer {
 };
 /// Whether what `one` has written is left alone by `other`: it is of a newer version, or of the same one and its namespace comes first
 /// by name. Of what is no version anybody's is newer.
+/// A pre-release is older than the release of its numbers; two of them, and two builds, count as the same version.
 bool precedes(const Writer& one, const Writer& other);
 
 struct PolicyStatus {
@@ -118,7 +125,7 @@ struct PolicyStatus {
   int64_t devices_matched = 0, devices_offered = 0;
   std::array<Condition, 3> conditions = {};  // in the order of kConditionTypes
   bool operator==(const PolicyStatus&) const = default;
-  /// Whoever says it.
+  /// Whoever says it: the writer is not compared, times of conditions are.
   bool says_the_same(const PolicyStatus& other) const;
 };
 
@@ -128,10 +135,13 @@ struct JudgedPolicy {
   std::string problem;  // the first that its decoding finds; "" none
 };
 /// held: what stands there. Times change only with what they are of. now: RFC 3339. The writer is left out.
+/// NotUsedAsWritten is by the policy's own problem, and by what nodes say of this generation alone; Conflict
+/// and the counts of devices by what each says last.
 PolicyStatus status_of(const JudgedPolicy& policy, const FleetWord& word, const PolicyStatus& held,
                        const std::string& now);
 
 /// {"status":{...}}: what is ours of it. Conditions of other types may stand beside ours.
+/// Each condition has the generation that the whole status is of.
 kube::Json json_of(const PolicyStatus& status);
 /// Of a policy; what is missing or of another type is empty.
 PolicyStatus decode_policy_status(const kube::Json& policy);

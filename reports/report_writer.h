@@ -10,6 +10,8 @@
 // Failure:   nothing else hears of it: it is counted, and a line of the log says it once while it lasts.
 // Absent:    without the kind nothing is made; it is looked for from time to time (watchers/list_watch.h).
 // Threads:   the loop's.
+// Permissions: get, list, watch, create and update on nodedevicereports.networking.dra.io.
+// Bounds:    kReportBytesMax is sent (fit()); 256 KiB is read back, with the managedFields that the server adds.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,10 +53,12 @@ class ReportWriter {
   void start() { watcher_.start(); }
   /// By who has the interlock.
   void permit(bool writes);
-  /// What the report says may be another thing now. Cheap; from wherever.
+  /// What the report says may be another thing now. Cheap; from wherever: nothing is made or written from
+  /// within it. A mark while one is being written counts for the next.
   void mark();
 
   const Counters& counters() const { return counters_; }
+  /// Of the watch of that one object: absent where the kind is not installed.
   const watchers::Standing& standing() const { return watcher_.standing(); }
   /// "" the last write went well.
   const std::string& last_failure() const { return last_failure_.text(); }

@@ -25,6 +25,7 @@ class Summing {
 
   /// The nodes that come next, in order of their names: at least one, and then as long as it is no more than words_max words together.
   /// True once all of them are in.
+  /// Nodes that come and go between two steps do no harm: it goes on behind the name of the last one.
   bool step(const NodesWords& nodes, size_t words_max);
   /// Of one policy, as far as it has come; zeros where nobody speaks of it.
   const FleetWord& of(const PolicyRef& policy) const;

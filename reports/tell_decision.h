@@ -7,7 +7,9 @@
 namespace sliced::reports {
 
 /// Counts, policies and groups of devices; the rest of the report stays as it is.
-/// Interfaces of type virtual that no policy offers are none of it: pods make and lose them all the time.
+/// Interfaces of type virtual that are neither offered nor held back are none of it: pods make and lose them
+/// all the time.
+/// Policies are asked once more for overruled.h: that part is of VFs times policies, within the decision's budget.
 void tell_decision(const policy::Decision& decision, NodeReport& out);
 
 }  // namespace sliced::reports

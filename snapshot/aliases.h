@@ -5,6 +5,8 @@
 // Of addresses the first three bytes stay, which name the vendor; addresses of zeros and of ones mean no device and stay whole.
 // Addresses that begin alike have aliases that begin alike, so that mac.startsWith("00:00:5e:00:53") selects what it selected.
 // Nothing else is replaced: not interface names, labels of nodes, nor PCI addresses.
+// The alias of an address follows from which addresses were met before, and from nothing else: the same texts
+// in the same order have the same aliases.
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -31,6 +33,8 @@ class Aliases {
   /// Addresses in it are known from now on, however they are spelled elsewhere: aa:bb:cc:dd:ee:ff, AA-BB-.., aabb.cc.., and
   /// aabbccddeeff, also within a word (enxaabbccddeeff).
   void note(std::string_view text);
+  /// What add_word(), add_digits() and note() know, and addresses by their form. An address that is new gets
+  /// its alias now.
   std::string replaced(std::string_view text, Place place = Place::kText);
 
  private:

@@ -14,7 +14,8 @@
 
 namespace sliced::snapshot {
 
-/// By path, as it was asked. Of one that was asked several times the last answer.
+/// By path, as it was asked: relative to the host's root, as hotplug::HostView has them. Of one that was
+/// asked several times the last answer; an error is an answer, too.
 struct Recording {
   std::map<std::string, Result<std::string>> reads, links;
   std::map<std::string, Result<std::vector<std::string>>> lists;
@@ -25,11 +26,16 @@ struct Recording {
 /// Paths of one recording that are read; more is no host of today.
 inline constexpr size_t kAnswersMax = 500'000;
 
+/// {"reads":[[path,answer],...],"lists":..., "links":..., "defaultRouteLinks":[...],
+/// "adminMacs":[[ifindex,vf,mac],...]}. An answer is the text, the list of names, or
+/// {"error":...,"what":...}; a code that has no word here becomes "io".
 kube::Json encode(const Recording& recording);
-/// kInvalid for what is none, kTooLarge beyond kAnswersMax.
+/// kInvalid for what is none, or has a list of more than kAnswersMax; the text does not say where.
 Result<Recording> decode_recording(const kube::Json& value);
 
-/// Asks another view, and notes. Threads: any, as that one's; recording() when nobody asks any more.
+/// Asks another view, and notes. Of udev's records (run/udev/data) only the time of initialisation is noted
+/// ("I:"): the rest has serial numbers and addresses in spellings that no alias finds.
+/// Threads: any, as that one's; recording() when nobody asks any more.
 class RecordingHost final : public hotplug::HostView {
  public:
   explicit RecordingHost(std::shared_ptr<const hotplug::HostView> host) : host_(std::move(host)) {}
@@ -48,7 +54,7 @@ class RecordingHost final : public hotplug::HostView {
   mutable Recording noted_;
 };
 
-/// Says it again. What was not asked is not there. Threads: any.
+/// Says it again. What was not asked is not there (kNotFound, and that it is not in the snapshot). Threads: any.
 class RecordedHost final : public hotplug::HostView {
  public:
   explicit RecordedHost(Recording recording) : said_(std::move(recording)) {}

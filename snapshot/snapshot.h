@@ -1,5 +1,7 @@
 #pragma once
 // A snapshot as a value, and as a file.
+// The file is an archive (archive.h) of about.json, which says the format (1) and who made it, host.json and
+// objects.json.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +27,14 @@ inline constexpr size_t kObjectsMax = 10'000;
 /// In place of the node's name.
 inline constexpr const char* kNodeAlias = "node-1";
 
-/// Without is_raw what aliases.h names is replaced everywhere. words: further names of this machine.
+/// Without is_raw what aliases.h names is replaced everywhere but in kind and apiVersion. words: further
+/// names of this machine. Names of other nodes are found where selectors ask for them
+/// (kubernetes.io/hostname, metadata.name): "node-2" and so on.
 std::string encode(const Snapshot& snapshot, const std::vector<std::string>& words);
 
-/// Errors: kInvalid, kTooLarge; the text does not name the file.
+/// Errors: kInvalid (no such file, another format, no name of a node, too many objects), kTooLarge; the text
+///         does not name the file.
+/// Objects are as they stand there: whoever reads them as policies or slices decodes them.
 Result<Snapshot> decode(std::string_view bytes);
 
 }  // namespace sliced::snapshot
