@@ -18,9 +18,11 @@ namespace sliced::configured {
 /// text: the file's, white space at both ends counts for nothing; bytes of zero are what a crash leaves of a file that
 /// named another boot, and no sign. boot_id "" is not known: then only an empty file
 /// is a sign.
+/// A read that failed is no sign either, for whatever reason.
 std::string fault_of_file(const Result<std::string>& text, std::string_view boot_id);
 
-/// Looked at once a second, on the executor: the file's directory need not be there, and may hang.
+/// Looked at once a second, on the executor: the file's directory need not be there, and may hang. A read
+/// that takes longer than 5 s is given up and begun again; it is never given up for good.
 /// Log: what is waited for, and that it is over.
 class FileSign final : public Sign {
  public:

@@ -32,11 +32,14 @@ struct PodWait {
   std::string name, namespace_;
   bool operator==(const PodWait&) const = default;
 };
-/// object: a Pod, or its metadata alone (PartialObjectMetadata).
+/// object: a Pod, or its metadata alone (PartialObjectMetadata). Errors: kInvalid for what is no object with
+///         a name; kube/json.h's.
 Result<PodWait> decode_pod_wait(std::string_view object);
 
 /// Permissions: patch and get on the pod; list and watch make it quicker, and are not needed.
 /// Log:         each failed try, what is waited for, and that it is over.
+/// Steps:       with a boot_id the pod is read first, and not set again where it waited, or was let go, in
+///              this boot. A try waits 1 s, doubling up to 30 s, or as long as Retry-After says.
 class PodSign final : public Sign {
  public:
   struct Settings {

@@ -31,6 +31,9 @@ struct Released {
 /// meanwhile is no problem.
 /// Ownership: the cluster outlives it. Dropping it ends it; who was let go by then is.
 /// Reentry:   on_done, once, never from within the constructor; may destroy this.
+/// One pod at a time, in the order of the list. Of a pod whose patch fails the reason is told, and the next
+/// one has its turn.
+/// Source: a member that is null in a merge patch is removed, and one that is not there is no error (RFC 7386).
 class Release {
  public:
   Release(kube::Cluster& cluster, WaitingPods which, std::function<void(Released)> on_done);

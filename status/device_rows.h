@@ -33,7 +33,7 @@ struct DeviceRows {
 };
 void sort_rows(std::vector<DeviceRow>& rows);
 
-/// Members are those above.
+/// Members are those above, all of them; texts are made fit for people and cut at 1 KiB.
 kube::Json json_of(const DeviceRow& row);
 
 /// What takes a page from one moment to another: {"from":n,"to":m,"set":[rows],"gone":[ids]}; with more than changes_max of
@@ -42,6 +42,7 @@ struct RowsDelta {
   kube::Json json;
   bool is_whole = true, is_empty = true;
 };
+/// Ids are unique within rows. With is_empty nothing differs, whatever the moments are.
 RowsDelta difference(const DeviceRows& before, const DeviceRows& now, size_t changes_max = 256);
 
 }  // namespace sliced::status

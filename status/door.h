@@ -35,6 +35,7 @@ bool is_socket_name(std::string_view name);
 ///        says (SO_PEERCRED); of the address whoever reaches it.
 /// Bounds: connections as above; heads of 8 KiB, bodies of 1 KiB, 5 s for a request, 10 s for a slow reader and
 ///        without a request (http/service.h).
+/// Threads: the loop's.
 /// Ownership: the loop, the log and what serves outlive it. Dropping it ends all connections.
 class Door {
  public:

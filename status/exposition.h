@@ -18,6 +18,7 @@ using Labels =
 /// first.
 class Exposition {
  public:
+  /// Names are views: they last until the next family begins. Labels need last only for their call.
   /// name: [a-z_]+; that of a counter ends in _total. help: a literal of one line.
   void counter(std::string_view name, std::string_view help) { begin(name, "counter", help); }
   void gauge(std::string_view name, std::string_view help) { begin(name, "gauge", help); }

@@ -17,6 +17,7 @@ namespace sliced::status {
 ///            comes again by itself. What a browser missed it reads anew: nothing is kept for it.
 /// Ownership: the scheduler outlives it; its calls may outlive it, and hear nothing more.
 /// Reentry:   welcome is called with each client, and may not tell().
+/// Threads:   the loop's.
 class Feed {
  public:
   static constexpr size_t kUnsentMax = 256u << 10;
@@ -26,8 +27,9 @@ class Feed {
   Feed(const Feed&) = delete;
 
   /// welcome: events that each client hears first, as event_text() makes them.
+  /// Browsers are told to come again 2 s after they are cut ("retry"); who gets the 503, after 10 s (Retry-After).
   LongPage page(std::function<std::string()> welcome);
-  /// To everybody who listens.
+  /// To everybody who listens: one event or several, as event_text() makes them. Who has not read enough is cut here.
   void tell(std::string_view events);
   size_t clients() const;
 

@@ -19,6 +19,7 @@ std::string refusal_of(const http::RequestHead& request, const OwnNames& names);
 
 /// 403 in the place of what may not be answered, but for the paths of open: they tell no names, and tools read them under
 /// whatever name they know.
+/// open: paths as they are asked for, without the query. The refusal's words go into the answer: it names no secret.
 http::Serve guarded(http::Serve serve, OwnNames names, std::set<std::string> open);
 
 }  // namespace sliced::status

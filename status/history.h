@@ -22,6 +22,7 @@ using PastChangePtr = std::shared_ptr<const PastChange>;
 
 /// Bounds: kChangesMax and kBytesMax, names, texts and what they stand in together; texts are cut at 256 bytes. What is
 /// older goes first.
+/// The newest stays, whatever its size. Threads: one; what all() has given may be read by others.
 class History {
  public:
   static constexpr size_t kChangesMax = 1'000, kBytesMax = 1u << 20;
@@ -38,11 +39,13 @@ class History {
 /// {"time":"2026-11-21T00:17:41.296Z","change":"withdrawn","driver":...,"devices":[...],"devicesLeftOut":n,"policy":...,
 /// "generation":n,"manager":...,"outcome":...,"why":...}: an interface (docs/command-line.md). What is unknown is left out.
 kube::Json json_of(const PastChange& past);
-/// The same, back. nullopt of what is none.
+/// The same, back. nullopt without a known `change` and a `time` of that form. Of devices it takes
+/// kOfferChangeDevicesMax; texts are as they stand.
 std::optional<PastChange> past_change_of(const kube::Json& json);
 
 /// One line of `journalctl -o json`; nullopt where it is no change of an offer (or no line of the journal at all).
-/// Of devices it has those that the line names; the rest are counted.
+/// Source: the fields SLICED_* of the log's line, and __REALTIME_TIMESTAMP (systemd.journal-fields(7)) for
+///         the time. Of devices it has those that the line names; the rest are counted.
 std::optional<PastChange> past_change_of_journal(std::string_view line);
 
 /// "2026-11-21T00:17:41.296Z", and back (0 where it is none).

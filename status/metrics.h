@@ -31,6 +31,8 @@ struct Metrics {
 
   struct Driver {
     std::string name;
+    /// Answered, or not in time, by what became of them; `took` is from a request to its answer.
+    /// failed_syncs: attempts to publish that left something to be written.
     std::vector<Count> writes;  // by verb
     Durations took;
     uint64_t failed_syncs = 0;
@@ -51,6 +53,7 @@ struct Metrics {
     uint64_t taken = 0, failed = 0, bytes = 0;  // writes; bytes of the last one
     bool is_live = false;                       // the API server has the kind, and it is followed
   };
+  /// What the kubelet was answered, a claim each time it is asked for (kubelet::CountedPreparer).
   std::vector<Claims> claims;  // empty without the kubelet plugin
 
   std::vector<std::pair<std::string, uint64_t>> events;  // by what became of them; empty: none are told

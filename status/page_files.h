@@ -1,5 +1,6 @@
 #pragma once
 // The page's three files (status/page/), as the build has embedded them (cmake/embed.cmake).
+// UTF-8, and part of the program: they last as long as it does.
 #include <string_view>
 
 namespace sliced::status {

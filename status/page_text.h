@@ -16,6 +16,7 @@
 namespace sliced::status {
 
 /// Text as HTML has it, within an element or a quoted attribute: fit for people first, then escaped.
+/// bytes_max: before escaping, which makes it longer.
 std::string html(std::string_view text, size_t bytes_max = 1'024);
 
 /// What every answer of the page has beside those of all pages: nothing but its own style and script is loaded or run,
@@ -31,7 +32,9 @@ struct PageFacts {
   std::string standing;  // only devices of it are shown; "" all
 };
 
-/// The whole of it, in pieces of some 32 KiB, "" at the end. rows: may be made by another thread before the first next().
+/// The whole of it, in pieces of some 32 KiB, "" at the end. rows: may be made by another thread before the
+/// first next(); the same ones each time.
+/// Threads: one at a time, whichever it is. Rows that `standing` leaves out are not in it; their groups are, empty.
 class PageText {
  public:
   explicit PageText(PageFacts facts) : facts_(std::move(facts)) {}
@@ -44,6 +47,7 @@ class PageText {
   bool is_begun_ = false, is_over_ = false;
 };
 
+/// problems: checks of /readyz that fail, and last writes that did, as long as something is left to be written.
 /// {"state":...,"isWell":b,"problems":[...],"counts":{"all":n,"offered":n,"held-back":n,"hidden":n,"unmatched":n}}: event "head".
 kube::Json head_of(const Report& report);
 /// {"time":...,"change":...,"what":...,"by":...}: event "history".

@@ -12,6 +12,7 @@
 
 namespace sliced::status {
 
+/// body: whole, in memory; what may be long is a LongPage's.
 struct Answer {
   int status = 200;
   std::string body;
@@ -32,12 +33,13 @@ using ShortPages = std::map<std::string, Page>;
 /// Known paths are listed to whoever asks for another one: nothing here is secret.
 http::Serve serve_pages(Pages pages);
 
-/// A whole answer, with the headers that every page has: not cached, not sniffed.
+/// A whole answer, with the headers that every page has: not cached, not sniffed, not for pages of other origins.
 void send(http::Response& response, Answer answer);
 /// The head of one that is sent piece by piece. answer.body is not looked at.
 void begin(http::Response& response, const Answer& answer);
 
-/// The value of a query's item ("device=0000%3A3b"), decoded; "" where there is none. '+' is a space.
+/// The value of a query's item ("device=0000%3A3b"), decoded; "" where there is none. '+' is a space, and of
+/// several items of that name the first counts. Bytes are as they come: whoever shows or compares them checks them.
 std::string query_value(std::string_view query, std::string_view key);
 
 }  // namespace sliced::status

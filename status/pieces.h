@@ -31,6 +31,8 @@ struct Workshop {
 /// at_once_max: so many are answered at a time, others are told to come again (503, Retry-After).
 /// Failure: a piece that takes longer than 5 s, or a client that has not taken all of it within a minute, cuts the answer, so
 /// that nobody takes it for whole.
+/// Threads: make and all else on the loop, next on workers. What a worker has begun it ends, also when nobody
+///          waits any more: it may outlive the call.
 /// Ownership: the workshop outlives the page and its calls.
 LongPage in_pieces(Workshop workshop, size_t at_once_max,
                    std::function<std::variant<Answer, Pieces>(std::string_view query)> make);

@@ -22,6 +22,7 @@ bool are_passed(const std::vector<Check>& checks);
 /// 200 "ok" and the notes, or 503 and each check: "[+]host ok", "[-]api failed: ...", "readyz check failed".
 /// query: "verbose" lists them in any case.
 /// A reason is cut at 1 KiB and made fit for a terminal. probe: "readyz", as its path is called.
+/// Other items of the query, as Kubernetes' `exclude`, count for nothing.
 Answer probe_answer(std::string_view probe, const std::vector<Check>& checks, std::string_view query);
 
 }  // namespace sliced::status

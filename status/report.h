@@ -50,6 +50,7 @@ struct Report {
     std::optional<Millis> since_taken = {};  // since the last write that the API server took
   };
   // Those of the options, also one that offers nothing.
+  /// That of SriovResourcePolicies first, then that of DeviceExposurePolicies.
   std::vector<Driver> drivers;
 };
 

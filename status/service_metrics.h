@@ -16,11 +16,13 @@ namespace sliced::status {
 struct AggregateMetrics {
   std::string version;
   ProcessMetrics process;
+  /// Of the moment at which /metrics is read; sums, written and failed only grow.
   bool is_ready = false, is_elected = false;
   // Of the one that is elected, else nothing.
   uint64_t reports = 0;                      // nodes of which one has been read
   std::map<std::string, uint64_t> policies;  // by kind
   uint64_t pending = 0, yielded = 0;         // statuses: to be written; left to another writer
+  /// Sums of all reports, and writes of statuses by what became of them (reports::Aggregator::Counters).
   uint64_t sums = 0, written = 0, failed = 0;
 };
 std::string exposition_of(const AggregateMetrics& metrics);
@@ -29,6 +31,7 @@ struct WebhookMetrics {
   std::string version;
   ProcessMetrics process;
   bool is_ready = false;
+  /// Of the moment, as waiting and body_bytes are; the others only grow.
   int64_t certificate_ends = 0;                           // seconds since 1970; 0: there is none
   std::vector<std::pair<std::string, uint64_t>> reviews;  // by what became of them
   Durations took;                                         // from the head of a request to its answer

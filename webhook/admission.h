@@ -26,6 +26,7 @@ constexpr size_t kReviewsMax = 128;            // that wait for a worker, or hav
 ///           API server does as the failure policy says.
 /// Log:      what was refused, and policies that were admitted, each with its user; claims that were admitted are debug.
 /// Ownership: ports outlive it. Calls may outlive it, and so may work that is under way.
+/// Threads:  the loop's, but for review(); a body may be let go of by a worker, and is counted until then.
 class Admission {
  public:
   /// Since it was made, of requests that were answered.
@@ -49,6 +50,7 @@ class Admission {
   std::unique_ptr<http::Call> serve(const http::RequestHead& head, http::Response& response);
 
   /// Bytes of bodies that are here; reviews that wait for a worker, or have one.
+  /// Both of this moment: they go down when a body is let go of, and a review is ended, by whichever thread.
   size_t bytes() const;
   size_t reviews() const;
   const Counters& counters() const;

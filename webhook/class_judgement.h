@@ -13,6 +13,9 @@ namespace sliced::webhook {
 ///           they are no mistakes; where none does, reading them is an error, which ends the scheduler's attempt.
 /// Work:     one that takes more than 500,000 steps to compile is refused by the API server, too; behind that many together no
 ///           further one is looked at, and the Judgement says so.
+/// Bounds:   32 selectors and 32 configurations, which is what resource.k8s.io/v1 takes; those behind are not
+///           looked at.
+/// A selector speaks of our drivers where the name of one stands in its text, in a comment or a literal too.
 std::optional<Judgement> judge_class(const kube::Json& object, const Drivers& drivers, bool may_work);
 
 }  // namespace sliced::webhook

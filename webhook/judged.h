@@ -9,7 +9,8 @@
 
 namespace sliced::webhook {
 
-/// Under which names devices are published; policies and claims of other drivers are nobody's here.
+/// Under which names devices are published (spec.driver of ResourceSlices); policies and claims of other
+/// drivers are nobody's here.
 struct Drivers {
   std::string sriov, exposure;
 };
@@ -20,6 +21,7 @@ struct Judgement {
   /// False of a kind that was only meant to be one of ours: nothing more of the object was read.
   bool is_read = true;
   /// Not empty: it is refused. On a node such a policy offers nothing, such a claim is not prepared.
+  /// Each with its field, its words and, of a file, its line; the first 20 are kept (reactor/base/first_few.h).
   policy::Problems errors;
   policy::Problems warnings;  // legal, and probably not meant
   /// Of a DeviceExposurePolicy's selector, where it can be compiled.

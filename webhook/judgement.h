@@ -16,6 +16,8 @@ namespace sliced::webhook {
 /// namespace_: where it will be; "" where that is not known, and then what hangs on it is not judged. An object's own
 ///            comes first.
 /// may_work:  false leaves selectors uncompiled. One takes at most 500,000 steps to compile, and 8 times 1,000,000 to ask.
+/// A kind or an apiVersion that is nearly ours is an error, with the one that is meant (Judgement::is_read is
+/// false): no node would read the object, and whoever wrote it would not learn of it.
 std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
                                const std::string& namespace_ = "", bool may_work = true);
 

@@ -11,9 +11,12 @@
 namespace sliced::webhook {
 
 bool is_ours(const Drivers& drivers, std::string_view driver);
-/// One of spec.devices.config of a claim, or of spec.config of a class.
+/// One of spec.devices.config of a claim, or of spec.config of a class: by opaque.driver. What has no such
+/// member is none.
 bool is_our_config(const kube::Json& config, const Drivers& drivers);
-/// What is wrong with one of ours. path: where it stands; a node will find it in the allocated claim (kubelet/claim.h).
+/// What is wrong with one of ours: config must be one, by is_our_config(). The first mistake only, as
+/// kubelet::VfConfigs finds it.
+/// path: where it stands; a node will find it in the allocated claim (kubelet/claim.h).
 /// is_claims: it is the claim's own, in that namespace.
 std::optional<policy::Problem> problem_of_config(const kube::Json& config, std::string path, bool is_claims,
                                                  const std::string& namespace_);

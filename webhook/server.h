@@ -30,6 +30,8 @@ constexpr size_t kClientsMax = 256;  // more wait in the kernel: each API server
 /// be had is said once and tried again every two seconds.
 /// Bounds:    heads of 16 KiB, bodies of kReviewBytesMax, 5 s for a handshake, a head or a request, 10 s for a slow reader.
 /// Ownership: what Ports names outlives it. Dropping it cuts all connections.
+/// Protocols: HTTP/2 and HTTP/1.1, by ALPN. Clients need no certificate.
+/// Threads:   the loop's; judging is on the executors.
 class Server {
  public:
   struct Ports {
@@ -48,11 +50,12 @@ class Server {
   /// 0 as long as nobody listens.
   uint16_t port() const { return listener_ ? listener_->port() : 0; }
   const Admission& admission() const { return admission_; }
-  /// What /readyz asks.
+  /// What /readyz asks: "certificate" (there is one, and it is of now) and "address" (somebody listens).
   std::vector<status::Check> readiness() const;
   /// Of the certificate that is used, in seconds since 1970; 0 without one.
   int64_t certificate_ends() const { return tls_ == nullptr ? 0 : tls_->validity().ends; }
-  /// Takes nobody more, answers those who are here, and calls on_done within `grace`.
+  /// Once. Takes nobody more, answers those who are here, and calls on_done within `grace`, in a later turn
+  /// of the loop.
   void shut_down(Millis grace, std::function<void()> on_done);
 
  private:
