@@ -15,7 +15,8 @@ namespace sliced::cli {
 using PreparedFor = std::map<std::string, std::string, std::less<>>;
 PreparedFor prepared_for(const kubelet::PreparedClaims& claims);
 
-/// One row a device, sorted. To explain them all takes time: on a worker.
+/// One row a device of which something was decided, sorted. To explain them all takes time: on a worker. Rows
+/// have the summary of an explanation, not its rules.
 std::vector<status::DeviceRow> device_rows(const VerdictSnapshot& snapshot, const PreparedFor& prepared);
 
 }  // namespace sliced::cli

@@ -34,15 +34,19 @@ struct NodeView {
 /// Rows are made on workers, of a snapshot, and only while somebody reads or listens; what has changed since the last ones goes
 /// to whoever listens, at most five times a second.
 /// Bounds:    16 listeners, two pages at a time; besides rows of one moment nothing is kept.
+/// Pace:      where nothing tells of a change, the moment is asked once a second; making rows may take 10 s,
+///            and is followed by a rest of four times as long as it took.
+/// Threads:   the loop's, but for the making of rows and pages.
 /// Ownership: ports outlive it.
 class LivePage {
  public:
   LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, NodeView node);
 
-  /// "/", "/page.css", "/page.js", "/devices" and "/events".
+  /// "/", "/page.css", "/page.js", "/devices" and "/events". This outlives the pages.
   void add_to(status::Pages& pages);
   /// After each decision.
   void on_decided() { look_soon(); }
+  /// Told at once to whoever listens; nobody else hears of it here.
   void on_change(const status::PastChange& past);
 
  private:

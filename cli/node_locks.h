@@ -25,16 +25,19 @@ std::string runtime_directory(const config::Options& options);
 /// --runtime-directory, else the first of systemd's $RUNTIME_DIRECTORY, /run/sliced for root or
 /// where it is this user's, $XDG_RUNTIME_DIR/sliced, /run/user/UID/sliced and $HOME/.sliced where those are
 /// this user's; "" where there is none.
+/// Never /tmp: whoever comes first has the name there, and could keep everybody else from starting.
 std::string find_runtime_directory(const std::string& option, const RuntimePorts& ports);
 
-/// "<driver>_<node>.lock", shortened by hash at 200 bytes.
+/// "<driver>_<node>.lock", shortened by hash at 200 bytes. Neither name has a '_' in it, so that no two pairs
+/// share a file.
 std::string lock_file_name(const std::string& driver, const std::string& node);
 
-/// Waits its turn from construction on; released by dropping. Who waits may be counted as ready: it does all
-/// but write.
+/// Waits its turn from construction on; released by dropping. In the order of the drivers' names, whichever
+/// kind they are of. Who waits may be counted as ready: it does all but write.
 class NodeLocks {
  public:
   /// The directory for the locks of this process, made and checked (reactor::prepare_private_directory).
+  /// Errors: its, and kDenied where this user has no directory; each names the option.
   static Result<std::string> prepare(const config::Options& options);
 
   /// on_acquired: all of them are ours; called once.

@@ -14,6 +14,9 @@ namespace sliced::cli {
 
 /// Ownership: everything that it is made from outlives it.
 /// Threads:   the loop's, but for the making of reports.
+/// Pace:      after each decision, and once a minute where slices have changed without one
+///            (reports::ReportWriter has its own).
+/// Absent:    without a decision, or before the Node's uid is known, there is no report.
 class NodeReports {
  public:
   struct Surroundings {
@@ -47,7 +50,8 @@ class NodeReports {
   std::unique_ptr<reactor::Job> job_;
 };
 
-/// What is known without looking at devices: everything but counts, policies and groups. Cheap; of this moment.
+/// What is known without looking at devices: everything but counts, policies and groups. Cheap; of this
+/// moment. The daemon has decided. Of problems the first 64, the others are counted.
 reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node);
 
 }  // namespace sliced::cli

@@ -12,6 +12,8 @@
 
 namespace sliced::cli {
 
+/// As configured::Sign says; given_up() stays "": an object that is not there may still come. Once it is seen
+/// nothing is looked at any more.
 class NodeStateSign final : public configured::Sign {
  public:
   /// Permissions: get, list and watch on sriovnetworknodestates in that namespace.

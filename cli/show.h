@@ -12,6 +12,7 @@
 
 namespace sliced::cli {
 
+/// What is unknown is left out, and text that is no UTF-8 escaped. Members are an interface (docs/command-line.md).
 kube::Json json_of(const hotplug::HostDevice& device);
 kube::Json json_of(const policy::Explanation& explanation);
 

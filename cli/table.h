@@ -14,7 +14,8 @@ size_t columns_of(std::string_view text);
 /// The colour of a cell by its row below the heading and its column: an SGR code ("31"), "" as the terminal has it.
 using Paint = std::function<std::string_view(size_t row, size_t column)>;
 
-/// Rows of cells below a heading; the last column is not padded. Empty cells print as "-".
+/// Rows of cells below a heading; the last column is not padded. Empty cells print as "-", and each is cut at
+/// 1,000 bytes.
 /// paint: for terminals alone; the heading is bold then.
 std::string table(const std::vector<std::string>& heading, const std::vector<std::vector<std::string>>& rows,
                   const Paint& paint = {});

@@ -14,6 +14,8 @@
 namespace sliced::cli {
 
 /// Everything that it is made from outlives it. Nothing else waits for it, and what fails in it is counted.
+/// Pace:    reports::ReportWriter's and reports::EventWriter's; nothing is written before permit().
+/// Threads: the loop's; what is long is made on the process' executor.
 class Telling {
  public:
   /// plugin: null where it is off.
@@ -26,6 +28,7 @@ class Telling {
   void permit();
   /// After each decision.
   void on_decided();
+  /// What is off adds nothing, so that its families are not told.
   void add_to(status::Metrics& metrics) const;
 
  private:

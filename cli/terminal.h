@@ -19,7 +19,9 @@ bool is_terminal();
 bool has_colours();
 
 /// The terminal while somebody draws on it: its other screen, and keys as they are pressed. Given back when this goes.
-/// Signals stay: Ctrl-C is SIGINT, and who ends by one destroys this first.
+/// Signals stay: Ctrl-C is SIGINT, and who ends by one destroys this first. It is the process' controlling
+/// terminal (/dev/tty), whatever standard input is; standard output is drawn on.
+/// Reentry: on_key may not destroy the Screen.
 class Screen {
  public:
   struct Size {
@@ -30,7 +32,7 @@ class Screen {
   ~Screen();
   Screen(const Screen&) = delete;
 
-  /// As it is now.
+  /// As it is now (TIOCGWINSZ); where the terminal does not say it, 24 rows of 80.
   Size size() const;
   /// In place of what is there. text: whole lines that fit.
   void show(std::string_view text);

@@ -23,13 +23,16 @@ struct VerdictSnapshot {
 /// Of one that has decided (Daemon::decision()). Costs a copy of the names.
 VerdictSnapshot snapshot_of(const daemon::Daemon& daemon);
 
-/// What the policies allow may still be missing at the API server: no daemon runs, or the server refused the entry.
+/// id: of one of the decision's verdicts. What the policies allow may still be missing at the API server: no
+///     daemon runs, or the server refused the entry.
 policy::Explanation explain_as_published(const VerdictSnapshot& snapshot, const std::string& id,
                                          size_t rules_max = policy::kRulesMax);
-/// Rules of each, where all devices are explained: together no more than fit into memory.
+/// Rules of each, where all devices are explained: 50,000 together, but at least 10 of each, so that the list
+/// fits into memory.
 size_t rules_max_of_all(const policy::Decision& decision);
 
-/// The same List that `explain -o json` prints, in pieces of some 32 KiB. "" at the end.
+/// The same List that `explain -o json` prints, in pieces of some 32 KiB. "" at the end. Threads: one at a
+/// time, whichever it is.
 class VerdictList {
  public:
   explicit VerdictList(VerdictSnapshot snapshot) : snapshot_(std::move(snapshot)) {}

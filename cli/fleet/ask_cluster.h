@@ -18,7 +18,8 @@ struct Told {
   int exit = kExitSame;
 };
 
-/// Runs one command. What goes wrong is complained of, and the exit status is kExitError.
+/// Runs one command. What goes wrong is complained of, and the exit status is kExitError; nothing is printed then.
+/// objects: good during the call; each of its calls turns the loop of the process.
 int ask_cluster(const config::Options& options,
                 const std::function<Result<Told>(ClusterObjects& objects)>& ask);
 

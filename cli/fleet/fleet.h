@@ -31,13 +31,15 @@ struct FleetDevice {
 };
 
 /// A ResourceSlice of which everything but that has been let go. node "": of several nodes, or of none.
+/// generation and slice_count are spec.pool's, 0 where they are missing.
 struct FleetSlice {
   std::string name = {}, driver = {}, pool = {}, node = {};
   int64_t generation = 0, slice_count = 0;
   std::vector<FleetDevice> devices = {};
   bool operator==(const FleetSlice&) const = default;
 };
-/// kInvalid without a name, a driver, a pool, or with devices that have no names. What is not counted may be of any shape.
+/// kInvalid without a name, a driver, a pool, or with devices that have no names; the text names the slice.
+/// What is not counted may be of any shape.
 Result<FleetSlice> decode_fleet_slice(const kube::Json& object);
 
 /// Devices that one claim has, without those that it has with admin access.
@@ -51,7 +53,7 @@ struct FleetClaim {
 };
 FleetClaim fleet_claim(const allocation::Claim& claim);
 
-/// A policy on one node, as the node reports it: "namespace/name", or "name".
+/// A policy on one node, as the node reports it: "namespace/name", or "name". A problem is cut at 200 bytes.
 struct FleetPolicyUse {
   std::string name;
   int64_t matched = 0, offered = 0;
@@ -105,14 +107,17 @@ struct NodeRow {
 /// "bad", "warning", "empty" (no slices, and nothing else to tell), "ok": the worst of a node's.
 std::string_view health_of(const NodeRow& row);
 
+/// A row without a name counts with its devices, and is no node.
 struct FleetTotals {
   size_t nodes = 0, without_slices = 0, bad = 0;
   Usage usage;
 };
 FleetTotals totals_of(const std::vector<NodeRow>& rows);
 
-/// Objects by their names; put() replaces what was known by that name.
+/// Objects by their names; put() replaces what was known by that name, also by nothing: a slice of another
+/// driver, or a claim that has none of our devices, is not kept.
 /// Memory: some 40 bytes a device, some KiB a report, and three times its names a device that is allocated.
+/// Threads: one. Nothing is looked up anywhere else: what nobody puts is not known.
 class Fleet {
  public:
   /// Slices of other drivers than these are passed over.
@@ -133,12 +138,15 @@ class Fleet {
   void clear_claims();
   void clear_reports() { reports_.clear(); }
 
-  /// One row a node, by name.
+  /// One row a node, by name; of slices and claims that are no single node's, one row without a name. Counted
+  /// anew with each call: linear in devices, and in what claims have. What claims have of a pool and is not
+  /// offered is told once, on the pool's first node.
   std::vector<NodeRow> rows() const;
   /// Claims that have the device, as "namespace/name (pod a, pod b)".
   std::vector<std::string> holders(const std::string& driver, const std::string& pool,
                                    const std::string& device) const;
-  /// Driver and name of pools that claims have devices of, and that are a node's by their names.
+  /// Driver and name of pools that claims have devices of, and that are a node's by their names: "NODE" or
+  /// "NODE/...", as ours are called.
   std::vector<std::pair<std::string, std::string>> held_pools_of(const std::string& node) const;
   /// Names of the pool's devices that claims have, offered or not; sorted.
   std::vector<std::string> held_of(const std::string& driver, const std::string& pool) const;

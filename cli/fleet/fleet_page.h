@@ -32,6 +32,7 @@ struct FleetPageFacts {
   std::string problem;              // why these are not all; "" they are
   std::string pod, why;             // what was asked, and what `why` says; "" nothing was
 };
+/// The whole page, in memory: a row a node, and the devices of one node at most.
 std::string fleet_page(const FleetPageFacts& facts);
 
 /// {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, nodes, matched, offered, problem}],
@@ -43,8 +44,8 @@ kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const 
 /// As a node's page has them, but that its form may ask this server.
 http::Headers fleet_page_headers();
 
-/// What `why` is asked by, as a program of its own, of the cluster that this one was told of: it reads a whole cluster and
-/// computes, and the page goes on meanwhile.
+/// What `why` is asked by, as a program of its own (/proc/self/exe, so that it is of this version), of the
+/// cluster that this one was told of: it reads a whole cluster and computes, and the page goes on meanwhile.
 std::vector<std::string> why_program(const config::Options& options, const std::string& pod);
 
 /// cli/fleet/page/, as the build has embedded them.

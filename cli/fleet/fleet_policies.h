@@ -19,7 +19,8 @@
 
 namespace sliced::cli {
 
-/// Policies of both kinds, and DeviceAttributes, by their names. A value: a copy is edited beside the one that is.
+/// Policies of both kinds, and DeviceAttributes, by their names. A value: a copy is edited beside the one that
+/// is. What cannot be understood is kept, too, as a daemon keeps it: it offers nothing, and problems() says why.
 class FleetPolicies {
  public:
   /// namespace_: whose SriovResourcePolicies and DeviceAttributes count, as the daemons' --namespace.
@@ -30,14 +31,16 @@ class FleetPolicies {
   /// False: it is of another kind, or in another namespace.
   bool put(const kube::Json& object);
   bool empty() const { return sriov_.empty() && exposures_.empty(); }
+  /// In order of evaluation, made anew with each call. Without readiness: whether a device is ready is of its
+  /// node and of a moment.
   policy::PolicySetPtr set() const;
   /// The same without excludes.
   policy::PolicySetPtr exposing() const;
   const FleetDrivers& drivers() const { return drivers_; }
   /// What of our policies cannot be understood, "dra-driver-sriov/a spec.priority: ...".
   std::vector<std::string> problems() const;
-  /// Says something else than in `before`, whoever wrote it when; by name: "namespace/name", or "name" of a
-  /// DeviceExposurePolicy.
+  /// Says something else than in `before`, or was not there; what has gone is not told. Whoever wrote it when
+  /// does not matter. By name: "namespace/name", or "name" of a DeviceExposurePolicy.
   std::set<std::string> changed_since(const FleetPolicies& before) const;
 
  private:
@@ -80,7 +83,8 @@ JudgedNode judge_node(const reports::NodeReport& report, const kube::NodeView& n
 /// now: the node judged by the policies as they are.
 std::string cannot_be_judged(const reports::NodeReport& report, const kube::NodeView& node,
                              const policy::PolicySet& policies, const JudgedNode& now);
-/// Attributes that the selectors of these policies ask for and reports do not have: "policy x asks for mac".
+/// Attributes that the selectors of these policies ask for and reports do not have: "policy x asks for mac". Told by
+/// the words of the expression, so that one in a comment counts, too. changed: by name, as changed_since() has it.
 std::vector<std::string> unreported_facts(const policy::PolicySet& policies,
                                           const std::set<std::string>& changed);
 

@@ -16,15 +16,19 @@ namespace sliced::cli {
 
 /// Nodes, slices, reports and claims. What cannot be read as what it is goes to `unread`, in words, at most kUnreadMax of it.
 /// Errors: the list that failed, and why. Nodes that may not be listed are those that have slices.
+/// Permissions: list on nodes (metadata), resourceslices, nodedevicereports and resourceclaims, of the whole cluster.
 Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread);
+/// Claims that are allocated; of those that wait nothing is counted.
 Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread);
-/// NodeDeviceReports; where the kind is not installed, or may not be read, there are none.
+/// NodeDeviceReports; where the kind is not installed, or may not be read, there are none, and the second is
+/// said in `unread`.
 Result<Unit> read_reports(ClusterObjects& objects,
                           const std::function<void(reports::NodeReport report)>& on_report,
                           std::vector<std::string>& unread);
 /// Slices of one node.
 kube::Scope slices_of(const std::string& node);
-/// Whole slices of one node, of any driver.
+/// Whole slices of one node, of any driver. Those of other nodes, which a proxy may send that drops
+/// selectors, are dropped.
 Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects, const std::string& node,
                                                         std::vector<std::string>& unread);
 

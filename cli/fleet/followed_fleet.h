@@ -20,11 +20,15 @@ namespace sliced::cli {
 /// Nodes, slices, claims and reports, kept equal to what the cluster has. What cannot be read of an object is as if it were
 /// not there. Where nodes may not be listed, those are there that have slices; reports may be denied or not installed: then
 /// there are none.
-/// Ownership: ports outlive it.
+/// Bounds:    of each kind 500,000 objects and 4 GiB of text of a list; what is kept is what Fleet keeps.
+/// Permissions: list and watch on resourceslices and resourceclaims; on nodes (metadata) and
+///              nodedevicereports where they may be had.
+/// Ownership: ports outlive it. Threads: the loop's.
 class FollowedFleet {
  public:
   FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers);
 
+  /// As it is in this turn of the loop. The constructor has begun to follow.
   const Fleet& fleet() const { return fleet_; }
   /// Grows with each change.
   uint64_t moment() const { return moment_; }
@@ -49,7 +53,8 @@ class FollowedFleet {
   std::vector<std::unique_ptr<watchers::Source>> sources_;  // nodes are the first, reports the last
 };
 
-/// Opens the cluster, waits until it is read, and goes on with `show` until a signal sets its flag or it returns.
+/// Opens the cluster, waits until it is read, two minutes at most, and goes on with `show` until SIGINT,
+/// SIGTERM or SIGHUP sets its flag or it returns.
 /// The exit status; what goes wrong is complained of.
 int follow_fleet(
     const config::Options& options,

@@ -20,7 +20,8 @@ struct HiddenMatch {
 };
 inline constexpr size_t kHiddenMatchesMax = 1'000;
 
-/// Leaves of a report what hidden_matches() asks: groups that a policy or a gate hides.
+/// Leaves of a report what hidden_matches() asks: groups that a policy or a gate hides. So a fleet's reports
+/// need not be kept whole.
 void keep_hidden(reports::NodeReport& report);
 
 /// What the node's hidden devices would be if no exclude and no use by the host stood in the way, asked by the selectors of

@@ -21,7 +21,9 @@ enum class DeviceStands {
 /// "free", "tainted", "allocated", "gone", "hidden": an interface (docs/command-line.md).
 std::string_view name_of(DeviceStands stands);
 
-/// One device. What is not known is empty: who publishes says how much it says.
+/// One device. What is not known is empty: who publishes says how much it says. pci is
+/// resource.kubernetes.io/pciBusID, else our own pciAddress; interface and kernel_driver are read of the
+/// exposure driver's attributes alone.
 struct DeviceLine {
   std::string entry = {}, pool = {}, driver = {};  // names in the pool, and under which DRA driver
   std::string pci = {}, pf = {}, interface = {}, kernel_driver = {};  // of the hardware

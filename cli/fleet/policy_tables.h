@@ -24,17 +24,21 @@ struct PolicyRow {
   reports::Counts hidden = {};  // by outcome
   std::map<std::string, size_t> problems =
       {};  // what is wrong with it, on how many nodes; 0: as it is written
-  /// Devices that it would offer and another policy takes: by that policy, then by node.
+  /// Devices that it would offer and another policy takes: by that policy, then by node. Without a kind: an
+  /// exclude, or a gate, takes them.
   std::map<reports::PolicyRef, std::map<std::string, size_t>> behind = {};
 };
 
-/// Filled node by node; of a report nothing is kept but counts.
+/// Filled node by node; of a report nothing is kept but counts. The policies outlive it.
+/// Bounds: 20 problems of a policy; one that comes later counts where the same was told before.
 class PolicyCounts {
  public:
   explicit PolicyCounts(const FleetPolicies& policies);
-  /// report: nullptr, the node has none.
+  /// report: nullptr, the node has none. What it says of another generation of a policy is not counted: the
+  ///         node has not decided by what is asked about.
   void add(const kube::NodeView& node, const reports::NodeReport* report);
-  /// Who takes precedence over the policy on the node: judged with and without the others.
+  /// Who takes precedence over the policy on the node: judged with and without the others, which are two
+  /// decisions. Once a node.
   void add_precedence(const kube::NodeView& node, const reports::NodeReport& report,
                       const reports::PolicyRef& policy);
   /// SriovResourcePolicies in order of evaluation, then the others in theirs.
@@ -47,19 +51,22 @@ class PolicyCounts {
   std::map<reports::PolicyRef, size_t> at_;
 };
 
-/// POLICY KIND PRIORITY NODES REPORTED MATCHED OFFERED HIDDEN PROBLEMS; wide: with generation, and hidden by outcome.
+/// POLICY KIND ACTION PRIORITY NODES REPORTED MATCHED OFFERED HIDDEN PROBLEMS; wide: with generation, and
+/// hidden by outcome.
 std::string policies_text(const std::vector<PolicyRow>& rows, const TableStyle& style);
 /// Of one: the same, then its problems, and which policies take precedence over it where.
 std::string policy_text(const PolicyRow& row, const TableStyle& style);
+/// {"policies":[...]}: an interface (docs/command-line.md), as json_of() of a FleetDiff is.
 kube::Json json_of(const std::vector<PolicyRow>& rows);
 
-/// What an edit would change.
+/// What an edit would change. A node is in one of the three: with changes, unjudged, or counted as the same.
 struct FleetDiff {
   std::map<std::string, std::vector<EntryChange>> changes;  // by node, those with some
   std::map<std::string, std::string> unjudged;              // by node: why it cannot be judged
   size_t same = 0;                                          // nodes without any
 };
 std::string diff_text(const FleetDiff& diff, const TableStyle& style);
+/// {"nodes":[{"name":...,"changes":[...]}], "unjudged":[{"name":...,"why":...}], "same":n}
 kube::Json json_of(const FleetDiff& diff);
 
 }  // namespace sliced::cli

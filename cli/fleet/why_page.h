@@ -14,6 +14,7 @@ std::string pools_text(const allocation::Cluster& cluster, const std::vector<std
 /// subject: "pod default/a". nodes_max: rows of the table; the others are counted.
 std::string why_text(const allocation::Answer& answer, const std::string& subject, const std::string& pools,
                      size_t nodes_max);
+/// An interface (docs/command-line.md). Empty lists are left out but `claims` and `nodes`, which are always there.
 kube::Json json_of(const allocation::Answer& answer, const std::string& subject);
 
 /// "runs", "can be scheduled", "pending", "unsure".
