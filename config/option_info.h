@@ -16,6 +16,7 @@ constexpr CommandSet bit(Command command) { return CommandSet{1} << static_cast<
 
 /// A row. Texts are literals; the order of rows is that of the help.
 /// What one row says of a value is said nowhere else: bounds that depend on other options are load()'s.
+/// Names end in NUL, because getopt_long reads them.
 struct OptionInfo {
   std::string_view name;              // long form without dashes
   char short_name = 0;                // 0: none
@@ -29,7 +30,7 @@ struct OptionInfo {
   std::string_view help;
   /// Sets the option from its text; "" when that went well, else what is wrong and what would be right.
   std::string (*parse)(std::string_view text, Options& options) = nullptr;
-  /// The value as parse() takes it; "" when it is unset.
+  /// The value as parse() takes it; "" when it is unset. reload() compares and hands on values by it.
   std::string (*print)(const Options& options) = nullptr;
 };
 

@@ -114,23 +114,33 @@ struct Options {
   std::string namespace_ = "dra-driver-sriov";
   /// Where the SR-IOV network operator keeps its SriovNetworkNodeStates.
   std::string node_state_namespace = "sriov-network-operator";
+  /// Below another root, or in a file of `sliced snapshot`, another host is read.
   std::string host_root = "/";  // "/" is the running system
+  /// spec.driver of our ResourceSlices; two different names, of at most 63 bytes.
   std::string sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver_name = "dra.networking";
+  /// Private: others can neither write to it nor open it. Made where only its parent is there.
   std::string runtime_directory;  // where a lock stands; "": cli/node_locks.h finds it
   std::string health_address;     // "127.0.0.1:9810", where the status is read by TCP; "" nowhere
-  Switch report = Switch::kOn;    // what this node has is written into its NodeDeviceReport
-  Switch events = Switch::kOn;    // what is worth one is told as Events
+  /// Where the API server has NodeDeviceReport; nothing that is offered depends on it.
+  Switch report = Switch::kOn;  // what this node has is written into its NodeDeviceReport
+  Switch events = Switch::kOn;  // what is worth one is told as Events
+  /// Of kube-scheduler: devices that exclude each other, and shared ones, are offered beside each other from
+  /// 1.36.2 on.
   std::string scheduler_version;  // "v1.36.3"; "": that of the API server
   // Where the kubelet finds this.
   // Off, the daemon publishes and prepares nothing, and the options below are not used.
   Switch kubelet_plugin = Switch::kOff;
+  /// Both are the kubelet's own: its plugin watcher looks into the second for sockets (k8s.io/kubelet
+  /// pluginregistration/v1).
   std::string kubelet_plugins_directory = "/var/lib/kubelet/plugins";
   std::string kubelet_registrar_directory = "/var/lib/kubelet/plugins_registry";
   std::string cdi_root = "/var/run/cdi";  // where container runtimes look
-  std::string pod_uid;                    // "": sockets with the drivers' names alone
+  /// In the names of sockets, so that those of an old pod and of a new one stand beside each other.
+  std::string pod_uid;  // "": sockets with the drivers' names alone
   // How interfaces come into pods.
   ConfigurationMode configuration_mode = ConfigurationMode::kStandalone;
+  /// Of STANDALONE alone, as cni_path and nri_socket are.
   std::string interface_prefix = "vfnet";  // of who has no ifName
   // The first that has a plugin's file counts.
   std::string cni_path = "/opt/cni/bin";  // directories, joined by ':'
@@ -139,16 +149,20 @@ struct Options {
   std::string nri_plugin_name = "dra-driver-sriov";
   std::string nri_plugin_index = "42";
   // What containers and their pods are told and asked.
+  /// Mounted into containers; KubeVirt finds its PCI functions there.
   bool enable_device_metadata = false;  // files with what is published of their devices
   bool kubevirt_environment = false;    // PCI_RESOURCE_<claim>_<request>
-  std::string mac_annotation;           // of pods, with the MAC addresses that they ask for; "" is not read
+  /// With it each pod with a claim is read (get on pods).
+  std::string mac_annotation;  // of pods, with the MAC addresses that they ask for; "" is not read
 
   // Where the webhook is reached, and as whom it answers.
+  /// HTTPS. The files are PEM, the key is not encrypted; both are read again when they change.
   std::string webhook_address = "[::]:9443";
   std::string tls_cert_file = "/etc/sliced/webhook/tls.crt";
   std::string tls_private_key_file = "/etc/sliced/webhook/tls.key";
 
   // What is obeyed and how fast.
+  /// Where the cluster does not let this node read them. Spelled as kKinds (values.h).
   std::set<std::string> kinds_off;  // kinds that are neither watched nor obeyed: "SriovResourcePolicy" ...
 
   policy::Readiness readiness;  // of policies, where they leave it out
@@ -157,9 +171,11 @@ struct Options {
 
   // What events do not tell is found by it, in the worst case so much later.
   Millis sync_interval = 5min;  // full rescan of the host
+  /// Lets sync_interval go down to kSyncIntervalShortMin.
   bool allow_short_sync = false;
   Millis readiness_poll =
-      2s;                  // between two questions to a PF whose VFs wait for what it need not tell, at most
+      2s;  // between two questions to a PF whose VFs wait for what it need not tell, at most
+  /// Of each PF. Removals never wait.
   Millis settle = 100ms;   // quiet time before additions from the host are published
   Millis settle_max = 1s;  // the longest that additions wait when it never gets quiet
 
@@ -187,8 +203,10 @@ struct Options {
   std::string resource_prefix;          // of resources without one, which migrate reads; "": their tool's own
   bool check = false;                   // migrate compares, and prints no objects
 
+  /// Otherwise snapshot/aliases.h says what is replaced.
   bool raw = false;  // snapshot keeps names and addresses as they are
 
+  /// "-" is standard input, here and in diff_file and files.
   std::string node_state = "cluster";  // where drift takes the node's SriovNetworkNodeState from, or a file
 
   // How things are said.
@@ -197,8 +215,9 @@ struct Options {
   OutputFormat output = OutputFormat::kTable;
 
   // Of the fleet.
-  std::string on_node;                          // of whose devices `devices` tells
-  bool once = false;                            // top ends behind its first table
+  std::string on_node;  // of whose devices `devices` tells
+  bool once = false;    // top ends behind its first table
+  /// Whoever reaches it reads what this user may read of the cluster.
   std::string page_address = "127.0.0.1:9811";  // where the fleet's page is served
   std::string diff_file;                        // policies in it are compared with those that are; "" none
 

@@ -132,6 +132,7 @@ std::string print(const T& value) {
   std::abort();  // an enumerator without its word
 }
 std::string print(const std::string& value);
+/// Of maps and sets: their parts joined by commas, as parse_*() takes them apart; of paths by spaces, for people.
 std::string print(const std::vector<std::string>& value);
 std::string print(const ClusterSpec& value);
 std::string print(const ConfiguredBy& value);

@@ -22,7 +22,7 @@ struct Compared {
   bool operator==(const Compared&) const = default;
 };
 
-/// The resource under which a device was offered; "" none.
+/// The resource under which a device was offered; "" none. Holds copies: what it was made of may go.
 using Before = std::function<std::string(const hotplug::HostDevice&)>;
 /// As the device plugin does on that node by the configurations, of which the first that selects it counts.
 Before by_plugin(const std::vector<Config>& configs, const kube::NodeView& node);
@@ -36,11 +36,12 @@ struct Offer {
 inline constexpr std::string_view kNoName = "(no resource name)";
 Offer offer_of(policy::PolicySet policies, const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
                const Target& target);
-/// The policies and attributes among the objects.
+/// The policies and attributes among the objects, decoded by the daemon's decoders; classes and templates are
+/// passed over.
 policy::PolicySet policies_among(const std::vector<Made>& objects, const Target& target);
 
-/// By device, in the order of the inventory. objects: without complaints; they alone decide, as if there were no other
-/// policies.
+/// By device, in the order of the inventory; those that are offered neither before nor after are left out.
+/// objects: without complaints; they alone decide, as if there were no other policies.
 std::vector<Compared> compare(const Before& before, const std::vector<Made>& objects,
                               const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
                               const Target& target);

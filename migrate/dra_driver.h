@@ -14,9 +14,11 @@
 
 namespace sliced::migrate {
 
-/// Whether the object is of that driver's API.
+/// Whether the object is of that driver's API: sriovnetwork.k8snetworkplumbingwg.io, or
+/// sriovnetwork.openshift.io, as its group was until 2025-11.
 bool is_of_dra_driver(const kube::Json& object);
-/// Adds it to `out` as one of ours, without what belongs to the server.
+/// Adds it to `out` as one of ours, without what belongs to the server (uid, resourceVersion, generation,
+/// owners, finalizers) and what kubectl notes. One that was a filter has an annotation that says so.
 void read_dra_object(const kube::Json& object, const std::string& file, const Target& target,
                      std::vector<Made>& out, Complaints& complaints);
 /// Where filters are among them: they named devices that were all offered, and of several for a node none counted.

@@ -29,12 +29,14 @@ struct Made {
   kube::Json object;
 };
 
-/// In the order in which they are to be applied. What cannot be made is among the complaints, and so is what `validate`
-/// would say against an object: then none of them may be used.
+/// In the order in which they are to be applied. Of a configuration with more resources than one SriovResourcePolicy
+/// takes several are made, whose names are in the order in which they are asked. What cannot be made is among the
+/// complaints, and so is what `validate` would say against an object: then none of them may be used.
 std::vector<Made> objects_of(const std::vector<Config>& configs, const Target& target,
                              Complaints& complaints);
 
-/// What `validate` says against the objects becomes errors.
+/// What `validate` says against the objects becomes errors, and so do two of one kind and name. place: of
+/// those errors.
 void check(const std::vector<Made>& objects, const Target& target, const Place& place,
            Complaints& complaints);
 

@@ -23,7 +23,8 @@ bool is_plugin_config(const kube::Json& document);
 /// Whether the ConfigMap holds configurations.
 bool is_plugin_config_map(const kube::Json& object);
 
-/// Adds what the whole text of a file says, which is_plugin_config(). Its JSON is read as strictly as the plugin does.
+/// Adds what the whole text of a file says, which is_plugin_config(). Its JSON is read as strictly as the plugin
+/// does. At most 1,000 resources in one configuration, as many as there are priorities of DeviceExposurePolicies.
 void read_plugin_config(const std::string& file, std::string_view text, const PluginSettings& settings,
                         std::vector<Config>& out, Complaints& complaints);
 /// Adds what each key of the ConfigMap says: config.json is for every node, any other key for the node of that

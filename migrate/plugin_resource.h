@@ -23,7 +23,8 @@ inline constexpr size_t kEntriesMax = 256;
 /// The member of that name in any case of letters, the last where there are several; nullptr: none.
 const kube::Json* folded_member(const kube::Json& object, std::string_view name);
 
-/// nullopt: it has no name to go on with; what is wrong is among the complaints.
+/// nullopt: it has no name to go on with; what is wrong is among the complaints. At most 64 selectors, and a
+///          name of 63 bytes: it becomes the value of a label.
 std::optional<Resource> read_plugin_resource(const kube::Json& value, const std::string& file,
                                              const PluginSettings& settings, Complaints& complaints);
 

@@ -12,14 +12,15 @@
 
 namespace sliced::migrate {
 
-/// Where something stands that was read. line 0: of the whole file.
+/// Where something stands that was read. Lines count from 1; line 0: of the whole file.
 struct Place {
   std::string file;
   int line = 0;
   bool operator==(const Place&) const = default;
 };
 
-/// A PF by name or address, and which of its VFs. No ranges: all of them.
+/// A PF by name or address, and which of its VFs. No ranges: all of them. Names are compared in any case of
+/// letters, as the device plugin does.
 struct PfVfs {
   std::string pf;
   std::vector<std::pair<int, int>> ranges;  // VF indices, both included
@@ -27,7 +28,10 @@ struct PfVfs {
 };
 
 /// AND over the fields that are set, OR inside a field, as the device plugin has it.
-/// Values are checked: each can be said in a policy, and means the same there.
+/// Values are checked: each can be said in a policy, and means the same there. At most 256 in a field, as
+/// they are read.
+/// vendors, devices: ids of four hexadecimal digits. pci_addresses: as the kernel writes them. All are
+/// compared as text.
 struct Selector {
   Place place;
   std::vector<std::string> vendors, devices, drivers, pci_addresses;
@@ -37,7 +41,8 @@ struct Selector {
   bool operator==(const Selector&) const = default;
 };
 
-/// A device belongs to the first resource of a configuration with a selector that takes it.
+/// A device belongs to the first resource of a configuration with a selector that takes it. Without selectors
+/// it takes none; with one that asks for nothing, all.
 struct Resource {
   Place place;
   std::string name;  // "intel.com/sriov_net": an extended resource
@@ -57,7 +62,8 @@ struct Nodes {
   bool operator==(const Nodes&) const = default;
 };
 
-/// What is decided for a node as one: its resources in order.
+/// What is decided for a node as one: its resources in order. Of several that select a node the device plugin
+/// has the first (by_plugin()), the operator's all of them (operators_config()).
 struct Config {
   Place place;
   std::string origin;  // "ConfigMap kube-system/sriovdp-config, key config.json": for people
@@ -95,7 +101,7 @@ class Complaints {
   size_t errors_ = 0;
 };
 
-/// "FILE:7: error: what".
+/// "FILE:7: error: what". Without a line the file alone stands in front.
 std::string text_of(const Complaint& complaint);
 /// A text as a DNS subdomain of at most size_max bytes: lower case, '-' for what cannot stand there.
 std::string dns_name_of(const std::string& text, size_t size_max = 63);
