@@ -34,6 +34,7 @@ using Dial = std::function<std::unique_ptr<reactor::net::Connecting>(reactor::ne
 /// A stream to the target: through its proxy, and with TLS, where it has them. Each of the steps (TCP, tunnel,
 /// handshake) has the deadline; errors are theirs, and name who did not answer. Dropping what is returned ends
 /// it, and on_connected is not called. What was negotiated is the stream's to say (ByteStream's protocol).
+/// Reentry: on_connected is called once, in a later turn, and may drop what was returned.
 std::unique_ptr<reactor::net::Connecting> dial_target(reactor::Scheduler& scheduler, const Dial& dial,
                                                       TargetPtr target, Millis deadline,
                                                       reactor::net::OnConnected on_connected);

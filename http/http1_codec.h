@@ -12,6 +12,7 @@
 namespace sliced::http {
 
 /// The bytes of the request; of one with an upload, its head.
+/// Nothing is checked here: prepare_request() has done that.
 std::string encode_http1(const OutgoingRequest& request);
 
 /// Decodes one final response; interim ones (1xx) are skipped.
@@ -34,7 +35,8 @@ class ResponseDecoder {
   /// The peer will send nothing more: ends a body that is delimited by the end of the connection.
   Result<Unit> finish();
 
-  bool complete() const;    // the response is whole
+  bool complete() const;  // the response is whole
+  /// Bytes behind a whole response cost the connection: keep_alive() is false from then on.
   bool keep_alive() const;  // another request may follow on this connection; only once complete
   bool has_head() const;
   const Headers& trailers() const;

@@ -21,6 +21,7 @@ class LineAssembler {
   Result<Unit> feed(std::string_view bytes, const OnLine& on_line);
   /// Bytes of a line whose end has not come.
   size_t pending() const { return line_.size(); }
+  /// Above 16 KiB it is given back when a line has ended: one large object does not pin it for the life of a watch.
   size_t capacity() const { return line_.capacity(); }  // of memory
 
  private:

@@ -31,6 +31,7 @@ class Quantity {
 
   /// kInvalid for anything but the grammar; kTooLarge beyond 2^63-1 or finer than nano (the server caps and
   /// rounds there; we refuse). Numbers are accepted where Kubernetes accepts them.
+  /// Of digits between leading and trailing zeros 28 are read; more is kTooLarge.
   static Result<Quantity> decode(std::string_view text);
   static Result<Quantity> decode(const std::string& text) { return decode(std::string_view(text)); }
   static Result<Quantity> decode(const char* text) { return decode(std::string_view(text)); }

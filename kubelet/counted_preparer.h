@@ -22,6 +22,7 @@ class CountedPreparer final : public Preparer {
 
   /// Counts are shared with the calls under way, so that an answer after this object's end is counted nowhere
   /// and harms nothing.
+  /// Threads: the loop's, as the one behind it.
   explicit CountedPreparer(Preparer& behind) : behind_(behind), counts_(std::make_shared<ByDriver>()) {}
 
   /// Counted when it is answered, as prepared where the answer has no error.

@@ -12,7 +12,8 @@
 
 namespace sliced::kubelet {
 
-/// What has a driver, whichever, is left alone, and forgotten.
+/// What has a driver, whichever, is left alone, and forgotten; so is what is gone. All that are left are
+/// tried together, every 30 s; one attempt at a time.
 /// Ownership: scheduler and log outlive it; dropped, nothing is tried any more.
 /// Threads:   the loop's.
 /// Bounds:    functions of this node.
@@ -24,7 +25,8 @@ class Driverless {
   /// Before anything else. It is called on turns of its own.
   void use(std::shared_ptr<Binder> binder) { binder_ = std::move(binder); }
 
-  /// device: with its VfioBinding. why: for people, as Binder says. Said once while it lasts.
+  /// device: with its VfioBinding. why: for people, as Binder says. Said once while it lasts. Of the binding
+  ///         only the driver counts here: what its PF had is given back already.
   void add(const PreparedDevice& device, const std::string& why);
   /// The driver that it had; "" it is none of these.
   std::string driver_of(const std::string& pci) const;

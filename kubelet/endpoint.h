@@ -19,7 +19,9 @@ constexpr size_t kConnectionsMax = 16;  // of one socket: a kubelet has one or t
 /// Listens as long as it lives; connections end with it. Idle ones stay: the kubelet takes the end of one for
 /// the plugin's.
 /// Users: root, and the one that this process runs as, by what the kernel says (SO_PEERCRED).
+/// Bounds: kConnectionsMax connections; more wait in the kernel. Of each what grpc::patient_bounds() says.
 /// Log:   whom it turns away, once as long as nobody else comes; who breaks a rule.
+/// Threads: the loop's, which outlives it.
 class Endpoint {
  public:
   /// Errors: of reactor::net::listen_unix(); each names the path.

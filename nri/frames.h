@@ -14,6 +14,7 @@ inline constexpr size_t kFrameDataMax = 4u << 20;
 enum class FrameType : uint8_t { kRequest = 1, kResponse = 2, kData = 3 };
 
 /// A copy of its bytes: it outlives the connection.
+/// Header: size of the data, stream, type, flags; numbers are big-endian.
 struct Frame {
   uint32_t stream = 0;                   // odd: of the client's
   FrameType type = FrameType::kRequest;  // as it came: it may be none of the three
@@ -30,6 +31,7 @@ std::string encode_frame(const Frame& frame);
 class FrameReader {
  public:
   /// Then next() until there is none.
+  /// A frame that is too large is given as soon as its header is here; its data are passed over as they come.
   void add(std::string_view bytes);
   /// The next whole frame; one that is too large comes with its header.
   std::optional<Frame> next();

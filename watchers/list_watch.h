@@ -122,6 +122,8 @@ class ObjectSink {
 /// Memory:    of an object nothing beyond the call; of a list how many bytes it has had.
 /// Ownership: ports and sink outlive it. Dropping it drops its call and its waits.
 /// Reentry:   its callbacks run from the cluster's and the scheduler's, never from inside start().
+/// Threads:   the loop's. One call is under way at a time, of whichever kind.
+/// Permissions: list and watch on what the scope names; discovery is asked only after a 404.
 class ListWatch {
  public:
   ListWatch(kube::Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits = {});

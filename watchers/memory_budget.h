@@ -108,7 +108,7 @@ class LeftOut {
   /// How many of them may hold back what others offer: as long as there is one, nothing new is offered.
   size_t guards() const { return guards_.size(); }
   bool is_guard(const MemoryBudget::Name& name) const;
-  /// "7 objects are left out, ... : ns/a, ns/b and 5 more"; "" for none.
+  /// "7 objects are left out, ... : ns/a, ns/b and 5 more"; "" for none. Names are those of the first eight that came.
   std::string describe() const;
 
  private:

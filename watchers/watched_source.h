@@ -53,6 +53,8 @@ struct MemoryAccounting {
 ///           What there is no room for (MemoryLimits) is told all the same, without what it says.
 /// Log:      what is wrong with an object, once while it lasts (problem_log.h).
 /// Reentry:  on_event and on_standing may not destroy the source.
+/// Threads:  the loop's; decode too, once an object and change.
+/// Order:    within a Relisted by namespace and name. What gives way to a change is told before the change.
 template <class T>
 class WatchedSource final : public Source, private ObjectSink {
  public:
@@ -63,10 +65,11 @@ class WatchedSource final : public Source, private ObjectSink {
   /// After what has changed the standing was told by on_event: a source that says it is live has told its
   /// list.
   using OnStanding = std::function<void(const Standing&)>;
-  /// Of objects that a list lacks: true to keep them until a second list, a few seconds later, lacks them
-  /// too. A list from a broken cache must not withdraw everything.
+  /// Of objects that a list lacks, asked once a list and only where there are some: true to keep them until a
+  /// second list, a few seconds later, lacks them too. A list from a broken cache must not withdraw everything.
   using KeepMissing = std::function<bool(const std::vector<Id>&)>;
 
+  /// Does not start. Ownership: ports outlive it; dropping it ends what is under way, and nothing is told any more.
   WatchedSource(kube::Ports ports, kube::Scope scope, Decode decode, OnEvent on_event,
                 OnStanding on_standing = {}, KeepMissing keep_missing = {}, ListWatchLimits limits = {},
                 MemoryLimits memory = {})

@@ -28,6 +28,7 @@ Result<IpAddress> decode_ip(std::string_view text);
 /// Whether the text is an address of IPv6 without a zone; here IPv4 within it is allowed.
 bool is_ipv6(std::string_view text);
 /// RFC 5952: "2001:db8::1". ip.isCanonical(text) holds when decoding and encoding give the text again.
+/// The longest run of two or more groups of zeros is "::", the first of equal ones; digits are lower case.
 std::string encode_ip(const IpAddress& address);
 
 }  // namespace sliced::cel
