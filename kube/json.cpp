@@ -6,7 +6,8 @@
 #include <cassert>
 #include <charconv>
 #include <cmath>
-#include <new>
+#include <cstdio>
+#include <cstdlib>
 #include <unordered_set>
 
 #include "reactor/base/text.h"
@@ -21,6 +22,12 @@ constexpr size_t kLinearKeySearchMax = 16;  // beyond it a hash set finds duplic
 // Containers down to here are counted before they are filled, so that each is one block of the right size;
 // counting reads what is inside once more. Deeper ones give back what they have too much.
 constexpr int kCountedDepthMax = 8;
+
+// As for everybody who asks for memory that is not there.
+[[noreturn]] void end_without_memory() {
+  std::fputs("sliced: out of memory\n", stderr);
+  std::abort();
+}
 
 /// The keys of one object while it is read. Views stay valid as long as the parser's string buffer.
 class KeySet {
@@ -48,7 +55,7 @@ class Reader {
       : size_(text.size()), padded_(text), limits_(limits), lines_(lines), position_(padded_.data()) {}
 
   Result<Json> read() {
-    if (padded_.size() != size_) throw std::bad_alloc();  // it keeps nothing where there is no memory
+    if (padded_.size() != size_) end_without_memory();  // it keeps nothing then
     if (const auto error = parser_.iterate(padded_).get(document_)) return failure(error);
     Json root;
     if (!read_root(root)) return std::move(error_);
@@ -215,7 +222,7 @@ class Reader {
   }
   Error failure(simdjson::error_code code) {
     // Says nothing of the text: who took it for unreadable would skip a good object for good.
-    if (code == simdjson::MEMALLOC) throw std::bad_alloc();
+    if (code == simdjson::MEMALLOC) end_without_memory();
     const Errc ours =
         code == simdjson::CAPACITY || code == simdjson::DEPTH_ERROR ? Errc::kTooLarge : Errc::kInvalid;
     const char* at = nullptr;

@@ -1,19 +1,18 @@
 #pragma once
-// Runs each job in the next turn of a FakeScheduler, on the test's own thread. A job whose work throws Hang
-// is one that hangs: its deadline passes.
+// Runs each job in the next turn of a FakeScheduler, on the test's own thread. A job whose work is abandoned
+// (abandon.h) is one that hangs: its deadline passes.
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "reactor/executor.h"
+#include "t/fake/abandon.h"
 #include "t/fake/fake_scheduler.h"
 
 namespace sliced::fake {
 
 class FakeExecutor final : public reactor::Executor {
  public:
-  struct Hang {};
-
   explicit FakeExecutor(FakeScheduler& scheduler) : scheduler_(scheduler) {}
 
   std::unique_ptr<reactor::Job> run(Work work, Millis deadline, Done on_done) override {
@@ -24,11 +23,7 @@ class FakeExecutor final : public reactor::Executor {
         scheduler_.after(Millis{0}, [this, is_refused, state = std::weak_ptr(state), work = std::move(work),
                                      deadline, on_done = std::move(on_done)] {
           bool finished = !is_refused && !(hang_next > 0 && hang_next--);
-          try {
-            if (finished) work();
-          } catch (const Hang&) {
-            finished = false;
-          }
+          if (finished) finished = ends(Abandoned::kHangs, work);
           const auto alive = state.lock();
           if (!alive) return;
           if (is_refused) return on_done(false);

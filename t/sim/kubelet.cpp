@@ -86,7 +86,7 @@ void Kubelet::end() {
 std::optional<Error> Kubelet::on_step(const std::string& step) {
   if (kill_at_ > 0 && --kill_at_ == 0) {
     ++world_.seen["killed at a step: " + step.substr(0, step.find(' '))];
-    throw std::bad_alloc();
+    fake::abandon(fake::Abandoned::kIsKilled);
   }
   if (fail_at_ > 0 && --fail_at_ == 0) {
     ++world_.seen["a step failed: " + step.substr(0, step.find(' '))];

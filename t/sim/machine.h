@@ -80,7 +80,7 @@ class Machine {
   std::function<TimePoint()> now;
   OnEvent on_event;
   OnChange on_change;
-  /// Asked before every access to a file; an Error is the answer. May throw what the executor understands.
+  /// Asked before every access to a file; an Error is the answer. May be abandoned (t/fake/abandon.h).
   std::function<std::optional<Error>(const char* operation, std::string_view path)> on_access;
   std::string boot_id = "boot-1";
   bool are_names_told = false;  // by slices, of VFs too

@@ -15,7 +15,7 @@
 namespace {
 
 void* allocate(std::size_t size) {
-  if (sliced::sim::Memory::is_refused()) throw std::bad_alloc();
+  if (sliced::sim::Memory::is_refused()) sliced::fake::abandon(sliced::fake::Abandoned::kIsKilled);
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }

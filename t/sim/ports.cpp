@@ -7,8 +7,9 @@ using kube::Failure;
 // One exchange as the daemon holds it. Its clock runs until something is heard.
 struct SimCluster::Wire {
   explicit Wire(SimCluster& owner, std::string verb, Fail fail)
-      : owner(owner), verb(std::move(verb)), fail(std::move(fail)) {}
+      : owner(owner), life(owner.border_.life()), verb(std::move(verb)), fail(std::move(fail)) {}
   SimCluster& owner;
+  const uint64_t life;
   const std::string verb;
   Fail fail;
   kube::CallPtr call;
@@ -27,7 +28,7 @@ struct SimCluster::Wire {
     owner.end(*this);
     if (owner.observer.on_failure) owner.observer.on_failure(verb, why);
     const Fail to = fail;
-    owner.border_.enter([&] { to(why); });
+    owner.border_.enter_life(life, [&] { to(why); });
   }
   /// Ends the exchange well; tell runs in the daemon.
   template <class Tell>
@@ -36,7 +37,7 @@ struct SimCluster::Wire {
     clock.reset();
     owner.end(*this);
     if (owner.observer.on_answer) owner.observer.on_answer(verb);
-    owner.border_.enter(tell);
+    owner.border_.enter_life(life, tell);
   }
 };
 
@@ -60,7 +61,7 @@ struct Handle final : kube::Call {
 }  // namespace
 
 void SimCluster::end(Wire& wire) {
-  --open_calls_;
+  if (wire.life == open_in_) --open_calls_;
   if (wire.verb == "write") --writes_under_way_;
 }
 
@@ -68,6 +69,7 @@ kube::CallPtr SimCluster::begin(const std::string& verb, Millis patience, Fail o
                                 const std::function<kube::CallPtr(const std::shared_ptr<Wire>&)>& start) {
   return border_.leave([&]() -> kube::CallPtr {
     auto wire = std::make_shared<Wire>(*this, verb, std::move(on_failure));
+    if (std::exchange(open_in_, border_.life()) != border_.life()) open_calls_ = 0;
     ++open_calls_;
     if (verb == "write") ++writes_under_way_, ++writes_begun_;
     if (border_.fails(verb)) {
@@ -91,19 +93,19 @@ kube::CallPtr SimCluster::list(kube::ListRequest request, kube::ListHandlers han
   return begin("list", kAnswerMax, handlers.on_failure, [&](const std::shared_ptr<Wire>& made) {
     const std::weak_ptr<Wire> weak = made;
     kube::ListHandlers outer;
-    outer.on_item = [this, item = handlers.on_item](std::string_view object) {
-      border_.enter([&] { item(object); });
+    outer.on_item = [this, life = made->life, item = handlers.on_item](std::string_view object) {
+      border_.enter_life(life, [&] { item(object); });
     };
     outer.on_done = [weak, done = handlers.on_done](std::string version) {
       if (auto wire = weak.lock()) wire->answer([&] { done(std::move(version)); });
     };
     if (handlers.on_remaining)
-      outer.on_remaining = [this, remaining = handlers.on_remaining](int64_t items) {
-        border_.enter([&] { remaining(items); });
+      outer.on_remaining = [this, life = made->life, remaining = handlers.on_remaining](int64_t items) {
+        border_.enter_life(life, [&] { remaining(items); });
       };
     if (handlers.on_continue)
-      outer.on_continue = [this, next = handlers.on_continue](std::string token) {
-        border_.enter([&] { next(std::move(token)); });
+      outer.on_continue = [this, life = made->life, next = handlers.on_continue](std::string token) {
+        border_.enter_life(life, [&] { next(std::move(token)); });
       };
     outer.on_failure = [weak](const Failure& why) {
       if (auto wire = weak.lock()) wire->refuse(why);
@@ -126,7 +128,7 @@ kube::CallPtr SimCluster::watch(kube::WatchRequest request, kube::WatchHandlers 
       }
       wire->wait(kWatchSilenceMax);
       if (observer.on_event) observer.on_event(plural, what.type, what.object);
-      border_.enter([&] { event(what); });
+      border_.enter_life(wire->life, [&] { event(what); });
     };
     outer.on_end = [weak, end = handlers.on_end] {
       if (auto wire = weak.lock()) wire->answer(end);
@@ -138,7 +140,7 @@ kube::CallPtr SimCluster::watch(kube::WatchRequest request, kube::WatchHandlers 
       auto wire = weak.lock();
       if (!wire || wire->is_over) return;
       wire->wait(kWatchSilenceMax);
-      if (open) border_.enter(open);
+      if (open) border_.enter_life(wire->life, open);
     };
     return inner_.watch(std::move(request), std::move(outer));
   });

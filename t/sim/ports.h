@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,14 +16,14 @@
 #include "kube/cluster.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
+#include "t/fake/abandon.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_executor.h"
 #include "t/fake/fake_scheduler.h"
 
 namespace sliced::sim {
 
-/// Memory is refused (std::bad_alloc) to what is asked for between arm() and disarm(); the program's operator
-/// new asks.
+/// Memory is refused to what the daemon asks for: the program's operator new asks, and abandons (t/fake/abandon.h) what is refused.
 class Memory {
  public:
   static void refuse_after(uint64_t allocations) { countdown_ = allocations; }  // 0: never
@@ -50,19 +49,19 @@ struct FaultPlan {
 
 class Border {
  public:
-  /// Runs f in the daemon. A bad_alloc that gets out of it is a process that ends.
+  /// Runs f in the daemon. Where it is abandoned as killed, as where memory is refused, the process ends.
   template <class F>
   void enter(F&& f) {
-    if (is_dead_) return;
+    enter_life(life_, std::forward<F>(f));
+  }
+  /// The same of what one life of the daemon has asked for: the next one does not hear of it.
+  template <class F>
+  void enter_life(uint64_t life, F&& f) {
+    if (is_dead_ || life != life_) return;
     const bool before = std::exchange(Memory::is_armed_, true);
-    try {
-      f();
-    } catch (const std::bad_alloc&) {
+    if (!fake::ends(fake::Abandoned::kIsKilled, f)) {
       is_dead_ = true;
       ++deaths;
-    } catch (...) {
-      Memory::is_armed_ = before;
-      throw;
     }
     Memory::is_armed_ = before;
   }
@@ -84,7 +83,11 @@ class Border {
   }
 
   bool is_dead() const { return is_dead_; }
-  void is_born() { is_dead_ = false; }
+  void is_born() {
+    is_dead_ = false;
+    ++life_;
+  }
+  uint64_t life() const { return life_; }
   void dies() { is_dead_ = true; }
 
   FaultPlan plan;
@@ -93,6 +96,7 @@ class Border {
 
  private:
   bool is_dead_ = true;
+  uint64_t life_ = 0;
 };
 
 class SimScheduler final : public reactor::Scheduler {
@@ -105,7 +109,9 @@ class SimScheduler final : public reactor::Scheduler {
   reactor::Ticket after(Millis delay, reactor::Task task) override {
     return border_.leave([&] {
       if (delay > Millis{0} && border_.fails("timer")) delay += kLate;
-      auto ticket = inner_.after(delay, [this, task = std::move(task)] { border_.enter(task); });
+      auto ticket = inner_.after(
+          delay, [this, life = border_.life(), task = std::move(task)] { border_.enter_life(life, task); });
+      if (std::exchange(given_in_, border_.life()) != border_.life()) given_.clear();
       if (given_.size() >= 2 * wanted_max_) {
         std::erase_if(given_, [](const auto& one) { return one.expired(); });
         wanted_max_ = std::max<size_t>(64, given_.size());
@@ -123,6 +129,7 @@ class SimScheduler final : public reactor::Scheduler {
  private:
   fake::FakeScheduler& inner_;
   Border& border_;
+  uint64_t given_in_ = 0;  // the life
   std::vector<std::weak_ptr<reactor::Task>> given_;
   size_t wanted_max_ = 64;
 };
@@ -132,9 +139,11 @@ class SimExecutor final : public reactor::Executor {
   SimExecutor(fake::FakeExecutor& inner, Border& border) : inner_(inner), border_(border) {}
   std::unique_ptr<reactor::Job> run(Work work, Millis deadline, Done on_done) override {
     return border_.leave([&] {
-      return inner_.run(
-          [this, work = std::move(work)] { border_.enter(work); }, deadline,
-          [this, on_done = std::move(on_done)](bool finished) { border_.enter([&] { on_done(finished); }); });
+      const uint64_t life = border_.life();
+      return inner_.run([this, life, work = std::move(work)] { border_.enter_life(life, work); }, deadline,
+                        [this, life, on_done = std::move(on_done)](bool finished) {
+                          border_.enter_life(life, [&] { on_done(finished); });
+                        });
     });
   }
 
@@ -190,7 +199,9 @@ class SimCluster final : public kube::Cluster {
   fake::FakeCluster& inner_;
   fake::FakeScheduler& scheduler_;
   Border& border_;
-  size_t open_calls_ = 0, writes_under_way_ = 0;
+  uint64_t open_in_ = 0;   // the life that they are of
+  size_t open_calls_ = 0;  // an earlier one that was killed may have dropped none
+  size_t writes_under_way_ = 0;
   uint64_t writes_begun_ = 0;
 };
 

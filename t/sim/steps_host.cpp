@@ -158,7 +158,7 @@ void hang(World& world) {
           if (path.find(part) == std::string_view::npos) return std::nullopt;
           ++world.seen["read hung"];
           world.may_hide_devices = world.machine.is_blind = true;
-          throw fake::FakeExecutor::Hang{};
+          fake::abandon(fake::Abandoned::kHangs);
         };
       },
       [&world] { world.on_read = {}; });

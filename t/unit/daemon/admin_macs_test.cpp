@@ -206,7 +206,7 @@ TEST_F(AdminMacsTest, WhatIsNotSoAnyMoreIsTriedWhenItIsAgain) {
 TEST_F(AdminMacsTest, ADriverThatHangsIsLeftAlone) {
   set_missing_mac = [this](const policy::MissingMac& what) -> Result<policy::MacOutcome> {
     told.push_back(what.index);
-    throw fake::FakeExecutor::Hang{};
+    fake::abandon(fake::Abandoned::kHangs);
   };
   ask_by_policy();
   start();

@@ -22,7 +22,7 @@ struct CarefulReadsTest : testing::Test {
             [this, key] { said.push_back(key + " hung"); }};
   }
   CarefulReads::Ask hangs(const std::string& key) {
-    return {key, []() -> CarefulReads::Apply { throw fake::FakeExecutor::Hang{}; },
+    return {key, []() -> CarefulReads::Apply { fake::abandon(fake::Abandoned::kHangs); },
             [this, key] { said.push_back(key + " hung"); }};
   }
   void ask(std::vector<CarefulReads::Ask> asks) {

@@ -89,7 +89,7 @@ TEST_F(PodsMac, KilledAtAnyStepTheOriginalIsNotForgotten) {
       }
       const size_t from = node.steps.size();
       node.on_step = [&](const std::string&) -> std::optional<Error> {
-        if (node.steps.size() - from > killed_at) throw fake::FakeExecutor::Hang{};
+        if (node.steps.size() - from > killed_at) fake::abandon(fake::Abandoned::kHangs);
         return std::nullopt;
       };
       if (is_prepare)

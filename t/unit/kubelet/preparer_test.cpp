@@ -321,7 +321,7 @@ TEST_F(PreparerTest, AHangingKernelIsSaidAndNothingIsGivenAway) {
 TEST_F(PreparerTest, WhatHangsWhenItIsBoundStaysOnRecordAndIsTriedAgain) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   node.on_step = [](const std::string& step) -> std::optional<Error> {
-    if (step.starts_with("bind")) throw fake::FakeExecutor::Hang{};
+    if (step.starts_with("bind")) fake::abandon(fake::Abandoned::kHangs);
     return std::nullopt;
   };
   std::string error;
@@ -340,7 +340,7 @@ TEST_F(PreparerTest, WhatHangsWhenItIsTakenBackIsAnErrorAndStaysOnRecord) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   ASSERT_EQ(prepare(text)->error, "");
   node.on_step = [](const std::string& step) -> std::optional<Error> {
-    if (step.starts_with("restore")) throw fake::FakeExecutor::Hang{};
+    if (step.starts_with("restore")) fake::abandon(fake::Abandoned::kHangs);
     return std::nullopt;
   };
   std::string error;
@@ -668,7 +668,7 @@ TEST_F(PreparerTest, KilledAtAnyStepTheNextCompletesIt) {
       const size_t from = node.steps.size();
       // From that step on nothing is done any more, and nobody hears of it.
       node.on_step = [&](const std::string&) -> std::optional<Error> {
-        if (node.steps.size() - from > killed_at) throw fake::FakeExecutor::Hang{};
+        if (node.steps.size() - from > killed_at) fake::abandon(fake::Abandoned::kHangs);
         return std::nullopt;
       };
       if (is_prepare)
