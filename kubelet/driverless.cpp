@@ -29,23 +29,22 @@ void Driverless::wait() {
   if (next_ || job_ || left_.empty()) return;
   next_ = scheduler_.after(kAgain, [this] {
     const reactor::Ticket own = std::exchange(next_, nullptr);
-    try_again();
+    try_behind("");
   });
 }
 
-void Driverless::try_again() {
-  std::vector<PreparedDevice> devices;
-  for (const auto& [pci, one] : left_) devices.push_back(one.device);
-  job_ = binder_->run(Binding::kTakeAgain, devices,
-                      [this, devices](const std::vector<Result<std::string>>& results) {
+void Driverless::try_behind(const std::string& last) {
+  const auto at = left_.upper_bound(last);
+  if (at == left_.end()) return wait();
+  job_ = binder_->run(Binding::kTakeAgain, {at->second.device},
+                      [this, pci = at->first](const std::vector<Result<std::string>>& results) {
                         const auto own = std::move(job_);  // it owns this function
-                        for (size_t i = 0; i < results.size(); ++i) {
-                          if (!results[i] || !results[i]->empty()) continue;
-                          left_.erase(devices[i].pci);
+                        if (const auto& result = results.front(); result && result->empty()) {
+                          left_.erase(pci);
                           log_.info("a device that was left without a driver has one again, or is gone",
-                                    {{"device", devices[i].pci}});
+                                    {{"device", pci}});
                         }
-                        wait();
+                        try_behind(pci);
                       });
 }
 

@@ -36,8 +36,10 @@ class Driverless {
     PreparedDevice device;
     std::string why;
   };
+  // For the next round, unless one goes on.
   void wait();
-  void try_again();
+  // One by one, by address: a driver that hangs with one keeps no other function from its own.
+  void try_behind(const std::string& last);
 
   reactor::Scheduler& scheduler_;
   Log& log_;

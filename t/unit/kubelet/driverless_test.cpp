@@ -70,6 +70,41 @@ TEST_F(DriverlessTest, MeanwhileAMachineMayHaveItAndNobodyWhoWantsAnInterface) {
   EXPECT_EQ(prepare(plain)->error, "");
 }
 
+// Answers about what is asked together as ChildBinder does: one program, which a driver may keep.
+struct OneHangs final : Binder {
+  struct Call final : reactor::Job {
+    reactor::Ticket turn;
+  };
+  explicit OneHangs(reactor::Scheduler& on) : scheduler(on) {}
+  std::unique_ptr<reactor::Job> run(Binding, std::vector<PreparedDevice> devices, Done done) override {
+    const bool hangs = std::any_of(devices.begin(), devices.end(),
+                                   [](const PreparedDevice& device) { return device.pci == kVf; });
+    const Result<std::string> answer =
+        hangs ? Result<std::string>(Error{Errc::kTimeout, "hangs"}) : Result<std::string>(std::string());
+    auto call = std::make_unique<Call>();
+    call->turn = scheduler.after(hangs ? kBindMax : Millis{1}, [answer, count = devices.size(), done] {
+      const Done then = done;  // the call is dropped by it
+      then(std::vector<Result<std::string>>(count, answer));
+    });
+    return call;
+  }
+  reactor::Scheduler& scheduler;
+};
+
+// Red when a driver that hangs with one function keeps the others from theirs.
+TEST(DriverlessFunctions, OneWhoseDriverHangsIsInNobodysWay) {
+  fake::FakeScheduler scheduler;
+  fake::MemoryLog log;
+  Driverless driverless(scheduler, log);
+  driverless.use(std::make_shared<OneHangs>(scheduler));
+  for (const char* pci : {"0000:03:00.1", kVf, "0000:03:00.3"})
+    driverless.add({.pci = pci, .vfio = VfioBinding{.original_driver = "igbvf"}}, "no driver");
+  scheduler.advance(Driverless::kAgain + Binder::kBindMax + Millis{10});
+  EXPECT_EQ(driverless.driver_of("0000:03:00.1"), "");
+  EXPECT_EQ(driverless.driver_of(kVf), "igbvf");
+  EXPECT_EQ(driverless.driver_of("0000:03:00.3"), "");
+}
+
 }  // namespace
 }  // namespace driverless_test
 }  // namespace sliced::kubelet
