@@ -113,6 +113,10 @@ std::vector<Result<std::string>> decode_lines(const std::string& text, size_t de
   return out;
 }
 
+Millis ChildBinder::Settings::deadline_after(Millis waited) const {
+  return std::min(deadline, std::max(answer_max - patience - waited, least));
+}
+
 struct ChildBinder::Run {
   Binding what;
   std::vector<PreparedDevice> devices;
@@ -159,13 +163,12 @@ std::unique_ptr<reactor::Job> ChildBinder::run(Binding what, std::vector<Prepare
         Millis{0}, [this, number, hanging] { answer(number, {Errc::kBusy, hanging}); });
   } else {
     run->place = places_.take([this, number] { begin(number); });
-    run->given_up =
-        loop_.scheduler().after(settings_.answer_max - settings_.patience - settings_.least, [this, number] {
-          answer(number, {Errc::kTimeout, "others are being bound, " + std::to_string(places_.taken()) +
-                                              " at once, and " + std::to_string(places_.waiting()) +
-                                              " wait: it was not begun; it is tried again when the kubelet "
-                                              "asks again"});
-        });
+    run->given_up = loop_.scheduler().after(settings_.wait_max(), [this, number] {
+      answer(number, {Errc::kTimeout, "others are being bound, " + std::to_string(places_.taken()) +
+                                          " at once, and " + std::to_string(places_.waiting()) +
+                                          " wait: it was not begun; it is tried again when the kubelet "
+                                          "asks again"});
+    });
   }
   return std::make_unique<Handle>(run);
 }
@@ -184,8 +187,7 @@ void ChildBinder::begin(uint64_t number) {
   std::vector<std::string> argv = settings_.program;
   for (std::string& one : arguments_of(run->what, run->devices)) argv.push_back(std::move(one));
   const auto waited = std::chrono::duration_cast<Millis>(loop_.scheduler().now() - run->asked);
-  const Millis deadline = std::min(
-      settings_.deadline, std::max(settings_.answer_max - settings_.patience - waited, settings_.least));
+  const Millis deadline = settings_.deadline_after(waited);
   auto child = reactor::Child::start(
       loop_, {.argv = std::move(argv), .deadline = deadline, .kill_after = settings_.kill_after},
       [this, number](const reactor::ChildResult& result) { end(number, result); });

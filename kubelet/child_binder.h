@@ -34,9 +34,13 @@ class ChildBinder final : public Binder {
     Millis kill_after{2'000};  // from SIGTERM to SIGKILL
     Millis patience{3'000};    // from the deadline to the answer
     size_t at_once = 16;
-    Millis answer_max{
-        43'000};          // from the call to its answer, the wait included; a deadline is shortened for it
-    Millis least{5'000};  // that a program is begun for
+    Millis answer_max{43'000};  // from the call to its answer, the wait included
+    Millis least{5'000};        // that a program is begun for
+
+    /// For its turn: whoever waits longer is not begun.
+    Millis wait_max() const { return answer_max - patience - least; }
+    /// Of a program that begins after so long a wait, from its own beginning: shorter where the answer would come too late.
+    Millis deadline_after(Millis waited) const;
   };
   ChildBinder(reactor::Loop& loop, Settings settings);
   ~ChildBinder() override;

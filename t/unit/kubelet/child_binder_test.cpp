@@ -1,15 +1,19 @@
 #include "kubelet/child_binder.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 
+#include "reactor/descriptor.h"
 #include "reactor/loop.h"
 
 namespace sliced::kubelet {
@@ -92,21 +96,28 @@ struct ManyBindings : testing::Test {
   }
   ~ManyBindings() override { std::filesystem::remove_all(directory); }
 
-  // All at once; a program writes down whose turn it is, and beside how many it runs.
-  std::vector<Result<std::string>> run(ChildBinder& binder, size_t count) {
-    std::vector<std::optional<Result<std::string>>> answers(count);
+  // All at once; their answers are in `answers`.
+  std::vector<std::unique_ptr<reactor::Job>> begin(ChildBinder& binder, size_t count) {
     std::vector<std::unique_ptr<reactor::Job>> jobs;
+    answers.assign(count, std::nullopt);
     for (size_t i = 0; i < count; ++i)
       jobs.push_back(binder.run(Binding::kRestore, {vf("0000:03:00." + std::to_string(i))},
-                                [&, i](Results results) { answers[i] = std::move(results.at(0)); }));
-    const auto is_over = [&] {
+                                [this, i](Results results) { answers[i] = std::move(results.at(0)); }));
+    return jobs;
+  }
+  void turn_until(const std::function<bool()>& holds) {
+    for (int turns = 0; turns < 1'000 && !holds(); ++turns) loop.turn(Millis{20});
+  }
+  std::vector<Result<std::string>> run(ChildBinder& binder, size_t count) {
+    const auto jobs = begin(binder, count);
+    turn_until([this] {
       return std::all_of(answers.begin(), answers.end(), [](const auto& one) { return one.has_value(); });
-    };
-    for (int turns = 0; turns < 1'000 && !is_over(); ++turns) loop.turn(Millis{20});
+    });
     std::vector<Result<std::string>> out;
     for (const auto& one : answers) out.push_back(one.value_or(Error{Errc::kIo, "never answered"}));
     return out;
   }
+  // A program writes down whose turn it is, and beside how many it runs.
   std::string script(const std::string& work) const {
     return "cd " + directory + " && touch run.$$ && echo $1 >>order && ls run.* | wc -l >>beside && " + work +
            "; rm run.$$; echo 'ok '";
@@ -119,6 +130,7 @@ struct ManyBindings : testing::Test {
   }
 
   std::string directory;
+  std::vector<std::optional<Result<std::string>>> answers;
   reactor::Loop loop;
 };
 
@@ -137,23 +149,49 @@ TEST_F(ManyBindings, AFewRunAndTheOthersComeInOrder) {
   }
 }
 
-// Red when it is begun when the kubelet has given up already, or what waits counts the time of those before it.
-TEST_F(ManyBindings, WhatThereIsNoTimeForIsNotBegunAndADeadlineBeginsWithItsProgram) {
-  const ChildBinder::Settings settings{.program = {"/bin/sh", "-c", script("sleep 1")},
-                                       .deadline = Millis{5'000},
+// Red when a program is begun although the kubelet has given up already: each of these would be, once the gate is open.
+TEST_F(ManyBindings, WhatThereIsNoTimeForIsNotBegun) {
+  const std::string gate = directory + "/gate";
+  ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
+  const ChildBinder::Settings settings{.program = {"/bin/sh", "-c", script(": <gate")},
                                        .patience = Millis{100},
                                        .at_once = 1,
-                                       .answer_max = Millis{7'000},
-                                       .least = Millis{5'000}};
-  ChildBinder binder(loop, settings);  // 1.9 s to wait
-  const auto results = run(binder, 4);
-  EXPECT_TRUE(results[0] && results[1]);
-  ASSERT_FALSE(results[2] || results[3]);
-  EXPECT_EQ(results[2].error().code, Errc::kTimeout);
-  EXPECT_NE(results[3].error().what.find("it was not begun; it is tried again"), std::string::npos)
-      << results[3].error().what;
-  EXPECT_EQ(lines("order").size(), 2u);
+                                       .answer_max = Millis{20'200},
+                                       .least = Millis{20'000}};
+  ASSERT_EQ(settings.wait_max(), Millis{100});
+  ChildBinder binder(loop, settings);
+  const auto jobs = begin(binder, 4);
+  turn_until([&] { return std::count(answers.begin(), answers.end(), std::nullopt) == 1; });
+  ASSERT_FALSE(answers[0]) << "it is at the gate";
+  for (size_t i = 1; i < answers.size(); ++i) {
+    ASSERT_TRUE(answers[i] && !*answers[i]) << i;
+    EXPECT_EQ((*answers[i]).error().code, Errc::kTimeout);
+    EXPECT_NE((*answers[i]).error().what.find("it was not begun; it is tried again"), std::string::npos)
+        << (*answers[i]).error().what;
+  }
+  const reactor::Descriptor opened(::open(gate.c_str(), O_RDWR | O_CLOEXEC));
+  turn_until([&] { return answers[0].has_value(); });
+  EXPECT_TRUE(answers[0] && *answers[0]);
   EXPECT_TRUE(run(binder, 1)[0]) << "and the next call is";
+  EXPECT_EQ(lines("order").size(), 2u);
+}
+
+// Red when what waits counts the time of those before it, or an answer comes when the kubelet (45 s) has given up.
+TEST(BindDeadlines, BeginWithTheirProgramsAndEndBeforeTheKubeletGivesUp) {
+  const ChildBinder::Settings settings{.program = {}};
+  const struct {
+    Millis waited, deadline;
+  } rows[] = {{Millis{0}, Millis{30'000}},
+              {Millis{10'000}, Millis{30'000}},
+              {Millis{11'000}, Millis{29'000}},
+              {settings.wait_max(), Millis{5'000}},
+              {Millis{60'000}, Millis{5'000}}};  // a turn that was late
+  for (const auto& row : rows) {
+    EXPECT_EQ(settings.deadline_after(row.waited), row.deadline) << row.waited.count();
+    if (row.waited <= settings.wait_max()) {
+      EXPECT_LE(row.waited + row.deadline + settings.patience, settings.answer_max);
+    }
+  }
 }
 
 TEST_F(ManyBindings, WhoAsksNoMoreBeforeItsTurnHasNothingBegun) {
