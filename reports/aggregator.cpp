@@ -282,14 +282,14 @@ void Aggregator::write(const PolicyRef& policy, const PolicyStatus& status) {
                              .body = kube::encode_json(body),
                              .subresource = "status",
                              .field_manager = "sliced-aggregate"};
-  // The watch may tell of it before its answer comes.
-  const Writer& before = policies_.at(policy).policy.held.writer;
-  const bool overwrites = precedes(before, own_writer());
-  if (overwrites) say_taken_over(policy, before);
+  // The watch may tell of it before its answer comes, and of what somebody has written behind it.
+  PolicyStatus before = policies_.at(policy).policy.held;
+  if (precedes(before.writer, own_writer())) say_taken_over(policy, before.writer);
   call_ = ports_.cluster.write(
-      std::move(request),
-      {[this, policy, status, overwrites](std::string_view) { on_written(policy, status, overwrites); },
-       [this, policy](const kube::Failure& failure) { on_failure(policy, failure); }});
+      std::move(request), {[this, policy, status, before = std::move(before)](std::string_view) {
+                             on_written(policy, status, before);
+                           },
+                           [this, policy](const kube::Failure& failure) { on_failure(policy, failure); }});
 }
 
 void Aggregator::say_taken_over(const PolicyRef& policy, const Writer& from) const {
@@ -299,15 +299,15 @@ void Aggregator::say_taken_over(const PolicyRef& policy, const Writer& from) con
                    {"namespace", printable(from.namespace_, 253)}});
 }
 
-void Aggregator::on_written(const PolicyRef& policy, const PolicyStatus& status, bool overwrites) {
+void Aggregator::on_written(const PolicyRef& policy, const PolicyStatus& status, const PolicyStatus& before) {
   const auto call = std::move(call_);
   ++counters_.written;
   backoff_.reset();
   if (policy == failed_) failure_.forget();
   if (const auto at = policies_.find(policy); at != policies_.end()) {
     Kept& kept = at->second;
-    kept.has_overwritten |= overwrites;
-    kept.policy.held = status;
+    kept.has_overwritten |= precedes(before.writer, own_writer());
+    if (kept.policy.held == before) kept.policy.held = status;
     kept.backoff.reset();
     kept.not_before = ports_.scheduler.now() + kEvery;
   }

@@ -121,7 +121,8 @@ class Aggregator {
   bool write_next();
   void write(const PolicyRef& policy, const PolicyStatus& status);
   void say_taken_over(const PolicyRef& policy, const Writer& from) const;
-  void on_written(const PolicyRef& policy, const PolicyStatus& status, bool overwrites);
+  // before: as it was held when the write began.
+  void on_written(const PolicyRef& policy, const PolicyStatus& status, const PolicyStatus& before);
   void on_failure(const PolicyRef& policy, const kube::Failure& failure);
 
   kube::Ports ports_;

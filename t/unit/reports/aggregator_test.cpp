@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <utility>
 
 #include "kube/kinds.h"
 #include "kube/yaml.h"
@@ -311,6 +312,21 @@ TEST_F(AggregatorTest, OfOneVersionTheFirstNamespaceGoesBefore) {
   start();
   scheduler.advance(4min);
   EXPECT_EQ(writes(), 0u);
+}
+
+// The watch tells of both before our answer comes. Red when the answer counts for more: what another one has written would
+// stand until something else changes.
+TEST_F(AggregatorTest, WhatIsWrittenBehindOursIsSeenAlthoughItsAnswerComesLater) {
+  bool is_first = true;
+  cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "apply" && std::exchange(is_first, false)) write_as({"0.1.9", "a"}, 1);
+    return std::nullopt;
+  };
+  start();
+  ASSERT_FALSE(is_first);
+  EXPECT_EQ(status().devices_offered, 1);
+  scheduler.advance(15s);
+  EXPECT_EQ(status().devices_offered, 12);
 }
 
 TEST_F(AggregatorTest, CountsWhatItDoes) {
