@@ -15,7 +15,6 @@
 #include "reports/aggregator.h"
 #include "reports/election.h"
 #include "status/door.h"
-#include "status/exposition.h"
 #include "status/probe.h"
 #include "status/service_metrics.h"
 
@@ -93,16 +92,10 @@ status::AggregateMetrics aggregate_metrics(const Process& process, const Aggrega
 }
 
 status::Pages aggregate_pages(const Process& process, const AggregateStanding& standing) {
-  return {{"/livez",
-           [](std::string_view query) { return status::probe_answer("livez", {{"loop", "", ""}}, query); }},
-          {"/readyz",
-           [standing](std::string_view query) {
-             return status::probe_answer("readyz", aggregate_readiness(standing), query);
-           }},
-          {"/metrics", [&process, standing](std::string_view) {
-             return status::Answer{.body = exposition_of(aggregate_metrics(process, standing)),
-                                   .content_type = status::Exposition::kContentType};
-           }}};
+  const status::ShortPages pages = status::service_pages(
+      [standing] { return aggregate_readiness(standing); },
+      [&process, standing] { return exposition_of(aggregate_metrics(process, standing)); });
+  return {pages.begin(), pages.end()};
 }
 
 void serve(Process& process, const config::Options& options) {

@@ -11,7 +11,6 @@
 #include "reactor/signal.h"
 #include "reactor/thread_executor.h"
 #include "status/door.h"
-#include "status/exposition.h"
 #include "status/probe.h"
 #include "status/service_metrics.h"
 #include "webhook/server.h"
@@ -41,16 +40,10 @@ status::WebhookMetrics webhook_metrics(const Process& process, const webhook::Se
 
 // Not where the API server asks: what stands here is not in anybody's question.
 status::Pages webhook_pages(const Process& process, const webhook::Server& server) {
-  return {{"/livez",
-           [](std::string_view query) { return status::probe_answer("livez", {{"loop", "", ""}}, query); }},
-          {"/readyz",
-           [&server](std::string_view query) {
-             return status::probe_answer("readyz", server.readiness(), query);
-           }},
-          {"/metrics", [&process, &server](std::string_view) {
-             return status::Answer{.body = exposition_of(webhook_metrics(process, server)),
-                                   .content_type = status::Exposition::kContentType};
-           }}};
+  const status::ShortPages pages =
+      status::service_pages([&server] { return server.readiness(); },
+                            [&process, &server] { return exposition_of(webhook_metrics(process, server)); });
+  return {pages.begin(), pages.end()};
 }
 
 void serve(Process& process, reactor::Executor& selectors, const Invocation& invocation) {

@@ -1,8 +1,10 @@
 #include "status/probe.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "reactor/base/text.h"
+#include "status/exposition.h"
 
 namespace sliced::status {
 namespace {
@@ -40,6 +42,22 @@ Answer probe_answer(std::string_view probe, const std::vector<Check>& checks, st
     body += std::string(probe) + (is_passed ? " check passed\n" : " check failed\n");
   }
   return {.status = is_passed ? 200 : 503, .body = std::move(body)};
+}
+
+ShortPages probe_pages(std::function<std::vector<Check>()> readiness) {
+  return {{"/livez", [](std::string_view query) { return probe_answer("livez", {{"loop", "", ""}}, query); }},
+          {"/readyz", [readiness = std::move(readiness)](std::string_view query) {
+             return probe_answer("readyz", readiness(), query);
+           }}};
+}
+
+ShortPages service_pages(std::function<std::vector<Check>()> readiness,
+                         std::function<std::string()> exposition) {
+  ShortPages out = probe_pages(std::move(readiness));
+  out["/metrics"] = [exposition = std::move(exposition)](std::string_view) {
+    return Answer{.body = exposition(), .content_type = Exposition::kContentType};
+  };
+  return out;
 }
 
 }  // namespace sliced::status

@@ -1,5 +1,6 @@
 #pragma once
 // What a probe is answered, in the words of Kubernetes' own servers (k8s.io/apiserver/pkg/server/healthz). Pure.
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,5 +25,12 @@ bool are_passed(const std::vector<Check>& checks);
 /// A reason is cut at 1 KiB and made fit for a terminal. probe: "readyz", as its path is called.
 /// Other items of the query, as Kubernetes' `exclude`, count for nothing.
 Answer probe_answer(std::string_view probe, const std::vector<Check>& checks, std::string_view query);
+
+/// /livez, which is passed where the loop turns: nobody would answer else; and /readyz.
+/// What is passed is called once for each request, on the loop, and not otherwise.
+ShortPages probe_pages(std::function<std::vector<Check>()> readiness);
+/// And /metrics, in the format of exposition.h.
+ShortPages service_pages(std::function<std::vector<Check>()> readiness,
+                         std::function<std::string()> exposition);
 
 }  // namespace sliced::status

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "reactor/base/text.h"
-#include "status/exposition.h"
 
 namespace sliced::status {
 namespace {
@@ -107,8 +106,6 @@ std::vector<Check> readiness(const Report& report) {
   return out;
 }
 
-std::vector<Check> liveness() { return {{"loop", "", ""}}; }
-
 Json json_of(const Report& report) {
   const std::vector<Check> checks = readiness(report);
   Json out = Json::Object{};
@@ -131,17 +128,11 @@ Json json_of(const Report& report) {
 }
 
 ShortPages status_pages(std::function<Report()> report, std::function<std::string()> exposition) {
-  return {{"/livez", [](std::string_view query) { return probe_answer("livez", liveness(), query); }},
-          {"/readyz",
-           [report](std::string_view query) { return probe_answer("readyz", readiness(report()), query); }},
-          {"/metrics",
-           [exposition](std::string_view) {
-             return Answer{.body = exposition(), .content_type = Exposition::kContentType};
-           }},
-          {"/status", [report](std::string_view) {
-             return Answer{.body = kube::encode_json_pretty(json_of(report())),
-                           .content_type = "application/json"};
-           }}};
+  ShortPages out = service_pages([report] { return readiness(report()); }, std::move(exposition));
+  out["/status"] = [report](std::string_view) {
+    return Answer{.body = kube::encode_json_pretty(json_of(report())), .content_type = "application/json"};
+  };
+  return out;
 }
 
 }  // namespace sliced::status

@@ -63,15 +63,12 @@ std::vector<Check> readiness(const Report& report);
 /// A source's name as checks and metrics have it: "own-slices"; of the node, which has its own behind it, "node".
 std::string source_name(const Report::Source& source);
 
-/// /livez: the loop turns, or nobody would answer.
-std::vector<Check> liveness();
-
 /// Members are an interface (docs/command-line.md).
 /// Times are whole seconds; texts that others wrote are made fit for a terminal and cut at 1 KiB; what is
 /// unknown is left out.
 kube::Json json_of(const Report& report);
 
-/// /livez, /readyz and /status, of a report that is made when one is asked for, and /metrics.
+/// Those of a service (probe.h), and /status: of a report that is made when one is asked for.
 /// Both are called once for a request, on the loop, and not otherwise.
 ShortPages status_pages(std::function<Report()> report, std::function<std::string()> exposition);
 

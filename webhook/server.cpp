@@ -60,16 +60,12 @@ std::vector<status::Check> Server::readiness() const {
 }
 
 http::Serve Server::serve() {
-  const status::Pages pages = {
-      {"/livez",
-       [](std::string_view query) { return status::probe_answer("livez", {{"loop", "", ""}}, query); }},
-      {"/readyz",
-       [this](std::string_view query) { return status::probe_answer("readyz", readiness(), query); }}};
-  return
-      [this, others = status::serve_pages(pages)](const http::RequestHead& head, http::Response& response) {
-        const std::string_view path = std::string_view(head.target).substr(0, head.target.find('?'));
-        return path == kPath ? admission_.serve(head, response) : others(head, response);
-      };
+  const status::ShortPages pages = status::probe_pages([this] { return readiness(); });
+  return [this, others = status::serve_pages({pages.begin(), pages.end()})](const http::RequestHead& head,
+                                                                            http::Response& response) {
+    const std::string_view path = std::string_view(head.target).substr(0, head.target.find('?'));
+    return path == kPath ? admission_.serve(head, response) : others(head, response);
+  };
 }
 
 void Server::listen() {
