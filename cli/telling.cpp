@@ -83,8 +83,11 @@ void Telling::on_decided() {
 void Telling::add_to(status::Metrics& metrics) const {
   if (reports_) {
     const auto& counters = reports_->writer().counters();
-    metrics.reports = {counters.taken, counters.failed, counters.bytes,
-                       reports_->writer().standing().state == watchers::Standing::State::kLive};
+    metrics.reports = {.made = counters.made,
+                       .taken = counters.taken,
+                       .failed = counters.failed,
+                       .bytes = counters.bytes,
+                       .is_live = reports_->writer().standing().state == watchers::Standing::State::kLive};
   }
   if (events_) {
     const auto& counters = events_->writer().counters();

@@ -108,6 +108,7 @@ void ReportWriter::take(std::optional<NodeReport> made) {
     is_marked_ = true;
     return end_work(kEvery);
   }
+  ++counters_.made;
   // This process may not know of a change that the one before has seen.
   if (made->last_change.time.empty() && held_ && held_->report)
     made->last_change = held_->report->last_change;

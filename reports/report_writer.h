@@ -40,6 +40,7 @@ class ReportWriter {
     std::function<bool()> is_busy;
   };
   struct Counters {
+    uint64_t made = 0;               // reports, each held against what the server has
     uint64_t taken = 0, failed = 0;  // writes
     size_t bytes = 0;                // of the last one
   };

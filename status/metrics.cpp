@@ -93,6 +93,9 @@ void tell_reports(Exposition& out, const Metrics& metrics) {
   if (!metrics.reports) return;
   out.gauge("sliced_report_live", "1 when this node's NodeDeviceReport is followed; 0 where it cannot be.");
   out.sample(metrics.reports->is_live ? 1 : 0);
+  out.counter("sliced_report_made_total",
+              "Times that the report was made, and compared with the one at the API server.");
+  out.sample(metrics.reports->made);
   out.counter("sliced_report_writes_total", "Writes of this node's NodeDeviceReport.");
   out.sample(metrics.reports->taken, {{"result", "taken"}});
   out.sample(metrics.reports->failed, {{"result", "failed"}});

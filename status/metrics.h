@@ -50,6 +50,7 @@ struct Metrics {
   };
   /// Of this node's NodeDeviceReport.
   struct Reports {
+    uint64_t made = 0;                          // and held against what the API server has
     uint64_t taken = 0, failed = 0, bytes = 0;  // writes; bytes of the last one
     bool is_live = false;                       // the API server has the kind, and it is followed
   };

@@ -22,9 +22,14 @@ import (
 // summing is by when a status follows what nodes report: their own time, and 11 s.
 const summing = reportingBy + 15*time.Second
 
-// aggregators starts two `sliced aggregate`, each for a namespace, as a user with the rights of the chart and no more. Their
-// health is told at the addresses.
-func aggregators(t *testing.T, lab *harness.Lab, namespaces [2]string) (both [2]*harness.Process, addresses [2]string) {
+// aggregator is a `sliced aggregate`, and where its health is told.
+type aggregator struct {
+	*harness.Process
+	address string
+}
+
+// summer gives the configuration of a user with the rights that the chart gives aggregate, and no more.
+func summer(t *testing.T, lab *harness.Lab) string {
 	t.Helper()
 	ctx := context.Background()
 	user := lab.NewUser()
@@ -40,28 +45,44 @@ func aggregators(t *testing.T, lab *harness.Lab, namespaces [2]string) (both [2]
 		t.Fatal(err)
 	}
 	lab.Server.Bind(t, "", role.Name, user)
-	config := lab.Kubeconfig(t, lab.Server.URL, &api.AuthInfo{Token: user.Token})
-	for i := range both {
-		port, err := harness.FreePort()
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses[i] = fmt.Sprintf("127.0.0.1:%d", port)
-		log := filepath.Join(t.TempDir(), fmt.Sprintf("aggregate-%d.log", i))
-		process, err := harness.StartProcess("sliced", log, harness.Program(t), "aggregate", "--cluster", "kubeconfig:"+config,
-			"--namespace", namespaces[i], "--pod-name", fmt.Sprintf("aggregate-%d", i), "--health-address", addresses[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			process.Kill()
-			if t.Failed() {
-				t.Logf("log of aggregate-%d:\n%s", i, process.LogTail(40))
-			}
-		})
-		both[i] = process
+	return lab.Kubeconfig(t, lab.Server.URL, &api.AuthInfo{Token: user.Token})
+}
+
+// aggregate starts one for a namespace. Its log is shown where the test fails.
+func aggregate(t *testing.T, config, namespace, name string) *aggregator {
+	t.Helper()
+	port, err := harness.FreePort()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return both, addresses
+	a := &aggregator{address: fmt.Sprintf("127.0.0.1:%d", port)}
+	a.Process, err = harness.StartProcess("sliced", filepath.Join(t.TempDir(), name+".log"), harness.Program(t), "aggregate",
+		"--cluster", "kubeconfig:"+config, "--namespace", namespace, "--pod-name", name, "--health-address", a.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		a.Kill()
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", name, a.LogTail(40))
+		}
+	})
+	return a
+}
+
+// counts is the value of a sample on its page /metrics, named with its labels; -1: it is not told.
+func (a *aggregator) counts(t *testing.T, sample string) float64 {
+	return sampleAt(t, a.address, sample)
+}
+
+// isElected says whether it is the one that sums up.
+func (a *aggregator) isElected(t *testing.T) bool {
+	return a.counts(t, "sliced_aggregate_elected") == 1
+}
+
+// hasLooked says whether it has summed up what nodes report, and has nothing to write. Before it was elected it had not.
+func (a *aggregator) hasLooked(t *testing.T) bool {
+	return a.isElected(t) && a.counts(t, "sliced_aggregate_sums_total") >= 1 && a.counts(t, "sliced_aggregate_pending") == 0
 }
 
 // policyStatus is .status of a policy: numbers, and each condition as "Type=Status: message".
@@ -128,7 +149,8 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	patchStatus(t, lab, "p", `{"conditions":[{"type":"Approved","status":"True","reason":"Looked","message":"by hand"}]}`)
 	lab.Run()
 	other.Run()
-	both, addresses := aggregators(t, lab, [2]string{lab.Namespace, lab.Namespace})
+	config := summer(t, lab)
+	both := [2]*aggregator{aggregate(t, config, lab.Namespace, "aggregate-0"), aggregate(t, config, lab.Namespace, "aggregate-1")}
 	waitStatus(t, lab, harness.Policies, "p", "two nodes and all VFs", func(s map[string]any, conditions string) bool {
 		return is(s, "nodesSelected", 2) && is(s, "nodesCurrent", 2) && is(s, "devicesOffered", 6) && is(s, "observedGeneration", 1) &&
 			strings.Contains(conditions, "Accepted=True") && strings.Contains(conditions, "NotUsedAsWritten=False")
@@ -141,17 +163,16 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 		return strings.Contains(conditions, "Accepted=False") && strings.Contains(conditions, "on 2 nodes") &&
 			strings.Contains(conditions, "nonsense")
 	})
-	elected := func(i int) bool { return strings.Contains(both[i].Log(), "elected: this one writes") }
 	first := 0
-	if elected(1) {
+	if both[1].isElected(t) {
 		first = 1
 	}
-	if elected(1 - first) {
+	if both[1-first].isElected(t) {
 		t.Fatal("both are elected")
 	}
-	for i, address := range addresses {
-		readyWithin(t, address, http.StatusOK, starting)
-		code, metrics := page(t, address, "/metrics")
+	for i, one := range both {
+		readyWithin(t, one.address, http.StatusOK, starting)
+		code, metrics := page(t, one.address, "/metrics")
 		for _, line := range map[bool][]string{true: {"sliced_aggregate_elected 1", "sliced_aggregate_reports ", `sliced_aggregate_policies{kind="SriovResourcePolicy"} 3`},
 			false: {"sliced_aggregate_elected 0", "sliced_aggregate_reports 0"}}[i == first] {
 			if code != http.StatusOK || !strings.Contains(metrics, line) {
@@ -161,10 +182,13 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	}
 	settled, _ := policyStatus(t, lab, harness.Policies, "p")
 	both[first].Kill()
-	waitUntil(t, "the other is elected", 40*time.Second, func() bool { return elected(1 - first) })
-	time.Sleep(5 * time.Second)
+	successor := both[1-first]
+	waitUntil(t, "the other is elected, and has summed up", 40*time.Second, func() bool { return successor.hasLooked(t) })
+	if n := successor.counts(t, `sliced_aggregate_writes_total{result="taken"}`); n != 0 {
+		t.Errorf("the successor has written %v statuses that stood", n)
+	}
 	if now, _ := policyStatus(t, lab, harness.Policies, "p"); fmt.Sprint(now) != fmt.Sprint(settled) {
-		t.Errorf("the successor has changed what stood: %v, was %v", now, settled)
+		t.Errorf("what stood is not what stands with the successor: %v, was %v", now, settled)
 	}
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
 	waitStatus(t, lab, harness.Policies, "p", "the VFs of one PF, by generation 2", func(s map[string]any, _ string) bool {
@@ -174,7 +198,7 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 		t.Errorf("what somebody else has said is gone, or stands twice:\n%s", conditions)
 	}
 	patchStatus(t, lab, "p", `{"nodesSelected":99,"writer":{"version":"99.0.0","namespace":"x"}}`)
-	time.Sleep(20 * time.Second)
+	waitUntil(t, "what a newer one has written is left to it", summing, func() bool { return successor.counts(t, "sliced_aggregate_yielded") == 1 })
 	if s, _ := policyStatus(t, lab, harness.Policies, "p"); !is(s, "nodesSelected", 99) {
 		t.Errorf("what a newer one has written is overwritten: %v", s)
 	}
@@ -185,6 +209,7 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 }
 
 // Turns red when two releases, each elected in its own namespace, write in turns what a DeviceExposurePolicy's status says: they say the same.
+// The second one's own goes before the first one's: it would not wait.
 func TestTwoReleasesDoNotFightOverAStatus(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, exposingPlane(t), pf0)
@@ -193,15 +218,12 @@ func TestTwoReleasesDoNotFightOverAStatus(t *testing.T) {
 	lab.Server.NewNamespace(t, other)
 	lab.Expose("e", own(isVF, "", "host-device"))
 	lab.Run()
-	_, addresses := aggregators(t, lab, [2]string{lab.Namespace, other})
-	for _, address := range addresses {
-		waitUntil(t, "it is elected", 40*time.Second, func() bool {
-			_, metrics := page(t, address, "/metrics")
-			return strings.Contains(metrics, "sliced_aggregate_elected 1")
-		})
-	}
+	config := summer(t, lab)
+	first := aggregate(t, config, other, "aggregate-0")
 	name := "e-" + lab.Node
-	waitStatus(t, lab, harness.Exposures, name, "its VFs", func(s map[string]any, _ string) bool { return is(s, "devicesOffered", 4) })
+	waitStatus(t, lab, harness.Exposures, name, "its VFs", func(s map[string]any, _ string) bool {
+		return is(s, "devicesOffered", 4) && is(s, "nodesCurrent", 1)
+	})
 	version := func() string {
 		object, err := lab.Server.Dynamic.Resource(harness.Exposures).Get(context.Background(), name, metav1.GetOptions{})
 		if err != nil {
@@ -209,11 +231,14 @@ func TestTwoReleasesDoNotFightOverAStatus(t *testing.T) {
 		}
 		return object.GetResourceVersion()
 	}
-	time.Sleep(12 * time.Second) // what was under way
 	before := version()
-	time.Sleep(25 * time.Second)
+	second := aggregate(t, config, lab.Namespace, "aggregate-1")
+	waitUntil(t, "the second is elected, and has summed up", 40*time.Second, func() bool { return second.hasLooked(t) })
 	if now := version(); now != before {
 		status, _ := policyStatus(t, lab, harness.Exposures, name)
-		t.Errorf("it is written again and again: %v", status)
+		t.Errorf("what says the same is written once more: %v", status)
+	}
+	for _, one := range []*aggregator{first, second} { // other tests' policies change meanwhile
+		waitUntil(t, "nothing is left to the other", summing, func() bool { return one.isElected(t) && one.counts(t, "sliced_aggregate_yielded") == 0 })
 	}
 }

@@ -150,16 +150,15 @@ func TestAnUnchangedRestartReportsNothing(t *testing.T) {
 	})
 	first.Term(starting)
 	since := time.Now()
-	lab.Run()
-	waitUntil(t, "the new daemon has watched its report", starting, func() bool {
-		for _, r := range lab.Server.Audit.Of(t, lab.User, since) {
-			if r.Ref.Resource == harness.Reports.Resource && r.Verb == "watch" {
-				return true
-			}
-		}
-		return false
+	port, err := harness.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	lab.Run("--health-address", address)
+	waitUntil(t, "the new daemon has made its report, and compared it", reportingBy, func() bool {
+		return sampleAt(t, address, "sliced_report_made_total") >= 1
 	})
-	time.Sleep(15 * time.Second) // a write would come within 10.5 s of it
 	if writes := reportWrites(t, lab, since); len(writes) > 0 {
 		t.Errorf("%d writes of the report", len(writes))
 	}
@@ -192,7 +191,16 @@ func TestReportsBeginWhenTheirKindIsInstalled(t *testing.T) {
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
 	daemon := lab.Run()
 	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
-	time.Sleep(12 * time.Second)
+	looks := func() (count int) {
+		for _, r := range lab.Server.Audit.Of(t, lab.User, daemon.Started) {
+			if r.URI == "/apis/networking.dra.io/v1alpha1" {
+				count++
+			}
+		}
+		return count
+	}
+	// 1 s after the first, 2 s after that, and so on: later than a first report, which waits 10.5 s at most.
+	waitUntil(t, "the daemon has looked for the kind six times", time.Minute, func() bool { return looks() >= 6 })
 	if writes := reportWrites(t, lab, daemon.Started); len(writes) > 0 {
 		t.Errorf("%d writes of a kind that is not there", len(writes))
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,22 @@ func page(t *testing.T, address, path string) (int, string) {
 		t.Fatal(err)
 	}
 	return response.StatusCode, string(body)
+}
+
+// sampleAt is the value of a sample on the page /metrics of that address, named with its labels; -1: it is not told.
+func sampleAt(t *testing.T, address, sample string) float64 {
+	t.Helper()
+	_, text := page(t, address, "/metrics")
+	for _, line := range strings.Split(text, "\n") {
+		if value, is := strings.CutPrefix(line, sample+" "); is {
+			number, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			return number
+		}
+	}
+	return -1
 }
 
 // askStatus runs `sliced status` beside the daemon of that runtime directory.

@@ -96,6 +96,7 @@ TEST_F(ReportWriterTest, AnUnchangedRestartWritesNothing) {
   report.last_change = {};  // the new process has seen none
   start();
   scheduler.advance(10min);
+  EXPECT_GE(writer->counters().made, 1u) << "it was looked at";
   EXPECT_EQ(writes(), 1u);
   EXPECT_EQ(held().last_change.change, "offered");
 }

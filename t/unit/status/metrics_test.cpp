@@ -28,7 +28,7 @@ Metrics whole_metrics() {
   out.watch_ends = {{"policies", "expired", 1}};
   out.claims = {{"sriov.example", {{"prepare", "done", 4}}}};
   out.events = {{"taken", 3}};
-  out.reports = {.taken = 5, .failed = 6, .bytes = 7'000, .is_live = true};
+  out.reports = {.made = 9, .taken = 5, .failed = 6, .bytes = 7'000, .is_live = true};
   return out;
 }
 
@@ -60,6 +60,7 @@ TEST(Metrics, SayWhatTheReportSays) {
         "sliced_sync_failures_total{driver=\"net.example\"} 0\n",
         "sliced_watch_restarts_total{source=\"policies\",reason=\"expired\"} 1\n",
         "sliced_report_live 1\n",
+        "sliced_report_made_total 9\n",
         "sliced_report_writes_total{result=\"taken\"} 5\n",
         "sliced_report_writes_total{result=\"failed\"} 6\n",
         "sliced_report_bytes 7000\n",
