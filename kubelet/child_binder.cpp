@@ -122,7 +122,7 @@ struct ChildBinder::Run {
   std::vector<PreparedDevice> devices;
   TimePoint asked;
   Done done;  // null: it has been answered, or nobody asks any more
-  reactor::Places::Taken place = {};
+  reactor::Semaphore::PermitPtr permit = {};
   std::unique_ptr<reactor::Child> child = {};  // null: it waits for its turn
   reactor::Ticket given_up = {};
 
@@ -139,7 +139,7 @@ struct ChildBinder::Handle final : reactor::Job {
 };
 
 ChildBinder::ChildBinder(reactor::Loop& loop, Settings settings)
-    : loop_(loop), settings_(std::move(settings)), places_(loop.scheduler(), settings_.at_once) {}
+    : loop_(loop), settings_(std::move(settings)), permits_(loop.scheduler(), settings_.at_once) {}
 ChildBinder::~ChildBinder() = default;
 
 std::string ChildBinder::who_hangs(const std::vector<PreparedDevice>& devices) const {
@@ -162,10 +162,10 @@ std::unique_ptr<reactor::Job> ChildBinder::run(Binding what, std::vector<Prepare
     run->given_up = loop_.scheduler().after(
         Millis{0}, [this, number, hanging] { answer(number, {Errc::kBusy, hanging}); });
   } else {
-    run->place = places_.take([this, number] { begin(number); });
+    run->permit = permits_.acquire([this, number] { begin(number); });
     run->given_up = loop_.scheduler().after(settings_.wait_max(), [this, number] {
-      answer(number, {Errc::kTimeout, "others are being bound, " + std::to_string(places_.taken()) +
-                                          " at once, and " + std::to_string(places_.waiting()) +
+      answer(number, {Errc::kTimeout, "others are being bound, " + std::to_string(permits_.taken()) +
+                                          " at once, and " + std::to_string(permits_.waiting()) +
                                           " wait: it was not begun; it is tried again when the kubelet "
                                           "asks again"});
     });
@@ -175,7 +175,7 @@ std::unique_ptr<reactor::Job> ChildBinder::run(Binding what, std::vector<Prepare
 
 void ChildBinder::answer(uint64_t number, const Error& error) {
   const auto own = std::move(runs_.extract(number).mapped());  // it owns the function that called this
-  own->place.reset();
+  own->permit.reset();
   own->answer(std::vector<Result<std::string>>(own->devices.size(), error));
 }
 
@@ -194,7 +194,7 @@ void ChildBinder::begin(uint64_t number) {
   if (!child) return answer(number, child.error());
   run->child = std::move(*child);
   run->given_up = loop_.scheduler().after(deadline + settings_.patience, [run = run.get()] {
-    run->place.reset();  // it hangs for itself
+    run->permit.reset();  // it hangs for itself
     run->answer(std::vector<Result<std::string>>(
         run->devices.size(),
         Error{Errc::kTimeout, "process " + std::to_string(run->child->pid()) + ", which binds " +
@@ -208,7 +208,7 @@ void ChildBinder::end(uint64_t number, const reactor::ChildResult& result) {
   const std::shared_ptr<Run> run = std::move(at->second);
   runs_.erase(at);
   run->given_up.reset();
-  run->place.reset();
+  run->permit.reset();
   const auto child = std::move(run->child);  // it owns the function that called this
   run->answer(decode_lines(result.out, run->devices.size(), child_binder::why_missing(result)));
 }

@@ -7,7 +7,7 @@
 //       them are answered with kBusy at once, until it ends.
 // Many: when a node boots, or is drained, hundreds are asked for at once. A few run; the others wait in the order in which
 //       they came, and their deadline begins with their program. One for which there is no time any more before the kubelet
-//       gives up is not begun: it is answered with kTimeout. One that hangs keeps its place no longer than it is waited for.
+//       gives up is not begun: it is answered with kTimeout. One that hangs keeps its permit no longer than it is waited for.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,8 +16,8 @@
 
 #include "kubelet/binder.h"
 #include "reactor/child.h"
-#include "reactor/places.h"
 #include "reactor/scheduler.h"
+#include "reactor/semaphore.h"
 
 namespace sliced::reactor {
 class Loop;
@@ -63,7 +63,7 @@ class ChildBinder final : public Binder {
 
   reactor::Loop& loop_;
   const Settings settings_;
-  reactor::Places places_;
+  reactor::Semaphore permits_;
   std::map<uint64_t, std::shared_ptr<Run>> runs_;
   uint64_t next_ = 0;
 };

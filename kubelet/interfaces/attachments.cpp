@@ -65,7 +65,7 @@ struct Attachments::Work {
   OnAttached done;
   Turns::Done turn_ends;
   std::unique_ptr<reactor::Job> job = {};
-  reactor::Places::Taken place = {};
+  reactor::Semaphore::PermitPtr permit = {};
   std::unique_ptr<cni::Run> run = {};
   Namespace network_namespace = {};  // of an attaching
   bool has_namespace = true;         // of a detaching: where the record says
@@ -79,7 +79,7 @@ Attachments::Attachments(Ports ports)
 
 Attachments::~Attachments() {
   // What runs holds itself.
-  for (const auto& work : running_) work->job.reset(), work->place.reset(), work->run.reset();
+  for (const auto& work : running_) work->job.reset(), work->permit.reset(), work->run.reset();
 }
 
 void Attachments::start(std::function<void()> ready) {
@@ -142,7 +142,7 @@ void Attachments::on_disk(const std::shared_ptr<Work>& work,
 void Attachments::end(const std::shared_ptr<Work>& ended, Result<cni::Attached> outcome) {
   const std::shared_ptr<Work> work = ended;  // which may be held by nothing but what is let go here
   running_.erase(work);
-  work->job.reset(), work->place.reset(), work->run.reset();  // they hold the work
+  work->job.reset(), work->permit.reset(), work->run.reset();  // they hold the work
   work->turn_ends();
   if (const auto done = std::exchange(work->done, nullptr)) done(std::move(outcome));
 }
@@ -157,9 +157,9 @@ void Attachments::take_turn(std::shared_ptr<Work> work,
   });
 }
 
-void Attachments::run(const std::shared_ptr<Work>& work, reactor::Places& places,
+void Attachments::run(const std::shared_ptr<Work>& work, reactor::Semaphore& permits,
                       void (Attachments::*begin)(const std::shared_ptr<Work>&)) {
-  work->place = places.take([this, work, begin] { (this->*begin)(work); });
+  work->permit = permits.acquire([this, work, begin] { (this->*begin)(work); });
 }
 
 // ---- attach
@@ -242,7 +242,7 @@ void Attachments::run_add(const std::shared_ptr<Work>& work) {
                                                ": the disk is too slow, or too many others are made"});
   work->run = ports_.run(*std::move(network), cni::Command::kAdd, work->record.attachment, std::nullopt, left,
                          [this, work](Result<cni::Attached> made) {
-                           work->run.reset(), work->place.reset();
+                           work->run.reset(), work->permit.reset();
                            if (!made) return end(work, std::move(made));
                            work->record.result = *std::move(made);
                            note_made(work);
@@ -327,7 +327,7 @@ void Attachments::run_del(const std::shared_ptr<Work>& work) {
   };
   work->run = ports_.run(*std::move(network), cni::Command::kDel, std::move(attachment), work->record.result,
                          kDetachMax, [this, work, forget](Result<cni::Attached> undone) {
-                           work->run.reset(), work->place.reset();
+                           work->run.reset(), work->permit.reset();
                            if (!undone) return end_detach(work, std::move(undone.error()));
                            on_disk(work, forget,
                                    [this, work](const Result<Unit>& removed) { end_detach(work, removed); });

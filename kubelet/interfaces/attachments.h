@@ -16,8 +16,8 @@
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/executor.h"
-#include "reactor/places.h"
 #include "reactor/scheduler.h"
+#include "reactor/semaphore.h"
 
 namespace sliced::kubelet {
 
@@ -134,12 +134,12 @@ class Attachments {
   void begin_later();
 
   // What its turn has come for, once there is room for one more chain.
-  void run(const std::shared_ptr<Work>& work, reactor::Places& places,
+  void run(const std::shared_ptr<Work>& work, reactor::Semaphore& permits,
            void (Attachments::*begin)(const std::shared_ptr<Work>&));
 
   const Ports ports_;
   Turns turns_;
-  reactor::Places adds_, dels_;
+  reactor::Semaphore adds_, dels_;
   std::map<std::string, Kept> kept_;
   std::map<std::string, Retry> retries_;          // by record name
   std::map<std::string, cni::Attachment> later_;  // by record name

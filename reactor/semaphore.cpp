@@ -1,4 +1,4 @@
-#include "reactor/places.h"
+#include "reactor/semaphore.h"
 
 #include <cstdint>
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace sliced::reactor {
 
-struct Places::State : std::enable_shared_from_this<State> {
+struct Semaphore::State : std::enable_shared_from_this<State> {
   State(Scheduler& on, size_t most) : scheduler(on), at_once(most) {}
 
   void look() {
@@ -35,30 +35,31 @@ struct Places::State : std::enable_shared_from_this<State> {
   Ticket turn;
 };
 
-struct Places::Seat final : Place {
-  Seat(std::shared_ptr<State> of, uint64_t own) : state(std::move(of)), number(own) {}
-  ~Seat() override { state->leave(number); }
+struct Semaphore::Held final : Permit {
+  Held(std::shared_ptr<State> of, uint64_t own) : state(std::move(of)), number(own) {}
+  ~Held() override { state->leave(number); }
   const std::shared_ptr<State> state;
   const uint64_t number;
 };
 
-Places::Places(Scheduler& scheduler, size_t at_once) : state_(std::make_shared<State>(scheduler, at_once)) {}
+Semaphore::Semaphore(Scheduler& scheduler, size_t at_once)
+    : state_(std::make_shared<State>(scheduler, at_once)) {}
 
-Places::~Places() {
-  // Their Places find that they have not begun, and must not count as those that have.
-  state_->taken += state_->waiting.size();
-  state_->waiting.clear();
+Semaphore::~Semaphore() {
   state_->turn.reset();
+  // Their Permits find that they have not begun, and must not count as those that have. Some go with what waits for them.
+  const auto waiting = std::exchange(state_->waiting, {});
+  state_->taken += waiting.size();
 }
 
-Places::Taken Places::take(std::function<void()> begin) {
+Semaphore::PermitPtr Semaphore::acquire(std::function<void()> begin) {
   const uint64_t number = ++state_->last;
   state_->waiting.emplace(number, std::move(begin));
   state_->look();
-  return std::make_unique<Seat>(state_, number);
+  return std::make_unique<Held>(state_, number);
 }
 
-size_t Places::taken() const { return state_->taken; }
-size_t Places::waiting() const { return state_->waiting.size(); }
+size_t Semaphore::taken() const { return state_->taken; }
+size_t Semaphore::waiting() const { return state_->waiting.size(); }
 
 }  // namespace sliced::reactor
