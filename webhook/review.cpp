@@ -137,8 +137,12 @@ bool is_policy(std::string_view kind) {
 // A server that is newer may know what we do not.
 void leave_selectors_to_server(Judgement& judged) {
   policy::Problems errors, warnings;
-  for (const policy::Problem& problem : judged.errors)
-    (problem.field.starts_with("spec.selectors[") ? warnings : errors).push_back(problem);
+  policy::Problems* last = &errors;
+  for (const policy::Problem& problem : judged.errors) {
+    last = problem.field.starts_with("spec.selectors[") ? &warnings : &errors;
+    last->push_back(problem);
+  }
+  last->count_more(judged.errors);  // of the kind of the last that is kept: selectors come behind
   for (const policy::Problem& problem : judged.warnings) warnings.push_back(problem);
   warnings.count_more(judged.warnings);
   judged.errors = std::move(errors);

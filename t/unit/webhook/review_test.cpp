@@ -97,6 +97,10 @@ TEST(Review, SelectorsOfClassesAreTheServers) {
       R"("kind":"VfConfig","ifNames":"x"}}})");
   EXPECT_FALSE(is_allowed(misspelt)) << "no node would understand it";
   EXPECT_NE(misspelt.why.find("spec.config[0].opaque.parameters.ifNames"), std::string::npos) << misspelt.why;
+  std::string many;
+  for (int i = 0; i < 25; ++i)
+    many += (i == 0 ? "" : ",") + std::string(R"({"opaque":{"driver":"dra.networking","parameters":{}}})");
+  EXPECT_EQ(of("device.driver == 'dra.networking'", many).errors, 25u) << "also those that are counted alone";
 }
 
 TEST(Review, AnExpressionThatDoesNotCompileIsRefusedWithItsColumn) {
