@@ -72,7 +72,7 @@ class Aggregator {
   /// By kind, both of them; those too large to be judged are none of it.
   std::map<std::string, size_t> policies() const;
   /// Statuses that differ and have not been written yet, of the last sum; those whose writer is given time are none of them.
-  size_t pending() const { return to_write_.size(); }
+  size_t pending() const { return to_write_.size() + (call_ != nullptr ? 1 : 0); }
   /// Those; of the last sum.
   size_t yielded() const { return yielded_; }
 

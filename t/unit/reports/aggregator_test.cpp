@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "kube/kinds.h"
 #include "kube/yaml.h"
@@ -332,7 +333,13 @@ TEST_F(AggregatorTest, WhatIsWrittenBehindOursIsSeenAlthoughItsAnswerComesLater)
 TEST_F(AggregatorTest, CountsWhatItDoes) {
   put_policy("a-bad", "{configs: [{}]}");
   refuse("a-bad");
+  std::vector<size_t> pending;  // while the answer is under way
+  cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "apply") pending.push_back(aggregator->pending());
+    return std::nullopt;
+  };
   start();
+  EXPECT_EQ(pending, std::vector<size_t>{1});
   EXPECT_EQ(aggregator->counters().written, 1u);
   EXPECT_EQ(aggregator->counters().failed, 1u);
   EXPECT_GE(aggregator->counters().sums, 1u);
