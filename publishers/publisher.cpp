@@ -396,9 +396,12 @@ void Publisher::look_whether_gone(const std::string& name) {
     if (!found || found->meta.name != name)
       return fail("get " + name + ": the answer " +
                   (found ? "is about " + found->meta.name : found.error().what));
+    // Ours is gone then, and the watch, which tells of ours alone, will not tell of that one.
+    const bool is_of_others = !is_of(*found, driver_, node_.name);
     const bool is_terminating = found->meta.being_deleted;
-    meet(std::move(*found));
-    is_terminating ? next_step() : fail(name + ": the API server says both that it is gone and there");
+    is_of_others ? cache_.on_deleted(name) : meet(std::move(*found));
+    if (is_of_others || is_terminating) return next_step();
+    fail(name + ": the API server says both that it is gone and there");
   });
 }
 

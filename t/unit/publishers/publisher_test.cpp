@@ -224,6 +224,31 @@ TEST_F(PublisherTest, ASquatterOnOurNameIsWalkedAround) {
   EXPECT_EQ(log.count("has our name"), 1u);
 }
 
+// Red when what an update meets in place of ours is remembered as a slice that we have been shown: the watch never
+// tells that it goes.
+TEST_F(PublisherTest, ASquatterThatAnUpdateMeetsIsNotRemembered) {
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(1s);
+  kube::ResourceSlice foreign = wanted_slice();
+  foreign.driver = "other.example.com";
+  foreign.node_name = "node-b";
+  cluster.watch_lag = 5s;
+  cluster.remove(kResourceSlices, foreign.meta.name);
+  put(foreign);
+  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "update") return std::nullopt;
+    return kube::Failure{.code = Errc::kNotFound, .http_status = 404, .what = "default backend - 404"};
+  };
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(3s);
+  cluster.on_request = nullptr;
+  scheduler.advance(1min);
+  EXPECT_EQ(devices_stored(), 3u) << log.all();
+  EXPECT_EQ(publisher->observed().size(), 1u);
+  EXPECT_EQ(log.count("left alone"), 0u);
+  EXPECT_EQ(log.count("both that it is gone and there"), 0u);
+}
+
 // Red when whatever was shown to us counts as ours.
 TEST_F(PublisherTest, SlicesOfOthersThatAreShownAreLeftAloneAndThatIsSaidOnce) {
   kube::ResourceSlice gpu, other_node;
