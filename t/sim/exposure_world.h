@@ -65,6 +65,8 @@ class ExposureWorld final : public Companion {
   void change_shape();
   const Exposures& policies() const { return policies_; }
   void forget_policies();  // their kind is uninstalled
+  /// VFs that stand by a policy that asks for their MAC lose it; without any there is such a policy now.
+  void lose_macs();
 
   // The scheduler and the pods.
   void allocate();
@@ -212,6 +214,7 @@ class ExposureWorld final : public Companion {
   std::set<std::string> rested_with_;                      // the same, at the last rest
   std::set<std::string> tampered_;                         // slices that others edited, and nobody has mended
   std::map<std::string, std::set<std::string>> in_place_;  // by pool
+  std::map<std::string, Tokens> overdrawn_;                // counters by pool, when last judged
   TimePoint rested_at_{}, calm_due_{}, started_at_{};
   std::set<std::string> was_blocked_;  // entries, by what was allocated, at a rest
 };

@@ -1,5 +1,6 @@
 // What is allocated is counted: no counter has given away more than there is of it.
 #include <algorithm>
+#include <utility>
 
 #include "t/sim/exposure_world.h"
 #include "t/sim/world.h"
@@ -39,18 +40,25 @@ bool ExposureWorld::is_overdrawn_by_host(const SlicedPool& pool) const {
 
 // What is published is the total less what the record names, so what is allocated and stands must fit in. What
 // the record names may be free until the claims tell: then there is less than there seems, and nothing more is
-// given away of the pool.
+// given away of the pool. So it is from the write of the first slice, which ends the record, to that of the entries'
+// own, which says what they take from then on.
 void ExposureWorld::judge_counters(bool have_claims_told) {
   const Allocated allocated = allocated_here();
   for (const auto& [id, pool] : pools()) {
     if (pool.driver != kExposureDriver || !pool.is_whole || is_tampered(pool)) continue;
-    if (!have_claims_told && !record_of(pool).empty()) continue;
     if (is_overdrawn_by_host(pool)) continue;
+    const bool may_be_free = !have_claims_told && !record_of(pool).empty();
+    Tokens overdrawn;
     for (const auto& [set, counters] : tokens_left(pool, allocated))
       for (const auto& [counter, left] : counters)
-        if (left < 0)
-          return world_.fail(
-              "E8", "the counter " + counter + " of " + id + " is overdrawn by " + std::to_string(-left));
+        if (left < 0) overdrawn[counter] = left;
+    const Tokens before = std::exchange(overdrawn_[id], overdrawn);
+    for (const auto& [counter, left] : overdrawn) {
+      const auto at = before.find(counter);
+      if (may_be_free || (at != before.end() && at->second <= left)) continue;
+      return world_.fail(
+          "E8", "the counter " + counter + " of " + id + " is overdrawn by " + std::to_string(-left));
+    }
   }
 }
 

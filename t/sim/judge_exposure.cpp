@@ -142,6 +142,7 @@ void ExposureWorld::judge_rest() {
   judge_published(all);
   judge_exclusion();
   judge_pairs();
+  overdrawn_.clear();
   judge_counters(is_calm());
   if (is_calm()) judge_missing(all);
   if (is_calm()) ++world_.seen["rest of all that claims can show"];

@@ -13,6 +13,25 @@ bool ExposureWorld::stood(const std::string& entry) const {
                      [&](const std::string& id) { return id.ends_with("/" + entry); });
 }
 
+void ExposureWorld::lose_macs() {
+  Dice& dice = world_.dice();
+  std::vector<std::string> standing;
+  for (const auto& [id, pool] : pools())
+    for (const auto& [name, entry] : pool.entries) {
+      const auto offer = pool.driver == kExposureDriver ? offer_of(pool, *entry) : std::nullopt;
+      if (!offer || offer->type != "vf") continue;
+      const auto rev = entry->attributes.find(std::string(kExposureDriver) + "/rev");
+      if (revs_.at(std::atoll(rev->second.c_str() + 4))->wants_mac_for) standing.push_back(offer->device);
+    }
+  for (const std::string& vf : standing)
+    if (dice.chance(0.7)) world_.machine.set_mac(vf, false, true);
+  if (!standing.empty()) return;
+  Exposure asks = random_policy(dice.chance(0.5) ? "vf" : "share");
+  asks.wants_mac_for = Millis{0};
+  asks.lost = dice.chance(0.5) ? Exposure::Lost::kStays : Exposure::Lost::kStaysTainted;
+  put(std::move(asks));
+}
+
 // ---- what is added
 
 // What stood lately may be written again whatever it has lost.

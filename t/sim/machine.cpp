@@ -355,6 +355,7 @@ void Machine::poke_function(const std::string& address) {
 
 void Machine::forget_what_events_told() {
   forgot_at_ = now();
+  for (const std::string& pf : pfs()) macs_are_read(pf);
   for (auto& [address, function] : functions_)
     if (were_away_.contains(address)) {
       function.names.insert(names_ever_[address].begin(), names_ever_[address].end());
@@ -365,6 +366,7 @@ void Machine::forget_what_events_told() {
 void Machine::daemon_starts() {
   daemon_started_ = now();
   were_away_.clear();
+  for (const std::string& pf : pfs()) macs_are_read(pf);
   for (auto& [address, function] : functions_) {
     const Interface* netdev = interface_of(address);
     function.was_away = netdev != nullptr && !netdev->is_here;

@@ -31,6 +31,12 @@ void add_link(World& world) {
     world.machine.add_bridge("br" + std::to_string(world.dice().below(2)));
 }
 
+// And it is seen what comes of it.
+void lose_macs(World& world) {
+  if (!world.exposed.is_used()) return;
+  world.exposed.lose_macs();
+  if (world.dice().chance(0.3)) world.come_to_rest();
+}
 void allocate(World& world) { world.exposed.allocate(); }
 void release(World& world) { world.exposed.release(); }
 void release_all(World& world) { world.exposed.release_all(); }
@@ -105,6 +111,7 @@ constexpr StepKind kSteps[] = {
     {"another shape for what is held", &Knobs::claims, 3, change_shape},
     {"two shapes for what is held", &Knobs::claims, 1, change_shape_twice},
     {"bridge or virtual link", &Knobs::claims, 0.7, add_link},
+    {"what is exposed loses its MAC", &Knobs::readiness, 4, lose_macs},
     {"allocate", &Knobs::claims, 14, allocate},
     {"release", &Knobs::claims, 6, release},
     {"release all", &Knobs::claims, 0.5, release_all},
