@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   // when freed.
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+  cli::open_standard_files();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!arguments.empty() && arguments[0] == cli::kBindHelper)
     return cli::bind_helper({arguments.begin() + 1, arguments.end()});

@@ -30,17 +30,28 @@ Result<kube::Json> node_state_of_file(const config::Options& options) {
   if (!manifest.problems.empty())
     return Error{Errc::kInvalid, "line " + std::to_string(manifest.problems.front().line) + ": " +
                                      manifest.problems.front().what};
-  const kube::Json* only = nullptr;
+  const kube::Json *only = nullptr, *own = nullptr;
+  std::string only_name;
   size_t count = 0;
   for (const auto& [key, object] : manifest.objects) {
     if (key.kind != kube::kSriovNetworkNodeStates.kind ||
         key.api_version != kube::api_version(kube::kSriovNetworkNodeStates))
       continue;
-    if (key.name == options.node_name) return object;
+    if (key.name == options.node_name && own != nullptr)
+      return Error{Errc::kInvalid, "holds two SriovNetworkNodeStates of " + options.node_name + ", in lines " +
+                                       std::to_string(own->line()) + " and " +
+                                       std::to_string(object.line()) + "; keep the one that counts"};
+    if (key.name == options.node_name) own = &object;
     only = &object;
+    only_name = key.name;
     ++count;
   }
-  if (count == 1) return *only;
+  if (own != nullptr) return *own;
+  if (count == 1) {
+    complain(escaped(options.node_state) + ": is of " + in_quotes(only_name) + ", and compared with this host, " +
+             options.node_name);
+    return *only;
+  }
   return Error{
       Errc::kNotFound,
       count == 0 ? "holds no SriovNetworkNodeState of " + kube::api_version(kube::kSriovNetworkNodeStates)

@@ -58,10 +58,17 @@ class PastChanges {
 
 bool read_journal(const std::vector<std::string>& files, PastChanges& into) {
   for (const std::string& file : files) {
+    bool is_any = false, is_json = false;
     const auto read = for_each_line(file, kPastLineBytesMax, [&](std::string_view line) {
+      is_any |= !trim(line).empty();
+      is_json |= trim(line).starts_with('{');
       if (auto past = status::past_change_of_journal(line)) into.take(std::move(*past));
     });
     if (!read) return complain("history: --file " + file + ": " + read.error().what), false;
+    if (is_any && !is_json)
+      return complain("history: --file " + file +
+                      ": has no line of JSON; give what journalctl -u sliced -o json prints"),
+             false;
   }
   return true;
 }

@@ -1,7 +1,9 @@
 #include "cli/process.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,6 +23,12 @@ namespace {
 
 constexpr Millis kFlushMax{1'000};  // of log and output together, at the end
 
+// What does not go on tells a mistake at once; what does waits until somebody mends it.
+bool goes_on(config::Command command) {
+  return command == config::Command::kRun || command == config::Command::kWebhook ||
+         command == config::Command::kAggregate || command == config::Command::kWaitForConfig;
+}
+
 }  // namespace
 
 Process::Process(const config::Options& options)
@@ -30,10 +38,7 @@ Process::Process(const config::Options& options)
           }),
       options_(options) {
   // What a one-shot command did is its output; on the way only trouble is worth a line.
-  const bool goes_on =
-      options.command == config::Command::kRun || options.command == config::Command::kWebhook ||
-      options.command == config::Command::kAggregate || options.command == config::Command::kWaitForConfig;
-  const bool quiet = !goes_on && options.log_level == Level::kInfo;
+  const bool quiet = !goes_on(options.command) && options.log_level == Level::kInfo;
   log = make_log(options.log_format, quiet ? Level::kWarning : options.log_level, process_log_target());
   executor = std::make_unique<reactor::ThreadExecutor>(loop);
 }
@@ -77,6 +82,7 @@ Result<Unit> Process::open_cluster() {
     kube::KubeconfigPlace place({file->path}, file->context);
     place.paths.insert(place.paths.end(), file->others.begin(), file->others.end());
     if (auto usable = kube::check_kubeconfig_proxy(place); !usable) return usable;
+    if (auto read = kube::read_kubeconfig(place); !read && !goes_on(options_.command)) return std::move(read.error());
     credentials = kube::kubeconfig_credentials(std::move(ports), std::move(place));
   } else {
     auto paths = kube::find_in_cluster();
@@ -162,6 +168,12 @@ std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address) {
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   return reactor::net::Endpoint{host,
                                 static_cast<uint16_t>(parse_int(address.substr(colon + 1)).value_or(0))};
+}
+
+void open_standard_files() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);  // takes the lowest number
 }
 
 bool print(std::string_view text) {

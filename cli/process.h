@@ -85,6 +85,10 @@ bool reload(Process& process, config::Options& running, const std::vector<std::s
 /// Of a listen address as options have it (config::parse_listen_address); nullopt of "".
 std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address);
 
+/// Before anything else is opened: no file or connection of ours gets the number of a standard file that whoever starts us
+/// has closed. What is printed then fails, as it should.
+void open_standard_files();
+
 /// Writes to stdout and says on stderr when that fails (a full disk, a closed pipe).
 /// False then; who prints more ends with kExitError.
 bool print(std::string_view text);

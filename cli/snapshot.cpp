@@ -129,27 +129,33 @@ class Objects {
   Snapshot& out_;
 };
 
-// Names of our slices are made of the node's name and the pool's: with an alias they have others.
+// Names of our slices are made of the node's name and the pool's: with an alias they have others. Those that other programs
+// made have what there was room for of the node's name (generateName keeps 58 bytes), which no alias knows: they get numbers.
 void rename_slices(Snapshot& out) {
   const auto aliased = [&](std::string pool) {
     return pool.starts_with(out.node) ? snapshot::kNodeAlias + pool.substr(out.node.size()) : pool;
   };
+  int others = 0;
   for (Json& object : out.objects) {
     if (object.text("kind") != kube::kResourceSlices.kind) continue;
     const Json *spec = object.find("spec"), *pool = object.find({"spec", "pool"}),
                *meta = object.find("metadata");
-    if (spec == nullptr || pool == nullptr || meta == nullptr) continue;
-    const std::string name(meta->text("name")), driver(spec->text("driver")), its_pool(pool->text("name"));
+    if (spec == nullptr || meta == nullptr || meta->object() == nullptr) continue;
+    Json renamed = *meta;
+    renamed.set("name", "slice-" + std::to_string(++others));
+    if (renamed.find("generateName") != nullptr) renamed.set("generateName", "slice-");
+    const std::string name(meta->text("name")), driver(spec->text("driver")), 
+        its_pool(pool == nullptr ? "" : pool->text("name"));
     const auto index = parse_hex(std::string_view(name).substr(0, 5));
     constexpr int kSalts = 4;
     for (int salt = 0; index && salt < kSalts; ++salt) {
       if (publishers::slice_name(*index, driver, out.node, its_pool, salt) != name) continue;
-      Json renamed = *meta;
       renamed.set("name",
                   publishers::slice_name(*index, driver, snapshot::kNodeAlias, aliased(its_pool), salt));
-      object.set("metadata", std::move(renamed));
+      --others;
       break;
     }
+    object.set("metadata", std::move(renamed));
   }
 }
 

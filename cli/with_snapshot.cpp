@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "cli/process.h"
 #include "cli/snapshot_host.h"
@@ -12,6 +13,9 @@
 namespace sliced::cli {
 namespace {
 
+// Of a file, before another is begun: with the object after it a file is smaller than a manifest may be.
+constexpr size_t kFileBytes = 256u << 10;
+
 // A directory of our own that goes with this.
 class ObjectFolder {
  public:
@@ -19,16 +23,21 @@ class ObjectFolder {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
-  // Files are named by number: what the snapshot calls its objects names none.
+  // Files are named by number: what the snapshot calls its objects names none. Each has several objects, since a directory
+  // has room for fewer files than a snapshot for objects.
   Result<std::string> fill(const std::vector<kube::Json>& objects) {
     std::error_code failed;
     std::string path = (std::filesystem::temp_directory_path(failed) / "sliced-snapshot-XXXXXX").string();
     if (failed || ::mkdtemp(path.data()) == nullptr)
       return Error{Errc::kIo, "no directory can be made for its objects in $TMPDIR"};
     path_ = path;
+    std::string text;
+    size_t files = 0;
     for (size_t i = 0; i < objects.size(); ++i) {
-      std::ofstream file(path_ + "/" + std::to_string(i) + ".json");
-      file << kube::encode_json(objects[i]);
+      text += "---\n" + kube::encode_json(objects[i]) + "\n";
+      if (text.size() < kFileBytes && i + 1 < objects.size()) continue;
+      std::ofstream file(path_ + "/" + std::to_string(files++) + ".yaml");
+      file << std::exchange(text, {});
       if (!file.flush()) return Error{Errc::kIo, "its objects cannot be written to " + path_};
     }
     return path_;

@@ -1,7 +1,5 @@
 #include "kube/directory_tree.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "kube/directory_files.h"
+#include "kube/kinds.h"
 #include "reactor/base/text.h"
 #include "reactor/loop.h"
 
@@ -18,70 +18,8 @@ namespace {
 
 using reactor::FileEvent;
 
-Error io_error(std::string_view action, const std::string& path, int code) {
-  const Errc ours = code == EACCES || code == EPERM || code == EROFS ? Errc::kDenied : Errc::kIo;
-  return {ours, std::string(action) + " " + in_quotes(path) + ": " + std::strerror(code)};
-}
-
-/// Names in a folder, sorted; the folder itself is followed if it is a link.
-Result<std::vector<std::string>> names_in(const std::string& folder) {
-  DIR* open = ::opendir(folder.c_str());
-  if (open == nullptr) return io_error("read directory", folder, errno);
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(open)) names.emplace_back(entry->d_name);
-  ::closedir(open);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-enum class Sort { kFile, kFolder, kOther };
-
-/// A link counts as a file when it leads to one; a link to a folder is not followed.
-Sort sort_of(const std::string& path, struct stat& status) {
-  if (::lstat(path.c_str(), &status) != 0) return Sort::kOther;
-  if (S_ISDIR(status.st_mode)) return Sort::kFolder;
-  if (S_ISLNK(status.st_mode) && ::stat(path.c_str(), &status) != 0) return Sort::kOther;
-  return S_ISREG(status.st_mode) ? Sort::kFile : Sort::kOther;
-}
-
-int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
-
-Result<Unit> write_durably(const std::string& path, const std::string& text) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd < 0) return io_error("create", path, errno);
-  int code = 0;
-  for (size_t at = 0; at < text.size() && code == 0;) {
-    const ssize_t size = ::write(fd, text.data() + at, text.size() - at);
-    if (size > 0) at += static_cast<size_t>(size);
-    if (size < 0 && errno != EINTR) code = errno;
-  }
-  if (code == 0 && ::fsync(fd) != 0) code = errno;
-  if (::close(fd) != 0 && code == 0) code = errno;
-  if (code == 0) return Unit{};
-  ::unlink(path.c_str());
-  return io_error("write", path, code);
-}
-
 // Of its name, wherever it is kept.
 constexpr size_t kObjectBytes = 1'024;
-
-/// What it is known by, and the labels, by which nodes are selected; its spec says that it is not kept.
-ContentPtr name_alone(const std::string& content) {
-  constexpr size_t kLabelsBytesMax = 4'096;
-  const auto object = decode_json(content, {.size_max = SIZE_MAX, .nodes_max = SIZE_MAX});
-  if (!object) return std::make_shared<const std::string>("{}");
-  Json metadata = Json::Object{};
-  for (const char* key : {"name", "namespace", "creationTimestamp"})
-    if (const auto text = object->find({"metadata", key}); text != nullptr && text->string() != nullptr)
-      metadata.set(key, *text);
-  const Json* labels = object->find({"metadata", "labels"});
-  if (labels != nullptr && encode_json(*labels).size() <= kLabelsBytesMax) metadata.set("labels", *labels);
-  return std::make_shared<const std::string>(
-      encode_json(Json::Object{{"apiVersion", std::string(object->text("apiVersion"))},
-                               {"kind", std::string(object->text("kind"))},
-                               {"metadata", std::move(metadata)},
-                               {"spec", "(not kept: the objects of the directory are too large together)"}}));
-}
 
 }  // namespace
 
@@ -152,7 +90,8 @@ void DirectoryTree::turn() {
   turn_.reset();
   const bool overflow = std::exchange(overflow_, false), had_trouble = trouble_.has_value();
   const uint64_t before = store_.version();
-  if (overflow || std::exchange(rescan_, false) || had_trouble || unwatched_) look_at_everything(overflow);
+  if (overflow || std::exchange(rescan_, false) || had_trouble || unwatched_ || leads_elsewhere())
+    look_at_everything(overflow);
   if (!trouble_) look_at_marked();
   refuse_what_is_unnamed();
   settle();
@@ -161,7 +100,10 @@ void DirectoryTree::turn() {
     if (!had_trouble) on_event_(Event::kLost);
     return;
   }
-  if (had_trouble) log_.info("directory can be read again", {{"directory", directory_}});
+  if (had_trouble) {
+    said_trouble_.forget();
+    log_.info("directory can be read again", {{"directory", directory_}});
+  }
   if (overflow) {
     log_.warning("file events were lost; everything was read again", {{"directory", directory_}});
     return on_event_(Event::kRelisted);
@@ -191,9 +133,8 @@ void DirectoryTree::schedule() {
     if (file.missing_since) by(*file.missing_since + limits_.missing_for);
     if (file.broken_since) by(*file.broken_since + limits_.broken_for);
   }
-  if (trouble_ || unwatched_) by(scheduler_.now() + limits_.look_again);
+  by(scheduler_.now() + (trouble_ || unwatched_ ? limits_.look_again : limits_.look_at_path));
   later_.reset();
-  if (!due) return;
   later_ = scheduler_.after(std::max(*due - scheduler_.now(), Millis{1}), [this] { turn_soon(); });
 }
 
@@ -217,28 +158,36 @@ bool DirectoryTree::watch(const std::string& folder) {
 
 void DirectoryTree::lose(Error trouble) {
   trouble.code = Errc::kIo;
-  if (!trouble_ || trouble_->what != trouble.what) {
+  if (said_trouble_.is_new(trouble.what)) {
     log_.error("directory cannot be read; what is known of it stays",
                {{"directory", directory_}, {"why", trouble.what}});
   }
   trouble_ = std::move(trouble);
 }
 
+bool DirectoryTree::leads_elsewhere() const {
+  struct stat status{};
+  if (trouble_ || ::stat(directory_.c_str(), &status) != 0) return !trouble_;
+  return signature_of(status).inode != looked_at_.inode || signature_of(status).device != looked_at_.device;
+}
+
 void DirectoryTree::look_at_everything(bool read_all) {
   std::set<std::string> seen;
+  struct stat root{};
+  if (::stat(directory_.c_str(), &root) == 0) looked_at_ = signature_of(root);
   if (!watch("")) return;
   if (auto names = names_in(directory_); !names.ok()) return lose(std::move(names.error()));
   trouble_.reset();
   walk("", 1, seen);
   if (const size_t unsaid = said_left_out_.end_round(); unsaid > 0)
     log_.warning("more folders are left out", {{"folders", unsaid}});
+  if (trouble_) return;
   for (const auto& name : seen) {
     struct stat status{};
     const auto known = files_.find(name);
     const bool readable = ::stat(full(name).c_str(), &status) == 0;
-    const Signature now{status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
-                        nanoseconds(status.st_ctim), nanoseconds(status.st_mtim)};
-    if (read_all || !readable || known == files_.end() || known->second.signature != now) look_at(name);
+    if (read_all || !readable || known == files_.end() || known->second.signature != signature_of(status))
+      look_at(name);
   }
   std::vector<std::string> gone;
   for (const auto& [name, file] : files_) {
@@ -251,7 +200,7 @@ void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::str
   if (!folder.empty() && !watch(folder)) return;
   auto names = names_in(full(folder));
   if (!names.ok()) {
-    if (said_left_out_.note(folder)) log_.warning("folder is left out", {{"why", names.error().what}});
+    if (names.error().code != Errc::kNotFound) lose(std::move(names.error()));
     return;
   }
   for (const auto& name : *names) {
@@ -264,29 +213,35 @@ void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::str
       log_.warning("folder is left out: nested too deeply",
                    {{"folder", path}, {"depth_max", limits_.depth_max}});
     }
-    if (sort != Sort::kFile || !is_manifest_name(name)) continue;
-    if (seen.size() < limits_.files_max) {
-      seen.insert(path);
-    } else if (said_too_many_.is_new("too many")) {
-      log_.error("too many files; the rest is left out",
-                 {{"directory", directory_}, {"files_max", limits_.files_max}});
-    }
+    if ((sort != Sort::kFile && sort != Sort::kOther) || !is_manifest_name(name)) continue;
+    if (seen.size() >= limits_.files_max) return lose(too_many());
+    seen.insert(path);
   }
+}
+
+// Any of those that are left out could be an exclude.
+Error DirectoryTree::too_many() const {
+  return {Errc::kTooLarge, in_quotes(directory_) + " has more than " + std::to_string(limits_.files_max) +
+                               " files; remove some, or keep several objects in one"};
 }
 
 void DirectoryTree::look_at(const std::string& name) {
   struct stat status{};
-  if (sort_of(full(name), status) != Sort::kFile) return missing(name);
-  if (!files_.contains(name) && files_.size() >= limits_.files_max) return;
-  auto text = read_manifest(full(name));
-  if (!text.ok() && text.error().code == Errc::kNotFound) return missing(name);
+  const Sort sort = sort_of(full(name), status);
+  if (sort == Sort::kNone || sort == Sort::kFolder) return missing(name);
+  if (!files_.contains(name) && files_.size() >= limits_.files_max) return lose(too_many());
+  auto text = sort == Sort::kFile
+                  ? read_manifest(full(name))
+                  : Error{Errc::kInvalid, "is no file: a link that leads nowhere, a pipe or a device"};
+  if (sort == Sort::kFile && !text.ok() && text.error().code == Errc::kNotFound) return missing(name);
   File& file = files_[name];
   file.missing_since.reset();
-  file.signature = {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
-                    nanoseconds(status.st_ctim), nanoseconds(status.st_mtim)};
-  if (!text.ok()) return broken(name, file, {0, text.error().what});
+  file.signature = signature_of(status);
+  if (!text.ok()) return broken(name, file, {0, text.error().what}, /*holds_policies=*/true);
   Manifest manifest = decode_manifest(*text, default_namespace_);
-  if (!manifest.problems.empty()) return broken(name, file, manifest.problems.front());
+  if (!manifest.problems.empty())
+    return broken(name, file, manifest.problems.front(),
+                  text->find(kDeviceExposurePolicies.kind) != std::string::npos);
   // An editor may have emptied the file a moment before it fills it.
   if (trim(*text).empty() && !file.objects.empty() && !has_waited(file)) return;
   file.broken_since.reset();
@@ -308,16 +263,28 @@ void DirectoryTree::missing(const std::string& name) {
   if (scheduler_.now() - *file.missing_since >= limits_.missing_for) drop(name);
 }
 
-void DirectoryTree::broken(const std::string& name, File& file, const YamlProblem& problem) {
+void DirectoryTree::broken(const std::string& name, File& file, const YamlProblem& problem,
+                           bool holds_policies) {
   // At the start there is no content to keep and nobody who could still be writing it.
   if (started_ && !file.unreadable && !has_waited(file)) return;
   file.broken_since.reset();
   file.unreadable = true;
-  tell(Level::kError, file, name, "file cannot be read; none of its objects counts", problem);
+  tell(Level::kError, file, name, "file cannot be read; none of its objects counts but excludes", problem);
   file.said.end_round();
   file.wanted.reset();
   file.unnamed = 0;
-  take(name, file, {});
+  take(name, file, what_may_exclude(name, file, holds_policies));
+}
+
+std::vector<DirectoryTree::Object> DirectoryTree::what_may_exclude(const std::string& name, const File& file,
+                                                                   bool holds_policies) {
+  std::vector<Object> out;
+  for (const Object& object : file.objects)
+    if (may_exclude(object.key, *object.content)) out.push_back(object);
+  StandIn stand_in = stand_in_of(full(name));
+  std::erase_if(out, [&](const Object& object) { return object.key == stand_in.key; });
+  if (holds_policies) out.push_back({std::move(stand_in.key), std::move(stand_in.content), 0});
+  return out;
 }
 
 bool DirectoryTree::has_waited(File& file) {
@@ -473,7 +440,7 @@ Result<Unit> DirectoryTree::write(const std::string& file, const std::string& te
     if (!made && errno != EEXIST) return io_error("make directory", full(folder), errno);
     if (made) (void)watch(folder);
   }
-  if (auto written = write_durably(scratch, text); !written.ok()) return written.error();
+  if (auto written = write_synced(scratch, text); !written.ok()) return written.error();
   if (::rename(scratch.c_str(), full(file).c_str()) != 0) {
     const int code = errno;
     ::unlink(scratch.c_str());

@@ -3,7 +3,9 @@
 // local and bounded.
 //
 //   a file is written, moved in ──▶ read ─▶ parses ─▶ its objects are put
-//                                     └─▶ does not ─▶ last content stays 2 s, read again ─▶ its objects go
+//                                     └─▶ does not ─▶ last content stays 2 s, read again ─▶ its objects go, but
+//                                         for excludes; where it may have others, one stands in for them that
+//                                         cannot be understood
 //   a file is deleted, moved out ──▶ 100 ms for a replacement (editors rename the old one away) ─▶ objects go
 //   folders come and go, events are lost ──▶ everything is looked at again
 #include <cstdint>
@@ -16,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "kube/directory_files.h"
 #include "kube/manifest.h"
 #include "kube/object_store.h"
 #include "reactor/base/log.h"
@@ -36,6 +39,8 @@ struct DirectoryLimits {
   Millis broken_for{2'000};  // a file that does not parse keeps its last content this long
   Millis missing_for{100};   // a file that vanished may be on its way back
   Millis look_again{1'000};  // while the directory is not there, or where it cannot be watched
+  Millis look_at_path{5'000};  // whether it leads to the same directory: no event tells when a link on the way
+                               // is changed, or a folder above renamed
   size_t files_max = 4'096;
   int depth_max = 8;
   /// Of all ResourceSlices, and of all other objects, as JSON text and 1 KiB for each. Of more nothing but
@@ -47,7 +52,9 @@ struct DirectoryLimits {
 /// Memory:  the store's, and of each file where its objects are; no texts of files.
 /// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
 /// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to
-///          folders are not looked at. An object that is in two files is taken from the first path in sort
+///          folders are not looked at. A link that leads nowhere, a pipe or a device of such a name is a file that
+///          cannot be read; a folder that cannot be, or more files than there may be, make the directory one: any of
+///          them could be an exclude. An object that is in two files is taken from the first path in sort
 ///          order, with a warning.
 class DirectoryTree {
  public:
@@ -79,12 +86,6 @@ class DirectoryTree {
   Result<Unit> erase(const std::string& file);
 
  private:
-  /// What tells one version of a file from another without reading it.
-  struct Signature {
-    uint64_t device = 0, inode = 0, size = 0;
-    int64_t changed_ns = 0, modified_ns = 0;
-    bool operator==(const Signature&) const = default;
-  };
   /// Of objects as they are kept; slices and others have a bound each.
   struct Bytes {
     size_t slices = 0, others = 0;
@@ -124,13 +125,19 @@ class DirectoryTree {
   /// False when the folder is not there. Where the kernel has no more watches (fs.inotify.max_user_watches) it is
   /// looked at from time to time instead.
   bool watch(const std::string& folder);
+  /// Whether another directory stands at the path than the one that is watched.
+  bool leads_elsewhere() const;
+  Error too_many() const;
   /// The directory cannot be read, or could not be relied on: kIo for all calls until it can.
   void lose(Error trouble);
 
   /// Reads one file and takes what it says over, or begins its wait.
   void look_at(const std::string& name);
   void missing(const std::string& name);
-  void broken(const std::string& name, File& file, const YamlProblem& problem);
+  /// holds_policies: it has DeviceExposurePolicies, or nobody knows what it has.
+  void broken(const std::string& name, File& file, const YamlProblem& problem, bool holds_policies);
+  /// What holds on of a file that cannot be read.
+  std::vector<Object> what_may_exclude(const std::string& name, const File& file, bool holds_policies);
   /// Whether the file has been broken for long enough; the first call starts the wait.
   bool has_waited(File& file);
   void look_at_marked();
@@ -169,6 +176,8 @@ class DirectoryTree {
   std::unique_ptr<reactor::Inotify> inotify_;
   bool unwatched_ = false;  // some folder cannot be watched: look from time to time
   std::optional<Error> trouble_;
+  SaidLast said_trouble_;
+  Signature looked_at_;  // of the directory itself
   std::map<std::string, File> files_;
   Bytes bytes_;  // of their objects
   std::map<ObjectKey, std::set<Site>> sites_;
@@ -177,7 +186,6 @@ class DirectoryTree {
   std::set<std::pair<ObjectKey, Site>> shadowed_;
   std::set<std::string> marked_;
   bool rescan_ = false, overflow_ = false, started_ = false;
-  SaidLast said_too_many_;
   SaidOnce said_left_out_;  // folders; a look is a round
   reactor::Ticket turn_, later_;
 };

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
+#include <fstream>
 
 #include "reactor/signal.h"
 
@@ -33,6 +37,37 @@ TEST(LeavingDeathTest, AWorkerThatNeverEndsHoldsNobody) {
         exit(running.leave(7));
       },
       testing::ExitedWithCode(7), "");
+}
+
+// Red when another file gets the number of standard output that was closed: what is printed is lost, and the exit status says
+// that it is there.
+TEST(StandardFilesDeathTest, WhatIsPrintedWhereNobodyListensFails) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        ::close(STDIN_FILENO);
+        ::close(STDOUT_FILENO);
+        open_standard_files();
+        const int next = ::open("/dev/null", O_WRONLY);
+        char c = 0;
+        _exit(next > STDERR_FILENO && !print("lost\n") && ::read(STDIN_FILENO, &c, 1) < 0 ? 7 : 3);
+      },
+      testing::ExitedWithCode(7), "standard output cannot be written");
+}
+
+// Red when `plan` waits 30 s for somebody to mend a kubeconfig that is none.
+TEST(Opening, AKubeconfigThatIsNoneEndsWhatDoesNotGoOn) {
+  const std::string path = testing::TempDir() + "/no-kubeconfig";
+  std::ofstream(path) << "root:x:0:0\n";
+  config::Options options;
+  options.host_root = testing::TempDir();
+  options.cluster = config::KubeconfigFile{path};
+  options.command = config::Command::kPlan;
+  const auto refused = Process::open(options);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("not a kubeconfig"), std::string::npos) << refused.error().what;
+  options.command = config::Command::kRun;
+  EXPECT_TRUE(Process::open(options)) << "a daemon waits for it";
 }
 
 // Red when what somebody calls an object steers the terminal of who asks about it.

@@ -125,6 +125,35 @@ TEST_F(SnapshotOfNode, WithAliasesEachDeviceHasTheSameVerdict) {
   EXPECT_EQ(outcomes(taken(/*raw=*/false)), there_said);
 }
 
+// Red when the beginning of the node's name is left in names that the API server cut (generateName).
+TEST_F(SnapshotOfNode, NamesOfSlicesThatOthersMadeTellNothing) {
+  const std::string cut = "00000-sriovnetwork.k8snetworkplumbingwg.io-reference-nox7k2p";
+  host.write("cluster/other.yaml",
+             "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: " + cut +
+                 ", generateName: 00000-sriovnetwork.k8snetworkplumbingwg.io-reference-no}\nspec:\n"
+                 "  driver: sriovnetwork.k8snetworkplumbingwg.io\n  nodeName: reference-node\n"
+                 "  pool: {name: reference-node, generation: 1, resourceSliceCount: 1}\n  devices: []\n");
+  const Answer of_it = asked(taken(/*raw=*/false), config::Command::kPlan, plan, config::OutputFormat::kDiff);
+  EXPECT_NE(of_it.text.find("delete slice-1"), std::string::npos) << of_it.text;
+  EXPECT_EQ(of_it.text.find("reference-no"), std::string::npos);
+}
+
+// Red when a snapshot may have more objects than the directory into which they are read has room for files.
+TEST_F(SnapshotOfNode, TheLastOfThousandsOfPoliciesCounts) {
+  std::string many;
+  for (int i = 0; i < 1'900; ++i)
+    many += "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: p" + std::to_string(i) +
+            "}\nspec: {priority: 1, action: exclude, selector: {cel: 'false'}}\n---\n"
+            "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata: {name: p" +
+            std::to_string(i) + ", namespace: dra-driver-sriov}\nspec: {configs: []}\n---\n"
+            "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: DeviceAttributes\nmetadata: {name: p" +
+            std::to_string(i) + ", namespace: dra-driver-sriov}\nspec: {attributes: {}}\n---\n";
+  host.write("cluster/many.yaml", many);
+  const Answer on_it = planned(there), of_it = planned(taken(/*raw=*/true));
+  EXPECT_EQ(on_it.text, of_it.text);
+  EXPECT_GT(of_it.text.size(), 1000u);
+}
+
 TEST_F(SnapshotOfNode, IsReadByNobodyWhoFollowsAHost) {
   config::Options elsewhere = taken(/*raw=*/true);
   for (const config::Command command : {config::Command::kRun, config::Command::kSnapshot}) {

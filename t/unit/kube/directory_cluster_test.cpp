@@ -361,7 +361,7 @@ TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine)
   put("a.yaml", policy("one", 2) + "---\nspec: [1,\n");
   ASSERT_TRUE(run_until([&] { return heard.has("DELETED one 1"); }));
   EXPECT_GE(Clock::now() - start, 190ms);
-  EXPECT_EQ(log.count("file cannot be read; none of its objects counts file=" + path("a.yaml") + ":9"), 1u)
+  EXPECT_EQ(log.count("file cannot be read; none of its objects counts but excludes file=" + path("a.yaml") + ":9"), 1u)
       << log.all();
   EXPECT_EQ(listed(cluster), Lines{"two"});
 
@@ -377,7 +377,7 @@ TEST_F(DirectoryClusterTest, ABrokenFileAtTheStartIsToldAtOnceAndCostsOnlyItself
   put("a.yaml", "a: [\n");
   put("b.yaml", policy("two", 1) + "---\nkind: X\n");
   DirectoryCluster cluster(loop, log, directory, "here");
-  EXPECT_EQ(log.count("file cannot be read; none of its objects counts file=" + path("a.yaml") + ":2"), 1u)
+  EXPECT_EQ(log.count("file cannot be read; none of its objects counts but excludes file=" + path("a.yaml") + ":2"), 1u)
       << log.all();
   EXPECT_EQ(log.count("object is left out file=" + path("b.yaml") + ":8"), 1u) << log.all();
   EXPECT_EQ(listed(cluster), Lines{"two"});
@@ -465,11 +465,75 @@ TEST_F(DirectoryClusterTest, LinksInCirclesAndDeepFoldersEnd) {
   EXPECT_EQ(log.count("nested too deeply"), 1u) << "it was said, and is still so";
 }
 
-TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreLeftOutWithOneError) {
-  for (int i = 0; i < 5; ++i) put(std::to_string(i) + ".yaml", policy("p" + std::to_string(i), 1));
-  DirectoryCluster cluster(loop, log, directory, "here", {.files_max = 3});
+// Red when files beyond the bound are as good as deleted: one may have an exclude.
+TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreTrouble) {
+  for (int i = 0; i < 3; ++i) put(std::to_string(i) + ".yaml", policy("p" + std::to_string(i), 1));
+  DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .files_max = 3});
   EXPECT_EQ(listed(cluster), (Lines{"p0", "p1", "p2"}));
-  EXPECT_EQ(log.count("too many files"), 1u);
+  put("00.yaml", policy("p00", 1));
+  ASSERT_TRUE(run_until([&] { return listed(cluster).at(0).find("more than 3 files") != std::string::npos; }));
+  run_for(20ms);
+  EXPECT_EQ(log.count("directory cannot be read"), 1u) << "once while it lasts";
+  std::filesystem::remove(path("00.yaml"));
+  ASSERT_TRUE(run_until([&] { return listed(cluster) == (Lines{"p0", "p1", "p2"}); }));
+}
+
+// What a watch of DeviceExposurePolicies has heard of the file "e.yaml", whose exclude is "out" and whose other policy "in".
+class ExcludesTest : public DirectoryClusterTest {
+ protected:
+  static Scope scope() { return {.resource = kDeviceExposurePolicies}; }
+  static std::string text_of(const std::string& name, const std::string& action) {
+    return "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: " + name +
+           "}\nspec: {action: " + action + ", selector: {cel: 'true'}}\n---\n";
+  }
+  static std::string both() { return text_of("in", "expose") + text_of("out", "exclude"); }
+  // The exclude, and one that stands for those that nobody can read.
+  static bool holds(const Lines& names) {
+    return names.size() == 2 && names[0] == "out" && names[1].starts_with("unreadable-file-");
+  }
+};
+
+// Red when an exclude goes because of a typing error, or of a volume that is not mounted.
+TEST_F(ExcludesTest, AFileThatCannotBeReadKeepsItsExcludesAndStandsForOthers) {
+  const std::function<void()> breakers[] = {
+      [&] { put("e.yaml", both() + "kind: [DeviceExposurePolicy\n"); },
+      [&] { std::filesystem::create_symlink("e.yaml", path(".l")), std::filesystem::rename(path(".l"), path("e.yaml")); },
+      [&] { std::filesystem::create_symlink("/nowhere", path(".l")), std::filesystem::rename(path(".l"), path("e.yaml")); },
+      [&] { EXPECT_EQ(::mkfifo(path(".l").c_str(), 0600), 0); std::filesystem::rename(path(".l"), path("e.yaml")); },
+      [&] { put("e.yaml", ""), std::filesystem::resize_file(path("e.yaml"), 4u << 20); }};
+  for (const auto& breaks : breakers) {
+    put_by_rename("e.yaml", both());
+    DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 50ms});
+    ASSERT_EQ(listed(cluster, scope()), (Lines{"in", "out"}));
+    breaks();
+    ASSERT_TRUE(run_until([&] { return holds(listed(cluster, scope())); })) << log.all();
+    DirectoryCluster restarted(loop, log, directory, "here");
+    EXPECT_TRUE(listed(restarted, scope()).at(0).starts_with("unreadable-file-"));
+    put_by_rename("e.yaml", both());
+    ASSERT_TRUE(run_until([&] { return listed(cluster, scope()) == (Lines{"in", "out"}); })) << log.all();
+  }
+}
+
+TEST_F(ExcludesTest, ABrokenFileWithoutAWordOfThemStandsForNone) {
+  put("e.yaml", policy("one", 1) + "---\nspec: [1,\n");
+  DirectoryCluster cluster(loop, log, directory, "here");
+  EXPECT_EQ(listed(cluster, scope()), Lines{});
+}
+
+// Red when a directory is watched and not the path: a link to the current one of several directories is changed.
+TEST_F(DirectoryClusterTest, AChangedLinkToTheDirectoryIsFollowed) {
+  for (const char* version : {"v1", "v2"}) {
+    std::filesystem::create_directories(path(version));
+    put(std::string(version) + "/a.yaml", policy(version, 1));
+  }
+  std::filesystem::create_symlink("v1", path("current"));
+  DirectoryCluster cluster(loop, log, path("current"), "here", {.missing_for = 1ms, .look_at_path = 20ms});
+  ASSERT_EQ(listed(cluster), Lines{"v1"});
+  std::filesystem::create_symlink("v2", path("next"));
+  std::filesystem::rename(path("next"), path("current"));
+  ASSERT_TRUE(run_until([&] { return listed(cluster) == Lines{"v2"}; }));
+  put("v2/b.yaml", policy("b", 1));
+  ASSERT_TRUE(run_until([&] { return listed(cluster) == (Lines{"b", "v2"}); })) << "it is watched";
 }
 
 // Red when a directory may take any memory, or when an exclude in it is as good as deleted for want of room.

@@ -37,6 +37,8 @@ TEST(Guard, RefusesOtherOriginsAndSites) {
        {"", "null", "http://127.0.0.1", "http://127.0.0.1:9811", "https://127.0.0.1:9810",
         "http://rebound.example", "http://127.0.0.1:9810.rebound.example"})
     EXPECT_TRUE(is_refused(host, {{"origin", origin}})) << origin;
+  EXPECT_TRUE(is_refused(host, {{"origin", "http://127.0.0.1:9810"}, {"Origin", "http://evil.example"}}))
+      << "the first of two is not the only one";
   EXPECT_FALSE(is_refused(host, {{"sec-fetch-site", "same-origin"}, {"sec-fetch-mode", "cors"}}));
   EXPECT_FALSE(is_refused(host, {{"sec-fetch-site", "none"}, {"sec-fetch-mode", "navigate"}}));
   EXPECT_FALSE(is_refused(host, {{"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "navigate"}}))

@@ -1,0 +1,57 @@
+#pragma once
+// Files and folders of a directory cluster, as the system has them; and the objects that stand for what is not kept of them.
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/manifest.h"
+#include "kube/object_store.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kube {
+
+/// kDenied where permission lacks, else kIo; with the system's word for `code` (errno).
+Error io_error(std::string_view action, const std::string& path, int code);
+
+/// Names in a folder, sorted; the folder itself is followed if it is a link.
+/// Errors: kNotFound, kDenied, kIo.
+Result<std::vector<std::string>> names_in(const std::string& folder);
+
+enum class Sort {
+  kNone,    // there is nothing of that name
+  kFile,    // or a link that leads to one
+  kFolder,  // a link to a folder is not followed
+  kOther,   // a link that leads nowhere, a pipe, a device; what may not be looked at
+};
+/// status is that of what a link leads to; for kNone and kOther it says nothing.
+Sort sort_of(const std::string& path, struct stat& status);
+
+/// What tells one version of a file from another without reading it.
+struct Signature {
+  uint64_t device = 0, inode = 0, size = 0;
+  int64_t changed_ns = 0, modified_ns = 0;
+  bool operator==(const Signature&) const = default;
+};
+Signature signature_of(const struct stat& status);
+
+/// Replaces the file, and syncs it to disk; what was written in part goes again.
+Result<Unit> write_synced(const std::string& path, const std::string& text);
+
+/// What it is known by, and the labels, by which nodes are selected; its spec says that it is not kept.
+ContentPtr name_alone(const std::string& content);
+
+/// Whether an object that cannot be read any more must not be forgotten: a DeviceExposurePolicy that is an exclude, or
+/// may be one.
+bool may_exclude(const ObjectKey& key, const std::string& content);
+
+/// A DeviceExposurePolicy that cannot be understood, in place of a file that cannot be read: an exclude may be in it.
+struct StandIn {
+  ObjectKey key;
+  ContentPtr content;
+};
+StandIn stand_in_of(const std::string& file);
+
+}  // namespace sliced::kube

@@ -1,0 +1,35 @@
+// Which file `configured` makes.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/commands.h"
+#include "cli/process.h"
+#include "t/fixture/sysfs_tree.h"
+
+namespace sliced::cli {
+namespace configured_test {
+namespace {
+
+// Red when a device, or a pipe that somebody reads, is replaced by a file.
+TEST(Configured, WhatIsNoFileStays) {
+  fixture::SysfsTree host;
+  config::Options options;
+  options.command = config::Command::kConfigured;
+  options.host_root = host.root();
+  options.wait_for.how = config::ConfiguredBy::How::kFile;
+  options.wait_for.path = host.root() + "/configured";
+  ASSERT_EQ(::mkfifo(options.wait_for.path.c_str(), 0600), 0);
+  EXPECT_EQ(configured(options), kExitError);
+  EXPECT_TRUE(std::filesystem::is_fifo(options.wait_for.path));
+  std::filesystem::remove(options.wait_for.path);
+  EXPECT_EQ(configured(options), kExitSame);
+  EXPECT_EQ(configured(options), kExitSame) << "it may be run again";
+  EXPECT_TRUE(std::filesystem::is_regular_file(options.wait_for.path));
+}
+
+}  // namespace
+}  // namespace configured_test
+}  // namespace sliced::cli

@@ -1,0 +1,59 @@
+// Whose SriovNetworkNodeState is compared with this host.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "cli/commands.h"
+#include "cli/process.h"
+#include "t/fixture/sysfs_tree.h"
+
+namespace sliced::cli {
+namespace drift_test {
+namespace {
+
+std::string state_of(const std::string& node) {
+  return "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodeState\nmetadata: {name: " + node +
+         "}\nspec: {interfaces: []}\n---\n";
+}
+
+struct DriftOf : testing::Test {
+  DriftOf() { host.load(std::string(SLICED_EXAMPLES) + "/reference-node/host.txt"); }
+  // The exit status; what was said is in `said`.
+  int asked(const std::string& states) {
+    config::Options options;
+    options.command = config::Command::kDrift;
+    options.node_name = "here";
+    options.host_root = host.root();
+    options.node_state = host.root() + "/states.yaml";
+    std::ofstream(options.node_state) << states;
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int status = drift(options);
+    testing::internal::GetCapturedStdout();
+    said = testing::internal::GetCapturedStderr();
+    return status;
+  }
+  fixture::SysfsTree host;
+  std::string said;
+};
+
+TEST_F(DriftOf, ItsOwnAmongOthers) {
+  EXPECT_EQ(asked(state_of("there") + state_of("here")), kExitSame);
+  EXPECT_EQ(said, "");
+}
+
+// Red when "in sync" is said of a host by another one's state, and nobody hears of it.
+TEST_F(DriftOf, AnothersThatStandsAloneIsSaid) {
+  EXPECT_EQ(asked(state_of("there")), kExitSame);
+  EXPECT_NE(said.find("is of \"there\", and compared with this host, here"), std::string::npos) << said;
+}
+
+// Red when the first of two counts and the other one's drift is not seen.
+TEST_F(DriftOf, TwoOfOneNameAreNoAnswer) {
+  EXPECT_EQ(asked(state_of("here") + state_of("here")), kExitError);
+  EXPECT_NE(said.find("holds two SriovNetworkNodeStates of here, in lines 1 and 6"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace drift_test
+}  // namespace sliced::cli
