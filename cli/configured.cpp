@@ -21,7 +21,8 @@ bool make_file(const config::Options& options, const std::string& path) {
   // A device that is replaced is missed by everybody.
   struct stat there{};
   if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
-    return complain("configured: " + path + " is there and no regular file, and stays; name another one"), false;
+    return complain("configured: " + path + " is there and no regular file, and stays; name another one"),
+           false;
   const std::string boot_id = boot_id_of(**process);
   ::mkdir(path.substr(0, path.rfind('/')).c_str(), 0750);
   const auto written = reactor::write_durably(path, boot_id.empty() ? "" : boot_id + "\n");

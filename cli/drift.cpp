@@ -38,8 +38,8 @@ Result<kube::Json> node_state_of_file(const config::Options& options) {
         key.api_version != kube::api_version(kube::kSriovNetworkNodeStates))
       continue;
     if (key.name == options.node_name && own != nullptr)
-      return Error{Errc::kInvalid, "holds two SriovNetworkNodeStates of " + options.node_name + ", in lines " +
-                                       std::to_string(own->line()) + " and " +
+      return Error{Errc::kInvalid, "holds two SriovNetworkNodeStates of " + options.node_name +
+                                       ", in lines " + std::to_string(own->line()) + " and " +
                                        std::to_string(object.line()) + "; keep the one that counts"};
     if (key.name == options.node_name) own = &object;
     only = &object;
@@ -48,8 +48,8 @@ Result<kube::Json> node_state_of_file(const config::Options& options) {
   }
   if (own != nullptr) return *own;
   if (count == 1) {
-    complain(escaped(options.node_state) + ": is of " + in_quotes(only_name) + ", and compared with this host, " +
-             options.node_name);
+    complain(escaped(options.node_state) + ": is of " + in_quotes(only_name) +
+             ", and compared with this host, " + options.node_name);
     return *only;
   }
   return Error{

@@ -82,7 +82,8 @@ Result<Unit> Process::open_cluster() {
     kube::KubeconfigPlace place({file->path}, file->context);
     place.paths.insert(place.paths.end(), file->others.begin(), file->others.end());
     if (auto usable = kube::check_kubeconfig_proxy(place); !usable) return usable;
-    if (auto read = kube::read_kubeconfig(place); !read && !goes_on(options_.command)) return std::move(read.error());
+    if (auto read = kube::read_kubeconfig(place); !read && !goes_on(options_.command))
+      return std::move(read.error());
     credentials = kube::kubeconfig_credentials(std::move(ports), std::move(place));
   } else {
     auto paths = kube::find_in_cluster();

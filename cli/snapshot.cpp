@@ -144,7 +144,7 @@ void rename_slices(Snapshot& out) {
     Json renamed = *meta;
     renamed.set("name", "slice-" + std::to_string(++others));
     if (renamed.find("generateName") != nullptr) renamed.set("generateName", "slice-");
-    const std::string name(meta->text("name")), driver(spec->text("driver")), 
+    const std::string name(meta->text("name")), driver(spec->text("driver")),
         its_pool(pool == nullptr ? "" : pool->text("name"));
     const auto index = parse_hex(std::string_view(name).substr(0, 5));
     constexpr int kSalts = 4;

@@ -91,7 +91,8 @@ bool may_exclude(const ObjectKey& key, const std::string& content) {
 }
 
 StandIn stand_in_of(const std::string& file) {
-  const std::string name = "unreadable-file-" + hex(stable_hash(file), 8), version = api_version(kDeviceExposurePolicies);
+  const std::string name = "unreadable-file-" + hex(stable_hash(file), 8),
+                    version = api_version(kDeviceExposurePolicies);
   return {{version, kDeviceExposurePolicies.kind, "", name},
           std::make_shared<const std::string>(encode_json(
               Json::Object{{"apiVersion", version},

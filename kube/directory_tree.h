@@ -39,8 +39,9 @@ struct DirectoryLimits {
   Millis broken_for{2'000};  // a file that does not parse keeps its last content this long
   Millis missing_for{100};   // a file that vanished may be on its way back
   Millis look_again{1'000};  // while the directory is not there, or where it cannot be watched
-  Millis look_at_path{5'000};  // whether it leads to the same directory: no event tells when a link on the way
-                               // is changed, or a folder above renamed
+  Millis look_at_path{
+      5'000};  // whether it leads to the same directory: no event tells when a link on the way
+               // is changed, or a folder above renamed
   size_t files_max = 4'096;
   int depth_max = 8;
   /// Of all ResourceSlices, and of all other objects, as JSON text and 1 KiB for each. Of more nothing but

@@ -40,11 +40,11 @@ std::string refusal_of(const http::RequestHead& request, const OwnNames& names) 
   if (!is_address(host) && host != "localhost" && !names.contains(host))
     return "this is not read under the name " + in_quotes(host) +
            ": ask for it by an IP address, as localhost, or by the node's name";
-  const bool is_foreign = std::any_of(request.headers.begin(), request.headers.end(), [&](const auto& header) {
-    return lower(header.name) == "origin" && header.value != "http://" + request.authority;
-  });
-  if (is_foreign)
-    return "pages of another origin may not read this";
+  const bool is_foreign =
+      std::any_of(request.headers.begin(), request.headers.end(), [&](const auto& header) {
+        return lower(header.name) == "origin" && header.value != "http://" + request.authority;
+      });
+  if (is_foreign) return "pages of another origin may not read this";
   const auto says = [&](std::string_view name) {
     const std::string* value = request.header(name);
     return value == nullptr ? std::string_view() : *value;

@@ -51,7 +51,8 @@ TEST_F(DriftOf, AnothersThatStandsAloneIsSaid) {
 // Red when the first of two counts and the other one's drift is not seen.
 TEST_F(DriftOf, TwoOfOneNameAreNoAnswer) {
   EXPECT_EQ(asked(state_of("here") + state_of("here")), kExitError);
-  EXPECT_NE(said.find("holds two SriovNetworkNodeStates of here, in lines 1 and 6"), std::string::npos) << said;
+  EXPECT_NE(said.find("holds two SriovNetworkNodeStates of here, in lines 1 and 6"), std::string::npos)
+      << said;
 }
 
 }  // namespace

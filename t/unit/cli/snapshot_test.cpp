@@ -142,12 +142,15 @@ TEST_F(SnapshotOfNode, NamesOfSlicesThatOthersMadeTellNothing) {
 TEST_F(SnapshotOfNode, TheLastOfThousandsOfPoliciesCounts) {
   std::string many;
   for (int i = 0; i < 1'900; ++i)
-    many += "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: p" + std::to_string(i) +
-            "}\nspec: {priority: 1, action: exclude, selector: {cel: 'false'}}\n---\n"
-            "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata: {name: p" +
-            std::to_string(i) + ", namespace: dra-driver-sriov}\nspec: {configs: []}\n---\n"
-            "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: DeviceAttributes\nmetadata: {name: p" +
-            std::to_string(i) + ", namespace: dra-driver-sriov}\nspec: {attributes: {}}\n---\n";
+    many +=
+        "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: p" +
+        std::to_string(i) +
+        "}\nspec: {priority: 1, action: exclude, selector: {cel: 'false'}}\n---\n"
+        "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata: {name: p" +
+        std::to_string(i) +
+        ", namespace: dra-driver-sriov}\nspec: {configs: []}\n---\n"
+        "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: DeviceAttributes\nmetadata: {name: p" +
+        std::to_string(i) + ", namespace: dra-driver-sriov}\nspec: {attributes: {}}\n---\n";
   host.write("cluster/many.yaml", many);
   const Answer on_it = planned(there), of_it = planned(taken(/*raw=*/true));
   EXPECT_EQ(on_it.text, of_it.text);

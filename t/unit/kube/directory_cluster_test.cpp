@@ -361,7 +361,9 @@ TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine)
   put("a.yaml", policy("one", 2) + "---\nspec: [1,\n");
   ASSERT_TRUE(run_until([&] { return heard.has("DELETED one 1"); }));
   EXPECT_GE(Clock::now() - start, 190ms);
-  EXPECT_EQ(log.count("file cannot be read; none of its objects counts but excludes file=" + path("a.yaml") + ":9"), 1u)
+  EXPECT_EQ(
+      log.count("file cannot be read; none of its objects counts but excludes file=" + path("a.yaml") + ":9"),
+      1u)
       << log.all();
   EXPECT_EQ(listed(cluster), Lines{"two"});
 
@@ -377,7 +379,9 @@ TEST_F(DirectoryClusterTest, ABrokenFileAtTheStartIsToldAtOnceAndCostsOnlyItself
   put("a.yaml", "a: [\n");
   put("b.yaml", policy("two", 1) + "---\nkind: X\n");
   DirectoryCluster cluster(loop, log, directory, "here");
-  EXPECT_EQ(log.count("file cannot be read; none of its objects counts but excludes file=" + path("a.yaml") + ":2"), 1u)
+  EXPECT_EQ(
+      log.count("file cannot be read; none of its objects counts but excludes file=" + path("a.yaml") + ":2"),
+      1u)
       << log.all();
   EXPECT_EQ(log.count("object is left out file=" + path("b.yaml") + ":8"), 1u) << log.all();
   EXPECT_EQ(listed(cluster), Lines{"two"});
@@ -471,7 +475,8 @@ TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreTrouble) {
   DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .files_max = 3});
   EXPECT_EQ(listed(cluster), (Lines{"p0", "p1", "p2"}));
   put("00.yaml", policy("p00", 1));
-  ASSERT_TRUE(run_until([&] { return listed(cluster).at(0).find("more than 3 files") != std::string::npos; }));
+  ASSERT_TRUE(
+      run_until([&] { return listed(cluster).at(0).find("more than 3 files") != std::string::npos; }));
   run_for(20ms);
   EXPECT_EQ(log.count("directory cannot be read"), 1u) << "once while it lasts";
   std::filesystem::remove(path("00.yaml"));
@@ -497,9 +502,18 @@ class ExcludesTest : public DirectoryClusterTest {
 TEST_F(ExcludesTest, AFileThatCannotBeReadKeepsItsExcludesAndStandsForOthers) {
   const std::function<void()> breakers[] = {
       [&] { put("e.yaml", both() + "kind: [DeviceExposurePolicy\n"); },
-      [&] { std::filesystem::create_symlink("e.yaml", path(".l")), std::filesystem::rename(path(".l"), path("e.yaml")); },
-      [&] { std::filesystem::create_symlink("/nowhere", path(".l")), std::filesystem::rename(path(".l"), path("e.yaml")); },
-      [&] { EXPECT_EQ(::mkfifo(path(".l").c_str(), 0600), 0); std::filesystem::rename(path(".l"), path("e.yaml")); },
+      [&] {
+        std::filesystem::create_symlink("e.yaml", path(".l")),
+            std::filesystem::rename(path(".l"), path("e.yaml"));
+      },
+      [&] {
+        std::filesystem::create_symlink("/nowhere", path(".l")),
+            std::filesystem::rename(path(".l"), path("e.yaml"));
+      },
+      [&] {
+        EXPECT_EQ(::mkfifo(path(".l").c_str(), 0600), 0);
+        std::filesystem::rename(path(".l"), path("e.yaml"));
+      },
       [&] { put("e.yaml", ""), std::filesystem::resize_file(path("e.yaml"), 4u << 20); }};
   for (const auto& breaks : breakers) {
     put_by_rename("e.yaml", both());
