@@ -427,12 +427,12 @@ func TestCRDsDeletedAndReinstalled(t *testing.T) {
 	install()
 }
 
-// Turns red when the daemon needs an ability that a server without it does not have: a 1.36 server that
-// behaves as 1.35, without streaming lists.
+// Turns red when the daemon needs an ability that a server without it does not have: one that
+// behaves as 1.35 or before, without streaming lists.
 func TestOlderServer(t *testing.T) {
 	t.Parallel()
 	plane := harness.NewPlane(t, harness.Options{
-		Flags: []string{"--emulated-version=1.35", "--feature-gates=WatchList=false"}})
+		Flags: []string{olderRelease(t), "--feature-gates=WatchList=false"}})
 	lab := harness.NewLab(t, plane, pf0, pf1)
 	lab.Apply("p", harness.Config("intel", harness.PFNames("ens1f0")))
 	daemon := lab.Run()

@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
-	"time"
-
-	core "k8s.io/api/core/v1"
 
 	"sliced.test/cluster/harness"
 )
@@ -134,19 +131,8 @@ func TestAContainerThatGotPastADeadDaemonIsReported(t *testing.T) {
 	n.daemon = n.Run(n.root.Flags()...)
 	n.daemon.WaitSaid(starting, "a container runs without its interface", 1)
 	waitUntil(t, "what was begun is undone", promptly, func() bool { return len(n.calls("DEL")) == 1 })
-	waitUntil(t, "the pod's status says that its device is unhealthy", 30*time.Second, func() bool {
-		for _, pod := range n.manifest.Pods() {
-			for _, container := range pod.Status.ContainerStatuses {
-				for _, status := range container.AllocatedResourcesStatus {
-					for _, resource := range status.Resources {
-						if resource.Health == core.ResourceHealthStatusUnhealthy {
-							return true
-						}
-					}
-				}
-			}
-		}
-		return false
-	})
+	for _, pod := range n.manifest.Pods() {
+		waitUnhealthy(t, n.manifest.Server(), pod.Namespace, pod.Name, "")
+	}
 	n.end(t)
 }

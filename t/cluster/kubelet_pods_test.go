@@ -3,11 +3,13 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	core "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	"sliced.test/cluster/harness"
 )
@@ -68,6 +70,63 @@ func TestFiftyPodsAtOnce(t *testing.T) {
 	}
 }
 
+// keepsHealth tells whether the server keeps what a kubelet says of the health of a pod's devices.
+func keepsHealth(t *testing.T, server *harness.APIServer, namespace, pod string) bool {
+	t.Helper()
+	var kept *core.Pod
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		pods := server.Client.CoreV1().Pods(namespace)
+		one, err := pods.Get(context.Background(), pod, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		asked := one.Spec.Containers[0].Resources.Claims[0]
+		name := "claim:" + asked.Name
+		if asked.Request != "" {
+			name += "/" + asked.Request
+		}
+		one.Status.ContainerStatuses[0].AllocatedResourcesStatus = []core.ResourceStatus{{Name: core.ResourceName(name),
+			Resources: []core.ResourceHealth{{ResourceID: "d", Health: core.ResourceHealthStatusUnhealthy}}}}
+		kept, err = pods.UpdateStatus(context.Background(), one, metav1.UpdateOptions{DryRun: []string{"All"}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(kept.Status.ContainerStatuses[0].AllocatedResourcesStatus) > 0
+}
+
+// waitUnhealthy waits until a pod's status says that a device of it ("" any) is unhealthy, where the server keeps that.
+// Elsewhere it says nothing of it.
+func waitUnhealthy(t *testing.T, server *harness.APIServer, namespace, pod, device string) {
+	t.Helper()
+	said := func() (all []string) {
+		one, err := server.Client.CoreV1().Pods(namespace).Get(context.Background(), pod, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, container := range one.Status.ContainerStatuses {
+			for _, resource := range container.AllocatedResourcesStatus {
+				for _, health := range resource.Resources {
+					all = append(all, fmt.Sprint(health.ResourceID, " ", health.Health))
+				}
+			}
+		}
+		return all
+	}
+	if !keepsHealth(t, server, namespace, pod) {
+		if all := said(); len(all) > 0 {
+			t.Errorf("the server drops the health of devices, and has %v", all)
+		}
+		return
+	}
+	waitUntil(t, "the pod's status says that its device is unhealthy", promptly, func() bool {
+		return slices.ContainsFunc(said(), func(one string) bool {
+			return strings.Contains(one, device) && strings.HasSuffix(one, " "+string(core.ResourceHealthStatusUnhealthy))
+		})
+	})
+}
+
 // Turns red when the end of a VF does not show at its pod, or keeps the pod from ending.
 func TestDeviceGoneBeforeItsPod(t *testing.T) {
 	t.Parallel()
@@ -81,23 +140,10 @@ func TestDeviceGoneBeforeItsPod(t *testing.T) {
 	lab.Server.NewPod(t, lab.Namespace, "p", lab.Node, 1)
 	waitRunning(t, lab, "p")
 	device := lab.Server.Claim(t, lab.Namespace, "p").Status.Allocation.Devices.Results[0].Device
+	before := lab.Server.Revision(t)
 	lab.Host.SetVFs(near.Address, 0)
-	waitUntil(t, "the pod's status says that its device is gone", promptly, func() bool {
-		pod, err := lab.Server.Client.CoreV1().Pods(lab.Namespace).Get(context.Background(), "p", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, container := range pod.Status.ContainerStatuses {
-			for _, resource := range container.AllocatedResourcesStatus {
-				for _, health := range resource.Resources {
-					if strings.Contains(string(health.ResourceID), device) && health.Health == core.ResourceHealthStatusUnhealthy {
-						return true
-					}
-				}
-			}
-		}
-		return false
-	})
+	lab.History.WaitOffers(t, before, promptly)
+	waitUnhealthy(t, lab.Server, lab.Namespace, "p", device)
 	lab.Server.EndPod(t, lab.Namespace, "p")
 	waitUntil(t, "no CDI spec is left", promptly, func() bool { return len(root.SpecFiles()) == 0 })
 	lab.Server.WaitReleased(t, lab.Namespace, "p", promptly)

@@ -107,7 +107,7 @@ func TestPreparedExcludes(t *testing.T) {
 // allocated before.
 func TestPreparedExcludesWithoutCounters(t *testing.T) {
 	t.Parallel()
-	preparedExcludes(t, harness.NewPlane(t, harness.Options{ControllerManager: true, Everywhere: gatesRows["no counters"].flags}))
+	preparedExcludes(t, harness.NewPlane(t, harness.Options{ControllerManager: true, Everywhere: gatesRows["no counters"]}))
 }
 
 func preparedExcludes(t *testing.T, plane *harness.Plane) {

@@ -1,9 +1,6 @@
-//go:build !kube1.34 && !kube1.35
-
 package cluster
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,8 +14,6 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 	resource "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/dynamic-resource-allocation/api/metadata"
-	"k8s.io/dynamic-resource-allocation/devicemetadata"
 
 	"sliced.test/cluster/harness"
 )
@@ -89,19 +84,6 @@ func mounted(t *testing.T, root *harness.KubeletRoot, devices []string, path str
 	}
 	t.Fatalf("nothing is mounted at %s", path)
 	return nil
-}
-
-// tells decodes a file as virt-launcher does, and holds it against the API's own rules.
-func tells(t *testing.T, text []byte) *metadata.DeviceMetadata {
-	t.Helper()
-	var invalid error
-	found := &metadata.DeviceMetadata{}
-	err := devicemetadata.DecodeMetadataFromStream(json.NewDecoder(bytes.NewReader(text)), found,
-		devicemetadata.DecodeMetadataWithValidationResult(&invalid))
-	if err != nil || invalid != nil {
-		t.Fatalf("%v %v: %s", err, invalid, text)
-	}
-	return found
 }
 
 // launcher is a virt-launcher's request, and where its container finds the file.

@@ -14,6 +14,8 @@ import (
 	core "k8s.io/api/core/v1"
 	resource "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sliced.test/cluster/harness"
 )
@@ -46,6 +48,8 @@ type manifestRow struct {
 	infos   int // files for Multus
 	// Two pods have one VF at once.
 	isShared bool
+	// Containers ask for resources by name, and the scheduler makes claims of them.
+	isExtended bool
 }
 
 // far is a port of the other socket.
@@ -79,7 +83,7 @@ var manifests = map[string]manifestRow{
 		pods: map[string]podRow{"app": {2, map[string][]part{"app": {of("vf", "vf", 1).on("tenants")}}}}},
 	"resource-policies": {redWhen: "a pool's attribute or the node's name do not select",
 		pods: app(of("vf", "vf", 1).on("tenants").from("ens2f0"))},
-	"extended-resource": {redWhen: "claims that the scheduler makes are not configured by their class", pfs: []harness.PF{near, harness.E810("04", "ens2f0", 4)},
+	"extended-resource": {isExtended: true, redWhen: "claims that the scheduler makes are not configured by their class", pfs: []harness.PF{near, harness.E810("04", "ens2f0", 4)},
 		offered: join(vfs(pf0, 0, 3), harness.VFDevices("0000:04:00.0", 0, 3)),
 		pods: map[string]podRow{"one-each": {1, map[string][]part{"app": {of("", "", 1).on("left-net").from("ens1f0"), of("", "", 1).on("right-net").from("ens2f0")}}},
 			"two-each": {1, map[string][]part{"app": {of("", "", 2).on("left-net").from("ens1f0"), of("", "", 2).on("right-net").from("ens2f0")}}}}},
@@ -155,10 +159,16 @@ func (row manifestRow) play(t *testing.T, name string) {
 	}
 	lab.Run(root.Flags()...)
 	offered := lab.History.WaitOffers(t, 0, starting, row.offered...)
+	lacking := row.lacking(t, plane.Server)
 	if row.links != nil {
-		lab.Exposed.WaitOffers(t, 0, starting, row.links...)
+		lab.Exposed.WaitOffers(t, 0, starting, abilitiesOf(t, plane.Server).left(row.links, nil, map[string]bool{theMacvlan: true})...)
 	}
 	manifest.ApplyPods()
+	if lacking != "" {
+		waitAllRefused(t, manifest, row.pods, lacking)
+		manifest.DeletePods()
+		return
+	}
 	running := waitAllRun(t, manifest, row.pods)
 	row.judge(t, lab, root, kernel, running)
 	judgeInfos(t, lab, row.infos)
@@ -177,6 +187,21 @@ func (row manifestRow) play(t *testing.T, name string) {
 	if after := lab.History.States(t, offered.RV); len(after) > 1 && row.links == nil { // theirs tell what may be allocated
 		t.Errorf("preparing wrote %d slices: %s", len(after)-1, after[1])
 	}
+}
+
+// lacking is what the scheduler says of these pods where the server has not what they take, "" where it has.
+func (row manifestRow) lacking(t *testing.T, server *harness.APIServer) string {
+	t.Helper()
+	if row.links != nil && !abilitiesOf(t, server).shares {
+		return "cannot allocate all claims"
+	}
+	classes := schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "deviceclasses"}
+	class := &unstructured.Unstructured{Object: M{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
+		"metadata": M{"name": "probe"}, "spec": M{"extendedResourceName": "example.com/probe"}}}
+	if row.isExtended && answer(server, classes, class) != "stored" {
+		return "Insufficient example.com/"
+	}
+	return ""
 }
 
 // byMultus: or a VF is in two pods, which takes a plugin that can do so.

@@ -130,7 +130,7 @@ func tellsDevices(b *testing.B, lab *harness.Lab, claim *resource.ResourceClaim)
 type subject struct{ plugin dra.DRAPluginClient }
 
 func claimOf(claim *resource.ResourceClaim) *dra.Claim {
-	return &dra.Claim{Namespace: claim.Namespace, Name: claim.Name, Uid: string(claim.UID)}
+	return draClaim(claim.Namespace, claim.Name, string(claim.UID))
 }
 
 func (s subject) prepare(b *testing.B, claim *resource.ResourceClaim) time.Duration {

@@ -38,6 +38,11 @@ type desk struct {
 	made int
 	did  []string // for messages
 
+	able   abilities
+	stands []string        // what is offered
+	some   bool            // something ever was
+	closed map[string]bool // kinds that are not offered, because the server has not what they take
+
 	within           time.Duration // how long what is free may take to be given
 	granted, refused int
 }
@@ -46,7 +51,7 @@ func newDesk(lab *harness.Lab, asks map[string]ask) *desk {
 	for name, a := range asks {
 		lab.Server.NewTemplate(lab.T, lab.Namespace, name, a.spec)
 	}
-	return &desk{Lab: lab, asks: asks, kind: map[string]string{}, within: scheduling}
+	return &desk{Lab: lab, asks: asks, kind: map[string]string{}, able: abilitiesOf(lab.T, lab.Server), within: scheduling}
 }
 
 // holders are the pods whose claims are allocated, by name, as the API server says.
@@ -82,7 +87,7 @@ func count(pods map[string]string) map[string]int {
 func (d *desk) fitsBeside(held map[string]string, kind string) bool {
 	n := count(held)
 	n[kind]++
-	return d.fits(n)
+	return !d.closed[kind] && d.fits(n)
 }
 
 // check fails when two claims that exclude each other are both allocated.
@@ -183,12 +188,23 @@ func (d *desk) clear(but ...string) {
 	d.did = nil
 }
 
-// offered waits until exactly these entries are offered, by a write after a revision, and the scheduler knows it.
+// offered waits until exactly these entries are offered, but those that the server has not what they take for, by a write
+// after a revision, and the scheduler knows it.
 func (d *desk) offered(after int64, entries ...string) harness.PoolState {
 	d.T.Helper()
-	state := d.Exposed.WaitOffers(d.T, after, starting, entries...)
+	d.stands = d.able.left(entries, d.stands, sharedOf(d.asks))
+	d.closed, d.some = closed(d.asks, entries, d.stands), d.some || len(d.stands) > 0
+	state := d.Exposed.WaitOffers(d.T, after, starting, d.stands...)
 	d.WaitSchedulerSees(scheduling)
 	return state
+}
+
+// shown fails unless something was granted, where anything was offered, and something refused.
+func (d *desk) shown() {
+	d.T.Helper()
+	if (d.granted > 0) != d.some || d.refused == 0 {
+		d.T.Errorf("%d claims were granted and %d refused: this shows nothing", d.granted, d.refused)
+	}
 }
 
 // everyOrder lets these kinds come in every order that there is. After each arrival and each release the scheduler's
