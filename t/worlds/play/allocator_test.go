@@ -3,6 +3,7 @@ package play
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -106,7 +107,17 @@ func (c *claim) object() *resourceapi.ResourceClaim {
 
 // allocate gives the claim with its allocation, or nil when it was refused.
 func (a *allocator) allocate(slices []*resourceapi.ResourceSlice, held map[string]*resourceapi.ResourceClaim, able abilities,
-	wanted *claim) (*resourceapi.ResourceClaim, error) {
+	wanted *claim) (given *resourceapi.ResourceClaim, err error) {
+	if panicsWithShares && able.shared {
+		defer func() {
+			if reason := recover(); reason != nil {
+				given, err = nil, nil
+				if _, isRuntime := reason.(runtime.Error); !isRuntime {
+					err = fmt.Errorf("the allocator panics: %v", reason)
+				}
+			}
+		}()
+	}
 	ctx := context.Background()
 	one, err := structured.NewAllocator(ctx, features(able), stateOf(held, able), classes, slices, a.cache)
 	if err != nil {

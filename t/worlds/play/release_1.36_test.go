@@ -15,3 +15,5 @@ const release = "v1.36.3"
 var byDefault = structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, DeviceBindingAndStatus: true}
 
 func isRefusal(err error) bool { return errors.Is(err, structured.ErrFailedAllocationOnNode) }
+
+const panicsWithShares = false // as in 1.34

@@ -16,3 +16,5 @@ var byDefault = structured.Features{AdminAccess: true, PrioritizedList: true, De
 	FractionalCapacityRange: true}
 
 func isRefusal(err error) bool { return errors.Is(err, structured.ErrFailedAllocationOnNode) }
+
+const panicsWithShares = false // as in 1.34
