@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	core "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sliced.test/cluster/harness"
 )
@@ -23,8 +25,12 @@ func TestNode(t *testing.T) {
 	rows := []row{
 		{"AnInterface", n.testAnInterface},
 		{"AFunction", n.testAFunction},
+		{"TwoOfOneClaim", n.testTwoOfOneClaim},
+		{"Migration", n.testMigration},
+		{"SlowCNI", n.testSlowCNI},
 		{"Addresses", n.testAddresses},
 		{"AnotherDaemon", n.testAnotherDaemon},
+		{"AnotherMode", n.testAnotherMode},
 		{"RuntimeAndKubelet", n.testRuntimeAndKubelet},
 		{"Reboot", n.testReboot},
 	}
@@ -92,16 +98,22 @@ func (n *node) testAFunction(t *testing.T) {
 	n.end(t, s)
 }
 
+// seesFunction holds what a container opens and reads against the functions that its claim has, in their order.
 func (s *scenario) seesFunction(pod core.Pod, life int32) {
 	s.t.Helper()
-	address := s.allocated(pod, "net")
+	addresses := s.allAllocated(pod, "net")
 	said := s.said(pod, life)
-	group := s.guest.Run(s.t, "basename $(readlink /sys/bus/pci/devices/"+address+"/iommu_group)")
-	if opened := strings.Count(said, "opened="); opened != 1 || !strings.Contains(said, "opened=/dev/vfio/"+group+"\n") {
-		s.t.Errorf("%s is of group %s; the container says\n%s", address, group, said)
+	if opened := strings.Count(said, "opened="); opened != len(addresses) || !strings.Contains(said, "SRIOVNETWORK_PCI_ADDRESSES="+strings.Join(addresses, ",")+"\n") {
+		s.t.Errorf("%v are allocated; the container says\n%s", addresses, said)
 	}
-	if now := s.functions(s.t)[address]; now.driver != "vfio-pci" {
-		s.t.Errorf("%s: %v", address, now)
+	for _, address := range addresses {
+		group := s.guest.Run(s.t, "basename $(readlink /sys/bus/pci/devices/"+address+"/iommu_group)")
+		if !strings.Contains(said, "opened=/dev/vfio/"+group+"\n") {
+			s.t.Errorf("%s is of group %s; the container says\n%s", address, group, said)
+		}
+		if now := s.functions(s.t)[address]; now.driver != "vfio-pci" {
+			s.t.Errorf("%s: %v", address, now)
+		}
 	}
 	_, text, _ := strings.Cut(said, "\n{")
 	var metadata struct {
@@ -116,16 +128,74 @@ func (s *scenario) seesFunction(pod core.Pod, life int32) {
 	if err := json.NewDecoder(strings.NewReader("{" + text)).Decode(&metadata); err != nil {
 		s.t.Fatalf("metadata: %v in\n%s", err, said)
 	}
-	if len(metadata.Requests) != 1 || len(metadata.Requests[0].Devices) != 1 {
+	if len(metadata.Requests) != 1 || len(metadata.Requests[0].Devices) != len(addresses) {
 		s.t.Fatalf("metadata: %+v", metadata)
 	}
 	// As KubeVirt looks it up: from the claim's allocation to the slice's attribute.
-	device := metadata.Requests[0].Devices[0]
-	published := s.History.Now().Devices()[harness.DeviceName(address)].Attributes["resource.kubernetes.io/pciBusID"]
-	if device.Driver != harness.Driver || device.Pool != s.Node || device.Name != harness.DeviceName(address) || published.StringValue == nil ||
-		*published.StringValue != address || device.Attributes["resource.kubernetes.io/pciBusID"].String != address {
-		s.t.Errorf("allocated is %s, the metadata has %+v", address, device)
+	for i, address := range addresses {
+		device := metadata.Requests[0].Devices[i]
+		published := s.History.Now().Devices()[harness.DeviceName(address)].Attributes["resource.kubernetes.io/pciBusID"]
+		if device.Driver != harness.Driver || device.Pool != s.Node || device.Name != harness.DeviceName(address) || published.StringValue == nil ||
+			*published.StringValue != address || device.Attributes["resource.kubernetes.io/pciBusID"].String != address {
+			s.t.Errorf("allocated is %s, the metadata has %+v", address, device)
+		}
 	}
+}
+
+// Red when a machine with two functions of one request misses one, or finds them in another order than they were allocated in.
+func (n *node) testTwoOfOneClaim(t *testing.T) {
+	s := n.apply(t, "two")
+	pod := s.running(0)[0]
+	if all := s.allAllocated(pod, "net"); len(all) != 2 || all[0] == all[1] {
+		t.Errorf("allocated are %v", all)
+	}
+	s.seesFunction(pod, 0)
+	n.end(t, s)
+}
+
+// Red when the two pods of a machine that migrates have not a function each, or the one that stays loses anything with the other.
+func (n *node) testMigration(t *testing.T) {
+	s := n.apply(t, "migration")
+	both := map[string]core.Pod{}
+	for _, pod := range s.running(0) {
+		s.seesFunction(pod, 0)
+		both[pod.Name] = pod
+	}
+	source, target := s.allocated(both["source"], "net"), s.allocated(both["target"], "net")
+	if source == target {
+		t.Fatalf("both have %s", source)
+	}
+	err := s.Server.Client.CoreV1().Pods(s.manifest.Namespace).Delete(context.Background(), "source", metav1.DeleteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wait(t, "the source is gone, and has given its function back", func() bool {
+		return len(s.manifest.Pods()) == 1 && s.functions(t)[source].driver != "vfio-pci"
+	})
+	s.seesFunction(s.running(0)[0], 0)
+	if restarts := s.running(0)[0].Status.ContainerStatuses[0].RestartCount; restarts != 0 {
+		t.Errorf("the target was restarted %d times", restarts)
+	}
+	n.end(t, s)
+}
+
+// Red when a container runs without its interface because a plugin takes longer than the runtime waits, or when the pod does not
+// run once it does not.
+func (n *node) testSlowCNI(t *testing.T) {
+	const refused = "a sandbox has not the interfaces of its pod and is refused"
+	n.guest.Run(t, "touch /run/slow")
+	defer n.guest.Run(t, "rm -f /run/slow")
+	before := strings.Count(tail(n.log(), 1000), refused)
+	s := n.apply(t, "slow")
+	s.wait(t, "its sandbox is refused, and once more", func() bool { return strings.Count(tail(n.log(), 1000), refused) >= before+2 })
+	for _, status := range s.manifest.Pods()[0].Status.ContainerStatuses {
+		if status.ContainerID != "" {
+			t.Errorf("there is a container: %+v", status)
+		}
+	}
+	n.guest.Run(t, "rm /run/slow")
+	s.seesInterface(s.running(0)[0], 0)
+	n.end(t, s)
 }
 
 // Red when an interface or a function has not the address that its pod asks for, or keeps it.
@@ -179,6 +249,19 @@ func (n *node) testAnotherDaemon(t *testing.T) {
 		t.Errorf("a container that nobody touched was restarted %d times", restarts)
 	}
 	n.end(t, a, b)
+}
+
+// Red when a daemon in mode MULTUS takes a pod's interface away, or does not undo with its sandbox what the one before it made.
+func (n *node) testAnotherMode(t *testing.T) {
+	s := n.apply(t, "interface")
+	s.seesInterface(s.running(0)[0], 0)
+	n.kill(t)
+	n.serve(t, "--configuration-mode", "MULTUS")
+	s.killContainers()
+	s.seesInterface(s.running(1)[0], 1)
+	n.end(t, s)
+	n.kill(t)
+	n.serve(t)
 }
 
 // Red when pods lose anything because containerd and the kubelet are killed and start anew, when a container is created for whose

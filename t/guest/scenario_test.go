@@ -66,12 +66,21 @@ func (s *scenario) running(restarts int32) []core.Pod {
 	return pods
 }
 
-// allocated is the address of the function of a pod's claim, by the claim's name in the pod.
+// allocated is the address of the first function of a pod's claim, by the claim's name in the pod.
 func (s *scenario) allocated(pod core.Pod, name string) string {
 	s.t.Helper()
-	at := []byte(s.claim(pod, name).Status.Allocation.Devices.Results[0].Device)
-	at[4], at[7], at[10] = ':', ':', '.'
-	return string(at)
+	return s.allAllocated(pod, name)[0]
+}
+
+// allAllocated are the addresses of all of them, in the allocation's order.
+func (s *scenario) allAllocated(pod core.Pod, name string) (addresses []string) {
+	s.t.Helper()
+	for _, result := range s.claim(pod, name).Status.Allocation.Devices.Results {
+		at := []byte(result.Device)
+		at[4], at[7], at[10] = ':', ':', '.'
+		addresses = append(addresses, string(at))
+	}
+	return addresses
 }
 
 func (s *scenario) claim(pod core.Pod, name string) *resource.ResourceClaim {
