@@ -105,7 +105,12 @@ TEST_F(WebhookServerTest, CurlIsToldWhatIsWrong) {
   // As large as it may be, and larger.
   std::string large = kMisspelt;
   large.insert(large.size() - 1, std::string(kReviewBytesMax - large.size(), ' '));
-  EXPECT_NE(curl(server.port(), "/validate", posting(large)).find("did you mean configs"), std::string::npos);
+  // Judging has a second of its own, which a busy machine may not give it: then it is asked again.
+  bool is_judged = false;
+  for (int tries = 0; tries < 20 && !is_judged; ++tries)
+    is_judged =
+        curl(server.port(), "/validate", posting(large)).find("did you mean configs") != std::string::npos;
+  EXPECT_TRUE(is_judged);
   EXPECT_NE(curl(server.port(), "/validate", posting(large + " ")).find("\n413 "), std::string::npos);
   bool is_over = false;
   server.shut_down(Millis{1'000}, [&] { is_over = true; });
