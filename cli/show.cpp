@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/table.h"
+#include "hotplug/told_facts.h"
 #include "kube/yaml.h"
 #include "policy/explain.h"
 #include "policy/identity.h"
@@ -25,6 +26,10 @@ template <class T>
 void put(Json& map, std::string_view key, const std::optional<T>& value) {
   if (value) map.set(key, Json(*value));
 }
+void put(Json& map, std::string_view key, const std::optional<hotplug::PciAddress>& address) {
+  if (address) map.set(key, address->text());
+}
+void put(Json& map, std::string_view key, int number) { map.set(key, number); }
 
 std::string interface_of(const HostDevice& device) {
   if (!device.netdev) return {};
@@ -160,31 +165,7 @@ Json json_of(const HostDevice& device) {
   Json out = Json::Object{};
   out.set("id", is_utf8(device.id.text) ? device.id.text : escaped(device.id.text));
   out.set("type", hotplug::name_of(device.type));
-  if (device.pci) out.set("pciAddress", device.pci->text());
-  put(out, "vendor", device.vendor);
-  put(out, "product", device.product);
-  put(out, "subsystemVendor", device.subsystem_vendor);
-  put(out, "subsystemProduct", device.subsystem_product);
-  put(out, "driver", device.driver);
-  put(out, "numaNode", device.numa_node);
-  put(out, "pcieRoot", device.pcie_root);
-  if (device.type == DeviceType::kPf) {
-    out.set("totalVFs", device.total_vfs);
-    out.set("numVFs", device.num_vfs);
-    put(out, "eswitchMode", device.eswitch_mode);
-  }
-  if (device.pf) out.set("pfPciAddress", device.pf->text());
-  put(out, "vfIndex", device.vf_index);
-  put(out, "pfName", device.pf_name);
-  put(out, "adminMac", device.admin_mac);
-  put(out, "representor", device.representor);
-  put(out, "representorOf", device.representor_of);
-  put(out, "vdpa", device.vdpa);
-  put(out, "bridgeType", device.bridge_type);
-  put(out, "vlanFiltering", device.vlan_filtering);
-  put(out, "vlanId", device.vlan_id);
-  put(out, "parentIfName", device.parent_name);
-  put(out, "rdmaDevice", device.rdma_device);
+  hotplug::visit_facts(device, [&](const char* name, const auto& fact) { put(out, name, fact); });
   put(out, "hostUse", device.host_use);
   put(out, "broken", device.broken);
   if (device.netdev) out.set("netdev", json_of_netdev(*device.netdev));

@@ -1,7 +1,10 @@
 #include "policy/exposure/dearest.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
+#include "hotplug/told_facts.h"
 #include "policy/exposure/selector.h"
 
 namespace sliced::policy {
@@ -13,23 +16,29 @@ constexpr DeviceType kTypes[] = {DeviceType::kPf,     DeviceType::kVf,   DeviceT
                                  DeviceType::kBridge, DeviceType::kVlan, DeviceType::kBond,
                                  DeviceType::kVirtual};
 
+// Something of each kind of fact, so that none is absent that comes to be read of the host.
+struct Something {
+  void operator()(const char*, std::string& text) const { text = "ens1f0np0"; }
+  void operator()(const char*, int& number) const { number = 8; }
+  void operator()(const char*, std::optional<int>& number) const { number = 0; }
+  void operator()(const char*, std::optional<bool>& flag) const { flag = true; }
+  void operator()(const char*, std::optional<hotplug::PciAddress>& address) const {
+    address = hotplug::PciAddress{0, 0x3b, 0, 0};
+  }
+};
+
 hotplug::HostDevice with_everything(DeviceType type) {
-  hotplug::HostDevice device{.id = {"0000:3b:00.0"}, .type = type, .pci = hotplug::PciAddress{0, 0x3b, 0, 0}};
+  hotplug::HostDevice device{.id = {"0000:3b:00.0"}, .type = type};
+  hotplug::visit_facts(device, Something{});
   device.vendor = device.product = device.subsystem_vendor = device.subsystem_product = "15b3";
   device.driver = "mlx5_core";
-  device.numa_node = 0;
   device.pcie_root = "pci0000:3a";
-  device.total_vfs = device.num_vfs = 8;
   device.eswitch_mode = "switchdev";
-  device.pf = hotplug::PciAddress{0, 0x3b, 0, 0};
-  device.vf_index = 0;
-  device.pf_name = device.representor = device.parent_name = "ens1f0np0";
   device.pf_product = "101d";
   device.pf_numa_node = 0;
   device.pf_link_type = 1;
   device.admin_mac = "02:00:00:00:00:01";
   device.bridge_type = "linux";
-  device.vlan_filtering = true;
   device.vlan_id = 100;
   device.representor_of = "0000:3b:00.1";
   device.rdma_device = "mlx5_0";
