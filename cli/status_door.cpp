@@ -177,8 +177,7 @@ StatusDoor::~StatusDoor() { daemon_.on_offer_change({}); }
 
 // Everything that tells names is kept from pages of other origins; probes and Prometheus come under any name.
 http::Serve StatusDoor::serve() {
-  return status::guarded(status::serve_pages(pages()), {lower(options_.node_name)},
-                         {"/livez", "/readyz", "/metrics"});
+  return status::guarded(status::serve_pages(pages()), {lower(options_.node_name)}, status::nameless_pages());
 }
 
 NodeView StatusDoor::node_view() {

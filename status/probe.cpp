@@ -60,4 +60,10 @@ ShortPages service_pages(std::function<std::vector<Check>()> readiness,
   return out;
 }
 
+std::set<std::string> nameless_pages() {
+  std::set<std::string> out;
+  for (const auto& [path, page] : service_pages({}, {})) out.insert(path);
+  return out;
+}
+
 }  // namespace sliced::status

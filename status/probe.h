@@ -1,6 +1,7 @@
 #pragma once
 // What a probe is answered, in the words of Kubernetes' own servers (k8s.io/apiserver/pkg/server/healthz). Pure.
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,5 +33,8 @@ ShortPages probe_pages(std::function<std::vector<Check>()> readiness);
 /// And /metrics, in the format of exposition.h.
 ShortPages service_pages(std::function<std::vector<Check>()> readiness,
                          std::function<std::string()> exposition);
+/// Their paths: alone of all pages they tell no names of nodes, devices or policies (guard.h), so that probes and Prometheus
+/// may read them under whatever name they know.
+std::set<std::string> nameless_pages();
 
 }  // namespace sliced::status

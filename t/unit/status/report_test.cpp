@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace sliced::status {
 namespace {
 
@@ -116,6 +119,15 @@ TEST(Report, AsJsonSaysWhatPeopleAreShown) {
       status_pages([&] { return report; }, [] { return std::string(); }).at("/status")("").body);
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, json);
+}
+
+// Red when a page that tells names may be read by a page of another origin, or a probe is kept from its own.
+TEST(Report, ProbesAndMetricsAloneTellNoNames) {
+  const std::set<std::string> nameless = nameless_pages();
+  EXPECT_EQ(nameless, (std::set<std::string>{"/livez", "/readyz", "/metrics"}));
+  const auto pages = status_pages([] { return Report{}; }, [] { return std::string(); });
+  EXPECT_EQ(pages.size(), nameless.size() + 1) << "and /status";
+  for (const std::string& path : nameless) EXPECT_TRUE(pages.contains(path)) << path;
 }
 
 TEST(Report, LivenessAsksNobody) {
