@@ -63,7 +63,7 @@ class Parser {
 
   Node* unexpected(std::string_view wanted) {
     if (lexer_.token() == Token::kWrong) return wrong(lexer_.offset(), lexer_.content());
-    std::string found = "the end";
+    std::string found = "end of the expression";
     if (lexer_.token() == Token::kString || lexer_.token() == Token::kBytes)
       found = "a string";
     else if (lexer_.token() != Token::kEnd)

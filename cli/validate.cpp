@@ -22,8 +22,9 @@ struct Report {
   size_t unchecked = 0;  // selectors, for want of work
 
   void add(const std::string& file, int line, bool error, const std::string& what) {
-    text +=
-        escaped(file) + ":" + std::to_string(line) + ": " + (error ? "error: " : "warning: ") + what + "\n";
+    text += escaped(file) + ":";
+    if (line > 0) text += std::to_string(line) + ":";  // of a file that cannot be read there is none
+    text += std::string(error ? " error: " : " warning: ") + what + "\n";
     ++(error ? errors : warnings);
   }
   void add(const std::string& file, const webhook::Judgement& judged, const policy::Problems& problems,

@@ -314,10 +314,10 @@ std::string wrong_with_resource_name(const std::string& name) {
   if (!is_name(rest, name.size(), "_-")) return "wants letters, digits, _ and - behind the prefix";
   if (!kube::is_dns_subdomain(prefix) || prefix.ends_with("kubernetes.io"))
     return "wants a prefix that is a domain name, and not one of kubernetes.io";
-  if (!kube::is_label_key(name)) return "wants a letter or digit at both ends of what is behind the prefix";
   if (name.size() > kResourceBytesMax)
     return "has " + std::to_string(name.size()) + " bytes, at most " + std::to_string(kResourceBytesMax) +
            " can be published: take a shorter name, here and in the pods";
+  if (!kube::is_label_key(name)) return "wants a letter or digit at both ends of what is behind the prefix";
   return "";
 }
 

@@ -57,6 +57,7 @@ Review bad(std::string why) { return {.status = 400, .body = "no AdmissionReview
 // The request of a body, or why there is none that could be answered.
 Result<Request> request_of(std::string_view body) {
   Request out;
+  if (!kube::find_raw(body, {"apiVersion"})) return Error{Errc::kInvalid, "the body is no JSON object"};
   if (const std::string found = text_in(body, "apiVersion"); found != kApiVersion)
     return Error{Errc::kInvalid,
                  "apiVersion is " + in_quotes(found, 64) + ", wants " + std::string(kApiVersion)};

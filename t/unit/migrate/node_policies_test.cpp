@@ -144,6 +144,9 @@ TEST(NodePolicies, WhatCannotBeCarriedOver) {
       {"{resourceName: a}", "spec.nicSelector is missing"},
       {"{nicSelector: {vendor: '15b3'}}",
        "spec.resourceName is \"\": wants letters, digits, _ and - behind the prefix"},
+      {"{resourceName: " + std::string(80, 'a') + ", nicSelector: {vendor: '15b3'}}",
+       "spec.resourceName is \"" + std::string(64, 'a') +
+           "...\": has 93 bytes, at most 63 can be published: take a shorter name, here and in the pods"},
       {"{resourceName: a, nodeSelector: {gen: 5}, nicSelector: {vendor: '15b3'}}",
        "spec.nodeSelector has a number, wants strings: put it in quotes"}};
   for (const auto& [spec, error] : rows)

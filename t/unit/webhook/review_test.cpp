@@ -160,6 +160,12 @@ TEST(Review, WhatCannotBeAnsweredIsNoReview) {
   }
 }
 
+TEST(Review, ABodyThatIsNoObjectIsSaidToBeNone) {
+  for (const char* body : {"garbage", "[]", "{"})
+    EXPECT_EQ(webhook::review(body, kDrivers).body, "no AdmissionReview: the body is no JSON object\n")
+        << body;
+}
+
 // What no node would read is not stored; of a claim that is the server's to judge.
 TEST(Review, APolicyThatCannotBeReadIsRefused) {
   std::string many = "1";
