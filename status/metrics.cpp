@@ -6,8 +6,7 @@ namespace sliced::status {
 namespace {
 
 void tell_standing(Exposition& out, const Report& report) {
-  out.gauge("sliced_ready", "1 when /readyz is passed.");
-  out.sample(are_passed(readiness(report)) ? 1 : 0);
+  tell_ready(out, are_passed(readiness(report)));
   out.gauge("sliced_serving", "1 when this process holds the interlock and writes; 0 when it stands by.");
   out.sample(report.is_serving ? 1 : 0);
   out.gauge("sliced_configured",

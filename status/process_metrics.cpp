@@ -19,6 +19,11 @@ void tell_process(Exposition& out, const std::string& version, const ProcessMetr
   out.sample(process.lost_lines);
 }
 
+void tell_ready(Exposition& out, bool is_ready) {
+  out.gauge("sliced_ready", "1 when /readyz is passed.");
+  out.sample(is_ready ? 1 : 0);
+}
+
 // proc_pid_stat(5): the name in parentheses may hold anything, spaces and parentheses included.
 void read_process_stat(std::string_view stat, double boot, double ticks_per_second, uint64_t page_bytes,
                        ProcessMetrics& into) {
