@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
+#include <map>
 
 #include "kube/names.h"
 #include "kubelet/proto/dra.pb-c.h"
@@ -75,27 +75,36 @@ Result<RegistrationStatus> decode_registration_status(std::string_view bytes) {
                             escaped(bytes_of((*message)->error), kErrorMax)};
 }
 
-Result<std::vector<PrepareRequest>> decode_claims(std::string_view bytes) {
+Result<std::vector<CalledClaim>> decode_claims(std::string_view bytes) {
   const auto message = proto::unpack<Dra__ClaimsRequest>(dra__claims_request__descriptor, bytes, kMemoryMax);
   if (!message) return Error(message.error());
   if ((*message)->n_claims > kClaimsMax)
     return Error{Errc::kTooLarge, std::to_string((*message)->n_claims) + " claims in one call; at most " +
                                       std::to_string(kClaimsMax) + " are taken"};
-  std::vector<PrepareRequest> claims;
-  std::set<std::string_view> uids;
+  std::vector<CalledClaim> claims;
+  std::map<std::string_view, size_t> by_uid;
   for (size_t i = 0; i < (*message)->n_claims; ++i) {
     const Dra__Claim& claim = *(*message)->claims[i];
     const std::string_view space = bytes_of(claim.namespace_), name = bytes_of(claim.name),
                            uid = bytes_of(claim.uid);
-    const auto wrong = [&](const char* field, std::string_view value, const char* want) {
-      return Error{Errc::kInvalid,
-                   "claims[" + std::to_string(i) + "]." + field + ": " + in_quotes(value) + " " + want};
-    };
-    if (!kube::is_dns_label(space)) return wrong("namespace", space, "is no name of a namespace");
-    if (!kube::is_dns_subdomain(name)) return wrong("name", name, "is no name of a ResourceClaim");
-    if (!is_uid(uid)) return wrong("uid", uid, "is no UID");
-    if (!uids.insert(uid).second) return wrong("uid", uid, "is there twice");
-    claims.push_back({.namespace_ = std::string(space), .name = std::string(name), .uid = std::string(uid)});
+    const std::string at = "claims[" + std::to_string(i) + "].";
+    // It is a key of the answer, and gRPC's other end takes no other strings.
+    if (!is_utf8(uid)) return Error{Errc::kInvalid, at + "uid: " + in_quotes(uid) + " is no UTF-8"};
+    CalledClaim called{
+        .claim = {.namespace_ = std::string(space), .name = std::string(name), .uid = std::string(uid)},
+        .error = {}};
+    if (!kube::is_dns_label(space))
+      called.error = at + "namespace: " + in_quotes(space) + " is no name of a namespace";
+    if (!kube::is_dns_subdomain(name))
+      called.error = at + "name: " + in_quotes(name) + " is no name of a ResourceClaim";
+    if (!is_uid(uid)) called.error = at + "uid: " + in_quotes(uid) + " is no UID";
+    const auto [twin, is_first] = by_uid.try_emplace(uid, claims.size());
+    if (is_first) {
+      claims.push_back(std::move(called));
+    } else if (CalledClaim& first = claims[twin->second]; first.claim != called.claim) {
+      first.error = at + "uid: " + in_quotes(uid) + " is also that of " +
+                    in_quotes(first.claim.namespace_ + "/" + first.claim.name);
+    }
   }
   return claims;
 }

@@ -33,11 +33,18 @@ Result<RegistrationStatus> decode_registration_status(std::string_view bytes);
 
 constexpr size_t kClaimsMax = 512;  // of one call: all claims of a pod
 
+/// A claim of a call, with what is wrong with it: "" nothing, else the Preparer must not hear of it (its UID
+/// stands in file names), and the text is its answer.
+struct CalledClaim {
+  PrepareRequest claim;
+  std::string error;
+};
 /// Of NodePrepareResources and NodeUnprepareResources. Namespace and name have the form that Kubernetes gives
-/// them, a UID is 1 to 128 letters, digits, '-', '_' and '.', the first a letter or digit: it stands in file
-/// names. No UID is there twice.
-/// Errors: kInvalid (names the claim, the field and the value), kTooLarge.
-Result<std::vector<PrepareRequest>> decode_claims(std::string_view bytes);
+/// them, a UID is 1 to 128 letters, digits, '-', '_' and '.', the first a letter or digit; error says otherwise.
+/// No UID is there twice: answers are told apart by it, so one claim named twice is one, and two claims of one
+/// UID are one that is wrong.
+/// Errors: kInvalid (no such message), kTooLarge.
+Result<std::vector<CalledClaim>> decode_claims(std::string_view bytes);
 
 /// The same of both versions, but that the older one knows no share_id.
 enum class DraVersion { kV1Beta1, kV1 };

@@ -19,7 +19,7 @@ struct Gathered {
   size_t missing;
 };
 
-// ask(claim, done) for each claim; encode(results) once all are done.
+// ask(called claim, done) for each; encode(results) once all are done.
 template <class Result, class Ask, class Encode>
 void for_each_claim(std::string_view message, grpc::Answer answer, const Ask& ask, Encode encode) {
   auto claims = decode_claims(message);
@@ -27,7 +27,7 @@ void for_each_claim(std::string_view message, grpc::Answer answer, const Ask& as
   const auto gathered = std::make_shared<Gathered<Result>>(std::move(answer), claims->size());
   if (claims->empty()) return gathered->answer.send(encode(gathered->results));
   for (size_t i = 0; i < claims->size(); ++i) {
-    gathered->results[i].first = (*claims)[i].uid;
+    gathered->results[i].first = (*claims)[i].claim.uid;
     ask(std::move((*claims)[i]), [gathered, i, encode](Result result) {
       gathered->results[i].second = std::move(result);
       if (--gathered->missing == 0) gathered->answer.send(encode(gathered->results));
@@ -39,8 +39,9 @@ grpc::Handler prepare_handler(const std::string& driver, Preparer& preparer, Dra
   return [driver, &preparer, version](std::string_view message, grpc::Answer answer) {
     for_each_claim<PrepareAnswer>(
         message, std::move(answer),
-        [&](PrepareRequest claim, std::function<void(PrepareAnswer)> done) {
-          preparer.prepare(driver, std::move(claim), std::move(done));
+        [&](CalledClaim called, std::function<void(PrepareAnswer)> done) {
+          if (!called.error.empty()) return done({.devices = {}, .error = std::move(called.error)});
+          preparer.prepare(driver, std::move(called.claim), std::move(done));
         },
         [version](const auto& results) { return encode_prepared(results, version); });
   };
@@ -50,8 +51,9 @@ grpc::Handler unprepare_handler(const std::string& driver, Preparer& preparer) {
   return [driver, &preparer](std::string_view message, grpc::Answer answer) {
     for_each_claim<std::string>(
         message, std::move(answer),
-        [&](PrepareRequest claim, std::function<void(std::string)> done) {
-          preparer.unprepare(driver, std::move(claim), std::move(done));
+        [&](CalledClaim called, std::function<void(std::string)> done) {
+          if (!called.error.empty()) return done(std::move(called.error));
+          preparer.unprepare(driver, std::move(called.claim), std::move(done));
         },
         [](const auto& results) { return encode_unprepared(results); });
   };

@@ -82,25 +82,26 @@ func TestKubeletPluginSpeaksGRPC(t *testing.T) {
 	if err != nil || len(back.Claims) != 1 || back.Claims["u1"].GetError() != "" {
 		t.Errorf("unprepare: %v %v", back, err)
 	}
+	answer, err = plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
+		draClaim("ns", "ä%", ""), draClaim("ns", "b", "u2")}})
+	if err != nil || len(answer.Claims) != 2 || answer.Claims["u2"].GetError() != "ResourceClaim ns/b: it is gone" ||
+		answer.Claims[""].GetError() != `claims[0].uid: "" is no UID` {
+		t.Errorf("a claim that cannot be, and another: %v %v", answer, err)
+	}
 	for name, row := range map[string]struct {
 		call func() error
 		code codes.Code
 		says string
 	}{
 		"an unknown method": {func() error {
-			return connection.Invoke(within(t, 10*time.Second), "/k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/NodePrepareResources",
+			return connection.Invoke(within(t, 10*time.Second), "/k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/100%",
 				&dra.NodePrepareResourcesRequest{}, &dra.NodePrepareResourcesResponse{})
-		}, codes.Unimplemented, "there is no method /k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/NodePrepareResources"},
+		}, codes.Unimplemented, "there is no method /k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/100%"},
 		"gzip": {func() error {
 			_, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{
 				Claims: []*dra.Claim{draClaim("ns", "a", "u1")}}, grpc.UseCompressor(gzip.Name))
 			return err
 		}, codes.Unimplemented, `grpc-encoding "gzip" is not understood`},
-		"no UID": {func() error {
-			_, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{
-				Claims: []*dra.Claim{draClaim("ns", "ä%", "")}})
-			return err
-		}, codes.InvalidArgument, `claims[0].name: "ä%" is no name of a ResourceClaim`},
 		"2 MiB": {func() error {
 			_, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{
 				Claims: []*dra.Claim{draClaim("ns", strings.Repeat("x", 2<<20), "u")}})

@@ -13,30 +13,52 @@ TEST(KubeletMessages, ClaimsAreReadWithEveryUnknownFieldBeside) {
   const auto claims =
       decode_claims(claim("ns", "u-1", "a.b") + field(99, "later") + claim("ns2", "u_2", "c"));
   ASSERT_TRUE(claims) << claims.error().what;
-  EXPECT_EQ(*claims, (std::vector<PrepareRequest>{{.namespace_ = "ns", .name = "a.b", .uid = "u-1"},
-                                                  {.namespace_ = "ns2", .name = "c", .uid = "u_2"}}));
+  ASSERT_EQ(claims->size(), 2u);
+  EXPECT_EQ((*claims)[0].claim, (PrepareRequest{.namespace_ = "ns", .name = "a.b", .uid = "u-1"}));
+  EXPECT_EQ((*claims)[1].claim, (PrepareRequest{.namespace_ = "ns2", .name = "c", .uid = "u_2"}));
+  EXPECT_EQ((*claims)[0].error + (*claims)[1].error, "");
   EXPECT_TRUE(decode_claims("")->empty());
 }
 
-TEST(KubeletMessages, ClaimsThatCannotBeAreRefusedByName) {
+TEST(KubeletMessages, ClaimsThatCannotBeAreNamedEachAlone) {
   const struct {
     std::string bytes;
     const char* wrong;
   } rows[] = {
-      {claim("", "u", "n"), "claims[0].namespace: \"\" is no name of a namespace"},
-      {claim("a/b", "u", "n"), "claims[0].namespace: \"a/b\" is no name of a namespace"},
-      {claim("ns", "u", "n") + claim("ns", "v", "../n"),
-       "claims[1].name: \"../n\" is no name of a ResourceClaim"},
-      {claim("ns", "", "n"), "claims[0].uid: \"\" is no UID"},
-      {claim("ns", "../../etc", "n"), "claims[0].uid: \"../../etc\" is no UID"},
-      {claim("ns", "a\0b"s, "n"), "claims[0].uid: \"a\\x00b\" is no UID"},
-      {claim("ns", ".hidden", "n"), "claims[0].uid: \".hidden\" is no UID"},
-      {claim("ns", "u", "n") + claim("ns", "u", "m"), "claims[1].uid: \"u\" is there twice"},
+      {claim("", "u", "n"), "claims[1].namespace: \"\" is no name of a namespace"},
+      {claim("a/b", "u", "n"), "claims[1].namespace: \"a/b\" is no name of a namespace"},
+      {claim("ns", "v", "../n"), "claims[1].name: \"../n\" is no name of a ResourceClaim"},
+      {claim("ns", "", "n"), "claims[1].uid: \"\" is no UID"},
+      {claim("ns", "../../etc", "n"), "claims[1].uid: \"../../etc\" is no UID"},
+      {claim("ns", "a\0b"s, "n"), "claims[1].uid: \"a\\x00b\" is no UID"},
+      {claim("ns", ".hidden", "n"), "claims[1].uid: \".hidden\" is no UID"},
+      {claim("ns", "u", "n") + claim("ns", "u", "m"), "claims[2].uid: \"u\" is also that of \"ns/n\""},
+  };
+  for (const auto& row : rows) {
+    const auto claims = decode_claims(claim("ns", "good", "n") + row.bytes);
+    ASSERT_TRUE(claims) << row.wrong;
+    ASSERT_EQ(claims->size(), 2u) << row.wrong;
+    EXPECT_EQ((*claims)[0].error, "");
+    EXPECT_EQ((*claims)[1].error, row.wrong);
+  }
+  const auto twice = decode_claims(claim("ns", "u", "n") + claim("ns", "u", "n"));
+  ASSERT_TRUE(twice);
+  ASSERT_EQ(twice->size(), 1u);
+  EXPECT_EQ((*twice)[0].error, "");
+}
+
+TEST(KubeletMessages, WhatIsNoMessageIsRefused) {
+  const char* const undecodable = "dra.ClaimsRequest: not decodable within 4194304 bytes of memory";
+  const struct {
+    std::string bytes;
+    const char* wrong;
+  } rows[] = {
+      {claim("ns", "u\xff", "n"), "claims[0].uid: \"u\\xff\" is no UTF-8"},
       {field(1,
              "\x0a\x05"
              "ab"),
-       "dra.ClaimsRequest: not decodable within 4194304 bytes of memory"},
-      {"\xff\xff\xff\xff", "dra.ClaimsRequest: not decodable within 4194304 bytes of memory"},
+       undecodable},
+      {"\xff\xff\xff\xff", undecodable},
   };
   for (const auto& row : rows) {
     const auto claims = decode_claims(row.bytes);

@@ -57,24 +57,39 @@ TEST(KubeletPluginServer, TheOlderVersionIsTheSameWithoutShares) {
 
 TEST(KubeletPluginServer, CallsThatCannotBeAskNobody) {
   PluginWorld world;
-  const uint32_t wrong =
-      world.call(kV1 + "NodePrepareResources", claim("ns", "u1", "a") + claim("ns", "", "a"));
-  EXPECT_EQ(world.status(wrong), "3 claims[1].uid: \"\" is no UID");
   const uint32_t garbage = world.call(kV1 + "NodeUnprepareResources", "\xff\xff");
   EXPECT_EQ(world.status(garbage).substr(0, 2), "3 ");
   std::string many;
   for (int i = 0; i < 1'000; ++i) many += claim("ns", "u" + std::to_string(i), "a");
   EXPECT_EQ(world.status(world.call(kV1 + "NodePrepareResources", many)),
             "8 1000 claims in one call; at most 512 are taken");
-  for (const char* method : {"NodePrepareResources", "NodeUnprepareResources"})
-    EXPECT_EQ(world.status(world.call(kV1 + method, claim("ns", "u1", "a") + claim("ns", "u1", "b"))),
-              "3 claims[1].uid: \"u1\" is there twice");
   EXPECT_TRUE(world.preparer.prepares.empty() && world.preparer.unprepares.empty());
   const uint32_t none = world.call(kV1 + "NodePrepareResources", "");
   EXPECT_EQ(world.status(none), "0") << "no claim, no answer, no error";
   EXPECT_EQ(world.status(world.call("/k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/NodePrepareResources", ""))
                 .substr(0, 3),
             "12 ");
+}
+
+TEST(KubeletPluginServer, AClaimThatCannotBeIsAnsweredAndTheOthersGoOn) {
+  PluginWorld world;
+  const std::string claims = claim("ns", "../x", "a") + claim("ns", "u1", "a") + claim("ns", "u2", "b/c");
+  const std::string uid = "claims[0].uid: \"../x\" is no UID";
+  const std::string name = "claims[2].name: \"b/c\" is no name of a ResourceClaim";
+  const uint32_t prepare = world.call(kV1 + "NodePrepareResources", claims);
+  ASSERT_EQ(world.preparer.prepares.size(), 1u);
+  world.preparer.prepares[0].done({});
+  EXPECT_EQ(world.messages(prepare),
+            std::vector{encode_prepared({{"../x", {.error = uid}}, {"u1", {}}, {"u2", {.error = name}}},
+                                        DraVersion::kV1)});
+  const uint32_t unprepare = world.call(kV1 + "NodeUnprepareResources", claims);
+  ASSERT_EQ(world.preparer.unprepares.size(), 1u);
+  world.preparer.unprepares[0].done("");
+  EXPECT_EQ(world.messages(unprepare),
+            std::vector{encode_unprepared({{"../x", uid}, {"u1", ""}, {"u2", name}})});
+  const uint32_t alone = world.call(kV1 + "NodePrepareResources", claim("ns", "", "a"));
+  EXPECT_EQ(world.messages(alone), std::vector{encode_prepared(
+                                       {{"", {.error = "claims[0].uid: \"\" is no UID"}}}, DraVersion::kV1)});
 }
 
 TEST(KubeletPluginServer, APreparerThatTakesTooLongOrGivesUpIsAnError) {
