@@ -129,7 +129,7 @@ func TestTheInitContainerWaitsUntilItsAnnotationIsRemoved(t *testing.T) {
 		[]byte(`{"metadata":{"annotations":{"`+waitAnnotation+`":null}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	ends(t, process, 0, 5*time.Second)
+	ends(t, process, 0, starting)
 	harness.Settle()
 	for _, request := range lab.Server.Audit.Of(t, lab.User, since) {
 		if !strings.Contains(request.URI, "/pods/dp-1") && !strings.Contains(request.URI, "metadata.name%3Ddp-1") {
@@ -203,7 +203,7 @@ func TestTheInitContainerSaysWhatItIsNotAllowed(t *testing.T) {
 	grantOnPods(lab, "get", "patch") // not watch
 	waitUntil(t, "the pod waits", time.Minute, func() bool { return strings.Contains(process.Log(), "waits until this node is configured") })
 	process.Signal(syscall.SIGTERM)
-	ends(t, process, 143, 5*time.Second)
+	ends(t, process, 143, starting)
 }
 
 // Turns red when a pod with a claim from before a reboot starts before its node is configured again, when what is published then
