@@ -71,6 +71,32 @@ TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChange) {
   }
 }
 
+// The pool of the links has a slice although it is empty. Red when that slice tells a restart that nothing is given away.
+TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChangeOfLinks) {
+  tree.bridge("br-a");
+  put_exposure("p", of_type("bridge", persona("-x")));
+  start();
+  run(kKnown);
+  const std::string held = *allocatable().begin();
+  put_claim("mine", kExposureDriver, "node-a/net", held);
+  daemon.reset();
+  wipe();
+  put_exposure("p", of_type("vf"));
+  start();
+  run(3s);
+  daemon.reset();
+  cluster.deny("resourceclaims");
+  cluster.deny("pods");
+  put_exposure("p", of_type("bridge", persona("-y")));
+  start();
+  run(5min);
+  EXPECT_EQ(allocatable(), Set());
+  remove_claim("mine");
+  cluster.allow("resourceclaims");
+  run(3min);
+  EXPECT_EQ(allocatable().size(), 1u);
+}
+
 // Some of the slices, by somebody else.
 TEST_F(DoubtTest, OnePoolIsWiped) {
   for (const char* pool : {kPool, "node-a/net"}) {
