@@ -31,15 +31,18 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   if (open == nullptr && errno == ENOENT) return Error{Errc::kNotFound, in_quotes(folder) + " is not there"};
   if (open == nullptr) return io_error("read directory", folder, errno);
   std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(open)) names.emplace_back(entry->d_name);
+  errno = 0;
+  while (const dirent* entry = ::readdir(open)) names.emplace_back(entry->d_name), errno = 0;
+  const int code = errno;  // what could not be listed is not gone
   ::closedir(open);
+  if (code != 0) return io_error("read directory", folder, code);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 Sort sort_of(const std::string& path, struct stat& status) {
   if (::lstat(path.c_str(), &status) != 0)
-    return errno == ENOENT || errno == ENOTDIR ? Sort::kNone : Sort::kOther;
+    return errno == ENOENT || errno == ENOTDIR ? Sort::kNone : Sort::kHidden;
   if (S_ISDIR(status.st_mode)) return Sort::kFolder;
   if (S_ISLNK(status.st_mode) && ::stat(path.c_str(), &status) != 0) return Sort::kOther;
   return S_ISREG(status.st_mode) ? Sort::kFile : Sort::kOther;

@@ -16,7 +16,7 @@ namespace sliced::kube {
 /// kDenied where permission lacks, else kIo; with the system's word for `code` (errno).
 Error io_error(std::string_view action, const std::string& path, int code);
 
-/// Names in a folder, sorted; the folder itself is followed if it is a link.
+/// Names in a folder, all of them, sorted; the folder itself is followed if it is a link.
 /// Errors: kNotFound, kDenied, kIo.
 Result<std::vector<std::string>> names_in(const std::string& folder);
 
@@ -24,9 +24,10 @@ enum class Sort {
   kNone,    // there is nothing of that name
   kFile,    // or a link that leads to one
   kFolder,  // a link to a folder is not followed
-  kOther,   // a link that leads nowhere, a pipe, a device; what may not be looked at
+  kOther,   // a link that leads nowhere or to a folder, a pipe, a device
+  kHidden,  // what may not be looked at, in a folder that may not be searched: any of these, a folder too
 };
-/// status is that of what a link leads to; for kNone and kOther it says nothing.
+/// status is that of what a link leads to; for kNone, kOther and kHidden it says nothing.
 Sort sort_of(const std::string& path, struct stat& status);
 
 /// What tells one version of a file from another without reading it.

@@ -145,15 +145,16 @@ bool DirectoryTree::watch(const std::string& folder) {
   if (!inotify_) return true;
   auto watched = inotify_->watch(full(folder));
   if (watched.ok()) return true;
-  if (folder.empty() && watched.error().code != Errc::kTooLarge) {
-    lose(std::move(watched.error()));
-    return false;
+  const Errc code = watched.error().code;
+  if (code == Errc::kTooLarge) {
+    if (!std::exchange(unwatched_, true))
+      log_.warning("folder cannot be watched; looking at it from time to time",
+                   {{"why", watched.error().what}});
+    return true;
   }
-  if (watched.error().code == Errc::kTooLarge && !std::exchange(unwatched_, true)) {
-    log_.warning("folder cannot be watched; looking at it from time to time",
-                 {{"why", watched.error().what}});
-  }
-  return watched.error().code == Errc::kTooLarge;
+  const bool is_gone = code == Errc::kNotFound || code == Errc::kInvalid;
+  if (folder.empty() || !is_gone) lose(std::move(watched.error()));
+  return false;
 }
 
 void DirectoryTree::lose(Error trouble) {
@@ -208,18 +209,23 @@ void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::str
     const std::string path = folder.empty() ? name : folder + "/" + name;
     struct stat status{};
     const Sort sort = sort_of(full(path), status);
+    if (sort == Sort::kHidden) return lose(hidden(path));
     if (sort == Sort::kFolder && depth < limits_.depth_max) walk(path, depth + 1, seen);
     if (sort == Sort::kFolder && depth >= limits_.depth_max && said_left_out_.note(path)) {
       log_.warning("folder is left out: nested too deeply",
                    {{"folder", path}, {"depth_max", limits_.depth_max}});
     }
+    if (trouble_) return;  // one is enough: nothing of the directory is taken over
     if ((sort != Sort::kFile && sort != Sort::kOther) || !is_manifest_name(name)) continue;
     if (seen.size() >= limits_.files_max) return lose(too_many());
     seen.insert(path);
   }
 }
 
-// Any of those that are left out could be an exclude.
+// Any of those that are left out, or not seen, could be an exclude.
+Error DirectoryTree::hidden(const std::string& entry) const {
+  return {Errc::kDenied, in_quotes(full(entry)) + " may not be looked at: its folder cannot be searched"};
+}
 Error DirectoryTree::too_many() const {
   return {Errc::kTooLarge, in_quotes(directory_) + " has more than " + std::to_string(limits_.files_max) +
                                " files; remove some, or keep several objects in one"};
@@ -229,10 +235,12 @@ void DirectoryTree::look_at(const std::string& name) {
   struct stat status{};
   const Sort sort = sort_of(full(name), status);
   if (sort == Sort::kNone || sort == Sort::kFolder) return missing(name);
+  if (sort == Sort::kHidden) return lose(hidden(name));
   if (!files_.contains(name) && files_.size() >= limits_.files_max) return lose(too_many());
-  auto text = sort == Sort::kFile
-                  ? read_manifest(full(name))
-                  : Error{Errc::kInvalid, "is no file: a link that leads nowhere, a pipe or a device"};
+  auto text =
+      sort == Sort::kFile
+          ? read_manifest(full(name))
+          : Error{Errc::kInvalid, "is no file: a link that leads nowhere or to a folder, a pipe or a device"};
   if (sort == Sort::kFile && !text.ok() && text.error().code == Errc::kNotFound) return missing(name);
   File& file = files_[name];
   file.missing_since.reset();

@@ -53,9 +53,9 @@ struct DirectoryLimits {
 /// Memory:  the store's, and of each file where its objects are; no texts of files.
 /// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
 /// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to
-///          folders are not looked at. A link that leads nowhere, a pipe or a device of such a name is a file that
-///          cannot be read; a folder that cannot be, or more files than there may be, make the directory one: any of
-///          them could be an exclude. An object that is in two files is taken from the first path in sort
+///          folders are not looked at. A link that leads nowhere or to a folder, a pipe or a device of such a name is
+///          a file that cannot be read; a folder that cannot be, or more files than there may be, make the directory
+///          one: any of them could be an exclude. An object that is in two files is taken from the first path in sort
 ///          order, with a warning.
 class DirectoryTree {
  public:
@@ -123,11 +123,12 @@ class DirectoryTree {
   void look_at_everything(bool read_all);
   /// Watches first, then reads: nothing that happens in between is missed.
   void walk(const std::string& folder, int depth, std::set<std::string>& seen);
-  /// False when the folder is not there. Where the kernel has no more watches (fs.inotify.max_user_watches) it is
+  /// False when the folder is not there, or cannot be read: that is trouble. Where the kernel has no more watches (fs.inotify.max_user_watches) it is
   /// looked at from time to time instead.
   bool watch(const std::string& folder);
   /// Whether another directory stands at the path than the one that is watched.
   bool leads_elsewhere() const;
+  Error hidden(const std::string& entry) const;
   Error too_many() const;
   /// The directory cannot be read, or could not be relied on: kIo for all calls until it can.
   void lose(Error trouble);

@@ -14,6 +14,7 @@
 #include "kube/yaml.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/loop_fixture.h"
+#include "t/fixture/unprivileged.h"
 #include "t/unit/kube/json_print.h"
 
 namespace sliced::kube {
@@ -526,6 +527,29 @@ TEST_F(ExcludesTest, AFileThatCannotBeReadKeepsItsExcludesAndStandsForOthers) {
     put_by_rename("e.yaml", both());
     ASSERT_TRUE(run_until([&] { return listed(cluster, scope()) == (Lines{"in", "out"}); })) << log.all();
   }
+}
+
+// Red when what is in it counts as deleted, or is said again with each look.
+TEST_F(ExcludesTest, AFolderThatCannotBeReadIsTroubleForWhoeverIsNotRoot) {
+  using std::filesystem::perms;
+  for (const char* folder : {"a", "b"}) {
+    std::filesystem::create_directories(path(folder) + "/in");
+    put(std::string(folder) + "/in/e.yaml", text_of(folder, "exclude"));
+  }
+  for (const perms mode : {perms::none, perms::owner_exec, perms::owner_read}) {
+    fake::MemoryLog log;
+    for (const char* folder : {"a", "b"}) std::filesystem::permissions(path(folder), mode);
+    {
+      const fixture::Unprivileged as_others;
+      DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms});
+      EXPECT_NE(listed(cluster, scope()).at(0).find("failure"), std::string::npos) << log.all();
+      run_for(20ms);
+      EXPECT_EQ(log.count("directory cannot be read"), 1u) << log.all();
+    }
+    for (const char* folder : {"a", "b"}) std::filesystem::permissions(path(folder), perms::owner_all);
+  }
+  DirectoryCluster cluster(loop, log, directory, "here");
+  EXPECT_EQ(listed(cluster, scope()), (Lines{"a", "b"}));
 }
 
 TEST_F(ExcludesTest, ABrokenFileWithoutAWordOfThemStandsForNone) {
