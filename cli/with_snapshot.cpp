@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "cli/process.h"
@@ -15,6 +16,7 @@ namespace {
 
 // Of a file, before another is begun: with the object after it a file is smaller than a manifest may be.
 constexpr size_t kFileBytes = 256u << 10;
+constexpr std::string_view kListBegins = R"({"apiVersion":"v1","kind":"List","items":[)";
 
 // A directory of our own that goes with this.
 class ObjectFolder {
@@ -24,7 +26,8 @@ class ObjectFolder {
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
   // Files are named by number: what the snapshot calls its objects names none. Each has several objects, since a directory
-  // has room for fewer files than a snapshot for objects.
+  // has room for fewer files than a snapshot for objects. They are a List, which is JSON: YAML has no room for all that
+  // stands in one (characters, long keys), and one object that it refuses would take the others with it.
   Result<std::string> fill(const std::vector<kube::Json>& objects) {
     std::error_code failed;
     std::string path = (std::filesystem::temp_directory_path(failed) / "sliced-snapshot-XXXXXX").string();
@@ -34,10 +37,10 @@ class ObjectFolder {
     std::string text;
     size_t files = 0;
     for (size_t i = 0; i < objects.size(); ++i) {
-      text += "---\n" + kube::encode_json(objects[i]) + "\n";
+      text += (text.empty() ? "" : ",\n") + kube::encode_json(objects[i]);
       if (text.size() < kFileBytes && i + 1 < objects.size()) continue;
-      std::ofstream file(path_ + "/" + std::to_string(files++) + ".yaml");
-      file << std::exchange(text, {});
+      std::ofstream file(path_ + "/" + std::to_string(files++) + ".json");
+      file << kListBegins << std::exchange(text, {}) << "]}";
       if (!file.flush()) return Error{Errc::kIo, "its objects cannot be written to " + path_};
     }
     return path_;

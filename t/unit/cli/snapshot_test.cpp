@@ -138,6 +138,18 @@ TEST_F(SnapshotOfNode, NamesOfSlicesThatOthersMadeTellNothing) {
   EXPECT_EQ(of_it.text.find("reference-no"), std::string::npos);
 }
 
+// Red when the others go with an object that JSON can say and YAML cannot.
+TEST_F(SnapshotOfNode, WhatIsNoYamlTakesNothingWithIt) {
+  host.write(
+      "cluster/odd.json",
+      R"({"apiVersion":"networking.dra.io/v1alpha1","kind":"DeviceExposurePolicy","metadata":{"name":"odd",)"
+      "\"annotations\":{\"note\":\"a \x7f b\"}},"
+      R"("spec":{"priority":1,"action":"exclude","selector":{"cel":"false"}}})");
+  const Answer on_it = planned(there), of_it = planned(taken(/*raw=*/true));
+  EXPECT_EQ(on_it.text, of_it.text);
+  EXPECT_GT(of_it.text.size(), 1000u);
+}
+
 // Red when a snapshot may have more objects than the directory into which they are read has room for files.
 TEST_F(SnapshotOfNode, TheLastOfThousandsOfPoliciesCounts) {
   std::string many;
