@@ -227,8 +227,8 @@ Error DirectoryTree::hidden(const std::string& entry) const {
   return {Errc::kDenied, in_quotes(full(entry)) + " may not be looked at: its folder cannot be searched"};
 }
 Error DirectoryTree::too_many() const {
-  return {Errc::kTooLarge, in_quotes(directory_) + " has more than " + std::to_string(limits_.files_max) +
-                               " files; remove some, or keep several objects in one"};
+  return {Errc::kTooLarge, in_quotes(directory_) + " has room for " + std::to_string(limits_.files_max) +
+                               " files, and for no more; remove some, or keep several objects in one"};
 }
 
 void DirectoryTree::look_at(const std::string& name) {
@@ -439,6 +439,7 @@ size_t DirectoryTree::objects_in(const std::string& file) const {
 // ---- writing
 
 Result<Unit> DirectoryTree::write(const std::string& file, const std::string& text) {
+  if (!files_.contains(file) && files_.size() >= limits_.files_max) return too_many();
   const size_t slash = file.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : file.substr(0, slash);
   const std::string scratch =

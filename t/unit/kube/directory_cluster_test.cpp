@@ -476,8 +476,7 @@ TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreTrouble) {
   DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .files_max = 3});
   EXPECT_EQ(listed(cluster), (Lines{"p0", "p1", "p2"}));
   put("00.yaml", policy("p00", 1));
-  ASSERT_TRUE(
-      run_until([&] { return listed(cluster).at(0).find("more than 3 files") != std::string::npos; }));
+  ASSERT_TRUE(run_until([&] { return listed(cluster).at(0).find("room for 3 files") != std::string::npos; }));
   run_for(20ms);
   EXPECT_EQ(log.count("directory cannot be read"), 1u) << "once while it lasts";
   std::filesystem::remove(path("00.yaml"));
@@ -890,6 +889,19 @@ TEST_F(DirectoryClusterTest, AFileThatCannotBeWrittenIsAnErrorWithItsName) {
   EXPECT_EQ(answered.failure->code, Errc::kIo);
   EXPECT_NE(answered.failure->what.find(path("resourceslices/.s.yaml.new")), std::string::npos)
       << answered.failure->what;
+}
+
+// Red when the file that is one too many is written all the same: nothing of the directory could be read from then on.
+TEST_F(DirectoryClusterTest, AFileForWhichThereIsNoRoomIsNotWritten) {
+  put("a.yaml", policy("a", 1));
+  DirectoryCluster cluster(loop, log, directory, "here", {.files_max = 2});
+  EXPECT_FALSE(write(cluster, create(slice("s"))).failure);
+  const auto refused = write(cluster, create(slice("t")));
+  ASSERT_TRUE(refused.failure);
+  EXPECT_NE(refused.failure->what.find("room for 2 files"), std::string::npos) << refused.failure->what;
+  EXPECT_FALSE(std::filesystem::exists(path("resourceslices/t.yaml")));
+  run_for(20ms);
+  EXPECT_EQ(listed(cluster), Lines{"a"});
 }
 
 TEST_F(DirectoryClusterTest, OthersEditsOfOurFilesAreEvents) {
