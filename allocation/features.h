@@ -18,15 +18,16 @@ struct Features {
   bool taint_rules = true;  // DeviceTaintRules
   bool binding_conditions = true;
   bool consumable_capacity = true;  // shared devices, capacity requests
-  bool fractional_range = true;
+  bool fractional_range = false;    // beside servers of 1.36 the one of 1.37 has it off
   bool operator==(const Features&) const = default;
 };
 
 /// Of "v1.36.3", as /version has it in gitVersion, or "1.36+"; nullopt where the text is no version, or is
 /// not of 1.x. Releases after the last known one count as that one.
 /// Source: pkg/features of k8s.io/kubernetes. 1.36 has turned partitionable devices, taints, binding
-///         conditions and consumable capacity on, 1.37 fractional ranges and DeviceTaintRules; the other two
-///         are on in all of resource.k8s.io/v1.
+///         conditions and consumable capacity on, 1.37 DeviceTaintRules; the other two are on in all of
+///         resource.k8s.io/v1. Fractional ranges are on where --min-compatibility-version is 1.37 at least,
+///         and by default that is the release before: from 1.38 on.
 std::optional<Features> features_of(std::string_view version);
 
 }  // namespace sliced::allocation

@@ -12,8 +12,7 @@ import (
 const release = "v1.37.1"
 
 // byDefault is what the allocator of 1.37 does unless gates say otherwise.
-var byDefault = structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, DeviceBindingAndStatus: true,
-	FractionalCapacityRange: true}
+var byDefault = structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, DeviceBindingAndStatus: true}
 
 func isRefusal(err error) bool { return errors.Is(err, structured.ErrFailedAllocationOnNode) }
 

@@ -31,7 +31,8 @@ type world struct {
 // Expressions are few; each is compiled once for all worlds.
 var expressions = cel.NewCache(2000, cel.Features{EnableConsumableCapacity: true})
 
-const newest = "v1.37.1"
+// newest is of a release that has on by default what the allocator in hand has: fractional ranges are off in 1.37 beside servers of 1.36.
+const newest = "v1.38.0"
 
 var allFeatures = structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, DeviceBindingAndStatus: true,
 	PartitionableDevices: true, ConsumableCapacity: true, FractionalCapacityRange: true}
@@ -41,7 +42,7 @@ func makeWorld(seed uint64) *world {
 	w := &world{version: newest, features: allFeatures, classes: asked.Classes{}}
 	switch {
 	case d.in(5):
-		w.version, w.features.FractionalCapacityRange = "v1.36.3", false
+		w.version, w.features.FractionalCapacityRange = pick(d, "v1.36.3", "v1.37.1"), false
 	case d.in(5):
 		w.version, w.features = "v1.35.2", structured.Features{AdminAccess: true, PrioritizedList: true}
 	}
@@ -88,7 +89,7 @@ func (w *world) question() map[string]any {
 // tainted are the slices as a scheduler sees them, which knows DeviceTaintRules by default from 1.37 on (KEP-5055): a rule's
 // taint stands behind those of the driver on each device that its selector names; without a selector it names none.
 func (w *world) tainted() []*resourceapi.ResourceSlice {
-	if len(w.rules) == 0 || w.version != newest {
+	if len(w.rules) == 0 || w.version < "v1.37" {
 		return w.slices
 	}
 	is := func(wanted *string, value string) bool { return wanted == nil || *wanted == value }

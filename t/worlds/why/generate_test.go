@@ -118,7 +118,7 @@ func (w *world) makePool(d dice, driver, name string, place func(*resourceapi.Re
 	w.slices = append(w.slices, made...)
 }
 
-// makeRules: in every release, though only the newest knows them by default.
+// makeRules: in every release, though those before 1.37 do not know them by default.
 func (w *world) makeRules(d dice) {
 	if !d.in(30) {
 		return
