@@ -21,8 +21,8 @@
 namespace sliced::cli {
 
 /// Exit codes are an interface (docs/command-line.md). No command has two of those that are 2.
-/// Others say 2 in the sense of one of these: policies --diff (kExitChanges), why (kExitNone); status, that a
-/// daemon is not ready.
+/// Others say 2 in the sense of one of these: policies --diff and migrate --check (kExitChanges), why
+/// (kExitNone); status, that a daemon is not ready.
 inline constexpr int kExitSame = 0;     // nothing to change, all well
 inline constexpr int kExitError = 1;    // the command could not do its work
 inline constexpr int kExitChanges = 2;  // plan: something would be written

@@ -12,8 +12,8 @@
 
 namespace sliced::kubelet {
 
-/// What has a driver, whichever, is left alone, and forgotten; so is what is gone. All that are left are
-/// tried together, every 30 s; one attempt at a time.
+/// What has a driver, whichever, is left alone, and forgotten; so is what is gone. The others are tried one by
+/// one; 30 s after the last of a round the next one begins.
 /// Ownership: scheduler and log outlive it; dropped, nothing is tried any more.
 /// Threads:   the loop's.
 /// Bounds:    functions of this node.
