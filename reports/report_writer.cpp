@@ -58,6 +58,7 @@ void ReportWriter::mark() {
 }
 
 void ReportWriter::on_event(const SourceEvent<Watcher::Item>& event) {
+  is_told_ = true;
   const Watcher::Item* item = nullptr;
   if (const auto* list = std::get_if<Relisted<Watcher::Item>>(&event))
     item = list->all.empty() ? nullptr : &list->all.front();
@@ -130,6 +131,7 @@ void ReportWriter::write(const NodeReport& report) {
                              .name = name_};
   request.body = kube::encode_json(json_of(report, held_ ? held_->meta : kube::ObjectMeta{}));
   counters_.bytes = request.body.size();
+  is_told_ = false;
   call_ = ports_.cluster.write(std::move(request),
                                {[this](std::string_view object) { on_written(object); },
                                 [this](const kube::Failure& failure) { on_failure(failure); }});
@@ -140,8 +142,8 @@ void ReportWriter::on_written(std::string_view object) {
   ++counters_.taken;
   backoff_.reset();
   last_failure_.forget();
-  // What the server stored; the watch may be behind it, or ahead.
-  if (auto stored = decode(object); stored && stored->report.node == name_)
+  // What the server stored, unless the watch has told of that, or of what somebody has done behind it.
+  if (auto stored = decode(object); !is_told_ && stored && stored->report.node == name_)
     held_ = Held{std::move(stored->report), std::move(stored->meta)};
   end_work(kEvery);
 }

@@ -95,6 +95,7 @@ class ReportWriter {
   const Node node_;
   std::optional<Held> held_;
   bool is_permitted_ = false, is_marked_ = false, is_at_work_ = false;
+  bool is_told_ = false;                  // by the watch, since the last write began
   std::optional<TimePoint> waits_since_;  // for slices
   TimePoint not_before_{};
   reactor::Backoff backoff_;

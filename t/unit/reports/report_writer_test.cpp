@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "kube/kinds.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
@@ -249,6 +251,31 @@ TEST_F(ReportWriterTest, AWatchThatEndsWhileItIsWrittenLosesNothing) {
   scheduler.advance(30s);
   EXPECT_EQ(held(), report);
   EXPECT_EQ(cluster.open_watches("nodedevicereports"), 1u);
+}
+
+// The watch tells of both before our answer comes. Red when the answer counts for more: what somebody has done would stand until
+// something else changes.
+TEST_F(ReportWriterTest, WhatIsDoneBehindAWriteIsPutRightAlthoughItsAnswerComesLater) {
+  install();
+  for (const bool is_deleted : {true, false}) {
+    bool is_first = true;
+    cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+      if (request.plural != "nodedevicereports" || !std::exchange(is_first, false)) return std::nullopt;
+      if (is_deleted) {
+        cluster.remove(kNodeDeviceReports, "a");
+      } else {
+        kube::Json edited = *cluster.object(kNodeDeviceReports, "a");
+        edited.set("status", kube::Json::Object{});
+        cluster.put(kNodeDeviceReports, edited);
+      }
+      return std::nullopt;
+    };
+    start();
+    change(is_deleted ? 5 : 6);
+    scheduler.advance(60s);
+    ASSERT_FALSE(is_first);
+    EXPECT_EQ(held().offered, is_deleted ? 5 : 6);
+  }
 }
 
 TEST_F(ReportWriterTest, ALostAnswerIsFoundByTheWatch) {
