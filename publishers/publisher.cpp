@@ -294,7 +294,7 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
   const std::set<Ability> lost = lost_abilities(sent, *stored);
   const bool other_loss = mutilated.empty() && !same_content(*stored, sent);
   if (!other_loss) last_failure_.forget();
-  cache_.on_stored(std::move(*stored));
+  cache_.on_written(std::move(*stored));
   share_entries(sent.meta.name);
   if (!lost.empty()) {
     const auto report = handlers_.on_lost;

@@ -25,7 +25,10 @@ class SliceCache {
 
   /// An event of the watch. Returns true when what is known changed.
   bool on_event(const SourceEvent<kube::ResourceSlice>& event, TimePoint now);
-  /// Our own create or update was answered with this object.
+  /// Our own create or update was answered with this object. Where the watch has told of that and of its end, this
+  /// changes nothing.
+  void on_written(kube::ResourceSlice stored);
+  /// It was looked at, and this is what stands there.
   void on_stored(kube::ResourceSlice stored);
   /// Our own delete was answered, or the object turned out not to exist.
   void on_deleted(const std::string& name);
@@ -55,6 +58,7 @@ class SliceCache {
 
   ObservedSlices slices_;
   std::map<std::string, Own> own_;
+  int64_t told_ = 0;  // the newest version of which the watch has told since the last list
   bool listed_ = false;
 };
 

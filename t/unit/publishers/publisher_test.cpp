@@ -224,6 +224,23 @@ TEST_F(PublisherTest, ASquatterOnOurNameIsWalkedAround) {
   EXPECT_EQ(log.count("has our name"), 1u);
 }
 
+// As a kubelet does that starts. The watch tells of both before our answer comes. Red when the answer counts for more: the slice
+// would be missed until the next list.
+TEST_F(PublisherTest, WhatIsDeletedBehindAWriteComesBackAlthoughItsAnswerComesLater) {
+  std::set<std::string> verbs{"create", "update"};
+  cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (verbs.erase(request.verb) > 0) cluster.remove(kResourceSlices, request.name);
+    return std::nullopt;
+  };
+  publisher->set_desired({pool(devices(0, 1))}, kNode);
+  scheduler.advance(3s);
+  EXPECT_EQ(devices_stored(), 1u) << log.all();
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(3s);
+  EXPECT_EQ(devices_stored(), 3u) << log.all();
+  EXPECT_TRUE(verbs.empty());
+}
+
 // Red when what an update meets in place of ours is remembered as a slice that we have been shown: the watch never
 // tells that it goes.
 TEST_F(PublisherTest, ASquatterThatAnUpdateMeetsIsNotRemembered) {

@@ -64,6 +64,18 @@ TEST_F(SliceCacheTest, TheWatchMayBeFasterThanTheAnswer) {
   EXPECT_TRUE(cache.on_event(removed("a"), at(4)));
 }
 
+TEST_F(SliceCacheTest, AnAnswerThatComesAfterTheEndOfWhatItWroteChangesNothing) {
+  cache.on_event(changed(slice("a", 10)), at(1));
+  cache.on_event(removed("a"), at(2));
+  cache.on_written(slice("a", 10));
+  EXPECT_FALSE(cache.slices().contains("a"));
+  cache.on_written(slice("a", 13));
+  EXPECT_TRUE(cache.slices().contains("a")) << "of that the watch has not told";
+  cache.on_event(relisted({}), at(3));
+  cache.on_written(slice("b", 9));
+  EXPECT_TRUE(cache.slices().contains("b")) << "the list may be of a server that is behind";
+}
+
 TEST_F(SliceCacheTest, ADeletedSliceDoesNotComeBackFromAnOldEvent) {
   cache.on_event(changed(slice("a", 5)), at(1));
   cache.on_deleted("a");
