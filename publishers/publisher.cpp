@@ -241,14 +241,14 @@ void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> se
   ++writes_;
   ++run_writes_;
   const Verb verb = request.verb;
-  const std::string name = request.name;
+  const std::string name = request.name, version = request.resource_version;
   const TimePoint began = ports_.scheduler.now();
   auto kept = std::make_shared<std::optional<ResourceSlice>>(std::move(sent));
   call_ = ports_.cluster.write(std::move(request),
                                {.on_done =
-                                    [this, kept, verb, name, why, began](std::string_view object) {
+                                    [this, kept, verb, name, version, why, began](std::string_view object) {
                                       count(verb, Answered::kTaken, began);
-                                      if (!*kept) return on_delete_answered(name, why);
+                                      if (!*kept) return on_delete_answered(name, version, why);
                                       on_answer(verb, **kept, object, why);
                                     },
                                 .on_failure =
@@ -265,11 +265,12 @@ void Publisher::count(Verb verb, Answered answered, TimePoint began) {
   if (answered == Answered::kTaken) counters_.taken_at = now;
 }
 
-void Publisher::on_delete_answered(const std::string& name, const std::string& why) {
+void Publisher::on_delete_answered(const std::string& name, const std::string& version,
+                                   const std::string& why) {
   ports_.log.info("slice deleted", {{"slice", name}, {"why", why}});
   const auto at = cache_.slices().find(name);
   const bool is_held_back = at != cache_.slices().end() && !at->second.meta.finalizers.empty();
-  if (!is_held_back) cache_.on_deleted(name);
+  if (!is_held_back) cache_.on_erased(name, version);
   memory_.full.erase(name);
   memory_.undeletable.erase(name);
   if (handlers_.on_deleted) handlers_.on_deleted(name);

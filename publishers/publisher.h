@@ -117,7 +117,7 @@ class Publisher {
   void count(kube::Verb verb, Answered answered, TimePoint began);
   void on_answer(kube::Verb verb, const kube::ResourceSlice& sent, std::string_view object,
                  const std::string& why);
-  void on_delete_answered(const std::string& name, const std::string& why);
+  void on_delete_answered(const std::string& name, const std::string& version, const std::string& why);
   void on_failure(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent,
                   const kube::Failure& failure);
   // A GET, of an object that the watch does not show us as ours: what is there decides what follows.

@@ -98,6 +98,12 @@ void SliceCache::on_stored(ResourceSlice stored) {
   put(stored);
 }
 
+void SliceCache::on_erased(const std::string& name, const std::string& resource_version) {
+  const auto version = parse_int(resource_version);
+  const auto known = slices_.find(name);
+  if (!version || known == slices_.end() || version_of(known->second) <= *version) on_deleted(name);
+}
+
 void SliceCache::on_deleted(const std::string& name) {
   const auto known = slices_.find(name);
   if (known == slices_.end()) return;  // the watch was faster

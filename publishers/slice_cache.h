@@ -30,7 +30,10 @@ class SliceCache {
   void on_written(kube::ResourceSlice stored);
   /// It was looked at, and this is what stands there.
   void on_stored(kube::ResourceSlice stored);
-  /// Our own delete was answered, or the object turned out not to exist.
+  /// Our own delete of that version was answered. Where the watch has told of a newer one, somebody has made it anew, and this
+  /// changes nothing.
+  void on_erased(const std::string& name, const std::string& resource_version);
+  /// The object turned out not to exist.
   void on_deleted(const std::string& name);
 
   /// Entries that are equal to one of these are that one from now on, so that memory holds them once.

@@ -241,6 +241,24 @@ TEST_F(PublisherTest, WhatIsDeletedBehindAWriteComesBackAlthoughItsAnswerComesLa
   EXPECT_TRUE(verbs.empty());
 }
 
+// As by somebody who restores what is gone. Red when it is taken for what was deleted, and goes on offering.
+TEST_F(PublisherTest, WhatIsMadeAnewBehindADeleteIsDeletedAlthoughItsAnswerComesLater) {
+  publisher->set_desired({pool(devices(0, 3))}, kNode);
+  scheduler.advance(1s);
+  ASSERT_EQ(devices_stored(), 3u);
+  kube::ResourceSlice again = stored().front();
+  again.meta.uid = again.meta.resource_version = "";
+  bool is_first = true;
+  cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb == "delete" && std::exchange(is_first, false)) put(again);
+    return std::nullopt;
+  };
+  publisher->set_desired({}, kNode);
+  scheduler.advance(3s);
+  EXPECT_FALSE(is_first);
+  EXPECT_EQ(devices_stored(), 0u) << log.all();
+}
+
 // Red when what an update meets in place of ours is remembered as a slice that we have been shown: the watch never
 // tells that it goes.
 TEST_F(PublisherTest, ASquatterThatAnUpdateMeetsIsNotRemembered) {

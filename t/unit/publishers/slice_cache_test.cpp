@@ -76,6 +76,16 @@ TEST_F(SliceCacheTest, AnAnswerThatComesAfterTheEndOfWhatItWroteChangesNothing) 
   EXPECT_TRUE(cache.slices().contains("b")) << "the list may be of a server that is behind";
 }
 
+TEST_F(SliceCacheTest, WhatIsMadeAnewBeforeTheAnswerToItsDeleteIsAnother) {
+  cache.on_event(changed(slice("a", 5)), at(1));
+  cache.on_event(removed("a"), at(2));
+  cache.on_event(changed(slice("a", 8)), at(3));
+  cache.on_erased("a", "5");
+  EXPECT_TRUE(cache.slices().contains("a"));
+  cache.on_erased("a", "8");
+  EXPECT_FALSE(cache.slices().contains("a"));
+}
+
 TEST_F(SliceCacheTest, ADeletedSliceDoesNotComeBackFromAnOldEvent) {
   cache.on_event(changed(slice("a", 5)), at(1));
   cache.on_deleted("a");
