@@ -10,6 +10,7 @@ namespace {
 constexpr Millis kReadMax{120'000};
 constexpr size_t kListBytesMax = size_t{4} << 30;  // slices of 5,000 nodes with 256 VFs each are 1.3 GiB
 constexpr int64_t kPage = 500;
+constexpr int kListedAgainMax = 2;  // compactions are minutes apart: a third is a server that cannot page
 
 Error late(const kube::Resource& resource) {
   return {Errc::kTimeout,
@@ -19,16 +20,22 @@ Error late(const kube::Resource& resource) {
 }  // namespace
 
 Result<Unit> ClusterObjects::list(const kube::Resource& resource, const std::string& namespace_,
-                                  const std::function<void(const kube::Json&)>& on_object,
-                                  const std::function<void(std::string)>& on_bad) {
-  return list(kube::Scope{.resource = resource, .namespace_ = namespace_}, on_object, on_bad);
+                                  const ListTold& told) {
+  return list(kube::Scope{.resource = resource, .namespace_ = namespace_}, told);
 }
 
-Result<Unit> ClusterObjects::list(kube::Scope scope, const std::function<void(const kube::Json&)>& on_object,
-                                  const std::function<void(std::string)>& on_bad) {
-  const kube::Resource resource = scope.resource;
+Result<Unit> ClusterObjects::list(const kube::Scope& scope, const ListTold& told) {
+  for (int again = 0;; ++again) {
+    auto listed = list_once(scope, told);
+    if (listed || listed.error().code != Errc::kGone || again == kListedAgainMax) return listed;
+    told.on_anew();
+  }
+}
+
+Result<Unit> ClusterObjects::list_once(const kube::Scope& scope, const ListTold& told) {
+  const kube::Resource& resource = scope.resource;
   std::optional<Result<Unit>> result;
-  kube::ListRequest request{.scope = std::move(scope)};
+  kube::ListRequest request{.scope = scope};
   request.limit = kPage;
   request.bytes_max = kListBytesMax;
   const auto call = cluster_.list(
@@ -36,10 +43,11 @@ Result<Unit> ClusterObjects::list(kube::Scope scope, const std::function<void(co
       {.on_item =
            [&](std::string_view text) {
              auto object = kube::decode_json(text, kube::kSliceLimits);
-             if (!object) return on_bad("a " + resource.kind + " cannot be read: " + object.error().what);
+             if (!object)
+               return told.on_bad("a " + resource.kind + " cannot be read: " + object.error().what);
              // Items of a list need not say what they are.
              if (object->object() != nullptr) object->set("kind", resource.kind);
-             on_object(*object);
+             told.on_object(*object);
            },
        .on_done = [&](std::string) { result = Unit{}; },
        .on_failure = [&](const kube::Failure& failure) { result = Error{failure.code, failure.what}; }});

@@ -21,10 +21,10 @@ Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::
 /// Claims that are allocated; of those that wait nothing is counted.
 Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread);
 /// NodeDeviceReports; where the kind is not installed, or may not be read, there are none, and the second is
-/// said in `unread`.
+/// said in `unread`. on_anew: the list begins anew, as ListTold has it.
 Result<Unit> read_reports(ClusterObjects& objects,
                           const std::function<void(reports::NodeReport report)>& on_report,
-                          std::vector<std::string>& unread);
+                          const std::function<void()>& on_anew, std::vector<std::string>& unread);
 /// Slices of one node.
 kube::Scope slices_of(const std::string& node);
 /// Whole slices of one node, of any driver. Those of other nodes, which a proxy may send that drops

@@ -87,6 +87,7 @@ Result<Unit> visit_nodes(
         const auto node = nodes.find(report.node);
         if (node != nodes.end() && reported.insert(report.node).second) visit(node->second, &report);
       },
+      [] {},  // what was visited stays so: each report stands by itself, and was so a moment ago
       unread);
   if (!read) return read;
   for (const auto& [name, node] : nodes)

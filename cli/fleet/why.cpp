@@ -44,23 +44,34 @@ Subject subject_of(const config::Options& options) {
   return {options.arguments[0] == "pod", name.substr(0, slash), name.substr(slash + 1)};
 }
 
+// forget: what was added of this list.
+ListTold told_to(allocation::Cluster& out, const std::string& namespace_, std::function<void()> forget) {
+  return {.on_object = [&out,
+                        namespace_](const kube::Json& one) { allocation::add_object(one, namespace_, out); },
+          .on_bad = [&out](std::string what) { out.unread.push_back(std::move(what)); },
+          .on_anew =
+              [&out, before = out.unread, forget = std::move(forget)] {
+                out.unread = before;
+                forget();
+              }};
+}
+
 // Releases before 1.37 do not serve them, and their schedulers know of none.
 void read_taint_rules(ClusterObjects& objects, allocation::Cluster& out) {
-  const auto listed = objects.list(
-      kube::kDeviceTaintRules, "", [&](const kube::Json& object) { allocation::add_object(object, "", out); },
-      [&](std::string what) { out.unread.push_back(std::move(what)); });
+  const auto listed =
+      objects.list(kube::kDeviceTaintRules, "", told_to(out, "", [&] { out.taint_rules.clear(); }));
   if (!listed && listed.error().code != Errc::kNotFound)
     out.unread.push_back("DeviceTaintRules cannot be read: " + listed.error().what);
 }
 
 Result<Unit> read_cluster(ClusterObjects& objects, const std::string& namespace_, allocation::Cluster& out) {
-  for (const auto* kind :
-       {&kube::kNodes, &kube::kDeviceClasses, &kube::kResourceSlices, &kube::kResourceClaims}) {
-    auto listed = objects.list(
-        *kind, "", [&](const kube::Json& object) { allocation::add_object(object, namespace_, out); },
-        [&](std::string what) { out.unread.push_back(std::move(what)); });
-    if (!listed) return listed;
-  }
+  const std::initializer_list<std::pair<const kube::Resource&, std::function<void()>>> kinds = {
+      {kube::kNodes, [&] { out.nodes.clear(); }},
+      {kube::kDeviceClasses, [&] { out.classes.clear(); }},
+      {kube::kResourceSlices, [&] { out.slices.clear(); }},
+      {kube::kResourceClaims, [&] { out.claims.clear(); }}};
+  for (const auto& [kind, forget] : kinds)
+    if (auto listed = objects.list(kind, "", told_to(out, namespace_, forget)); !listed) return listed;
   read_taint_rules(objects, out);
   return Unit{};
 }
@@ -124,7 +135,7 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const config::Opti
         keep_hidden(report);
         if (!report.groups.empty()) reports.push_back(std::move(report));
       },
-      answer.unsure);
+      [&] { reports.clear(); }, answer.unsure);
   if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
   std::map<std::string_view, const kube::NodeView*> nodes;
   for (const allocation::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;
