@@ -68,10 +68,10 @@ constexpr OptionInfo kAskingOptions[] = {
     option<&Options::diff_file, parse_path>(
         {.name = "diff",
          .placeholder = "FILE",
-         .commands = bit(Command::kPolicies),
+         .commands = bit(Command::kPolicies) | bit(Command::kPage),
          .help =
              "Say what the policies in this YAML or JSON file would change on every node, in place of those of their "
-             "names; - is standard input. Nothing is written."}),
+             "names; - is standard input, but not of page, which follows the file. Nothing is written."}),
     option<&Options::once, parse_word<bool>>(
         {.name = "once",
          .commands = bit(Command::kTop),

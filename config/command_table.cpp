@@ -82,8 +82,8 @@ constexpr CommandInfo kCommands[] = {
      .summary = "Serve a page of the whole fleet for a browser on this machine.",
      .description =
          "At http://127.0.0.1:9811/ (--page-address): nodes by health, the devices of each and who has them, what each policy "
-         "does, and why a pod waits; it follows the cluster and can change nothing. Prints its address, and goes on until a "
-         "signal. Exit status 0: ended by a signal. 1: it cannot start."},
+         "does, and why a pod waits; with --diff FILE also what the policies in that file would change on every node, anew as the file changes. It "
+         "follows the cluster and can change nothing. Prints its address, and goes on until a signal. Exit status 0: ended by a signal. 1: it cannot start."},
     {.id = Command::kDiscover,
      .name = "discover",
      .summary = "Print the network devices of this machine with their facts."},

@@ -327,6 +327,9 @@ void check_together(const Options& options, Problems& problems) {
   if (options.command == Command::kPage && options.page_address.empty())
     problems.push_back(
         "page-address: is empty, and the page is served nowhere else; leave it out, or give one");
+  if (options.command == Command::kPage && options.diff_file == "-")
+    problems.push_back(
+        "--diff: \"-\" is standard input, and the page reads what it shows again as it changes; give a file");
   if (options.command == Command::kWebhook && options.webhook_address.empty())
     problems.push_back("webhook-address: is empty, and nobody can ask; leave it out, or give one");
   if (options.command == Command::kMatch && !options.files.empty() && !options.published)

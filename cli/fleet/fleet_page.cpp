@@ -188,6 +188,8 @@ std::string value_of(const FleetPageFacts& facts, std::string_view name) {
     return !facts.pod.empty()    ? why_section(facts)
            : !facts.node.empty() ? devices_of_node(facts)
                                  : filter_section(facts.filter);
+  if (name == "edit") return facts.edit != nullptr ? html_of(*facts.edit) : "";
+  if (name == "editmoment") return facts.edit != nullptr ? std::to_string(facts.edit_moment) : "";
   if (name == "policies") return html_of_policies(facts.rows, facts.filter.policy);
   std::string out;
   for (const NodeRow& row : facts.rows)
@@ -260,6 +262,12 @@ http::Headers fleet_page_headers() {
 
 std::vector<std::string> why_program(const config::Options& options, const std::string& pod) {
   std::vector<std::string> out = {"/proc/self/exe", "why", "pod", pod};
+  for (std::string& word : cluster_words(options)) out.push_back(std::move(word));
+  return out;
+}
+
+std::vector<std::string> cluster_words(const config::Options& options) {
+  std::vector<std::string> out;
   const auto* file = std::get_if<config::KubeconfigFile>(&options.cluster);
   if (file == nullptr || (file->context.empty() && file->others.empty())) {
     out.insert(out.end(), {"--cluster", describe(options.cluster)});

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/fleet/edit_section.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/node_devices.h"
 #include "config/options.h"
@@ -26,11 +27,13 @@ struct FleetPageFacts {
   FleetFilter filter;
   uint64_t moment = 0;
   std::string version, cluster;
-  std::string note;                 // why what is shown may be old; "" it is not
-  std::string node;                 // whose devices are told; "" none
-  std::vector<DeviceLine> devices;  // its
-  std::string problem;              // why these are not all; "" they are
-  std::string pod, why;             // what was asked, and what `why` says; "" nothing was
+  std::string note;                  // why what is shown may be old; "" it is not
+  std::string node;                  // whose devices are told; "" none
+  std::vector<DeviceLine> devices;   // its
+  std::string problem;               // why these are not all; "" they are
+  std::string pod, why;              // what was asked, and what `why` says; "" nothing was
+  const EditEffect* edit = nullptr;  // what edited policies would change; nullptr: none are edited
+  uint64_t edit_moment = 0;
 };
 /// The whole page, in memory: a row a node, and the devices of one node at most.
 std::string fleet_page(const FleetPageFacts& facts);
@@ -40,6 +43,8 @@ std::string fleet_page(const FleetPageFacts& facts);
 kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter);
 /// {"moment":"7","state":...,"well":b}
 kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note);
+/// How a program of ours is told of the cluster that this one was told of, and of its drivers.
+std::vector<std::string> cluster_words(const config::Options& options);
 
 /// As a node's page has them, but that its form may ask this server.
 http::Headers fleet_page_headers();

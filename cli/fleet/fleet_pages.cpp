@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/fleet/fleet_page.h"
 #include "cli/fleet/fleet_reading.h"
+#include "cli/fleet/followed_edit.h"
 #include "cli/fleet/followed_fleet.h"
 #include "cli/process.h"
 #include "http/server.h"
@@ -34,11 +35,25 @@ bool is_pod(std::string_view text) {
 class FleetPages {
  public:
   FleetPages(Process& process, const config::Options& options, const FollowedFleet& fleet)
-      : process_(process), options_(options), fleet_(fleet) {}
+      : process_(process), options_(options), fleet_(fleet) {
+    if (!options.diff_file.empty()) edit_.emplace(process.loop, options);
+  }
 
   status::Pages pages() {
     status::Pages out;
-    out["/"] = [this](std::string_view query) { return page(facts(query)); };
+    if (edit_) {
+      out["/"] = [this](std::string_view query, http::Response& response) {
+        return edit_->when_current(
+            [this, query = std::string(query), &response] { send(response, page(facts(query))); });
+      };
+      out["/edit"] = [this](std::string_view) {
+        kube::Json effect = json_of(edit_->look());
+        effect.set("moment", std::to_string(edit_->moment()));
+        return json(effect);
+      };
+    } else {
+      out["/"] = [this](std::string_view query) { return page(facts(query)); };
+    }
     out["/node"] = [this](std::string_view query, http::Response& response) { return node(query, response); };
     out["/nodes"] = [this](std::string_view query) { return json(page_rows(rows(), filter_of(query))); };
     out["/moment"] = [this](std::string_view) {
@@ -102,7 +117,9 @@ class FleetPages {
                           .devices = {},
                           .problem = {},
                           .pod = {},
-                          .why = {}};
+                          .why = {},
+                          .edit = edit_ ? &edit_->look() : nullptr,
+                          .edit_moment = edit_ ? edit_->moment() : 0};
   }
   static status::Answer page(const FleetPageFacts& facts) {
     return {.body = fleet_page(facts),
@@ -191,6 +208,7 @@ class FleetPages {
   Process& process_;
   const config::Options& options_;
   const FollowedFleet& fleet_;
+  std::optional<FollowedEdit> edit_;
   std::vector<NodeRow> rows_;
   uint64_t counted_ = 0;  // the fleet's moment
   uint64_t shown_ = 0;    // how often something else was to be seen

@@ -17,10 +17,6 @@ const fleetNodes = 5000
 // startFleet serves the page of a directory of that many nodes, of which the first three have slices and reports.
 func startFleet(t *testing.T, nodes int) (base, cluster string) {
 	t.Helper()
-	program, err := filepath.Abs("../../build/sliced")
-	if err != nil {
-		t.Fatal(err)
-	}
 	cluster = t.TempDir()
 	var all strings.Builder
 	for i := range nodes {
@@ -33,8 +29,27 @@ func startFleet(t *testing.T, nodes int) (base, cluster string) {
 	}
 	writeFleet(t, cluster, "objects.yaml", all.String())
 	writeFleet(t, cluster, "report.yaml", report("a problem"))
+	return servePage(t, cluster), cluster
+}
+
+// serveFleet serves the page of a directory with these files.
+func serveFleet(t *testing.T, files map[string]string, options ...string) (base string) {
+	t.Helper()
+	cluster := t.TempDir()
+	for name, text := range files {
+		writeFleet(t, cluster, name, text)
+	}
+	return servePage(t, cluster, options...)
+}
+
+func servePage(t *testing.T, cluster string, options ...string) (base string) {
+	t.Helper()
+	program, err := filepath.Abs("../../build/sliced")
+	if err != nil {
+		t.Fatal(err)
+	}
 	address := freeAddress(t)
-	page := exec.Command(program, "page", "--cluster", "dir:"+cluster, "--page-address", address)
+	page := exec.Command(program, append([]string{"page", "--cluster", "dir:" + cluster, "--page-address", address}, options...)...)
 	page.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	page.Stderr = os.Stderr
 	out, err := page.StdoutPipe()
@@ -52,7 +67,7 @@ func startFleet(t *testing.T, nodes int) (base, cluster string) {
 	if err != nil || line != "http://"+address+"/\n" {
 		t.Fatalf("%q: %v", line, err)
 	}
-	return "http://" + address, cluster
+	return "http://" + address
 }
 
 func writeFleet(t *testing.T, cluster, name, text string) {

@@ -3,6 +3,7 @@ const $ = id => document.getElementById(id);
 const body = $('nodes').tBodies[0];
 const every = 3000; // milliseconds between two looks
 let moment = document.body.dataset.moment;
+let edit = document.body.dataset.edit; // '': no policies are edited
 const {health, policy} = document.body.dataset;
 
 function element(name, attributes = {}, ...children) {
@@ -43,6 +44,23 @@ function showFleet(fleet) {
   if (focused !== undefined) [...body.rows].find(row => row.dataset.name === focused)?.querySelector('a').focus();
 }
 
+// ---- what edited policies would change
+
+function changesOf(node) {
+  const lines = node.changes.map(change => element('div', {class: change.kind}, change.text));
+  if (node.unjudged) lines.unshift(element('div', {class: 'unjudged'}, node.unjudged));
+  if (node.more) lines.push(element('div', {}, node.more));
+  const link = element('a', {href: `/node?name=${encodeURIComponent(node.name)}`}, node.name);
+  return element('tr', {}, element('th', {scope: 'row'}, link), element('td', {}, ...lines));
+}
+
+function showEdit(effect) {
+  $('edit-summary').textContent = effect.summary;
+  $('edit-problem').textContent = effect.problem;
+  $('edit-problem').hidden = !effect.problem;
+  $('edit').querySelector('tbody').replaceChildren(...effect.nodes.map(changesOf));
+}
+
 async function look() {
   try {
     const now = await (await fetch('/moment')).json();
@@ -50,6 +68,11 @@ async function look() {
       const query = new URLSearchParams({health, policy});
       showFleet(await (await fetch(`/nodes?${query}`)).json());
       moment = now.moment;
+    }
+    if (edit !== '') {
+      const effect = await (await fetch('/edit')).json();
+      if (effect.moment !== edit) showEdit(effect);
+      edit = effect.moment;
     }
     $('state').textContent = now.state;
     $('state').className = now.well ? '' : 'bad';

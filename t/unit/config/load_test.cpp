@@ -219,6 +219,18 @@ TEST(Load, Problems) {
   for (const auto& row : rows) EXPECT_EQ(World{}.load(row.arguments).problems, row.problems) << row.why;
 }
 
+// Red when the page is to follow what can be read once.
+TEST(Load, ThePageFollowsAFile) {
+  World world;
+  world.environment["HOME"] = "/h";
+  EXPECT_EQ(world.load({"page", "--diff", "p.yaml"}).problems, Words{});
+  EXPECT_EQ(world.load({"policies", "--diff", "-"}).problems, Words{});
+  EXPECT_EQ(
+      world.load({"page", "--diff", "-"}).problems,
+      (Words{
+          "--diff: \"-\" is standard input, and the page reads what it shows again as it changes; give a file"}));
+}
+
 TEST(Load, ShortSyncIntervalsAtTheLimits) {
   EXPECT_EQ(World{}.load({"run", "--sync-interval", "1m"}).problems, Words{});
   EXPECT_EQ(World{}.load({"run", "--sync-interval", "30s", "--allow-short-sync"}).problems, Words{});

@@ -1,0 +1,58 @@
+#pragma once
+// A file of policies that somebody edits, and what it would change, made anew as the file changes.
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/fleet/edit_section.h"
+#include "config/options.h"
+#include "http/service.h"
+#include "reactor/base/time.h"
+#include "reactor/child.h"
+#include "reactor/loop.h"
+
+namespace sliced::cli {
+
+/// The program that is asked, of this version (/proc/self/exe) and of the cluster that this one was told of: it reads the
+/// reports of a whole cluster and decides for each node, and the page goes on meanwhile.
+std::vector<std::string> edit_program(const config::Options& options);
+
+/// The cluster changes too: what is older than kEditOldAfter is made anew when somebody asks. While nobody asks nothing
+/// runs. One program at a time.
+/// Ownership: loop and options outlive it; it outlives the calls that it has given.
+/// Reentry:   `then` may drop its call.
+class FollowedEdit {
+ public:
+  FollowedEdit(reactor::Loop& loop, const config::Options& options) : loop_(loop), options_(options) {}
+
+  /// As it was last told; a file that has changed, or an old answer, is asked about from now on.
+  const EditEffect& look();
+  /// Grows with each answer that is another one.
+  uint64_t moment() const { return moment_; }
+  /// Calls `then` once what is told is of the file as it is: at once (nullptr), or later, until the call is dropped.
+  std::unique_ptr<http::Call> when_current(std::function<void()> then);
+
+ private:
+  struct Waiting;
+  // What tells one state of the file from another: "" it cannot be looked at.
+  static std::string stamp_of(const std::string& file);
+  void ask();
+  void take(const reactor::ChildResult& result);
+
+  reactor::Loop& loop_;
+  const config::Options& options_;
+  EditEffect told_{.file = {}};
+  std::string stamp_, told_stamp_;  // of the file that is asked about, and that was told of
+  std::string said_;                // told_, as it is shown
+  bool is_known_ = false;
+  TimePoint told_at_{};
+  int again_ = 0;
+  uint64_t moment_ = 0;
+  std::list<Waiting*> waiting_;
+  std::unique_ptr<reactor::Child> child_;
+};
+
+}  // namespace sliced::cli
