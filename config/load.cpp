@@ -283,6 +283,22 @@ bool is_fleet_table(Command command) {
          command == Command::kPolicies;
 }
 
+// has_sign: --for is given; it has been complained of where it is none.
+void check_sign(const Options& options, bool has_sign, Problems& problems) {
+  const bool waits = options.command == Command::kWaitForConfig;
+  const ConfiguredBy::How sign = waits ? options.wait_for.how : options.until_configured.how;
+  const bool is_by_pod =
+      (waits && sign == ConfiguredBy::How::kNothing && !has_sign) ||
+      ((waits || options.command == Command::kRun) && sign == ConfiguredBy::How::kAnnotation);
+  if (is_by_pod && (options.pod_name.empty() || options.pod_namespace.empty()))
+    problems.push_back(
+        "the annotation is set on this pod, which is not named: give --pod-name and --pod-namespace, or POD_NAME and "
+        "POD_NAMESPACE (fieldRef metadata.name and metadata.namespace)");
+  if (options.command == Command::kConfigured && options.wait_for.how == ConfiguredBy::How::kNodeState)
+    problems.push_back(
+        "--for: a node state is the SR-IOV network operator's to write; must be annotation or file:/PATH");
+}
+
 // What no single option's parser can see.
 void check_together(const Options& options, Problems& problems) {
   const Millis sync_min = options.allow_short_sync ? kSyncIntervalShortMin : kSyncIntervalMin;
@@ -304,18 +320,6 @@ void check_together(const Options& options, Problems& problems) {
   if (options.settle > options.settle_max)
     problems.push_back("settle: " + format_duration(options.settle) +
                        " is longer than settle-max, which is " + format_duration(options.settle_max));
-  const bool waits = options.command == Command::kWaitForConfig;
-  const ConfiguredBy::How sign = waits ? options.wait_for.how : options.until_configured.how;
-  const bool is_by_pod =
-      (waits && sign == ConfiguredBy::How::kNothing) ||
-      ((waits || options.command == Command::kRun) && sign == ConfiguredBy::How::kAnnotation);
-  if (is_by_pod && (options.pod_name.empty() || options.pod_namespace.empty()))
-    problems.push_back(
-        "the annotation is set on this pod, which is not named: give --pod-name and --pod-namespace, or POD_NAME and "
-        "POD_NAMESPACE (fieldRef metadata.name and metadata.namespace)");
-  if (options.command == Command::kConfigured && options.wait_for.how == ConfiguredBy::How::kNodeState)
-    problems.push_back(
-        "--for: a node state is the SR-IOV network operator's to write; must be annotation or file:/PATH");
   if (options.output == OutputFormat::kDiff && options.command != Command::kPlan)
     problems.push_back("--output: \"diff\" is for plan only; must be table, yaml or json");
   if (options.output == OutputFormat::kWide && !is_fleet_table(options.command))
@@ -451,6 +455,8 @@ Loaded load(const std::vector<std::string>& arguments, const Ports& ports) {
   apply(line.settings, options, problems);
   if (is_asking) find_kubeconfig(line.settings, environment, ports, options, problems);
   check_together(options, problems);
+  const Setting* sign = last_of(line.settings, "for");
+  check_sign(options, sign != nullptr && !sign->text.empty(), problems);
   default_node_name(*command, ports, options, problems);
   return loaded;
 }

@@ -219,6 +219,19 @@ TEST(Load, Problems) {
   for (const auto& row : rows) EXPECT_EQ(World{}.load(row.arguments).problems, row.problems) << row.why;
 }
 
+// Red when who mistypes a sign is told of the pod that another one would need.
+TEST(Load, ASignThatIsNoneIsOneProblem) {
+  EXPECT_EQ(
+      World{}.load({"wait-for-config", "--for", "anotation"}).problems,
+      (Words{
+          "--for: \"anotation\" must be annotation, node-state, node-state:allow-empty or file:/PATH, such as "
+          "file:/run/sliced/configured; did you mean annotation?"}));
+  for (const Words& line : {Words{"wait-for-config"},
+                            {"wait-for-config", "--for", ""},
+                            {"wait-for-config", "--for", "annotation"}})
+    EXPECT_EQ(World{}.load(line).problems.size(), 1u) << "the pod is not named";
+}
+
 // Red when the page is to follow what can be read once.
 TEST(Load, ThePageFollowsAFile) {
   World world;
