@@ -17,4 +17,9 @@ Result<std::string> read_whole(const std::string& path, size_t bytes_max);
 Result<Unit> for_each_line(const std::string& path, size_t line_bytes_max,
                            const std::function<void(std::string_view)>& each);
 
+/// Makes or replaces a file, which is then there whole, or as it was before: a file beside it is written and renamed. What is no
+/// regular file (a pipe, a device) is written to as it is, and a link to one stays a link. Blocks.
+/// Errors: kIo; the text does not name the file.
+Result<Unit> write_whole(const std::string& path, std::string_view bytes);
+
 }  // namespace sliced::cli

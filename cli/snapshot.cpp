@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
 #include "cli/process.h"
+#include "cli/read_file.h"
 #include "kube/kinds.h"
 #include "publishers/diff_pool.h"
 #include "reactor/base/text.h"
@@ -186,15 +186,6 @@ bool record_host(Process& process, Snapshot& out) {
   return true;
 }
 
-bool write_file(const std::string& path, const std::string& bytes) {
-  if (path == "-") return print(bytes);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << bytes;
-  if (file.flush()) return true;
-  complain(escaped(path) + " cannot be written");
-  return false;
-}
-
 }  // namespace
 
 int snapshot(const config::Options& options) {
@@ -215,7 +206,11 @@ int snapshot(const config::Options& options) {
     complain("it could not be read again: " + read.error().what + (options.raw ? "" : "; say --raw"));
     return (*process)->leave(kExitError);
   }
-  return (*process)->leave(write_file(options.arguments[0], bytes) ? kExitSame : kExitError);
+  const std::string& to = options.arguments[0];
+  if (to == "-") return (*process)->leave(print(bytes) ? kExitSame : kExitError);
+  const auto written = write_whole(to, bytes);
+  if (!written) complain(escaped(to) + " cannot be written: " + written.error().what);
+  return (*process)->leave(written ? kExitSame : kExitError);
 }
 
 }  // namespace sliced::cli
