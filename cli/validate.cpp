@@ -1,3 +1,6 @@
+#include <map>
+#include <tuple>
+
 #include "cli/commands.h"
 #include "cli/process.h"
 #include "cli/read_file.h"
@@ -12,6 +15,9 @@ constexpr size_t kFileMax = kube::JsonLimits{}.size_max;
 // Of selectors, as decisions count it: ten thousand that people write take a tenth of it.
 constexpr uint64_t kSelectorWorkMax = 200'000'000;
 
+// Objects whose name another one has, that are named each.
+constexpr size_t kTwiceMax = 20;
+
 // Collects "file:line: severity: text".
 struct Report {
   std::string text;
@@ -20,6 +26,9 @@ struct Report {
   std::string dearest_name;  // its policy; "" none
   uint64_t selector_work = 0;
   size_t unchecked = 0;  // selectors, for want of work
+  std::map<std::tuple<std::string, std::string, std::string>, std::string>
+      places;  // by kind, namespace, name
+  size_t twice = 0;
 
   void add(const std::string& file, int line, bool error, const std::string& what) {
     text += escaped(file) + ":";
@@ -46,6 +55,27 @@ struct Report {
     dearest = *judged.dearest;
     dearest_name = judged.who;
   }
+
+  // Of one kind and name a cluster keeps one object. Names that the server makes (generateName) are its own.
+  void note_name(const std::string& file, const webhook::Judgement& judged, const kube::Json& object) {
+    const kube::Json* meta = object.find("metadata");
+    if (!judged.is_read || meta == nullptr || meta->text("name").empty()) return;
+    const auto [first, is_new] =
+        places.try_emplace({std::string(object.text("kind")), std::string(meta->text("namespace")),
+                            std::string(meta->text("name"))},
+                           escaped(file) + (judged.line > 0 ? ":" + std::to_string(judged.line) : ""));
+    if (is_new || twice++ >= kTwiceMax) return;
+    add(file, judged.line, true,
+        judged.who + ": metadata.name is " + in_quotes(meta->text("name"), 64) +
+            ", as that of the object at " + first->second +
+            "; one would take the other's place, so give it another name, or remove one");
+  }
+  void add_more_twice(const std::string& file) {
+    if (twice <= kTwiceMax) return;
+    add(file, 0, true,
+        and_more(twice - kTwiceMax, "object") + " with a name that another one of its kind has");
+    errors += twice - kTwiceMax - 1;
+  }
 };
 
 void validate_object(const kube::Json& object, const std::string& file, const webhook::Drivers& drivers,
@@ -55,7 +85,7 @@ void validate_object(const kube::Json& object, const std::string& file, const we
     return;
   }
   if (const auto judged = webhook::judge(object, drivers, "", report.selector_work < kSelectorWorkMax))
-    report.add(file, *judged);
+    report.add(file, *judged), report.note_name(file, *judged, object);
 }
 
 }  // namespace
@@ -73,6 +103,7 @@ int validate(const config::Options& options) {
     for (const auto& problem : yaml.problems) report.add(file, problem.line, true, problem.what);
     for (const kube::Json& object : yaml.documents) validate_object(object, file, drivers, report);
   }
+  report.add_more_twice(options.arguments.back());
   if (report.unchecked > 0)
     report.add(options.arguments.back(), 0, true,
                "the selectors of the last " + std::to_string(report.unchecked) +

@@ -69,7 +69,7 @@ Result<Unit> write_synced(const std::string& path, const std::string& text) {
   return io_error("write", path, code);
 }
 
-ContentPtr name_alone(const std::string& content) {
+ContentPtr name_alone(const std::string& content, const char* why) {
   constexpr size_t kLabelsBytesMax = 4'096;
   const auto object = decode_json(content, {.size_max = SIZE_MAX, .nodes_max = SIZE_MAX});
   if (!object) return std::make_shared<const std::string>("{}");
@@ -83,7 +83,7 @@ ContentPtr name_alone(const std::string& content) {
       encode_json(Json::Object{{"apiVersion", std::string(object->text("apiVersion"))},
                                {"kind", std::string(object->text("kind"))},
                                {"metadata", std::move(metadata)},
-                               {"spec", "(not kept: the objects of the directory are too large together)"}}));
+                               {"spec", "(not kept: " + std::string(why) + ")"}}));
 }
 
 bool may_exclude(const ObjectKey& key, const std::string& content) {

@@ -42,7 +42,7 @@ Signature signature_of(const struct stat& status);
 Result<Unit> write_synced(const std::string& path, const std::string& text);
 
 /// What it is known by, and the labels, by which nodes are selected; its spec says that it is not kept.
-ContentPtr name_alone(const std::string& content);
+ContentPtr name_alone(const std::string& content, const char* why);
 
 /// Whether an object that cannot be read any more must not be forgotten: a DeviceExposurePolicy that is an exclude, or
 /// may be one.

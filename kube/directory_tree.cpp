@@ -334,7 +334,7 @@ std::vector<DirectoryTree::Object> DirectoryTree::make_room(const std::string& n
     wanted.of(object.key) += kObjectBytes + content->size();
     if (bytes + kObjectBytes + content->size() > limits_.bytes_max) {
       ++left_out;
-      content = name_alone(*content);
+      content = name_alone(*content, "the objects of the directory are too large together");
     }
     bytes += kObjectBytes + content->size();
     if (bytes <= 2 * limits_.bytes_max) out.push_back({std::move(object.key), std::move(content), line});
@@ -401,28 +401,47 @@ void DirectoryTree::drop(const std::string& name) {
 void DirectoryTree::settle() {
   for (const auto& key : std::exchange(unsettled_, {})) {
     const auto at = sites_.find(key);
-    tell_shadowed(key, at == sites_.end() ? std::set<Site>() : at->second);
-    if (at == sites_.end()) {
+    const std::set<Site> sites = at == sites_.end() ? std::set<Site>() : at->second;
+    const bool is_doubtful = tell_doubtful(key, sites);
+    if (!is_doubtful) tell_shadowed(key, sites);
+    if (sites.empty()) {
       if (store_.remove(key)) log_.debug("object is gone", {{"object", describe(key)}});
       continue;
     }
-    const auto& [file, index] = *at->second.begin();
-    if (store_.put(key, files_.at(file).objects[index].content)) {
-      log_.debug("object is read", {{"object", describe(key)}, {"file", full(file)}});
-    }
+    const ContentPtr& first = content_at(*sites.begin());
+    if (store_.put(key, is_doubtful ? name_alone(*first, "it is there twice") : first))
+      log_.debug("object is read", {{"object", describe(key)}, {"file", full(sites.begin()->first)}});
   }
+}
+
+const ContentPtr& DirectoryTree::content_at(const Site& site) const {
+  return files_.at(site.first).objects[site.second].content;
+}
+
+std::string DirectoryTree::place_of(const Site& site) const {
+  return full(site.first) + ":" + std::to_string(files_.at(site.first).objects[site.second].line);
+}
+
+bool DirectoryTree::tell_doubtful(const ObjectKey& key, const std::set<Site>& sites) {
+  const auto differs = [&](const Site& site) { return *content_at(site) != *content_at(*sites.begin()); };
+  const auto excludes = [&](const Site& site) { return may_exclude(key, *content_at(site)); };
+  const auto other = std::find_if(sites.begin(), sites.end(), differs);
+  if (other == sites.end() || std::none_of(sites.begin(), sites.end(), excludes))
+    return doubtful_.erase(key), false;
+  if (doubtful_.insert(key).second)
+    log_.error(
+        "object is there twice, and one of the two may exclude devices; neither counts, and nothing new is offered",
+        {{"object", describe(key)}, {"file", place_of(*sites.begin())}, {"other", place_of(*other)}});
+  return true;
 }
 
 void DirectoryTree::tell_shadowed(const ObjectKey& key, const std::set<Site>& sites) {
   std::erase_if(shadowed_, [&](const auto& one) { return one.first == key && !sites.contains(one.second); });
   for (auto site = sites.begin(); site != sites.end(); ++site) {
     if (site == sites.begin() || !shadowed_.insert({key, *site}).second) continue;
-    const auto& winner = *sites.begin();
-    const auto place = [&](const Site& at) {
-      return full(at.first) + ":" + std::to_string(files_.at(at.first).objects[at.second].line);
-    };
-    log_.warning("object is there twice; the first file counts",
-                 {{"object", describe(key)}, {"file", place(*site)}, {"counts", place(winner)}});
+    log_.warning(
+        "object is there twice; the first file counts",
+        {{"object", describe(key)}, {"file", place_of(*site)}, {"counts", place_of(*sites.begin())}});
   }
 }
 

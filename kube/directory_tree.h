@@ -56,7 +56,8 @@ struct DirectoryLimits {
 ///          folders are not looked at. A link that leads nowhere or to a folder, a pipe or a device of such a name is
 ///          a file that cannot be read; a folder that cannot be, or more files than there may be, make the directory
 ///          one: any of them could be an exclude. An object that is in two files is taken from the first path in sort
-///          order, with a warning.
+///          order, with a warning; of DeviceExposurePolicies that differ, and of which one may be an exclude, nobody
+///          knows which is meant: that one counts as unreadable.
 class DirectoryTree {
  public:
   enum class Event {
@@ -161,6 +162,10 @@ class DirectoryTree {
   /// Brings the store up to date with what the files say now, so that an object that moved between files never
   /// vanishes.
   void settle();
+  const ContentPtr& content_at(const Site& site) const;
+  std::string place_of(const Site& site) const;  // "DIR/a.yaml:3"
+  // Once while it lasts, and whether it is so: files have the object that differ, and one may exclude devices.
+  bool tell_doubtful(const ObjectKey& key, const std::set<Site>& sites);
   // Once while it lasts: an object that several files have, and which of them counts.
   void tell_shadowed(const ObjectKey& key, const std::set<Site>& sites);
   void tell(Level level, File& file, const std::string& name, std::string_view message,
@@ -186,6 +191,7 @@ class DirectoryTree {
   // Whose files have changed since settle(); those that shadow and were told of; file names to look at.
   std::set<ObjectKey> unsettled_;
   std::set<std::pair<ObjectKey, Site>> shadowed_;
+  std::set<ObjectKey> doubtful_;
   std::set<std::string> marked_;
   bool rescan_ = false, overflow_ = false, started_ = false;
   SaidOnce said_left_out_;  // folders; a look is a round

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kube/kinds.h"
+#include "kube/name_problems.h"
 #include "kube/object_meta.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/exposure/policy.h"
@@ -92,6 +93,18 @@ std::optional<Judgement> judge_claim(const Json& object, std::string_view kind, 
   return concerns_us ? std::optional(std::move(out)) : std::nullopt;
 }
 
+// What an API server says of names anyway is told beforehand, too. Policies say it themselves (policy/prologue.h).
+std::optional<Judgement> with_name(std::optional<Judgement> judged, const Json& object) {
+  if (!judged) return judged;
+  for (const auto& [key, problem_of] :
+       {std::pair("name", &kube::problem_of_name), std::pair("namespace", &kube::problem_of_namespace)})
+    if (const Json* value = object.find({"metadata", key});
+        value != nullptr && value->string() != nullptr && !value->string()->empty())
+      if (std::string what = problem_of(*value->string()); !what.empty())
+        judged->errors.push_back({std::string("metadata.") + key, std::move(what), value->line()});
+  return judged;
+}
+
 // The kinds that are policies, with their groups.
 const kube::Resource* resource_of(std::string_view kind) {
   for (const kube::Resource* one :
@@ -125,9 +138,9 @@ std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
   if (kind.empty() || group.empty())
     return not_read("", object, "", "is no Kubernetes object: apiVersion or kind is missing");
   if (group.starts_with(kClaimGroup) && (kind == kube::kResourceClaims.kind || kind == kTemplateKind))
-    return judge_claim(object, kind, drivers, namespace_);
+    return with_name(judge_claim(object, kind, drivers, namespace_), object);
   if (group.starts_with(kClaimGroup) && kind == kube::kDeviceClasses.kind)
-    return judge_class(object, drivers, may_work);
+    return with_name(judge_class(object, drivers, may_work), object);
   const std::string near = nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind,
                                           kube::kDeviceExposurePolicies.kind});
   if (near.empty()) return std::nullopt;

@@ -101,26 +101,20 @@ func openCRDs() []*unstructured.Unstructured {
 		harness.LooseCRD("DeviceAttributes", harness.Attributes.Resource, open), exposures}
 }
 
-// validated are the lines of `sliced validate` without their places.
-func validated(t *testing.T, objects ...*unstructured.Unstructured) []string {
+// validated are the lines of `sliced validate` about each object, without their places.
+func validated(t *testing.T, objects ...*unstructured.Unstructured) (lines []string) {
 	t.Helper()
-	var text bytes.Buffer
+	file := filepath.Join(t.TempDir(), "object.json")
 	for _, object := range objects {
-		one, err := json.Marshal(object)
-		if err != nil {
+		text, err := json.Marshal(object)
+		if err != nil || os.WriteFile(file, text, 0o600) != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&text, "---\n%s\n", one)
-	}
-	file := filepath.Join(t.TempDir(), "objects.yaml")
-	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, _ := exec.Command(harness.Program(t), "validate", file).Output()
-	var lines []string
-	for _, line := range strings.Split(string(out), "\n") {
-		if _, said, is := strings.Cut(line, ": error: "); is {
-			lines = append(lines, said)
+		out, _ := exec.Command(harness.Program(t), "validate", file).Output()
+		for _, line := range strings.Split(string(out), "\n") {
+			if _, said, is := strings.Cut(line, ": error: "); is {
+				lines = append(lines, said)
+			}
 		}
 	}
 	return lines

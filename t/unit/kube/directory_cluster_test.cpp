@@ -551,6 +551,30 @@ TEST_F(ExcludesTest, AFolderThatCannotBeReadIsTroubleForWhoeverIsNotRoot) {
   EXPECT_EQ(listed(cluster, scope()), (Lines{"a", "b"}));
 }
 
+// Red when one of two files takes an exclude away that the other one has under the same name.
+TEST_F(ExcludesTest, OfTwoThatDifferAndMayExcludeNeitherCounts) {
+  const auto is_unreadable = [&](DirectoryCluster& cluster) {
+    Answered answer;
+    const CallPtr call = cluster.get({kDeviceExposurePolicies, "", "nics"}, answer.handlers());
+    EXPECT_TRUE(run_until([&] { return answer.done; }));
+    return answer.object.find("\"spec\":\"(not kept: it is there twice)\"") != std::string::npos;
+  };
+  put("a.yaml", text_of("nics", "expose"));
+  put("b.yaml", text_of("nics", "exclude"));
+  DirectoryCluster cluster(loop, log, directory, "here");
+  EXPECT_TRUE(is_unreadable(cluster));
+  EXPECT_EQ(log.count("neither counts, and nothing new is offered"), 1u) << log.all();
+  EXPECT_EQ(log.count("file=" + path("a.yaml") + ":1 other=" + path("b.yaml") + ":1"), 1u) << log.all();
+  put("a.yaml", text_of("nics", "exclude"));
+  ASSERT_TRUE(run_until([&] { return !is_unreadable(cluster); })) << "they say the same";
+  EXPECT_EQ(log.count("the first file counts"), 1u);
+  put("a.yaml", text_of("nics", "expose"));
+  ASSERT_TRUE(run_until([&] { return is_unreadable(cluster); }));
+  put("b.yaml", text_of("nics", "expose") + "# the same\n");
+  ASSERT_TRUE(run_until([&] { return !is_unreadable(cluster); }));
+  EXPECT_EQ(log.count("neither counts"), 2u);
+}
+
 TEST_F(ExcludesTest, ABrokenFileWithoutAWordOfThemStandsForNone) {
   put("e.yaml", policy("one", 1) + "---\nspec: [1,\n");
   DirectoryCluster cluster(loop, log, directory, "here");

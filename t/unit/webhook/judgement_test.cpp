@@ -118,6 +118,42 @@ TEST(Judgement, EveryConfigurationIsLookedAt) {
             true);
 }
 
+// Red when a name passes that no API server takes, or one that all take does not.
+TEST(Judgement, NamesAreThoseThatAnApiServerTakes) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"SriovResourcePolicy", "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1"},
+      {"DeviceAttributes", "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1"},
+      {"DeviceExposurePolicy", "networking.dra.io/v1alpha1"}};
+  const auto has = [](const std::string& words, const std::string& field) {
+    return words.find(": metadata." + field + " is \"") != std::string::npos;
+  };
+  for (const auto& [kind, version] : kinds) {
+    const auto words = [&, kind = kind, version = version](const std::string& meta) {
+      return said(judge(object_of("apiVersion: " + std::string(version) + "\nkind: " + kind +
+                                  "\nmetadata: {" + meta + "}\nspec: {}\n"),
+                        kDrivers));
+    };
+    for (const std::string name : {"Nics", "a_b", "-a", "a.", "a/b"})
+      EXPECT_TRUE(has(words("name: '" + name + "'"), "name")) << kind << name;
+    EXPECT_TRUE(has(words("name: a, namespace: a.b"), "namespace")) << kind;
+    const std::string good = words("name: a-1.b, namespace: ns");
+    EXPECT_FALSE(has(good, "name") || has(good, "namespace")) << good;
+  }
+  const auto claims = [](const std::string& meta) {
+    return said(judge(object_of(claim(opaque("driver: vfio-pci"), "ResourceClaim", meta)), kDrivers));
+  };
+  EXPECT_TRUE(has(claims("name: A"), "name"));
+  EXPECT_FALSE(has(claims("name: a"), "name"));
+  EXPECT_FALSE(has(claims("generateName: a-"), "name"));
+  EXPECT_TRUE(has(
+      said(judge(
+          object_of(
+              "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: A}\nspec: {selectors: [{cel: "
+              "{expression: 'device.driver == \"dra.networking\"'}}]}\n"),
+          kDrivers)),
+      "name"));
+}
+
 TEST(Judgement, KindsThatAreMeantToBeOurs) {
   EXPECT_EQ(
       said(judge(object_of("apiVersion: v1\nkind: SriovResourcePolicy\nmetadata: {name: p}\n"), kDrivers)),

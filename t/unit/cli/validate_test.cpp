@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/commands.h"
+#include "cli/process.h"
+#include "config/options.h"
+
+namespace sliced::cli {
+namespace validate_test {
+namespace {
+
+struct ValidateTest : testing::Test {
+  ValidateTest() {
+    std::string pattern = testing::TempDir() + "validated.XXXXXX";
+    directory = ::mkdtemp(pattern.data());
+    options.command = config::Command::kValidate;
+  }
+  ~ValidateTest() override { std::filesystem::remove_all(directory); }
+  void file(const std::string& name, const std::string& text) {
+    const std::string path = directory + "/" + name;
+    std::ofstream(path) << text;
+    options.arguments.push_back(path);
+  }
+  // Lines without the directory; the last counts.
+  std::string said(int exit = kExitError) {
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(validate(options), exit);
+    std::string out = testing::internal::GetCapturedStdout();
+    for (size_t at; (at = out.find(directory + "/")) != std::string::npos;)
+      out.erase(at, directory.size() + 1);
+    return out;
+  }
+  config::Options options;
+  std::string directory;
+};
+
+std::string policy(const std::string& meta) {
+  return "---\napiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata: {" +
+         meta + "}\nspec: {configs: [{resourceName: a, resourceFilters: [{pfNames: [ens1f0]}]}]}\n";
+}
+const std::string kTaken = "; one would take the other's place, so give it another name, or remove one\n";
+
+// Red when two objects of one name, of which a cluster keeps one, are taken for sound.
+TEST_F(ValidateTest, ObjectsOfOneKindAndNameAreErrors) {
+  file("a.yaml",
+       policy("name: p") + policy("name: p, namespace: other") +
+           "---\napiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: DeviceAttributes\n"
+           "metadata: {name: p}\nspec: {attributes: {a: {string: b}}}\n");
+  file("b.yaml", policy("name: q") + policy("name: p"));
+  EXPECT_EQ(
+      said(),
+      "b.yaml:7: error: SriovResourcePolicy p: metadata.name is \"p\", as that of the object at a.yaml:2" +
+          kTaken + "5 objects checked, 1 errors, 0 warnings\n");
+}
+
+TEST_F(ValidateTest, ThousandsOfThemAreTwentyLinesAndACount) {
+  std::string text;
+  for (int i = 0; i < 3'000; ++i) text += policy("name: p");
+  file("a.yaml", text);
+  const std::string out = said();
+  size_t lines = 0;
+  for (size_t at = out.find(kTaken); at != std::string::npos; at = out.find(kTaken, at + 1)) ++lines;
+  EXPECT_EQ(lines, 20u);
+  EXPECT_NE(out.find("a.yaml: error: and 2979 more objects with a name that another one of its kind has\n"),
+            std::string::npos)
+      << out;
+  EXPECT_NE(out.find("3000 objects checked, 2999 errors, 0 warnings\n"), std::string::npos) << out;
+}
+
+TEST_F(ValidateTest, NamesThatTheServerMakesAreItsOwn) {
+  const std::string claim =
+      "---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {generateName: a-}\nspec: {devices: {requests: "
+      "[{name: a, exactly: {deviceClassName: sriov}}], config: [{opaque: {driver: sriovnetwork.k8snetworkplumbingwg.io, "
+      "parameters: {apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, kind: VfConfig, driver: vfio-pci}}}]}}\n";
+  options.sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
+  file("a.yaml", claim + claim);
+  EXPECT_EQ(said(kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
+}
+
+}  // namespace
+}  // namespace validate_test
+}  // namespace sliced::cli
