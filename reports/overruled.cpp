@@ -45,14 +45,10 @@ class ResourceNames {
   // As entries have it: the config's own, else that of the last DeviceAttributes by name.
   std::string make(const policy::SriovPolicy& by, int32_t index) const {
     const policy::ResourceConfig& config = by.configs[static_cast<size_t>(index)];
-    if (!config.resource_name.empty() || !config.attributes_selector) return config.resource_name;
-    std::string out;
-    for (const policy::DeviceAttributes& object : set_.attributes) {
-      if (object.id.namespace_ != by.id.namespace_ ||
-          !kube::matches(*config.attributes_selector, object.labels))
-        continue;
-      if (const auto* name = policy::attribute_as<std::string>(object.attributes, key_)) out = *name;
-    }
+    std::string out = config.resource_name;
+    if (!out.empty()) return out;
+    for (const policy::DeviceAttributes* object : policy::attributes_for(set_, by, config))
+      if (const auto* name = policy::attribute_as<std::string>(object->attributes, key_)) out = *name;
     return out;
   }
 

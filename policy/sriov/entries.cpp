@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "policy/entry_validation.h"
+#include "policy/sriov/selection.h"
 
 namespace sliced::policy {
 
@@ -98,7 +99,7 @@ const SriovEntries::Additions& SriovEntries::additions_of(const Verdict& verdict
 
 SriovEntries::Additions SriovEntries::join(const SriovPolicy& policy, const ResourceConfig& config) {
   Additions out;
-  if (config.attributes_selector) join_objects(policy, config, out);
+  join_objects(policy, config, out);
   if (!config.resource_name.empty()) out.attributes[resource_name_key_] = config.resource_name;
   make_room(policy, out);
   out.is_valid = kube::validate_device({.name = "x", .attributes = out.attributes}).empty();
@@ -106,10 +107,8 @@ SriovEntries::Additions SriovEntries::join(const SriovPolicy& policy, const Reso
 }
 
 void SriovEntries::join_objects(const SriovPolicy& policy, const ResourceConfig& config, Additions& out) {
-  for (const DeviceAttributes& object : in_.policies->attributes) {  // by name: the last one wins
-    if (object.id.namespace_ != policy.id.namespace_ ||
-        !kube::matches(*config.attributes_selector, object.labels))
-      continue;
+  for (const DeviceAttributes* one : attributes_for(*in_.policies, policy, config)) {
+    const DeviceAttributes& object = *one;
     for (const auto& [key, why] : object.refused)
       if (names_resource(key)) out.refusal = "DeviceAttributes " + object.id.name + ": " + key + " " + why;
     for (const auto& [key, value] : object.attributes) {

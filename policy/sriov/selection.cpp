@@ -67,4 +67,15 @@ std::vector<int32_t> policies_within_budget(const Inputs& in, std::map<int32_t, 
   return selected;
 }
 
+std::vector<const DeviceAttributes*> attributes_for(const PolicySet& policies, const SriovPolicy& policy,
+                                                    const ResourceConfig& config) {
+  std::vector<const DeviceAttributes*> out;
+  if (!config.attributes_selector) return out;
+  for (const DeviceAttributes& object : policies.attributes)
+    if (object.id.namespace_ == policy.id.namespace_ &&
+        kube::matches(*config.attributes_selector, object.labels))
+      out.push_back(&object);
+  return out;
+}
+
 }  // namespace sliced::policy
