@@ -236,6 +236,7 @@ void Aggregator::compare(const PolicyRef& policy, Kept& kept, Round& round) {
   PolicyStatus status = status_of(kept.policy.judged, round.sum.of(policy), held, round.time);
   if (status.says_the_same(held)) return kept.disputed.reset();
   status.writer = own_writer();
+  note_dispute(kept);
   const TimePoint from = may_write_from(kept);
   if (from <= ports_.scheduler.now()) return void(to_write_.emplace_back(policy, std::move(status)));
   round.later = std::min(round.later.value_or(from), from);
@@ -243,15 +244,17 @@ void Aggregator::compare(const PolicyRef& policy, Kept& kept, Round& round) {
 }
 
 // Who precedes us follows the nodes by itself, unless it is not there any more. Who was overwritten and is back was there.
-TimePoint Aggregator::may_write_from(Kept& kept) {
+void Aggregator::note_dispute(Kept& kept) {
   const PolicyStatus& held = kept.policy.held;
-  if (!precedes(held.writer, own_writer())) return kept.not_before;
-  if (kept.disputed != held) {
-    if (std::exchange(kept.has_overwritten, false)) kept.patience = std::min(2 * kept.patience, kYieldMax);
-    kept.disputed = held;
-    kept.yields_until = ports_.scheduler.now() + kept.patience;
-  }
-  return std::max(kept.not_before, kept.yields_until);
+  if (!precedes(held.writer, own_writer()) || kept.disputed == held) return;
+  if (std::exchange(kept.has_overwritten, false)) kept.patience = std::min(2 * kept.patience, kYieldMax);
+  kept.disputed = held;
+  kept.yields_until = ports_.scheduler.now() + kept.patience;
+}
+
+TimePoint Aggregator::may_write_from(const Kept& kept) const {
+  return precedes(kept.policy.held.writer, own_writer()) ? std::max(kept.not_before, kept.yields_until)
+                                                         : kept.not_before;
 }
 
 // What has been deleted or edited since is left to the next look, and so is what one that precedes us has written since.
@@ -260,9 +263,9 @@ bool Aggregator::write_next() {
     const auto [policy, status] = std::move(to_write_.back());
     to_write_.pop_back();
     const auto at = policies_.find(policy);
-    if (at != policies_.end() && at->second.policy.judged.generation == status.observed_generation &&
-        may_write_from(at->second) <= ports_.scheduler.now())
-      write(policy, status);
+    if (at == policies_.end() || at->second.policy.judged.generation != status.observed_generation) continue;
+    note_dispute(at->second);
+    if (may_write_from(at->second) <= ports_.scheduler.now()) write(policy, status);
   }
   return call_ != nullptr;
 }

@@ -117,7 +117,9 @@ class Aggregator {
   bool go_on();
   void compare(const PolicyRef& policy, Kept& kept, Round& round);
   Writer own_writer() const { return {settings_.version, settings_.namespace_}; }
-  TimePoint may_write_from(Kept& kept);
+  // Somebody who precedes us has written it: a while begins in which it is theirs.
+  void note_dispute(Kept& kept);
+  TimePoint may_write_from(const Kept& kept) const;
   bool write_next();
   void write(const PolicyRef& policy, const PolicyStatus& status);
   void say_taken_over(const PolicyRef& policy, const Writer& from) const;
