@@ -125,6 +125,7 @@ struct ChildBinder::Run {
   reactor::Semaphore::PermitPtr permit = {};
   std::unique_ptr<reactor::Child> child = {};  // null: it waits for its turn
   reactor::Ticket given_up = {};
+  bool is_late = false;  // it has been given up and goes on
 
   void answer(std::vector<Result<std::string>> results) {
     if (const Done call = std::exchange(done, nullptr)) call(std::move(results));
@@ -142,25 +143,26 @@ ChildBinder::ChildBinder(reactor::Loop& loop, Settings settings)
     : loop_(loop), settings_(std::move(settings)), permits_(loop.scheduler(), settings_.at_once) {}
 ChildBinder::~ChildBinder() = default;
 
-std::string ChildBinder::who_hangs(const std::vector<PreparedDevice>& devices) const {
+std::string ChildBinder::who_binds(const std::vector<PreparedDevice>& devices) const {
   for (const auto& [number, run] : runs_)
     for (const PreparedDevice& device : devices)
       if (run->child && std::any_of(run->devices.begin(), run->devices.end(),
                                     [&](const PreparedDevice& one) { return one.pci == device.pci; }))
         return "process " + std::to_string(run->child->pid()) + ", which binds " +
                child_binder::addresses(run->devices) +
-               ", still hangs in the kernel: it ends when whoever has the device open does";
+               (run->is_late ? ", still hangs in the kernel: it ends when whoever has the device open does"
+                             : ", has not ended yet; it is tried again when the kubelet asks again");
   return "";
 }
 
 std::unique_ptr<reactor::Job> ChildBinder::run(Binding what, std::vector<PreparedDevice> devices, Done done) {
-  const std::string hanging = who_hangs(devices);
+  const std::string binding = who_binds(devices);
   const uint64_t number = next_++;
   const auto run = runs_[number] =
       std::make_shared<Run>(Run{what, std::move(devices), loop_.scheduler().now(), std::move(done)});
-  if (!hanging.empty()) {
+  if (!binding.empty()) {
     run->given_up = loop_.scheduler().after(
-        Millis{0}, [this, number, hanging] { answer(number, {Errc::kBusy, hanging}); });
+        Millis{0}, [this, number, binding] { answer(number, {Errc::kBusy, binding}); });
   } else {
     run->permit = permits_.acquire([this, number] { begin(number); });
     run->given_up = loop_.scheduler().after(settings_.wait_max(), [this, number] {
@@ -182,8 +184,8 @@ void ChildBinder::answer(uint64_t number, const Error& error) {
 void ChildBinder::begin(uint64_t number) {
   const std::shared_ptr<Run> run = runs_.at(number);
   if (!run->done) return void(runs_.erase(number));  // nothing was begun, and nobody asks
-  if (const std::string hanging = who_hangs(run->devices); !hanging.empty())
-    return answer(number, {Errc::kBusy, hanging});
+  if (const std::string binding = who_binds(run->devices); !binding.empty())
+    return answer(number, {Errc::kBusy, binding});
   std::vector<std::string> argv = settings_.program;
   for (std::string& one : arguments_of(run->what, run->devices)) argv.push_back(std::move(one));
   const auto waited = std::chrono::duration_cast<Millis>(loop_.scheduler().now() - run->asked);
@@ -194,6 +196,7 @@ void ChildBinder::begin(uint64_t number) {
   if (!child) return answer(number, child.error());
   run->child = std::move(*child);
   run->given_up = loop_.scheduler().after(deadline + settings_.patience, [run = run.get()] {
+    run->is_late = true;
     run->permit.reset();  // it hangs for itself
     run->answer(std::vector<Result<std::string>>(
         run->devices.size(),

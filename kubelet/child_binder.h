@@ -58,8 +58,8 @@ class ChildBinder final : public Binder {
   void answer(uint64_t number, const Error& error);
   // The program has ended: what it said is the answer, unless it was given up before.
   void end(uint64_t number, const reactor::ChildResult& result);
-  // "" where none of these devices is in a program's hands.
-  std::string who_hangs(const std::vector<PreparedDevice>& devices) const;
+  // Which program has one of these devices, and whether it hangs; "" none has.
+  std::string who_binds(const std::vector<PreparedDevice>& devices) const;
 
   reactor::Loop& loop_;
   const Settings settings_;

@@ -67,6 +67,17 @@ TEST_F(ChildBinderTest, WhatItDoesNotComeToHasFailed) {
   EXPECT_NE(run(none).at(0).error().what.find("/nonexistent"), std::string::npos);
 }
 
+// Red when a program that does its work is said to hang.
+TEST_F(ChildBinderTest, WhatIsBeingBoundIsNotSaidToHang) {
+  auto one = binder("read -r x </dev/zero; echo ok 8");
+  const auto job = one.run(Binding::kBind, kTwo, [](const Results&) {});
+  loop.turn(Millis{0});
+  const Results beside = run(one);
+  ASSERT_EQ(beside.size(), 2u);
+  EXPECT_EQ(beside[0].error().code, Errc::kBusy);
+  EXPECT_NE(beside[0].error().what.find("has not ended yet"), std::string::npos) << beside[0].error().what;
+}
+
 // As a write to `unbind` does while a process has the device: no signal ends it.
 TEST_F(ChildBinderTest, WhatHangsIsSaidAndNothingIsBegunBesideIt) {
   auto one = binder("trap '' TERM; case $1 in *00.2*) sleep 1000 & wait; wait; wait;; esac; echo ok 8");
@@ -78,6 +89,7 @@ TEST_F(ChildBinderTest, WhatHangsIsSaidAndNothingIsBegunBesideIt) {
   const Results again = run(one);
   EXPECT_EQ(again.at(0).error().code, Errc::kBusy);
   EXPECT_NE(again.at(0).error().what.find("process " + std::to_string(pid)), std::string::npos);
+  EXPECT_NE(again.at(0).error().what.find("still hangs in the kernel"), std::string::npos);
   EXPECT_EQ(*run(one, Binding::kBind, {vf("0000:03:00.4")}).at(0), "8") << "others are bound meanwhile";
   ::kill(-pid, SIGKILL);
   Results once_more;
