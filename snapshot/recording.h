@@ -30,7 +30,7 @@ inline constexpr size_t kAnswersMax = 500'000;
 /// "adminMacs":[[ifindex,vf,mac],...]}. An answer is the text, the list of names, or
 /// {"error":...,"what":...}; a code that has no word here becomes "io".
 kube::Json encode(const Recording& recording);
-/// kInvalid for what is none, or has a list of more than kAnswersMax; the text does not say where.
+/// kTooLarge for one with a list of more than kAnswersMax, kInvalid for what is none; the text does not say where.
 Result<Recording> decode_recording(const kube::Json& value);
 
 /// Asks another view, and notes. Of udev's records (run/udev/data) only the time of initialisation is noted

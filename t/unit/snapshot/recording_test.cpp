@@ -65,6 +65,14 @@ TEST(Recording, ATextThatIsLongerThanItsReaderWantsIsTooLarge) {
   EXPECT_EQ(RecordedHost(recording).read("sys/a", 9).error().code, Errc::kTooLarge);
 }
 
+TEST(Recording, MoreThanAHostHasIsTooLarge) {
+  auto many = encode(Recording{});
+  many.set("reads", kube::Json::Array(kAnswersMax + 1, kube::Json()));
+  EXPECT_EQ(decode_recording(many).error().code, Errc::kTooLarge);
+  many.set("reads", kube::Json::Array(1, kube::Json()));
+  EXPECT_EQ(decode_recording(many).error().code, Errc::kInvalid);
+}
+
 TEST(Recording, WhatIsNoneIsRefused) {
   for (const char* text :
        {"{}", "[]", R"({"reads": [], "lists": []})", R"({"reads": [["a"]], "lists": [], "links": []})",
