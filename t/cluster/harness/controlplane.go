@@ -382,3 +382,6 @@ func (s *APIServer) Resume() { s.process.Signal(syscall.SIGCONT) }
 
 // AdminConfig is for clients of the administrator.
 func (s *APIServer) AdminConfig() *rest.Config { return s.plane.cred.restConfig(s.URL, adminUser) }
+
+// LoaderConfig is for a client that makes thousands of objects at once: what it does is not in the audit log.
+func (s *APIServer) LoaderConfig() *rest.Config { return s.plane.cred.restConfig(s.URL, managerUser) }
