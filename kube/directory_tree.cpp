@@ -180,8 +180,6 @@ void DirectoryTree::look_at_everything(bool read_all) {
   if (auto names = names_in(directory_); !names.ok()) return lose(std::move(names.error()));
   trouble_.reset();
   walk("", 1, seen);
-  if (const size_t unsaid = said_left_out_.end_round(); unsaid > 0)
-    log_.warning("more folders are left out", {{"folders", unsaid}});
   if (trouble_) return;
   for (const auto& name : seen) {
     struct stat status{};
@@ -210,11 +208,8 @@ void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::str
     struct stat status{};
     const Sort sort = sort_of(full(path), status);
     if (sort == Sort::kHidden) return lose(hidden(path));
-    if (sort == Sort::kFolder && depth < limits_.depth_max) walk(path, depth + 1, seen);
-    if (sort == Sort::kFolder && depth >= limits_.depth_max && said_left_out_.note(path)) {
-      log_.warning("folder is left out: nested too deeply",
-                   {{"folder", path}, {"depth_max", limits_.depth_max}});
-    }
+    if (sort == Sort::kFolder && depth >= limits_.depth_max) return lose(too_deep(path));
+    if (sort == Sort::kFolder) walk(path, depth + 1, seen);
     if (trouble_) return;  // one is enough: nothing of the directory is taken over
     if ((sort != Sort::kFile && sort != Sort::kOther) || !is_manifest_name(name)) continue;
     if (seen.size() >= limits_.files_max) return lose(too_many());
@@ -229,6 +224,10 @@ Error DirectoryTree::hidden(const std::string& entry) const {
 Error DirectoryTree::too_many() const {
   return {Errc::kTooLarge, in_quotes(directory_) + " has room for " + std::to_string(limits_.files_max) +
                                " files, and for no more; remove some, or keep several objects in one"};
+}
+Error DirectoryTree::too_deep(const std::string& folder) const {
+  return {Errc::kTooLarge, in_quotes(full(folder)) + " is nested deeper than " +
+                               std::to_string(limits_.depth_max) + " folders; move it up, or out"};
 }
 
 void DirectoryTree::look_at(const std::string& name) {

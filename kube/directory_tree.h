@@ -54,8 +54,8 @@ struct DirectoryLimits {
 /// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
 /// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to
 ///          folders are not looked at. A link that leads nowhere or to a folder, a pipe or a device of such a name is
-///          a file that cannot be read; a folder that cannot be, or more files than there may be, make the directory
-///          one: any of them could be an exclude. An object that is in two files is taken from the first path in sort
+///          a file that cannot be read; a folder that cannot be or is nested too deeply, or more files than there may
+///          be, make the directory one: any of them could be an exclude. An object that is in two files is taken from the first path in sort
 ///          order, with a warning; of DeviceExposurePolicies that differ, and of which one may be an exclude, nobody
 ///          knows which is meant: that one counts as unreadable.
 class DirectoryTree {
@@ -131,6 +131,7 @@ class DirectoryTree {
   bool leads_elsewhere() const;
   Error hidden(const std::string& entry) const;
   Error too_many() const;
+  Error too_deep(const std::string& folder) const;
   /// The directory cannot be read, or could not be relied on: kIo for all calls until it can.
   void lose(Error trouble);
 
@@ -194,7 +195,6 @@ class DirectoryTree {
   std::set<ObjectKey> doubtful_;
   std::set<std::string> marked_;
   bool rescan_ = false, overflow_ = false, started_ = false;
-  SaidOnce said_left_out_;  // folders; a look is a round
   reactor::Ticket turn_, later_;
 };
 
