@@ -3,6 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "policy/sriov/match.h"
+#include "policy/sriov/selection.h"
+
 namespace sliced::daemon {
 namespace {
 
@@ -23,6 +26,14 @@ policy::DesiredPoolsPtr pools_before(const Offers& offers) {
   policy::DesiredPools pools;
   for (const Offer& offer : offers) pools[offer.driver()] = offer.desired_last();
   return std::make_shared<const policy::DesiredPools>(std::move(pools));
+}
+
+std::vector<Shared<policy::SriovPolicy>> policies_asked(const policy::Decision& decision) {
+  std::vector<Shared<policy::SriovPolicy>> out;
+  const policy::PolicySet& policies = *decision.inputs->policies;
+  for (const int32_t one : policy::policies_for_node(policies, decision.inputs->node))
+    if (!decision.sriov_problems.contains(one)) out.push_back(policies.sriov[static_cast<size_t>(one)]);
+  return out;
 }
 
 }  // namespace
@@ -50,13 +61,16 @@ Decider::InputsPtr gather_inputs(const Knowledge& known) {
   const bool looks_back = known.policies->looks_back || policy::looks_back(known.options.readiness) ||
                           known.tracks.is_any_unfinished() || known.tracks.is_any_taken();
   const bool has_before = known.decision != nullptr && !known.offers[kSriov].is_put_off();
-  if (!inputs->settling.empty() || (looks_back && has_before)) inputs->before = pools_before(known.offers);
+  const bool is_unknown = !known.policies->sriov.empty() && policy::is_any_unknown(*known.inventory);
+  if (!inputs->settling.empty() || ((looks_back || is_unknown) && has_before))
+    inputs->before = pools_before(known.offers);
+  if (is_unknown && has_before) inputs->asked_before = policies_asked(*known.decision);
   if (has_before) inputs->before_at = known.decision->inputs->now;
   // Where nobody uses the exposure driver, nothing of the other one waits for it.
   const bool has_exposures = !known.policies->exposures.empty() || !inputs->holdings.empty();
   if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = ledger.sriov_holdings();
   if (has_exposures) inputs->is_sriov_doubted = ledger.is_sriov_doubted();
-  if (has_exposures || (looks_back && !has_before))
+  if (has_exposures || ((looks_back || is_unknown) && !has_before))
     inputs->published =
         publishers::published(own_slices(known.offers, known.options), *known.inventory, inputs->holdings);
   if (!known.unconfigured.empty())

@@ -82,6 +82,8 @@ struct Inputs {
   DesiredPoolsPtr before;  // what was decided last to be published; nullptr nothing, or nobody asks
   /// When that was; nullopt: nothing was, and what stands in slices (published) is of the process before.
   std::optional<TimePoint> before_at;
+  /// Where facts of some VF are unknown (sriov/match.h): the policies that were asked then, in order.
+  std::vector<Shared<SriovPolicy>> asked_before;
   /// When this is gathered, and since when conditions of readiness have held then.
   TimePoint now{};
   Tracks tracks;

@@ -11,6 +11,9 @@ struct Published {
   std::set<std::string> sriov, exposure;     // names of device entries, by kind of policy
   bool is_sriov_pool_there = false;          // a slice of it
   std::map<std::string, std::string> links;  // entry name -> interface, of entries without a PCI address
+  /// Entry name -> published_resource() (sriov/attributes.h), of VFs in slices of this boot whose PF's interface is
+  /// elsewhere.
+  std::map<std::string, std::string> resources;
   /// Host device id -> under which excludes it stands in slices of this boot, a record for each that differs
   /// (exposure/exclude_record.h): what any of them names has been asked of the device. Of functions whose
   /// interface, or whose PF's, may be elsewhere.

@@ -10,6 +10,8 @@ std::string_view name_of(Outcome outcome) {
       return "not-a-vf";
     case Outcome::kNoPolicy:
       return "no-policy";
+    case Outcome::kMatchUnknown:
+      return "match-unknown";
     case Outcome::kNoMatch:
       return "no-match";
     case Outcome::kHostUse:

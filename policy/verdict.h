@@ -14,14 +14,15 @@ namespace sliced::policy {
 /// policies, or a gate.
 enum class Outcome : uint8_t {
   kOffered,
-  kNotAVf,    // SriovResourcePolicy offers VFs only
-  kNoPolicy,  // none selects this node
-  kNoMatch,   // every filter of every policy said no
-  kHostUse,   // matched, but the host uses it
-  kBroken,    // its identity cannot be trusted
-  kRefused,   // matched, but the API server would refuse or has refused the entry
-  kSettling,  // it has just appeared or changed, and more may follow
-  kNotReady,  // it is not configured yet as its policy wants it, or not for long enough
+  kNotAVf,        // SriovResourcePolicy offers VFs only
+  kNoPolicy,      // none selects this node
+  kNoMatch,       // every filter of every policy said no
+  kMatchUnknown,  // a config that comes first asks for facts of its PF's interface, which is elsewhere
+  kHostUse,       // matched, but the host uses it
+  kBroken,        // its identity cannot be trusted
+  kRefused,       // matched, but the API server would refuse or has refused the entry
+  kSettling,      // it has just appeared or changed, and more may follow
+  kNotReady,      // it is not configured yet as its policy wants it, or not for long enough
   // Of DeviceExposurePolicies.
   kExcluded,           // a policy excludes it
   kExcludeUnreadable,  // an exclude that cannot be understood may mean it, and it is not offered yet
@@ -43,7 +44,7 @@ std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-u
 /// Indices are good with the PolicySet of the decision alone: whoever keeps a verdict keeps Decision::inputs.
 struct Verdict {
   Outcome outcome = Outcome::kNoMatch;
-  int32_t policy = -1;  // index into PolicySet::sriov: which would offer it; -1 none
+  int32_t policy = -1;  // index into PolicySet::sriov: which would offer it, or may; -1 none
   int32_t config = -1;  // of its configs
   int32_t filter = -1;  // of the config's filters; -1: the config has none and takes every VF
   /// Index into PolicySet::exposures, of kExcluded, kExcludeUnreadable and kExcludeUnknown; -1 none.

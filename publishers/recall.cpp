@@ -128,6 +128,12 @@ policy::Published published(const OwnSlices& slices, const hotplug::Inventory& i
   for (const auto& [pool, all] : holdings)
     for (const policy::Holding& holding : all)
       if (holding.device.find(':') == std::string::npos) out.links.emplace(holding.entry, holding.device);
+  if (!boot_id.empty())
+    visit_own(slices.sriov, slices.sriov_driver, slices.node, boot_id, [&](const kube::Device& entry) {
+      const hotplug::HostDevice* vf = inventory.find(policy::holding_of_function(entry.name).device);
+      if (vf != nullptr && lacks_facts(*vf, inventory))
+        out.resources[entry.name] = policy::published_resource(entry.attributes, slices.sriov_driver);
+    });
   note_excludes(slices.sriov, slices.sriov_driver, slices.node, inventory, out.stood_under);
   note_excludes(slices.exposure, slices.exposure_driver, slices.node, inventory, out.stood_under);
   return out;

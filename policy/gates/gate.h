@@ -51,8 +51,10 @@ struct Circumstances {
   int32_t unreadable_exclude = -1;
   /// Pools in doubt that DeviceExposurePolicies want something of.
   std::set<std::string> doubted_pools = {};
-  /// Host devices that SriovResourcePolicies offer, or will when what holds them back has passed.
+  /// Host devices that SriovResourcePolicies offer, or will when what holds them back has passed, or may when it is
+  /// known what they are.
   std::set<std::string_view> taken_by_sriov = {};
+  std::set<std::string_view> perhaps_sriovs = {};  // the last of these
   // What gates find to be waited for: of Decision.
   std::set<std::string> wanted = {};
   bool awaits_pods = false;

@@ -86,11 +86,11 @@ class OtherDriver final : public Gate {
   std::optional<HeldBack> ask_for_exposure(const Offer& offer) {
     const HostDevice& device = offer.device;
     if (now_.taken_by_sriov.contains(device.id.text))
-      return HeldBack{Outcome::kConflict, "a SriovResourcePolicy offers it"};
+      return HeldBack{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(device.id.text) + " it"};
     if (may_be_sriovs(device)) return HeldBack{Outcome::kHeldByOther};
     if (offer.is_exclusive && device.type == DeviceType::kPf) {
       if (const std::string vf = vf_taken_of(device); !vf.empty())
-        return HeldBack{Outcome::kConflict, "a SriovResourcePolicy offers its VF " + vf};
+        return HeldBack{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(vf) + " its VF " + vf};
       if (has_vf_of_sriov(device)) return HeldBack{Outcome::kHeldByOther};
     }
     if ((offer.is_exclusive || device.type == DeviceType::kVf) && is_sriov_doubted(offer))
@@ -117,6 +117,10 @@ class OtherDriver final : public Gate {
     const auto& vfs = vfs_of(pf);
     return is_orphan_sriovs_ ||
            std::any_of(vfs.begin(), vfs.end(), [&](const HostDevice* vf) { return may_be_sriovs(*vf); });
+  }
+
+  std::string offers_or_may(const std::string& vf) const {
+    return now_.perhaps_sriovs.contains(vf) ? "may offer" : "offers";
   }
 
   std::string vf_taken_of(const HostDevice& pf) const {

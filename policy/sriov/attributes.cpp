@@ -36,6 +36,14 @@ std::string_view link_type_of(const hotplug::HostDevice& vf) {
   return text.empty() ? "unknown" : text;
 }
 
+std::string published_resource(const kube::Attributes& attributes, const std::string& driver) {
+  std::string out;
+  for (const std::string& key :
+       {driver + "/" + std::string(kResourceNameId), std::string(kMultusResourceName)})
+    if (const auto* name = attribute_as<std::string>(attributes, key)) out += key + "=" + *name + "\n";
+  return out;
+}
+
 VfAttributes::VfAttributes(const std::string& driver)
     : keys_{"dra.net/numaNode", "k8s.cni.cncf.io/deviceID", "resource.kubernetes.io/numaNode",
             "resource.kubernetes.io/pciBusID", "resource.kubernetes.io/pcieRoot"} {

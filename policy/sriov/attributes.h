@@ -11,6 +11,9 @@ namespace sliced::policy {
 inline constexpr std::string_view kResourceNameId = "resourceName";  // below the driver's domain
 inline constexpr std::string_view kMultusResourceName = "k8s.cni.cncf.io/resourceName";
 
+/// By what claims of pods select an entry: its resourceName, under each of its keys. "" it has none.
+std::string published_resource(const kube::Attributes& attributes, const std::string& driver);
+
 /// The attributes of VFs under one driver's name; made once and used for every VF. Keys and types are those of
 /// dra-driver-sriov, since DeviceClasses select by them. What the kernel does not say is left out, but for
 /// dra.net/numaNode, which is -1 then, as theirs is.

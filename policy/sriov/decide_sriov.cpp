@@ -7,6 +7,7 @@
 #include "policy/sriov/entries.h"
 #include "policy/sriov/match.h"
 #include "policy/sriov/selection.h"
+#include "policy/sriov/standing.h"
 
 namespace sliced::policy {
 namespace {
@@ -27,8 +28,10 @@ class SriovDecision {
         gates_(deciding.gates),
         now_(deciding.now),
         out_(deciding.out),
-        matcher_(*in_.policies, policies_within_budget(in_, out_.sriov_problems)),
+        asked_(policies_within_budget(in_, out_.sriov_problems)),
+        matcher_(*in_.policies, asked_, *in_.inventory),
         entries_(in_, deciding.same, out_.notes),
+        standing_(in_, asked_, entries_),
         settling_(in_),
         pool_{.driver = in_.settings.sriov_driver, .name = in_.node.name} {}
 
@@ -37,6 +40,10 @@ class SriovDecision {
     if (said.excluded_by >= 0)
       return {.outcome = said.is_unknown ? Outcome::kExcludeUnknown : Outcome::kExcluded,
               .exposure = said.excluded_by};
+    if (verdict.outcome == Outcome::kMatchUnknown) {
+      verdict = standing_.or_as_it_stands(device, function_name(*device.pci), verdict);
+      if (verdict.outcome == Outcome::kMatchUnknown) note_unknown(device, verdict);
+    }
     if (verdict.outcome == Outcome::kOffered) offer(device, verdict);
     return verdict;
   }
@@ -72,6 +79,20 @@ class SriovDecision {
     if (!in_.policies->exposures.empty() && is_taken(verdict.outcome)) now_.taken_by_sriov.insert(vf.id.text);
   }
 
+  // It may be this driver's, so the other one does not offer it anew meanwhile.
+  void note_unknown(const HostDevice& vf, const Verdict& verdict) {
+    out_.notes.add(
+        "policy " + text_of(in_.policies->sriov[static_cast<size_t>(verdict.policy)]->id) +
+        ": asks for facts of PFs' interfaces, and some are in another network namespace; VFs that it "
+        "may mean are not offered anew (match-unknown) until they are back");
+    const std::string name = function_name(*vf.pci);
+    const auto exposed = in_.published.exposure.lower_bound(name);
+    const bool stands_exposed = exposed != in_.published.exposure.end() && exposed->starts_with(name);
+    if (in_.policies->exposures.empty() || stands_exposed) return;
+    now_.taken_by_sriov.insert(vf.id.text);
+    now_.perhaps_sriovs.insert(vf.id.text);
+  }
+
   void hold_back(const HostDevice& vf, const std::string& name, HeldBack no, Verdict& verdict) {
     verdict.outcome = no.outcome;
     if (no.outcome == Outcome::kExcludeUnreadable)
@@ -85,8 +106,10 @@ class SriovDecision {
   const Gates& gates_;
   Circumstances& now_;
   Decision& out_;
+  const std::vector<int32_t> asked_;
   VfMatcher matcher_;
   SriovEntries entries_;
+  StandingVfs standing_;
   const Settling settling_;
   DesiredPool pool_;
 };

@@ -24,6 +24,10 @@ class SriovEntries {
   SriovEntries(const Inputs& inputs, const SameFacts& same, Notes& notes);
   /// verdict: which policy and config take the VF. Valid as long as this.
   const Draft& of(const hotplug::HostDevice& vf, const std::string& name, const Verdict& verdict);
+  /// published_resource() of what that config offers.
+  std::string resource_of(const Verdict& verdict) {
+    return published_resource(additions_of(verdict).attributes, in_.settings.sriov_driver);
+  }
   /// What the next decision need not make again.
   KeptEntries kept() { return std::move(kept_); }
 

@@ -48,7 +48,7 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
       say_no([&] { return Rule{name, "spec.nodeSelector", "no", node.field, node.found, node.wanted}; });
       continue;
     }
-    walk(device, *in.policies, {i}, [&](const Step& step) {
+    walk(device, *in.policies, {i}, unknown_facts(device, *in.inventory), [&](const Step& step) {
       if (!step.refusal && !step.unreadable)
         out.rules.push_back(rule_of(step, device, *in.policies));
       else
@@ -81,6 +81,10 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
     case Outcome::kNoPolicy:
       return policies.empty() ? "there is no policy; nothing is offered without one"
                               : "no policy that can be understood selects this node";
+    case Outcome::kMatchUnknown:
+      return by + " comes first and may offer it: it asks for a fact of the interface of PF " +
+             device.pf->text() +
+             ", which is in another network namespace; until that is back it is not offered anew";
     case Outcome::kNoMatch:
       return "no filter of any policy for this node matches";
     default:

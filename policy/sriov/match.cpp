@@ -24,6 +24,13 @@ bool any_covers(const std::vector<PfMatch<Key>>& wanted, const Key& pf, const st
   });
 }
 
+// Known is that a filter does not mean it whose indices are others.
+bool may_cover(const std::vector<PfMatch<std::string>>& wanted, const std::optional<int>& vf_index) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](const PfMatch<std::string>& match) {
+    return match.ranges.empty() || (vf_index && match.covers(*vf_index));
+  });
+}
+
 bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice& vf) {
   switch (field) {
     case FilterField::kVendors:
@@ -49,6 +56,15 @@ bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice&
   return false;
 }
 
+Says ask_field(FilterField field, const ResourceFilter& filter, const HostDevice& vf,
+               const UnknownFacts& unknown) {
+  if (field == FilterField::kPfNames && unknown.pf_name && !filter.pf_names.empty())
+    return may_cover(filter.pf_names, vf.vf_index) ? Says::kUnknown : Says::kNo;
+  if (field == FilterField::kLinkType && unknown.link_type && !filter.link_type.empty())
+    return Says::kUnknown;
+  return says_yes(field, filter, vf) ? Says::kYes : Says::kNo;
+}
+
 template <class Key>
 std::optional<bool> says_of_pf(const std::vector<PfMatch<Key>>& wanted, const Key& pf) {
   bool is_named = false;
@@ -61,12 +77,13 @@ std::optional<bool> says_of_pf(const std::vector<PfMatch<Key>>& wanted, const Ke
 }
 
 // What a field says of every VF that is alike; nullopt: that depends on more than are_alike() compares.
-std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter, const HostDevice& vf) {
+std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter, const HostDevice& vf,
+                                 const UnknownFacts& unknown) {
   switch (field) {
     case FilterField::kPciAddresses:
       return std::nullopt;
     case FilterField::kPfNames:
-      return says_of_pf(filter.pf_names, vf.pf_name);
+      return unknown.pf_name ? std::nullopt : says_of_pf(filter.pf_names, vf.pf_name);
     case FilterField::kPfPciAddresses:
       return vf.pf ? says_of_pf(filter.pf_pci_addresses, *vf.pf) : false;
     case FilterField::kRootDevices:
@@ -75,8 +92,9 @@ std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter
     case FilterField::kDevices:
     case FilterField::kDrivers:
     case FilterField::kNumaNodes:
-    case FilterField::kLinkType:
       return says_yes(field, filter, vf);
+    case FilterField::kLinkType:
+      return unknown.link_type ? std::nullopt : std::optional(says_yes(field, filter, vf));
   }
   return std::nullopt;
 }
@@ -181,14 +199,32 @@ std::string value_wanted(FilterField field, const ResourceFilter& filter) {
 
 }  // namespace
 
-std::optional<FilterField> first_refusal(const ResourceFilter& filter, const HostDevice& vf) {
-  for (int field = 0; field < kFilterFieldCount; ++field)
-    if (!says_yes(static_cast<FilterField>(field), filter, vf)) return static_cast<FilterField>(field);
-  return std::nullopt;
+UnknownFacts unknown_facts(const HostDevice& vf, const hotplug::Inventory& inventory) {
+  if (vf.type != hotplug::DeviceType::kVf || !vf.pf || (!vf.pf_name.empty() && vf.pf_link_type)) return {};
+  const HostDevice* pf = inventory.find(vf.pf->text());
+  if (pf == nullptr || !hotplug::is_netdev_elsewhere(*pf)) return {};
+  return {vf.pf_name.empty(), !vf.pf_link_type};
 }
 
-VfMatcher::VfMatcher(const PolicySet& policies, const std::vector<int32_t>& selected)
-    : is_any_selected_(!selected.empty()) {
+bool is_any_unknown(const hotplug::Inventory& inventory) {
+  return std::any_of(inventory.devices.begin(), inventory.devices.end(),
+                     [&](const auto& entry) { return unknown_facts(entry.second, inventory).is_any(); });
+}
+
+FilterAnswer ask_filter(const ResourceFilter& filter, const HostDevice& vf, const UnknownFacts& unknown) {
+  FilterAnswer out;
+  for (int i = 0; i < kFilterFieldCount; ++i) {
+    const auto field = static_cast<FilterField>(i);
+    const Says says = ask_field(field, filter, vf, unknown);
+    if (says == Says::kNo) return {says, field};
+    if (says == Says::kUnknown && out.says == Says::kYes) out = {says, field};
+  }
+  return out;
+}
+
+VfMatcher::VfMatcher(const PolicySet& policies, const std::vector<int32_t>& selected,
+                     const hotplug::Inventory& inventory)
+    : inventory_(inventory), is_any_selected_(!selected.empty()) {
   for (const int32_t p : selected) {
     const auto& configs = policies.sriov[static_cast<size_t>(p)]->configs;
     for (int32_t c = 0; c < static_cast<int32_t>(configs.size()); ++c) {
@@ -213,12 +249,14 @@ const VfMatcher::Kind& VfMatcher::kind_of(const HostDevice& vf) {
     last_ = oldest_++ % kKindsMax;
   Kind& kind = kinds_[last_];
   kind.like = &vf;
+  kind.unknown = unknown_facts(vf, inventory_);
   kind.left.clear();
   for (const Asked& one : asked_) {
     Asked left{one.filter, 0, one.verdict};
     bool is_refused = false;
     for (uint32_t fields = one.fields; fields != 0 && !is_refused; fields &= fields - 1) {
-      const auto said = says_of_kind(static_cast<FilterField>(std::countr_zero(fields)), *one.filter, vf);
+      const auto said =
+          says_of_kind(static_cast<FilterField>(std::countr_zero(fields)), *one.filter, vf, kind.unknown);
       if (!said) left.fields |= fields & -fields;
       is_refused = said == false;
     }
@@ -233,13 +271,20 @@ Verdict VfMatcher::decide(const HostDevice& device) {
   if (!device.broken.empty()) return {Outcome::kBroken};
   if (device.type != hotplug::DeviceType::kVf || !device.pci) return {Outcome::kNotAVf};
   if (!is_any_selected_) return {Outcome::kNoPolicy};
-  for (const Asked& one : kind_of(device).left) {
-    uint32_t left = one.fields;
-    while (left != 0 && says_yes(static_cast<FilterField>(std::countr_zero(left)), *one.filter, device))
-      left &= left - 1;
-    if (left == 0) return one.verdict;
+  const Kind& kind = kind_of(device);
+  Verdict waits{Outcome::kNoMatch};
+  for (const Asked& one : kind.left) {
+    Says says = Says::kYes;
+    for (uint32_t left = one.fields; left != 0 && says != Says::kNo; left &= left - 1)
+      says = std::min(says, ask_field(static_cast<FilterField>(std::countr_zero(left)), *one.filter, device,
+                                      kind.unknown));
+    if (says == Says::kNo) continue;
+    const bool is_first = waits.outcome == Outcome::kNoMatch;
+    const bool is_of_waited = waits.policy == one.verdict.policy && waits.config == one.verdict.config;
+    if (says == Says::kYes) return is_first || is_of_waited ? one.verdict : waits;
+    if (is_first) waits = one.verdict, waits.outcome = Outcome::kMatchUnknown;
   }
-  return {Outcome::kNoMatch};
+  return waits;
 }
 
 Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies) {
@@ -254,9 +299,10 @@ Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies) 
     rule.found = "unreadable (" + problem.what + ")";
     rule.wanted = "a config that can be understood";
   } else if (step.refusal) {
-    rule.said = "no";
+    rule.said = step.is_unknown ? "unknown" : "no";
     rule.field = name_of(*step.refusal);
-    rule.found = value_found(*step.refusal, vf);
+    rule.found = step.is_unknown ? "unknown, since the interface of PF " + vf.pf->text() + " is elsewhere"
+                                 : value_found(*step.refusal, vf);
     rule.wanted = value_wanted(*step.refusal, config.filters[step.filter]);
   } else if (step.host_use) {
     rule.said = "held back";

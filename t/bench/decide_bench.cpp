@@ -240,7 +240,7 @@ int main() {
       "verdicts / loop by hand", 15,
       [&] { by_hand(*inputs->inventory, *inputs->policies, taken), sink += taken.size(); },
       [&] {
-        policy::VfMatcher matcher(*inputs->policies, selected);
+        policy::VfMatcher matcher(*inputs->policies, selected, *inputs->inventory);
         for (const auto& [id, device] : inputs->inventory->devices)
           sink += matcher.decide(device).policy >= 0;
       });

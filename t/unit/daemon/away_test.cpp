@@ -173,5 +173,31 @@ TEST_F(AwayTest, ThePfsLinkTypeIsKnownFromItsVfs) {
   EXPECT_EQ(offered(), (std::set<std::string>{kFirstVf, kSecondVf}));
 }
 
+// A SriovResourcePolicy that comes first may divert the VFs of a PF whose name nobody knows. Red when they are offered under
+// the resourceName of the one behind it.
+TEST_F(AwayTest, VfsOfAPfThatNobodyCanNameAreNotOfferedAsSomethingElse) {
+  make_pf(2);
+  put_policy("a", "{configs: [{resourceName: secret, resourceFilters: [{pfNames: [ens1f0]}]}]}");
+  put_policy("b", "{configs: [{resourceName: common}]}");
+  tree.remove_netdev("ens1f0");
+  start();
+  run(10s);
+  EXPECT_EQ(offered(), std::set<std::string>());
+  EXPECT_EQ(policy::explain(*daemon->decision(), "0000:3b:02.0").outcome, "match-unknown");
+  tree.pci("0000:3b:00.0").netdev("ens1f0");
+  pci_event("change", "0000:3b:00.0");
+  say(hotplug::LinkChange{99, "ens1f0"});
+  run(10s);
+  EXPECT_EQ(offered(), (std::set<std::string>{kFirstVf, kSecondVf}));
+  // While it runs the name is remembered, and over a restart slices tell it.
+  const size_t before = writes();
+  tree.remove_netdev("ens1f0");
+  say(hotplug::LinkChange{99, "ens1f0", true, true});
+  run(10s);
+  restart();
+  EXPECT_EQ(offered(), (std::set<std::string>{kFirstVf, kSecondVf}));
+  EXPECT_EQ(writes(), before);
+}
+
 }  // namespace
 }  // namespace sliced

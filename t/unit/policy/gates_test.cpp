@@ -12,9 +12,10 @@ namespace gates_test {
 constexpr auto kLast = Outcome::kUnconfigured;
 
 // What is no gate's is the word of the policies, or comes of what else is offered.
-const std::set<Outcome> kOfPolicies = {Outcome::kOffered,       Outcome::kNotAVf,    Outcome::kNoPolicy,
-                                       Outcome::kNoMatch,       Outcome::kExcluded,  Outcome::kExcludeUnknown,
-                                       Outcome::kExposeUnknown, Outcome::kNoCounters};
+const std::set<Outcome> kOfPolicies = {
+    Outcome::kOffered,       Outcome::kNotAVf,     Outcome::kNoPolicy,
+    Outcome::kNoMatch,       Outcome::kExcluded,   Outcome::kExcludeUnknown,
+    Outcome::kExposeUnknown, Outcome::kNoCounters, Outcome::kMatchUnknown};
 
 TEST(Gates, EachOutcomeIsOneGatesOrThePolicies) {
   std::set<std::string_view> names;

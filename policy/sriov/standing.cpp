@@ -1,0 +1,55 @@
+#include "policy/sriov/standing.h"
+
+#include "policy/sriov/match.h"
+
+namespace sliced::policy {
+
+StandingVfs::StandingVfs(const Inputs& inputs, const std::vector<int32_t>& asked, SriovEntries& entries)
+    : in_(inputs), asked_(asked), entries_(entries) {}
+
+Verdict StandingVfs::or_as_it_stands(const hotplug::HostDevice& vf, const std::string& name,
+                                     const Verdict& unknown) {
+  const std::string* stands = stands_as(name);
+  if (stands == nullptr) return unknown;
+  std::vector<Verdict> may_have_it;
+  walk(vf, *in_.policies, asked_, unknown_facts(vf, *in_.inventory), [&](const Step& step) {
+    if (!step.unreadable && (step.is_unknown || !step.refusal))
+      may_have_it.push_back({Outcome::kOffered, step.policy, step.config, step.filter});
+  });
+  for (const Verdict& one : may_have_it) {
+    if (!are_same_up_to(one.policy)) break;
+    if (entries_.resource_of(one) == *stands) return one;
+  }
+  return unknown;
+}
+
+// By the decision before; when the daemon begins, in slices.
+const std::string* StandingVfs::stands_as(const std::string& name) {
+  if (!in_.before_at) {
+    const auto at = in_.published.resources.find(name);
+    return at == in_.published.resources.end() ? nullptr : &at->second;
+  }
+  if (!has_read_before_ && in_.before != nullptr) {
+    const auto pools = in_.before->find(in_.settings.sriov_driver);
+    if (pools != in_.before->end())
+      for (const DesiredPool& pool : pools->second)
+        for (const kube::DevicePtr& entry : pool.devices)
+          before_.emplace(entry->name, published_resource(entry->attributes, in_.settings.sriov_driver));
+  }
+  has_read_before_ = true;
+  const auto at = before_.find(name);
+  return at == before_.end() ? nullptr : &at->second;
+}
+
+// Whether the policies that come before it, and itself, are those of the decision before. Of the process before nobody
+// knows: what it had published under that name it goes on with.
+bool StandingVfs::are_same_up_to(int32_t policy) const {
+  if (!in_.before_at) return true;
+  for (size_t i = 0; i < asked_.size() && asked_[i] <= policy; ++i)
+    if (i >= in_.asked_before.size() ||
+        !is_same(in_.policies->sriov[static_cast<size_t>(asked_[i])], in_.asked_before[i]))
+      return false;
+  return true;
+}
+
+}  // namespace sliced::policy

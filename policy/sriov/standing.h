@@ -1,0 +1,37 @@
+#pragma once
+// Who goes on having a VF of which it is unknown which config takes it (docs/design/unknown-facts.md): what stands in a
+// slice of this boot keeps its verdict while the policies are unchanged. What does not stand is not offered.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/inputs.h"
+#include "policy/sriov/entries.h"
+#include "policy/verdict.h"
+
+namespace sliced::policy {
+
+/// One decision's worth.
+class StandingVfs {
+ public:
+  /// asked: indices of the policies that are asked, in order. All outlive this.
+  StandingVfs(const Inputs& inputs, const std::vector<int32_t>& asked, SriovEntries& entries);
+  /// unknown: of outcome kMatchUnknown. kOffered where an entry of the VF stands, and one of the configs that may have
+  /// it offers it under the resourceName under which it stands; else `unknown`.
+  Verdict or_as_it_stands(const hotplug::HostDevice& vf, const std::string& name, const Verdict& unknown);
+
+ private:
+  // nullptr: it does not stand.
+  const std::string* stands_as(const std::string& name);
+  bool are_same_up_to(int32_t policy) const;
+
+  const Inputs& in_;
+  const std::vector<int32_t>& asked_;
+  SriovEntries& entries_;
+  bool has_read_before_ = false;
+  std::map<std::string, std::string, std::less<>> before_;  // entry -> published_resource()
+};
+
+}  // namespace sliced::policy
