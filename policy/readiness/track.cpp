@@ -184,12 +184,32 @@ bool ReadinessBook::is_elsewhere(const std::string& id, const Track& known,
   return host_->has_udevd && device.netdev->is_initialized == false;
 }
 
+// What it was judged by stays, but for udevd's word: that is of the interface which left, and this may be another
+// function's at the same address.
+void ReadinessBook::stay_away(const std::string& id, const Track& known, const hotplug::HostDevice& device,
+                              TimePoint now) {
+  constexpr auto kUdev = static_cast<size_t>(Condition::kUdevInitialized);
+  const bool is_here = device.netdev && !device.netdev->stale;
+  const bool may_be_other =
+      is_here && !held_.contains(id) && known.met.test(kUdev) && known.ifindex != tracks::ifindex_of(device);
+  if (known.is_away && !may_be_other) return;
+  Track next = known;
+  next.is_away = true;
+  if (may_be_other) {
+    next.met.reset(kUdev);
+    next.not_for_it.reset(kUdev);
+    next.taken.reset(kUdev);
+    next.since[kUdev] = now;
+  }
+  tracks_[id] = std::move(next);
+}
+
 void ReadinessBook::look_at(const std::string& id, const hotplug::HostDevice& device, TimePoint now) {
   using namespace tracks;
   const Subject subject{device, *host_, node_state_};
   const Track* known = tracks_.find(id);
   if (known != nullptr && is_elsewhere(id, *known, device)) {
-    if (!known->is_away) tracks_[id].is_away = true;
+    stay_away(id, *known, device, now);
     return;
   }
   const bool is_other = known != nullptr && known->ifindex != 0 && ifindex_of(device) != 0 &&

@@ -5,7 +5,9 @@
 // New:      a device that appears, or comes back, has been ready since that moment at the earliest; so has one whose
 //           interface was replaced by another one unseen.
 // Away:     while a function's interface is in another network namespace, or a pod has the function, its results stay
-//           what they were; of an interface that comes back until udevd has finished with it.
+//           what they were; of an interface that comes back until udevd has finished with it. That udevd has finished is
+//           not known of one that is not known to be the same (ifindex): events may have been lost, and the function be
+//           another one at its address.
 // Untold:   what a PF does not tell any more (its interface is elsewhere) stays as it was told, where it was told and
 //           concerns the device still.
 // Start:    what stands in slices of this boot and is ready when the daemon begins has been ready ever since; what
@@ -98,6 +100,7 @@ class ReadinessBook {
 
  private:
   void look_at(const std::string& id, const hotplug::HostDevice& device, TimePoint now);
+  void stay_away(const std::string& id, const Track& known, const hotplug::HostDevice& device, TimePoint now);
   bool is_elsewhere(const std::string& id, const Track& known, const hotplug::HostDevice& device) const;
 
   hotplug::InventoryPtr host_;

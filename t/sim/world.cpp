@@ -390,15 +390,8 @@ void World::on_decided(const policy::Decision& decision) {
   judge_unfinished(decision);
 }
 
-bool World::may_be_replaced_unseen(const std::string& vf) const {
-  const auto past = vf_past_.find(vf);
-  return is_loss_lately_ && past != vf_past_.end() &&
-         std::any_of(past->second.begin(), past->second.end(),
-                     [](const auto& state) { return !state.second.is_there; });
-}
-
 // What policies that say nothing of readiness offer of an interface that udevd has not finished with stood before. One
-// that has come back may be known as it was when it left, and where events were lost a new one may be taken for that.
+// that has come back may be known as it was when it left.
 void World::judge_unfinished(const policy::Decision& decision) {
   std::set<std::string> now;
   const auto note = [&](const std::string& id, const std::string& entry, const policy::Readiness& readiness) {
@@ -408,7 +401,7 @@ void World::judge_unfinished(const policy::Decision& decision) {
     const auto netdev =
         is_read ? machine.interfaces().find(device->netdev->ifindex) : machine.interfaces().end();
     if (readiness.require || netdev == machine.interfaces().end() || !netdev->second.is_here ||
-        netdev->second.has_come_back || machine.was_away(id) || may_be_replaced_unseen(id))
+        netdev->second.has_come_back || machine.was_away(id))
       return;
     const bool is_new =
         !decided_for_.contains(entry) && !stored_lately_.contains(entry) && !exposed.stood(entry);

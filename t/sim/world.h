@@ -201,7 +201,6 @@ class World {
   void judge_verdicts(const policy::Decision& decision);
   void judge_kept(const policy::Decision& decision);
   void judge_unfinished(const policy::Decision& decision);
-  bool may_be_replaced_unseen(const std::string& vf) const;  // since the last rest
   void note_event(const std::string& plural, kube::EventType type);
   void judge_sent(const fake::Request& request, const kube::Json& object);
   void judge_stored(const fake::Request& request);
