@@ -89,7 +89,8 @@ class OtherDriver final : public Gate {
       return HeldBack{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(device.id.text) + " it"};
     if (may_be_sriovs(device)) return HeldBack{Outcome::kHeldByOther};
     if (offer.is_exclusive && device.type == DeviceType::kPf) {
-      if (const std::string vf = vf_taken_of(device); !vf.empty())
+      if (const std::string vf = vf_taken_of(device, in_.published.exposure.contains(offer.entry));
+          !vf.empty())
         return HeldBack{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(vf) + " its VF " + vf};
       if (has_vf_of_sriov(device)) return HeldBack{Outcome::kHeldByOther};
     }
@@ -123,9 +124,11 @@ class OtherDriver final : public Gate {
     return now_.perhaps_sriovs.contains(vf) ? "may offer" : "offers";
   }
 
-  std::string vf_taken_of(const HostDevice& pf) const {
+  // What stands as a whole stands beside VFs that the other driver may want and does not offer.
+  std::string vf_taken_of(const HostDevice& pf, bool stands) const {
     for (const HostDevice* vf : vfs_of(pf))
-      if (now_.taken_by_sriov.contains(vf->id.text)) return vf->id.text;
+      if (now_.taken_by_sriov.contains(vf->id.text) && !(stands && now_.perhaps_sriovs.contains(vf->id.text)))
+        return vf->id.text;
     return "";
   }
 

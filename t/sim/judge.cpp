@@ -106,12 +106,22 @@ bool World::could_be_taken(const std::string& address, bool offered) const {
                 taken_by(*vf, pf->second, address, name, policies_past_[p].second, labels_past_[n].second);
             const auto stable_for =
                 taken.policy == nullptr ? std::optional<Millis>() : taken.policy->wants_mac_for;
-            if (offered && taken.config != nullptr && could_be_ready(address, *taken.policy)) return true;
-            if (!offered && (taken.config == nullptr || may_be_unready(address, stable_for))) return true;
+            if (offered && could_be_taken_so(address, taken)) return true;
+            if (!offered &&
+                (taken.config == nullptr || taken.is_unknown || may_be_unready(address, stable_for)))
+              return true;
           }
     }
   }
   return false;
+}
+
+// What nobody can tell adds nothing, and what stood stays by any that may have it.
+bool World::could_be_taken_so(const std::string& address, const Taken& taken) const {
+  if (!taken.is_unknown) return taken.config != nullptr && could_be_ready(address, *taken.policy);
+  return stored_lately_.contains(name_of_entry(address)) &&
+         std::any_of(taken.may_be.begin(), taken.may_be.end(),
+                     [&](const auto& one) { return could_be_ready(address, *one.first); });
 }
 
 bool World::could_be_ready(const std::string& address, const Policy& policy) const {
@@ -381,6 +391,17 @@ std::string World::problem_of(const VfFacts& facts, const PfFacts& pf_facts, con
   const bool is_offered = at != pool.devices.end();
   if (!is_offered && said == Said::kUnknown) return "";  // held back; what stood in a slice may stay
   if (is_offered && said == Said::kYes) return "offers " + name + ", which is excluded";
+  if (taken.is_unknown) {
+    if (!is_offered) return "";
+    // Whether it stood before is judged when it is decided.
+    std::string problem;
+    for (const auto& [policy, config] : taken.may_be)
+      for (const bool rdma : facts.rdma) {
+        problem = difference(at->second, entry_of(facts, pf_facts, vf, pf_name, rdma, *config, attributes));
+        if (problem.empty()) return "";
+      }
+    return name + " " + problem + ", as none of those has it that may";
+  }
   const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
   if (!is_offered && (wants_mac ? facts.is_open : machine.is_unfinished(vf))) return "";
   if (wants_mac && !facts.is_open && !facts.is_configured) {
@@ -415,6 +436,7 @@ void World::judge_explanations() {
         said_by(excludes, asked_of(vf, address), *pf.names.begin(), *vf.names.begin(), labels);
     if (excluded == Said::kUnknown) continue;  // or it stood in a slice before
     const Taken taken = taken_by(vf, pf, address, *pf.names.begin(), policies, labels);
+    if (taken.is_unknown) continue;  // likewise
     const bool wants_mac = taken.policy != nullptr && taken.policy->wants_mac_for;
     const bool may_stay = wants_mac && taken.policy->keeps && !vf.is_configured;
     if (may_stay && said.outcome == "offered") ++seen["kept without what it was ready by"];

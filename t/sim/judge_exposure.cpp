@@ -174,11 +174,10 @@ Answer ExposureWorld::taken_by_sriov(const DeviceFacts& vf) const {
   if (said == std::set<Said>{Said::kYes}) return Answer::kNo;
   are_all = said == std::set<Said>{Said::kNo};
   for (const std::string& name : pf.names) {
-    const bool is =
-        taken_by(world_.machine.vf_facts(vf.id), pf, vf.id, name, world_.policies, world_.labels).config !=
-        nullptr;
-    is_any = is_any || is;
-    are_all = are_all && is;
+    const Taken taken =
+        taken_by(world_.machine.vf_facts(vf.id), pf, vf.id, name, world_.policies, world_.labels);
+    is_any = is_any || taken.config != nullptr || taken.is_unknown;
+    are_all = are_all && taken.config != nullptr && !taken.is_unknown;
   }
   return is_any && are_all ? Answer::kYes : is_any ? Answer::kOpen : Answer::kNo;
 }

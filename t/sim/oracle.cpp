@@ -75,16 +75,28 @@ bool any_or_covers(const std::vector<PfChoice>& wanted, const std::string& pf, i
   return false;
 }
 
-bool says_yes(const Filter& filter, const VfFacts& vf, const std::string& address,
-              const std::string& pf_name) {
-  const bool is_link_type_right =
-      filter.link_type.empty() || (filter.link_type == "ethernet" && !pf_name.empty());
-  return any_or_has(filter.vendors, vf.vendor) && any_or_has(filter.devices, vf.device) &&
-         any_or_has(filter.drivers, vf.driver) && any_or_has(filter.addresses, address) &&
-         any_or_covers(filter.pf_names, pf_name, vf.index) &&
-         any_or_covers(filter.pf_addresses, vf.pf, vf.index) &&
-         any_or_covers(filter.root_devices, vf.pf, vf.index) && any_or_has(filter.numa_nodes, vf.numa) &&
-         is_link_type_right;
+enum class Word { kNo, kUnknown, kYes };
+
+Word named_pf(const std::vector<PfChoice>& wanted, const std::string& pf, int index) {
+  if (!pf.empty() || wanted.empty()) return any_or_covers(wanted, pf, index) ? Word::kYes : Word::kNo;
+  const bool may_be = std::any_of(wanted.begin(), wanted.end(), [&](const PfChoice& choice) {
+    return any_or_covers({choice}, choice.pf, index);
+  });
+  return may_be ? Word::kUnknown : Word::kNo;
+}
+
+Word says(const Filter& filter, const VfFacts& vf, const std::string& address, const std::string& pf_name) {
+  const bool is_known_to_fit =
+      any_or_has(filter.vendors, vf.vendor) && any_or_has(filter.devices, vf.device) &&
+      any_or_has(filter.drivers, vf.driver) && any_or_has(filter.addresses, address) &&
+      any_or_covers(filter.pf_addresses, vf.pf, vf.index) &&
+      any_or_covers(filter.root_devices, vf.pf, vf.index) && any_or_has(filter.numa_nodes, vf.numa);
+  if (!is_known_to_fit) return Word::kNo;
+  const Word link_type = filter.link_type.empty()         ? Word::kYes
+                         : pf_name.empty()                ? Word::kUnknown
+                         : filter.link_type == "ethernet" ? Word::kYes
+                                                          : Word::kNo;
+  return std::min(link_type, named_pf(filter.pf_names, pf_name, vf.index));
 }
 
 bool has_all(const std::map<std::string, std::string>& labels,
@@ -141,16 +153,26 @@ Taken taken_by(const VfFacts& vf, const PfFacts& pf, const std::string& address,
   if (order.empty()) return {nullptr, nullptr, "no-policy"};
   std::stable_sort(order.begin(), order.end(),
                    [](const Policy* a, const Policy* b) { return a->priority > b->priority; });
+  Taken out{nullptr, nullptr, "no-match"};
   for (const Policy* policy : order)
     for (const Config& config : policy->configs) {
       if (config.is_broken) continue;
-      bool matches = config.filters.empty();
-      for (const Filter& filter : config.filters) matches = matches || says_yes(filter, vf, address, pf_name);
-      if (!matches) continue;
-      if (vf.host_use && !policy->allow_host_use) return {nullptr, nullptr, "in-use-by-host"};
-      return {policy, &config, ""};
+      Word word = config.filters.empty() ? Word::kYes : Word::kNo;
+      for (const Filter& filter : config.filters) word = std::max(word, says(filter, vf, address, pf_name));
+      if (word == Word::kNo) continue;
+      out.may_be.emplace_back(policy, &config);
+      out.is_unknown = out.is_unknown || word == Word::kUnknown;
+      if (word == Word::kUnknown) continue;
+      if (vf.host_use && !policy->allow_host_use) {
+        out.why_not = "in-use-by-host";
+        return out;
+      }
+      out.policy = policy;
+      out.config = &config;
+      out.why_not.clear();
+      return out;
     }
-  return {nullptr, nullptr, "no-match"};
+  return out;
 }
 
 std::string name_of_entry(const std::string& vf_address) {

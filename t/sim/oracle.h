@@ -55,11 +55,15 @@ using Policies = std::map<std::string, Policy>;  // by name
 using AttributeObjects = std::map<std::string, Attributes>;
 using Labels = std::map<std::string, std::string>;
 
-/// Which policy and config take the VF; nullptr: none does, or the host uses it.
+/// Which policy and config take the VF; nullptr: none does, or the host uses it. pf_name: "" its PF's interface, which may
+/// have any, is elsewhere.
 struct Taken {
   const Policy* policy = nullptr;
   const Config* config = nullptr;
   std::string why_not;  // "absent", "no-policy", "no-match", "in-use-by-host"
+  /// A config asks for what nobody can tell, so that it may have the VF before this one, or none, takes it.
+  bool is_unknown = false;
+  std::vector<std::pair<const Policy*, const Config*>> may_be = {};  // with that: who may have it
 };
 Taken taken_by(const VfFacts& vf, const PfFacts& pf, const std::string& vf_address,
                const std::string& pf_name, const Policies& policies, const Labels& node);

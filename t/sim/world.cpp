@@ -256,6 +256,8 @@ void World::start_daemon() {
   ++lives_;
   started_at_ = scheduler.now();
   decided_for_.clear();
+  decided_of_sriov_.clear();
+  policies_decided_ = nullptr;
   border.is_born();
   ++netlink_epoch_;
   netlink_is_lost_ = false;
@@ -378,6 +380,7 @@ void World::on_decided(const policy::Decision& decision) {
     if (verdict.outcome == policy::Outcome::kOffered) ++seen["offered"];
     if (verdict.outcome == policy::Outcome::kExcluded) ++seen["excluded"];
     if (verdict.outcome == policy::Outcome::kExcludeUnknown) ++seen["exclude unknown"];
+    if (verdict.outcome == policy::Outcome::kMatchUnknown) ++seen["which policy has a VF is unknown"];
     if (verdict.outcome == policy::Outcome::kSettling) ++seen["settling"];
     if (verdict.outcome == policy::Outcome::kNotReady)
       ++seen[decision.due ? "ready, not for long enough" : "not ready"];
@@ -387,6 +390,7 @@ void World::on_decided(const policy::Decision& decision) {
     if (device.netdev && device.netdev->stale) ++seen["interface away"];
   judge_verdicts(decision);
   judge_kept(decision);
+  judge_unknown(decision);
   judge_unfinished(decision);
 }
 

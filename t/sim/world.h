@@ -201,6 +201,8 @@ class World {
   void judge_verdicts(const policy::Decision& decision);
   void judge_kept(const policy::Decision& decision);
   void judge_unfinished(const policy::Decision& decision);
+  void judge_unknown(const policy::Decision& decision);
+  bool is_taken_for_sure(const std::string& vf) const;  // by what was so lately, without its PF's name
   void note_event(const std::string& plural, kube::EventType type);
   void judge_sent(const fake::Request& request, const kube::Json& object);
   void judge_stored(const fake::Request& request);
@@ -221,6 +223,7 @@ class World {
   /// Was it ready lately for as long as that, and may it not have been?
   bool was_ready(const std::string& vf_address, Millis stable_for) const;
   bool may_be_unready(const std::string& vf_address, std::optional<Millis> stable_for) const;
+  bool could_be_taken_so(const std::string& address, const Taken& taken) const;
   bool could_be_ready(const std::string& vf_address, const Policy& policy) const;
   void judge_rest();
   void judge_entries(const PoolView& pool);
@@ -273,10 +276,13 @@ class World {
   /// Whether VFs are ready, for longer than the others are remembered.
   enum class Ready { kAbsent, kNo, kYes, kOpen };
   std::map<std::string, Past<Ready>> ready_past_;
-  TimePoint rested_at_{}, started_at_{};  // the last rest; the daemon's last start
-  bool is_loss_lately_ = false;           // of events, since the last rest
-  std::optional<TimePoint> finished_at_;  // the last interface by udevd
-  std::set<std::string> decided_for_;     // "entry of a driver", by the last decision
+  TimePoint rested_at_{}, started_at_{};                 // the last rest; the daemon's last start
+  bool is_loss_lately_ = false;                          // of events, since the last rest
+  std::optional<TimePoint> finished_at_;                 // the last interface by udevd
+  std::map<std::string, std::string> decided_of_sriov_;  // the same of SriovResourcePolicies, with drivers
+  policy::PolicySetPtr policies_decided_;                // by the last decision
+  kube::Labels labels_decided_;
+  std::set<std::string> decided_for_;  // "entry of a driver", by the last decision
   std::map<std::string, Past<PfFacts>> pf_past_;
   Past<Policies> policies_past_;
   Past<Labels> labels_past_;

@@ -1,0 +1,71 @@
+// What SriovResourcePolicies may do with VFs of PFs that nobody can name: their interface is elsewhere, and nothing is known
+// of it.
+#include <algorithm>
+
+#include "t/sim/world.h"
+
+namespace sliced::sim {
+namespace {
+
+bool are_same(const policy::PolicySet& a, const policy::PolicySet& b) {
+  const auto are = [](const auto& x, const auto& y) { return is_same(x, y); };
+  return std::equal(a.sriov.begin(), a.sriov.end(), b.sriov.begin(), b.sriov.end(), are) &&
+         std::equal(a.attributes.begin(), a.attributes.end(), b.attributes.begin(), b.attributes.end(), are);
+}
+
+// As the daemon read it: whether it might have read more is judged elsewhere.
+bool has_nameless_pf(const policy::Decision& decision, const std::string& vf) {
+  const hotplug::HostDevice* device = decision.inputs->inventory->find(vf);
+  if (device == nullptr || !device->pf || !device->pf_name.empty()) return false;
+  const hotplug::HostDevice* pf = decision.inputs->inventory->find(device->pf->text());
+  return pf != nullptr && !pf->netdev && !pf->driver.empty() && pf->driver != "vfio-pci";
+}
+
+}  // namespace
+
+bool World::is_taken_for_sure(const std::string& vf) const {
+  const auto states = vf_past_.find(vf);
+  if (states == vf_past_.end()) return false;
+  for (const auto& [since, facts] : states->second) {
+    const auto pfs = pf_past_.find(facts.pf);
+    if (pfs == pf_past_.end()) continue;
+    for (const auto& [pf_since, pf] : pfs->second)
+      for (const auto& [policies_since, policies] : policies_past_)
+        for (const auto& [labels_since, labels_then] : labels_past_) {
+          const Taken taken = taken_by(facts, pf, vf, "", policies, labels_then);
+          // The host's use may be of another moment.
+          if (!taken.is_unknown && (taken.config != nullptr || taken.why_not == "in-use-by-host"))
+            return true;
+        }
+  }
+  return false;
+}
+
+void World::judge_unknown(const policy::Decision& decision) {
+  const policy::Inputs& in = *decision.inputs;
+  const bool are_policies_same = policies_decided_ != nullptr && are_same(*policies_decided_, *in.policies) &&
+                                 labels_decided_ == in.node.labels;
+  std::map<std::string, std::string> now;
+  for (const auto& [id, verdict] : decision.verdicts) {
+    const bool is_offered = verdict.outcome == policy::Outcome::kOffered;
+    const std::string entry = name_of_entry(id);
+    const std::string& driver = in.inventory->find(id)->driver;
+    if (is_offered) now.emplace(entry, driver);
+    const auto before = decided_of_sriov_.find(entry);
+    if (verdict.outcome == policy::Outcome::kMatchUnknown && are_policies_same &&
+        before != decided_of_sriov_.end() && before->second == driver)
+      return fail("I10", "takes away " + entry + " since it cannot name its PF, with the policies of before");
+    if (!is_offered || !has_nameless_pf(decision, id) || is_taken_for_sure(id)) continue;
+    if (!decided_for_.contains(entry) && !stored_lately_.contains(entry) && !names_stored().contains(entry))
+      return fail("I12",
+                  "offers " + entry + ", which a policy that comes before may have for something else");
+    ++seen["a VF stays by a policy that may have it"];
+  }
+  const bool is_put_off = decision.awaits_pods && daemon->offer_of(kDriver).is_put_off();
+  decided_of_sriov_.clear();
+  if (!is_put_off) decided_of_sriov_ = std::move(now);
+  policies_decided_ = in.policies;
+  labels_decided_ = in.node.labels;
+}
+
+}  // namespace sliced::sim
