@@ -33,6 +33,14 @@ bool uses_list_attributes(const policy::PolicySet& policies) {
                      [](const auto& policy) { return has_lists(policy->exposure.additional_attributes); });
 }
 
+// Selectors see the MAC address that the PF enforces of VFs that have no interface, and policies may begin to ask for it.
+std::set<hotplug::PciAddress> pfs_of_handed_over(const hotplug::Inventory& host) {
+  std::set<hotplug::PciAddress> out;
+  for (const auto& [id, device] : host.devices)
+    if (device.pf && hotplug::is_handed_over(device)) out.insert(*device.pf);
+  return out;
+}
+
 }  // namespace
 
 // ---- the picture: who is joined to whom
@@ -276,8 +284,13 @@ Decider::InputsPtr Daemon::prepare() {
   look_at_readiness();
   look_at_sign();
   prepared_ = told_;
+  const policy::ToldAt* told_at = looks_once() || !inventory()->asks_pfs ? nullptr : &host_.told_at();
   return gather_inputs({options_, inventory(), policies, node_.view(), abilities_, charges_, settling_,
-                        offers_, decision(), tracks_, scheduler_.now(), unconfigured_});
+                        offers_, decision(), tracks_, scheduler_.now(), unconfigured_, told_at});
+}
+
+bool Daemon::looks_once() const {
+  return options_.command == config::Command::kPlan || options_.command == config::Command::kExplain;
 }
 
 // What stands in slices and is ready has been so, as far as anybody knows. Commands look once, and wait for nothing.
@@ -288,9 +301,7 @@ void Daemon::begin_tracks() {
     for (const std::string& name : *names)
       if (const auto function = policy::function_named_by(name)) devices.insert(function->text());
   for (const auto& [entry, interface] : published.links) devices.insert(interface);
-  const bool looks_once =
-      options_.command == config::Command::kPlan || options_.command == config::Command::kExplain;
-  tracks_.begin(inventory(), node_states_.over(inventory()), devices, looks_once, scheduler_.now());
+  tracks_.begin(inventory(), node_states_.over(inventory()), devices, looks_once(), scheduler_.now());
 }
 
 // Every inventory is looked at, also those that no decision is made from: what was lost for a moment was lost.
@@ -415,6 +426,12 @@ void Daemon::await_readiness() {
     for (const auto& [pf, why] : node_states_.over(inventory()).out_of_sync)
       if (const auto address = hotplug::PciAddress::decode(pf)) pfs.insert(*address);
   host_.ask_again(std::move(pfs));
+  std::set<hotplug::PciAddress> untold = decision_->untold_pfs;
+  if (const auto& policies = decision_->inputs->policies; policies_asked_ != policies) {
+    policies_asked_ = policies;
+    if (!policies->exposures.empty()) untold.merge(pfs_of_handed_over(*inventory()));
+  }
+  host_.ask_now(std::move(untold), [this] { decider_.mark("PFs were asked what they enforce"); });
   ready_ticket_.reset();
   if (!decision_->due) return;
   ready_ticket_ = scheduler_.after(std::max(Millis{0}, *decision_->due - scheduler_.now()),

@@ -179,6 +179,7 @@ class Daemon {
   bool recover_sticky();
   void learn_own_slices();
   // Readiness: since when conditions hold; what is waited for.
+  bool looks_once() const;
   void begin_tracks();
   void look_at_readiness();
   void await_readiness();
@@ -230,6 +231,7 @@ class Daemon {
   Offers offers_;  // by Driver
   Settling settling_;
   policy::ReadinessBook tracks_;
+  policy::PolicySetPtr policies_asked_;  // for which PFs of VFs without an interface were asked
   reactor::Ticket ready_ticket_;
   // Between host_ and whoever decides; host_ goes first.
   HeldHost held_;

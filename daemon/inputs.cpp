@@ -57,6 +57,8 @@ Decider::InputsPtr gather_inputs(const Knowledge& known) {
   inputs->now = known.now;
   inputs->tracks = known.tracks.now();
   inputs->node_state = known.tracks.node_state();
+  if (known.told_at != nullptr) inputs->told_at = *known.told_at;
+  if (known.decision != nullptr) inputs->asked_of_pfs = known.decision->asked_of_pfs;
   // Of what was put off nothing was published: what stands is then of the process before.
   const bool looks_back = known.policies->looks_back || policy::looks_back(known.options.readiness) ||
                           known.tracks.is_any_unfinished() || known.tracks.is_any_taken();

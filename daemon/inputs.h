@@ -36,6 +36,7 @@ struct Knowledge {
   const policy::ReadinessBook& tracks;
   TimePoint now;
   const std::string& unconfigured;  // what is waited for; "" nothing
+  const policy::ToldAt* told_at;    // nullptr: whatever is known of PFs' word counts
 };
 /// Never nullptr: whether everybody has synced is asked before.
 /// Copies what the ledger holds; inventory, policies and what the last decision made are shared.

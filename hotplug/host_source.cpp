@@ -296,12 +296,13 @@ CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
 }
 
 CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, int ifindex) {
-  auto read = [this, reader = ports_.read_vf_configs, host = ports_.host, pf,
-               ifindex]() -> CarefulReads::Apply {
+  auto read = [this, reader = ports_.read_vf_configs, host = ports_.host, pf, ifindex,
+               asked_at = ports_.scheduler.now()]() -> CarefulReads::Apply {
     auto configs = reader(ifindex);
     if (configs) add_guids(*host, pf, *configs);
-    return [this, pf, configs = std::move(configs)] {
+    return [this, pf, asked_at, configs = std::move(configs)] {
       if (!configs) return;  // refused or gone: unknown stays what it was
+      note_answer(pf, asked_at);
       change_readings([&](HostReadings& readings) {
         const FunctionReading* function = readings.functions.find(pf);
         if (function == nullptr) return false;
@@ -377,6 +378,32 @@ void HostSource::ask_again(std::set<PciAddress> pfs) {
   arm_ask_again();
 }
 
+void HostSource::ask_now(std::set<PciAddress> pfs, std::function<void()> on_told) {
+  on_told_ = std::move(on_told);
+  if (!ports_.read_vf_configs) return;
+  std::erase_if(awaited_, [&](const auto& one) { return !pfs.contains(one.first); });
+  bool is_any = false;
+  for (const PciAddress& pf : pfs)
+    if (awaited_.emplace(pf, ports_.scheduler.now()).second)
+      is_any = true, marks_.touched.functions.insert(pf);
+  if (is_any) mark("what policies begin to ask of PFs");
+}
+
+void HostSource::note_answer(const PciAddress& pf, TimePoint asked_at) {
+  answered_[pf] = std::max(answered_[pf], asked_at);
+  if (awaited_.contains(pf) && !(reading_ && reading_->is_read)) note_late_facts();
+}
+
+// The inventory has what readings_ have.
+void HostSource::tell_answers() {
+  told_at_ = answered_;
+  const size_t told = std::erase_if(awaited_, [this](const auto& one) {
+    const auto at = told_at_.find(one.first);
+    return at != told_at_.end() && at->second >= one.second;
+  });
+  if (told > 0 && on_told_) on_told_();
+}
+
 void HostSource::read_again(const PciAddress& pf, std::string why) {
   marks_.touched.functions.insert(pf);
   mark(std::move(why));
@@ -404,9 +431,11 @@ InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& 
   const InventoryPtr before = book_.now();
   InventoryDiff diff = book_.take(readings_, changes);
   if (ports_.on_doubt) judge(changes);
-  if (book_.now() == before && has_reported_) return diff;  // the boot id alone may differ
-  has_reported_ = true;
-  on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});
+  if (book_.now() != before || !has_reported_) {  // the boot id alone may differ
+    has_reported_ = true;
+    on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});
+  }
+  tell_answers();
   return diff;
 }
 

@@ -11,6 +11,7 @@
 //          last facts or is `broken`; facts behind the kernel's locks are always read so.
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -96,6 +97,11 @@ class HostSource {
   void set_ask_again_max(Millis longest) { ask_again_max_ = longest; }
   /// That PF is read once more, as after an event: what it enforces has been changed here, and its driver may not tell.
   void read_again(const PciAddress& pf, std::string why);
+  /// These PFs are asked once more at once. on_told: of each that has answered, when inventory() knows it, also where
+  /// nothing differs; one that is asked already is not asked twice. Replaces what was said here before.
+  void ask_now(std::set<PciAddress> pfs, std::function<void()> on_told);
+  /// When the last question to a PF began whose answer inventory() has.
+  const std::map<PciAddress, TimePoint>& told_at() const { return told_at_; }
   /// Last known netdevs of functions, from what was published before a restart in this boot.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
 
@@ -205,6 +211,8 @@ class HostSource {
   /// then ever later, up to a minute, until all is well.
   void look_again_later();
   void arm_ask_again();
+  void note_answer(const PciAddress& pf, TimePoint asked_at);
+  void tell_answers();
 
   Ports ports_;
   OnUpdate on_update_;
@@ -220,6 +228,10 @@ class HostSource {
   Millis look_again_delay_{1000};
   std::set<PciAddress> asked_again_;
   Millis ask_again_delay_ = kAskAgainMin, ask_again_max_{2000};
+  // Answers that readings_ has, and those of them that the inventory has; whose is waited for.
+  std::map<PciAddress, TimePoint> answered_, told_at_;
+  std::map<PciAddress, TimePoint> awaited_;  // since when
+  std::function<void()> on_told_;
   std::set<std::string> said_to_hang_;
   SaidOnce said_problems_;
   uint64_t readings_begun_ = 0;

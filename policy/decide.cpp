@@ -52,6 +52,13 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   out.wanted = std::move(circumstances.wanted);
   out.awaits_pods = circumstances.awaits_pods;
   out.due = circumstances.due;
+  if (!circumstances.asked_of_pfs.empty()) {
+    auto asked = std::make_shared<AskedOfPfs>();
+    asked->reserve(circumstances.asked_of_pfs.size());
+    asked->insert(circumstances.asked_of_pfs.begin(), circumstances.asked_of_pfs.end());
+    out.asked_of_pfs = std::move(asked);
+  }
+  out.untold_pfs = std::move(circumstances.untold_pfs);
   out.awaited_pfs = std::move(circumstances.awaited_pfs);
   out.unready_since = std::move(circumstances.unready_since);
   out.inputs = std::move(inputs);

@@ -43,6 +43,9 @@ struct Decision {
   std::optional<TimePoint> due;
   std::set<hotplug::PciAddress> awaited_pfs;
   std::map<std::string, TimePoint> unready_since;
+  /// What policies ask of PFs' word, for the next decision; PFs that have not been asked since, and are to be at once.
+  AskedOfPfsPtr asked_of_pfs;
+  std::set<hotplug::PciAddress> untold_pfs;
   // For the next decision.
   SelectorAnswersPtr selectors;
   EntryMemoryPtr entries;

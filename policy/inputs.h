@@ -20,6 +20,7 @@
 #include "policy/policy_set.h"
 #include "policy/published.h"
 #include "policy/readiness/track.h"
+#include "policy/readiness/word.h"
 
 namespace sliced::policy {
 
@@ -88,6 +89,10 @@ struct Inputs {
   TimePoint now{};
   Tracks tracks;
   NodeState node_state;
+  /// Of PFs' word (gates/pf_word.h): nullopt, whatever is known counts, since it was read to decide this once; and what
+  /// the decision before found to be asked, nullptr nothing.
+  std::optional<ToldAt> told_at;
+  AskedOfPfsPtr asked_of_pfs;
   /// Entries that may be allocated, whatever the policies say now: offered, or withdrawn and not shown free
   /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
   HoldingsByPool holdings;

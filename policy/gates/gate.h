@@ -61,6 +61,8 @@ struct Circumstances {
   std::optional<TimePoint> due = {};
   std::set<hotplug::PciAddress> awaited_pfs = {};
   std::map<std::string, TimePoint> unready_since = {};
+  std::map<std::string, AskedOfPf, std::less<>> asked_of_pfs = {};
+  std::set<hotplug::PciAddress> untold_pfs = {};
 };
 
 /// One decision's worth of a gate.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policy/entry_validation.h"
+#include "policy/gates/pf_word.h"
 #include "policy/readiness/conditions.h"
 #include "reactor/base/duration.h"
 
@@ -24,6 +25,10 @@ Finding finding_in(const Inputs& in, const HostDevice& device, Condition conditi
   Finding out = find_condition(condition, {device, *in.inventory, in.node_state}, demand.mtu_at_least);
   if (known == nullptr || known->is_met(condition, demand.mtu_at_least) == out.counts_as_met()) return out;
   return {out.counts_as_met() ? Finding::Is::kNotMet : Finding::Is::kMet, "as it was found before"};
+}
+
+std::string not_asked_text(const HostDevice& vf) {
+  return "PF " + vf.pf->text() + " has not been asked since that is wanted";
 }
 
 std::string missing_text(const Inputs& in, const HostDevice& device, const Readied& found,
@@ -53,6 +58,19 @@ bool is_asked_of_pf(const Inputs& in, const hotplug::PciAddress& pf, const Condi
 Readied readied_in(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand) {
   if (const Track* known = in.tracks.find(device.id.text)) return readied(*known, demand);
   return readied(track_of({device, *in.inventory, in.node_state}, kEver), demand);
+}
+
+void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, const Readiness& readiness) {
+  const ConditionSet asked = asked_of_pf(now.in, device, demand_of(readiness, now.in.settings.readiness));
+  if (asked.none()) return;
+  const TimePoint since = asked_since(now.in, device, asked);
+  AskedOfPf& one = now.asked_of_pfs.try_emplace(device.id.text, AskedOfPf{asked, since}).first->second;
+  one.conditions |= asked;
+  one.since = std::max(one.since, since);
+}
+
+bool awaits_word(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness) {
+  return untold(in, device, demand_of(readiness, in.settings.readiness), true).is_any();
 }
 
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness) {
@@ -86,11 +104,13 @@ std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& d
   std::vector<Rule> out;
   if (readiness == Readiness{} && found.missing.none()) return out;
   const ConditionSet wanted = demand.conditions();
+  const ConditionSet not_asked = untold(in, device, demand, false).conditions;
   for (size_t i = 0; i < kConditionCount; ++i) {
     if (!wanted.test(i)) continue;
     const auto condition = static_cast<Condition>(i);
-    const Finding finding =
+    Finding finding =
         readiness_gate::finding_in(in, device, condition, demand, in.tracks.find(device.id.text));
+    if (not_asked.test(i)) finding = {Finding::Is::kNotMet, readiness_gate::not_asked_text(device)};
     const char* says = finding.is == Finding::Is::kMet      ? "met"
                        : finding.is == Finding::Is::kNotMet ? "not met"
                                                             : "not for it";
@@ -118,7 +138,15 @@ class ReadinessGate final : public Gate {
     Track seen;
     if (known != nullptr && is_taken_for_granted(*known, demand) && !stands(offer))
       seen = known->as_seen(), known = &seen;
-    const Readied found = known == nullptr ? readied_in(in_, offer.device, demand) : readied(*known, demand);
+    const ConditionSet of_pf = asked_of_pf(in_, offer.device, demand);
+    const bool has_place = of_pf.any() && stands(offer);
+    if (has_place && known != nullptr) seen = as_first_told(*known, offer.device, of_pf), known = &seen;
+    Readied found = known == nullptr ? readied_in(in_, offer.device, demand) : readied(*known, demand);
+    if (of_pf.any()) {
+      const Untold untold_here = untold(in_, offer.device, demand, has_place);
+      if (untold_here.is_any() && !has_place) return await_word(offer, found, untold_here);
+      if (untold_here.is_any() && keeps_its_place(offer, found, untold_here)) return std::nullopt;
+    }
     if (found.missing.any()) return ask_unready(offer, demand, found, known);
     if (found.since <= in_.now - demand.stable_for || has_stood_since(offer, found.whole_since))
       return std::nullopt;
@@ -142,6 +170,42 @@ class ReadinessGate final : public Gate {
  private:
   bool is_taken_for_granted(const Track& known, const Demand& demand) const {
     return (known.taken & demand.conditions()).any() || known.taken_at > in_.now - demand.stable_for;
+  }
+
+  // Since when that is so which the first answer has told nobody knows; what stands has not lost it meanwhile.
+  Track as_first_told(const Track& known, const HostDevice& device, const ConditionSet& of_pf) const {
+    Track out = known;
+    const TimePoint asked = asked_since(in_, device, of_pf);
+    if (asked == kEver) return out;
+    for (size_t i = 0; i < kConditionCount; ++i)
+      if (of_pf.test(i) && out.met.test(i) && out.since[i] >= asked && out.since[i] <= asked + kWordMax)
+        out.since[i] = kEver;
+    return out;
+  }
+
+  void want_word(const hotplug::PciAddress& pf) {
+    now_.untold_pfs.insert(pf);
+    now_.awaited_pfs.insert(pf);  // it may not answer
+  }
+
+  std::optional<HeldBack> await_word(const Offer& offer, const Readied& found, const Untold& untold_here) {
+    want_word(*offer.device.pf);
+    std::string names;
+    for (size_t i = 0; i < kConditionCount; ++i)
+      if (untold_here.conditions.test(i))
+        names += (names.empty() ? "" : ", ") + std::string(name_of(static_cast<Condition>(i)));
+    return held_back(offer, found.missing.any() ? found.since : in_.now,
+                     names + ": " + readiness_gate::not_asked_text(offer.device));
+  }
+
+  // Of what is missing the rest is as it is known. False: something of that is.
+  bool keeps_its_place(const Offer& offer, Readied& found, const Untold& untold_here) {
+    want_word(*offer.device.pf);
+    now_.due = std::min(now_.due.value_or(untold_here.until), untold_here.until);
+    const bool is_waited_for = (found.missing & untold_here.conditions).any();
+    found.missing &= ~untold_here.conditions;
+    found.lost &= ~untold_here.conditions;
+    return is_waited_for && found.missing.none();
   }
 
   std::optional<HeldBack> ask_unready(const Offer& offer, const Demand& demand, const Readied& found,

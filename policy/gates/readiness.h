@@ -15,6 +15,12 @@ namespace sliced::policy {
 /// Of the device as it stands; of one of which nothing was seen before, by its facts, as if it had ever been so.
 Readied readied_in(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand);
 
+/// Before any gate is asked: what its policy asks of its PF's word is asked, whatever holds the offer back.
+void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, const Readiness& readiness);
+
+/// Of an entry that passes: it stays as it was until its PF has been asked (pf_word.h).
+bool awaits_word(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness);
+
 /// Why it may not be handed over now: what is missing; "" nothing is, or its policy keeps it (onLoss: keep).
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness);
 

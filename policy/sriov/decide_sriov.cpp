@@ -71,11 +71,16 @@ class SriovDecision {
                       .allows_host_use = policy.allow_host_use,
                       .draft = [&]() -> const Draft& { return *(draft = &entries_.of(vf, name, verdict)); },
                       .readiness = policy.readiness};
-    if (auto no = gates_.ask(offer))
+    note_asked_of_pf(now_, vf, policy.readiness);
+    if (auto no = gates_.ask(offer)) {
       hold_back(vf, name, std::move(*no), verdict);
-    else
-      pool_.devices.push_back(as_tainted(settling_.as_it_was(vf, pool_.name, draft->entry),
-                                         taint_of(in_, vf, policy.readiness, pool_.driver)));
+    } else {
+      const bool is_kept =
+          awaits_word(in_, vf, policy.readiness) && settling_.was_there(pool_.name, draft->entry->name);
+      pool_.devices.push_back(is_kept ? settling_.kept(pool_.name, draft->entry)
+                                      : as_tainted(settling_.as_it_was(vf, pool_.name, draft->entry),
+                                                   taint_of(in_, vf, policy.readiness, pool_.driver)));
+    }
     if (!in_.policies->exposures.empty() && is_taken(verdict.outcome)) now_.taken_by_sriov.insert(vf.id.text);
   }
 

@@ -104,6 +104,9 @@ class ExposureWorld final : public Companion {
   /// An entry of that name stood lately.
   bool stood(const std::string& entry) const;
 
+  /// Since the last rest.
+  bool was_mac_asked_for() const;
+
  private:
   struct Expected {
     Offer offer;

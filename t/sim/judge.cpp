@@ -194,8 +194,6 @@ bool World::may_be_unready(const std::string& address, std::optional<Millis> sta
   if (started_at_ > steady) return true;
   const auto past = ready_past_.find(address);
   if (past == ready_past_.end() || past->second.back().second != Ready::kYes) return true;
-  // A policy that begins to ask finds what was read when the PF was last told of (docs/policy-reference.md).
-  if (machine.is_mac_untold(address)) return true;
   const auto facts = vf_past_.find(address);
   return past->second.back().first > steady ||
          (facts != vf_past_.end() && facts->second.back().first > steady);

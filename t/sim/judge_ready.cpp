@@ -13,6 +13,21 @@ bool ExposureWorld::stood(const std::string& entry) const {
                      [&](const std::string& id) { return id.ends_with("/" + entry); });
 }
 
+bool ExposureWorld::was_mac_asked_for() const {
+  return std::any_of(policies_past_.begin(), policies_past_.end(), [](const auto& then) {
+    return std::any_of(then.second.begin(), then.second.end(),
+                       [](const auto& one) { return one.second->wants_mac_for.has_value(); });
+  });
+}
+
+bool World::was_mac_asked_for() const {
+  return exposed.was_mac_asked_for() ||
+         std::any_of(policies_past_.begin(), policies_past_.end(), [](const auto& then) {
+           return std::any_of(then.second.begin(), then.second.end(),
+                              [](const auto& one) { return one.second.wants_mac_for.has_value(); });
+         });
+}
+
 void ExposureWorld::lose_macs() {
   Dice& dice = world_.dice();
   std::vector<std::string> standing;

@@ -355,7 +355,6 @@ void Machine::poke_function(const std::string& address) {
 
 void Machine::forget_what_events_told() {
   forgot_at_ = now();
-  for (const std::string& pf : pfs()) macs_are_read(pf);
   for (auto& [address, function] : functions_)
     if (were_away_.contains(address)) {
       function.names.insert(names_ever_[address].begin(), names_ever_[address].end());
@@ -366,7 +365,6 @@ void Machine::forget_what_events_told() {
 void Machine::daemon_starts() {
   daemon_started_ = now();
   were_away_.clear();
-  for (const std::string& pf : pfs()) macs_are_read(pf);
   for (auto& [address, function] : functions_) {
     const Interface* netdev = interface_of(address);
     function.was_away = netdev != nullptr && !netdev->is_here;

@@ -64,7 +64,6 @@ class Machine {
     bool has_rdma = false;   // its driver makes an RDMA device
     bool is_rdma_here = true;
     bool has_mac = true;                 // its PF enforces one
-    bool is_mac_untold = false;          // it came, and nothing that was told of its PF since then
     bool is_rdma_open = false;           // whether the daemon knows of it is left open
     std::set<std::string> names;         // as in PfFacts and VfFacts
     std::set<std::string> names_so_far;  // since the daemon started
@@ -119,8 +118,6 @@ class Machine {
   void set_default_route(int ifindex, bool on);
   /// Of a VF, by its PF. is_told: the kernel says so.
   void set_mac(const std::string& vf, bool on, bool is_told);
-  /// It has one since then without a word, and nobody had to ask for it.
-  bool is_mac_untold(const std::string& vf) const;
   /// What is answered to who asks the PF with that interface; nullopt: it is not here.
   std::optional<std::map<int, hotplug::VfConfig>> vf_configs(int ifindex) const;
   void poke(int ifindex);  // a synthetic "change"
@@ -168,7 +165,6 @@ class Machine {
   void add_link(const std::string& name, const std::string& kind);
   void drop_interface(int ifindex);
   void note_departure(const std::string& function);
-  void macs_are_read(const std::string& pf);  // by the daemon, if it can be asked
 
   std::map<std::string, Function> functions_;
   std::map<int, Interface> interfaces_;

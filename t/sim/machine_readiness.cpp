@@ -10,22 +10,8 @@ void Machine::set_mac(const std::string& address, bool on, bool is_told) {
   if (vf == nullptr || vf->pf.empty() || vf->has_mac == on) return;
   vf->has_mac = on;
   const Interface* above = interface_of(vf->pf);
-  vf->is_mac_untold = on;
-  if (is_told) macs_are_read(vf->pf);
   if (is_told && above != nullptr && above->is_here) say_link(*above);
   changed(address);
-}
-
-void Machine::macs_are_read(const std::string& pf) {
-  const Interface* above = interface_of(pf);
-  if (above == nullptr || !above->is_here) return;
-  for (auto& [address, function] : functions_)
-    if (function.pf == pf) function.is_mac_untold = false;
-}
-
-bool Machine::is_mac_untold(const std::string& vf) const {
-  const auto at = functions_.find(vf);
-  return at != functions_.end() && at->second.is_mac_untold;
 }
 
 std::optional<std::map<int, hotplug::VfConfig>> Machine::vf_configs(int ifindex) const {

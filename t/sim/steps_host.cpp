@@ -163,12 +163,16 @@ void hang(World& world) {
       },
       [&world] { world.on_read = {}; });
 }
-// What takes one away is always told: a PF is asked for what is missing, and nobody asks for what is there.
+// What takes one away is told while policies ask for it: a PF is asked for what is missing, and nobody asks for what is
+// there. While no policy asks it may go without a word, too.
 void set_mac(World& world) {
   const std::string vf = some_vf(world);
   if (vf.empty()) return;
   const bool on = !world.machine.functions().at(vf).has_mac;
-  world.machine.set_mac(vf, on, !on || world.dice().chance(0.7));
+  const bool is_quiet =
+      !on && !world.was_mac_asked_for() && world.scheduler.now().time_since_epoch().count() % 2;
+  if (is_quiet) ++world.seen["a MAC goes without a word"];
+  world.machine.set_mac(vf, on, on ? world.dice().chance(0.7) : !is_quiet);
   if (!world.dice().chance(0.4)) return;
   world.later(world.dice().millis(0, 9'000), [&world, vf, on] { world.machine.set_mac(vf, !on, true); });
 }

@@ -389,6 +389,7 @@ void World::on_decided(const policy::Decision& decision) {
   for (const auto& [id, device] : decision.inputs->inventory->devices)
     if (device.netdev && device.netdev->stale) ++seen["interface away"];
   judge_verdicts(decision);
+  if (!decision.untold_pfs.empty()) ++seen["a PF is asked for who begins to ask"];
   judge_kept(decision);
   judge_unknown(decision);
   judge_unfinished(decision);

@@ -173,6 +173,9 @@ class World {
   size_t writes = 0;
   std::vector<StoredSlice> stored() const;
 
+  /// Since the last rest some policy has asked for admin MACs.
+  bool was_mac_asked_for() const;
+
  private:
   friend class ExposureWorld;
 

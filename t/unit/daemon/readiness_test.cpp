@@ -34,6 +34,18 @@ struct ReadinessTest : testing::TestWithParam<bool>, fixture::DaemonWorld {
   void set_mac(int index, const std::string& mac) { configs[index].mac = mac; }
   // A PF that is up says so.
   void tell_pf() { say(hotplug::LinkChange{daemon->inventory()->find(kPf)->netdev->ifindex, "ens1f0"}); }
+  bool is_tainted(const std::string& entry) const {
+    for (const auto& slice : slices())
+      for (const kube::Device& device : slice.devices)
+        if (device.name == entry && !device.taints.empty()) return true;
+    return false;
+  }
+  bool was_ever_written(const std::string& entry) const {
+    const auto all = cluster.writes();
+    return std::any_of(all.begin(), all.end(), [&](const auto& request) {
+      return kube::encode_json(request.body).find("\"" + entry + "\"") != std::string::npos;
+    });
+  }
   std::string said() const { return policy::explain(*daemon->decision(), kVf).summary; }
 
   std::map<int, hotplug::VfConfig> configs{{0, {.mac = kNoMac}}, {1, {.mac = kNoMac}}};
@@ -69,6 +81,93 @@ TEST_P(ReadinessTest, WhatIsLostWithoutAWordGoesWithTheSyncTimer) {
   ASSERT_EQ(offered().size(), 2u);
   set_mac(0, kNoMac);
   run(options.sync_interval);
+  EXPECT_EQ(offered().size(), 1u);
+}
+
+// Red when a policy that begins to ask finds what was read while nobody asked.
+TEST_P(ReadinessTest, WhoBeginsToAskTakesNothingByWhatWasReadBefore) {
+  for (const std::string on_loss : {"withdraw", "taint", "keep"})
+    for (const std::string stable : {"0s", "5s"}) {
+      set_mac(0, kNoMac);
+      set_mac(1, kNoMac);
+      policy("{require: []}");
+      start();
+      run(15s);
+      ASSERT_EQ(offered().size(), 2u);
+      set_mac(0, "02:00:00:00:00:01");  // without a word; the other has none
+      run(20s);
+      policy("{require: [adminMac], stableFor: " + stable + ", onLoss: " + on_loss + "}");
+      for (int i = 0; i < 1000; ++i) {
+        run(10ms);
+        ASSERT_TRUE(offered().contains(kFirstVf)) << on_loss << ' ' << stable << ' ' << i;
+        ASSERT_FALSE(is_tainted(kFirstVf)) << on_loss << ' ' << stable << ' ' << i;
+      }
+      EXPECT_EQ(offered().size(), on_loss == "withdraw" ? 1u : 2u) << on_loss << ' ' << stable;
+      EXPECT_EQ(is_tainted("0000-3b-02-1"), on_loss == "taint");
+      policy("{require: []}");
+      run(10min);  // whatever the claims have to show
+    }
+}
+
+TEST_P(ReadinessTest, WhatWentWithoutAWordIsNotAddedByWhoBeginsToAsk) {
+  set_mac(0, "02:00:00:00:00:01");
+  set_mac(1, "02:00:00:00:00:02");
+  start();
+  run(15s);
+  set_mac(0, kNoMac);
+  run(20s);
+  policy("{require: [adminMac]}");
+  run(10s);
+  EXPECT_EQ(offered().size(), 1u);
+  EXPECT_FALSE(offered().contains(kFirstVf));
+  EXPECT_FALSE(was_ever_written(kFirstVf));
+}
+
+TEST_P(ReadinessTest, WhatWentWithoutAWordIsLostToWhoBeginsToAsk) {
+  set_mac(0, "02:00:00:00:00:01");
+  set_mac(1, "02:00:00:00:00:02");
+  policy("{require: []}");
+  start();
+  run(15s);
+  set_mac(0, kNoMac);
+  run(20s);
+  policy("{require: [adminMac]}");
+  run(1s);
+  EXPECT_EQ(offered().size(), 1u);
+}
+
+// A PF that gives no answer is not waited for for ever: what is known counts then. What would be added waits.
+TEST_P(ReadinessTest, APfThatDoesNotAnswerIsWaitedForForAMoment) {
+  bool refuses = false;
+  read_vf_configs = [&](int) {
+    return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
+                   : Result<std::map<int, hotplug::VfConfig>>(configs);
+  };
+  set_mac(1, "02:00:00:00:00:02");
+  policy("{require: []}");
+  start();
+  run(15s);
+  refuses = true;
+  policy("{require: [adminMac]}");
+  run(1500ms);
+  EXPECT_EQ(offered().size(), 2u);
+  run(1s);
+  EXPECT_EQ(offered().size(), 1u) << "as it was known";
+  if (GetParam())
+    remove_exposure("e");
+  else
+    remove_policy("p");
+  run(10min);
+  ASSERT_EQ(offered().size(), 0u);
+  policy("{require: [adminMac]}");
+  run(10s);
+  EXPECT_EQ(offered().size(), 0u);
+  const auto explained = policy::explain(*daemon->decision(), "0000:3b:02.1");
+  EXPECT_TRUE(std::any_of(explained.rules.begin(), explained.rules.end(), [](const auto& rule) {
+    return rule.found == "not met (PF 0000:3b:00.0 has not been asked since that is wanted)";
+  }));
+  refuses = false;
+  run(3s);
   EXPECT_EQ(offered().size(), 1u);
 }
 

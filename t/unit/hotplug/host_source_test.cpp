@@ -740,6 +740,50 @@ TEST_F(HostSourceTest, PfsAreAskedAgainEverMoreRarelyWhileSomethingWaits) {
   EXPECT_TRUE(asked.empty());
 }
 
+TEST_F(HostSourceTest, APfIsAskedAtOnceForWhoBeginsToAsk) {
+  int asked = 0, told = 0;
+  std::map<int, VfConfig> configs{{0, {.mac = "00:00:00:00:00:00"}}};
+  bool refuses = false;
+  read_vf_configs = [&](int) {
+    ++asked;
+    return refuses ? Result<std::map<int, VfConfig>>(Error{Errc::kBusy, "busy"})
+                   : Result<std::map<int, VfConfig>>(configs);
+  };
+  auto pf = tree.pci("0000:3b:00.0").netdev("ens1").sriov(8).vfs(1);
+  start_quietly();
+  const PciAddress address = *PciAddress::decode("0000:3b:00.0");
+  const TimePoint first = source->told_at().at(address);
+  scheduler.advance(1min);
+  EXPECT_EQ(source->told_at().at(address), first) << "nobody asks";
+  const auto ask = [&] {
+    source->ask_now({address}, [&] {
+      ++told;
+      EXPECT_EQ(find(pf.vf(0).address())->admin_mac, "02:aa:00:00:00:01") << "it is known then";
+    });
+  };
+  configs[0].mac = "02:aa:00:00:00:01";
+  const TimePoint begun = scheduler.now();
+  const int before = asked;
+  for (int i = 0; i < 5; ++i) ask();  // as each decision says it
+  scheduler.advance(100ms);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(asked, before + 1);
+  EXPECT_GE(source->told_at().at(address), begun);
+  ask();
+  scheduler.advance(100ms);
+  EXPECT_EQ(told, 2) << "also where nothing differs";
+  refuses = true;
+  const TimePoint last = source->told_at().at(address);
+  ask();
+  scheduler.advance(10s);
+  EXPECT_EQ(told, 2) << "that was no answer";
+  EXPECT_EQ(source->told_at().at(address), last);
+  refuses = false;
+  say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "ens1"});
+  scheduler.advance(100ms);
+  EXPECT_EQ(told, 3);
+}
+
 TEST_F(HostSourceTest, UdevdSaysWhenItHasFinished) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   start_quietly();
