@@ -315,6 +315,7 @@ func (w *world) tryWith(slices []*resourceapi.ResourceSlice, c *claim, keep, isL
 	w.tellClaims()
 	for _, g := range got {
 		g.isLate = w.wiped && isLate
+		g.hasAnyGroup = g.isLate && !g.isStill(entries[g.entry.id()]) // as in forgetGroups
 		// One in a bridge would leave it, and what selectors have said of that stands.
 		d := g.entry.device
 		canGo := d.kind == "vf" && g.entry.exclusive && d.ifName != "" && d.master == "" && !d.away && d.born > 0
