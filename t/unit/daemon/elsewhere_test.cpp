@@ -91,6 +91,34 @@ TEST_F(ElsewhereTest, ANodeThatGoesMeanwhileIsSeenAtOnce) {
   EXPECT_EQ(slices().size(), 0u);
 }
 
+// The same of one whose decisions have been behind for so long that nothing is held back for them. Red when what went with
+// the Node is written again without it, or is not once it is back.
+TEST_F(ElsewhereTest, ANodeThatGoesWhilePoliciesAreEditedAllTheTimeIsSeenAtOnce) {
+  start_slowly();
+  put_exposure("p", of_type("vf"));
+  const auto edit = [&](int i) {
+    put_exposure("q", of_type("bridge", ", priority: " + std::to_string(i % 9)));
+  };
+  for (int i = 0; i < 100; ++i) {
+    edit(i);
+    run(100ms);
+  }
+  for (int i = 0; i < 20; ++i) {  // at another moment of a decision each time
+    edit(i);
+    run(70ms);
+    ASSERT_FALSE(slices().empty());
+    cluster.remove(kube::kNodes, "node-a");
+    for (const auto& slice : slices()) cluster.remove(kube::kResourceSlices, slice.meta.name);
+    run(300ms);
+    ASSERT_EQ(slices().size(), 0u) << i;
+    put_node("uid-1", {});
+    for (int j = 0; j < 30; ++j) {
+      edit(j);
+      run(100ms);
+    }
+  }
+}
+
 // Red when a decision that takes too long is made on the loop, or when anything follows from its not being
 // made.
 TEST_F(ElsewhereTest, WhatTakesTooLongChangesNothingAndIsTriedAgain) {
