@@ -13,11 +13,16 @@ constexpr Millis kLookBound{150'000};  // with the first of their kind the claim
 
 void World::put(Exclude exclude) {
   if (!exclude_crd_is_there) return;
-  if (const auto last = excludes.find(exclude.name);
-      last != excludes.end() && exclude.flaw != Exclude::Flaw::kNone) {
-    const bool was_understood = last->second.flaw == Exclude::Flaw::kNone;
-    exclude.before = was_understood ? std::make_shared<const Exclude>(last->second) : last->second.before;
-    exclude.is_seen = last->second.is_seen;
+  if (exclude.flaw != Exclude::Flaw::kNone) {
+    const auto last = excludes.find(exclude.name), removed = removed_excludes_.find(exclude.name);
+    const Exclude* former = last != excludes.end()               ? &last->second
+                            : removed != removed_excludes_.end() ? &removed->second
+                                                                 : nullptr;
+    if (former != nullptr) {
+      const bool was_understood = former->flaw == Exclude::Flaw::kNone;
+      exclude.before = was_understood ? std::make_shared<const Exclude>(*former) : former->before;
+    }
+    exclude.is_seen = last != excludes.end() && last->second.is_seen;
   }
   if (log.is_loud) log.debug("exclude", {{"object", kube::encode_json(object_of(exclude))}});
   cluster.put(kube::kDeviceExposurePolicies, object_of(exclude));
@@ -28,7 +33,10 @@ void World::put(Exclude exclude) {
 }
 
 void World::remove_exclude(const std::string& name) {
-  if (excludes.erase(name) == 0) return;
+  const auto at = excludes.find(name);
+  if (at == excludes.end()) return;
+  removed_excludes_.insert_or_assign(name, std::move(at->second));
+  excludes.erase(at);
   cluster.remove(kube::kDeviceExposurePolicies, name);
   remember_inputs();
   exposed.inputs_changed();
@@ -87,6 +95,7 @@ Exclude World::random_exclude(const std::string& name) {
 void World::excludes_are_seen() {
   for (auto& [name, exclude] : excludes)
     if (exclude.flaw == Exclude::Flaw::kNone) exclude.is_seen = true;
+  removed_excludes_.clear();
   excludes_past_.back().second = exclude_crd_is_there ? excludes : Excludes{};
 }
 
@@ -97,6 +106,7 @@ void World::forget_seen_excludes(bool for_good) {
     if (for_good) exclude.before.reset();
     is_any = is_any || exclude.flaw != Exclude::Flaw::kNone;
   }
+  if (for_good) removed_excludes_.clear();
   const Excludes now = exclude_crd_is_there ? excludes : Excludes{};
   if (is_any)
     excludes_past_.emplace_back(scheduler.now(), now);

@@ -290,6 +290,7 @@ class World {
   Past<Policies> policies_past_;
   Past<Labels> labels_past_;
   Past<Excludes> excludes_past_;
+  Excludes removed_excludes_;  // since a rest: of one that is put anew, a daemon may have heard that alone
   std::set<std::string> missing_;  // plurals: see miss()
   TimePoint told_since_{};         // what the cluster said before then, the daemon cannot have heard
   TimePoint last_write_at_{};
