@@ -57,6 +57,16 @@ kube::Json object_of(const Exclude& exclude) {
   return Json::Object{{"metadata", Json::Object{{"name", exclude.name}}}, {"spec", std::move(spec)}};
 }
 
+void Exclude::follow(const Exclude& last, bool is_seen_of_it) {
+  is_seen = is_seen_of_it;
+  former = last.former;
+  if (last.flaw != Flaw::kNone) return;
+  if (last.is_seen) former.clear();
+  Exclude plain = last;
+  plain.former.clear();
+  former.push_back(std::make_shared<const Exclude>(std::move(plain)));
+}
+
 Asked asked_of(const VfFacts& vf, const std::string& address) {
   return {vf.vendor, address, vf.driver, vf.pf, vf.index, true};
 }
@@ -73,8 +83,10 @@ Asked asked_of(const DeviceFacts& device) {
 
 Said said_by(const Exclude& exclude, const Asked& device, const std::string& pf_name,
              const std::string& if_name, const Labels& node) {
-  if (exclude.flaw != Exclude::Flaw::kNone && exclude.before)
-    return exclude.is_seen ? said_by(*exclude.before, device, pf_name, if_name, node) : Said::kUnknown;
+  if (exclude.flaw != Exclude::Flaw::kNone && !exclude.former.empty())
+    return exclude.is_seen && exclude.former.size() == 1
+               ? said_by(*exclude.former.front(), device, pf_name, if_name, node)
+               : Said::kUnknown;
   if (!selects(exclude, node)) return Said::kNo;
   if (exclude.flaw != Exclude::Flaw::kNone) return Said::kUnknown;
   std::string found;
@@ -117,14 +129,22 @@ Said said_by(const Excludes& excludes, const Asked& device, const std::string& p
 
 std::set<Said> may_be_said_by(const Excludes& excludes, const Asked& device, const std::string& pf_name,
                               const std::string& if_name, const Labels& node) {
-  Said with = Said::kNo, without = Said::kNo;  // what those were before that cannot be understood
+  // Of each that cannot be understood, what it was when it was seen last: any of its former ones, or none.
+  std::set<Said> all{Said::kNo};
   for (const auto& [name, exclude] : excludes) {
-    const Said plain = said_by(exclude, device, pf_name, if_name, node);
-    const bool has_before = exclude.before != nullptr;
-    with = std::max(with, has_before ? said_by(*exclude.before, device, pf_name, if_name, node) : plain);
-    without = std::max(without, !has_before ? plain : selects(exclude, node) ? Said::kUnknown : Said::kNo);
+    std::set<Said> one;
+    for (const auto& former : exclude.former)
+      if (exclude.flaw != Exclude::Flaw::kNone) one.insert(said_by(*former, device, pf_name, if_name, node));
+    if (one.empty())
+      one.insert(said_by(exclude, device, pf_name, if_name, node));
+    else
+      one.insert(selects(exclude, node) ? Said::kUnknown : Said::kNo);
+    std::set<Said> gravest;
+    for (const Said before : all)
+      for (const Said now : one) gravest.insert(std::max(before, now));
+    all = std::move(gravest);
   }
-  return {without, with};
+  return all;
 }
 
 const std::set<std::string>& or_none(const std::set<std::string>& names) {

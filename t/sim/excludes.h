@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "kube/json.h"
 #include "t/sim/exposure.h"
@@ -25,10 +26,12 @@ struct Exclude {
   bool is_negated = false;  // != in the place of ==
   Labels nodes;             // matchLabels; empty: every node
   Flaw flaw = Flaw::kNone;
-  /// Of one that cannot be understood: what it was before, if anything. It goes on for a daemon that has seen
-  /// it.
-  std::shared_ptr<const Exclude> before;
-  bool is_seen = false;  // the daemon that runs has seen it (with a flaw: `before`) for sure
+  /// What could be understood of it before, the newest last: from what the daemon that runs has seen for sure on, if
+  /// there is that. Of one that cannot be understood, one of these goes on: what that daemon has seen last.
+  std::vector<std::shared_ptr<const Exclude>> former;
+  bool is_seen = false;  // the daemon that runs has seen it (with a flaw: the first of `former`) for sure
+  /// It takes the place of that one.
+  void follow(const Exclude& last, bool is_seen_of_it);
   bool operator==(const Exclude&) const = default;
 };
 using Excludes = std::map<std::string, Exclude>;  // by name

@@ -13,17 +13,12 @@ constexpr Millis kLookBound{150'000};  // with the first of their kind the claim
 
 void World::put(Exclude exclude) {
   if (!exclude_crd_is_there) return;
-  if (exclude.flaw != Exclude::Flaw::kNone) {
-    const auto last = excludes.find(exclude.name), removed = removed_excludes_.find(exclude.name);
-    const Exclude* former = last != excludes.end()               ? &last->second
-                            : removed != removed_excludes_.end() ? &removed->second
-                                                                 : nullptr;
-    if (former != nullptr) {
-      const bool was_understood = former->flaw == Exclude::Flaw::kNone;
-      exclude.before = was_understood ? std::make_shared<const Exclude>(*former) : former->before;
-    }
-    exclude.is_seen = last != excludes.end() && last->second.is_seen;
-  }
+  const auto last = excludes.find(exclude.name), removed = removed_excludes_.find(exclude.name);
+  const bool is_flawed = exclude.flaw != Exclude::Flaw::kNone;
+  if (last != excludes.end())
+    exclude.follow(last->second, is_flawed && last->second.is_seen);
+  else if (removed != removed_excludes_.end())
+    exclude.follow(removed->second, false);
   if (log.is_loud) log.debug("exclude", {{"object", kube::encode_json(object_of(exclude))}});
   cluster.put(kube::kDeviceExposurePolicies, object_of(exclude));
   excludes[exclude.name] = std::move(exclude);
@@ -94,7 +89,10 @@ Exclude World::random_exclude(const std::string& name) {
 // Of those that cannot be understood a daemon goes by what it saw of them before.
 void World::excludes_are_seen() {
   for (auto& [name, exclude] : excludes)
-    if (exclude.flaw == Exclude::Flaw::kNone) exclude.is_seen = true;
+    if (exclude.flaw == Exclude::Flaw::kNone) {
+      exclude.is_seen = true;
+      exclude.former.clear();
+    }
   removed_excludes_.clear();
   excludes_past_.back().second = exclude_crd_is_there ? excludes : Excludes{};
 }
@@ -103,7 +101,7 @@ void World::forget_seen_excludes(bool for_good) {
   bool is_any = false;
   for (auto& [name, exclude] : excludes) {
     exclude.is_seen = false;
-    if (for_good) exclude.before.reset();
+    if (for_good) exclude.former.clear();
     is_any = is_any || exclude.flaw != Exclude::Flaw::kNone;
   }
   if (for_good) removed_excludes_.clear();
