@@ -5,23 +5,15 @@ package chart
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
 
 	"sliced.test/cluster/harness"
 )
@@ -82,28 +74,10 @@ func with(t *testing.T, values string) (string, error) {
 	return render(file)
 }
 
-func decode(text string) ([]*unstructured.Unstructured, error) {
-	var found []*unstructured.Unstructured
-	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			return found, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(object.Object) > 0 {
-			found = append(found, object)
-		}
-	}
-}
-
 // objects are those of a rendering, by kind and name.
 func objects(t *testing.T, text string) map[string]*unstructured.Unstructured {
 	t.Helper()
-	all, err := decode(text)
+	all, err := harness.Decode(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,55 +92,22 @@ func objects(t *testing.T, text string) map[string]*unstructured.Unstructured {
 	return found
 }
 
-func mapper() (meta.RESTMapper, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(plane.Server.AdminConfig())
-	if err != nil {
-		return nil, err
-	}
-	groups, err := restmapper.GetAPIGroupResources(client)
-	if err != nil {
-		return nil, err
-	}
-	return restmapper.NewDiscoveryRESTMapper(groups), nil
-}
-
-// apply is kubectl apply --server-side, of fields that the server knows only.
-func apply(mapper meta.RESTMapper, object *unstructured.Unstructured, dryRun ...string) error {
-	kind := object.GroupVersionKind()
-	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return err
-	}
-	var client dynamic.ResourceInterface = plane.Server.Dynamic.Resource(mapping.Resource)
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		client = plane.Server.Dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace())
-	}
-	text, err := object.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	force := true
-	_, err = client.Patch(context.Background(), object.GetName(), "application/apply-patch+yaml", text, metav1.PatchOptions{
-		FieldManager: "chart", Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun})
-	return err
-}
-
 // install applies install.yaml as a user does, and waits until its kinds are served and its admission policies judge.
 func install() error {
 	text, err := os.ReadFile(filepath.Join(manifests, "install.yaml"))
 	if err != nil {
 		return err
 	}
-	all, err := decode(string(text))
+	all, err := harness.Decode(string(text))
 	if err != nil {
 		return err
 	}
-	known, err := mapper()
+	known, err := plane.Server.Mapper()
 	if err != nil {
 		return err
 	}
 	for _, object := range all {
-		if err := apply(known, object); err != nil {
+		if err := plane.Server.ApplyServerSide(known, object); err != nil {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}

@@ -23,7 +23,7 @@ func ofNode(node *core.Node) *authentication.BoundObjectReference {
 // enableNodeTokens applies what the chart has for nodes whose daemon is a service of systemd, and waits until it judges.
 func enableNodeTokens(t *testing.T, node *core.Node) {
 	t.Helper()
-	known, err := mapper()
+	known, err := plane.Server.Mapper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func enableNodeTokens(t *testing.T, node *core.Node) {
 		if !strings.HasSuffix(name, "sliced-node-tokens") {
 			continue
 		}
-		if err := apply(known, object); err != nil {
+		if err := plane.Server.ApplyServerSide(known, object); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}

@@ -25,7 +25,7 @@ const waitAnnotation = "sriovnetwork.openshift.io/device-plugin-wait-config"
 // applyAll installs a text beside install.yaml, and takes it away with the test.
 func applyAll(t *testing.T, text string, kinds ...string) {
 	t.Helper()
-	known, err := mapper()
+	known, err := plane.Server.Mapper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func applyAll(t *testing.T, text string, kinds ...string) {
 		if !wanted {
 			continue
 		}
-		if err := apply(known, object); err != nil {
+		if err := plane.Server.ApplyServerSide(known, object); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if !strings.HasPrefix(kind, "ValidatingAdmissionPolicy") {

@@ -45,7 +45,7 @@ func TestInstallIsRenderedFromTheChart(t *testing.T) {
 
 // Turns red when a values file makes something that the API server refuses, or a field that it does not know.
 func TestEveryDocumentIsAccepted(t *testing.T) {
-	known, err := mapper()
+	known, err := plane.Server.Mapper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestEveryDocumentIsAccepted(t *testing.T) {
 			continue
 		}
 		for name, object := range objects(t, text) {
-			if err := apply(known, object, "All"); err != nil {
+			if err := plane.Server.ApplyServerSide(known, object, "All"); err != nil {
 				t.Errorf("%s: %s: %v", file, name, err)
 			}
 		}
