@@ -50,6 +50,9 @@ func makeDisk(path string) error {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(root, "toolbox.tar"), image, 0o644)
 	}
+	if err == nil {
+		err = copyImage(filepath.Join(root, "sliced.tar"))
+	}
 	if err != nil {
 		return err
 	}
@@ -57,6 +60,19 @@ func makeDisk(path string) error {
 		return fmt.Errorf("mkfs.ext4: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// copyImage copies the image of sliced, as ./dev package container makes it.
+func copyImage(to string) error {
+	archives, _ := filepath.Glob(harness.Path("../../build/package/sliced-*.oci.tar"))
+	if len(archives) != 1 {
+		return fmt.Errorf("images of sliced: %v (./dev package container makes one)", archives)
+	}
+	text, err := os.ReadFile(archives[0])
+	if err == nil {
+		err = os.WriteFile(to, text, 0o644)
+	}
+	return err
 }
 
 // toolbox is an OCI image with nothing but busybox, for containers and for sandboxes.

@@ -45,7 +45,7 @@ func run(m *testing.M) (int, error) {
 	if err := makeDisk(filepath.Join(dir, "disk.img")); err != nil {
 		return 1, err
 	}
-	if plane, err = harness.StartPlane(harness.Options{Scheduler: true, ControllerManager: true}); err != nil {
+	if plane, err = harness.StartPlane(harness.Options{Scheduler: true, ControllerManager: true, Controllers: []string{"daemonset-controller"}}); err != nil {
 		return 1, err
 	}
 	defer func() { plane.Stop(err != nil) }()

@@ -105,8 +105,16 @@ func tail(name string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// boot returns when the kubelet of this boot is ready.
+// boot returns when the kubelet of this boot is ready, and its functions are there.
 func (n *node) boot(t *testing.T) {
+	t.Helper()
+	n.power(t)
+	n.makeFunctions(t)
+	n.startPrograms(t)
+}
+
+// power returns when the guest answers, with its disk: no functions are there, and nothing of a node runs.
+func (n *node) power(t *testing.T) {
 	t.Helper()
 	since := time.Now()
 	var err error
@@ -119,13 +127,23 @@ func (n *node) boot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	booted := time.Since(since)
-	n.guest.Run(t, fmt.Sprintf("echo %d >/sys/bus/pci/devices/%s/sriov_numvfs && udevadm settle --timeout=60", count, pf))
 	n.guest.Run(t, string(up))
+	t.Logf("booted after %v", time.Since(since))
+}
+
+func (n *node) makeFunctions(t *testing.T) {
+	t.Helper()
+	n.guest.Run(t, fmt.Sprintf("echo %d >/sys/bus/pci/devices/%s/sriov_numvfs && udevadm settle --timeout=60", count, pf))
+}
+
+// startPrograms returns when the kubelet is ready.
+func (n *node) startPrograms(t *testing.T) {
+	t.Helper()
+	since := time.Now()
 	n.startRuntime(t)
 	running := time.Since(since)
 	n.startKubelet(t)
-	t.Logf("booted after %v, containerd after %v, the kubelet ready after %v", booted, running, time.Since(since))
+	t.Logf("containerd after %v, the kubelet ready after %v", running, time.Since(since))
 }
 
 // startRuntime returns when containerd has the image.
@@ -175,10 +193,20 @@ func (n *node) log() string { return fmt.Sprintf("sliced-%d.log", n.runs) }
 // serve starts the daemon, and returns when its devices are offered and the kubelet knows it.
 func (n *node) serve(t *testing.T, extra ...string) {
 	t.Helper()
+	n.launch(t, extra...)
+	n.History.WaitOffers(t, 0, patience, n.devices(t)...)
+	n.waitRegistered(t)
+}
+
+func (n *node) launch(t *testing.T, extra ...string) {
+	t.Helper()
 	n.runs++
 	n.pid = n.guest.Run(t, fmt.Sprintf("sliced run --cluster kubeconfig:/host/sliced.kubeconfig --node-name %s --namespace %s "+
 		"--kubelet-plugin on --enable-device-metadata --mac-annotation kubevirt.io/dra-networks %s >/host/%s 2>&1 </dev/null & echo $!", n.Node, n.Namespace, strings.Join(extra, " "), n.log()))
-	n.History.WaitOffers(t, 0, patience, n.devices(t)...)
+}
+
+func (n *node) waitRegistered(t *testing.T) {
+	t.Helper()
 	n.wait(t, "the kubelet knows the driver", func() bool {
 		for _, line := range strings.Split(tail(n.log(), 1000), "\n") {
 			if strings.Contains(line, "registered with the kubelet") && strings.Contains(line, harness.Driver) {

@@ -33,6 +33,8 @@ func TestNode(t *testing.T) {
 		{"AnotherMode", n.testAnotherMode},
 		{"RuntimeAndKubelet", n.testRuntimeAndKubelet},
 		{"Reboot", n.testReboot},
+		{"Chart", n.testChart},
+		{"ChartPlugin", n.testChartPlugin},
 	}
 	for plugin, its := range map[string]row{"sriov": {"SriovCNI", n.testSriovCNI}, "multus": {"Multus", n.testMultus}} {
 		if _, err := os.Stat(filepath.Join(*given, plugin)); *given != "" && err == nil {

@@ -55,8 +55,18 @@ func machine(mebibytes int) []string {
 	}
 }
 
+// kernelCommand is what the kernel is told.
+const kernelCommand = "console=ttyS0 quiet panic=-1 no_timer_check intel_iommu=on iommu=pt"
+
+// MachineOn has the guest become the machine whose root is on that disk (t/bare/run machine), which stays as it is: more arguments
+// of Boot.
+func MachineOn(disk string) []string {
+	return []string{"-device", "virtio-blk-pci,drive=disk,bus=pcie.0", "-drive", "if=none,id=disk,format=raw,cache=unsafe,snapshot=on,file=" + disk,
+		"-append", kernelCommand + " machine=/dev/vda"}
+}
+
 // Boot starts a guest from the image in dir (vmlinuz, initrd.gz) and returns when its agent answers. What more it has than the
-// machine above follows as QEMU's arguments.
+// machine above, or otherwise, follows as QEMU's arguments.
 func Boot(image, dir string, mebibytes int, more ...string) (*Guest, error) {
 	qemu := "/usr/bin/qemu-system-x86_64"
 	if _, err := os.Stat(qemu); err != nil {
@@ -64,15 +74,15 @@ func Boot(image, dir string, mebibytes int, more ...string) (*Guest, error) {
 	}
 	g := &Guest{Dir: dir, replies: make(chan map[string]any, 16), deleted: make(chan string, 64)}
 	agent, qmp := filepath.Join(dir, "agent"), filepath.Join(dir, "qmp")
-	args := append(append(machine(mebibytes), more...),
+	args := append(machine(mebibytes),
 		"-kernel", filepath.Join(image, "vmlinuz"), "-initrd", filepath.Join(image, "initrd.gz"),
-		"-append", "console=ttyS0 quiet panic=-1 no_timer_check intel_iommu=on iommu=pt",
+		"-append", kernelCommand,
 		"-device", "virtio-serial-pci,bus=pcie.0", "-chardev", "socket,id=agent,server=on,wait=off,path="+agent,
 		"-device", "virtserialport,chardev=agent",
 		"-fsdev", "local,id=host,security_model=none,path="+dir, "-device", "virtio-9p-pci,fsdev=host,mount_tag=host,bus=pcie.0",
 		"-qmp", "unix:"+qmp+",server=on,wait=off")
 	var err error
-	if g.process, err = harness.StartProcess("qemu", filepath.Join(dir, "console.log"), qemu, args...); err != nil {
+	if g.process, err = harness.StartProcess("qemu", filepath.Join(dir, "console.log"), qemu, append(args, more...)...); err != nil {
 		return nil, err
 	}
 	if err := g.connect(agent, qmp); err != nil {

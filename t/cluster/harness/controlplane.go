@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -32,6 +33,7 @@ type Options struct {
 	SecondServer      bool     // a second API server on the same etcd, for what must go on while the first is down
 	Flags             []string // for the API server: --emulated-version, --feature-gates
 	Everywhere        []string // for the API server, the scheduler and the controllers: the same flags
+	Controllers       []string // beside those that every plane has
 	NoCRDs            bool
 }
 
@@ -167,6 +169,7 @@ func (p *Plane) start(program string, o Options) error {
 	if o.ControllerManager {
 		controllers := "--controllers=resourceclaim-controller,garbage-collector-controller,namespace-controller," +
 			"serviceaccount-controller,pod-garbage-collector-controller,deployment-controller,replicaset-controller"
+		controllers = strings.Join(append([]string{controllers}, o.Controllers...), ",")
 		if err := p.startOther(program, "controller-manager", managerUser, append([]string{controllers}, o.Everywhere...)...); err != nil {
 			return err
 		}

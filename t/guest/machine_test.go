@@ -1,0 +1,172 @@
+package guest
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sliced.test/cluster/harness"
+	"sliced.test/lab"
+)
+
+// machine is the guest as a plain Debian, which systemd runs from its first process on. Nothing of Kubernetes is on it.
+type machine struct {
+	*testing.T
+	guest *lab.Guest
+}
+
+func (m *machine) run(script string) string {
+	m.Helper()
+	return m.guest.Run(m, script)
+}
+
+// until waits for a script to end well.
+func (m *machine) until(what, script string) {
+	m.Helper()
+	said, status := "", 1
+	for deadline := time.Now().Add(patience); status != 0; time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			m.Fatalf("not within %v: %s: %s\n%s", patience, what, said, m.journal())
+		}
+		if said, status = m.guest.Try(script, time.Minute); status < 0 {
+			m.Fatalf("%s: the guest does not answer: %s", what, said)
+		}
+	}
+}
+
+func (m *machine) journal() string {
+	text, _ := m.guest.Try("systemctl status sliced --no-pager -l; journalctl -u sliced --no-pager -n 40", time.Minute)
+	return text
+}
+
+// offers waits until the service says so, and what it has published are the functions that the kernel has.
+func (m *machine) offers(count int) {
+	m.Helper()
+	status := fmt.Sprintf("%d devices offered", count)
+	if count == 1 {
+		status = "1 device offered"
+	}
+	m.until(status, `kernel=$(for one in /sys/bus/pci/devices/`+pf+`/virtfn*; do [ ! -e $one ] || basename $(readlink $one) | tr :. --; done)
+published=$(grep -rhoE '[0-9a-f]{4}-[0-9a-f]{2}-[0-9a-f]{2}-[0-7]' `+publishedAt+` | sort -u)
+says="$(systemctl show -P ActiveState sliced) $(systemctl show -P StatusText sliced)"
+echo "$says; the kernel has" $kernel", published are" $published
+[ "$kernel" = "$published" ] && [ $(echo $kernel | wc -w) = `+fmt.Sprint(count)+` ] && expr "$says" : "active `+status+`" >/dev/null`)
+}
+
+func (m *machine) makeFunctions(count int) {
+	m.Helper()
+	m.run(fmt.Sprintf("cd /sys/bus/pci/devices/%s && echo 0 >sriov_numvfs && echo %d >sriov_numvfs", pf, count))
+}
+
+const (
+	publishedAt = "/etc/sliced/policies.d/resourceslices"
+	content     = "find " + publishedAt + " -type f -printf '%p %T@\\n' -exec cat {} +" // with when each was written
+	policy      = `apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1
+kind: SriovResourcePolicy
+metadata: {name: every-vf, namespace: dra-driver-sriov}
+spec: {configs: [{resourceFilters: [{vendors: ["8086"]}]}]}
+`
+)
+
+// Red when the package, installed by dpkg on a Debian that systemd runs, does not offer the functions of a card as they come and go,
+// is not restarted where it stands still, writes by a restart or a reload, or leaves anything when it is removed and purged.
+func TestPackage(t *testing.T) {
+	disk, err := filepath.Abs(harness.Path("../../build/bare/machine.img"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now()
+	guest, err := lab.Boot(image, t.TempDir(), 768, lab.MachineOn(disk)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer guest.Stop()
+	t.Logf("systemd runs the agent after %v", time.Since(since))
+	m := &machine{t, guest}
+	m.until("systemd has come up", "systemctl is-system-running | grep -qE '^(running|degraded)$'")
+	if first := m.run("cat /proc/1/comm; cat /etc/debian_version"); !strings.HasPrefix(first, "systemd\n") {
+		t.Fatalf("the first process is %s", first)
+	}
+	m.run("dpkg -i /var/tmp/sliced.deb 2>&1")
+	if is, status := guest.Try("systemctl is-enabled sliced || systemctl is-active sliced", time.Minute); status == 0 {
+		t.Errorf("installing has enabled or started it: %s", is)
+	}
+	m.run(`cd /etc/sliced && sed -i 's|^cluster: .*|cluster: dir:/etc/sliced/policies.d|; s|^#nodeName: .*|nodeName: machine|' config.yaml
+cat >policies.d/every-vf.yaml <<'TEXT'
+` + policy + "TEXT")
+	m.run("systemctl enable --now sliced 2>&1")
+	m.follows()
+	m.reloads()
+	m.isRestarted()
+	m.goes()
+}
+
+// follows judges what the service sees of the kernel, in its sandbox.
+func (m *machine) follows() {
+	m.offers(0)
+	for _, count := range []int{3, 1, 7, 3} {
+		m.makeFunctions(count)
+		m.offers(count)
+	}
+	pid := m.run("systemctl show -P MainPID sliced")
+	status := m.run("cat /proc/" + pid + "/status; stat -c 'Owner: %U' /proc/" + pid)
+	for _, want := range []string{"CapEff:\t0000000000000000\n", "CapBnd:\t0000000000000000\n", "Seccomp:\t2\n", "Owner: sliced\n"} {
+		if !strings.Contains(status+"\n", want) {
+			m.Errorf("the daemon runs without %q:\n%s", want, status)
+		}
+	}
+}
+
+func (m *machine) reloads() {
+	before, pid := m.run(content), m.run("systemctl show -P MainPID sliced")
+	m.run("systemctl reload sliced")
+	m.until("the reload is in the journal", "journalctl -u sliced -o cat --no-pager | grep -q 'configuration reloaded'")
+	m.offers(3)
+	if now := m.run("systemctl show -P MainPID sliced"); now != pid {
+		m.Errorf("the reload has made process %s of %s", now, pid)
+	}
+	if m.run(content) != before {
+		m.Error("the reload has written")
+	}
+}
+
+// isRestarted shortens the time of the watchdog, and nothing else of the unit.
+func (m *machine) isRestarted() {
+	before := m.run(content)
+	m.run(`mkdir -p /etc/systemd/system/sliced.service.d
+printf '[Service]\nWatchdogSec=5s\nRestartSec=100ms\n' >/etc/systemd/system/sliced.service.d/soon.conf
+systemctl daemon-reload && systemctl restart sliced`)
+	m.offers(3)
+	pid := m.run("systemctl show -P MainPID sliced")
+	m.run("kill -STOP " + pid)
+	m.until("the watchdog has another process started", `[ "$(systemctl show -P NRestarts sliced)" -gt 0 ] && ! [ -e /proc/`+pid+` ]`)
+	m.offers(3)
+	m.until("the journal says why", "journalctl -u sliced -o cat --no-pager | grep -q 'Watchdog timeout'")
+	if m.run(content) != before {
+		m.Error("restarts have written")
+	}
+	m.run("rm -r /etc/systemd/system/sliced.service.d && systemctl daemon-reload && systemctl restart sliced")
+	m.offers(3)
+}
+
+// goes removes and purges the package.
+func (m *machine) goes() {
+	m.run("dpkg -r sliced 2>&1")
+	left := m.run("pidof sliced; ls -d /run/sliced /usr/bin/sliced 2>/dev/null; find " + publishedAt + " -type f 2>/dev/null; :")
+	if left != "" {
+		m.Errorf("after the removal there is %s", left)
+	}
+	m.run("grep -q '^cluster: dir:' /etc/sliced/config.yaml && ls /etc/sliced/policies.d/every-vf.yaml")
+	m.run("dpkg -P sliced 2>&1")
+	// The package itself, and what the journal and dpkg write down of the past.
+	left = m.run("find / -xdev -name '*sliced*' ! -path '/var/tmp/*' ! -path '/var/log/*' -print; find /run -name '*sliced*' -print")
+	if left != "" {
+		m.Errorf("after the purge there is %s", left)
+	}
+	m.run("systemctl daemon-reload")
+	if units := m.run("systemctl list-units --all --no-legend '*sliced*'; systemctl list-unit-files --no-legend '*sliced*' || :"); units != "" {
+		m.Errorf("after the purge systemd knows %s", units)
+	}
+}
