@@ -163,10 +163,17 @@ class Surveying {
   // Most rows are copied as they are.
   void keep_row(size_t d, size_t row) {
     const bool is_virtual = devices_[d]->type == hotplug::DeviceType::kVirtual;
-    if (is_virtual || !before_->unknown.empty()) return keep_one_by_one(d, row, is_virtual);
+    if (is_virtual || has_unknown(row)) return keep_one_by_one(d, row, is_virtual);
     const KeptAnswer* from = before_->answers.data() + row * before_->selectors.size();
     KeptAnswer* to = memory_.answers.data() + d * memory_.selectors.size();
     for (const Run& run : runs_) std::copy_n(from + run.from, run.count, to + run.to);
+  }
+
+  bool has_unknown(size_t row) const {
+    if (before_->unknown.empty()) return false;
+    const auto first = before_->unknown.begin() + static_cast<ptrdiff_t>(row * before_->selectors.size());
+    return std::any_of(first, first + static_cast<ptrdiff_t>(before_->selectors.size()),
+                       [](uint8_t fact) { return fact != 0; });
   }
 
   void keep_one_by_one(size_t d, size_t row, bool is_virtual) {
@@ -182,8 +189,8 @@ class Surveying {
           is_all_kept_ = false;
           continue;
         }
-        memory_.unknown[to] = before_->unknown[from];
       }
+      if (!before_->unknown.empty()) memory_.unknown[to] = before_->unknown[from];
       memory_.answers[to] = before_->answers[from];
     }
   }
@@ -192,7 +199,7 @@ class Surveying {
   void keep_known(size_t d, size_t row) {
     for (size_t c = 0; c < former_.size(); ++c) {
       const size_t place = row * before_->selectors.size() + static_cast<size_t>(std::max(former_[c], 0));
-      if (former_[c] >= 0 && !before_->is_unknown(place)) answer(d, c) = before_->answers[place];
+      if (former_[c] >= 0 && before_->is_of_facts(place)) answer(d, c) = before_->answers[place];
     }
   }
 
@@ -267,6 +274,7 @@ class Surveying {
     if (question.is_exclude && is_published && was_not_meant(question, d)) return {Is::kFalse, asked.steps};
     if (!question.is_exclude && is_published) {
       const Asked absent = select(question, HostDeviceView::Unknown::kIsAbsent, room - asked.steps);
+      note_unknown(d, q, *asked.fact, SelectorMemory::kReadAsAbsent);
       return {absent.is, asked.steps + absent.steps};
     }
     note_unknown(d, q, *asked.fact);
@@ -287,10 +295,10 @@ class Surveying {
     view_.look_at(facts);
   }
 
-  void note_unknown(size_t d, size_t q, const KnownAttribute& fact) {
+  void note_unknown(size_t d, size_t q, const KnownAttribute& fact, uint8_t mark = 0) {
     memory_.unknown.resize(memory_.answers.size());
     memory_.unknown[d * memory_.selectors.size() + columns_[q]] =
-        static_cast<uint8_t>(&fact - known_attributes().data() + 1);
+        static_cast<uint8_t>((&fact - known_attributes().data() + 1) | mark);
   }
 
   struct Asked {

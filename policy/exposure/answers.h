@@ -50,7 +50,10 @@ struct SelectorMemory {
   std::vector<uint64_t> steps;
   std::vector<bool> is_about_virtual;
   /// Beside answers: the fact that was asked for and that nobody can tell now, as an index of
-  /// known_attributes() plus 1; 0 none. The answer is kError then. Empty: all is known.
+  /// known_attributes() plus 1; 0 none. The answer is kError then, or, with kReadAsAbsent added, what an expose
+  /// says without that fact of a function that stands in our slices: no word about what is new. Empty: all is
+  /// known.
+  static constexpr uint8_t kReadAsAbsent = 128;
   std::vector<uint8_t> unknown;
   /// "": it is known.
   std::string_view unknown_fact(const std::string& device, const std::string& selector) const;
@@ -59,7 +62,11 @@ struct SelectorMemory {
   int32_t index_of(const std::string& selector) const;
   /// Where what is kept of a device begins in answers and unknown; -1 nothing is.
   ptrdiff_t row_of(const std::string& device) const;
-  bool is_unknown(size_t place) const { return !unknown.empty() && unknown[place] != 0; }
+  bool is_unknown(size_t place) const {
+    return !unknown.empty() && unknown[place] != 0 && unknown[place] < kReadAsAbsent;
+  }
+  /// Whether an answer stands when the interface leaves, or what is published changes.
+  bool is_of_facts(size_t place) const { return unknown.empty() || unknown[place] == 0; }
 };
 
 /// A selector that is asked.

@@ -19,18 +19,23 @@ class UnknownExclude final : public Gate {
     return HeldBack{Outcome::kExcludeUnreadable};
   }
 
+  // The same sentence of both kinds: whoever asks has to know which object to mend.
   static std::string say(const Telling& told) {
-    if (told.kind == PolicyKind::kExposure) return "an exclude that cannot be understood may mean it";
-    const int32_t exclude = told.decision.verdicts.at(told.device.id.text).exposure;
-    const auto& policies = told.decision.inputs->policies->exposures;
-    const Problem* problem = selector_problem(told.decision, exclude);
-    return "DeviceExposurePolicy " + policies[static_cast<size_t>(exclude)]->id.name +
-           " may exclude it, but cannot be " +
-           (problem == nullptr ? "understood" : "used (" + problem->what + ")") +
-           "; until it is mended or deleted nothing new is offered";
+    const int32_t exclude = told.decision.selectors->node.unreadable.front();
+    const ExposurePolicy& policy = *told.decision.inputs->policies->exposures[static_cast<size_t>(exclude)];
+    return "DeviceExposurePolicy " + policy.id.name + " may exclude it, but cannot be " +
+           why_not(told.decision, policy, exclude) + "; until it is mended or deleted nothing new is offered";
   }
 
  private:
+  static std::string why_not(const Decision& decision, const ExposurePolicy& policy, int32_t index) {
+    const Problem* of_selector = selector_problem(decision, index);
+    if (of_selector != nullptr) return "used (" + of_selector->what + ")";
+    if (policy.problems.empty()) return "understood";
+    const Problem& first = policy.problems.front();
+    return "understood (" + (first.field.empty() ? "" : first.field + " ") + first.what + ")";
+  }
+
   const Circumstances& now_;
 };
 

@@ -33,6 +33,7 @@ func TestNode(t *testing.T) {
 		{"AnotherMode", n.testAnotherMode},
 		{"RuntimeAndKubelet", n.testRuntimeAndKubelet},
 		{"Reboot", n.testReboot},
+		{"LateScript", n.testLateScript},
 		{"Chart", n.testChart},
 		{"ChartPlugin", n.testChartPlugin},
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -107,6 +108,9 @@ func (a *Audit) read() error {
 		return err
 	}
 	defer file.Close()
+	if is, err := file.Stat(); err != nil || is.Size() < a.offset {
+		return fmt.Errorf("%s was begun anew, and what it said before is lost: %v", a.path, err)
+	}
 	if _, err := file.Seek(a.offset, io.SeekStart); err != nil {
 		return err
 	}

@@ -312,6 +312,7 @@ func (p *Plane) newServer(program, name string, flags []string) (*APIServer, err
 		"--service-account-signing-key-file=" + p.file("sa.key"),
 		"--authorization-mode=Node,RBAC", "--disable-admission-plugins=ServiceAccount",
 		"--audit-policy-file=" + p.file("audit.yaml"), "--audit-log-path=" + p.file(name+"-audit.log"),
+		"--audit-log-maxsize=1000000", // MB; by default a new file is begun after 100
 	}, flags...)
 	config := p.cred.restConfig(s.URL, adminUser)
 	if s.Client, err = kubernetes.NewForConfig(config); err != nil {

@@ -289,6 +289,21 @@ TEST(ExposureDecide, AnUnreadableExcludeStopsWhatIsNew) {
   EXPECT_EQ(outcome_of(remembered, "br-data"), "offered");
 }
 
+// Red when whoever asks why is not told which object to mend, of an entry of either kind.
+TEST(ExposureDecide, WhatAnUnreadableExcludeHoldsBackIsSaidWithItsName) {
+  const auto in = inputs_of(
+      reference_host(),
+      policies_of(policy("p", all()) + policy("Hide", "{action: exclude, selector: {cel: 'false'}}")),
+      {every_vf()});
+  const Decision frozen = decide(in);
+  for (const std::string device : {"br-data", "0000:03:00.2"})
+    EXPECT_NE(explain(frozen, device)
+                  .summary.find("DeviceExposurePolicy Hide may exclude it, but cannot be "
+                                "understood (metadata.name is \"Hide\", wants "),
+              std::string::npos)
+        << explain(frozen, device).summary;
+}
+
 TEST(ExposureDecide, PerSuffixTheFirstPolicyWins) {
   const std::string low = policy("a-low", all(", priority: 1, exposure: {additionalAttributes: {who: low}}"));
   const std::string high =

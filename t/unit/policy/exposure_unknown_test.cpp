@@ -272,6 +272,32 @@ TEST_F(Away, AnExposeOffersNothingByWhatIsNotKnown) {
   EXPECT_EQ(decide_with({}, attribute("ifName") + " == \"x\""), "no-policy");
 }
 
+// Red when what an expose read as absent, because the VF stood in a slice, is remembered as its word about the VF when it
+// stands there no more.
+TEST_F(Away, WhatWasReadAsAbsentOffersNothingNew) {
+  const std::string free = attribute("masterBridge") + " == \"\"";
+  const auto decide_next = [&] {
+    const std::string outcome = decide_with({}, free);
+    memory = last.selectors;
+    return outcome;
+  };
+  vf().netdev = hotplug::Netdev{.name = "ens1f0v0"};
+  vf().netdev->stale = true;
+  published.exposure = {kVfEntry};
+  EXPECT_EQ(decide_next(), "offered");
+  EXPECT_EQ(decide_next(), "offered");
+  published.exposure.clear();
+  EXPECT_EQ(decide_next(), "no-policy");
+  published.exposure = {kVfEntry};
+  EXPECT_EQ(decide_next(), "offered");
+  vf().netdev->stale = false;
+  EXPECT_EQ(decide_next(), "offered") << "it is known";
+  vf().netdev->stale = true;
+  EXPECT_EQ(decide_next(), "offered");
+  published.exposure.clear();
+  EXPECT_EQ(decide_next(), "offered") << "what was known of it stands";
+}
+
 // Of one suffix the first decides. Red when the next one offers in its own way what the first may mean.
 TEST_F(Away, WhoComesBehindOneThatAsksForWhatIsNotKnownWaits) {
   const std::string name = attribute("ifName") + " == \"x\"", vf_type = attribute("type") + " == \"vf\"";
