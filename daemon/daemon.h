@@ -203,7 +203,7 @@ class Daemon {
   void apply_permission();
   // Every --sync-interval: the host is read whole, and what the server refused is tried again.
   void arm_sync();
-  Known known() const { return {decision(), node_.is_there() ? &node_.view() : nullptr}; }
+  Known known() const { return {decision()}; }
   bool is_directory() const { return std::holds_alternative<config::ClusterDirectory>(options_.cluster); }
 
   reactor::Scheduler& scheduler_;

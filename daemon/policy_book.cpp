@@ -115,11 +115,10 @@ std::string reason_of(std::string_view title, const PolicyBook::Event& event) {
   return of + "listed: " + std::get<Relisted<PolicyBook::Item>>(event).why;
 }
 
-// As an exclude. One for other nodes is understood here without its selector: it excludes nothing.
+// As an exclude. One that no decision has asked yet counts: whether its selector can be used is seen when it is.
 bool is_understood(const ExposurePolicy& policy, const Known& known) {
-  if (!policy.problems.empty() || known.decision == nullptr) return false;
-  return known.decision->selectors->understands(policy.selector.cel) ||
-         (known.node != nullptr && !kube::match_node(policy.node_selector, *known.node).matched);
+  return policy.problems.empty() &&
+         (known.decision == nullptr || !known.decision->selectors->refuses(policy.selector.cel));
 }
 
 // What of the one before goes on in the one that takes its place.

@@ -35,10 +35,9 @@ struct PolicyKind {
 std::vector<PolicyKind> sriov_kinds(const config::Options& options);
 std::vector<PolicyKind> exposure_kinds(const config::Options& options);
 
-/// What is known when a policy comes or goes; each nullptr while it is not.
+/// What is known when a policy comes or goes; nullptr while it is not.
 struct Known {
   const policy::Decision* decision = nullptr;  // that stands
-  const kube::NodeView* node = nullptr;        // this one
 };
 
 class PolicyBook {

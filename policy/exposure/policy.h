@@ -81,8 +81,8 @@ struct ExposurePolicy {
 };
 std::string text_of(const ExposurePolicy::Id& id);  // "name"
 
-/// Keeps in last_understood what an exclude said before. was_understood: its selector too, which a decision
-/// knows.
+/// Keeps in last_understood what an exclude said before. was_understood: as far as is known; a selector that no
+/// decision has asked is compiled when what was understood last goes on.
 /// The memory of one step: of what `before` remembered only what it could not be understood itself. Not over
 /// a restart.
 void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool was_understood);

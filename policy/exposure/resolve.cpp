@@ -370,9 +370,9 @@ class Resolving {
 
 }  // namespace
 
-bool SelectorAnswers::understands(const std::string& cel) const {
+bool SelectorAnswers::refuses(const std::string& cel) const {
   const auto at = programs->find(cel);
-  return at != programs->end() && at->second.program != nullptr;
+  return at != programs->end() && at->second.program == nullptr;
 }
 
 SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,

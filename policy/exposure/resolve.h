@@ -40,8 +40,8 @@ struct SelectorAnswers {
   SelectorMemory memory;
   std::string exclude_record;  // of the excludes that ask for facts of interfaces, for DesiredPool::excludes
   SelectorProgramsPtr programs;
-  /// Whether a selector has been compiled.
-  bool understands(const std::string& cel) const;
+  /// Whether a selector was to be compiled, and could not be.
+  bool refuses(const std::string& cel) const;
 };
 
 /// exposures: in order of evaluation. driver: the domain of our attributes. before: of the decision before,

@@ -86,23 +86,27 @@ TEST_F(PolicyBookTest, PoliciesAreSharedWithTheSet) {
   EXPECT_EQ(book.set(), book.set()) << "made anew after a change only";
 }
 
-// One for other nodes is understood without its selector.
+// Red when one that was edited before a decision could ask it, or that is for other nodes, holds back all that is new.
 TEST_F(PolicyBookTest, AnExcludeThatCannotBeReadGoesOnAsItWasUnderstood) {
   const kube::Resource& kind = kube::kDeviceExposurePolicies;
   const PolicyBook::Item exclude =
-      item(kind, "a", "{action: exclude, selector: {cel: 'true'}, nodeSelector: {matchLabels: {a: b}}}");
-  policy::Decision decision;
-  policy::SelectorAnswers answers;
-  answers.programs = std::make_shared<policy::SelectorProgramsPtr::element_type>();
-  decision.selectors = std::make_shared<const policy::SelectorAnswers>(answers);
-  const kube::NodeView node{"n", {}};
-  for (const Known& known : {Known{}, Known{&decision, nullptr}, Known{&decision, &node}}) {
+      item(kind, "a", "{action: exclude, selector: {cel: 'nope'}, nodeSelector: {matchLabels: {a: b}}}");
+  const auto decision_with = [](policy::SelectorPrograms programs) {
+    auto answers = std::make_shared<policy::SelectorAnswers>();
+    answers->programs = std::make_shared<const policy::SelectorPrograms>(std::move(programs));
+    policy::Decision decision;
+    decision.selectors = answers;
+    return decision;
+  };
+  const policy::Decision asked = decision_with({{"nope", {}}}), other = decision_with({});
+  for (const Known& known : {Known{}, Known{&other}, Known{&asked}}) {
     book.apply(kind, Changed<PolicyBook::Item>{exclude}, known);
     book.apply(kind, Changed<PolicyBook::Item>{broken("", "a")}, known);
-    const bool is_understood = known.node != nullptr;
+    const bool is_understood = known.decision != &asked;
     EXPECT_EQ(book.set()->exposures.at(0)->last_understood != nullptr, is_understood);
     book.apply(kind, Relisted<PolicyBook::Item>{{broken("", "a")}, ""}, known);
     EXPECT_EQ(book.set()->exposures.at(0)->last_understood != nullptr, is_understood) << "by a list too";
+    book = {};
   }
 }
 
@@ -131,7 +135,7 @@ TEST_F(PolicyBookTest, AnExcludeThatIsLeftOutIsNotLetGoByOneList) {
   inputs->policies = book.set();
   policy::Decision decision;
   decision.inputs = inputs;
-  const Known known{&decision, nullptr};
+  const Known known{&decision};
   EXPECT_TRUE(book.keeps_missing(kind, {{"", "b"}}, known));
   EXPECT_FALSE(book.keeps_missing(kind, {{"", "b"}}, {})) << "nothing stands on it before the first decision";
 }
