@@ -100,13 +100,14 @@ func (n *node) forgetConfigured(t *testing.T) {
 		n.setMAC(t, i, noMAC)
 		n.bindAnew(t, address)
 	}
-	n.guest.Run(t, "rm "+sign)
+	n.guest.Run(t, fmt.Sprintf("rm %s && ip link set $(ls /sys/bus/pci/devices/%s/net) down", sign, pf))
 	n.serve(t)
 }
 
+// setMAC has the PF up as well: an igb answers its VFs' drivers only then, and without an answer they make a MAC address up.
 func (n *node) setMAC(t *testing.T, i int, mac string) {
 	t.Helper()
-	n.guest.Run(t, fmt.Sprintf("ip link set $(ls /sys/bus/pci/devices/%s/net) vf %d mac %s", pf, i, mac))
+	n.guest.Run(t, fmt.Sprintf("pf=$(ls /sys/bus/pci/devices/%s/net) && ip link set $pf up && ip link set $pf vf %d mac %s", pf, i, mac))
 }
 
 func (n *node) bindAnew(t *testing.T, address string) {

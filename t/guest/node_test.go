@@ -177,6 +177,8 @@ func (n *node) startKubelet(t *testing.T) {
 		}
 		return false
 	})
+	// Where the power goes before the image and the kubelet's certificates are on the disk no pod runs again, whatever we do.
+	n.guest.Run(t, "sync")
 }
 
 func (n *node) wait(t *testing.T, what string, ok func() bool) {
