@@ -8,7 +8,6 @@
 #include "cli/fleet/edit_section.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/node_devices.h"
-#include "config/options.h"
 #include "http/message.h"
 #include "kube/json.h"
 
@@ -43,15 +42,9 @@ std::string fleet_page(const FleetPageFacts& facts);
 kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter);
 /// {"moment":"7","state":...,"well":b}
 kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note);
-/// How a program of ours is told of the cluster that this one was told of, and of its drivers.
-std::vector<std::string> cluster_words(const config::Options& options);
 
 /// As a node's page has them, but that its form may ask this server.
 http::Headers fleet_page_headers();
-
-/// What `why` is asked by, as a program of its own (/proc/self/exe, so that it is of this version), of the
-/// cluster that this one was told of: it reads a whole cluster and computes, and the page goes on meanwhile.
-std::vector<std::string> why_program(const config::Options& options, const std::string& pod);
 
 /// cli/fleet/page/, as the build has embedded them.
 extern const std::string_view kFleetHtml, kFleetCss, kFleetJs;

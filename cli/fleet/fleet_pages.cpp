@@ -8,6 +8,7 @@
 #include "cli/fleet/fleet_reading.h"
 #include "cli/fleet/followed_edit.h"
 #include "cli/fleet/followed_fleet.h"
+#include "cli/fleet/own_program.h"
 #include "cli/process.h"
 #include "http/server.h"
 #include "kube/kinds.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/fleet/fleet_page.h"
+#include "cli/fleet/own_program.h"
 
 namespace sliced::cli {
 namespace {
@@ -14,13 +14,6 @@ constexpr Millis kEditOldAfter{30'000}, kEditMax{120'000};
 constexpr int kEditedAgainMax = 3;  // for those who wait while somebody writes the file
 
 }  // namespace
-
-std::vector<std::string> edit_program(const config::Options& options) {
-  std::vector<std::string> out = {"/proc/self/exe", "policies", "--diff",      options.diff_file,
-                                  "--output",       "json",     "--namespace", options.namespace_};
-  for (std::string& word : cluster_words(options)) out.push_back(std::move(word));
-  return out;
-}
 
 struct FollowedEdit::Waiting final : http::Call {
   Waiting(FollowedEdit& of, std::function<void()> then) : of(of), then(std::move(then)) {

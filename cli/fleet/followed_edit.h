@@ -5,7 +5,6 @@
 #include <list>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cli/fleet/edit_section.h"
 #include "config/options.h"
@@ -15,10 +14,6 @@
 #include "reactor/loop.h"
 
 namespace sliced::cli {
-
-/// The program that is asked, of this version (/proc/self/exe) and of the cluster that this one was told of: it reads the
-/// reports of a whole cluster and decides for each node, and the page goes on meanwhile.
-std::vector<std::string> edit_program(const config::Options& options);
 
 /// The cluster changes too: what is older than kEditOldAfter is made anew when somebody asks. While nobody asks nothing
 /// runs. One program at a time.

@@ -102,24 +102,6 @@ TEST(FleetPage, OnlyItsOwnServerIsAskedByItsForm) {
             R"({"moment":"7","state":"4 devices, 1 allocated, 3 free","well":true})");
 }
 
-// Red when the page and its `why` are of two clusters.
-TEST(FleetPage, WhyIsAskedOfTheClusterThatThePageIsOf) {
-  const auto cluster_of = [](config::ClusterSpec cluster) {
-    config::Options options;
-    options.cluster = std::move(cluster);
-    std::vector<std::string> words = why_program(options, "ns/p");
-    EXPECT_EQ(words[3], "ns/p");
-    words.erase(words.begin(), words.begin() + 4);
-    words.resize(words.size() - 4);  // the drivers
-    return join(words, " ");
-  };
-  EXPECT_EQ(cluster_of(config::ClusterDirectory{"/d"}), "--cluster dir:/d");
-  EXPECT_EQ(cluster_of(config::KubeconfigFile{"/k"}), "--cluster kubeconfig:/k");
-  EXPECT_EQ(cluster_of(config::KubeconfigFile{"/k", "c"}), "--kubeconfig /k --context c");
-  EXPECT_EQ(cluster_of(config::KubeconfigFile{"/k", "c", {"/l"}}), "--context c");
-  EXPECT_EQ(cluster_of(config::KubeconfigFile{"/k", "", {"/l"}}), "");
-}
-
 }  // namespace
 }  // namespace fleet_page_test
 }  // namespace sliced::cli
