@@ -130,6 +130,7 @@ std::string html_of_policies(const std::vector<NodeRow>& rows, const std::string
   return out + "</tbody>\n</table>\n</section>\n";
 }
 
+constexpr size_t kWhyBytesMax = 2u << 20;  // both outputs of the program
 constexpr std::string_view kDetailEnd = "<p><a href=\"/\">close</a></p>\n</section>\n";
 
 std::string devices_of_node(const FleetPageFacts& facts) {
@@ -153,10 +154,8 @@ std::string devices_of_node(const FleetPageFacts& facts) {
 }
 
 std::string why_section(const FleetPageFacts& facts) {
-  std::string lines;
-  for (const std::string_view line : split(facts.why, '\n')) lines += html(line, 4'096) + "\n";
-  return ("<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" + lines +
-          "</pre>\n")
+  return ("<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" +
+          status::html_lines(facts.why, kWhyBytesMax) + "</pre>\n")
       .append(kDetailEnd);
 }
 

@@ -69,6 +69,9 @@ TEST(EditSection, WhyThereIsNoAnswerIsTold) {
     EXPECT_NE(html_of(told).find(row.problem), std::string::npos);
     EXPECT_TRUE(told.nodes.empty());
   }
+  const EditEffect lines = effect("", 1, "a: \x1b<b>\nb\n");
+  EXPECT_NE(html_of(lines).find(">a: \\x1b&lt;b&gt;\nb</pre>"), std::string::npos) << html_of(lines);
+  EXPECT_EQ(json_of(lines).text("problem"), "a: \\x1b<b>\nb");
   // What is said beside an answer stands beside it.
   const EditEffect same =
       effect(R"({"nodes":[],"unjudged":[],"same":2})", 0, "p.yaml: says what the cluster has");

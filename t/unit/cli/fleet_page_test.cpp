@@ -92,6 +92,13 @@ TEST(FleetPage, NamesAreText) {
   EXPECT_EQ(fleet_page(facts).find("data-health=\"<"), std::string::npos);
 }
 
+TEST(FleetPage, WhyAPodWaitsIsToldInLines) {
+  FleetPageFacts facts;
+  facts.pod = "ns/p";
+  facts.why = "pod ns/p: <pending>\n  a\x1b\n";
+  EXPECT_NE(fleet_page(facts).find("<pre>pod ns/p: &lt;pending&gt;\n  a\\x1b\n</pre>"), std::string::npos);
+}
+
 TEST(FleetPage, OnlyItsOwnServerIsAskedByItsForm) {
   for (const http::Header& header : fleet_page_headers())
     if (header.name == "content-security-policy") {
