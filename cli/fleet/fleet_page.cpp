@@ -244,10 +244,13 @@ kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter
       {"counts", std::move(counts)}, {"policies", std::move(policies)}, {"nodes", std::move(nodes)}};
 }
 
-kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note) {
-  return kube::Json::Object{{"moment", std::to_string(moment)},
-                            {"state", printable(state_text(rows, note), 1'024)},
-                            {"well", note.empty()}};
+kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note,
+                       std::optional<uint64_t> edit_moment) {
+  kube::Json out = kube::Json::Object{{"moment", std::to_string(moment)},
+                                      {"state", printable(state_text(rows, note), 1'024)},
+                                      {"well", note.empty()}};
+  if (edit_moment) out.set("edit", std::to_string(*edit_moment));
+  return out;
 }
 
 http::Headers fleet_page_headers() {

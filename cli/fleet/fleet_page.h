@@ -1,6 +1,7 @@
 #pragma once
 // The fleet's page for a browser, complete without its script. Every text of others' goes through status::html(). Pure.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,8 +41,9 @@ std::string fleet_page(const FleetPageFacts& facts);
 /// {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, nodes, matched, offered, problem}],
 /// "nodes":[{name, health, usage, hidden, version, state}]}: what the script makes anew, of nodes those that are shown.
 kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter);
-/// {"moment":"7","state":...,"well":b}
-kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note);
+/// {"moment":"7","state":...,"well":b}, and "edit":"3" where policies are edited.
+kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note,
+                       std::optional<uint64_t> edit_moment);
 
 /// As a node's page has them, but that its form may ask this server.
 http::Headers fleet_page_headers();

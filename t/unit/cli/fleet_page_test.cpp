@@ -105,8 +105,9 @@ TEST(FleetPage, OnlyItsOwnServerIsAskedByItsForm) {
       EXPECT_NE(header.value.find("form-action 'self'"), std::string::npos);
       EXPECT_NE(header.value.find("default-src 'none'"), std::string::npos);
     }
-  EXPECT_EQ(kube::encode_json(page_moment({node("a", "", false)}, 7, "")),
+  EXPECT_EQ(kube::encode_json(page_moment({node("a", "", false)}, 7, "", {})),
             R"({"moment":"7","state":"4 devices, 1 allocated, 3 free","well":true})");
+  EXPECT_EQ(page_moment({}, 7, "", 3).text("edit"), "3");
 }
 
 }  // namespace
